@@ -1,0 +1,145 @@
+"""TRM-METEOR: are candidate captions and human captions samples of one distribution, by METEOR distance?"""
+
+import datasets
+import evaluate
+import nltk
+import numpy as np
+
+from .meteor_distance import meteor_distances, meteor_scores, multi_reference_meteor
+from .shared_added_rows import added_rows_kept
+from .shared_caption_rows import as_caption_rows, check_row_counts, check_row_sizes
+from .shared_caption_tokens import check_tokenizer, tokenize_rows, tokenizer_name
+from .shared_distribution_results import (
+    DISTRIBUTION_DEFAULTS,
+    check_distribution_options,
+    check_enough_rows,
+    distribution_result,
+    test_settings,
+)
+from .shared_options import check_choice, take_compute_options, take_load_options
+from .shared_partition_test import P_VALUE_METHODS
+from .shared_ptb_tokenizer import tokenize_captions
+from .shared_signature import signature
+from .shared_triangle_rank import STATISTICS, TIE_TOLERANCE
+from .shared_triangle_rank_rows import triangle_rank_rows
+from .wordnet_lexicon import WORDNET_VERSION, WordNetLexicon
+
+# Options of this module, at load or at compute time.
+DEFAULTS = {"statistic": "pooled", "tokenizer": "ptb", **DISTRIBUTION_DEFAULTS}
+
+_DESCRIPTION = """
+TRM-METEOR compares the distribution of several candidate captions with the distribution of several human captions of
+the same image or video: the triangle-rank statistic over METEOR distances, computed exactly, with exact p-values.
+0 means that the two sets look alike; the statistic grows when candidates are wrong, and also when they are all alike.
+"""
+
+_CITATION = """
+@inproceedings{chan2022distribution,
+  title={Distribution Aware Metrics for Conditional Natural Language Generation},
+  author={Chan, David M. and Ni, Yiming and Ross, David A. and Vijayanarasimhan, Sudheendra
+          and Myers, Austin and Canny, John F.},
+  year={2022},
+  eprint={2209.07518},
+  archivePrefix={arXiv}
+}
+"""
+
+_KWARGS_DESCRIPTION = """
+Args:
+    predictions: n_rows lists of candidate captions; a plain string counts as one candidate.
+    references: n_rows lists of reference captions. At least three captions a row in all.
+    statistic: "pooled" (default, equation 4 of the paper) or "per_side" (the sum that the authors' program forms).
+    p_value: "none" (default), "exact" (all partitions of a row) or "permutation" (n_resamples random ones).
+    max_partitions: largest number of partitions a row for "exact", default 1,000,000.
+    n_resamples: random partitions of a row, and resamples of the bootstrap; default 9,999.
+    confidence_level: for example 0.95 adds a bootstrap interval over rows; default: no interval.
+    seed: non-negative whole number, default 0.
+    details: True adds per-row lists and the signature; default False.
+    tokenizer: "ptb" (default) or a function from a caption to its list of tokens.
+    Every option can be given to `evaluate.load` as well; None means "as given there".
+Returns:
+    trm_meteor: mean statistic over rows, 0 (alike) to 4/3, or to 8/3 for "per_side"; lower is better.
+    meteor: mean METEOR of the candidates against all their references, 0 to below 1; higher is better.
+    n_rows: number of rows.
+    trm_meteor_p_value, trm_meteor_harmonic_mean_p: with p_value; small values say that the sets differ.
+    trm_meteor_ci_low, trm_meteor_ci_high: with confidence_level.
+    trm_meteor_per_row, meteor_per_row, trm_meteor_p_value_per_row, signature: with details.
+Examples:
+    >>> trm_meteor = evaluate.load("manycaps/trm_meteor")
+    >>> predictions = [["a dog runs on the beach", "a dog runs on the beach", "a dog runs on the beach"]]
+    >>> references = [["a dog is running along the sea", "a brown dog plays in the sand", "two people watch a dog"]]
+    >>> result = trm_meteor.compute(predictions=predictions, references=references, p_value="exact")
+    >>> {key: round(value, 4) for key, value in result.items()}
+"""
+
+
+@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
+class TrmMeteor(evaluate.Metric):
+    """Triangle-rank statistic over METEOR distances, as an evaluate module."""
+
+    def __init__(self, *args, **keywords):
+        self.load_options = self.options = take_load_options(keywords, DEFAULTS)
+        check_options(self.options)
+        self.lexicon = None
+        super().__init__(*args, **keywords)
+
+    def _info(self):
+        captions = datasets.Sequence(datasets.Value("string"))
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_KWARGS_DESCRIPTION,
+            features=datasets.Features({"predictions": captions, "references": captions}),
+            reference_urls=["https://arxiv.org/abs/2209.07518"],
+        )
+
+    def add_batch(self, *, predictions=None, references=None, **keywords):
+        """Check every row before evaluate casts it, then add the rows."""
+        predictions = as_caption_rows(predictions, "predictions", string_is_one_caption=True)
+        references = as_caption_rows(references, "references")
+        check_row_counts(len(predictions), len(references))
+        check_row_sizes(predictions, references, n_texts=3)
+        super().add_batch(predictions=predictions, references=references, **keywords)
+
+    def add(self, *, prediction=None, reference=None, **keywords):
+        """Check one row before evaluate casts it, then add it."""
+        self.add_batch(predictions=[prediction], references=[reference], **keywords)
+
+    def compute(self, *, predictions=None, references=None, **options):
+        """Check the options of this call, then compute; after an error the rows added before it are still there."""
+        self.options = take_compute_options(options, self.load_options)
+        check_options(self.options)
+        with added_rows_kept(self):
+            return super().compute(predictions=predictions, references=references)
+
+    def _compute(self, predictions, references):
+        check_enough_rows(len(predictions), self.options)
+        self.lexicon = self.lexicon or WordNetLexicon()
+        rows = triangle_rank_rows(
+            predictions, references, self._compare, multi_reference_meteor, self.options, evaluate.utils.logging.tqdm
+        )
+        result = distribution_result({"trm_meteor": rows.statistic, "meteor": rows.plain}, rows.p_values, self.options)
+        return result | ({"signature": self._signature()} if self.options["details"] else {})
+
+    def _compare(self, rows):
+        tokens = tokenize_rows(rows, self.options["tokenizer"])
+        scores = meteor_scores(tokens, self.lexicon)
+        return np.stack(scores), np.stack(meteor_distances(tokens, scores))
+
+    def _signature(self):
+        return signature(
+            "trm_meteor",
+            statistic=self.options["statistic"],
+            ties=TIE_TOLERANCE,
+            tokenizer=tokenizer_name(self.options["tokenizer"]),
+            meteor=f"nltk-{nltk.__version__}",
+            wordnet=WORDNET_VERSION,
+            **test_settings(self.options),
+        )
+
+
+def check_options(options):
+    """Raise unless every option of this module has a legal value."""
+    check_choice("statistic", options["statistic"], STATISTICS)
+    check_tokenizer(options["tokenizer"])
+    check_distribution_options(options)

@@ -1,0 +1,23 @@
+"""Give evaluate an empty cache, and tests on real captions the folder that holds them."""
+
+import os
+import pathlib
+import tempfile
+
+# Must run before the first `import evaluate`, which reads these once. evaluate's folder hash ignores whatever follows
+# a '#', so with a cache that is not empty an old copy could hide an edit.
+os.environ["HF_HOME"] = tempfile.mkdtemp(prefix="evaluate-cache-")
+os.environ["HF_EVALUATE_OFFLINE"] = "1"
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def data_folder():
+    """The folder of real captions and golden values."""
+    folder = pathlib.Path(os.environ.get("MANYCAPS_DATA", ROOT.parent / "shared" / "data"))
+    if not (folder / "golden").is_dir():
+        pytest.skip(f"no folder of real captions at {folder}; set MANYCAPS_DATA to run this test")
+    return folder
