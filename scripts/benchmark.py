@@ -1,0 +1,60 @@
+"""Measure the collection beside the programs that people use today, in one process and one run.
+
+python scripts/benchmark.py                    every suite in scripts/benchmarks/
+python scripts/benchmark.py --only triangle_rank   one suite
+python scripts/benchmark.py --csv results.csv  the table as a file too
+
+Only ratios are claims: both programs run in turn on this machine, on the same inputs. Peers are ports of the authors'
+published formulas, or the installed libraries themselves; each suite says which. Exits with 1 if a ratio that the
+project claims is not reached. Needs tests/requirements.txt.
+"""
+
+import argparse
+import csv
+import importlib
+import pathlib
+import sys
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER.parent))
+
+from scripts.benchmarks.timing import Comparison
+
+
+def suite_names() -> list[str]:
+    """Return the names of all suites: the files of scripts/benchmarks that define `comparisons`."""
+    paths = sorted((FOLDER / "benchmarks").glob("*.py"))
+    return [path.stem for path in paths if "\ndef comparisons(" in path.read_text(encoding="utf-8")]
+
+
+def as_line(row: Comparison) -> str:
+    """Format one comparison for the terminal."""
+    target = "" if row.target is None else f"(claim: {row.target:g})" + ("" if row.ratio >= row.target else "  MISSED")
+    return (
+        f"{row.work:<58} {row.ours_per_second:>12,.4g} {row.unit}/s  {row.ratio:>8,.4g} x {row.peer} "
+        f"[{row.peer_per_second:,.4g} {row.unit}/s] {target}"
+    )
+
+
+def main(only: list[str], csv_path: pathlib.Path | None) -> int:
+    """Run the suites and print their tables; 1 if a claim is missed."""
+    rows: list[Comparison] = []
+    for name in only or suite_names():
+        print(f"\n{name}")
+        for row in importlib.import_module(f"scripts.benchmarks.{name}").comparisons():
+            print("  " + as_line(row), flush=True)
+            rows.append(row)
+    if csv_path:
+        with csv_path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow([*Comparison._fields, "ratio"])
+            writer.writerows([*row, row.ratio] for row in rows)
+    return int(any(row.target is not None and row.ratio < row.target for row in rows))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", default=[], choices=suite_names(), metavar="SUITE")
+    parser.add_argument("--csv", type=pathlib.Path, metavar="FILE")
+    arguments = parser.parse_args()
+    sys.exit(main(arguments.only, arguments.csv))
