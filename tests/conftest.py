@@ -1,5 +1,6 @@
 """Give evaluate an empty cache, and tests on real captions the folder that holds them."""
 
+import gzip
 import os
 import pathlib
 import tempfile
@@ -21,3 +22,19 @@ def data_folder():
     if not (folder / "golden").is_dir():
         pytest.skip(f"no folder of real captions at {folder}; set MANYCAPS_DATA to run this test")
     return folder
+
+
+@pytest.fixture(scope="session")
+def lexicon():
+    """NLTK's stems and WordNet's synonyms, loaded once."""
+    from metrics.trm_meteor.wordnet_lexicon import WordNetLexicon
+
+    return WordNetLexicon()
+
+
+@pytest.fixture(scope="session")
+def flickr8k_frequencies(data_folder):
+    """Document frequencies of Flickr8k (n-gram, tab, count; `#` and `# 13 takes` are n-grams too), and 8,092 images."""
+    with gzip.open(data_folder / "golden" / "flickr8k_df.tsv.gz", "rt", encoding="utf-8") as file:
+        pairs = (line.rstrip("\n").split("\t") for line in file)
+        return {ngram: int(count) for ngram, count in pairs}, 8092

@@ -1,0 +1,58 @@
+"""Bounded memory: each case runs in a process of its own, whose peak is read from the operating system."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+BEGIN = """
+import os, resource, sys
+os.environ["HF_EVALUATE_OFFLINE"] = "1"
+sys.path.insert(0, {root!r})
+import evaluate, random
+import numpy as np
+words = "a the dog cat man woman runs running sits red small big beach park street on in with and two".split()
+generator = random.Random(0)
+def captions(n):
+    return [" ".join(generator.choices(words, k=generator.randint(5, 14))) for _ in range(n)]
+"""
+
+END = """
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2)
+"""
+
+LARGE_ROW = """
+module = evaluate.load({module!r}, document_frequency={table!r}) if "cider" in {module!r} else evaluate.load({module!r})
+result = module.compute(predictions=[captions(500)], references=[captions(500)])
+assert result["n_rows"] == 1
+"""
+
+EXACT = """
+from helpers.shared_partition_test import exact_partitions, upper_tail_p_values
+from helpers.shared_triangle_rank import null_statistics
+distances = np.random.default_rng(0).random((20, 20, 20))
+blocks = null_statistics(distances, exact_partitions(10, 10, 10**6), {statistic!r})
+assert upper_tail_p_values(np.zeros(20), blocks).tolist() == [1.0] * 20
+"""
+
+
+def peak_gib(code, **values):
+    """Peak memory of a process that runs the code, in GiB (ru_maxrss counts KiB on Linux)."""
+    code = BEGIN.format(root=str(ROOT)) + code.format(**values) + END
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
+    return float(process.stdout.split()[-1])
+
+
+@pytest.mark.parametrize("name", ["trm_meteor", "trm_cider"])
+def test_a_row_of_500_and_500_captions_needs_less_than_2_gib(name):
+    table = {"n_documents": 100, "document_frequency": {"a": 90, "dog": 20}}
+    assert peak_gib(LARGE_ROW, module=str(ROOT / "metrics" / name), table=table) < 2
+
+
+@pytest.mark.parametrize("statistic", ["pooled", "per_side"])
+def test_exact_p_values_of_10_and_10_captions_need_less_than_1_gib(statistic):
+    assert peak_gib(EXACT, statistic=statistic) < 1

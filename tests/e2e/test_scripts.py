@@ -1,0 +1,122 @@
+"""The tools a person runs, run as a person runs them."""
+
+import csv
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def run(script, *arguments, code=0):
+    """Run a script from another folder, and return what it printed."""
+    command = [sys.executable, str(ROOT / "scripts" / script), *map(str, arguments)]
+    process = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT.parent)
+    assert process.returncode == code, process.stdout + process.stderr
+    return process.stdout + process.stderr
+
+
+@pytest.mark.parametrize("script", sorted(path.name for path in (ROOT / "scripts").glob("*.py")))
+def test_every_script_explains_itself(script):
+    printed = run(script, "--help")
+    assert "usage:" in printed
+    assert f"scripts/{script}" in printed, "the help shows how the script is called"
+
+
+@pytest.fixture(scope="module")
+def quickstart(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("quickstart")
+    return run("quickstart.py", "--output", folder), folder
+
+
+def test_quickstart_shows_what_the_paper_argues(quickstart):
+    printed, folder = quickstart
+    with (folder / "table.csv").open(encoding="utf-8") as file:
+        table = {row.pop("system"): {key: float(value) for key, value in row.items()} for row in csv.DictReader(file)}
+    assert list(table) == ["diverse", "repeating", "off_topic"]
+    diverse, repeating, off_topic = table.values()
+    assert repeating["meteor"] > diverse["meteor"] > off_topic["meteor"]
+    for name in ("trm_meteor", "trm_cider"):
+        assert diverse[name] < min(repeating[name], off_topic[name])
+        assert diverse[f"{name}_p_value"] > 0.2
+        assert max(repeating[f"{name}_p_value"], off_topic[f"{name}_p_value"]) < 0.001
+    assert "The captions of 'diverse' cannot be told from the human ones" in printed
+    assert "Plain METEOR puts 'repeating' first." in printed
+    assert "100%" in printed, "a progress bar"
+
+
+def test_quickstart_draws_a_picture(quickstart):
+    picture = (quickstart[1] / "null_distributions.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) > 20_000
+
+
+def test_the_sample_is_as_described():
+    scenes = json.loads((ROOT / "scripts" / "quickstart_captions.json").read_text(encoding="utf-8"))["scenes"]
+    assert len(scenes) >= 12
+    for scene in scenes:
+        assert 5 <= len(scene["references"]) <= 8
+        assert {system: len(captions) for system, captions in scene["systems"].items()} == {
+            "diverse": 10,
+            "repeating": 10,
+            "off_topic": 10,
+        }
+        assert len(set(scene["systems"]["repeating"])) == 1
+
+
+def test_readme_shows_the_table_that_quickstart_prints(quickstart):
+    table = quickstart[0].split("over all scenes\n\n")[1].split("\n\n")[0]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "\n".join(line.rstrip() for line in table.splitlines()) in readme
+
+
+ROWS = [{"references": ["a dog", "the dog"]}, {"references": ["a cat"]}]
+EXPECTED = {
+    "n_documents": 2,
+    "document_frequency": {"a": 2, "dog": 1, "a dog": 1, "the": 1, "the dog": 1, "cat": 1, "a cat": 1},
+}
+
+
+def test_document_frequency_from_rows_of_captions(tmp_path):
+    source = tmp_path / "captions.jsonl"
+    source.write_text("\n".join(map(json.dumps, ROWS)))
+    run("count_document_frequency.py", source, "--output", tmp_path / "table.json")
+    assert json.loads((tmp_path / "table.json").read_text()) == EXPECTED
+
+
+def test_document_frequency_from_one_caption_a_row(tmp_path):
+    source = tmp_path / "captions.csv"
+    source.write_text("image,caption\n1,a dog\n2,a cat\n1,the dog\n")
+    arguments = ("--column", "caption", "--document", "image", "--output", tmp_path / "table.json")
+    run("count_document_frequency.py", source, *arguments)
+    assert json.loads((tmp_path / "table.json").read_text()) == EXPECTED
+
+
+def test_document_frequency_of_a_missing_column(tmp_path):
+    source = tmp_path / "captions.jsonl"
+    source.write_text(json.dumps(ROWS[0]))
+    printed = run("count_document_frequency.py", source, "--column", "captions", code=1)
+    assert "expected a column captions, got references." in printed
+
+
+@pytest.mark.realdata
+def test_flickr8k_expert_correlations_are_the_published_ones(data_folder):
+    printed = run("flickr8k_expert_correlation.py", data_folder)
+    assert "5664 pairs" in printed
+    assert "CIDEr-D        tau_b  43.60  tau_c  43.89" in printed
+    assert "METEOR (NLTK)  tau_b  34.93  tau_c  35.13" in printed
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("module", ["trm_meteor", "trm_cider"])
+def test_msvd_systems(data_folder, module):
+    printed = run("msvd_systems.py", data_folder / "msvd_val_references.txt", "--module", module, "--clips", 3)
+    assert "3 clips" in printed
+    assert [line.split("  ")[0] for line in printed.splitlines() if " mean p " in line] == [
+        "ten other human captions",
+        "the best caption, ten times",
+        "captions of other clips",
+    ]

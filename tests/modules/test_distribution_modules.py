@@ -1,0 +1,256 @@
+"""What holds for every module that compares two sets of captions per row: options, p-values, intervals, bad input."""
+
+import collections
+
+import datasets
+import evaluate
+import numpy as np
+import pytest
+
+from tests.modules.sample_inputs import CAPTION_ROWS
+
+
+@pytest.fixture
+def module(distribution_folder):
+    return evaluate.load(str(distribution_folder))
+
+
+@pytest.fixture
+def name(distribution_folder):
+    return distribution_folder.name
+
+
+def good_rows():
+    return {column: [list(row) for row in rows] * 2 for column, rows in CAPTION_ROWS.items()}
+
+
+def test_p_value_adds_two_keys(module, name):
+    plain, tested = module.compute(**CAPTION_ROWS), module.compute(**CAPTION_ROWS, p_value="exact")
+    assert set(tested) - set(plain) == {f"{name}_p_value", f"{name}_harmonic_mean_p"}
+    assert plain == {key: tested[key] for key in plain}
+    assert 0 < tested[f"{name}_p_value"] <= 1
+
+
+def test_permutation_p_values_approach_the_exact_ones(module, name):
+    exact = module.compute(**CAPTION_ROWS, p_value="exact", details=True)
+    drawn = module.compute(**CAPTION_ROWS, p_value="permutation", details=True)
+    # 9,999 draws: four standard errors of a share.
+    assert drawn[f"{name}_p_value_per_row"] == pytest.approx(exact[f"{name}_p_value_per_row"], abs=4 * 0.005)
+
+
+def test_one_row_has_its_own_p_value(module, name):
+    rows = {column: rows[2:4] for column, rows in CAPTION_ROWS.items()}
+    both = module.compute(**rows, p_value="exact", details=True)[f"{name}_p_value_per_row"]
+    if name != "trm_cider":  # one row has no inverse document frequency
+        for i in range(2):
+            one = module.compute(**{c: [r[i]] for c, r in rows.items()}, p_value="exact")
+            assert one[f"{name}_p_value"] == both[i] == pytest.approx(one[f"{name}_harmonic_mean_p"])
+
+
+def test_the_seed_decides_and_the_order_of_rows_does_not(module):
+    draw = {"p_value": "permutation", "n_resamples": 99, "confidence_level": 0.9}
+    first = module.compute(**CAPTION_ROWS, **draw, seed=1)
+    assert module.compute(**CAPTION_ROWS, **draw, seed=1) == first
+    backwards = {column: rows[::-1] for column, rows in CAPTION_ROWS.items()}
+    assert module.compute(**backwards, **draw, seed=1) == first
+    assert module.compute(**CAPTION_ROWS, **draw, seed=2) != first
+
+
+def test_seed_zero_is_a_seed(distribution_folder):
+    draw = {"p_value": "permutation", "n_resamples": 49, "details": True}
+    loaded = evaluate.load(str(distribution_folder), seed=3, **draw)
+    zero = loaded.compute(**CAPTION_ROWS, seed=0)
+    assert "seed:0" in zero["signature"]
+    assert zero == evaluate.load(str(distribution_folder), **draw).compute(**CAPTION_ROWS)
+
+
+def test_confidence_interval(module, name):
+    result = module.compute(**CAPTION_ROWS, confidence_level=0.95)
+    assert result[f"{name}_ci_low"] <= result[name] <= result[f"{name}_ci_high"]
+    wider = module.compute(**CAPTION_ROWS, confidence_level=0.999)
+    assert wider[f"{name}_ci_low"] <= result[f"{name}_ci_low"]
+    assert wider[f"{name}_ci_high"] >= result[f"{name}_ci_high"]
+
+
+def test_options_at_load_time_equal_options_at_compute_time(distribution_folder):
+    options = {"p_value": "permutation", "n_resamples": 19, "confidence_level": 0.8, "seed": 5, "details": True}
+    loaded = evaluate.load(str(distribution_folder), **options)
+    assert loaded.compute(**CAPTION_ROWS) == evaluate.load(str(distribution_folder)).compute(**CAPTION_ROWS, **options)
+
+
+def test_a_plain_string_is_one_candidate(module):
+    references = CAPTION_ROWS["references"][1:4:2]
+    strings = module_result(module, ["a dog", "a cat on a sofa"], references)
+    assert strings == module_result(module, [["a dog"], ["a cat on a sofa"]], references)
+
+
+def module_result(module, predictions, references):
+    try:
+        return module.compute(predictions=predictions, references=references)
+    except ValueError as error:  # a module that needs two candidates refuses both forms alike
+        return str(error)
+
+
+def test_lazy_columns_tuples_arrays_and_generators(module):
+    expected = module.compute(**good_rows())
+    data = datasets.Dataset.from_dict(good_rows())
+    assert module.compute(predictions=data["predictions"], references=data["references"]) == expected
+    for kind in (tuple, lambda row: np.array(row), collections.deque):
+        rows = {column: tuple(kind(row) for row in rows) for column, rows in good_rows().items()}
+        assert module.compute(**rows) == expected
+    assert module.compute(**{column: (row for row in rows) for column, rows in good_rows().items()}) == expected
+
+
+def test_combine_with_options_given_at_load_time(distribution_folder, name):
+    loaded = evaluate.load(str(distribution_folder), p_value="exact")
+    other = "trm_cider" if name == "trm_meteor" else "trm_meteor"
+    combined = evaluate.combine([loaded, evaluate.load(other)])
+    combined.add_batch(**CAPTION_ROWS)
+    result = combined.compute()
+    assert {key: result[key] for key in (name, f"{name}_p_value")} == {
+        key: evaluate.load(str(distribution_folder)).compute(**CAPTION_ROWS, p_value="exact")[key]
+        for key in (name, f"{name}_p_value")
+    }
+    assert other in result
+
+
+def with_row_7(column, row):
+    rows = good_rows()
+    rows[column][7] = row
+    return rows
+
+
+BAD_INPUT = {
+    "predictions is no list": ({"predictions": 3}, TypeError, "predictions: expected a list of rows"),
+    "predictions is a string": ({"predictions": "a dog"}, TypeError, "predictions: expected a list of rows"),
+    "predictions is missing": ({"predictions": None}, TypeError, "predictions: expected a list of rows"),
+    "references is a dict": ({"references": {"a": 1}}, TypeError, "references: expected a list of rows"),
+    "zero rows": (
+        {"predictions": [], "references": []},
+        ValueError,
+        "predictions: expected at least one row, got none",
+    ),
+    "unequal columns": (
+        {"references": [["a", "b"]]},
+        ValueError,
+        "references: expected one row for each of the 8 rows",
+    ),
+    "a number for a row": (
+        with_row_7("references", 3),
+        TypeError,
+        "references[7]: expected a list of captions, got int",
+    ),
+    "None for a row": (
+        with_row_7("predictions", None),
+        TypeError,
+        "predictions[7]: expected a list of captions, got None",
+    ),
+    "a string for a row of references": (
+        with_row_7("references", "a dog"),
+        TypeError,
+        "references[7]: expected a list of captions, got a string. Wrap it in a list",
+    ),
+    "an empty row": (
+        with_row_7("predictions", []),
+        ValueError,
+        "predictions[7]: expected at least one caption, got an",
+    ),
+    "a number for a caption": (
+        with_row_7("predictions", ["a dog", 3]),
+        TypeError,
+        "predictions[7][1]: expected a caption (a string), got int (3)",
+    ),
+    "None for a caption": (
+        with_row_7("references", ["a dog", None]),
+        TypeError,
+        "references[7][1]: expected a caption (a string), got None",
+    ),
+    "NaN for a caption": (
+        with_row_7("references", ["a dog", "a cat", float("nan")]),
+        TypeError,
+        "references[7][2]: expected a caption (a string), got float (nan)",
+    ),
+    "a list for a caption": (
+        with_row_7("predictions", [["a", "dog"], "a cat"]),
+        TypeError,
+        "predictions[7][0]: expected a caption (a string), got list",
+    ),
+    "a lone surrogate": (
+        with_row_7("references", ["a dog", "smile \ud83d"]),
+        ValueError,
+        r"references[7][1]: expected valid Unicode, got the lone surrogate '\ud83d' at character 6",
+    ),
+    "two texts in a row": (
+        {"predictions": [["a"], ["b"]], "references": [["c", "d", "e"], ["f"]]},
+        ValueError,
+        "predictions[1], references[1]: expected at least ",
+    ),
+}
+
+BAD_OPTIONS = {
+    "p_value": (["yes", 1, True], ValueError, "p_value: expected one of 'none', 'exact', 'permutation', got "),
+    "n_resamples": ([0, -5], ValueError, "n_resamples: expected a whole number of at least 1, got "),
+    "seed": ([-1], ValueError, "seed: expected a whole number of at least 0, got -1"),
+    "max_partitions": ([2.5, "many"], TypeError, "max_partitions: expected a whole number, got "),
+    "confidence_level": ([95, 0.0, 1], ValueError, "confidence_level: expected a number between 0 and 1, got "),
+    "details": (["yes", 1], TypeError, "details: expected True or False, got "),
+}
+
+
+@pytest.mark.parametrize("case", BAD_INPUT)
+def test_bad_input_is_named_and_nothing_is_kept(module, case):
+    changes, error_type, message = BAD_INPUT[case]
+    with pytest.raises(error_type) as error:
+        module.compute(**(good_rows() | changes))
+    assert str(error.value).startswith(message)
+    assert str(error.value).rstrip().endswith((".", "]."))
+    assert len(module) == 0
+    assert module.compute(**good_rows()) == module.compute(**good_rows())
+
+
+@pytest.mark.parametrize("option", BAD_OPTIONS)
+def test_bad_option_values_are_refused_at_load_and_compute_time(distribution_folder, module, option):
+    values, error_type, message = BAD_OPTIONS[option]
+    for value in values:
+        with pytest.raises(error_type) as error:
+            module.compute(**CAPTION_ROWS, **{option: value})
+        assert str(error.value).startswith(message)
+        with pytest.raises(error_type):
+            evaluate.load(str(distribution_folder), **{option: value})
+
+
+def test_too_many_partitions_lose_no_row(module):
+    module.add_batch(**CAPTION_ROWS)
+    with pytest.raises(ValueError, match="expected at most max_partitions=5 partitions a row, got 1?[0-9]") as error:
+        module.compute(p_value="exact", max_partitions=5)
+    assert "Use p_value='permutation'" in str(error.value)
+    assert module.compute() == module.compute(**CAPTION_ROWS)
+
+
+def test_an_interval_needs_two_rows(module):
+    row = {column: rows[:1] for column, rows in CAPTION_ROWS.items()}
+    with pytest.raises(ValueError, match="expected at least 2 rows"):
+        module.compute(**row, confidence_level=0.95)
+
+
+ODD_CAPTIONS = {
+    "empty": "",
+    "blank": " \t\n ",
+    "punctuation only": "...!?",
+    "emoji": "a dog \U0001f436\u200d\U0001f9ba runs",
+    "right to left": "\u05db\u05dc\u05d1 \u05e8\u05e5 \u0643\u0644\u0628",
+    "combining": "cafe\u0301 nai\u0308ve",
+    "NUL": "a\x00dog",
+    "one very long word": "x" * 100_000,
+    "many words": "a dog runs " * 9_000,
+    "one letter that stemmers recurse on": "y" * 20_000,
+}
+
+
+@pytest.mark.parametrize("case", ODD_CAPTIONS)
+def test_odd_captions_have_a_defined_finite_result(module, name, case):
+    rows = {column: [list(row) for row in rows[:2]] for column, rows in CAPTION_ROWS.items()}
+    rows["predictions"][0][0] = rows["references"][1][0] = ODD_CAPTIONS[case]
+    result = module.compute(**rows, details=True)
+    assert np.isfinite(result[f"{name}_per_row"]).all()
+    assert module.compute(**rows, details=True) == result

@@ -1,0 +1,211 @@
+"""Each rule is stated once and run on every module folder found on disk."""
+
+import ast
+import doctest
+import importlib
+import inspect
+import json
+import multiprocessing
+import re
+import shutil
+import sys
+
+import evaluate
+import pytest
+import yaml
+
+from tests.modules.conftest import FOLDERS, ROOT
+from tests.modules.sample_inputs import SAMPLE_INPUTS
+
+FENCED_PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+CARD_FIELDS = "title emoji colorFrom colorTo sdk sdk_version app_file pinned tags description".split()
+
+CARD_SECTIONS = [
+    "Description",
+    "How to Use",
+    "Inputs",
+    "Output Values",
+    "Values from Popular Papers",
+    "Examples",
+    "Limitations and Bias",
+    "Citation",
+    "Further References",
+]
+
+# The name under which pip knows a package, where it is not the name that is imported.
+PIP_NAMES = {"sklearn": "scikit-learn", "PIL": "pillow", "open_clip": "open_clip_torch", "yaml": "pyyaml"}
+
+
+def rounded(result):
+    return json.loads(json.dumps(result), parse_float=lambda text: round(float(text), 12))
+
+
+def rows_of(folder):
+    return SAMPLE_INPUTS[folder.name]
+
+
+def test_there_are_modules():
+    assert {folder.name for folder in FOLDERS} == set(SAMPLE_INPUTS)
+
+
+def test_every_example_runs_in_the_copy_that_the_loader_made(folder):
+    script_name = type(evaluate.load(folder.name)).__module__
+    package = script_name.rsplit(".", 1)[0]
+    attempted = 0
+    for path in sorted(folder.glob("*.py")):
+        if path.name != "app.py":
+            result = doctest.testmod(importlib.import_module(f"{package}.{path.stem}"))
+            assert result.failed == 0, path
+            attempted += result.attempted
+    assert attempted > 1
+
+
+def test_the_class_has_examples(folder):
+    examples = doctest.DocTestParser().get_examples(evaluate.load(folder.name).inputs_description)
+    assert len(examples) > 1
+
+
+def test_import_lines_are_ones_the_loader_understands(folder):
+    for line in (folder / f"{folder.name}.py").read_text(encoding="utf-8").splitlines():
+        if line.startswith(("import ", "from ")):
+            assert "#" not in line, f"the loader takes a trailing comment for a URL: {line}"
+            assert "," not in line.split(" import ")[0], f"one import per line: {line}"
+            assert not line.startswith(("from . ", "from ..")), f"only `from .helper import name`: {line}"
+
+
+def test_main_script_defines_one_module_class(folder):
+    tree = ast.parse((folder / f"{folder.name}.py").read_text(encoding="utf-8"))
+    assert sum(isinstance(node, ast.ClassDef) for node in tree.body) == 1
+
+
+def test_compute_takes_no_stray_keywords(folder):
+    parameters = inspect.signature(evaluate.load(folder.name)._compute).parameters.values()
+    assert all(parameter.kind != inspect.Parameter.VAR_KEYWORD for parameter in parameters)
+
+
+def test_the_card_is_complete(folder):
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    front, body = text.removeprefix("---\n").split("\n---\n", 1)
+    fields = yaml.safe_load(front)
+    assert [name for name in CARD_FIELDS if name not in fields] == []
+    assert fields["tags"] == ["evaluate", "metric" if folder.parent.name == "metrics" else "measurement"]
+    titles = re.findall(r"^## (.+)$", body, re.MULTILINE)
+    assert [title for title in titles if title in CARD_SECTIONS] == CARD_SECTIONS
+
+
+def test_every_example_on_the_card_runs(folder):
+    text = "\n".join(FENCED_PYTHON.findall((folder / "README.md").read_text(encoding="utf-8")))
+    card = doctest.DocTestParser().get_doctest(text, {}, f"{folder.name}/README.md", None, 0)
+    assert card.examples
+    flags = doctest.NORMALIZE_WHITESPACE
+    assert doctest.DocTestRunner(optionflags=flags).run(card).failed == 0
+
+
+def test_requirements_list_every_third_party_import(folder):
+    lines = (folder / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    listed = {re.split(r"[<>=~!\[; ]", line)[0].lower().replace("_", "-") for line in lines if line.strip()}
+    for path in folder.glob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+        names |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level}
+        for name in {name.split(".")[0] for name in names} - set(sys.stdlib_module_names):
+            package = PIP_NAMES.get(name, name).lower().replace("_", "-")
+            assert package in listed, f"{path.name} imports {name}: list {package} in requirements.txt"
+
+
+def test_no_file_is_named_like_a_library(folder):
+    for path in folder.glob("*.py"):
+        assert path.stem not in sys.stdlib_module_names
+        assert path.stem == folder.name or importlib.util.find_spec(path.stem) is None, path
+
+
+def test_result_is_saved_as_json(folder, tmp_path):
+    result = evaluate.load(folder.name).compute(**rows_of(folder))
+    assert all(type(value) in (int, float, str) for value in result.values())
+    evaluate.save(tmp_path / "result.json", **result)
+    assert json.loads((tmp_path / "result.json").read_text())[
+        folder.name if folder.name in result else next(iter(result))
+    ]
+
+
+def test_details_add_keys_and_change_none(folder):
+    module = evaluate.load(folder.name)
+    plain, detailed = module.compute(**rows_of(folder)), module.compute(**rows_of(folder), details=True)
+    assert plain == {key: detailed[key] for key in plain}
+    assert "signature" in detailed
+    assert json.dumps(detailed)
+    assert evaluate.load(folder.name, details=True).compute(**rows_of(folder)) == detailed
+
+
+def test_pieces_rows_and_whole_agree(folder):
+    module, columns = evaluate.load(folder.name, details=True), rows_of(folder)
+    whole = module.compute(**columns)
+    n_rows = len(next(iter(columns.values())))
+    for start in range(0, n_rows, 3):
+        module.add_batch(**{name: column[start : start + 3] for name, column in columns.items()})
+    assert rounded(module.compute()) == rounded(whole)
+    singular = {"predictions": "prediction", "references": "reference"}
+    for i in range(n_rows):
+        module.add(**{singular.get(name, name): column[i] for name, column in columns.items()})
+    assert rounded(module.compute()) == rounded(whole)
+
+
+def test_row_order_does_not_matter(folder):
+    module, columns = evaluate.load(folder.name), rows_of(folder)
+    forwards = module.compute(**columns)
+    backwards = module.compute(**{name: column[::-1] for name, column in columns.items()})
+    assert forwards == backwards
+
+
+def test_an_unknown_option_is_refused_at_load_and_compute_time(folder):
+    with pytest.raises(
+        TypeError, match=r"^load: expected options among \[.*\], got \['detials'\]\. Check the spelling"
+    ):
+        evaluate.load(folder.name, detials=True)
+    with pytest.raises(
+        TypeError, match=r"^compute: expected options among \[.*\], got \['detials'\]\. Check the spell"
+    ):
+        evaluate.load(folder.name).compute(**rows_of(folder), detials=True)
+
+
+def test_a_copy_of_the_folder_elsewhere_gives_the_same(folder, tmp_path):
+    copy = tmp_path / "elsewhere" / "deep" / folder.name
+    shutil.copytree(folder, copy)
+    assert evaluate.load(str(copy)).compute(**rows_of(folder)) == evaluate.load(folder.name).compute(**rows_of(folder))
+
+
+def test_the_vendored_helpers_are_up_to_date():
+    sys.path.insert(0, str(ROOT / "scripts"))
+    import sync_shared
+
+    assert sync_shared.main(check=True) == 0
+
+
+def _compute_in_process(path, columns, results):
+    results.put(evaluate.load(path).compute(**columns))
+
+
+def test_two_processes_at_once(folder):
+    context = multiprocessing.get_context("spawn")
+    results = context.Queue()
+    arguments = (str(folder), rows_of(folder), results)
+    processes = [context.Process(target=_compute_in_process, args=arguments) for _ in range(2)]
+    for process in processes:
+        process.start()
+    both = [results.get(timeout=240) for _ in processes]
+    for process in processes:
+        process.join()
+    assert both[0] == both[1] == evaluate.load(folder.name).compute(**rows_of(folder))
+
+
+def test_a_failed_compute_loses_no_row(folder):
+    module, columns = evaluate.load(folder.name), rows_of(folder)
+    expected = module.compute(**columns)
+    module.add_batch(**columns)
+    with pytest.raises(TypeError):
+        module.compute(details="yes")
+    assert module.compute() == expected
+    with pytest.raises((TypeError, ValueError)):
+        module.compute(**{name: [None] for name in columns})
+    assert module.compute(**columns) == expected

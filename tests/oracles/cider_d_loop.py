@@ -1,0 +1,23 @@
+"""CIDEr-D of one candidate and one reference with dictionaries, straight from the formula."""
+
+import math
+from collections import Counter
+
+
+def ngram_counts(tokens, order):
+    return Counter(" ".join(tokens[i : i + order]) for i in range(len(tokens) - order + 1))
+
+
+def cider_d(candidate, reference, frequencies, n_documents, sigma=6.0):
+    total = 0.0
+    for order in (1, 2, 3, 4):
+
+        def weigh(counts):
+            return {w: n * (math.log(n_documents) - math.log(max(1, frequencies.get(w, 0)))) for w, n in counts.items()}
+
+        c, r = weigh(ngram_counts(candidate, order)), weigh(ngram_counts(reference, order))
+        norm_c, norm_r = (math.sqrt(sum(v * v for v in vector.values())) for vector in (c, r))
+        if norm_c and norm_r:
+            total += sum(min(c[w], r[w]) * r[w] for w in c if w in r) / (norm_c * norm_r)
+    difference = max(len(candidate) - 1, 0) - max(len(reference) - 1, 0)  # in bigrams
+    return 10 * total / 4 * math.exp(-(difference**2) / (2 * sigma**2))

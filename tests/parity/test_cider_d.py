@@ -1,0 +1,71 @@
+"""CIDEr-D against the COCO caption code: its golden values, its formula as a loop, and its corpus score.
+
+Golden values: golden/ciderd_pairs.json, made with pycocoevalcap 1.2. Tolerance 1e-9: the sums run in another order.
+"""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helpers.shared_ptb_tokenizer import tokenize
+from metrics.trm_cider.cider_distance import cider_d_scores, document_frequencies, multi_reference_cider_d
+from tests.oracles.cider_d_loop import cider_d
+
+TOKENS = st.lists(st.sampled_from("a the dog cat runs red".split()), max_size=8)
+
+
+@given(st.lists(st.lists(TOKENS, min_size=2, max_size=4), min_size=2, max_size=4))
+def test_every_pair_equals_the_loop(rows):
+    frequencies = document_frequencies([row[1:] for row in rows])
+    for row, scores in zip(rows, cider_d_scores(rows, frequencies, len(rows)), strict=True):
+        expected = [[cider_d(c, r, frequencies, len(rows)) for r in row] for c in row]
+        assert scores == pytest.approx(np.array(expected), abs=1e-9)
+
+
+@given(st.lists(st.lists(TOKENS, min_size=1, max_size=3), min_size=1, max_size=4))
+def test_document_frequencies_count_documents(rows):
+    frequencies = document_frequencies(rows)
+    for ngram, count in frequencies.items():
+        n = len(ngram.split())
+        having = [any(ngram.split() == tokens[i : i + n] for tokens in row for i in range(len(tokens))) for row in rows]
+        assert count == sum(having)
+
+
+@pytest.mark.parametrize(("n_tokens", "score"), [(0, 0.0), (1, 2.5), (2, 5.0), (3, 7.5), (4, 10.0), (9, 10.0)])
+def test_a_text_against_itself(n_tokens, score):
+    text = [f"w{i}" for i in range(n_tokens)]
+    assert cider_d_scores([[text, text]], {}, 10)[0][0, 1] == pytest.approx(score)
+
+
+def test_the_reference_is_the_second_argument():
+    # Of a candidate's repeated word only as many count as the reference has, weighted by the reference: repeating a
+    # word in the candidate cannot pay, repeating it in the reference does count.
+    scores = cider_d_scores([[["dog", "dog", "dog", "cat"], ["dog", "cat", "cow", "hen"]]], {}, 10)[0]
+    assert scores[0, 1] < scores[1, 0]
+
+
+@pytest.mark.realdata
+def test_golden_pairs(data_folder, flickr8k_frequencies):
+    golden = json.loads((data_folder / "golden" / "ciderd_pairs.json").read_text())
+    rows = [[pair["candidate"].split(), pair["reference"].split()] for pair in golden["pairs"]]
+    for pair, scores in zip(golden["pairs"], cider_d_scores(rows, *flickr8k_frequencies), strict=True):
+        assert scores[0, 1] == pytest.approx(pair["score"], abs=1e-9), pair
+    rows = [[text.split() for text in [g["candidate"], *g["references"]]] for g in golden["multi_reference"]]
+    for g, scores in zip(golden["multi_reference"], cider_d_scores(rows, *flickr8k_frequencies), strict=True):
+        assert multi_reference_cider_d(scores[None], 1)[0] == pytest.approx(g["score"], abs=1e-9), g
+
+
+@pytest.mark.realdata
+def test_corpus_score_of_1000_coco_rows(data_folder):
+    golden = json.loads((data_folder / "golden" / "ciderd_pairs.json").read_text())["coco_corpus"]
+    samples = json.loads((data_folder / "coco_val_1000.json").read_text())
+    rows = [[tokenize(text) for text in [*sample["candidates"], *sample["references"]]] for sample in samples]
+    frequencies = document_frequencies([row[1:] for row in rows])
+    scores = [multi_reference_cider_d(s[None], 1)[0] for s in cider_d_scores(rows, frequencies, len(rows))]
+    assert np.mean(scores) == pytest.approx(0.5997905185, abs=1e-10)
+    by_id = {str(sample["_id"]): score for sample, score in zip(samples, scores, strict=True)}
+    ours = [by_id[str(number)] for number in golden["ids"]]
+    assert ours == pytest.approx(golden["per_sample"], abs=1e-9)

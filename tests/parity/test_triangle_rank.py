@@ -1,0 +1,87 @@
+"""Statistic, distances and exact p-values against the golden samples, and against the loop over all triangles.
+
+Golden values: golden/trm.json, made by naive enumeration (its `meta` has formula and versions). Tolerance 1e-12: both
+sides divide whole numbers, so they differ by rounding alone.
+"""
+
+import json
+
+import numpy as np
+import pytest
+
+from helpers.shared_partition_test import exact_partitions, upper_tail_p_values
+from helpers.shared_triangle_rank import (
+    STATISTICS,
+    null_statistics,
+    triangle_rank_counts,
+    triangle_rank_statistic,
+)
+from metrics.trm_cider.cider_distance import cider_d_scores, cider_distances
+from metrics.trm_meteor.meteor_distance import meteor_distances, meteor_scores
+from tests.oracles import triangle_rank_loop
+
+
+def exact_p_value(distance, n_candidates, kind):
+    distances = np.asarray(distance)[None]
+    observed = triangle_rank_statistic(triangle_rank_counts(distances, n_candidates), kind)
+    splits = exact_partitions(n_candidates, distances.shape[1] - n_candidates, 10**6)
+    return upper_tail_p_values(observed, null_statistics(distances, splits, kind))[0]
+
+
+@pytest.fixture(scope="module")
+def samples(data_folder):
+    return json.loads((data_folder / "golden" / "trm.json").read_text())["samples"]
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("metric", ["meteor", "cider", "bert"])
+def test_statistic_and_counts_match_the_golden_samples(samples, metric):
+    for sample in samples:
+        golden = sample["metrics"][metric]
+        counts = triangle_rank_counts(np.array(golden["distance"])[None], sample["n"])
+        assert triangle_rank_statistic(counts)[0] == pytest.approx(golden["Q_tol_1e_9"], abs=1e-12)
+        assert counts[0] == pytest.approx(
+            np.array(
+                triangle_rank_loop.rank_counts(
+                    golden["distance"], range(sample["n"]), range(sample["n"], len(golden["distance"]))
+                )
+            )
+        )
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("metric", ["meteor", "cider", "bert"])
+def test_exact_p_values_match_the_golden_samples(samples, metric):
+    n_checked = 0
+    for sample in samples:
+        golden = sample["metrics"][metric]
+        if golden.get("p_tol_1e_9") is not None:
+            p_value = exact_p_value(golden["distance"], sample["n"], "pooled")
+            assert p_value == pytest.approx(golden["p_tol_1e_9"], abs=1e-12), sample["name"]
+            n_checked += 1
+    assert n_checked >= 14
+
+
+@pytest.mark.realdata
+def test_meteor_distances_match_the_golden_samples(samples, lexicon):
+    rows = [sample["tokens_meteor"] for sample in samples]
+    for sample, distance in zip(samples, meteor_distances(rows, meteor_scores(rows, lexicon)), strict=True):
+        assert distance == pytest.approx(np.array(sample["metrics"]["meteor"]["distance"]), abs=1e-12), sample["name"]
+
+
+@pytest.mark.realdata
+def test_cider_distances_match_the_golden_samples(samples, flickr8k_frequencies):
+    rows = [sample["tokens_cider"] for sample in samples]
+    distances = cider_distances(rows, cider_d_scores(rows, *flickr8k_frequencies))
+    for sample, distance in zip(samples, distances, strict=True):
+        assert distance == pytest.approx(np.array(sample["metrics"]["cider"]["distance"]), abs=1e-12), sample["name"]
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("kind", STATISTICS)
+def test_per_side_p_values_match_the_loop_on_golden_samples(samples, kind):
+    for sample in samples:
+        if sample["n"] + sample["m"] <= 8 and min(sample["n"], sample["m"]) >= 2:
+            distance = sample["metrics"]["meteor"]["distance"]
+            expected = triangle_rank_loop.exact_p_value(distance, sample["n"], kind)
+            assert exact_p_value(distance, sample["n"], kind) == pytest.approx(expected, abs=1e-12), sample["name"]

@@ -1,0 +1,68 @@
+"""Grouping of rows, bootstrap interval, and the result's keys."""
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from helpers.shared_distribution_results import (
+    DISTRIBUTION_DEFAULTS,
+    bootstrap_interval,
+    check_enough_rows,
+    distribution_result,
+    rows_by_size,
+)
+
+
+def test_rows_are_grouped_by_size_in_batches():
+    sizes = [(2, 1), (1, 2), (2, 1), (2, 1)]
+    groups = rows_by_size(sizes, lambda n_texts: 2)
+    assert groups == [((2, 1), [0, 2]), ((2, 1), [3]), ((1, 2), [1])]
+
+
+def test_interval_is_scipys_percentile_bootstrap_of_the_sorted_rows():
+    values = np.random.default_rng(0).random(30)
+    expected = scipy.stats.bootstrap(
+        (np.sort(values),), np.mean, n_resamples=999, method="percentile", rng=np.random.default_rng(4)
+    ).confidence_interval
+    assert bootstrap_interval(values, 0.95, 999, seed=4) == pytest.approx((expected.low, expected.high))
+    assert bootstrap_interval(values[::-1], 0.95, 999, seed=4) == bootstrap_interval(values, 0.95, 999, seed=4)
+
+
+def test_memory_bound_does_not_change_the_draw(monkeypatch):
+    values = np.random.default_rng(0).random(30)
+    whole = bootstrap_interval(values, 0.9, 200, seed=0)
+    monkeypatch.setattr("helpers.shared_distribution_results.MAX_BOOTSTRAP_VALUES", 100)
+    assert bootstrap_interval(values, 0.9, 200, seed=0) == pytest.approx(whole)
+
+
+def test_mean_does_not_depend_on_the_order_of_rows():
+    values = np.random.default_rng(1).random(1000)
+    first = distribution_result({"q": values}, None, DISTRIBUTION_DEFAULTS)
+    assert distribution_result({"q": values[::-1]}, None, DISTRIBUTION_DEFAULTS) == first
+
+
+def test_all_keys():
+    options = {**DISTRIBUTION_DEFAULTS, "confidence_level": 0.9, "details": True, "n_resamples": 20}
+    result = distribution_result(
+        {"q": np.array([0.1, 0.3]), "plain": np.array([1.0, 2.0])}, np.array([0.5, 1]), options
+    )
+    assert list(result) == [
+        "q",
+        "plain",
+        "n_rows",
+        "q_p_value",
+        "q_harmonic_mean_p",
+        "q_ci_low",
+        "q_ci_high",
+        "q_per_row",
+        "plain_per_row",
+        "q_p_value_per_row",
+    ]
+    assert result["plain"] == 1.5
+    assert result["q_p_value_per_row"] == [0.5, 1.0]
+
+
+def test_an_interval_of_one_row_is_refused():
+    with pytest.raises(ValueError, match="^confidence_level: expected at least 2 rows to resample, got 1"):
+        check_enough_rows(1, {"confidence_level": 0.95})
+    check_enough_rows(1, {"confidence_level": None})

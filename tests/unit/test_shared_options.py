@@ -1,0 +1,60 @@
+"""Options: names refused, values checked, load time under compute time."""
+
+import pytest
+
+from helpers.shared_options import (
+    check_choice,
+    check_confidence_level,
+    check_flag,
+    check_whole_number,
+    take_compute_options,
+    take_load_options,
+)
+
+DEFAULTS = {"seed": 0, "details": False}
+
+
+def test_evaluates_own_keywords_pass_through():
+    keywords = {"seed": 3, "cache_dir": "x", "num_process": 1}
+    assert take_load_options(keywords, DEFAULTS) == {"seed": 3, "details": False}
+    assert keywords == {"cache_dir": "x", "num_process": 1}
+
+
+def test_none_means_as_at_load_time_and_zero_does_not():
+    loaded = {"seed": 3, "details": True}
+    assert take_compute_options({"seed": None, "details": False}, loaded) == {"seed": 3, "details": False}
+    assert take_compute_options({"seed": 0}, loaded) == {"seed": 0, "details": True}
+
+
+@pytest.mark.parametrize(("take", "when"), [(take_load_options, "load"), (take_compute_options, "compute")])
+def test_unknown_names_are_listed(take, when):
+    with pytest.raises(TypeError) as error:
+        take({"sead": 1}, DEFAULTS)
+    assert str(error.value) == f"{when}: expected options among ['details', 'seed'], got ['sead']. Check the spelling."
+
+
+@pytest.mark.parametrize(
+    ("check", "error_type", "message"),
+    [
+        (lambda: check_choice("kind", "c", ("a", "b")), ValueError, "kind: expected one of 'a', 'b', got 'c'."),
+        (lambda: check_choice("kind", None, ("a",)), ValueError, "kind: expected one of 'a', got None."),
+        (lambda: check_whole_number("seed", True, 0), TypeError, "seed: expected a whole number, got bool."),
+        (lambda: check_whole_number("seed", -1, 0), ValueError, "seed: expected a whole number of at least 0, got -1."),
+        (lambda: check_flag("details", 1), TypeError, "details: expected True or False, got 1."),
+        (lambda: check_confidence_level("high"), TypeError, "confidence_level: expected a number, got str."),
+        (
+            lambda: check_confidence_level(95),
+            ValueError,
+            "confidence_level: expected a number between 0 and 1, got 95.",
+        ),
+    ],
+)
+def test_messages(check, error_type, message):
+    with pytest.raises(error_type) as error:
+        check()
+    assert str(error.value).startswith(message)
+
+
+def test_no_interval_is_legal():
+    check_confidence_level(None)
+    check_confidence_level(0.95)

@@ -1,0 +1,90 @@
+"""The lexicon, and the corpus built out of Debian's packages."""
+
+import nltk
+import pytest
+
+from metrics.trm_meteor import wordnet_lexicon
+from metrics.trm_meteor.wordnet_lexicon import WordNetLexicon
+from scripts import install_wordnet
+
+
+def test_each_word_form_is_looked_up_once(lexicon, monkeypatch):
+    calls = []
+    fresh = WordNetLexicon()
+    look_up = fresh._wordnet.synsets
+    monkeypatch.setattr(fresh._wordnet, "synsets", lambda stem: calls.append(stem) or look_up(stem))
+    for _ in range(3):
+        assert fresh.synonyms("couch") == lexicon.synonyms("couch")
+        assert fresh.synonyms("qwzx") == frozenset()
+    assert calls == ["couch", "qwzx"]
+
+
+def test_synonyms_are_single_words(lexicon):
+    assert {"couch", "sofa", "lounge"} <= lexicon.synonyms("couch")
+    assert not any("_" in name for name in lexicon.synonyms("car"))
+
+
+def test_very_long_words_are_their_own_stem(lexicon):
+    word = "y" * 100_000
+    assert lexicon.stem(word) == word
+    assert lexicon.synonyms(word) == frozenset()
+    assert lexicon.stem("running") == "run"
+
+
+def test_without_wordnet_the_error_names_three_ways(monkeypatch):
+    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setattr(nltk, "download", lambda *args, **keywords: False)
+    with pytest.raises(LookupError) as error:
+        WordNetLexicon()
+    message = str(error.value)
+    assert message.startswith("METEOR needs WordNet 3.0, got no such corpus from NLTK. Either (1)")
+    for way in ("NLTK_DATA", "python -m nltk.downloader wordnet", "python scripts/install_wordnet.py"):
+        assert way in message
+
+
+def test_another_release_is_refused(monkeypatch):
+    monkeypatch.setattr(wordnet_lexicon, "WORDNET_VERSION", "2.1")
+    with pytest.raises(LookupError, match=r"^METEOR needs WordNet 2\.1, got 3\.0 in "):
+        WordNetLexicon()
+
+
+@pytest.fixture
+def debian_files(tmp_path):
+    source = tmp_path / "wordnet"
+    source.mkdir()
+    for name in install_wordnet.WORDNET_FILES:
+        (source / name).write_text(name)
+    return source
+
+
+def test_corpus_is_built_whole(debian_files, tmp_path):
+    corpus = install_wordnet.build_corpus(debian_files, tmp_path / "nltk_data")
+    assert corpus == tmp_path / "nltk_data" / "corpora" / "wordnet"
+    assert {path.name for path in corpus.iterdir()} == {*install_wordnet.WORDNET_FILES, "lexnames"}
+    lines = (corpus / "lexnames").read_text().splitlines()
+    assert [lines[0], lines[3], lines[29], lines[44]] == [
+        "00\tadj.all\t3",
+        "03\tnoun.Tops\t1",
+        "29\tverb.body\t2",
+        "44\tadj.ppl\t3",
+    ]
+    assert [path.name for path in corpus.parent.iterdir()] == ["wordnet"]
+
+
+def test_a_missing_file_is_named_and_nothing_is_left(debian_files, tmp_path):
+    (debian_files / "index.sense").unlink()
+    with pytest.raises(
+        FileNotFoundError, match=r"index\.sense missing\. Run `apt-get install wordnet-base wordnet-sense"
+    ):
+        install_wordnet.build_corpus(debian_files, tmp_path / "nltk_data")
+    assert not (tmp_path / "nltk_data").exists()
+
+
+def test_an_interrupted_build_leaves_nothing(debian_files, tmp_path, monkeypatch):
+    def fail(source, target):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(install_wordnet.shutil, "copyfile", fail)
+    with pytest.raises(OSError, match="disk full"):
+        install_wordnet.build_corpus(debian_files, tmp_path / "nltk_data")
+    assert list((tmp_path / "nltk_data" / "corpora").iterdir()) == []
