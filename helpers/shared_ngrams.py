@@ -1,5 +1,6 @@
 """N-grams of many captions as whole numbers: no tuple of strings is made for an n-gram that is only counted."""
 
+import itertools
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -21,8 +22,11 @@ def word_ids(captions: Iterable[Sequence[str]], vocabulary: dict[str, int]) -> t
     ([0, 1, 0], [2, 0, 1])
     """
     captions = list(captions)
-    numbers = [vocabulary.setdefault(token, len(vocabulary)) for tokens in captions for token in tokens]
-    return np.array(numbers, dtype=np.int64), np.array([len(tokens) for tokens in captions], dtype=np.int64)
+    words = list(itertools.chain.from_iterable(captions))
+    for word in dict.fromkeys(words):
+        vocabulary.setdefault(word, len(vocabulary))
+    numbers = np.fromiter(map(vocabulary.__getitem__, words), dtype=np.int64, count=len(words))
+    return numbers, np.array([len(tokens) for tokens in captions], dtype=np.int64)
 
 
 def ngram_ids(words: np.ndarray, lengths: np.ndarray, max_order: int) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -53,8 +53,8 @@ def cider_d_scores(
 
     CIDEr-D(c, r) = 10 exp(-(l_c - l_r)^2 / (2 sigma^2)) mean over n of
     sum over w of min(g_w(c), g_w(r)) g_w(r) / (|g(c)| |g(r)|), w running over the n-grams of order n, with
-    g_w = tf_w log(n_documents / max(1, df_w)). As in the COCO caption code, a length l is the number of bigrams, tf is a
-    count, and an order without n-grams scores 0, so that texts of 1, 2 and 3 tokens score at most 2.5, 5 and 7.5. The
+    g_w = tf_w log(n_documents / max(1, df_w)). As in the COCO caption code, a length l is the number of bigrams, tf is
+    a count, and an order without n-grams scores 0, so that texts of 1, 2 and 3 tokens score at most 2.5, 5 and 7.5. The
     score against several references is the mean of the scores against each.
 
     Args:
@@ -69,7 +69,7 @@ def cider_d_scores(
 
     >>> rows = [[["a", "red", "dog"], ["a", "red", "dog"]], [["a", "cat"], ["the", "cat"]]]
     >>> [scores[0, 1].round(4).tolist() for scores in cider_d_scores(rows, {"a": 2, "red": 1, "dog": 1, "cat": 1}, 2)]
-    [7.5, 1.25]
+    [7.5, 1.7678]
     """
     n_texts = np.array([len(row) for row in rows])
     vocabulary: dict[str, int] = {}

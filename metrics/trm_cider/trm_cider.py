@@ -73,10 +73,13 @@ Returns:
     trm_cider_per_row, cider_d_per_row, trm_cider_p_value_per_row, signature: with details.
 Examples:
     >>> trm_cider = evaluate.load("manycaps/trm_cider")
-    >>> predictions = [["a dog runs on the beach", "a dog runs on the beach", "a dog runs on the beach"]]
-    >>> references = [["a dog is running along the sea", "a brown dog plays in the sand", "two people watch a dog"]]
-    >>> result = trm_cider.compute(predictions=predictions, references=references, p_value="exact")
-    >>> {key: round(value, 4) for key, value in result.items()}
+    >>> result = trm_cider.compute(
+    ...     predictions=[["a dog runs on the beach"] * 3, ["a man cooks", "a man flips a pancake"]],
+    ...     references=[["a dog by the sea", "a brown dog plays"], ["a father makes breakfast", "a man at the stove"]],
+    ...     p_value="exact",
+    ... )
+    >>> {key: round(value, 2) for key, value in result.items()}
+    {'trm_cider': 0.43, 'cider_d': 0.89, 'n_rows': 2, 'trm_cider_p_value': 0.25, 'trm_cider_harmonic_mean_p': 0.18}
 """
 
 

@@ -6,6 +6,7 @@ the first, each taking the last free reference word that matches. This is not ME
 METEOR column of captioning papers.
 """
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
@@ -167,12 +168,10 @@ def _batch_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon, dty
     # Words are stored from the end of each text, the order of alignment: place p counts from the end.
     place = np.arange(len(text)) - first_word[text]
     bits = np.left_shift(np.ones(len(text), dtype), place.astype(dtype))
-    words, forms = _numbered(token for row in rows for tokens in row for token in reversed(tokens))
+    words, forms = _numbered(itertools.chain.from_iterable(map(reversed, itertools.chain.from_iterable(rows))))
     stem_of_form, stems = _numbered(map(lexicon.stem, forms))
     number_of_stem = {stem: number for number, stem in enumerate(stems)}
-    related = [
-        sorted(number_of_stem[word] for word in lexicon.synonyms(stem) & number_of_stem.keys()) for stem in stems
-    ]
+    related = [[number_of_stem[word] for word in lexicon.synonyms(stem) if word in number_of_stem] for stem in stems]
 
     by_word = _Places(words, text, row_of_text, bits)
     by_stem = _Places(stem_of_form[words], text, row_of_text, bits)
@@ -192,8 +191,9 @@ def _batch_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon, dty
 
 def _numbered(words: Iterable[str]) -> tuple[np.ndarray, list[str]]:
     """Number words in order of first use: int64 array (n_words,), and the distinct words."""
-    numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(word, len(numbers)) for word in words], dtype=np.int64), list(numbers)
+    words = list(words)
+    numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
+    return np.fromiter(map(numbers.__getitem__, words), dtype=np.int64, count=len(words)), list(numbers)
 
 
 def _pairs_in_rows(n_texts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -229,7 +229,7 @@ def _align(
         for place, n in enumerate(n_reaching):
             pick = picks[place, :n]
             found = sets[slot[:n] + places.column[first[:n] + place]] & free[:n]
-            found[pick != 0] = 0
+            found *= pick == 0  # aligned in an earlier stage
             found &= -found  # the lowest bit: the last free reference word that matches
             free[:n] ^= found
             pick |= found

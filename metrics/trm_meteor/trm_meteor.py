@@ -66,10 +66,13 @@ Returns:
     trm_meteor_per_row, meteor_per_row, trm_meteor_p_value_per_row, signature: with details.
 Examples:
     >>> trm_meteor = evaluate.load("manycaps/trm_meteor")
-    >>> predictions = [["a dog runs on the beach", "a dog runs on the beach", "a dog runs on the beach"]]
-    >>> references = [["a dog is running along the sea", "a brown dog plays in the sand", "two people watch a dog"]]
-    >>> result = trm_meteor.compute(predictions=predictions, references=references, p_value="exact")
-    >>> {key: round(value, 4) for key, value in result.items()}
+    >>> result = trm_meteor.compute(
+    ...     predictions=[["a dog runs on the beach"] * 3, ["a man cooks", "a man flips a pancake"]],
+    ...     references=[["a dog by the sea", "a brown dog plays"], ["a father makes breakfast", "a man at the stove"]],
+    ...     p_value="exact",
+    ... )
+    >>> {key: round(value, 2) for key, value in result.items()}
+    {'trm_meteor': 0.56, 'meteor': 0.45, 'n_rows': 2, 'trm_meteor_p_value': 0.21, 'trm_meteor_harmonic_mean_p': 0.15}
 """
 
 

@@ -1,0 +1,54 @@
+# The two commands of a newcomer are `make quickstart` and `make test`; each installs what it needs into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help quickstart test check format benchmark clean
+
+help:
+	@echo "make quickstart   compare three captioning systems on the bundled sample"
+	@echo "make test         run all tests"
+	@echo "make check        lint, format check, types, vendored copies, tests: what a change must pass"
+	@echo "make format       format the code and renew the vendored copies"
+	@echo "make benchmark    measure speed beside the programs that people use today"
+	@echo "make clean        delete .venv and what the targets wrote"
+	@echo "PYTHON=python3.12 make ...   choose the interpreter (3.10 or newer) of a new .venv"
+
+quickstart: $(VENV)/quickstart.installed
+	$(BIN)/python scripts/install_wordnet.py
+	$(BIN)/python scripts/quickstart.py
+
+test: $(VENV)/test.installed
+	$(BIN)/python scripts/install_wordnet.py
+	$(BIN)/python -m pytest
+
+check: $(VENV)/test.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python scripts/sync_shared.py --check
+	$(MAKE) test
+
+format: $(VENV)/test.installed
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/python scripts/sync_shared.py
+
+benchmark: $(VENV)/test.installed
+	$(BIN)/python scripts/install_wordnet.py
+	$(BIN)/python scripts/benchmark.py
+
+clean:
+	rm -rf $(VENV) quickstart-output .pytest_cache .ruff_cache .mypy_cache .hypothesis
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and f"Python 3.10 or newer is needed, {sys.executable} is {sys.version.split()[0]}. Run PYTHON=python3.12 make ...")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/quickstart.installed: $(BIN)/python scripts/requirements.txt $(wildcard metrics/*/requirements.txt)
+	$(BIN)/pip install --quiet -r scripts/requirements.txt
+	touch $@
+
+$(VENV)/test.installed: $(BIN)/python tests/requirements.txt scripts/requirements.txt $(wildcard metrics/*/requirements.txt measurements/*/requirements.txt)
+	$(BIN)/pip install --quiet -r tests/requirements.txt
+	touch $@
