@@ -8,7 +8,12 @@ import numpy as np
 
 from .shared_distribution_results import partitions_of, rows_by_size
 from .shared_partition_test import upper_tail_p_values
-from .shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
+from .shared_triangle_rank import (
+    MAX_PER_SIDE_TEXTS,
+    null_statistics,
+    triangle_rank_counts,
+    triangle_rank_statistic,
+)
 
 # Pairs of texts compared at once (256 rows of 10 + 5): enough to spread numpy's overhead, small enough for its caches.
 PAIRS_PER_BATCH = 57_600
@@ -25,23 +30,31 @@ class TriangleRankRows(NamedTuple):
     p_values: np.ndarray | None
 
 
-def check_statistic_sizes(
-    predictions: Sequence[Sequence[object]], references: Sequence[Sequence[object]], statistic: str
-) -> None:
-    """Raise if a row is too small for the statistic "per_side", which needs a pair of texts on either side.
+def check_statistic_sizes(sizes: Sequence[tuple[int, int]], statistic: str, p_value: str) -> None:
+    """Raise if a row is too small for the statistic "per_side", or too large for its p-value.
+
+    Args:
+        sizes: (n_candidates, n_references) of each row.
+        statistic: "pooled" or "per_side".
+        p_value: "none", "exact" or "permutation".
 
     Raises:
-        ValueError: a row has only one candidate or one reference; the message names it.
+        ValueError: "per_side" and a set has no pair, or a p-value is asked for more than `MAX_PER_SIDE_TEXTS` texts.
     """
     if statistic == "pooled":
         return
-    for column, rows in (("predictions", predictions), ("references", references)):
-        for i, row in enumerate(rows):
-            if len(row) < 2:
+    for i, size in enumerate(sizes):
+        for column, n in zip(("predictions", "references"), size, strict=True):
+            if n < 2:
                 raise ValueError(
                     f"{column}[{i}]: expected at least two captions for statistic='per_side', got one. "
                     "Use statistic='pooled'."
                 )
+        if p_value != "none" and sum(size) > MAX_PER_SIDE_TEXTS:
+            raise ValueError(
+                f"predictions[{i}], references[{i}]: expected at most {MAX_PER_SIDE_TEXTS} captions in all for "
+                f"p-values with statistic='per_side', got {sum(size)}. Use statistic='pooled', or p_value='none'."
+            )
 
 
 def triangle_rank_rows(
@@ -72,8 +85,8 @@ def triangle_rank_rows(
     Raises:
         ValueError: "per_side" with a row too small; or p_value "exact" with a row too large.
     """
-    check_statistic_sizes(predictions, references, options["statistic"])
     sizes = [(len(p), len(r)) for p, r in zip(predictions, references, strict=True)]
+    check_statistic_sizes(sizes, options["statistic"], options["p_value"])
     batches = rows_by_size(sizes, lambda n_texts: max(1, PAIRS_PER_BATCH // n_texts**2))
     # Before any work: a row with too many splits for an exact test.
     with_p = options["p_value"] != "none"

@@ -6,6 +6,8 @@ d(y1, y2), is ranked among the edges that cross over, d(x, y1) and d(x, y2): sho
 Texts of one distribution make the three ranks equally frequent, whatever the distance.
 """
 
+import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
@@ -22,8 +24,11 @@ STATISTICS = ("pooled", "per_side")
 # Triangles held at once by the counting steps; a triangle costs about 12 bytes, so this is about 100 MB.
 MAX_TRIANGLES = 8_000_000
 
-# Labelled pairs of texts held at once by the null distributions, 8 bytes each.
-MAX_PAIR_VALUES = 2_000_000
+# Products of labels held at once by the null distributions, 8 bytes each.
+MAX_PRODUCTS = 2_000_000
+
+# Most texts a row in the null distributions of "per_side": their cubic forms have 1.3 million terms, 32 MB a row.
+MAX_PER_SIDE_TEXTS = 200
 
 
 def triangle_rank_counts(distances: np.ndarray, n_candidates: int) -> np.ndarray:
@@ -81,11 +86,11 @@ def null_statistics(
     The rank of an edge in a triangle does not depend on which texts are called candidates. With z = 1 for candidates,
     a triangle (x, y1, y2) counts when z_x differs from z_y1 = z_y2, that is with the weight
     (1 - z_x) z_y1 z_y2 + z_x (1 - z_y1) (1 - z_y2) = z_y1 z_y2 + z_x - z_x z_y1 - z_x z_y2: the cubic terms cancel.
-    So the pooled counts are three quadratic forms in z, one matrix product for all partitions and all rows.
-    "per_side" also needs the cubic form of one side; the other side is the difference.
+    So the pooled counts are three quadratic forms in z, one matrix product for all partitions and all rows. "per_side"
+    also needs the first term by itself, which is a cubic form; the other side is the difference.
 
     Args:
-        distances: as for `triangle_rank_counts`.
+        distances: as for `triangle_rank_counts`; for "per_side" with at most `MAX_PER_SIDE_TEXTS` texts.
         partitions: called with a block size, gives boolean arrays of shape (at most that many, n_texts), True for the
             texts called candidates; called afresh for each pass.
         statistic: "pooled" or "per_side".
@@ -94,16 +99,35 @@ def null_statistics(
         float64 arrays, shape (n_rows, block), in the order of the partitions.
     """
     n_rows, n_texts, _ = distances.shape
-    upper = np.triu_indices(n_texts)
-    forms = np.concatenate([_pooled_forms(row)[:, upper[0], upper[1]] for row in distances])  # (n_rows * 3, n_pairs)
-    for labels in partitions(max(1, MAX_PAIR_VALUES // (len(upper[0]) + 12 * n_rows))):
-        # Whole numbers below 2**53: the product is exact in float64, in any order of summation.
-        pooled = (forms @ both_candidates(labels)).reshape(n_rows, 3, -1).swapaxes(1, 2)  # (n_rows, block, 3)
-        if statistic == "pooled":
-            yield _deviation(pooled)
-        else:
-            inside = np.stack([_candidate_side(row, labels) for row in distances])  # (n_rows, block, 3)
+    per_side = statistic == "per_side"
+    pooled_forms = np.concatenate([_pooled_forms(row) for row in distances])  # (n_rows * 3, n_pairs)
+    if per_side:
+        pair_forms, triple_forms = map(np.concatenate, zip(*map(_candidate_side_forms, distances), strict=True))
+    n_products = math.comb(n_texts, 3) * per_side + pooled_forms.shape[1]
+    for labels in partitions(max(1, MAX_PRODUCTS // (n_products + 12 * n_rows))):
+        # Whole numbers below 2**53: the products are exact in float64, in any order of summation.
+        pairs = both_candidates(labels)
+        pooled = _counts_of_rows(pooled_forms @ pairs)
+        if per_side:
+            inside = _counts_of_rows(pair_forms @ pairs - triple_forms @ _three_candidates(labels))
             yield _deviation(inside) + _deviation(pooled - inside)
+        else:
+            yield _deviation(pooled)
+
+
+def _counts_of_rows(counts: np.ndarray) -> np.ndarray:
+    """(n_rows * 3, n_partitions) -> (n_rows, n_partitions, 3)."""
+    return counts.reshape(-1, 3, counts.shape[1]).swapaxes(1, 2)
+
+
+def _three_candidates(labels: np.ndarray) -> np.ndarray:
+    """z_i z_j z_k for every i < j < k in the order of `itertools.combinations`: (n_triples, n_partitions)."""
+    z = np.ascontiguousarray(labels.T)  # (n_texts, n_partitions)
+    n = len(z)
+    pairs = np.concatenate([z[i] & z[i + 1 :] for i in range(n)])  # i < j, in order
+    # The pairs after those that begin with a text i or an earlier one are the last ones.
+    n_later = [math.comb(n - i - 1, 2) for i in range(n)]
+    return np.concatenate([z[i] & pairs[len(pairs) - n_later[i] :] for i in range(n)]).astype(np.float64)
 
 
 def _deviation(counts: np.ndarray) -> np.ndarray:
@@ -144,7 +168,7 @@ def _count(crossing: np.ndarray, inside: np.ndarray) -> np.ndarray:
 
 
 def _pooled_forms(distances: np.ndarray) -> np.ndarray:
-    """Quadratic forms of one row's pooled counts: (3, n, n), upper triangular, so that count_k(z) = z' F_k z."""
+    """Quadratic forms of one row's pooled counts: (3, n_pairs), for the products of `both_candidates`."""
     n = len(distances)
     forms = np.zeros((3, n, n))
     for block in _x_blocks(n, n * n):
@@ -155,18 +179,26 @@ def _pooled_forms(distances: np.ndarray) -> np.ndarray:
             forms[k, block] -= by_first + by_second  # - z_x z_y1 - z_x z_y2
             x = np.arange(n)[block]
             forms[k, x, x] += by_first.sum(axis=1)  # z_x, which is z_x squared
-    return np.triu(forms) + np.tril(forms, -1).swapaxes(1, 2)
+    forms = np.triu(forms) + np.tril(forms, -1).swapaxes(1, 2)
+    return forms[:, np.triu_indices(n)[0], np.triu_indices(n)[1]]
 
 
-def _candidate_side(distances: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Counts of one row's triangles with their pair among the candidates, per partition: (n_partitions, 3)."""
+def _candidate_side_forms(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Forms of one row's counts of triangles with their pair among the candidates and x among the references.
+
+    The counts are the sum over x and y1, y2 of z_y1 z_y2 - z_x z_y1 z_y2; with x = y1 or x = y2 the terms cancel.
+
+    Returns:
+        Two arrays: (3, n_pairs) for the products of `both_candidates`, (3, n_triples) for `_three_candidates`, the
+        second to be subtracted.
+    """
     n = len(distances)
-    first, second = np.triu_indices(n)
-    together = both_candidates(labels)  # (n_pairs, n_partitions)
-    outside = ~labels.T  # (n_texts, n_partitions)
-    counts = np.zeros((3, len(labels)))
-    for block in _x_blocks(n, n * n):
-        for k, rank in enumerate(_ranks(distances[None, block], distances[None])):
-            of_pair = rank[0, :, first, second].astype(np.float64) + rank[0, :, second, first]  # (n_pairs, n_x)
-            counts[k] += np.einsum("xp,xp->p", of_pair.T @ together, outside[block])
-    return counts.T
+    texts = np.arange(n)
+    first, second, third = np.array(list(itertools.combinations(texts, 3)), dtype=np.intp).reshape(-1, 3).T
+    pair_forms, triple_forms = np.empty((3, n, n)), np.empty((3, len(first)))
+    for k, rank in enumerate(_ranks(distances[None], distances[None])):
+        either = rank[0].astype(np.float64) + rank[0].swapaxes(1, 2)  # (n, n, n): x, and the pair in both orders
+        either[texts, texts, :] = either[texts, :, texts] = 0
+        pair_forms[k] = np.triu(either.sum(axis=0))
+        triple_forms[k] = either[first, second, third] + either[second, first, third] + either[third, first, second]
+    return pair_forms[:, np.triu_indices(n)[0], np.triu_indices(n)[1]], triple_forms

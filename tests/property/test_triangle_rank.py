@@ -115,7 +115,7 @@ def test_blocks_of_any_size_give_the_same_counts(kind, monkeypatch):
     whole = np.concatenate(list(null_statistics(distances, partitions, kind)), axis=1)
     counts = triangle_rank_counts(distances, 5)
     monkeypatch.setattr("helpers.shared_triangle_rank.MAX_TRIANGLES", 64)
-    monkeypatch.setattr("helpers.shared_triangle_rank.MAX_PAIR_VALUES", 500)
+    monkeypatch.setattr("helpers.shared_triangle_rank.MAX_PRODUCTS", 500)
     pieces = list(null_statistics(distances, partitions, kind))
     assert len(pieces) > 1
     assert np.concatenate(pieces, axis=1).tolist() == whole.tolist()
