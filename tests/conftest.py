@@ -10,9 +10,15 @@ import tempfile
 os.environ["HF_HOME"] = tempfile.mkdtemp(prefix="evaluate-cache-")
 os.environ["HF_EVALUATE_OFFLINE"] = "1"
 
+import hypothesis
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+
+
+# No time limit for an example: a busy machine must not fail a test. The examples are the same in every run.
+hypothesis.settings.register_profile("manycaps", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("manycaps")
 
 
 @pytest.fixture(scope="session")

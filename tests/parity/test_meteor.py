@@ -26,13 +26,13 @@ def nltk_matrix(row):
 
 
 @given(st.lists(st.lists(WORDS, max_size=9), min_size=2, max_size=4))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_row_of_texts(lexicon, row):
     assert meteor_scores([row], lexicon)[0] == pytest.approx(nltk_matrix(row), abs=1e-12)
 
 
 @given(st.lists(st.lists(WORDS, max_size=9), min_size=2, max_size=3), st.integers(65, 90))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_texts_longer_than_a_machine_word(lexicon, row, length):
     row = [*row, (row[0] + row[1] + ["a", "dog", "runs"]) * 30][: length // 20]
     row[-1] = row[-1][:length]

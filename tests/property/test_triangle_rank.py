@@ -37,7 +37,7 @@ def test_counts_equal_the_loop(row):
 
 
 @given(rows())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_exact_pooled_p_value_equals_the_loop(row):
     distance, n = row
     nulls = null_statistics(distance[None], exact_partitions(n, len(distance) - n, 10**6))
@@ -46,7 +46,7 @@ def test_exact_pooled_p_value_equals_the_loop(row):
 
 
 @given(rows(least=2))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_exact_per_side_p_value_equals_the_loop(row):
     distance, n = row
     nulls = null_statistics(distance[None], exact_partitions(n, len(distance) - n, 10**6), "per_side")
