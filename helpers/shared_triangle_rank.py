@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
+from .shared_partition_test import both_candidates
+
 # Two edges this near are equal. METEOR and CIDEr-D values are sums of a few dozen floating-point terms, with errors
 # near 1e-15, while genuinely different values differ by more than 1e-7: any bound between separates the two.
 TIE_TOLERANCE = 1e-9
@@ -95,18 +97,12 @@ def null_statistics(
     forms = np.concatenate([_pooled_forms(row)[:, upper[0], upper[1]] for row in distances])  # (n_rows * 3, n_pairs)
     for labels in partitions(max(1, MAX_PAIR_VALUES // (len(upper[0]) + 12 * n_rows))):
         # Whole numbers below 2**53: the product is exact in float64, in any order of summation.
-        pooled = (forms @ _both_candidates(labels)).reshape(n_rows, 3, -1).swapaxes(1, 2)  # (n_rows, block, 3)
+        pooled = (forms @ both_candidates(labels)).reshape(n_rows, 3, -1).swapaxes(1, 2)  # (n_rows, block, 3)
         if statistic == "pooled":
             yield _deviation(pooled)
         else:
             inside = np.stack([_candidate_side(row, labels) for row in distances])  # (n_rows, block, 3)
             yield _deviation(inside) + _deviation(pooled - inside)
-
-
-def _both_candidates(labels: np.ndarray) -> np.ndarray:
-    """z_i z_j for every pair i <= j in the order of `np.triu_indices`, per partition: (n_pairs, n_partitions)."""
-    z = np.ascontiguousarray(labels.T)  # (n_texts, n_partitions)
-    return np.concatenate([z[i] & z[i:] for i in range(len(z))]).astype(np.float64)
 
 
 def _deviation(counts: np.ndarray) -> np.ndarray:
@@ -165,7 +161,7 @@ def _candidate_side(distances: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Counts of one row's triangles with their pair among the candidates, per partition: (n_partitions, 3)."""
     n = len(distances)
     first, second = np.triu_indices(n)
-    together = _both_candidates(labels)  # (n_pairs, n_partitions)
+    together = both_candidates(labels)  # (n_pairs, n_partitions)
     outside = ~labels.T  # (n_texts, n_partitions)
     counts = np.zeros((3, len(labels)))
     for block in _x_blocks(n, n * n):

@@ -1,7 +1,7 @@
 """Triangle-rank statistic, plain metric and p-value of every row, whatever the distance."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from .shared_triangle_rank import null_statistics, triangle_rank_counts, triangl
 
 # Pairs of texts compared at once (256 rows of 10 + 5): enough to spread numpy's overhead, small enough for its caches.
 PAIRS_PER_BATCH = 57_600
+
+# A text as `compare` takes it: a caption, or for ready embeddings the number of its vector.
+Text = TypeVar("Text")
 
 
 class TriangleRankRows(NamedTuple):
@@ -22,7 +25,7 @@ class TriangleRankRows(NamedTuple):
 
 
 def check_statistic_sizes(
-    predictions: Sequence[Sequence[str]], references: Sequence[Sequence[str]], statistic: str
+    predictions: Sequence[Sequence[object]], references: Sequence[Sequence[object]], statistic: str
 ) -> None:
     """Raise if a row is too small for the statistic "per_side", which needs a pair of texts on either side.
 
@@ -41,9 +44,9 @@ def check_statistic_sizes(
 
 
 def triangle_rank_rows(
-    predictions: Sequence[Sequence[str]],
-    references: Sequence[Sequence[str]],
-    compare: Callable[[list[list[str]]], tuple[np.ndarray, np.ndarray]],
+    predictions: Sequence[Sequence[Text]],
+    references: Sequence[Sequence[Text]],
+    compare: Callable[[list[list[Text]]], tuple[np.ndarray, np.ndarray]],
     aggregate: Callable[[np.ndarray, int], np.ndarray],
     options: Mapping[str, Any],
     progress: Callable[..., Iterable[Any]],
@@ -53,7 +56,7 @@ def triangle_rank_rows(
     Rows of equal sizes are handled together, in batches of bounded memory; a row's results do not depend on the others.
 
     Args:
-        predictions: n_rows lists of candidates.
+        predictions: n_rows lists of candidates, as strings or whatever `compare` takes for a text.
         references: n_rows lists of references.
         compare: from rows of texts of one length to two float64 arrays of shape (len(rows), n_texts, n_texts): the
             scores of the plain metric, and the distances, finite and 0 for equal texts.
