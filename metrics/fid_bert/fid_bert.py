@@ -135,29 +135,30 @@ class FidBert(evaluate.Metric):
             check_no_captions(predictions, references, len(self))
             rows = as_embedding_rows(prediction_embeddings, reference_embeddings)
             check_sizes(rows.predictions, rows.references, ARRAY_COLUMNS, self.options)
-            return self._result(rows, "arrays")
+            return self._result(rows, ARRAY_COLUMNS)
         with added_rows_kept(self):
             return super().compute(predictions=predictions, references=references)
 
     def _compute(self, predictions, references):
         check_sizes(predictions, references, CAPTION_COLUMNS, self.options)
-        return self._result(embed_caption_rows(predictions, references, self._embed), "captions")
+        return self._result(embed_caption_rows(predictions, references, self._embed), CAPTION_COLUMNS)
 
     def _embed(self, captions):
         return self.encoder.embed(captions, self.options, evaluate.utils.logging.tqdm)
 
-    def _result(self, rows, source):
+    def _result(self, rows, columns):
         progress = evaluate.utils.logging.tqdm
         tests = compare_embedding_rows(rows, compare, self.options, progress)
         result = distribution_result({"fid_bert": tests.statistic}, tests.p_values, self.options)
         if self.options["pooled"]:
             result["fid_bert_pooled"] = float(pooled_frechet_distance(rows.vectors, *rows.counts(), progress))
-        return result | ({"signature": self._signature(source)} if self.options["details"] else {})
+        return result | ({"signature": self._signature(columns)} if self.options["details"] else {})
 
-    def _signature(self, source):
+    def _signature(self, columns):
+        encoder = encoder_settings(self.options) if columns == CAPTION_COLUMNS else {"encoder": "ready arrays"}
         return signature(
             "fid_bert",
-            **(encoder_settings(self.options) if source == "captions" else {"encoder": source}),
+            **encoder,
             **test_settings(self.options),
         )
 

@@ -351,7 +351,7 @@ def _weighted_order_statistic(
     """
     low = 0.0
     while high - low > 1e-12 * high:
-        below, histogram, inside = _count_values(blocks(), low, high)
+        below, histogram, inside, (least, greatest) = _count_values(blocks(), low, high)
         if inside is not None:
             values, times = inside
             order = np.argsort(values)
@@ -359,15 +359,16 @@ def _weighted_order_statistic(
         found = int(np.searchsorted(np.cumsum(histogram), rank - below, side="right"))
         width = (high - low) / MEDIAN_BINS
         # A bin more on either side: rounding may have put a value next door.
-        low, high = max(low, low + (found - 1) * width), min(high, low + (found + 2) * width)
+        low, high = max(least, low + (found - 1) * width), min(greatest, low + (found + 2) * width)
     return high
 
 
 def _count_values(
     blocks: Iterable[tuple[np.ndarray, np.ndarray]], low: float, high: float
-) -> tuple[float, np.ndarray, tuple[np.ndarray, np.ndarray] | None]:
-    """One pass: weight below `low`; histogram of weights from `low` to `high`; the values themselves where few."""
+) -> tuple[float, np.ndarray, tuple[np.ndarray, np.ndarray] | None, tuple[float, float]]:
+    """One pass: weight below `low`; from `low` to `high` a histogram of weights, the values if few, and their range."""
     below, histogram, n_inside = 0.0, np.zeros(MEDIAN_BINS), 0
+    least, greatest = high, low
     collected: list[tuple[np.ndarray, np.ndarray]] = []
     for values, times in blocks:
         below += float(times[values < low].sum())
@@ -375,12 +376,13 @@ def _count_values(
         values, times = values[kept], times[kept]
         bins = np.minimum(((values - low) * (MEDIAN_BINS / (high - low))).astype(np.intp), MEDIAN_BINS - 1)
         histogram += np.bincount(bins, weights=times, minlength=MEDIAN_BINS)
+        least, greatest = float(values.min(initial=least)), float(values.max(initial=greatest))
         n_inside += len(values)
         if n_inside <= MAX_SORTED:
             collected.append((values, times))
         else:
             collected.clear()
     if n_inside > MAX_SORTED:
-        return below, histogram, None
+        return below, histogram, None, (least, greatest)
     all_values, all_times = (np.concatenate(parts) for parts in zip(*collected, strict=True))
-    return below, histogram, (all_values, all_times)
+    return below, histogram, (all_values, all_times), (least, greatest)

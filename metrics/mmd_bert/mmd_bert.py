@@ -136,18 +136,18 @@ class MmdBert(evaluate.Metric):
             check_no_captions(predictions, references, len(self))
             rows = as_embedding_rows(prediction_embeddings, reference_embeddings)
             check_sizes(rows.predictions, rows.references, ARRAY_COLUMNS, self.options)
-            return self._result(rows, "arrays")
+            return self._result(rows, ARRAY_COLUMNS)
         with added_rows_kept(self):
             return super().compute(predictions=predictions, references=references)
 
     def _compute(self, predictions, references):
         check_sizes(predictions, references, CAPTION_COLUMNS, self.options)
-        return self._result(embed_caption_rows(predictions, references, self._embed), "captions")
+        return self._result(embed_caption_rows(predictions, references, self._embed), CAPTION_COLUMNS)
 
     def _embed(self, captions):
         return self.encoder.embed(captions, self.options, evaluate.utils.logging.tqdm)
 
-    def _result(self, rows, source):
+    def _result(self, rows, columns):
         progress = evaluate.utils.logging.tqdm
         tests = compare_embedding_rows(rows, self._compare, self.options, progress)
         result = distribution_result({"mmd_bert": tests.statistic}, tests.p_values, self.options)
@@ -155,7 +155,7 @@ class MmdBert(evaluate.Metric):
             sigma, estimator = self.options["sigma"], self.options["estimator"]
             pooled = pooled_mmd_squared(rows.vectors, *rows.counts(), sigma, estimator, progress)
             result["mmd_bert_pooled"] = float(pooled)
-        return result | ({"signature": self._signature(source)} if self.options["details"] else {})
+        return result | ({"signature": self._signature(columns)} if self.options["details"] else {})
 
     def _compare(self, vectors, n_candidates, partitions):
         sigma, estimator = self.options["sigma"], self.options["estimator"]
@@ -163,12 +163,13 @@ class MmdBert(evaluate.Metric):
             return mmd_squared(vectors, n_candidates, sigma, estimator), None
         return mmd_p_values(vectors, n_candidates, partitions, sigma, estimator)
 
-    def _signature(self, source):
+    def _signature(self, columns):
+        encoder = encoder_settings(self.options) if columns == CAPTION_COLUMNS else {"encoder": "ready arrays"}
         return signature(
             "mmd_bert",
             estimator=self.options["estimator"],
             sigma=self.options["sigma"],
-            **(encoder_settings(self.options) if source == "captions" else {"encoder": source}),
+            **encoder,
             **test_settings(self.options),
         )
 

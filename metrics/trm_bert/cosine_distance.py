@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from .shared_embedding_rows import EmbeddingRows
+
 
 def cosine_similarities(vectors: np.ndarray) -> np.ndarray:
     """Cosine of every pair of texts.
@@ -60,18 +62,26 @@ def multi_reference_cosine(cosines: np.ndarray, n_candidates: int) -> np.ndarray
     return cosines[:, :n_candidates, n_candidates:].max(axis=2).mean(axis=1)
 
 
-def check_nonzero(vectors: np.ndarray) -> None:
-    """Raise if a vector is all zeros and so has no cosine.
+def check_nonzero(rows: EmbeddingRows, columns: tuple[str, str]) -> None:
+    """Raise if a text's vector is all zeros and so has no cosine.
 
     Args:
-        vectors: floating-point array, shape (n_vectors, d).
+        rows: embedded texts.
+        columns: names of the columns of candidates and references, for the message.
 
     Raises:
-        ValueError: some vectors are zero; the message counts them.
+        ValueError: some vectors are zero; the message names the first text and counts them.
     """
-    n_zero = int((~vectors.any(axis=1)).sum())
-    if n_zero:
-        raise ValueError(
-            f"embeddings: expected vectors that are not all zeros, got {n_zero} zero vectors among {len(vectors)}. A "
-            "zero vector has no cosine: leave these captions out, or use another encoder."
-        )
+    is_zero = ~rows.vectors.any(axis=1)  # (n_vectors,)
+    if not is_zero.any():
+        return
+    places = [
+        f"{name}[{i}][{j}]"
+        for name, side in zip(columns, (rows.predictions, rows.references), strict=True)
+        for i, numbers in enumerate(side)
+        for j in np.flatnonzero(is_zero[numbers])
+    ]
+    raise ValueError(
+        f"{places[0]}: expected an embedding that is not all zeros, which has no cosine ({len(places)} such texts in "
+        "all), got zeros. Leave these captions out, or use another encoder."
+    )

@@ -131,19 +131,19 @@ class TrmBert(evaluate.Metric):
             check_no_captions(predictions, references, len(self))
             rows = as_embedding_rows(prediction_embeddings, reference_embeddings)
             check_sizes(rows.predictions, rows.references, ARRAY_COLUMNS, self.options)
-            return self._result(rows, "arrays")
+            return self._result(rows, ARRAY_COLUMNS)
         with added_rows_kept(self):
             return super().compute(predictions=predictions, references=references)
 
     def _compute(self, predictions, references):
         check_sizes(predictions, references, CAPTION_COLUMNS, self.options)
-        return self._result(embed_caption_rows(predictions, references, self._embed), "captions")
+        return self._result(embed_caption_rows(predictions, references, self._embed), CAPTION_COLUMNS)
 
     def _embed(self, captions):
         return self.encoder.embed(captions, self.options, evaluate.utils.logging.tqdm)
 
-    def _result(self, rows, source):
-        check_nonzero(rows.vectors)
+    def _result(self, rows, columns):
+        check_nonzero(rows, columns)
 
         def compare(numbers):
             cosines = cosine_similarities(joint_vectors(rows.vectors, numbers))
@@ -157,16 +157,17 @@ class TrmBert(evaluate.Metric):
             self.options,
             evaluate.utils.logging.tqdm,
         )
-        columns = {"trm_bert": results.statistic, "cosine": results.plain}
-        result = distribution_result(columns, results.p_values, self.options)
-        return result | ({"signature": self._signature(source)} if self.options["details"] else {})
+        values = {"trm_bert": results.statistic, "cosine": results.plain}
+        result = distribution_result(values, results.p_values, self.options)
+        return result | ({"signature": self._signature(columns)} if self.options["details"] else {})
 
-    def _signature(self, source):
+    def _signature(self, columns):
+        encoder = encoder_settings(self.options) if columns == CAPTION_COLUMNS else {"encoder": "ready arrays"}
         return signature(
             "trm_bert",
             statistic=self.options["statistic"],
             ties=TIE_TOLERANCE,
-            **(encoder_settings(self.options) if source == "captions" else {"encoder": source}),
+            **encoder,
             **test_settings(self.options),
         )
 
