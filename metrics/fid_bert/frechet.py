@@ -67,9 +67,9 @@ def frechet_p_values(vectors: np.ndarray, n_candidates: int, partitions: Partiti
     # In units of the joint scatter, which no split changes, so that the tolerance for ties fits every encoder.
     scatter = joint_scatter(vectors)
     scaled = vectors / np.sqrt(scatter)[:, None, None]
-    observed = frechet_distances(scaled, n_candidates)
+    distances = frechet_distances(vectors, n_candidates)
     null = null_frechet_distances(scaled, n_candidates, partitions)
-    return observed * scatter, upper_tail_p_values(observed, null)
+    return distances, upper_tail_p_values(distances / scatter, null)
 
 
 def null_frechet_distances(vectors: np.ndarray, n_candidates: int, partitions: Partitions) -> Iterator[np.ndarray]:

@@ -74,7 +74,7 @@ Args:
         floating-point array of shape (n, d); default sentence-transformers/all-MiniLM-L6-v2.
     device: "cpu", "cuda:0", ...; default: the best one there is.
     precision: "float32" (default), "bfloat16" or "float16", for the model's arithmetic.
-    batch_size: captions embedded at once, default 32.
+    batch_size: captions embedded at once, default 64.
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:
     mmd_bert: mean squared discrepancy over rows, at most 2; lower is better, and around 0 is alike.

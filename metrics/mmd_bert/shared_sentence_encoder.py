@@ -4,6 +4,7 @@
 The only helper that runs a sentence model. Importing it loads neither torch nor a model: both wait for the first use.
 """
 
+import functools
 import hashlib
 import importlib.util
 import json
@@ -61,7 +62,7 @@ ENCODER_DEFAULTS: Mapping[str, Any] = {
     "encoder": DEFAULT_ENCODER,
     "device": None,
     "precision": "float32",
-    "batch_size": 32,
+    "batch_size": 64,
 }
 
 # Batches between two steps of the progress bar.
@@ -339,12 +340,20 @@ def _checked_folder(folder: pathlib.Path, needed: Sequence[str] = ()) -> pathlib
 
 def _check_weights(path: pathlib.Path) -> None:
     """Raise OSError unless the file is the default model's weights."""
-    with path.open("rb") as file:
-        digest = hashlib.sha256()
-        while block := file.read(1 << 20):
-            digest.update(block)
-    if digest.hexdigest() != DEFAULT_SHA256:
+    state = path.stat()
+    digest = _sha256(path, state.st_mtime_ns, state.st_size)
+    if digest != DEFAULT_SHA256:
         raise OSError(
             f"encoder: expected the weights of {DEFAULT_ENCODER} in {path} (sha256 {DEFAULT_SHA256[:12]}...), got "
-            f"{digest.hexdigest()[:12]}... Delete the file and fetch the model again."
+            f"{digest[:12]}... Delete the file and fetch the model again."
         )
+
+
+@functools.lru_cache(maxsize=8)
+def _sha256(path: pathlib.Path, _modified: int, _size: int) -> str:
+    """Digest of a file; computed once in a process while its time and size stay the same."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()

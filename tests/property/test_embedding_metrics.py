@@ -1,5 +1,7 @@
 """Invariants of MMD and Fréchet distance, each beside a slow loop, on points that hypothesis makes up."""
 
+import tracemalloc
+
 import hypothesis.extra.numpy as arrays
 import numpy as np
 import pytest
@@ -284,3 +286,21 @@ def test_pooled_values_equal_one_large_row(corpus, block_size, sigma, max_sorted
         mmd.MAX_SORTED = kept
     pooled = frechet.pooled_frechet_distance(*corpus, block_size=block_size)
     assert float(pooled) == pytest.approx(frechet_of(row, n), abs=1e-12)
+
+
+def peak_megabytes(function):
+    tracemalloc.start()
+    try:
+        function()
+        return tracemalloc.get_traced_memory()[1] / 1e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_pooled_values_need_no_table_of_all_pairs(monkeypatch):
+    monkeypatch.setattr(mmd, "MAX_SORTED", 20_000)
+    rng = np.random.default_rng(7)
+    vectors, counts = rng.normal(size=(4000, 16)), rng.integers(0, 3, size=(2, 4000))
+    # All pairs would take 128 MB, and all texts' centred copies 1 MB a set.
+    assert peak_megabytes(lambda: mmd.pooled_mmd_squared(vectors, *counts, block_size=256)) < 16
+    assert peak_megabytes(lambda: frechet.pooled_frechet_distance(vectors, *counts, block_size=256)) < 1
