@@ -1,0 +1,203 @@
+"""MMD-BERT: are candidate captions and human captions samples of one distribution, by a kernel on embeddings?"""
+
+import datasets
+import evaluate
+
+from .maximum_mean_discrepancy import BANDWIDTH_RULES, ESTIMATORS, mmd_p_values, mmd_squared, pooled_mmd_squared
+from .shared_added_rows import added_rows_kept
+from .shared_caption_rows import as_caption_rows, check_row_counts
+from .shared_distribution_results import (
+    DISTRIBUTION_DEFAULTS,
+    check_distribution_options,
+    distribution_result,
+    test_settings,
+)
+from .shared_embedding_rows import (
+    ARRAY_COLUMNS,
+    CAPTION_COLUMNS,
+    as_embedding_rows,
+    check_no_captions,
+    check_side_sizes,
+    check_test_sizes,
+    compare_embedding_rows,
+    embed_caption_rows,
+)
+from .shared_options import check_choice, check_flag, take_compute_options, take_load_options
+from .shared_partition_test import P_VALUE_METHODS
+from .shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options, encoder_settings
+from .shared_signature import signature
+from .shared_split_forms import split_forms
+
+# Options of this module, at load or at compute time.
+DEFAULTS = {
+    "estimator": "unbiased",
+    "sigma": "median",
+    "pooled": False,
+    **ENCODER_DEFAULTS,
+    **DISTRIBUTION_DEFAULTS,
+}
+
+_DESCRIPTION = """
+MMD-BERT compares the distribution of several candidate captions with the distribution of several human captions of the
+same image or video: the squared maximum mean discrepancy of their sentence embeddings, with a Gaussian kernel and exact
+p-values. Around 0 means that the two sets look alike; larger values mean that they differ.
+"""
+
+_CITATION = """
+@inproceedings{chan2022distribution,
+  title={Distribution Aware Metrics for Conditional Natural Language Generation},
+  author={Chan, David M. and Ni, Yiming and Ross, David A. and Vijayanarasimhan, Sudheendra
+          and Myers, Austin and Canny, John F.},
+  year={2022},
+  eprint={2209.07518},
+  archivePrefix={arXiv}
+}
+"""
+
+_KWARGS_DESCRIPTION = """
+Args:
+    predictions: n_rows lists of candidate captions; a plain string counts as one candidate.
+    references: n_rows lists of reference captions.
+    prediction_embeddings, reference_embeddings: ready vectors in place of predictions and references, for compute only:
+        n_rows floating-point arrays of shape (n_captions, d).
+    estimator: "unbiased" (default; mean 0 for two samples of one distribution; two captions a side), "biased" (0 for
+        equal sets) or "authors" (the normalisation of the authors' program).
+    sigma: bandwidth of the kernel, "median" (default: half the median distance of the row's pairs), "mean" or a number.
+    pooled: True adds the value of all candidates against all references of all rows; default False.
+    p_value: "none" (default), "exact" (all partitions of a row) or "permutation" (n_resamples random ones).
+    max_partitions: largest number of partitions a row for "exact", default 1,000,000.
+    n_resamples: random partitions of a row, and resamples of the bootstrap; default 9,999.
+    confidence_level: for example 0.95 adds a bootstrap interval over rows; default: no interval.
+    seed: non-negative whole number, default 0.
+    details: True adds per-row lists and the signature; default False.
+    encoder: name or folder of a sentence-transformers model, or a function from a list of distinct captions to a
+        floating-point array of shape (n, d); default sentence-transformers/all-MiniLM-L6-v2.
+    device: "cpu", "cuda:0", ...; default: the best one there is.
+    precision: "float32" (default), "bfloat16" or "float16", for the model's arithmetic.
+    batch_size: captions embedded at once, default 64.
+    Every option can be given to `evaluate.load` as well; None means "as given there".
+Returns:
+    mmd_bert: mean squared discrepancy over rows, at most 2; lower is better, and around 0 is alike.
+    n_rows: number of rows.
+    mmd_bert_pooled: with pooled.
+    mmd_bert_p_value, mmd_bert_harmonic_mean_p: with p_value; small values say that the sets differ.
+    mmd_bert_ci_low, mmd_bert_ci_high: with confidence_level.
+    mmd_bert_per_row, mmd_bert_p_value_per_row, signature: with details.
+Examples:
+    >>> mmd_bert = evaluate.load("manycaps/mmd_bert")
+    >>> prediction_embeddings = [[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]]
+    >>> reference_embeddings = [[[3.0, 0.0], [0.0, 3.0], [3.0, 3.0]]]
+    >>> result = mmd_bert.compute(
+    ...     prediction_embeddings=prediction_embeddings, reference_embeddings=reference_embeddings, p_value="exact"
+    ... )
+    >>> {key: round(value, 4) for key, value in result.items()}
+    {'mmd_bert': 0.4207, 'n_rows': 1, 'mmd_bert_p_value': 0.1, 'mmd_bert_harmonic_mean_p': 0.1}
+"""
+
+
+@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
+class MmdBert(evaluate.Metric):
+    """Squared maximum mean discrepancy of sentence embeddings, as an evaluate module."""
+
+    def __init__(self, *args, **keywords):
+        self.load_options = self.options = take_load_options(keywords, DEFAULTS)
+        check_options(self.options)
+        self.encoder = SentenceEncoder()
+        super().__init__(*args, **keywords)
+
+    def _info(self):
+        captions = datasets.Sequence(datasets.Value("string"))
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_KWARGS_DESCRIPTION,
+            features=datasets.Features({"predictions": captions, "references": captions}),
+            reference_urls=["https://arxiv.org/abs/2209.07518"],
+        )
+
+    def add_batch(self, *, predictions=None, references=None, **keywords):
+        """Check every row before evaluate casts it, then add the rows."""
+        predictions = as_caption_rows(predictions, "predictions", string_is_one_caption=True)
+        references = as_caption_rows(references, "references")
+        check_row_counts(len(predictions), len(references))
+        super().add_batch(predictions=predictions, references=references, **keywords)
+
+    def add(self, *, prediction=None, reference=None, **keywords):
+        """Check one row before evaluate casts it, then add it."""
+        self.add_batch(predictions=[prediction], references=[reference], **keywords)
+
+    def compute(
+        self, *, predictions=None, references=None, prediction_embeddings=None, reference_embeddings=None, **options
+    ):
+        """Check the options of this call, then compute: from captions, or past evaluate's table from ready arrays."""
+        self.options = take_compute_options(options, self.load_options)
+        check_options(self.options)
+        if prediction_embeddings is not None or reference_embeddings is not None:
+            check_no_captions(predictions, references, len(self))
+            rows = as_embedding_rows(prediction_embeddings, reference_embeddings)
+            check_sizes(rows.predictions, rows.references, ARRAY_COLUMNS, self.options)
+            return self._result(rows, ARRAY_COLUMNS)
+        with added_rows_kept(self):
+            return super().compute(predictions=predictions, references=references)
+
+    def _compute(self, predictions, references):
+        check_sizes(predictions, references, CAPTION_COLUMNS, self.options)
+        return self._result(embed_caption_rows(predictions, references, self._embed), CAPTION_COLUMNS)
+
+    def _embed(self, captions):
+        return self.encoder.embed(captions, self.options, evaluate.utils.logging.tqdm)
+
+    def _result(self, rows, columns):
+        progress = evaluate.utils.logging.tqdm
+        tests = compare_embedding_rows(rows, self._compare, self.options, progress)
+        result = distribution_result({"mmd_bert": tests.statistic}, tests.p_values, self.options)
+        if self.options["pooled"]:
+            sigma, estimator = self.options["sigma"], self.options["estimator"]
+            pooled = pooled_mmd_squared(rows.vectors, *rows.counts(), sigma, estimator, progress)
+            result["mmd_bert_pooled"] = float(pooled)
+        return result | ({"signature": self._signature(columns)} if self.options["details"] else {})
+
+    def _compare(self, vectors, n_candidates, partitions):
+        sigma, estimator = self.options["sigma"], self.options["estimator"]
+        if partitions is None:
+            return mmd_squared(vectors, n_candidates, sigma, estimator), None
+        return mmd_p_values(vectors, n_candidates, partitions, sigma, estimator)
+
+    def _signature(self, columns):
+        encoder = encoder_settings(self.options) if columns == CAPTION_COLUMNS else {"encoder": "ready arrays"}
+        return signature(
+            "mmd_bert",
+            estimator=self.options["estimator"],
+            sigma=self.options["sigma"],
+            **encoder,
+            **test_settings(self.options),
+        )
+
+
+def check_options(options):
+    """Raise unless every option of this module has a legal value."""
+    check_choice("estimator", options["estimator"], ESTIMATORS)
+    check_sigma(options["sigma"])
+    check_flag("pooled", options["pooled"])
+    check_encoder_options(options)
+    check_distribution_options(options)
+
+
+def check_sigma(sigma):
+    """Raise unless `sigma` is "median", "mean" or a positive number."""
+    if isinstance(sigma, str):
+        check_choice("sigma", sigma, BANDWIDTH_RULES)
+    elif isinstance(sigma, bool) or not isinstance(sigma, (int, float)):
+        raise TypeError(f"sigma: expected 'median', 'mean' or a number, got {type(sigma).__name__}. Give a float.")
+    elif not 1e-100 < sigma < 1e100:
+        raise ValueError(f"sigma: expected a number above 0 and below 1e100, got {sigma}. Give a bandwidth above 0.")
+
+
+def check_sizes(predictions, references, columns, options):
+    """Raise if a row is too small for the estimator, or too large for an exact test."""
+    if options["estimator"] != "biased":
+        reason = (
+            f"estimator={options['estimator']!r} leaves out pairs of a caption with itself: use estimator='biased'."
+        )
+        check_side_sizes(predictions, references, columns, reason)
+    check_test_sizes(predictions, references, options)

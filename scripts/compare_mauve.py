@@ -1,0 +1,134 @@
+"""MAUVE, MMD, Fréchet distance and TRM-BERT on ten captions against ten, beside each other: the table on the cards.
+
+pip install mauve-text
+python scripts/compare_mauve.py FILE [--clips 25] [--splits 99] 2> mauve.log
+
+FILE has one `video<TAB>caption` a line, as MSVD's captions do. All four get the same MiniLM vectors of ten candidates
+and ten references a clip, and the same random splits for their p-values (one-sided: MAUVE rejects where it is small).
+The systems are ten other human captions; five of them twice each; seven of them and three of another clip; the first of
+them ten times; ten captions of another clip. MAUVE runs with its own number of clusters ("auto": a tenth of the texts,
+at least 2) and with 5; the log fills with its warnings of too few points for that. Shown: mean and standard deviation
+over clips; for MAUVE the mean standard deviation over five seeds of its clustering; and the share of clips with
+p <= 0.05, which should be at most 0.05 for the human captions and near 1 for the others.
+"""
+
+import argparse
+import collections
+import functools
+import pathlib
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from helpers.shared_partition_test import random_partitions
+from helpers.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+from helpers.shared_triangle_rank import triangle_rank_counts, triangle_rank_statistic
+from metrics.fid_bert.frechet import frechet_distances
+from metrics.mmd_bert.maximum_mean_discrepancy import mmd_squared
+from metrics.trm_bert.cosine_distance import cosine_distances, cosine_similarities
+
+# Candidates, and references, of each clip.
+N_CAPTIONS = 10
+
+LEVEL = 0.05
+
+
+def one_minus_mauve(vectors: np.ndarray, n_buckets: int | str, seed: int = 25) -> np.ndarray:
+    """Return 1 - MAUVE of each row, so that large means different; 25 is the package's own seed."""
+    from mauve import compute_mauve
+
+    settings = {"num_buckets": n_buckets, "seed": seed}
+    scores = [compute_mauve(p_features=row[:N_CAPTIONS], q_features=row[N_CAPTIONS:], **settings) for row in vectors]
+    return 1 - np.array([score.mauve for score in scores])
+
+
+def triangle_ranks(vectors: np.ndarray) -> np.ndarray:
+    """Return the pooled triangle-rank statistic of each row."""
+    distances = cosine_distances(cosine_similarities(vectors))
+    return triangle_rank_statistic(triangle_rank_counts(distances, N_CAPTIONS))
+
+
+# Each takes vectors (n_rows, n_texts, d), candidates first; large values say that the sets differ.
+MEASURES: dict[str, Callable[..., np.ndarray]] = {
+    "1 - MAUVE, auto": functools.partial(one_minus_mauve, n_buckets="auto"),
+    "1 - MAUVE, 5 clusters": functools.partial(one_minus_mauve, n_buckets=5),
+    "MMD": lambda vectors: mmd_squared(vectors, N_CAPTIONS),
+    "Fréchet": lambda vectors: frechet_distances(vectors, N_CAPTIONS),
+    "TRM-BERT": triangle_ranks,
+}
+
+
+def read_clips(path: pathlib.Path, n_clips: int) -> list[list[str]]:
+    """Return 20 captions of each of the first clips that have so many, in random order."""
+    captions: dict[str, list[str]] = collections.defaultdict(list)
+    for line in path.read_text(encoding="utf-8").splitlines():
+        video, caption = line.split("\t", 1)
+        captions[video].append(caption)
+    rng = np.random.default_rng(0)
+    enough = [clip for clip in captions.values() if len(clip) >= 2 * N_CAPTIONS][:n_clips]
+    return [rng.permutation(clip)[: 2 * N_CAPTIONS].tolist() for clip in enough]
+
+
+def system_vectors(clips: list[list[str]]) -> dict[str, np.ndarray]:
+    """Return, for each system, the vectors of all clips, shape (n_clips, 20, d), candidates first."""
+    flat = [caption for clip in clips for caption in clip]
+    distinct = list(dict.fromkeys(flat))
+    vectors = SentenceEncoder().embed(distinct, ENCODER_DEFAULTS, lambda steps, **_: steps).astype(np.float64)
+    numbers = {caption: i for i, caption in enumerate(distinct)}
+    human = vectors[[numbers[caption] for caption in flat]].reshape(len(clips), 2 * N_CAPTIONS, -1)
+    candidates, references = human[:, :N_CAPTIONS], human[:, N_CAPTIONS:]
+    other = np.roll(candidates, 7, axis=0)
+    systems = {
+        "ten other human captions": candidates,
+        "five of them, twice each": np.concatenate((candidates[:, :5], candidates[:, :5]), axis=1),
+        "seven, and three of another clip": np.concatenate((candidates[:, :7], other[:, :3]), axis=1),
+        "the first of them, ten times": np.repeat(candidates[:, :1], N_CAPTIONS, axis=1),
+        "captions of another clip": other,
+    }
+    return {name: np.concatenate((system, references), axis=1) for name, system in systems.items()}
+
+
+def p_values(measure: Callable[[np.ndarray], np.ndarray], vectors: np.ndarray, n_splits: int) -> np.ndarray:
+    """Return the permutation p-value of each row, the statistic computed anew for each split."""
+    (observed_split, *blocks) = random_partitions(N_CAPTIONS, N_CAPTIONS, n_splits, seed=0)(n_splits)
+    observed = measure(vectors)
+    reached = np.ones(len(vectors))
+    for labels in np.concatenate(blocks):
+        order = np.argsort(~labels, kind="stable")
+        reached += measure(vectors[:, order]) >= observed - 1e-9
+    return reached / (n_splits + len(observed_split))
+
+
+def main(path: pathlib.Path, n_clips: int, n_splits: int) -> int:
+    """Print the table."""
+    systems = system_vectors(read_clips(path, n_clips))
+    for name, measure in MEASURES.items():
+        for system, vectors in systems.items():
+            start = time.perf_counter()
+            values = measure(vectors)
+            milliseconds = 1000 * (time.perf_counter() - start) / len(vectors)
+            seeds = ""
+            if "MAUVE" in name:
+                by_seed = np.stack([measure(vectors, seed=seed) for seed in range(5)])
+                seeds = f"over seeds {by_seed.std(axis=0, ddof=1).mean():.3f}"
+            rejected = np.mean(p_values(measure, vectors, n_splits) <= LEVEL)
+            print(
+                f"{name:<22} {system:<34} mean {values.mean():6.3f}  over clips {values.std(ddof=1):.3f} {seeds:<16} "
+                f"p <= {LEVEL}: {rejected:.2f}  {milliseconds:8.3f} ms a row",
+                flush=True,
+            )
+    return 0
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=pathlib.Path)
+    parser.add_argument("--clips", type=int, default=25)
+    parser.add_argument("--splits", type=int, default=99)
+    arguments = parser.parse_args()
+    sys.exit(main(arguments.file, arguments.clips, arguments.splits))

@@ -1,0 +1,103 @@
+"""How MMD-BERT, FID-BERT and TRM-BERT depend on the numbers of captions: the tables on their cards.
+
+python scripts/embedding_metric_sizes.py FILE [--clips 50]
+
+FILE has one `video<TAB>caption` a line, as MSVD's captions do. For each of the first clips with at least 40 captions,
+n human captions stand against m other human captions of the same clip ("human"), against m captions of another clip
+("other clip"), and one of the n repeated n times against the m ("repeated"). Shown: means over clips, and per clip the
+exact p-value's share of p <= 0.05 for 10 + 5 captions.
+"""
+
+import argparse
+import collections
+import pathlib
+import sys
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from helpers.shared_partition_test import exact_partitions, harmonic_mean_p, upper_tail_p_values
+from helpers.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+from helpers.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
+from metrics.fid_bert.frechet import frechet_distances, frechet_p_values
+from metrics.mmd_bert.maximum_mean_discrepancy import mmd_p_values, mmd_squared
+from metrics.trm_bert.cosine_distance import cosine_distances, cosine_similarities
+
+# Captions taken of each clip.
+N_CAPTIONS = 40
+
+SIZES = [(2, 2), (5, 5), (10, 5), (10, 10), (20, 10), (20, 20)]
+
+
+def read_clips(path: pathlib.Path, n_clips: int) -> list[list[str]]:
+    """Return 40 captions of each of the first clips that have so many, in random order."""
+    captions: dict[str, list[str]] = collections.defaultdict(list)
+    for line in path.read_text(encoding="utf-8").splitlines():
+        video, caption = line.split("\t", 1)
+        captions[video].append(caption)
+    rng = np.random.default_rng(0)
+    enough = [clip for clip in captions.values() if len(clip) >= N_CAPTIONS][:n_clips]
+    return [rng.permutation(clip)[:N_CAPTIONS].tolist() for clip in enough]
+
+
+def clip_vectors(clips: list[list[str]]) -> np.ndarray:
+    """Return the MiniLM vectors of all clips, shape (n_clips, 40, d)."""
+    flat = [caption for clip in clips for caption in clip]
+    distinct = list(dict.fromkeys(flat))
+    vectors = SentenceEncoder().embed(distinct, ENCODER_DEFAULTS, lambda steps, **_: steps).astype(np.float64)
+    numbers = {caption: i for i, caption in enumerate(distinct)}
+    return vectors[[numbers[caption] for caption in flat]].reshape(len(clips), N_CAPTIONS, -1)
+
+
+def systems(vectors: np.ndarray, n: int, m: int) -> dict[str, np.ndarray]:
+    """Return rows of n candidates and m references for each system, shape (n_clips, n + m, d)."""
+    candidates, references = vectors[:, :n], vectors[:, -m:]
+    return {
+        "human": np.concatenate((candidates, references), axis=1),
+        "repeated": np.concatenate((np.repeat(candidates[:, :1], n, axis=1), references), axis=1),
+        "other clip": np.concatenate((np.roll(candidates, 7, axis=0), references), axis=1),
+    }
+
+
+def trm(vectors: np.ndarray, n: int) -> np.ndarray:
+    """Return the pooled triangle-rank statistic of each row."""
+    return triangle_rank_statistic(triangle_rank_counts(cosine_distances(cosine_similarities(vectors)), n))
+
+
+def trm_p_values(vectors: np.ndarray, n: int, splits) -> np.ndarray:
+    """Return the p-value of that statistic for each row."""
+    distances = cosine_distances(cosine_similarities(vectors))
+    return upper_tail_p_values(trm(vectors, n), null_statistics(distances, splits))
+
+
+def main(path: pathlib.Path, n_clips: int) -> int:
+    """Print both tables."""
+    vectors = clip_vectors(read_clips(path, n_clips))
+    print(f"{len(vectors)} clips\n n + m    system       MMD unbiased   biased  authors   Fréchet  TRM")
+    for n, m in SIZES:
+        for system, rows in systems(vectors, n, m).items():
+            mmd = [mmd_squared(rows, n, "median", estimator).mean() for estimator in ("unbiased", "biased", "authors")]
+            print(
+                f"{n:>2} + {m:<2}   {system:<12} {mmd[0]:10.3f} {mmd[1]:10.3f} {mmd[2]:8.3f} "
+                f"{frechet_distances(rows, n).mean():9.3f} {trm(rows, n).mean():7.3f}"
+            )
+    splits = exact_partitions(10, 5, 10**4)
+    print("\n10 + 5: share of clips with p <= 0.05, harmonic mean p")
+    for system, rows in systems(vectors, 10, 5).items():
+        for name, p_values in (
+            ("mmd_bert", mmd_p_values(rows, 10, splits, "median", "unbiased")[1]),
+            ("fid_bert", frechet_p_values(rows, 10, splits)[1]),
+            ("trm_bert", trm_p_values(rows, 10, splits)),
+        ):
+            print(f"{system:<12} {name} {np.mean(p_values <= 0.05):.2f} {harmonic_mean_p(p_values):.2g}")
+    return 0
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=pathlib.Path)
+    parser.add_argument("--clips", type=int, default=50)
+    arguments = parser.parse_args()
+    sys.exit(main(arguments.file, arguments.clips))

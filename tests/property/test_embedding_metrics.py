@@ -1,0 +1,306 @@
+"""Invariants of MMD and Fréchet distance, each beside a slow loop, on points that hypothesis makes up."""
+
+import tracemalloc
+
+import hypothesis.extra.numpy as arrays
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import metrics.fid_bert.frechet as frechet
+import metrics.mmd_bert.maximum_mean_discrepancy as mmd
+from helpers.shared_partition_test import exact_partitions
+from helpers.shared_split_forms import split_forms, split_values
+from tests.oracles import embedding_loops
+
+# Few distinct coordinates, so that texts coincide often.
+COORDINATES = st.sampled_from([0.0, 0.5, 1.0, -1.0, 2.0, 0.1])
+
+
+@st.composite
+def rows(draw, least=2, most=5, dimensions=3):
+    """Points (n + m, d) and n."""
+    n, m, d = draw(st.integers(least, most)), draw(st.integers(least, most)), draw(st.integers(1, dimensions))
+    return draw(arrays.arrays(np.float64, (n + m, d), elements=COORDINATES)), n
+
+
+def mmd_of(points, n, sigma="median", estimator="unbiased"):
+    return mmd.mmd_squared(points[None], n, sigma, estimator)[0]
+
+
+def frechet_of(points, n):
+    return frechet.frechet_distances(points[None], n)[0]
+
+
+def random_rotation(d, seed=0):
+    return np.linalg.qr(np.random.default_rng(seed).normal(size=(d, d)))[0]
+
+
+@given(rows(), st.sampled_from(["median", "mean", 0.7]), st.sampled_from(mmd.ESTIMATORS))
+def test_mmd_equals_the_loop(row, sigma, estimator):
+    points, n = row
+    expected = embedding_loops.mmd_squared(points[:n], points[n:], sigma, estimator)
+    assert mmd_of(points, n, sigma, estimator) == pytest.approx(expected, abs=1e-12)
+
+
+@given(rows())
+def test_frechet_equals_the_roots_of_covariances(row):
+    points, n = row
+    expected = embedding_loops.frechet_distance(points[:n], points[n:])
+    assert frechet_of(points, n) == pytest.approx(expected, abs=1e-6)  # the oracle's roots of rounding errors
+
+
+@given(rows(most=3), st.sampled_from(mmd.ESTIMATORS))
+@settings(max_examples=40, deadline=None)
+def test_exact_mmd_p_values_equal_the_loop(row, estimator):
+    points, n = row
+    splits = exact_partitions(n, len(points) - n, 100)
+    values, p_values = mmd.mmd_p_values(points[None], n, splits, "median", estimator)
+    expected = embedding_loops.exact_p_value(
+        points, n, lambda x, y: embedding_loops.mmd_squared(x, y, "median", estimator)
+    )
+    assert values[0] == mmd_of(points, n, "median", estimator)
+    assert p_values[0] == pytest.approx(expected, abs=1e-12)
+
+
+@given(rows(most=3))
+@settings(max_examples=40, deadline=None)
+def test_exact_frechet_p_values_equal_the_direct_formula_for_every_split(row):
+    points, n = row
+    splits = exact_partitions(n, len(points) - n, 100)
+    values, p_values = frechet.frechet_p_values(points[None], n, splits)
+    expected = embedding_loops.exact_p_value(points, n, lambda x, y: frechet_of(np.concatenate((x, y)), n))
+    assert values[0] == pytest.approx(frechet_of(points, n), abs=1e-12)
+    assert p_values[0] == pytest.approx(expected, abs=1e-12)
+
+
+@given(rows(), st.randoms(use_true_random=False), st.sampled_from(["median", "mean", 0.7]))
+def test_the_order_within_a_set_and_of_the_sets_is_irrelevant(row, random, sigma):
+    points, n = row
+    candidates, references = list(range(n)), list(range(n, len(points)))
+    random.shuffle(candidates)
+    random.shuffle(references)
+    shuffled, swapped = points[candidates + references], points[references + candidates]
+    for estimator in mmd.ESTIMATORS:
+        value = mmd_of(points, n, sigma, estimator)
+        assert mmd_of(shuffled, n, sigma, estimator) == pytest.approx(value, abs=1e-12)
+        assert mmd_of(swapped, len(points) - n, sigma, estimator) == pytest.approx(value, abs=1e-12)
+    assert frechet_of(shuffled, n) == pytest.approx(frechet_of(points, n), abs=1e-12)
+    assert frechet_of(swapped, len(points) - n) == pytest.approx(frechet_of(points, n), abs=1e-12)
+
+
+@given(rows(), st.sampled_from([0.0, 3.0, -1e4]), st.integers(0, 5))
+def test_translations_and_rotations_change_nothing(row, shift, seed):
+    points, n = row
+    moved = points @ random_rotation(points.shape[1], seed) + shift
+    # A shift of 1e4 rounds coordinates by 1e-12, and a root of a tiny product by more.
+    assert frechet_of(moved, n) == pytest.approx(frechet_of(points, n), abs=1e-10)
+    for estimator in mmd.ESTIMATORS:
+        # With a number as bandwidth: near a tie the median may pick the other of two distances.
+        value = mmd_of(points, n, 0.7, estimator)
+        assert mmd_of(moved, n, 0.7, estimator) == pytest.approx(value, abs=1e-10)
+
+
+@given(rows())
+def test_a_set_against_itself_is_zero(row):
+    points, n = row
+    twice = np.concatenate((points[:n], points[:n][::-1]))
+    assert mmd_of(twice, n, 0.7, "biased") == pytest.approx(0, abs=1e-15)
+    assert mmd_of(twice, n, "median", "biased") == pytest.approx(0, abs=1e-15)
+    assert frechet_of(twice, n) == pytest.approx(0, abs=1e-13)
+
+
+@given(rows(), st.integers(2, 4))
+def test_repeating_both_sets_keeps_means_and_scales_covariances(row, times):
+    points, n = row
+    m = len(points) - n
+    repeated = np.concatenate((np.repeat(points[:n], times, axis=0), np.repeat(points[n:], times, axis=0)))
+    value = mmd_of(points, n, 0.7, "biased")
+    assert mmd_of(repeated, times * n, 0.7, "biased") == pytest.approx(value, abs=1e-12)
+    # With n - 1 in the covariances, repetition scales them; scaled points undo that where both sets have one size.
+    if n == m:
+        factor = (n - 1) / n * (times * n) / (times * n - 1)
+        mean_term = np.sum((points[:n].mean(axis=0) - points[n:].mean(axis=0)) ** 2)
+        expected = mean_term + factor * (frechet_of(points, n) - mean_term)
+        assert frechet_of(repeated, times * n) == pytest.approx(expected, abs=1e-12)
+
+
+@given(rows(), st.sampled_from([1e-3, 0.5, 1e5]))
+def test_the_unit_of_the_vectors(row, scale):
+    points, n = row
+    value = frechet_of(points, n)
+    assert frechet_of(scale * points, n) == pytest.approx(scale**2 * value, rel=1e-9, abs=1e-12 * scale**2)
+    assert mmd_of(scale * points, n, 0.7 * scale) == pytest.approx(mmd_of(points, n, 0.7), abs=1e-12)
+
+
+@given(rows())
+def test_ranges(row):
+    points, n = row
+    assert -1e-12 <= mmd_of(points, n, "median", "biased") <= 2
+    assert mmd_of(points, n) <= 2
+    assert frechet_of(points, n) >= 0
+
+
+@given(rows())
+def test_the_authors_normalisation_adds_a_constant(row):
+    points, n = row
+    constant = 1.00001 * (1 / (n - 1) + 1 / (len(points) - n - 1))
+    difference = mmd_of(points, n, "median", "authors") - mmd_of(points, n)
+    assert difference == pytest.approx(constant, abs=1e-12)
+
+
+def test_estimators_and_p_values():
+    rng = np.random.default_rng(3)
+    points = rng.normal(size=(1, 9, 4))
+    p_values = {
+        (n, estimator): mmd.mmd_p_values(points, n, exact_partitions(n, 9 - n, 200), "median", estimator)[1][0]
+        for n in (3, 4)
+        for estimator in mmd.ESTIMATORS
+    }
+    assert all(p_values[n, "authors"] == p_values[n, "unbiased"] for n in (3, 4))
+    # The biased one weighs the larger set's own pairs differently, so it is another test where the sizes differ.
+    assert p_values[3, "biased"] != p_values[3, "unbiased"]
+    even = mmd.mmd_p_values(points[:, :8], 4, exact_partitions(4, 4, 100), "median", "biased")[1]
+    assert even == mmd.mmd_p_values(points[:, :8], 4, exact_partitions(4, 4, 100), "median", "unbiased")[1]
+
+
+@given(rows(most=12, dimensions=2))
+def test_frechet_with_more_texts_than_dimensions(row):
+    points, n = row
+    padded = np.concatenate((points, np.zeros((len(points), 30))), axis=1)  # takes the road without triangular factors
+    assert frechet_of(points, n) == pytest.approx(frechet_of(padded, n), abs=1e-12)
+
+
+@pytest.mark.parametrize("gap", [1e-3, 1e-6, 1e-9])
+def test_nearly_equal_covariances_keep_their_digits(gap):
+    rng = np.random.default_rng(1)
+    one = rng.normal(size=(6, 40))
+    one -= one.mean(axis=0)
+    rotation = random_rotation(40, 2)
+    # Stretched by 1 + gap about its mean: (1 + gap)^2 C, so the distance is gap^2 Tr C.
+    points = np.concatenate((one, (1 + gap) * one)) @ rotation
+    expected = gap**2 * np.trace(np.cov(one.T))
+    # Four terms near Tr C = 40 cancel: rounding errors of 1e-13 are left.
+    assert frechet_of(points, 6) == pytest.approx(expected, rel=1e-6, abs=3e-13)
+
+
+def test_two_texts_a_side_by_hand():
+    # Means 1 and 5, variances 2 and 8: 16 + (sqrt 8 - sqrt 2)^2.
+    points = np.array([[0.0], [2.0], [3.0], [7.0]])
+    assert frechet_of(points, 2) == pytest.approx(16 + 2)
+    # Distances 2, 3, 7, 1, 5, 4: lower median 3, sigma 1.5.
+    k = [np.exp(-(d**2) / 4.5) for d in (2, 4, 3, 7, 1, 5)]
+    assert mmd_of(points, 2) == pytest.approx(k[0] + k[1] - 2 * sum(k[2:]) / 4)
+
+
+@pytest.mark.parametrize("estimator", mmd.ESTIMATORS)
+def test_equal_texts_only(estimator):
+    points = np.full((8, 5), 0.1)
+    constant = 1.00001 * (1 / 2 + 1 / 4) if estimator == "authors" else 0
+    assert mmd_of(points, 3, "median", estimator) == pytest.approx(constant, abs=1e-15)
+    assert mmd.mmd_p_values(points[None], 3, exact_partitions(3, 5, 100), "median", estimator)[1] == [1.0]
+    assert frechet_of(points, 3) == pytest.approx(0, abs=1e-30)
+    assert frechet.frechet_p_values(points[None], 3, exact_partitions(3, 5, 100))[1] == [1.0]
+
+
+def test_a_bandwidth_of_zero_is_the_kernel_of_equality():
+    points = np.array([[0.0], [0.0], [0.0], [0.0], [0.0], [1.0]])
+    assert mmd_of(points, 3, "median", "biased") == pytest.approx(1 + 5 / 9 - 2 * 6 / 9)
+
+
+def test_distances_of_close_points_are_exact_far_from_the_origin():
+    points = np.array([[[1e6, 1e6], [1e6 + 1e-4, 1e6], [1e6, 1e6]]])
+    squared = mmd.squared_distances(points)[0]
+    assert squared[0, 2] == 0
+    assert squared[0, 1] == (points[0, 1, 0] - points[0, 0, 0]) ** 2
+
+
+def test_float32_input_agrees_with_float64():
+    rng = np.random.default_rng(5)
+    double = rng.normal(size=(3, 15, 384))
+    double /= np.linalg.norm(double, axis=2, keepdims=True)
+    single = double.astype(np.float32)
+    # 384 coordinates of size 0.05, each rounded to 24 bits.
+    assert mmd.mmd_squared(single.astype(float), 10) == pytest.approx(mmd.mmd_squared(double, 10), abs=1e-7)
+    assert frechet.frechet_distances(single.astype(float), 10) == pytest.approx(
+        frechet.frechet_distances(double, 10), abs=1e-7
+    )
+
+
+def test_blocks_of_any_size_give_the_same_null(monkeypatch):
+    rng = np.random.default_rng(2)
+    vectors, partitions = rng.normal(size=(3, 8, 6)), exact_partitions(5, 3, 100)
+    kernel = mmd.gaussian_kernel(vectors, "median")
+    whole = np.concatenate(list(mmd.null_mmd(kernel, 5, partitions, "unbiased")), axis=1)
+    whole_frechet = np.concatenate(list(frechet.null_frechet_distances(vectors, 5, partitions)), axis=1)
+    monkeypatch.setattr("helpers.shared_split_forms.MAX_PAIR_VALUES", 100)
+    for copy in (mmd, frechet):
+        monkeypatch.setattr(f"{copy.split_values.__module__}.MAX_PAIR_VALUES", 200)
+    monkeypatch.setattr(frechet, "MAX_CROSS_VALUES", 40)
+    pieces = list(mmd.null_mmd(kernel, 5, partitions, "unbiased"))
+    assert len(pieces) > 1
+    assert np.concatenate(pieces, axis=1) == pytest.approx(whole, abs=1e-14)
+    pieces = list(frechet.null_frechet_distances(vectors, 5, partitions))
+    assert len(pieces) > 1
+    assert np.concatenate(pieces, axis=1) == pytest.approx(whole_frechet, abs=1e-13)
+
+
+@given(rows(), st.sampled_from([(1.0, 1.0, 1.0), (0.5, 0.25, -1.0)]))
+def test_split_forms_equal_the_sums(row, weights):
+    points, n = row
+    values = points @ points.T
+    a, b, c = weights
+    partitions = exact_partitions(n, len(points) - n, 1000)
+    (found,) = split_values(*split_forms(values[None], a, b, c), partitions)
+    (labels,) = partitions(1000)
+    z, w = labels.astype(float), (~labels).astype(float)
+    expected = np.einsum("pi,ij,pj->p", a * z, values, z) + np.einsum("pi,ij,pj->p", b * w, values, w)
+    expected += np.einsum("pi,ij,pj->p", c * z, values, w)
+    assert found[0] == pytest.approx(expected, abs=1e-12)
+
+
+@st.composite
+def corpora(draw):
+    """Vectors (n, 2) with numbers of times they are candidates and references, at least two of each in all."""
+    n = draw(st.integers(3, 12))
+    vectors = draw(arrays.arrays(np.float64, (n, 2), elements=COORDINATES))
+    counts = [draw(arrays.arrays(np.int64, n, elements=st.integers(0, 3))) for _ in range(2)]
+    for side in counts:
+        side[draw(st.integers(0, n - 1))] += 2
+    return vectors, *counts
+
+
+@given(corpora(), st.integers(1, 13), st.sampled_from(["median", "mean", 0.7]), st.sampled_from([3, 4_000_000]))
+@settings(deadline=None)
+def test_pooled_values_equal_one_large_row(corpus, block_size, sigma, max_sorted):
+    vectors, *counts = corpus
+    row = np.concatenate([np.repeat(vectors, side, axis=0) for side in counts])
+    n = int(counts[0].sum())
+    kept, mmd.MAX_SORTED = mmd.MAX_SORTED, max_sorted
+    try:
+        for estimator in mmd.ESTIMATORS:
+            pooled = mmd.pooled_mmd_squared(*corpus, sigma, estimator, block_size=block_size)
+            assert float(pooled) == pytest.approx(mmd_of(row, n, sigma, estimator), abs=1e-10)
+    finally:
+        mmd.MAX_SORTED = kept
+    pooled = frechet.pooled_frechet_distance(*corpus, block_size=block_size)
+    assert float(pooled) == pytest.approx(frechet_of(row, n), abs=1e-12)
+
+
+def peak_megabytes(function):
+    tracemalloc.start()
+    try:
+        function()
+        return tracemalloc.get_traced_memory()[1] / 1e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_pooled_values_need_no_table_of_all_pairs(monkeypatch):
+    monkeypatch.setattr(mmd, "MAX_SORTED", 20_000)
+    rng = np.random.default_rng(7)
+    vectors, counts = rng.normal(size=(4000, 16)), rng.integers(0, 3, size=(2, 4000))
+    # All pairs would take 128 MB, and all texts' centred copies 1 MB a set.
+    assert peak_megabytes(lambda: mmd.pooled_mmd_squared(vectors, *counts, block_size=256)) < 16
+    assert peak_megabytes(lambda: frechet.pooled_frechet_distance(vectors, *counts, block_size=256)) < 1
