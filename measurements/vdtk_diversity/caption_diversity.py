@@ -1,5 +1,6 @@
 """All levels of diversity of a stream of rows: take in chunks of rows, then ask for the figures."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -145,9 +146,10 @@ def ngram_figures(model: NgramModel, lengths: Sequence[int]) -> dict[str, float]
     figures |= {f"ed_{length}": expected_decisions(*evs.values(), length) for length in lengths}
     figures |= {f"ed_{length}_as_printed": expected_decisions_as_printed(*evs.values(), length) for length in lengths}
     for order in ORDERS:
+        log_likelihood = model.log_likelihood(order)
         figures |= {
-            f"log_likelihood_{order}": model.log_likelihood(order),
-            f"perplexity_{order}": model.perplexity(order),
+            f"log_likelihood_{order}": log_likelihood,
+            f"perplexity_{order}": math.exp(-log_likelihood),
             f"n_contexts_{order}": model.n_contexts(order),
             f"n_ngrams_{order}": model.n_ngrams(order),
         }
@@ -161,7 +163,7 @@ def novelty_figures(novelty: CaptionNovelty, n_captions: int) -> dict[str, float
         **novelty.distinct_per_row.summary("distinct_captions_per_row"),
         "novel_within_row": novelty.novel_share.value,
         "distinct_within_row": novelty.distinct_share.value,
-        "novel_in_data": novelty.n_novel / n_captions if n_captions else float("nan"),
+        "novel_in_data": novelty.n_novel / n_captions if n_captions else math.nan,
         "n_distinct_captions": novelty.n_distinct,
         "n_duplicate_captions": n_captions - novelty.n_distinct,
     }

