@@ -16,8 +16,8 @@ from .shared_caption_tokens import Tokenizer, tokenize_rows
 from .spacy_pipelines import Tagger, load_spacy_tokenizer
 from .vocabulary import VocabularyCount, vocabulary_head
 
-# Captions taken in at once: their arrays fit into a processor's cache. The figures do not depend on it.
-CHUNK_CAPTIONS = 8192
+# Captions taken in at once: about 50 MB of temporary arrays. The figures do not depend on it.
+CHUNK_CAPTIONS = 16_384
 
 
 class CaptionDiversity:

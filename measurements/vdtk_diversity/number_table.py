@@ -133,6 +133,25 @@ class NumberTable:
             numbers, slots = numbers[homeless], self._next_slots(slots[homeless])
 
 
+def add_at(array: np.ndarray, numbers: np.ndarray, values: np.ndarray | None) -> None:
+    """Add values, or 1, at places of an array; a place that comes several times gets them all.
+
+    Args:
+        array: shape (size,), changed.
+        numbers: int64 array, shape (n,), each 0 to size - 1.
+        values: array, shape (n,), or None for ones.
+
+    >>> counts = np.array([0, 5])
+    >>> add_at(counts, np.array([1, 1]), None)
+    >>> counts.tolist()
+    [0, 7]
+    """
+    if len(array) <= 2 * len(numbers):  # a pass over a short array is cheaper than many single additions
+        array += np.bincount(numbers, values, minlength=len(array)).astype(array.dtype, copy=False)
+    else:
+        np.add.at(array, numbers, 1 if values is None else values)
+
+
 def grown(array: np.ndarray, length: int) -> np.ndarray:
     """Return the array with room for `length` values, and for half as many again as it has; new values are 0.
 

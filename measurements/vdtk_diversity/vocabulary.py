@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from .caption_codes import CodedCaptions
-from .number_table import grown
+from .number_table import add_at, grown
 from .running_mean import RunningMean
 
 
@@ -73,9 +73,9 @@ class VocabularyCount:
         self._make_room(n_words)
         row_of_word = np.repeat(rows.row_of_caption, rows.n_tokens)
         row_sizes = np.bincount(row_of_word, minlength=len(rows.n_captions))
-        np.add.at(self._counts, rows.words, 1)
+        add_at(self._counts, rows.words, None)
         in_captions = np.unique(rows.caption_of_word * max(n_words, 1) + rows.words) % max(n_words, 1)
-        np.add.at(self._spread, in_captions, 1)
+        add_at(self._spread, in_captions, None)
         self._first_row[rows.words] = self.n_rows + row_of_word
         self._first_row_size[rows.words] = row_sizes[row_of_word]
         self._update_within(row_of_word * max(n_words, 1) + rows.words, max(n_words, 1), row_sizes)
