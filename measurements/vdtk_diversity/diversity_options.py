@@ -51,19 +51,6 @@ def check_lengths(lengths: object) -> None:
             raise ValueError(f"lengths[{i}]: expected at least 1, got {length}. Give numbers of tokens.")
 
 
-def check_encoder(encoder: object) -> None:
-    """Raise unless `encoder` is None, the name of a model or a function.
-
-    Raises:
-        TypeError: it is none of these.
-    """
-    if encoder is not None and not isinstance(encoder, str) and not callable(encoder):
-        raise TypeError(
-            f"encoder: expected a model's name or a function from captions to vectors, got {type(encoder).__name__}. "
-            "Leave it out for the paper's model, or pass a function."
-        )
-
-
 def check_pos(pos: object) -> None:
     """Raise unless `pos` is None, a pipeline's name, a pipeline or a function.
 

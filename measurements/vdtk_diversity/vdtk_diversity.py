@@ -7,7 +7,7 @@ from .caption_codes import row_chunks
 from .caption_diversity import CHUNK_CAPTIONS, CaptionDiversity
 from .caption_novelty import CaptionNovelty
 from .count_distribution import CountDistribution
-from .diversity_options import check_encoder, check_head_shares, check_lengths, check_pos, check_word_source
+from .diversity_options import check_head_shares, check_lengths, check_pos, check_word_source
 from .ngram_model import NgramModel
 from .number_table import NumberTable
 from .part_of_speech import PartOfSpeechCount
@@ -16,11 +16,18 @@ from .semantic_redundancy import SemanticRedundancy
 from .shared_added_rows import added_rows_kept
 from .shared_caption_rows import as_caption_rows
 from .shared_caption_tokens import tokenizer_name
+from .shared_distribution_results import rows_by_size
+from .shared_embedding_rows import check_embeddings
 from .shared_options import check_flag, take_compute_options, take_load_options
+from .shared_partition_test import P_VALUE_METHODS
 from .shared_ptb_tokenizer import tokenize_captions
+from .shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options, encoder_settings
 from .shared_signature import signature
 from .spacy_pipelines import as_tagger
 from .vocabulary import VocabularyCount
+
+# The paper's sentence encoder (supplement B.5, footnote 5); it is used where `semantic` is True and none is named.
+PAPER_ENCODER = "sentence-transformers/all-mpnet-base-v2"
 
 # Options of this module, at load or at compute time.
 DEFAULTS = {
@@ -29,6 +36,7 @@ DEFAULTS = {
     "lengths": (5, 10, 15, 20),
     "pos": None,
     "semantic": False,
+    **ENCODER_DEFAULTS,
     "encoder": None,
     "details": False,
 }
@@ -61,7 +69,9 @@ Args:
     pos: adds nouns and verbs: the name of an installed spaCy pipeline, a pipeline, or a function from a caption to its
         (word, tag) pairs; default: left out.
     semantic: True adds distances between the captions of a row, by the paper's sentence encoder; default False.
-    encoder: another encoder for them: a function from n captions to an array of shape (n, d), or a model's name.
+    encoder: another encoder for them: name or folder of a sentence-transformers model, or a function from a list of
+        distinct captions to an array of shape (n, d); implies semantic.
+    device, precision, batch_size: of the encoder's model; default None (the best device), "float32", 32.
     details: True adds per-row lists, histograms and the signature; default False.
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:
@@ -95,6 +105,7 @@ class VdtkDiversity(evaluate.Measurement):
     def __init__(self, *args, **keywords):
         self.load_options = self.options = take_load_options(keywords, DEFAULTS)
         check_options(self.options)
+        self.encoder = SentenceEncoder()
         super().__init__(*args, **keywords)
 
     def _info(self):
@@ -132,17 +143,30 @@ class VdtkDiversity(evaluate.Measurement):
     def _diversity(self):
         options = self.options
         tagger = None if options["pos"] is None else as_tagger(options["pos"])
-        return CaptionDiversity(options["tokenizer"], self._encoder(), tagger, keep_rows=options["details"])
+        encoder = self._embed if is_semantic(options) else None
+        return CaptionDiversity(options["tokenizer"], encoder, tagger, keep_rows=options["details"])
 
-    def _encoder(self):
-        return self.options["encoder"]
+    def _embed(self, captions):
+        return self.encoder.embed(captions, encoder_options(self.options), evaluate.utils.logging.tqdm)
 
     def _signature(self):
+        options = self.options
         return signature(
             "vdtk_diversity",
-            tokenizer=tokenizer_name(self.options["tokenizer"]),
-            pos=None if self.options["pos"] is None else tokenizer_name(self.options["pos"]),
+            tokenizer=tokenizer_name(options["tokenizer"]),
+            pos=None if options["pos"] is None else tokenizer_name(options["pos"]),
+            **(encoder_settings(encoder_options(options)) if is_semantic(options) else {}),
         )
+
+
+def is_semantic(options):
+    """Whether the semantic level is asked for, by `semantic` or by an encoder."""
+    return options["semantic"] or options["encoder"] is not None
+
+
+def encoder_options(options):
+    """Return the options with the paper's encoder where none is named."""
+    return {**options, "encoder": PAPER_ENCODER if options["encoder"] is None else options["encoder"]}
 
 
 def check_options(options):
@@ -152,5 +176,5 @@ def check_options(options):
     check_lengths(options["lengths"])
     check_pos(options["pos"])
     check_flag("semantic", options["semantic"])
-    check_encoder(options["encoder"])
+    check_encoder_options(encoder_options(options))
     check_flag("details", options["details"])

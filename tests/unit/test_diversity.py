@@ -17,7 +17,6 @@ from measurements.vdtk_diversity.caption_diversity import CaptionDiversity, head
 from measurements.vdtk_diversity.caption_novelty import CaptionNovelty
 from measurements.vdtk_diversity.count_distribution import CountDistribution
 from measurements.vdtk_diversity.diversity_options import (
-    check_encoder,
     check_head_shares,
     check_lengths,
     check_pos,
@@ -452,7 +451,6 @@ def test_bad_tags_are_named(tags):
         (check_lengths, [10, 2.5], TypeError, "lengths[1]: expected a whole number, got float."),
         (check_lengths, [0], ValueError, "lengths[0]: expected at least 1, got 0."),
         (
-            check_encoder,
             3,
             TypeError,
             "encoder: expected a model's name or a function from captions to vectors, got int",
