@@ -7,7 +7,8 @@ python scripts/diversity_report.py someone/captions --split validation --semanti
 
 Each source is a JSON, JSONL, CSV, TSV or parquet file (also .gz), a folder of a saved data set, or a data set's name on
 the Hub; it is read as a stream. A line is one image or video with a list of captions, or one caption with the name of
-its image (--group-by). The page makes no request to the network. Needs scripts/requirements.txt.
+its image (--group-by). --column and --group-by take one name for all sources, or one for each, - for none. The page
+makes no request to the network. Needs scripts/requirements.txt.
 """
 
 import argparse
@@ -62,12 +63,14 @@ REDUNDANCY_PLOTS = {
 USER_ERRORS = (ValueError, TypeError, ImportError, OSError)
 
 
-def measure(source: str, name: str, options: argparse.Namespace) -> CaptionDiversity:
+def measure(
+    source: str, name: str, column: str | None, group_by: str | None, options: argparse.Namespace
+) -> CaptionDiversity:
     """Stream one source through all levels that are asked for."""
     encoder = load_encoder(options.encoder or PAPER_ENCODER) if options.semantic or options.encoder else None
     tagger = as_tagger(options.pos) if options.pos else None
     diversity = CaptionDiversity(options.tokenizer, encoder, tagger)
-    rows = load_rows(source, options.column, options.group_by, options.split, options.config)
+    rows = load_rows(source, column, group_by, options.split, options.config)
     with tqdm.tqdm(desc=name, unit=" captions", unit_scale=True) as progress:
         for chunk in row_chunks(rows, CHUNK_CAPTIONS):
             diversity.update(chunk)
@@ -171,11 +174,30 @@ def check_names(sources: Sequence[str], names: Sequence[str] | None) -> list[str
     return chosen
 
 
+def for_each_source(values: Sequence[str] | None, n_sources: int, option: str) -> list[str | None]:
+    """Return one value for each source: the one given for all, or each its own; "-" is none.
+
+    Raises:
+        ValueError: another number of values.
+
+    >>> for_each_source(["caption", "-"], 2, "--column"), for_each_source(["image"], 2, "--group-by")
+    (['caption', None], ['image', 'image'])
+    """
+    values = list(values or ["-"])
+    values = values * n_sources if len(values) == 1 else values
+    if len(values) != n_sources:
+        raise ValueError(f"{option}: expected 1 or {n_sources} names, got {len(values)}. Give - where there is none.")
+    return [None if value == "-" else value for value in values]
+
+
 def main(options: argparse.Namespace) -> int:
     """Measure all sources and write the page; 0 when it is written."""
     try:
         names = check_names(options.sources, options.names)
-        measured = {name: measure(source, name, options) for name, source in zip(names, options.sources, strict=True)}
+        columns = for_each_source(options.column, len(names), "--column")
+        groups = for_each_source(options.group_by, len(names), "--group-by")
+        parts = zip(options.sources, names, columns, groups, strict=True)
+        measured = {name: measure(source, name, column, group, options) for source, name, column, group in parts}
     except USER_ERRORS as error:
         print(f"diversity_report: {error}", file=sys.stderr)
         return 2
@@ -200,8 +222,8 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("diversity.html"), metavar="FILE")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write all figures to this file as well")
     parser.add_argument("--names", nargs="+", metavar="NAME", help="names of the sources on the page")
-    parser.add_argument("--column", metavar="NAME", help="column of the captions; default: the first usual name")
-    parser.add_argument("--group-by", metavar="NAME", help="column that joins lines of one image or video to a row")
+    parser.add_argument("--column", nargs="+", metavar="NAME", help="column of the captions; default: a usual name")
+    parser.add_argument("--group-by", nargs="+", metavar="NAME", help="column that joins lines to rows")
     parser.add_argument("--split", metavar="NAME", help="split of data sets on the Hub; default train")
     parser.add_argument("--config", metavar="NAME", help="configuration of data sets on the Hub")
     parser.add_argument("--tokenizer", choices=("ptb", "spacy"), default="ptb")

@@ -127,6 +127,16 @@ def test_names_are_checked(sources, names, message):
     assert str(error.value).startswith(message)
 
 
+def test_columns_and_groups_are_for_all_sources_or_each_its_own(tmp_path):
+    one, two = write_jsonl(tmp_path / "one.jsonl", "words"), write_csv(tmp_path / "two.csv")
+    options = ("--column", "words", "caption", "--group-by", "-", "image", "--output", tmp_path / "page.html")
+    assert run(one, two, *options, "--json", tmp_path / "figures.json") == 0
+    figures = json.loads((tmp_path / "figures.json").read_text())
+    assert figures["one"] == figures["two"]
+    with pytest.raises(ValueError, match="--column: expected 1 or 2 names, got 3. Give - where there is none."):
+        diversity_report.for_each_source(["a", "b", "c"], 2, "--column")
+
+
 def run(*arguments):
     return diversity_report.main(diversity_report.parser().parse_args([str(argument) for argument in arguments]))
 
