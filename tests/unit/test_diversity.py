@@ -2,6 +2,7 @@
 
 import builtins
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -240,6 +241,45 @@ def test_running_mean_keeps_twice_the_digits():
     assert math.isnan(RunningMean().value)
 
 
+# ---- memory ----
+
+
+def random_rows(seed, n_rows, n_words):
+    """Rows of five captions of eight random words."""
+    words = np.random.default_rng(seed).integers(0, n_words, (n_rows, 5, 8))
+    return [[" ".join(f"w{word}" for word in caption) for caption in row] for row in words.tolist()]
+
+
+def bytes_in_use(diversity, rows):
+    for chunk in row_chunks(rows, 1000):
+        diversity.update(chunk)
+    return tracemalloc.get_traced_memory()[0]
+
+
+def test_memory_grows_with_new_ngrams_and_not_with_captions():
+    diversity, rows = CaptionDiversity(str.split), random_rows(0, 1000, 300)
+    tracemalloc.start()
+    try:
+        twice = bytes_in_use(diversity, rows + rows)  # the tables make room for a chunk of new n-grams beforehand
+        twelve_times = bytes_in_use(diversity, (row for _ in range(10) for row in rows))
+        other = bytes_in_use(diversity, random_rows(1, 1000, 300))
+    finally:
+        tracemalloc.stop()
+    assert diversity.vocabulary.n_captions == 65_000
+    # Nothing is kept of 50,000 captions that bring no new n-gram; 5,000 with new ones take room.
+    assert twelve_times - twice < 20_000
+    assert other - twelve_times > 500_000
+
+
+def test_an_ngram_costs_at_most_sixty_bytes():
+    diversity = CaptionDiversity(str.split)
+    for chunk in row_chunks(random_rows(2, 4000, 1000), 1000):
+        diversity.update(chunk)
+    n_ngrams = sum(diversity.ngrams.n_distinct_ngrams(order) for order in (2, 3, 4))
+    assert n_ngrams > 300_000
+    assert diversity.ngrams.n_bytes / n_ngrams < 60
+
+
 # ---- captions ----
 
 
@@ -450,11 +490,6 @@ def test_bad_tags_are_named(tags):
         (check_lengths, 10, TypeError, "lengths: expected a list or tuple of numbers, got int."),
         (check_lengths, [10, 2.5], TypeError, "lengths[1]: expected a whole number, got float."),
         (check_lengths, [0], ValueError, "lengths[0]: expected at least 1, got 0."),
-        (
-            3,
-            TypeError,
-            "encoder: expected a model's name or a function from captions to vectors, got int",
-        ),
         (check_pos, 3, TypeError, "pos: expected the name of a spaCy pipeline, a pipeline or a function, got int."),
         (as_tagger, 3, TypeError, "pos: expected the name of a spaCy pipeline, a pipeline or a function, got int."),
     ],
