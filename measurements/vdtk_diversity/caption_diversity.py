@@ -141,10 +141,11 @@ def head_name(share: float) -> str:
 
 def ngram_figures(model: NgramModel, lengths: Sequence[int]) -> dict[str, float]:
     """Return EVS, ED and likelihoods."""
-    evs = {order: model.effective_vocabulary(order) for order in ORDERS}
-    figures: dict[str, float] = {f"evs_{order}": share for order, share in evs.items()}
-    figures |= {f"ed_{length}": expected_decisions(*evs.values(), length) for length in lengths}
-    figures |= {f"ed_{length}_as_printed": expected_decisions_as_printed(*evs.values(), length) for length in lengths}
+    evs_2, evs_3, evs_4 = (model.effective_vocabulary(order) for order in ORDERS)
+    figures: dict[str, float] = {"evs_2": evs_2, "evs_3": evs_3, "evs_4": evs_4}
+    for length in lengths:
+        figures[f"ed_{length}"] = expected_decisions(evs_2, evs_3, evs_4, length)
+        figures[f"ed_{length}_as_printed"] = expected_decisions_as_printed(evs_2, evs_3, evs_4, length)
     for order in ORDERS:
         log_likelihood = model.log_likelihood(order)
         figures |= {
