@@ -92,6 +92,25 @@ def random_partitions(n_candidates: int, n_references: int, n_resamples: int, se
     return blocks
 
 
+def both_candidates(labels: np.ndarray) -> np.ndarray:
+    """Say for every pair of texts and every split whether both texts are candidates.
+
+    A quadratic form in the labels z is a sum over z_i z_j, so one matrix product gives its value for all splits.
+
+    Args:
+        labels: boolean array, shape (n_partitions, n_texts), True for the candidates.
+
+    Returns:
+        float64 array of 0 and 1, shape (n_texts (n_texts + 1) / 2, n_partitions): pairs i <= j in the order of
+        `np.triu_indices`.
+
+    >>> both_candidates(np.array([[True, True, False]])).T.tolist()
+    [[1.0, 1.0, 0.0, 1.0, 0.0, 0.0]]
+    """
+    z = np.ascontiguousarray(labels.T)  # (n_texts, n_partitions)
+    return np.concatenate([z[i] & z[i:] for i in range(len(z))]).astype(np.float64)
+
+
 def upper_tail_p_values(observed: np.ndarray, null_blocks: Iterable[np.ndarray]) -> np.ndarray:
     """Share of the splits whose statistic is at least the observed one.
 
