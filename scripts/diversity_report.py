@@ -27,16 +27,16 @@ sys.path.insert(0, str(ROOT))
 from measurements.vdtk_diversity.caption_codes import row_chunks
 from measurements.vdtk_diversity.caption_diversity import CHUNK_CAPTIONS, CaptionDiversity
 from measurements.vdtk_diversity.spacy_pipelines import as_tagger
-from scripts.caption_files import load_rows, source_name
-from scripts.diversity_page import (
+from scripts.report.caption_files import load_rows, source_name
+from scripts.report.diversity_page import (
     PART_OF_SPEECH_COLUMNS,
     SEMANTIC_COLUMNS,
     VOCABULARY_COLUMNS,
     as_page,
     as_table,
 )
-from scripts.diversity_plots import Plot, histogram_plot, share_plot, vocabulary_plot
-from scripts.published_diversity import PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
+from scripts.report.diversity_plots import Plot, histogram_plot, share_plot, vocabulary_plot
+from scripts.report.published_diversity import PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
 
 # The paper's sentence encoder.
 PAPER_ENCODER = "sentence-transformers/all-mpnet-base-v2"

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from scripts import diversity_report
-from scripts.caption_files import load_rows, source_name
-from scripts.diversity_page import as_number
-from scripts.diversity_plots import vocabulary_plot
-from scripts.published_diversity import PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
+from scripts.report.caption_files import load_rows, source_name
+from scripts.report.diversity_page import as_number
+from scripts.report.diversity_plots import vocabulary_plot
+from scripts.report.published_diversity import PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
 
 ROWS = [["a dog runs", "a dog plays"], ["two cats sleep"]]
 LINES = [("one", "a dog runs"), ("one", "a dog plays"), ("two", "two cats sleep")]

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from scripts.diversity_plots import Plot
+from scripts.report.diversity_plots import Plot
 
 
 class Column(NamedTuple):
