@@ -31,8 +31,8 @@ def as_line(row: Comparison) -> str:
     """Format one comparison for the terminal."""
     target = "" if row.target is None else f"(claim: {row.target:g})" + ("" if row.ratio >= row.target else "  MISSED")
     return (
-        f"{row.work:<58} {row.ours_per_second:>12,.4g} {row.unit}/s  {row.ratio:>8,.4g} x {row.peer} "
-        f"[{row.peer_per_second:,.4g} {row.unit}/s] {target}"
+        f"{row.work:<58} {row.ours_per_second:>12,.4g} {row.unit}/{row.per}  {row.ratio:>8,.4g} x {row.peer} "
+        f"[{row.peer_per_second:,.4g} {row.unit}/{row.per}] {target}"
     )
 
 

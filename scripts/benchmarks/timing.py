@@ -19,6 +19,8 @@ class Comparison(NamedTuple):
     peer_per_second: float
     # Least ratio ours / peer that the project claims; None where the line only states a figure.
     target: float | None
+    # What the rates are per: seconds, or MiB where memory is compared.
+    per: str = "s"
 
     @property
     def ratio(self) -> float:

@@ -1,0 +1,72 @@
+"""Options of this module beyond those that all modules share, checked before any work."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from .shared_caption_tokens import check_tokenizer
+
+
+def check_word_source(tokenizer: object) -> None:
+    """Raise unless `tokenizer` is "ptb", "spacy" or a function.
+
+    Raises:
+        ValueError: another name.
+        TypeError: neither a name nor a function.
+    """
+    if isinstance(tokenizer, str) and tokenizer not in ("ptb", "spacy"):
+        raise ValueError(f"tokenizer: expected 'ptb', 'spacy' or a function, got {tokenizer!r}. Check the spelling.")
+    if tokenizer != "spacy":
+        check_tokenizer(tokenizer)
+
+
+def check_head_shares(shares: object) -> None:
+    """Raise unless `shares` are numbers above 0, at most 1.
+
+    Raises:
+        TypeError: not several numbers.
+        ValueError: a number out of range.
+    """
+    for i, share in enumerate(_several("head_shares", shares, "(0.9,)")):
+        if isinstance(share, bool) or not isinstance(share, int | float):
+            raise TypeError(
+                f"head_shares[{i}]: expected a number, got {type(share).__name__}. Give floats such as (0.9, 0.95)."
+            )
+        if not 0 < share <= 1:
+            raise ValueError(
+                f"head_shares[{i}]: expected a share above 0 and at most 1, got {share}. Write 90 % as 0.9."
+            )
+
+
+def check_lengths(lengths: object) -> None:
+    """Raise unless `lengths` are whole numbers of at least 1.
+
+    Raises:
+        TypeError: not several whole numbers.
+        ValueError: a number below 1.
+    """
+    for i, length in enumerate(_several("lengths", lengths, "(5, 10)")):
+        if isinstance(length, bool) or not isinstance(length, int):
+            raise TypeError(f"lengths[{i}]: expected a whole number, got {type(length).__name__}. Give an int.")
+        if length < 1:
+            raise ValueError(f"lengths[{i}]: expected at least 1, got {length}. Give numbers of tokens.")
+
+
+def check_pos(pos: object) -> None:
+    """Raise unless `pos` is None, a pipeline's name, a pipeline or a function.
+
+    Raises:
+        TypeError: it is none of these.
+    """
+    if pos is not None and not isinstance(pos, str) and not callable(pos):
+        raise TypeError(
+            f"pos: expected the name of a spaCy pipeline, a pipeline or a function, got {type(pos).__name__}. "
+            "Give for example 'en_core_web_sm'."
+        )
+
+
+def _several(name: str, values: object, example: str) -> Sequence[Any]:
+    if not isinstance(values, list | tuple):
+        raise TypeError(
+            f"{name}: expected a list or tuple of numbers, got {type(values).__name__}. Give for example {example}."
+        )
+    return values

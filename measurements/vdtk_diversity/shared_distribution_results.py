@@ -1,0 +1,176 @@
+# Vendored from helpers/shared_distribution_results.py. Edit it there, then run `python scripts/sync_shared.py`.
+"""What every module that compares two sets of captions per row has in common: test options, p-values, result keys."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.stats
+
+from .shared_options import check_choice, check_confidence_level, check_flag, check_whole_number
+from .shared_partition_test import (
+    P_VALUE_METHODS,
+    Partitions,
+    combined_p_value,
+    exact_partitions,
+    harmonic_mean_p,
+    random_partitions,
+)
+
+# Options of the test and of the report, with their defaults; the same in every distribution module.
+DISTRIBUTION_DEFAULTS: Mapping[str, Any] = {
+    "p_value": "none",
+    "max_partitions": 1_000_000,
+    "n_resamples": 9_999,
+    "confidence_level": None,
+    "seed": 0,
+    "details": False,
+}
+
+# Means of resamples computed at once, 8 bytes each per row: about 50 MB.
+MAX_BOOTSTRAP_VALUES = 6_000_000
+
+
+def check_distribution_options(options: Mapping[str, Any]) -> None:
+    """Raise unless the options of `DISTRIBUTION_DEFAULTS` have legal values.
+
+    Raises:
+        TypeError: a value of the wrong type.
+        ValueError: a value out of range.
+    """
+    check_choice("p_value", options["p_value"], P_VALUE_METHODS)
+    check_whole_number("max_partitions", options["max_partitions"], 1)
+    check_whole_number("n_resamples", options["n_resamples"], 1)
+    check_confidence_level(options["confidence_level"])
+    check_whole_number("seed", options["seed"], 0)
+    check_flag("details", options["details"])
+
+
+def test_settings(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that decide a p-value or an interval, for a signature; None where an option is not in use.
+
+    >>> test_settings(dict(DISTRIBUTION_DEFAULTS))
+    {'p_value': 'none', 'n_resamples': None, 'confidence_level': None, 'seed': None}
+    """
+    draws = options["p_value"] == "permutation" or options["confidence_level"] is not None
+    return {
+        "p_value": options["p_value"],
+        "n_resamples": options["n_resamples"] if draws else None,
+        "confidence_level": options["confidence_level"],
+        "seed": options["seed"] if draws else None,
+    }
+
+
+def check_enough_rows(n_rows: int, options: Mapping[str, Any]) -> None:
+    """Raise if an interval is asked for and there is only one row to resample.
+
+    Raises:
+        ValueError: `confidence_level` is set and n_rows is 1.
+    """
+    if options["confidence_level"] is not None and n_rows < 2:
+        raise ValueError(
+            "confidence_level: expected at least 2 rows to resample, got 1. Leave confidence_level out for one row."
+        )
+
+
+def partitions_of(sizes: tuple[int, int], options: Mapping[str, Any]) -> Partitions:
+    """Return the splits of a row with `sizes` = (n_candidates, n_references) that `options` ask for.
+
+    Raises:
+        ValueError: p_value is "exact" and the row has more than max_partitions splits.
+    """
+    if options["p_value"] == "exact":
+        return exact_partitions(*sizes, options["max_partitions"])
+    return random_partitions(*sizes, options["n_resamples"], options["seed"])
+
+
+def rows_by_size(
+    sizes: Sequence[tuple[int, int]], batch_size: Callable[[int], int]
+) -> list[tuple[tuple[int, int], list[int]]]:
+    """Group row numbers by (n_candidates, n_references), in batches.
+
+    Rows of equal sizes share their splits and are stacked into one array.
+
+    Args:
+        sizes: (n_candidates, n_references) of each row.
+        batch_size: from the number of texts of a row to the most rows a batch.
+
+    Returns:
+        List of ((n_candidates, n_references), row numbers).
+
+    >>> rows_by_size([(2, 1), (1, 1), (2, 1)], lambda n_texts: 8)
+    [((2, 1), [0, 2]), ((1, 1), [1])]
+    """
+    groups: dict[tuple[int, int], list[int]] = {}
+    for i, size in enumerate(sizes):
+        groups.setdefault(size, []).append(i)
+    return [
+        (size, rows[start : start + batch_size(sum(size))])
+        for size, rows in groups.items()
+        for start in range(0, len(rows), batch_size(sum(size)))
+    ]
+
+
+def bootstrap_interval(values: np.ndarray, confidence_level: float, n_resamples: int, seed: int) -> tuple[float, float]:
+    """Percentile bootstrap interval of the mean over rows, by `scipy.stats.bootstrap`.
+
+    The percentile method, because its cost is linear in the rows. The values are sorted first, so that the order of
+    the rows cannot change the draw.
+
+    Args:
+        values: float64 array, shape (n_rows,), at least 2 rows.
+        confidence_level: between 0 and 1.
+        n_resamples: number of resamples.
+        seed: non-negative integer.
+
+    Returns:
+        Lower and upper end.
+
+    >>> bootstrap_interval(np.array([1.0, 1.0]), 0.95, 99, seed=0)
+    (1.0, 1.0)
+    """
+    interval = scipy.stats.bootstrap(
+        (np.sort(values),),
+        np.mean,
+        n_resamples=n_resamples,
+        batch=max(1, MAX_BOOTSTRAP_VALUES // len(values)),
+        confidence_level=confidence_level,
+        method="percentile",
+        rng=np.random.default_rng(seed),
+    ).confidence_interval
+    return float(interval.low), float(interval.high)
+
+
+def distribution_result(
+    columns: Mapping[str, np.ndarray], p_values: np.ndarray | None, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Build the keys that all distribution modules share.
+
+    Args:
+        columns: float64 arrays, shape (n_rows,), by name; the first is the statistic, named like the module.
+        p_values: float64 array, shape (n_rows,), for the statistic, or None.
+        options: options of the module.
+
+    Returns:
+        Dict of Python scalars: the mean over rows of every column, n_rows, and what p_value and confidence_level add;
+        with `details` also lists under `_per_row` keys.
+
+    >>> distribution_result({"trm": np.array([0.25, 0.75]), "plain": np.ones(2)}, None, DISTRIBUTION_DEFAULTS)
+    {'trm': 0.5, 'plain': 1.0, 'n_rows': 2}
+    """
+    name, values = next(iter(columns.items()))
+    # fsum is exact, so the order of the rows cannot change the last digit.
+    result: dict[str, Any] = {key: math.fsum(column) / len(column) for key, column in columns.items()}
+    result["n_rows"] = len(values)
+    if p_values is not None:
+        result[f"{name}_p_value"] = combined_p_value(p_values)
+        result[f"{name}_harmonic_mean_p"] = harmonic_mean_p(p_values)
+    if options["confidence_level"] is not None:
+        interval = bootstrap_interval(values, options["confidence_level"], options["n_resamples"], options["seed"])
+        result[f"{name}_ci_low"], result[f"{name}_ci_high"] = interval
+    if options["details"]:
+        result.update({f"{key}_per_row": column.tolist() for key, column in columns.items()})
+        if p_values is not None:
+            result[f"{name}_p_value_per_row"] = p_values.tolist()
+    return result

@@ -1,0 +1,180 @@
+"""What a set of captions is like: vocabulary, n-grams, duplicates, parts of speech, semantic redundancy."""
+
+import datasets
+import evaluate
+
+from .caption_codes import row_chunks
+from .caption_diversity import CHUNK_CAPTIONS, CaptionDiversity
+from .caption_novelty import CaptionNovelty
+from .count_distribution import CountDistribution
+from .diversity_options import check_head_shares, check_lengths, check_pos, check_word_source
+from .ngram_model import NgramModel
+from .number_table import NumberTable
+from .part_of_speech import PartOfSpeechCount
+from .running_mean import RunningMean
+from .semantic_redundancy import SemanticRedundancy
+from .shared_added_rows import added_rows_kept
+from .shared_caption_rows import as_caption_rows
+from .shared_caption_tokens import tokenizer_name
+from .shared_distribution_results import rows_by_size
+from .shared_embedding_rows import check_embeddings
+from .shared_options import check_flag, take_compute_options, take_load_options
+from .shared_partition_test import P_VALUE_METHODS
+from .shared_ptb_tokenizer import tokenize_captions
+from .shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options, encoder_settings
+from .shared_signature import signature
+from .spacy_pipelines import as_tagger
+from .vocabulary import VocabularyCount
+
+# The paper's sentence encoder (supplement B.5, footnote 5); it is used where `semantic` is True and none is named.
+PAPER_ENCODER = "sentence-transformers/all-mpnet-base-v2"
+
+# Options of this module, at load or at compute time.
+DEFAULTS = {
+    "tokenizer": "ptb",
+    "head_shares": (0.9,),
+    "lengths": (5, 10, 15, 20),
+    "pos": None,
+    "semantic": False,
+    **ENCODER_DEFAULTS,
+    "encoder": None,
+    "details": False,
+}
+
+_DESCRIPTION = """
+vdtk_diversity measures what a set of captions is like, one row of captions per image or video: how large the vocabulary
+is and how much of it is used, how many decisions its n-grams leave open, how many captions are duplicates, and on
+request how many nouns and verbs there are and how far apart in meaning the captions of a row are.
+"""
+
+_CITATION = """
+@inproceedings{chan2022whats,
+  title={What's in a Caption? Dataset-Specific Linguistic Diversity and Its Effect on Visual Description Models and
+         Metrics},
+  author={Chan, David M. and Myers, Austin and Vijayanarasimhan, Sudheendra and Ross, David A. and Seybold, Bryan
+          and Canny, John F.},
+  booktitle={CVPR Workshops},
+  year={2022},
+  eprint={2205.06253},
+  archivePrefix={arXiv}
+}
+"""
+
+_KWARGS_DESCRIPTION = """
+Args:
+    data: n_rows lists of captions, at least one a row; row i holds the captions of image or video i.
+    tokenizer: "ptb" (default, as in the paper), "spacy" (as in vdtk), or a function from a caption to its tokens.
+    head_shares: shares of all tokens for the vocabulary head, default (0.9,).
+    lengths: numbers of tokens N for ED@N, default (5, 10, 15, 20).
+    pos: adds nouns and verbs: the name of an installed spaCy pipeline, a pipeline, or a function from a caption to its
+        (word, tag) pairs; default: left out.
+    semantic: True adds distances between the captions of a row, by the paper's sentence encoder; default False.
+    encoder: another encoder for them: name or folder of a sentence-transformers model, or a function from a list of
+        distinct captions to an array of shape (n, d); implies semantic.
+    device, precision, batch_size: of the encoder's model; default None (the best device), "float32", 32.
+    details: True adds per-row lists, histograms and the signature; default False.
+    Every option can be given to `evaluate.load` as well; None means "as given there".
+Returns:
+    n_rows, n_captions, n_types, n_tokens: counts.
+    head_90: most frequent types that make up 90 % of the tokens; head_90_last_index: one less, as vdtk prints it.
+    within_row_uniqueness_of_tokens, within_row_uniqueness_of_types: mean over rows, 0 to 1; the paper's and vdtk's.
+    between_row_uniqueness_by_caption, between_row_uniqueness_by_count: mean over rows, 0 to 1; the paper's and vdtk's.
+    tokens_per_caption, captions_per_row, distinct_captions_per_row: means; with _median, _q25, _q75, _minimum,
+        _maximum, _standard_deviation, _ci_low and _ci_high.
+    evs_2, evs_3, evs_4: share of the contexts that have more than one continuation, 0 to 1.
+    ed_5, ed_10, ed_15, ed_20: expected decisions, as published; ed_5_as_printed, ...: by the formula of the supplement.
+    log_likelihood_2, perplexity_2, n_contexts_2, n_ngrams_2, ...: of the n-gram models of the orders 2 to 4.
+    distinct_within_row, novel_within_row: mean over rows, 0 to 1: different captions, and captions without an equal.
+    novel_in_data, n_distinct_captions, n_duplicate_captions: of the whole data set.
+    noun_n_types, ..., verb_tokens_per_caption: with pos.
+    caption_distance_minimum, ..., row_distance_spread: with semantic or encoder.
+    ..._per_row, ..._histogram_counts, ..._histogram_edges, signature: with details.
+Examples:
+    >>> vdtk_diversity = evaluate.load("manycaps/vdtk_diversity")
+    >>> data = [["a dog runs on the beach", "a dog plays in the sand"], ["two cats sleep", "two cats sleep"]]
+    >>> result = vdtk_diversity.compute(data=data)
+    >>> result["n_types"], round(result["evs_2"], 2), round(result["ed_10"], 2), result["distinct_within_row"]
+    (12, 0.23, 2.15, 0.75)
+"""
+
+
+@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
+class VdtkDiversity(evaluate.Measurement):
+    """Token, n-gram, caption, part-of-speech and semantic diversity, as an evaluate module."""
+
+    def __init__(self, *args, **keywords):
+        self.load_options = self.options = take_load_options(keywords, DEFAULTS)
+        check_options(self.options)
+        self.encoder = SentenceEncoder()
+        super().__init__(*args, **keywords)
+
+    def _info(self):
+        return evaluate.MeasurementInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_KWARGS_DESCRIPTION,
+            features=datasets.Features({"data": datasets.Sequence(datasets.Value("string"))}),
+            reference_urls=["https://arxiv.org/abs/2205.06253", "https://github.com/CannyLab/vdtk"],
+        )
+
+    def add_batch(self, *, data=None, **keywords):
+        """Check every row before evaluate casts it, then add the rows."""
+        super().add_batch(data=as_caption_rows(data, "data"), **keywords)
+
+    def add(self, *, data=None, **keywords):
+        """Check one row before evaluate casts it, then add it."""
+        self.add_batch(data=[data], **keywords)
+
+    def compute(self, *, data=None, **options):
+        """Check the options of this call, then compute; after an error the rows added before it are still there."""
+        self.options = take_compute_options(options, self.load_options)
+        check_options(self.options)
+        with added_rows_kept(self):
+            return super().compute(data=data)
+
+    def _compute(self, data):
+        diversity = self._diversity()
+        chunks = list(row_chunks(data, CHUNK_CAPTIONS))
+        for chunk in evaluate.utils.logging.tqdm(chunks, desc="diversity", unit="chunk", delay=1):
+            diversity.update(chunk)
+        result = diversity.figures(self.options["head_shares"], self.options["lengths"])
+        return result | (diversity.details(data) | {"signature": self._signature()} if self.options["details"] else {})
+
+    def _diversity(self):
+        options = self.options
+        tagger = None if options["pos"] is None else as_tagger(options["pos"])
+        encoder = self._embed if is_semantic(options) else None
+        return CaptionDiversity(options["tokenizer"], encoder, tagger, keep_rows=options["details"])
+
+    def _embed(self, captions):
+        return self.encoder.embed(captions, encoder_options(self.options), evaluate.utils.logging.tqdm)
+
+    def _signature(self):
+        options = self.options
+        return signature(
+            "vdtk_diversity",
+            tokenizer=tokenizer_name(options["tokenizer"]),
+            pos=None if options["pos"] is None else tokenizer_name(options["pos"]),
+            **(encoder_settings(encoder_options(options)) if is_semantic(options) else {}),
+        )
+
+
+def is_semantic(options):
+    """Whether the semantic level is asked for, by `semantic` or by an encoder."""
+    return options["semantic"] or options["encoder"] is not None
+
+
+def encoder_options(options):
+    """Return the options with the paper's encoder where none is named."""
+    return {**options, "encoder": PAPER_ENCODER if options["encoder"] is None else options["encoder"]}
+
+
+def check_options(options):
+    """Raise unless every option of this module has a legal value."""
+    check_word_source(options["tokenizer"])
+    check_head_shares(options["head_shares"])
+    check_lengths(options["lengths"])
+    check_pos(options["pos"])
+    check_flag("semantic", options["semantic"])
+    check_encoder_options(encoder_options(options))
+    check_flag("details", options["details"])

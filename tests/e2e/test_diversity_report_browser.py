@@ -1,0 +1,174 @@
+"""The report in a real browser: Debian's chromium, headless, without network."""
+
+import io
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from scripts import diversity_report
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+
+FLAGS = """
+    --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
+    --disable-component-update --disable-sync --hide-scrollbars
+""".split()
+
+# Widths of a screen and of a telephone, in CSS pixels.
+WIDTHS = (1200, 400)
+
+PLOTS = ["vocabulary", "evs", "duplicates", "novelty", "redundancy", "spread"]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """A report on two small sets of captions, with a stand-in for the sentence encoder."""
+    folder = tmp_path_factory.mktemp("report")
+    rng = np.random.default_rng(0)
+    words = "a the red small dog cat child man runs sleeps plays eats on in near grass beach house".split()
+    for name, n_words in (("human", 18), ("model", 6)):
+        rows = [[" ".join(rng.choice(words[:n_words], 7)) for _ in range(5)] for _ in range(60)]
+        lines = [json.dumps({"captions": [*row, row[0]] if name == "model" else row}) for row in rows]
+        (folder / f"{name}.jsonl").write_text("\n".join(lines))
+    sources = [str(folder / f"{name}.jsonl") for name in ("human", "model")]
+    arguments = [*sources, "--semantic", "--output", str(folder / "page.html")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(diversity_report, "load_encoder", lambda name: letter_counts)
+        assert diversity_report.main(diversity_report.parser().parse_args(arguments)) == 0
+    return folder / "page.html"
+
+
+def letter_counts(captions):
+    return np.array([[caption.count(letter) + 0.5 for letter in "abcdefghst"] for caption in captions])
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    selenium = pytest.importorskip("selenium.webdriver", reason="selenium is not installed: pip install selenium")
+    if not (CHROMIUM and DRIVER):
+        pytest.skip("chromium is not installed: apt-get install chromium chromium-driver")
+    options = selenium.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in [*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"]:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    from selenium.webdriver.chrome.service import Service
+
+    driver = selenium.Chrome(options=options, service=Service(DRIVER))
+    yield driver
+    driver.quit()
+
+
+def open_page(browser, page, width, scheme="light"):
+    """Load the page at a width and a colour scheme, without network, and return its height."""
+    browser.execute_cdp_cmd("Network.enable", {})
+    offline = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+    browser.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.get(page.as_uri())
+    height = browser.execute_script("return document.documentElement.scrollHeight")
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {**metrics, "height": height})
+    return height
+
+
+def screenshot(browser):
+    image = pytest.importorskip("PIL.Image", reason="pillow is not installed: pip install pillow")
+    return np.asarray(image.open(io.BytesIO(browser.get_screenshot_as_png())).convert("RGB"), dtype=np.int64)
+
+
+def requested_addresses(browser):
+    messages = (json.loads(entry["message"])["message"] for entry in browser.get_log("performance"))
+    return [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+
+
+def test_opens_without_network_and_without_errors(browser, page):
+    browser.get_log("performance")
+    open_page(browser, page, 1200)
+    assert browser.get_log("browser") == []
+    assert [url for url in requested_addresses(browser) if not url.startswith("data:")] == [page.as_uri()]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_plots_are_present_and_drawn(browser, page, width):
+    open_page(browser, page, width)
+    boxes = browser.execute_script(
+        """return [...document.querySelectorAll('svg[data-plot]')].map(svg => {
+             const box = svg.getBoundingClientRect();
+             return {name: svg.dataset.plot, width: box.width, height: box.height, label: svg.ariaLabel,
+                     shapes: svg.querySelectorAll('path, use').length, texts: svg.querySelectorAll('text').length};})"""
+    )
+    assert [box["name"] for box in boxes] == PLOTS
+    for box in boxes:
+        assert box["width"] >= 700 - 1
+        assert 0.2 < box["height"] / box["width"] < 0.6
+        assert box["shapes"] > 10
+        assert box["texts"] > 5
+        assert len(box["label"]) > 40
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_layout(browser, page, width):
+    height = open_page(browser, page, width)
+    # Only tables and figures scroll sideways, not the page.
+    assert browser.execute_script("return document.documentElement.scrollWidth") == width
+    assert 2500 < height < 7000
+    tops = browser.execute_script(
+        "return [...document.querySelectorAll('h1, h2')].map(h => h.getBoundingClientRect().top)"
+    )
+    assert tops == sorted(tops)
+    assert len(tops) == 1 + 2 + len(PLOTS) + 2
+    identifiers = browser.execute_script("return [...document.querySelectorAll('[id]')].map(e => e.id)")
+    assert len(identifiers) == len(set(identifiers))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_screenshot(browser, page, scheme):
+    """Roughly: paper in the margins, drawings where plots are, both series' colours in them, dark where asked for."""
+    height = open_page(browser, page, 1200, scheme)
+    pixels = screenshot(browser)
+    assert pixels.shape == (height, 1200, 3)
+    margin = pixels[:, :8].reshape(-1, 3)
+    assert (margin == margin[0]).all()
+    assert (margin[0].mean() > 240) == (scheme == "light")
+    for name in ("vocabulary", "evs"):
+        top, left, bottom, right = browser.execute_script(
+            f"const b = document.querySelector('svg[data-plot={name}]').getBoundingClientRect();"
+            "return [b.top, b.left, b.bottom, b.right].map(Math.round)"
+        )
+        plot = pixels[top:bottom, left:right].reshape(-1, 3)
+        drawn = (abs(plot - np.median(plot, axis=0)).sum(axis=1) > 60).mean()
+        assert 0.02 < drawn < 0.5
+        for series in (0, 1):
+            color = browser.execute_script(
+                f"return getComputedStyle(document.documentElement).getPropertyValue('--series-{series}')"
+            ).strip()
+            rgb = [int(color[i : i + 2], 16) for i in (1, 3, 5)]
+            assert (abs(plot - rgb).sum(axis=1) < 12).sum() > 300, (name, series)
+
+
+def relative_luminance(color):
+    channels = np.array([int(part) for part in color.removeprefix("rgb(").removesuffix(")").split(",")]) / 255
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return linear @ [0.2126, 0.7152, 0.0722]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_and_series_have_contrast(browser, page, scheme):
+    """WCAG 2.2: 4.5 for text, 3 for graphics."""
+    open_page(browser, page, 1200, scheme)
+    names = ["panel", "ink", "soft", "published", *(f"series-{i}" for i in range(6))]
+    colors = browser.execute_script(
+        """const probe = document.body.appendChild(document.createElement('span'));
+           return arguments[0].map(name => {
+             probe.style.color = `var(--${name})`; return getComputedStyle(probe).color; })""",
+        names,
+    )
+    panel, *others = map(relative_luminance, colors)
+    for name, luminance in zip(names[1:], others, strict=True):
+        contrast = (max(panel, luminance) + 0.05) / (min(panel, luminance) + 0.05)
+        assert contrast >= (4.5 if name in ("ink", "soft") else 3), (name, contrast)

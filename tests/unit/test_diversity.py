@@ -1,0 +1,509 @@
+"""Hand-computed cases of every figure of vdtk_diversity, edge cases, and every message."""
+
+import builtins
+import math
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from measurements.vdtk_diversity.caption_codes import (
+    UNKNOWN_WORD,
+    WordNumbers,
+    coded_captions,
+    known_number,
+    row_chunks,
+)
+from measurements.vdtk_diversity.caption_diversity import CaptionDiversity, head_name
+from measurements.vdtk_diversity.caption_novelty import CaptionNovelty
+from measurements.vdtk_diversity.count_distribution import CountDistribution
+from measurements.vdtk_diversity.diversity_options import (
+    check_head_shares,
+    check_lengths,
+    check_pos,
+    check_word_source,
+)
+from measurements.vdtk_diversity.ngram_model import (
+    NgramModel,
+    expected_decisions,
+    expected_decisions_as_printed,
+)
+from measurements.vdtk_diversity.number_table import NumberTable
+from measurements.vdtk_diversity.part_of_speech import PartOfSpeechCount
+from measurements.vdtk_diversity.running_mean import RunningMean
+from measurements.vdtk_diversity.semantic_redundancy import SemanticRedundancy
+from measurements.vdtk_diversity.spacy_pipelines import as_tagger, load_spacy_tokenizer
+from measurements.vdtk_diversity.vocabulary import vocabulary_head
+
+
+def figures(rows, **options):
+    diversity = CaptionDiversity(str.split, **options)
+    diversity.update(rows)
+    return diversity.figures((0.9,), (10,))
+
+
+# ---- tokens ----
+
+
+@pytest.mark.parametrize(
+    ("counts", "share", "head"),
+    [
+        ([9, 1], 0.9, 1),  # exactly 0.9 is enough
+        ([8, 1, 1], 0.9, 2),
+        ([8, 1, 1], 0.91, 3),
+        ([1], 1, 1),
+        ([5, 5, 5], 1, 3),
+        ([], 0.9, 0),
+        ([0, 0], 0.9, 0),
+    ],
+)
+def test_vocabulary_head(counts, share, head):
+    assert vocabulary_head(np.array(counts, dtype=np.int64), share) == head
+
+
+def test_uniqueness_by_hand():
+    # Row 0: a x2, red, cat, cat -> 5 tokens, types a, red, cat; once: red. Row 1: a, dog -> once: a, dog.
+    result = figures([["a red a", "cat cat"], ["a dog"]])
+    assert result["n_types"] == 4
+    assert result["n_tokens"] == 7
+    assert result["within_row_uniqueness_of_tokens"] == pytest.approx((1 / 5 + 2 / 2) / 2)
+    assert result["within_row_uniqueness_of_types"] == pytest.approx((1 / 3 + 2 / 2) / 2)
+    # In one caption only: red and both cats in row 0, dog in row 1. Once in the data: red, dog.
+    assert result["between_row_uniqueness_by_caption"] == pytest.approx((3 / 5 + 1 / 2) / 2)
+    assert result["between_row_uniqueness_by_count"] == pytest.approx((1 / 5 + 1 / 2) / 2)
+
+
+def test_heads_of_several_shares_have_their_names():
+    diversity = CaptionDiversity(str.split)
+    diversity.update([["a a a a a a b b c d"]])
+    result = diversity.figures((0.5, 0.9, 0.975), ())
+    assert [result[f"head_{name}"] for name in ("50", "90", "97.5")] == [1, 3, 4]
+    assert result["head_90_last_index"] == 2
+    assert head_name(1 / 3) == "head_33.33333333"
+
+
+def test_tokens_per_caption_by_hand():
+    result = figures([["a", "a b c"], ["a b c d e f g"]])
+    assert result["tokens_per_caption"] == pytest.approx(11 / 3)
+    assert result["tokens_per_caption_median"] == 3
+    assert result["tokens_per_caption_q25"] == 2
+    assert result["tokens_per_caption_q75"] == 5
+    deviation = np.std([1, 3, 7])
+    assert result["tokens_per_caption_standard_deviation"] == pytest.approx(deviation)
+    assert result["tokens_per_caption_ci_high"] == pytest.approx(11 / 3 + 1.96 * deviation / math.sqrt(3))
+
+
+def test_count_distribution_without_numbers_is_not_defined():
+    assert all(math.isnan(value) for value in CountDistribution().summary("x").values())
+
+
+def test_count_distribution_refuses_a_share_above_one():
+    counts = CountDistribution()
+    counts.update(np.array([1, 2]))
+    with pytest.raises(IndexError, match=r"place: expected one below 2\. Ask for a share from 0 to 1\."):
+        counts.quantile(2)
+
+
+# ---- n-grams ----
+
+
+def test_ngrams_by_hand():
+    # Bigrams of "a b", "a c": mark a (2), a b, a c, b mark, c mark. Contexts: mark, a, b, c; only a has a choice.
+    result = figures([["a b"], ["a c"]])
+    assert result["evs_2"] == 1 / 4
+    assert result["n_contexts_2"] == 4
+    assert result["n_ngrams_2"] == 6
+    # Trigrams: mark-mark a; mark-a b/c; a-b mark; b-mark mark; a-c mark; c-mark mark.
+    assert result["evs_3"] == 1 / 6
+    assert result["evs_4"] == 1 / 8
+    # Each caption: log(1) + log(1/2) + log(1), over three bigrams.
+    assert result["log_likelihood_2"] == pytest.approx(math.log(0.5) / 3)
+    assert result["log_likelihood_3"] == pytest.approx(math.log(0.5) / 4)
+    assert result["log_likelihood_4"] == pytest.approx(math.log(0.5) / 5)
+    assert result["perplexity_2"] == pytest.approx(2 ** (1 / 3))
+
+
+def test_expected_decisions_by_hand():
+    assert [expected_decisions(0.5, 0.25, 0.125, n) for n in range(5)] == [1, 1.5, 1.75, 1.875, 2]
+    assert [expected_decisions_as_printed(0.5, 0.25, 0.125, n) for n in range(5)] == [1, 1, 1.5, 1.75, 1.875]
+
+
+def test_swapping_the_evs_columns_changes_the_decisions_in_the_known_direction():
+    assert expected_decisions(0.1, 0.2, 0.5, 10) > expected_decisions(0.5, 0.2, 0.1, 10)
+
+
+def test_one_token_and_empty_captions():
+    one = figures([["a"]])
+    assert (one["n_types"], one["head_90"], one["evs_2"], one["evs_4"]) == (1, 1, 0, 0)
+    assert one["within_row_uniqueness_of_tokens"] == one["between_row_uniqueness_by_caption"] == 1
+    assert one["log_likelihood_4"] == 0
+    empty = figures([[""]])
+    assert (empty["n_types"], empty["n_tokens"], empty["head_90"], empty["head_90_last_index"]) == (0, 0, 0, 0)
+    assert math.isnan(empty["within_row_uniqueness_of_tokens"])
+    assert math.isnan(empty["between_row_uniqueness_by_count"])
+    assert (empty["tokens_per_caption"], empty["evs_2"], empty["n_contexts_2"], empty["n_ngrams_4"]) == (0, 0, 1, 3)
+    both = figures([["", "a"], [""]])
+    assert both["n_rows_with_tokens"] == 1
+    assert both["evs_2"] == 1 / 2  # after the mark: a or the other mark
+    assert both["within_row_uniqueness_of_tokens"] == 1
+
+
+def test_identical_captions():
+    result = figures([["a red dog"] * 4, ["a red dog"]])
+    assert result["evs_2"] == result["evs_3"] == result["evs_4"] == 0
+    assert result["ed_10"] == 1
+    assert (result["distinct_within_row"], result["novel_within_row"]) == ((0.25 + 1) / 2, 0.5)
+    assert (result["novel_in_data"], result["n_distinct_captions"], result["n_duplicate_captions"]) == (0, 1, 4)
+
+
+def test_a_model_without_captions_has_no_figures():
+    model = NgramModel()
+    assert math.isnan(model.effective_vocabulary(2))
+    assert math.isnan(model.log_likelihood(2))
+
+
+def test_asking_for_unseen_contexts_changes_nothing():
+    numbers = WordNumbers()
+    model = NgramModel()
+    model.update(coded_captions([["a dog runs".split(), "a cat".split()]], numbers.__getitem__))
+    before = [(model.effective_vocabulary(n), model.n_contexts(n), model.log_likelihood(n)) for n in (2, 3, 4)]
+    words_before, bytes_before = dict(numbers), model.n_bytes
+    asked = coded_captions([["two zebras dance".split(), "a".split(), [], "dog a".split()]], known_number(numbers))
+    for order in (2, 3, 4):
+        logs = model.log_likelihoods(asked, order)
+        assert logs[0] >= -12
+        assert (logs < -1).all()
+    after = [(model.effective_vocabulary(n), model.n_contexts(n), model.log_likelihood(n)) for n in (2, 3, 4)]
+    assert before == after
+    assert (words_before, bytes_before) == (dict(numbers), model.n_bytes)
+
+
+def test_an_empty_caption_is_unseen_where_none_was():
+    numbers = WordNumbers()
+    model = NgramModel()
+    model.update(coded_captions([[["a"]]], numbers.__getitem__))
+    empty = coded_captions([[[]]], numbers.__getitem__)
+    assert [model.log_likelihoods(empty, order).tolist() for order in (2, 3, 4)] == [[-12.0]] * 3
+    model.update(empty)
+    assert model.log_likelihoods(empty, 2).tolist() == [math.log(0.5)]
+
+
+def test_the_least_log_probability_is_minus_twelve():
+    # "a" follows the mark in one of 200,001 captions: log(1 / 200,001) = -12.2.
+    model = NgramModel()
+    model.update(coded_captions([[["b"]] * 200_000 + [["a"]]], WordNumbers().__getitem__))
+    rare = model.log_likelihoods(coded_captions([[["a"]]], {"b": 0, "a": 1}.get), 2)
+    assert rare.tolist() == [-6.0]  # (-12 + 0) / 2
+    assert model.log_likelihood(2) == pytest.approx((2e5 * math.log(2e5 / 200_001) / 2 - 6) / 200_001)
+
+
+# ---- number table and coding ----
+
+
+def test_number_table_grows_and_keeps_its_numbers():
+    table = NumberTable()
+    rng = np.random.default_rng(0)
+    keys = rng.integers(0, 2**64, 50_000, dtype=np.uint64)
+    first = table.numbers(keys)
+    assert sorted(set(first.tolist())) == list(range(len(table)))
+    more = table.numbers(np.arange(50_000, dtype=np.uint64))
+    assert (table.numbers(keys) == first).all()
+    assert (table.find(keys) == first).all()
+    assert (table.find(np.arange(50_000, dtype=np.uint64)) == more).all()
+    assert (table.keys[first] == keys).all()
+    assert table.find(np.arange(10**6, 10**6 + 9, dtype=np.uint64)).tolist() == [-1] * 9
+
+
+def test_number_table_takes_nothing_and_equal_keys():
+    table = NumberTable()
+    assert table.numbers(np.zeros(0, dtype=np.uint64)).tolist() == []
+    assert table.numbers(np.zeros(5, dtype=np.uint64)).tolist() == [0] * 5
+    assert len(table) == 1
+
+
+def test_unknown_words_are_no_mark_and_no_word():
+    coded = coded_captions([[["new", "dog"]]], known_number(WordNumbers({"dog": 0})))
+    assert coded.words.tolist() == [UNKNOWN_WORD, 0]
+
+
+def test_chunks_split_no_row_and_lose_none():
+    rows = [["a"] * n for n in (1, 5, 2, 1, 1)]
+    chunks = list(row_chunks(rows, 3))
+    assert [row for chunk in chunks for row in chunk] == rows
+    assert [len(chunk) for chunk in chunks] == [2, 2, 1]
+
+
+def test_running_mean_keeps_twice_the_digits():
+    mean = RunningMean()
+    for value in (1e16, 1.0, -1e16):
+        mean.update(np.array([value]))
+    assert mean.value == pytest.approx(1 / 3)
+    assert math.isnan(RunningMean().value)
+
+
+# ---- memory ----
+
+
+def random_rows(seed, n_rows, n_words):
+    """Rows of five captions of eight random words."""
+    words = np.random.default_rng(seed).integers(0, n_words, (n_rows, 5, 8))
+    return [[" ".join(f"w{word}" for word in caption) for caption in row] for row in words.tolist()]
+
+
+def bytes_in_use(diversity, rows):
+    for chunk in row_chunks(rows, 1000):
+        diversity.update(chunk)
+    return tracemalloc.get_traced_memory()[0]
+
+
+def test_memory_grows_with_new_ngrams_and_not_with_captions():
+    diversity, rows = CaptionDiversity(str.split), random_rows(0, 1000, 300)
+    tracemalloc.start()
+    try:
+        twice = bytes_in_use(diversity, rows + rows)  # the tables make room for a chunk of new n-grams beforehand
+        twelve_times = bytes_in_use(diversity, (row for _ in range(10) for row in rows))
+        other = bytes_in_use(diversity, random_rows(1, 1000, 300))
+    finally:
+        tracemalloc.stop()
+    assert diversity.vocabulary.n_captions == 65_000
+    # Nothing is kept of 50,000 captions that bring no new n-gram; 5,000 with new ones take room.
+    assert twelve_times - twice < 20_000
+    assert other - twelve_times > 500_000
+
+
+def test_an_ngram_costs_at_most_sixty_bytes():
+    diversity = CaptionDiversity(str.split)
+    for chunk in row_chunks(random_rows(2, 4000, 1000), 1000):
+        diversity.update(chunk)
+    n_ngrams = sum(diversity.ngrams.n_distinct_ngrams(order) for order in (2, 3, 4))
+    assert n_ngrams > 300_000
+    assert diversity.ngrams.n_bytes / n_ngrams < 60
+
+
+# ---- captions ----
+
+
+def test_novelty_by_hand():
+    # Row 0: x, x, y -> 2 distinct of 3, 1 without an equal. Row 1: y, z -> 2 of 2.
+    novelty = CaptionNovelty(keep_rows=True)
+    novelty.update(coded_captions([[["x"], ["x"], ["y"]], [["y"], ["z"]]], WordNumbers().__getitem__))
+    assert novelty.distinct_share.values.tolist() == [2 / 3, 1]
+    assert novelty.novel_share.values.tolist() == [1 / 3, 1]
+    assert (novelty.n_distinct, novelty.n_novel) == (3, 1)
+    counts, edges = novelty.histogram
+    assert (counts[13], counts[19], sum(counts)) == (1, 1, 2)  # 2/3 lies in 0.65 to 0.7, 1 in the last bin
+    assert edges[0] == 0
+    assert edges[-1] == 1
+
+
+def test_order_of_words_makes_another_caption():
+    assert figures([["a b", "b a"]])["n_distinct_captions"] == 2
+
+
+# ---- meaning ----
+
+VECTORS = {"east": [1, 0], "north": [0, 2], "west": [-3, 0], "east again": [5, 0]}
+
+
+def encoder(captions):
+    return np.array([VECTORS[caption] for caption in captions], dtype=np.float32)
+
+
+def test_distances_by_hand():
+    # East to north 1, east to west 2, north to west 1; the second "east" is no other caption.
+    redundancy = SemanticRedundancy(encoder, keep_rows=True)
+    redundancy.update([["east", "north", "west", "east"], ["east"]])
+    per_caption = {kind: mean.value for kind, mean in redundancy.per_caption.items()}
+    assert per_caption == pytest.approx(
+        {
+            "minimum": 1,
+            "mean": (1.5 + 1 + 1.5) / 3,
+            "maximum": (2 + 1 + 2) / 3,
+            "variance": (0.25 + 0 + 0.25) / 3,
+            "spread": (0.5 / 1.5 + 0 + 0.5 / 1.5) / 3,
+        }
+    )
+    per_row = {kind: mean.value for kind, mean in redundancy.per_row.items()}
+    assert per_row == pytest.approx(
+        {"minimum": 1, "mean": 4 / 3, "maximum": 2, "variance": 2 / 9, "spread": (1 / 3) / (4 / 3)}
+    )
+    assert np.isnan(redundancy.per_row["minimum"].values).tolist() == [False, True]
+    counts, edges = redundancy.histogram("minimum")
+    assert counts[50] == 3 == sum(counts)
+    assert edges[50] == 1
+    assert sum(redundancy.histogram("spread")[0]) == 3
+
+
+def test_equal_vectors_have_distance_zero_and_no_spread():
+    redundancy = SemanticRedundancy(encoder)
+    redundancy.update([["east", "east again"]])
+    assert redundancy.per_caption["minimum"].value == 0
+    assert math.isnan(redundancy.per_caption["spread"].value)
+    assert redundancy.histogram("minimum")[0][0] == 2
+
+
+def test_without_two_distinct_captions_distances_are_not_defined():
+    result = figures([["east"], ["west", "west"]], encoder=encoder)
+    assert math.isnan(result["caption_distance_minimum"])
+    assert math.isnan(result["row_distance_variance"])
+    assert result["n_rows_with_distances"] == result["n_captions_with_distances"] == 0
+
+
+@pytest.mark.parametrize(
+    ("vectors", "message"),
+    [
+        (np.zeros(3), "encoder: expected an array of shape (2, d), got (3,). Return one vector per caption"),
+        (np.ones((3, 2)), "encoder: expected an array of shape (2, d), got (3, 2). Return one vector per caption"),
+        (
+            np.array([[1.0], [0.0]]),
+            "encoder: expected finite vectors that are not 0, got another for the caption 'b' (1",
+        ),
+        (
+            np.array([[np.nan], [np.inf]]),
+            "encoder: expected finite vectors that are not 0, got another for the caption ",
+        ),
+    ],
+)
+def test_bad_vectors_are_named(vectors, message):
+    with pytest.raises(ValueError) as error:
+        SemanticRedundancy(lambda _: vectors).update([["a", "b"]])
+    assert str(error.value).startswith(message)
+
+
+# ---- parts of speech ----
+
+TAGS = {"dog": "NOUN", "rex": "PROPN", "runs": "VERB", "is": "AUX", "a": "DET", "cat": "NOUN"}
+
+
+def tag_words(caption):
+    return [(word, TAGS[word]) for word in caption.split()]
+
+
+def test_parts_of_speech_by_hand():
+    result = figures([["a dog runs", "rex is a dog"], ["a cat"]], tagger=as_tagger(tag_words))
+    assert (result["noun_n_types"], result["noun_n_tokens"], result["verb_n_types"]) == (3, 4, 1)
+    assert (result["noun_head_90"], result["verb_head_90"]) == (3, 1)
+    assert result["noun_tokens_per_caption"] == pytest.approx(4 / 3)
+    assert result["verb_tokens_per_caption"] == pytest.approx(1 / 3)
+    # Nouns of row 0: dog twice, rex once; of row 1: cat.
+    assert result["noun_within_row_uniqueness_of_tokens"] == pytest.approx((1 / 3 + 1) / 2)
+    assert result["noun_between_row_uniqueness_by_count"] == pytest.approx((1 / 3 + 1) / 2)
+    assert result["verb_n_rows_with_tokens"] == 1
+
+
+@pytest.fixture
+def pipeline():
+    """A small spaCy pipeline with a rule for parts of speech."""
+    spacy = pytest.importorskip("spacy", reason="spaCy is optional and not installed")
+
+    @spacy.Language.component("tag_by_table")
+    def tag_by_table(document):
+        for token in document:
+            token.pos_ = TAGS.get(token.lower_, "X")
+            token.lemma_ = "run" if token.lower_ == "runs" else ""
+        return document
+
+    pipeline = spacy.blank("en")
+    pipeline.add_pipe("tag_by_table")
+    return pipeline
+
+
+def test_a_spacy_pipeline_counts_lemmas_or_words(pipeline):
+    count = PartOfSpeechCount(as_tagger(pipeline))
+    count.update([["A Dog runs", "Rex is a dog", "A Dog runs"]])
+    assert count.parts["noun"].counts.tolist() == [3, 1]
+    assert list(count._word_numbers["verb"]) == ["run"]
+    assert list(count._word_numbers["noun"]) == ["dog", "rex"]
+
+
+def test_a_pipeline_by_name(pipeline, tmp_path):
+    import spacy
+
+    pipeline.to_disk(tmp_path / "tagger")
+    assert spacy.load(tmp_path / "tagger").pipe_names == ["tag_by_table"]
+    [tagged] = as_tagger(str(tmp_path / "tagger"))(["a dog"])
+    assert tagged == [("a", "DET"), ("dog", "NOUN")]
+
+
+def test_a_pipeline_without_tags_is_refused():
+    spacy = pytest.importorskip("spacy", reason="spaCy is optional and not installed")
+    with pytest.raises(ValueError, match=r"pos: expected a pipeline that sets parts of speech, got none for 'a dog'"):
+        list(as_tagger(spacy.blank("en"))(["a dog"]))
+
+
+def test_spacy_tokens_are_lower_case_and_keep_blanks():
+    pytest.importorskip("spacy", reason="spaCy is optional and not installed")
+    assert load_spacy_tokenizer()("A  Dog.") == ["a", " ", "dog", "."]
+
+
+def test_a_missing_pipeline_is_named():
+    pytest.importorskip("spacy", reason="spaCy is optional and not installed")
+    with pytest.raises(ValueError) as error:
+        as_tagger("no_such_pipeline")
+    assert str(error.value) == (
+        "pos: expected the name of an installed spaCy pipeline, got 'no_such_pipeline'. "
+        "Run `python -m spacy download no_such_pipeline`, or give a pipeline or a function."
+    )
+
+
+def test_without_spacy_the_message_has_the_pip_line(monkeypatch):
+    real_import = builtins.__import__
+
+    def import_without_spacy(name, *args, **keywords):
+        if name == "spacy":
+            raise ImportError(name)
+        return real_import(name, *args, **keywords)
+
+    monkeypatch.setattr(builtins, "__import__", import_without_spacy)
+    with pytest.raises(
+        ImportError, match=r"tokenizer='spacy': expected the package spacy, got none\. Run `pip install sp"
+    ):
+        CaptionDiversity("spacy")
+    with pytest.raises(ImportError, match="pos='en_core_web_sm': expected the package spacy"):
+        as_tagger("en_core_web_sm")
+
+
+@pytest.mark.parametrize("tags", [3, ["dog"], [("dog",)], [("dog", 3)], "dog"])
+def test_bad_tags_are_named(tags):
+    with pytest.raises(TypeError) as error:
+        list(as_tagger(lambda _: tags)(["a dog"]))
+    assert str(error.value).startswith("pos: expected a list of (word, tag) pairs for the caption 'a dog', got ")
+
+
+# ---- options ----
+
+
+@pytest.mark.parametrize(
+    ("check", "value", "error_type", "message"),
+    [
+        (
+            check_word_source,
+            "stanford",
+            ValueError,
+            "tokenizer: expected 'ptb', 'spacy' or a function, got 'stanford'.",
+        ),
+        (check_word_source, 3, TypeError, "tokenizer: expected 'ptb' or a function"),
+        (check_head_shares, 0.9, TypeError, "head_shares: expected a list or tuple of numbers, got float."),
+        (check_head_shares, ["0.9"], TypeError, "head_shares[0]: expected a number, got str."),
+        (check_head_shares, [0.9, 90], ValueError, "head_shares[1]: expected a share above 0 and at most 1, got 90."),
+        (check_head_shares, [0], ValueError, "head_shares[0]: expected a share above 0 and at most 1, got 0."),
+        (check_lengths, 10, TypeError, "lengths: expected a list or tuple of numbers, got int."),
+        (check_lengths, [10, 2.5], TypeError, "lengths[1]: expected a whole number, got float."),
+        (check_lengths, [0], ValueError, "lengths[0]: expected at least 1, got 0."),
+        (check_pos, 3, TypeError, "pos: expected the name of a spaCy pipeline, a pipeline or a function, got int."),
+        (as_tagger, 3, TypeError, "pos: expected the name of a spaCy pipeline, a pipeline or a function, got int."),
+    ],
+)
+def test_bad_options_are_named(check, value, error_type, message):
+    with pytest.raises(error_type) as error:
+        check(value)
+    assert str(error.value).startswith(message)
+    assert str(error.value).endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("check", "value"),
+    [(check_word_source, "spacy"), (check_word_source, str.split), (check_head_shares, []), (check_pos, None)],
+)
+def test_good_options_pass(check, value):
+    check(value)
