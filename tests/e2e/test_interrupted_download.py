@@ -56,7 +56,7 @@ class Hub(http.server.BaseHTTPRequestHandler):
         else:
             self.answer_file(path.split("/", 5)[5])
 
-    do_HEAD = do_GET  # noqa: N815
+    do_HEAD = do_GET
 
     def answer_file(self, name):
         state, file = self.server.state, self.server.state["folder"] / name
@@ -106,6 +106,8 @@ def test_a_download_that_breaks_off(hub, tmp_path):
     lines = run.stdout.splitlines()
     assert hub.state["broken off"], run.stderr
     assert len(lines) == 2, run.stderr
-    assert lines[0].startswith("first: encoder: expected the sentence-transformers model 'someone/tiny' from huggingface.co")
+    assert lines[0].startswith(
+        "first: encoder: expected the sentence-transformers model 'someone/tiny' from huggingface.co"
+    )
     assert lines[0].endswith("HF_HUB_OFFLINE=1 allows the cache only.")
     assert lines[1] == "second: (2, 16)"

