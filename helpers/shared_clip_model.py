@@ -257,6 +257,8 @@ def read_weights(path: pathlib.Path) -> Weights:
     try:
         if path.suffix == ".safetensors":
             return load_file(path)
+        if _is_torchscript(path):
+            raise TypeError("a program is no file of tensors")
         content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch, pickle, zip and safetensors each raise their own
         raise ValueError(
@@ -466,9 +468,15 @@ def _unreadable_kind(path: pathlib.Path) -> str:
         return "no whole safetensors file"
     if not zipfile.is_zipfile(path):
         return "damaged, or no torch file, or one with Python code in it"
+    return "a TorchScript program" if _is_torchscript(path) else "a pickle with more than tensors in it"
+
+
+def _is_torchscript(path: pathlib.Path) -> bool:
+    """Whether a file holds compiled code beside its tensors, as OpenAI's own CLIP files do."""
+    if not zipfile.is_zipfile(path):
+        return False
     with zipfile.ZipFile(path) as archive:
-        scripted = any("/code/" in name for name in archive.namelist())
-    return "a TorchScript program" if scripted else "a pickle with more than tensors in it"
+        return any("/code/" in name for name in archive.namelist())
 
 
 def _describe_content(content: object) -> str:

@@ -11,8 +11,14 @@ import numpy as np
 import PIL.Image
 import PIL.ImageOps
 
-# What Pillow may open. Left out are formats that start other programs (EPS) and those nobody keeps photographs in.
-FILE_FORMATS = ("AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "MPO", "PNG", "PPM", "TGA", "TIFF", "WEBP")
+# What Pillow may open, as far as its build can (AVIF is optional). Left out are formats that start other programs (EPS)
+# and those nobody keeps photographs in.
+PIL.Image.init()
+FILE_FORMATS = tuple(
+    name
+    for name in ("AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "MPO", "PNG", "PPM", "TGA", "TIFF", "WEBP")
+    if name in PIL.Image.OPEN
+)
 
 # A telephone's MPO file is a photograph followed by previews of it; the first picture is the photograph.
 FORMATS_LED_BY_THE_PHOTOGRAPH = frozenset({"MPO"})
