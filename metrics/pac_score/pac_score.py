@@ -116,6 +116,7 @@ class PacScore(evaluate.Metric):
 
     def compute(self, *, predictions=None, images=None, **options):
         """Check the options of this call, then compute; after an error the rows added before it are still there."""
+        options.pop("references", None)  # without effect; evaluate.combine passes it to every module
         self.options = take_compute_options(options, self.load_options)
         check_options(self.options)
         check_rows_added(self, predictions, images)

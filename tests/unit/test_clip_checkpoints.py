@@ -222,7 +222,8 @@ def test_a_variant_on_the_hub_keeps_its_name(hub, monkeypatch):
     assert find_checkpoint("clip-vit-b-32", None, tqdm).variant == "clip-vit-b-32"
 
 
-def test_a_hub_that_refuses_is_quoted(hub):
+@pytest.mark.usefixtures("hub")
+def test_a_hub_that_refuses_is_quoted():
     expected = (
         r"expected the Hub repository org/other, got no answer that helps \(OSError: 401 Client Error: repository "
     )

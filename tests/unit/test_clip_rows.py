@@ -263,5 +263,5 @@ def test_options_are_checked(option, error, message):
 
 
 def test_the_prompt_must_be_a_string():
-    with pytest.raises(TypeError, match="prompt: expected a string, got NoneType. Give '' for no prompt."):
+    with pytest.raises(TypeError, match=r"prompt: expected a string, got NoneType\. Give '' for no prompt\."):
         check_prompt(None)

@@ -50,7 +50,7 @@ def photo_path(tmp_path):
         lambda path: bytearray(path.read_bytes()),
         PIL.Image.open,
         lambda path: PIL.Image.open(path).copy(),
-        lambda path: PHOTO,
+        lambda _: PHOTO,
         lambda path: {"bytes": path.read_bytes(), "path": None},
         lambda path: {"bytes": None, "path": str(path)},
         lambda path: {"path": str(path)},
