@@ -92,7 +92,7 @@ def test_what_is_missing_is_said_in_one_line(run, made_benchmarks):
     assert (code, out) == (1, "")
     assert err.startswith("--data: expected a folder or file for foil, which has no public copy.")
     data = made_benchmarks / "correlation.jsonl"
-    code, out, err = run(human_correlation, "--benchmark", "foil", "--metric", PAC_SCORE, "--data", data)
+    _, _, err = run(human_correlation, "--benchmark", "foil", "--metric", PAC_SCORE, "--data", data)
     assert "--data: expected the columns img, better, worse, got img, cand, refs, human_score." in err
 
 
@@ -172,7 +172,7 @@ def test_a_converted_folder_gives_the_same_features_and_open_clip_loads_it(run, 
 
 def test_a_file_that_cannot_be_converted_is_named(run, tmp_path, checkpoint):
     torch.save({"state_dict": {"a": torch.ones(1)}}, tmp_path / "other.pth")
-    code, out, err = run(convert_checkpoint, tmp_path / "other.pth", tmp_path / "folder")
+    code, _, err = run(convert_checkpoint, tmp_path / "other.pth", tmp_path / "folder")
     assert code == 1
     assert err.startswith("checkpoint: expected the weights of a CLIP vision transformer")
     assert not (tmp_path / "folder").exists()
