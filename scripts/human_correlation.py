@@ -184,6 +184,8 @@ def _row_scores(module: Any, given: Mapping[str, list[Any]], key: str | None) ->
     for values in zip(*given.values(), strict=True):
         result = module.compute(**{name: [value] for name, value in zip(given, values, strict=True)})
         numbers = {name: value for name, value in result.items() if isinstance(value, int | float | np.number)}
+        if (key and key not in numbers) or not numbers:
+            raise ValueError(f"--key: expected one of {', '.join(numbers)}, got {key!r}. Check the spelling.")
         scores.append(float(numbers[key] if key else next(iter(numbers.values()))))
     return scores
 

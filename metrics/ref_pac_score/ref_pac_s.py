@@ -59,7 +59,7 @@ def ref_pac_s(pac_scores: np.ndarray, reference_cosines: np.ndarray) -> np.ndarr
     likeness = np.clip(reference_cosines, 0.0, 1.0)
     both = (pac_scores > 0) & (likeness > 0)
     total = np.where(both, pac_scores + likeness, 1.0)  # 1: any number but 0, its row is 0 anyway
-    return np.where(both, 2 * pac_scores * likeness / total, 0.0)
+    return np.where(both, 2 * pac_scores * (likeness / total), 0.0)  # quotient first: a product could underflow
 
 
 def largest_by_caption(cosines: np.ndarray, n_references: np.ndarray) -> np.ndarray:

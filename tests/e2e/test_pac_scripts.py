@@ -178,3 +178,43 @@ def test_a_file_that_cannot_be_converted_is_named(run, tmp_path, checkpoint):
     assert not (tmp_path / "folder").exists()
     _, _, err = run(convert_checkpoint, checkpoint, tmp_path)
     assert err.startswith("folder: expected an empty or new folder, got ")
+
+
+WORD_OVERLAP = '''
+import datasets
+import evaluate
+
+
+class WordOverlap(evaluate.Metric):
+    """Share of the words of a caption that some reference has."""
+
+    def _info(self):
+        text = datasets.Value("string")
+        features = datasets.Features({"predictions": text, "references": datasets.Sequence(text)})
+        return evaluate.MetricInfo(description="", citation="", inputs_description="", features=features)
+
+    def _compute(self, predictions, references):
+        found = [
+            sum(word in " ".join(texts).split() for word in caption.split()) / len(caption.split())
+            for caption, texts in zip(predictions, references)
+        ]
+        return {"version": "1", "overlap": sum(found) / len(found), "distance": 1 - sum(found) / len(found)}
+'''
+
+
+def test_any_other_module_is_asked_row_by_row(run, tmp_path):
+    (tmp_path / "word_overlap").mkdir()
+    (tmp_path / "word_overlap" / "word_overlap.py").write_text(WORD_OVERLAP)
+    rows = [
+        {"img": "unused.jpg", "cand": cand, "refs": ["a dog runs", "the dog"], "human_score": score}
+        for cand, score in [("a dog", 4.0), ("a cat", 2.0), ("red car", 1.0), ("dog", 4.0)]
+    ]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = ["--benchmark", "composite", "--metric", tmp_path / "word_overlap", "--data", tmp_path / "rows.jsonl"]
+    for more in ([], ["--key", "distance", "--lower-is-better"]):
+        code, out, err = run(human_correlation, *command, *more)
+        assert code == 0, err
+        assert [line.split()[:2] for line in out.splitlines()[2:3]] == [["tau_b", "100.00"]]
+    assert run(human_correlation, *command, "--limit", 3)[1].splitlines()[4].split() == ["n_rows", "3"]
+    code, _, err = run(human_correlation, *command, "--key", "nothing")
+    assert (code, err) == (1, "--key: expected one of overlap, distance, got 'nothing'. Check the spelling.\n")

@@ -2,7 +2,9 @@
 
 import os
 import pathlib
+import runpy
 import shutil
+import sys
 
 import numpy as np
 import open_clip
@@ -20,6 +22,7 @@ from helpers.shared_clip_model import (
 )
 from tests.clip_checkpoints import save_checkpoint, small_network, small_weights, with_lora
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 CAPTIONS = ["a red square", "two dogs that run beside a long wall in the evening", "", "a dog", "A Dog!"]
 PIXELS = np.random.default_rng(0).integers(0, 256, (5, 32, 32, 3), dtype=np.uint8)
 
@@ -272,3 +275,14 @@ def test_a_file_without_a_state_dict_is_refused(tmp_path, content, got):
 def test_a_bare_state_dict_is_read_like_a_wrapped_one(tmp_path):
     torch.save(small_weights(), tmp_path / "bare.pt")
     assert read_weights(tmp_path / "bare.pt").keys() == read_weights(save_checkpoint(tmp_path / "wrapped.pth")).keys()
+
+
+@pytest.mark.parametrize("package", ["torch", "open_clip", "safetensors.torch"])
+def test_a_package_that_is_missing_is_named_with_the_way_to_install_it(package, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError) as error:
+        runpy.run_path(str(ROOT / "helpers" / "shared_clip_model.py"))
+    assert str(error.value) == (
+        f"{package}: expected it to be installed for the CLIP encoders. "
+        "Run `pip install torch open_clip_torch safetensors`."
+    )
