@@ -149,6 +149,7 @@ def bare_forward(model: ClipModel, pixels: torch.Tensor, texts: Sequence[str]) -
 
 def comparisons() -> Iterator[Comparison]:
     """Five captions per image, PAC-S and RefPAC-S, on the CPU."""
+    evaluate.utils.logging.disable_progress_bar()
     network = random_clip("ViT-B-32")
     with tempfile.TemporaryDirectory() as folder:
         checkpoint = pathlib.Path(folder) / "clip.pth"

@@ -244,6 +244,7 @@ def test_a_pickle_with_code_is_refused_and_not_run(tmp_path):
     assert proof.exists()
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit:FutureWarning")
 def test_a_torchscript_archive_is_named_as_such(tmp_path):
     path = tmp_path / "scripted.pt"
     torch.jit.save(torch.jit.script(torch.nn.Linear(1, 1)), str(path))
