@@ -1,0 +1,220 @@
+"""The tools around the PAC modules, run as a person runs them."""
+
+import json
+import pathlib
+
+import numpy as np
+import PIL.Image
+import pytest
+import torch
+
+from scripts import convert_checkpoint, human_correlation
+from scripts.human_correlation import BENCHMARKS, PUBLISHED, choice, correlation, published_key, report
+from tests.clip_checkpoints import save_checkpoint, small_weights, with_lora
+from tests.module_folders import PAC_SCORE, REF_PAC_SCORE
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a script's main function with a command line, in this process: starting torch takes longer than the tests."""
+
+    def run_script(script, *arguments):
+        code = script.main(script.parsed([str(argument) for argument in arguments]))
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return run_script
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    return save_checkpoint(tmp_path_factory.mktemp("checkpoint") / "small.pth")
+
+
+@pytest.fixture(scope="module")
+def made_benchmarks(tmp_path_factory):
+    """Small benchmarks in the layout of the public copies: .jsonl files beside their images."""
+    folder = tmp_path_factory.mktemp("benchmarks")
+    for i in range(4):
+        PIL.Image.fromarray(RNG.integers(0, 256, (40, 40, 3), dtype=np.uint8)).save(folder / f"{i}.png")
+    words = "dog cat beach street red blue man woman runs sits".split()
+    text = lambda: "a " + " ".join(RNG.choice(words, 4))  # noqa: E731
+    correlated = [
+        {
+            "img": f"{i % 4}.png",
+            "cand": text(),
+            "refs": [text(), text()],
+            "human_score": [float(v) for v in RNG.integers(1, 5, 3)],
+        }
+        for i in range(12)
+    ]
+    chosen = [
+        {
+            "img": f"{i % 4}.png",
+            "better": text(),
+            "worse": text(),
+            "refs": [text() for _ in range(7)],
+            "category": "HC HI HM MM".split()[i % 4],
+        }
+        for i in range(8)
+    ]
+    for name, rows in (("correlation", correlated), ("choice", chosen)):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_every_benchmark_runs_end_to_end(run, benchmark, made_benchmarks, checkpoint):
+    kind = BENCHMARKS[benchmark].kind
+    options = json.dumps({"checkpoint": str(checkpoint), "device": "cpu"})
+    metric = REF_PAC_SCORE if benchmark == "foil" else PAC_SCORE
+    data = made_benchmarks / f"{kind}.jsonl"
+    code, out, err = run(
+        human_correlation, "--benchmark", benchmark, "--metric", metric, "--options", options, "--data", data
+    )
+    assert code == 0, err
+    lines = {line.split()[0]: line.split()[1:] for line in out.splitlines()[2:]}
+    measured = "tau_c" if kind == "correlation" else "accuracy"
+    assert -100 <= float(lines[measured][0]) <= 100
+    published = PUBLISHED[pathlib.Path(metric).name].get(benchmark, {}).get(measured)
+    if published is None:
+        assert lines[measured][1:] == ["-", "-"]
+    else:
+        assert float(lines[measured][1]) == published
+        assert float(lines[measured][2]) == pytest.approx(float(lines[measured][0]) - published, abs=0.011)
+    assert int(lines["n_rows"][0]) == (12 if kind == "correlation" else 8)
+
+
+def test_what_is_missing_is_said_in_one_line(run, made_benchmarks):
+    code, out, err = run(human_correlation, "--benchmark", "foil", "--metric", PAC_SCORE)
+    assert (code, out) == (1, "")
+    assert err.startswith("--data: expected a folder or file for foil, which has no public copy.")
+    data = made_benchmarks / "correlation.jsonl"
+    _, _, err = run(human_correlation, "--benchmark", "foil", "--metric", PAC_SCORE, "--data", data)
+    assert "--data: expected the columns img, better, worse, got img, cand, refs, human_score." in err
+
+
+def test_taus_equal_scipy_on_single_judgements_without_candidates_that_are_references():
+    rows = [
+        {"cand": "a", "refs": ["b"], "human_score": [1, 2, 1]},
+        {"cand": " c  d", "refs": ["c d"], "human_score": [4, 4, 4]},
+        {"cand": "e", "refs": ["f"], "human_score": [3, 3, float("nan")]},
+    ]
+
+    def score(_, captions):
+        assert captions == ["a", "e"]
+        return np.array([0.1, 0.7])
+
+    found = correlation(rows, BENCHMARKS["flickr8k-expert"], score)
+    # 1 1 2 against 3 3: all six pairs between the rows agree; ties inside them.
+    assert (found["n_rows"], found["n_judgements"]) == (2, 5)
+    assert found["tau_b"] == pytest.approx(100 * 6 / np.sqrt(6 * 8))
+    assert found["tau_c"] == pytest.approx(100 * 2 * 6 / (5**2 * (2 - 1) / 2))
+    kept = correlation(rows, BENCHMARKS["composite"], lambda kept, _: np.arange(len(kept)))
+    assert kept["n_rows"] == 3
+
+
+def test_accuracy_counts_wins_by_category_and_ties_half():
+    rows = [
+        {"better": "x", "worse": "y", "category": "HC", "refs": list("abcdefgh")},
+        {"better": "y", "worse": "x", "category": "HC", "refs": list("abcdefgh")},
+        {"better": "y", "worse": "y", "category": "MM", "refs": list("abcdefgh")},
+    ]
+    drawn = []
+
+    def score(both, captions):
+        drawn.append(tuple(both[0]["refs"]))
+        return np.array([1.0 if caption == "x" else 0.0 for caption in captions])
+
+    found = choice(rows, BENCHMARKS["pascal-50s"], score, seed=0)
+    assert found == {"HC": 50.0, "MM": 50.0, "accuracy": 50.0, "n_rows": 3}
+    assert len(set(drawn)) == 5
+    assert all(len(refs) == 5 for refs in drawn)
+    assert choice(rows[:1], BENCHMARKS["foil"], score, seed=0)["accuracy"] == 100.0
+    assert len(drawn[-1]) == 8
+
+
+def test_the_report_shows_differences():
+    text = report({"tau_b": 54.0, "tau_c": 1.0, "n_rows": 3}, {"tau_b": 53.9})
+    assert [line.split() for line in text.splitlines()[1:]] == [
+        ["tau_b", "54.00", "53.9", "+0.10"],
+        ["tau_c", "1.00", "-", "-"],
+        ["n_rows", "3"],
+    ]
+    assert published_key("pac_score", "pac-openclip-vit-l-14") == "pac_score openclip-vit-l-14"
+
+
+@pytest.mark.parametrize("lora", [False, True])
+def test_a_converted_folder_gives_the_same_features_and_open_clip_loads_it(run, tmp_path, lora):
+    weights = with_lora(small_weights()) if lora else small_weights()
+    source = save_checkpoint(tmp_path / "clip.pth", weights)
+    code, out, err = run(convert_checkpoint, source, tmp_path / "folder")
+    assert code == 0, err
+    assert "3 texts and 4 images have equal features" in out
+    assert {path.name for path in (tmp_path / "folder").iterdir()} == {
+        "open_clip_model.safetensors",
+        "open_clip_config.json",
+        "README.md",
+    }
+    assert ("updates are merged" in (tmp_path / "folder" / "README.md").read_text()) == lora
+    import open_clip
+
+    from helpers.shared_clip_model import ClipModel, merge_lora, read_weights
+
+    network = open_clip.create_model(f"local-dir:{tmp_path / 'folder'}").eval()
+    ours = ClipModel(merge_lora(read_weights(source)), device="cpu")
+    texts = ours.text_features([ours.tokenize("a dog")], 1)
+    with torch.inference_mode():
+        assert network.encode_text(open_clip.tokenize("a dog")).numpy() == pytest.approx(texts, abs=5e-6)
+
+
+def test_a_file_that_cannot_be_converted_is_named(run, tmp_path, checkpoint):
+    torch.save({"state_dict": {"a": torch.ones(1)}}, tmp_path / "other.pth")
+    code, _, err = run(convert_checkpoint, tmp_path / "other.pth", tmp_path / "folder")
+    assert code == 1
+    assert err.startswith("checkpoint: expected the weights of a CLIP vision transformer")
+    assert not (tmp_path / "folder").exists()
+    _, _, err = run(convert_checkpoint, checkpoint, tmp_path)
+    assert err.startswith("folder: expected an empty or new folder, got ")
+
+
+WORD_OVERLAP = '''
+import datasets
+import evaluate
+
+
+class WordOverlap(evaluate.Metric):
+    """Share of the words of a caption that some reference has."""
+
+    def _info(self):
+        text = datasets.Value("string")
+        features = datasets.Features({"predictions": text, "references": datasets.Sequence(text)})
+        return evaluate.MetricInfo(description="", citation="", inputs_description="", features=features)
+
+    def _compute(self, predictions, references):
+        found = [
+            sum(word in " ".join(texts).split() for word in caption.split()) / len(caption.split())
+            for caption, texts in zip(predictions, references)
+        ]
+        return {"version": "1", "overlap": sum(found) / len(found), "distance": 1 - sum(found) / len(found)}
+'''
+
+
+def test_any_other_module_is_asked_row_by_row(run, tmp_path):
+    (tmp_path / "word_overlap").mkdir()
+    (tmp_path / "word_overlap" / "word_overlap.py").write_text(WORD_OVERLAP)
+    rows = [
+        {"img": "unused.jpg", "cand": cand, "refs": ["a dog runs", "the dog"], "human_score": score}
+        for cand, score in [("a dog", 4.0), ("a cat", 2.0), ("red car", 1.0), ("dog", 4.0)]
+    ]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = ["--benchmark", "composite", "--metric", tmp_path / "word_overlap", "--data", tmp_path / "rows.jsonl"]
+    for more in ([], ["--key", "distance", "--lower-is-better"]):
+        code, out, err = run(human_correlation, *command, *more)
+        assert code == 0, err
+        assert [line.split()[:2] for line in out.splitlines()[2:3]] == [["tau_b", "100.00"]]
+    assert run(human_correlation, *command, "--limit", 3)[1].splitlines()[4].split() == ["n_rows", "3"]
+    code, _, err = run(human_correlation, *command, "--key", "nothing")
+    assert (code, err) == (1, "--key: expected one of overlap, distance, got 'nothing'. Check the spelling.\n")

@@ -1,0 +1,343 @@
+"""pac_score and ref_pac_score as a user meets them: loading, adding, errors, options, results."""
+
+import doctest
+import importlib
+import io
+import json
+import pathlib
+import re
+
+import datasets
+import evaluate
+import numpy as np
+import PIL.Image
+import pytest
+import torch
+
+from tests.clip_checkpoints import save_checkpoint, small_network, small_weights, with_lora
+from tests.module_folders import PAC_SCORE, REF_PAC_SCORE
+
+RNG = np.random.default_rng(0)
+ARRAYS = list(RNG.integers(0, 256, (6, 40, 50, 3), dtype=np.uint8))
+CAPTIONS = [["a red square", "two dogs"], ["a dog"], ["a cat", "a bird", "a cat"], ["sea"], ["a hill"], ["trees"]]
+REFERENCES = [["a square"], ["one dog", "a puppy"], ["a pet"], ["the sea", "water"], ["a mountain"], ["a wood"]]
+COLUMNS = {"predictions": CAPTIONS, "images": ARRAYS, "references": REFERENCES}
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    return str(save_checkpoint(tmp_path_factory.mktemp("checkpoint") / "small.pth"))
+
+
+@pytest.fixture(params=[PAC_SCORE, REF_PAC_SCORE], ids=["pac_score", "ref_pac_score"])
+def load(request, checkpoint):
+    def load_module(*arguments, **options):
+        return evaluate.load(request.param, *arguments, **{"checkpoint": checkpoint, "device": "cpu"} | options)
+
+    return load_module
+
+
+def columns_of(module, rows=slice(None)):
+    return {name: COLUMNS[name][rows] for name in module.features}
+
+
+def headline(module):
+    return module.name
+
+
+def test_scores_are_those_of_a_slow_loop(load):
+    module = load()
+    result = module.compute(**columns_of(module), details=True)
+    for i, row in enumerate(slow_scores(module.name)):
+        assert result[f"{module.name}_per_candidate"][i] == pytest.approx(row, abs=2e-6)
+        assert result[f"{module.name}_per_row"][i] == pytest.approx(sum(row) / len(row), abs=2e-6)
+    assert result[module.name] == pytest.approx(np.mean(result[f"{module.name}_per_row"]), abs=1e-12)
+    assert (result["n_rows"], result["n_truncated"]) == (6, 0)
+
+
+def slow_scores(name):
+    """The equations of the paper, one pair at a time, with open_clip's own functions."""
+    import open_clip
+    import torchvision.transforms as transforms
+
+    network = small_network()
+    see = transforms.Compose(
+        [
+            transforms.Resize(32, interpolation=transforms.InterpolationMode.BICUBIC),
+            transforms.CenterCrop(32),
+            transforms.ToTensor(),
+            transforms.Normalize(open_clip.OPENAI_DATASET_MEAN, open_clip.OPENAI_DATASET_STD),
+        ]
+    )
+
+    def read(text):
+        return network.encode_text(open_clip.tokenize("A photo depicts " + text), normalize=True)[0]
+
+    with torch.no_grad():
+        for captions, array, references in zip(CAPTIONS, ARRAYS, REFERENCES, strict=True):
+            picture = network.encode_image(see(PIL.Image.fromarray(array))[None], normalize=True)[0]
+            row = []
+            for caption in captions:
+                pac = 2 * max(float(read(caption) @ picture), 0)
+                closest = max(0, *(float(read(caption) @ read(reference)) for reference in references))
+                both = 2 * pac * closest / (pac + closest) if pac and closest else 0.0
+                row.append(pac if name == "pac_score" else both)
+            yield row
+
+
+def test_add_batch_in_pieces_equals_one_compute_and_two_computes_agree(load):
+    module = load()
+    whole = module.compute(**columns_of(module), details=True)
+    for rows in (slice(0, 1), slice(1, 4), slice(4, 6)):
+        module.add_batch(**columns_of(module, rows))
+    pieces = module.compute(details=True)
+    again = module.compute(**columns_of(module), details=True)
+    for other in (pieces, again):
+        assert other.keys() == whole.keys()
+        assert other[f"{module.name}_per_row"] == pytest.approx(whole[f"{module.name}_per_row"], abs=2e-6)
+        assert other["signature"] == whole["signature"]
+
+
+def test_add_one_row_at_a_time(load):
+    module = load()
+    for i in range(6):
+        row = {"prediction": CAPTIONS[i], "image": ARRAYS[i], "reference": REFERENCES[i]}
+        module.add(**{name: value for name, value in row.items() if name + "s" in module.features})
+    expected = module.compute()
+    assert expected["n_rows"] == 6
+    assert module.compute(**columns_of(module))[module.name] == pytest.approx(expected[module.name], abs=2e-6)
+
+
+def test_a_second_compute_starts_empty(load):
+    module = load()
+    module.add_batch(**columns_of(module))
+    assert module.compute()["n_rows"] == 6
+    with pytest.raises(ValueError, match="predictions: expected at least one row, got none"):
+        module.compute()
+    assert module.compute(**columns_of(module, slice(0, 2)))["n_rows"] == 2
+
+
+def test_rows_survive_an_error_and_the_instance_stays_usable(load):
+    module = load()
+    module.add_batch(**columns_of(module, slice(0, 3)))
+    broken = columns_of(module, slice(3, 6)) | {"images": [ARRAYS[3], b"not an image", ARRAYS[5]]}
+    with pytest.raises(ValueError, match=r"^images\[1\]: expected an image, got 12 bytes"):
+        module.add_batch(**broken)
+    with pytest.raises(ValueError, match=r"^images\[1\]: expected an image, got 12 bytes"):
+        module.compute(**broken)
+    with pytest.raises(ValueError, match="weight: expected a positive finite number, got -1"):
+        module.compute(weight=-1)
+    module.encoder.model.text_features, working = None, module.encoder.model.text_features
+    with pytest.raises(TypeError):
+        module.compute()  # fails inside, after evaluate has closed its file
+    module.encoder.model.text_features = working
+    module.add_batch(**columns_of(module, slice(3, 6)))
+    assert module.compute()[module.name] == pytest.approx(module.compute(**columns_of(module))[module.name], abs=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"images": ARRAYS[:5]}, ValueError, "images: expected one image for each of the 6 rows of predictions, got 5"),
+        ({"images": None}, TypeError, "images: expected a list of images, got one NoneType"),
+        ({"images": "dog.jpg"}, TypeError, "images: expected a list of images, got one str"),
+        ({"predictions": None}, TypeError, "predictions: expected a list of rows"),
+        ({"predictions": [["a"], [], *CAPTIONS[2:]]}, ValueError, "predictions[1]: expected at least one caption"),
+        ({"predictions": [["a"], [3], *CAPTIONS[2:]]}, TypeError, "predictions[1][0]: expected a caption (a string)"),
+        ({"images": ["https://a.org/b.jpg"] * 6}, ValueError, "images[0]: expected a local path, got the address"),
+    ],
+)
+def test_bad_columns_are_named(load, changes, error, message):
+    module = load()
+    with pytest.raises(error) as raised:
+        module.compute(**columns_of(module) | changes)
+    assert str(raised.value).startswith(message)
+    assert module.compute(**columns_of(module))["n_rows"] == 6
+
+
+def test_references_must_be_lists_and_as_many(checkpoint):
+    module = evaluate.load(REF_PAC_SCORE, checkpoint=checkpoint, device="cpu")
+    with pytest.raises(ValueError, match="references: expected one row for each of the 6 rows of predictions, got 5"):
+        module.compute(**COLUMNS | {"references": REFERENCES[:5]})
+    with pytest.raises(TypeError, match=r"references\[0\]: expected a list of captions, got a string"):
+        module.compute(**COLUMNS | {"references": ["a"] * 6})
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"chekpoint": "x"}, TypeError, "load: expected options among"),
+        ({"dtype": "int8"}, ValueError, "dtype: expected one of 'float32', 'bfloat16', got 'int8'"),
+        ({"prompt": 3}, TypeError, "prompt: expected a string, got int"),
+        ({"details": "yes"}, TypeError, "details: expected True or False, got 'yes'"),
+        ({"config_name": "vit-b-33"}, ValueError, "config_name: expected one of pac-vit-b-32, "),
+    ],
+)
+def test_bad_options_are_refused_at_load_time(load, options, error, message):
+    with pytest.raises(error) as raised:
+        load(**options)
+    assert str(raised.value).startswith(message)
+
+
+def test_what_decides_the_model_is_refused_at_compute_time(load):
+    module = load()
+    with pytest.raises(TypeError, match=r"compute: expected options among .*, got \['checkpoint'\]"):
+        module.compute(**columns_of(module), checkpoint="other.pth")
+
+
+def test_options_at_load_time_and_at_compute_time_agree(load):
+    late, early = load(), load(weight=2.5, prompt="", details=True, batch_size=2, n_workers=1)
+    result = late.compute(**columns_of(late), weight=2.5, prompt="", details=True, batch_size=2, n_workers=1)
+    assert result == early.compute(**columns_of(early))
+    assert result[late.name] != late.compute(**columns_of(late))[late.name]
+    assert "|prompt:''|weight:2.5" in result["signature"]
+
+
+def test_clip_s_is_the_same_module_with_another_weight(checkpoint):
+    pac = evaluate.load(PAC_SCORE, "clip-vit-b-32", checkpoint=checkpoint, device="cpu")
+    columns = columns_of(pac)
+    clip_s = pac.compute(**columns, weight=2.5)["pac_score"]
+    assert clip_s == pytest.approx(2.5 / 2 * pac.compute(**columns)["pac_score"], rel=1e-6)
+
+
+def test_other_weights_give_other_scores(load, tmp_path):
+    ours = load().compute(**columns_of(load()), details=True)
+    for weights in (small_weights(7), with_lora(small_weights())):
+        path = save_checkpoint(tmp_path / "other.pth", weights)
+        other = load(checkpoint=str(path)).compute(**columns_of(load()), details=True)
+        name = next(iter(ours))
+        assert np.abs(np.subtract(ours[f"{name}_per_row"], other[f"{name}_per_row"])).mean() > 1e-3
+        assert ours["signature"] != other["signature"]
+
+
+def test_the_two_projections_alone_make_a_difference(load, tmp_path):
+    """PAC differs from plain CLIP in them only: the scores must show whose they are."""
+    plain, tuned = small_weights(), small_weights(7)
+    pac = plain | {name: tuned[name] for name in ("visual.proj", "text_projection")}
+    paths = [str(save_checkpoint(tmp_path / f"{i}.pth", weights)) for i, weights in enumerate((plain, pac))]
+    results = [load(checkpoint=path).compute(**columns_of(load()), details=True) for path in paths]
+    name = next(iter(results[0]))
+    assert abs(results[0][name] - results[1][name]) > 1e-3
+
+
+def test_the_signature_says_that_a_file_is_not_known_to_be_pac(load, checkpoint):
+    module = load()
+    signature = module.compute(**columns_of(module), details=True)["signature"]
+    assert signature.startswith(f"{module.name}|version:")
+    for part in ("variant:custom", "checkpoint:small.pth", "sha256:", "activation:quick_gelu", "dtype:float32"):
+        assert f"|{part}" in signature
+    assert checkpoint not in signature
+
+
+def test_cut_captions_are_counted(load):
+    module = load()
+    columns = columns_of(module) | {"predictions": [["dog " * 90], *CAPTIONS[1:]]}
+    assert module.compute(**columns, details=True)["n_truncated"] == 1
+
+
+def test_results_are_json_and_can_be_saved(load, tmp_path):
+    module = load()
+    result = module.compute(**columns_of(module), details=True)
+    json.dumps(result)
+    evaluate.save(tmp_path / "result.json", **result)
+    plain = module.compute(**columns_of(module))
+    assert plain.keys() < result.keys()
+    assert all(type(value) in (float, int) for value in plain.values())
+
+
+def test_every_kind_of_column_gives_the_same_score(load, tmp_path):
+    module = load()
+    expected = module.compute(**columns_of(module))[module.name]
+    paths = []
+    for i, array in enumerate(ARRAYS):
+        PIL.Image.fromarray(array).save(tmp_path / f"{i}.png")
+        paths.append(str(tmp_path / f"{i}.png"))
+    decoded = datasets.Dataset.from_dict({"image": paths}).cast_column("image", datasets.Image())
+    undecoded = decoded.cast_column("image", datasets.Image(decode=False))
+    for images in (
+        paths,
+        (array for array in ARRAYS),
+        np.stack(ARRAYS),
+        [PIL.Image.fromarray(array) for array in ARRAYS],
+        decoded["image"],
+        undecoded["image"],
+        decoded.with_format("numpy")["image"],
+        decoded.with_format("arrow")["image"],
+    ):
+        result = module.compute(**columns_of(module) | {"images": images})
+        assert result[module.name] == pytest.approx(expected, abs=2e-6)
+
+
+def test_a_jpeg_from_memory_is_not_compressed_again(load, tmp_path):
+    """evaluate would save a JPEG that has no file name a second time, at its own quality."""
+    buffer = io.BytesIO()
+    PIL.Image.fromarray(ARRAYS[0]).save(buffer, "JPEG", quality=95)
+    (tmp_path / "a.jpg").write_bytes(buffer.getvalue())
+    module = load()
+    scores = {
+        module.compute(**columns_of(module, slice(0, 1)) | {"images": [image]})[module.name]
+        for image in (str(tmp_path / "a.jpg"), buffer.getvalue(), PIL.Image.open(io.BytesIO(buffer.getvalue())))
+    }
+    assert max(scores) - min(scores) < 1e-6
+
+
+def test_keeping_the_rows_in_memory_works(load):
+    module = load(keep_in_memory=True)
+    module.add_batch(**columns_of(module))
+    assert module.compute()["n_rows"] == 6
+
+
+def test_both_modules_can_be_combined(checkpoint):
+    modules = [evaluate.load(path, checkpoint=checkpoint, device="cpu") for path in (PAC_SCORE, REF_PAC_SCORE)]
+    both = evaluate.combine(modules)
+    both.add_batch(predictions=CAPTIONS, references=REFERENCES, images=ARRAYS)
+    result = both.compute()
+    assert result["ref_pac_score"] == pytest.approx(modules[1].compute(**COLUMNS)["ref_pac_score"], abs=2e-6)
+    assert result["pac_score_pac_score"] == pytest.approx(result["ref_pac_score_pac_score"], abs=2e-6)
+
+
+def test_bars_obey_evaluates_switch(load, capfd, monkeypatch):
+    module = load()
+    package = type(module).__module__.rsplit(".", 1)[0]
+    monkeypatch.setattr(importlib.import_module(f"{package}.shared_clip_rows"), "PROGRESS_DELAY", 0)
+    module.compute(**columns_of(module))
+    shown = capfd.readouterr().err
+    assert "images" in shown
+    assert "captions" in shown
+    evaluate.utils.logging.disable_progress_bar()
+    try:
+        module.compute(**columns_of(module))
+    finally:
+        evaluate.utils.logging.enable_progress_bar()
+    assert capfd.readouterr().err == ""
+
+
+def test_the_features_of_a_module_say_that_images_are_images(load):
+    assert isinstance(load().features["images"], datasets.Image)
+
+
+def test_the_checkpoint_is_loaded_only_when_it_is_needed(load):
+    module = load(checkpoint="nowhere.pth")
+    with pytest.raises(ValueError, match=r"checkpoint: expected a file, a folder or .*, got 'nowhere\.pth'"):
+        module.add_batch(**columns_of(module))
+
+
+@pytest.fixture
+def hub_names_load_from_disk(monkeypatch):
+    """Let the Hub name printed in an example resolve to the folder in this checkout."""
+    original, folders = evaluate.load, {"pac_score": PAC_SCORE, "ref_pac_score": REF_PAC_SCORE}
+    monkeypatch.setattr(evaluate, "load", lambda name, *a, **k: original(folders[name.rsplit("/", 1)[-1]], *a, **k))
+
+
+@pytest.mark.usefixtures("hub_names_load_from_disk")
+@pytest.mark.parametrize("folder", [PAC_SCORE, REF_PAC_SCORE])
+def test_every_example_on_the_card_and_in_the_copies_runs(folder):
+    text = pathlib.Path(folder, "README.md").read_text(encoding="utf-8")
+    blocks = "\n".join(re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+    card = doctest.DocTestParser().get_doctest(blocks, {}, "README.md", None, 0)
+    assert len(card.examples) > 5
+    assert doctest.DocTestRunner().run(card).failed == 0
+    package = type(evaluate.load(pathlib.Path(folder).name)).__module__.rsplit(".", 1)[0]
+    for path in pathlib.Path(folder).glob("*.py"):
+        if path.name != "app.py":
+            assert doctest.testmod(importlib.import_module(f"{package}.{path.stem}")).failed == 0

@@ -1,0 +1,115 @@
+"""Invariants of PAC-S and RefPAC-S: of the formulas on any numbers, and of the modules on any order of rows."""
+
+import evaluate
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from helpers.shared_pac_s import pac_s
+from metrics.ref_pac_score.ref_pac_s import ref_pac_s
+from tests.clip_checkpoints import save_checkpoint
+from tests.module_folders import REF_PAC_SCORE
+
+COSINES = arrays(np.float64, 5, elements=st.floats(-1, 1))
+WEIGHTS = st.floats(0.01, 100)
+RNG = np.random.default_rng(0)
+N = 9
+# Numbers below 1e-308 have fewer digits.
+TINY = 1e-308
+COLUMNS = {
+    "predictions": [["a dog", "a cat " * (i + 1)] for i in range(N)],
+    "images": list(RNG.integers(0, 256, (N, 40, 60, 3), dtype=np.uint8)),
+    "references": [["a dog", f"number {i}"] for i in range(N)],
+}
+# Sums in another order, in float32; cosines are below 1 and weighted by 2.
+TOLERANCE = 2e-6
+
+
+@given(COSINES, WEIGHTS)
+def test_pac_s_lies_in_its_range_and_grows_with_the_cosine(cosines, weight):
+    scores = pac_s(cosines, weight)
+    assert ((scores >= 0) & (scores <= weight)).all()
+    assert (np.diff(scores[np.argsort(cosines)]) >= 0).all()
+
+
+@given(COSINES, COSINES, WEIGHTS)
+def test_ref_pac_s_lies_between_its_parts(cosines, closest, weight):
+    pac = pac_s(cosines, weight)
+    likeness = np.clip(closest, 0, 1)
+    scores = ref_pac_s(pac, closest)
+    assert np.isfinite(scores).all()
+    assert (scores <= np.maximum(pac, likeness) * (1 + 1e-12) + TINY).all()
+    both = (pac > 0) & (likeness > 0)
+    assert (scores[~both] == 0).all()
+    assert (scores[both] >= np.minimum(pac, likeness)[both] * (1 - 1e-12) - TINY).all()
+
+
+@given(COSINES, COSINES)
+def test_ref_pac_s_punishes_whichever_part_falls(cosines, closest):
+    pac = pac_s(np.abs(cosines), 2.0)
+    for lower in (ref_pac_s(pac / 2, closest), ref_pac_s(pac, closest / 2)):
+        assert (lower <= ref_pac_s(pac, closest) * (1 + 1e-12) + TINY).all()
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory):
+    path = save_checkpoint(tmp_path_factory.mktemp("checkpoint") / "small.pth")
+    return evaluate.load(REF_PAC_SCORE, checkpoint=str(path), device="cpu", details=True)
+
+
+@pytest.fixture(scope="module")
+def expected(module):
+    return np.array(module.compute(**COLUMNS)["ref_pac_score_per_row"])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_rows_does_not_matter(module, expected, seed):
+    order = np.random.default_rng(seed).permutation(N)
+    result = module.compute(**{name: [column[i] for i in order] for name, column in COLUMNS.items()})
+    assert result["ref_pac_score_per_row"] == pytest.approx(expected[order], abs=TOLERANCE)
+
+
+@pytest.mark.parametrize("options", [{"batch_size": b, "n_workers": w} for b in (1, 4, 100) for w in (1, 5)])
+def test_batches_and_threads_do_not_matter(module, expected, options):
+    result = module.compute(**COLUMNS, **options)
+    assert result["ref_pac_score_per_row"] == pytest.approx(expected, abs=TOLERANCE)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_the_threads_of_torch_do_not_matter(module, expected, n_threads):
+    before = torch.get_num_threads()
+    torch.set_num_threads(n_threads)
+    try:
+        result = module.compute(**COLUMNS)
+    finally:
+        torch.set_num_threads(before)
+    assert result["ref_pac_score_per_row"] == pytest.approx(expected, abs=TOLERANCE)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_the_device_does_not_matter(module, expected):
+    path = module.encoder.checkpoint.path
+    other = evaluate.load(REF_PAC_SCORE, checkpoint=str(path), device="cuda", details=True)
+    # float32 on both, TF32 off: 1e-5 is promised.
+    assert other.compute(**COLUMNS)["ref_pac_score_per_row"] == pytest.approx(expected, abs=1e-5)
+
+
+def test_doubled_data_has_the_same_mean(module, expected):
+    result = module.compute(**{name: column * 2 for name, column in COLUMNS.items()})
+    assert result["ref_pac_score"] == pytest.approx(expected.mean(), abs=TOLERANCE)
+
+
+def test_a_row_does_not_depend_on_its_neighbours(module, expected):
+    for i in (0, 5):
+        result = module.compute(**{name: column[i : i + 1] for name, column in COLUMNS.items()})
+        assert result["ref_pac_score"] == pytest.approx(expected[i], abs=TOLERANCE)
+
+
+def test_captions_of_other_images_score_differently(module, expected):
+    swapped = COLUMNS | {"images": COLUMNS["images"][1:] + COLUMNS["images"][:1]}
+    result = module.compute(**swapped)
+    assert np.abs(np.array(result["ref_pac_score_per_row"]) - expected).max() > 100 * TOLERANCE

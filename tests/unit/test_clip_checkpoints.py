@@ -1,0 +1,327 @@
+"""Where weights come from: files, folders, the Hub, and downloads that fail in every way."""
+
+import contextlib
+import hashlib
+import http.server
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+import torch
+from huggingface_hub.errors import EntryNotFoundError
+from tqdm.auto import tqdm
+
+from helpers import shared_clip_checkpoints as checkpoints
+from helpers.shared_clip_checkpoints import (
+    CONFIG_NAME,
+    VARIANTS,
+    WEIGHTS_NAME,
+    Variant,
+    convert_checkpoint,
+    file_sha256,
+    find_checkpoint,
+    read_facts,
+    variant_name,
+)
+from helpers.shared_clip_model import OPENAI_MEAN, OPENAI_STD, merge_lora, read_weights
+from tests.clip_checkpoints import save_checkpoint, small_weights, with_lora
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TREATMENT = VARIANTS["pac-vit-b-32"].treatment
+
+
+@pytest.fixture(scope="module")
+def checkpoint_bytes(tmp_path_factory):
+    return save_checkpoint(tmp_path_factory.mktemp("checkpoint") / "small.pth").read_bytes()
+
+
+class Server:
+    """A web server with one answer, which counts the requests."""
+
+    def __init__(self, body, status=200, content_type="application/octet-stream", stated=None, pause=0.0):
+        self.n_requests = 0
+        server = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                server.n_requests += 1
+                self.send_response(status)
+                self.send_header("Content-Type", content_type)
+                self.send_header("Content-Length", str(len(body) if stated is None else stated))
+                self.end_headers()
+                with contextlib.suppress(ConnectionError):
+                    for start in range(0, len(body), 1 << 20):
+                        self.wfile.write(body[start : start + (1 << 20)])
+                        time.sleep(pause)
+
+            def log_message(self, *_):
+                pass
+
+        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_port}/weights.pth"
+
+    def __enter__(self):
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.http.shutdown()
+        self.http.server_close()
+
+
+@pytest.fixture
+def published(monkeypatch, tmp_path):
+    """Let the default variant come from an address, and be kept in a temporary folder."""
+
+    def publish(url, **facts):
+        variant = Variant("small", TREATMENT, url, **facts)
+        monkeypatch.setattr(checkpoints, "VARIANTS", VARIANTS | {"pac-vit-b-32": variant})
+        monkeypatch.setattr(checkpoints, "cached_weights_path", lambda name: tmp_path / name / WEIGHTS_NAME)
+        (tmp_path / "pac-vit-b-32").mkdir()
+        return tmp_path / "pac-vit-b-32"
+
+    return publish
+
+
+def test_every_variant_says_what_it_is():
+    assert list(VARIANTS) == [
+        "pac-vit-b-32",
+        "pac-openclip-vit-l-14",
+        "pac++-vit-b-32",
+        "pac++-vit-l-14",
+        "clip-vit-b-32",
+        "clip-vit-l-14",
+    ]
+    for name, variant in VARIANTS.items():
+        assert variant.architecture in ("ViT-B/32", "ViT-L/14")
+        assert variant.treatment.activation == ("gelu" if "openclip" in name else "quick_gelu")
+        assert variant.source.startswith(("https://", "hub:"))
+
+
+def test_the_table_agrees_with_open_clip():
+    import open_clip
+
+    laion = open_clip.pretrained.get_pretrained_cfg("ViT-L-14", "laion2b_s32b_b82k")
+    assert VARIANTS["pac-openclip-vit-l-14"].treatment == ("gelu", laion["mean"], laion["std"])
+    for name, architecture in (("clip-vit-b-32", "ViT-B-32"), ("clip-vit-l-14", "ViT-L-14")):
+        openai = open_clip.pretrained.get_pretrained_cfg(architecture, "openai")
+        assert openai["quick_gelu"]
+        assert VARIANTS[name].source == "hub:" + openai["hf_hub"].rstrip("/")
+    assert (OPENAI_MEAN, OPENAI_STD) == (open_clip.OPENAI_DATASET_MEAN, open_clip.OPENAI_DATASET_STD)
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        (None, "pac-vit-b-32"),
+        ("default", "pac-vit-b-32"),
+        ("vit-b-32", "pac-vit-b-32"),
+        ("openclip-vit-l-14", "pac-openclip-vit-l-14"),
+        ("pac++-vit-l-14", "pac++-vit-l-14"),
+        ("clip-vit-b-32", "clip-vit-b-32"),
+    ],
+)
+def test_short_names_of_variants(given, name):
+    assert variant_name(given) == name
+
+
+def test_an_unknown_variant_is_named():
+    with pytest.raises(
+        ValueError, match=r"config_name: expected one of pac-vit-b-32, .*, got 'vit-b-16'\. For weights"
+    ):
+        variant_name("vit-b-16")
+
+
+def test_a_local_file_is_custom_and_hashed(tmp_path):
+    path = save_checkpoint(tmp_path / "mine.pth")
+    found = find_checkpoint(None, str(path), tqdm)
+    assert found == (path, "custom", "mine.pth", hashlib.sha256(path.read_bytes()).hexdigest(), TREATMENT)
+    assert find_checkpoint("openclip-vit-l-14", path, tqdm).treatment.activation == "gelu"
+
+
+def test_a_known_file_is_named_whatever_it_is_given_as(tmp_path, monkeypatch):
+    path = save_checkpoint(tmp_path / "pac.pth")
+    plain = VARIANTS["clip-vit-b-32"]._replace(sha256=file_sha256(path))
+    monkeypatch.setattr(checkpoints, "VARIANTS", VARIANTS | {"clip-vit-b-32": plain})
+    assert find_checkpoint("pac-vit-b-32", path, tqdm).variant == "clip-vit-b-32"
+
+
+@pytest.mark.parametrize("name", ["nowhere.pth", "a/b/c", "org/nowhere.safetensors"])
+def test_a_path_that_is_not_there_is_named(name):
+    with pytest.raises(ValueError, match=f"checkpoint: expected a file, a folder or a Hub repository, got '{name}'"):
+        find_checkpoint(None, name, tqdm)
+
+
+def test_a_converted_file_says_how_to_use_it(tmp_path):
+    source = save_checkpoint(tmp_path / "a.pth", with_lora(small_weights()))
+    target = tmp_path / "b.safetensors"
+    convert_checkpoint(source, target, {"activation": "gelu", "mean": [0.5] * 3, "std": [0.25] * 3})
+    assert find_checkpoint(None, target, tqdm).treatment == ("gelu", (0.5,) * 3, (0.25,) * 3)
+    expected = merge_lora(read_weights(source))
+    converted = read_weights(target)
+    assert converted.keys() == expected.keys()
+    assert all(torch.equal(converted[name], tensor) for name, tensor in expected.items())
+    assert [path.name for path in tmp_path.iterdir() if "incomplete" in path.name] == []
+
+
+def test_a_folder_is_read_with_its_configuration(tmp_path):
+    with pytest.raises(ValueError, match=f"checkpoint: expected {WEIGHTS_NAME} in the folder"):
+        find_checkpoint(None, tmp_path, tqdm)
+    facts = {"activation": "quick_gelu"}
+    convert_checkpoint(save_checkpoint(tmp_path / "a.pth"), tmp_path / WEIGHTS_NAME, facts)
+    config = {"model_cfg": {"quick_gelu": True}, "preprocess_cfg": {"mean": [0.5] * 3, "std": [0.5] * 3}}
+    (tmp_path / CONFIG_NAME).write_text(json.dumps(config))
+    found = find_checkpoint("openclip-vit-l-14", tmp_path, tqdm)
+    assert found.treatment == ("quick_gelu", (0.5,) * 3, (0.5,) * 3)
+    (tmp_path / CONFIG_NAME).write_text("[]")
+    with pytest.raises(ValueError, match=f"checkpoint: expected model_cfg and preprocess_cfg in {CONFIG_NAME}, got"):
+        find_checkpoint(None, tmp_path, tqdm)
+
+
+def test_a_damaged_safetensors_file_is_named(tmp_path):
+    (tmp_path / "x.safetensors").write_bytes(b"\x00" * 20)
+    with pytest.raises(ValueError, match=r"expected a safetensors file, got x\.safetensors, which is not whole"):
+        read_facts(tmp_path / "x.safetensors")
+
+
+@pytest.fixture
+def hub(monkeypatch, tmp_path):
+    """A Hub whose only repository is org/clip, a folder."""
+
+    def hf_hub_download(repository, name):
+        if repository != "org/clip":
+            raise OSError("401 Client Error: repository not found\nmore text")
+        if not (tmp_path / name).is_file():
+            raise EntryNotFoundError(name)
+        return str(tmp_path / name)
+
+    monkeypatch.setattr(checkpoints.huggingface_hub, "hf_hub_download", hf_hub_download)
+    return tmp_path
+
+
+def test_a_hub_repository_is_used(hub):
+    with pytest.raises(
+        ValueError, match=f"checkpoint: expected {WEIGHTS_NAME} in the Hub repository org/clip, got none"
+    ):
+        find_checkpoint(None, "org/clip", tqdm)
+    convert_checkpoint(save_checkpoint(hub / "a.pth"), hub / "model.safetensors", TREATMENT._asdict())
+    found = find_checkpoint(None, "org/clip", tqdm)
+    assert (found.path, found.variant, found.source) == (hub / "model.safetensors", "custom", "org/clip")
+
+
+def test_a_variant_on_the_hub_keeps_its_name(hub, monkeypatch):
+    convert_checkpoint(save_checkpoint(hub / "a.pth"), hub / WEIGHTS_NAME, TREATMENT._asdict())
+    variant = VARIANTS["clip-vit-b-32"]._replace(source="hub:org/clip")
+    monkeypatch.setattr(checkpoints, "VARIANTS", VARIANTS | {"clip-vit-b-32": variant})
+    assert find_checkpoint("clip-vit-b-32", None, tqdm).variant == "clip-vit-b-32"
+
+
+@pytest.mark.usefixtures("hub")
+def test_a_hub_that_refuses_is_quoted():
+    expected = (
+        r"expected the Hub repository org/other, got no answer that helps \(OSError: 401 Client Error: repository "
+    )
+    with pytest.raises(ValueError, match=expected):
+        find_checkpoint(None, "org/other", tqdm)
+
+
+def test_a_download_is_checked_converted_and_kept(published, checkpoint_bytes):
+    with Server(checkpoint_bytes) as server:
+        folder = published(server.url)
+        found = [find_checkpoint(None, None, tqdm) for _ in range(2)]
+    assert server.n_requests == 1
+    sha256 = hashlib.sha256(checkpoint_bytes).hexdigest()
+    assert found[0] == found[1] == (folder / WEIGHTS_NAME, "pac-vit-b-32", server.url, sha256, TREATMENT)
+    assert read_facts(found[0].path)["size"] == len(checkpoint_bytes)
+    assert all(torch.equal(read_weights(found[0].path)[name], tensor) for name, tensor in small_weights().items())
+    assert {path.name for path in folder.iterdir()} <= {WEIGHTS_NAME, "open_clip_model.lock"}
+
+
+HTML = b"<!DOCTYPE html><html><head><title>Google Drive - Quota exceeded</title></head></html>"
+
+
+@pytest.mark.parametrize(
+    ("server", "facts", "got"),
+    [
+        ({"body": HTML, "content_type": "text/html"}, {}, "got a web page (Google Drive - Quota exceeded)"),
+        ({"body": HTML}, {}, "got a web page (Google Drive - Quota exceeded), such as for too many downloads"),
+        ({"body": b"no", "status": 403}, {}, "got HTTP status 403 (Forbidden)"),
+        ({"body": b"no", "status": 404}, {}, "got HTTP status 404 (Not Found)"),
+        ({"body": b"PK\x03\x04" + b"0" * 96, "stated": 1000}, {}, "got 100 of 1000 bytes"),
+        ({"body": b"PK\x03\x04"}, {"size": 5}, "got a file of 4 bytes instead of 5"),
+        ({"body": b"PK\x03\x04"}, {"sha256": "0" * 64}, "instead of " + "0" * 64),
+        ({"body": b"hello there"}, {}, "got application/octet-stream that begins with b'hello th'"),
+        ({"body": b"PK\x03\x04"}, {}, "got a file that cannot be used. checkpoint: expected a file of tensors"),
+    ],
+)
+def test_a_bad_answer_is_described_and_leaves_nothing(published, server, facts, got):
+    with Server(**server) as running:
+        folder = published(running.url, **facts)
+        with pytest.raises(ValueError) as error:
+            find_checkpoint(None, None, tqdm)
+    message = str(error.value)
+    assert message.startswith(f"checkpoint: expected the file of pac-vit-b-32 from {running.url}, got ")
+    assert got in message
+    assert message.endswith("give checkpoint='path/to/the/file.pth' with the same config_name.")
+    assert [path.name for path in folder.iterdir() if path.suffix != ".lock"] == []
+
+
+def test_no_connection_is_described(published):
+    published("http://127.0.0.1:9/weights.pth")
+    with pytest.raises(ValueError, match="got no connection"):
+        find_checkpoint(None, None, tqdm)
+
+
+def test_offline_mode_asks_nobody(published, monkeypatch, checkpoint_bytes):
+    monkeypatch.setattr(checkpoints.huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    with Server(checkpoint_bytes) as server:
+        published(server.url)
+        with pytest.raises(ValueError, match="got HF_HUB_OFFLINE is set, so nothing was asked for"):
+            find_checkpoint(None, None, tqdm)
+    assert server.n_requests == 0
+
+
+FETCH = """
+import sys
+from tqdm import tqdm
+from helpers import shared_clip_checkpoints as checkpoints
+variant = checkpoints.VARIANTS["pac-vit-b-32"]._replace(source=sys.argv[1])
+checkpoints.VARIANTS = dict(checkpoints.VARIANTS) | {"pac-vit-b-32": variant}
+print(checkpoints.find_checkpoint(None, None, tqdm).sha256)
+"""
+
+
+def start_fetch(url, home):
+    environment = os.environ | {"HF_HOME": str(home), "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "0"}
+    command = [sys.executable, "-c", FETCH, url]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+
+def wait_for(condition):
+    for _ in range(600):
+        if condition():
+            return
+        time.sleep(0.1)
+    raise AssertionError("nothing happened for a minute")
+
+
+def test_a_killed_download_leaves_nothing_that_looks_whole_and_two_processes_download_once(tmp_path, checkpoint_bytes):
+    folder = tmp_path / "assets" / "manycaps" / "checkpoints" / "pac-vit-b-32"
+    with Server(checkpoint_bytes, pause=0.1) as server:
+        killed = start_fetch(server.url, tmp_path)
+        wait_for((folder / "download.incomplete").exists)
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+        assert not (folder / WEIGHTS_NAME).exists()
+        n_before = server.n_requests
+        both = [start_fetch(server.url, tmp_path) for _ in range(2)]
+        hashes = {process.communicate(timeout=120)[0].strip() for process in both}
+    assert hashes == {hashlib.sha256(checkpoint_bytes).hexdigest()}
+    assert server.n_requests == n_before + 1
+    assert not (folder / "download.incomplete").exists()

@@ -1,0 +1,267 @@
+"""Columns of images and captions: what is encoded, how often, and what an error leaves behind."""
+
+import io
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import PIL.Image
+import pytest
+from tqdm.auto import tqdm
+
+from helpers import shared_clip_rows
+from helpers.shared_clip_rows import (
+    CLIP_CALL_DEFAULTS,
+    CLIP_LOAD_DEFAULTS,
+    PAIRS_AT_ONCE,
+    ClipEncoder,
+    as_feature_rows,
+    check_clip_options,
+    check_image_column,
+    check_image_count,
+    check_prompt,
+    check_rows_added,
+    ordered_results,
+    paired_cosines,
+    row_means,
+    split_rows,
+    with_prompt,
+)
+from tests.clip_checkpoints import save_checkpoint
+
+RNG = np.random.default_rng(0)
+OPTIONS = CLIP_LOAD_DEFAULTS | CLIP_CALL_DEFAULTS
+
+
+@pytest.fixture(scope="module")
+def checkpoint_path(tmp_path_factory):
+    return save_checkpoint(tmp_path_factory.mktemp("checkpoint") / "small.pth")
+
+
+@pytest.fixture
+def encoder(checkpoint_path, monkeypatch):
+    """An encoder that counts the images that its model sees."""
+    made = ClipEncoder(None, OPTIONS | {"checkpoint": checkpoint_path, "device": "cpu"}, tqdm)
+    made.batches = []
+    encode = made.model.image_features
+    monkeypatch.setattr(made.model, "image_features", lambda pixels: made.batches.append(len(pixels)) or encode(pixels))
+    return made
+
+
+def pictures(n, side=40):
+    return list(RNG.integers(0, 256, (n, side, side, 3), dtype=np.uint8))
+
+
+def as_png(array):
+    buffer = io.BytesIO()
+    PIL.Image.fromarray(array).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def test_each_distinct_image_is_encoded_once_whatever_its_kind(encoder, tmp_path):
+    arrays = pictures(3)
+    path = tmp_path / "0.png"
+    path.write_bytes(as_png(arrays[0]))
+    column = [arrays[0], str(path), PIL.Image.fromarray(arrays[0]), as_png(arrays[0]), arrays[1], arrays[2], arrays[1]]
+    features = encoder.encode_images(column, "images", batch_size=2, n_workers=4)
+    assert encoder.batches == [2, 1]
+    assert len(set(features[:4])) == 1
+    assert features[4] == features[6] != features[5]
+    encoder.encode_images(column, "images", batch_size=2, n_workers=1)
+    assert sum(encoder.batches) == 3
+    encoder.forget()
+    encoder.encode_images(column[:1], "images", batch_size=2, n_workers=1)
+    assert sum(encoder.batches) == 4
+
+
+def test_a_file_that_comes_again_is_not_decoded_again(encoder, monkeypatch):
+    decoded = []
+    original = shared_clip_rows.as_rgb_image
+    monkeypatch.setattr(shared_clip_rows, "as_rgb_image", lambda *a: decoded.append(1) or original(*a))
+    files = [as_png(array) for array in pictures(2)]
+    encoder.encode_images([files[0]] * 20 + [files[1]] * 20, "images", batch_size=4, n_workers=4)
+    encoder.encode_images(files, "images", batch_size=4, n_workers=4)
+    assert len(decoded) == 2
+
+
+def test_features_follow_the_rows_for_every_batch_size_and_number_of_threads(encoder):
+    arrays = pictures(7)
+    alone = np.stack([as_feature_rows(encoder.encode_images([a], "images", 1, 1))[0] for a in arrays])
+    for batch_size, n_workers in [(1, 1), (2, 3), (7, 1), (100, 8)]:
+        encoder.forget()
+        rows = as_feature_rows(encoder.encode_images(iter(arrays), "images", batch_size, n_workers))
+        assert rows == pytest.approx(alone, abs=2e-6)
+
+
+def test_one_lazy_pil_image_in_many_rows_is_safe(encoder):
+    image = PIL.Image.open(io.BytesIO(as_png(RNG.integers(0, 256, (600, 600, 3), dtype=np.uint8))))
+    features = encoder.encode_images([image] * 32, "images", batch_size=8, n_workers=8)
+    assert len(set(features)) == 1
+
+
+def test_an_error_names_the_row_and_the_encoder_stays_usable(encoder):
+    arrays = pictures(6)
+    with pytest.raises(ValueError, match=r"^images\[4\]: expected an image file, got 'gone\.png'"):
+        encoder.encode_images([*arrays[:4], "gone.png", arrays[5]], "images", batch_size=2, n_workers=2)
+    assert len(encoder.encode_images(arrays, "images", batch_size=2, n_workers=2)) == 6
+
+
+def test_no_more_images_are_taken_than_two_batches_ahead(encoder):
+    taken, most = [0], [0]
+
+    def column():
+        for array in pictures(60):
+            taken[0] += 1
+            yield array
+
+    encode = encoder.model.image_features
+
+    def watched(pixels):
+        most[0] = max(most[0], taken[0] - sum(encoder.batches))
+        return encode(pixels)
+
+    encoder.model.image_features = watched
+    encoder.encode_images(column(), "images", batch_size=4, n_workers=2)
+    assert taken == [60]
+    assert most[0] <= 3 * 4 + 1
+
+
+def test_results_come_in_order_and_later_work_is_dropped_after_an_error():
+    started = []
+
+    def work(i):
+        started.append(i)
+        time.sleep(0.002 * (i % 3))
+        if i == 5:
+            raise ValueError("row 5")
+        return i
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(ordered_results(pool, lambda i: work(i * 10), range(20), 3)) == list(range(0, 200, 10))
+        started.clear()
+        with pytest.raises(ValueError, match="row 5"):
+            list(ordered_results(pool, work, range(1000), 3))
+    assert max(started) < 20
+
+
+def test_each_distinct_text_is_encoded_once_and_cut_texts_are_counted(encoder):
+    long = "dog " * 100
+    texts = encoder.encode_texts(["a", long, "a", "b", long], batch_size=4)
+    assert texts.distinct.shape == (3, 24)
+    assert texts.rows.tolist() == [0, 1, 0, 2, 1]
+    assert texts.n_truncated == 2
+
+
+def test_progress_bars_go_through_the_given_class(checkpoint_path):
+    made = []
+
+    class Bar(tqdm):
+        def __init__(self, *args, **keywords):
+            made.append(keywords["desc"])
+            super().__init__(*args, **keywords)
+
+    encoder = ClipEncoder(None, OPTIONS | {"checkpoint": checkpoint_path, "device": "cpu"}, Bar)
+    encoder.encode_images(pictures(2), "images", 2, 1)
+    encoder.encode_texts(["a"], 2)
+    assert made == ["images", "captions"]
+
+
+def test_decoding_runs_while_the_model_computes(encoder, monkeypatch):
+    computing, decoded_meanwhile = threading.Event(), []
+    encode, decode = encoder.model.image_features, shared_clip_rows.as_rgb_image
+
+    def slow_encode(pixels):
+        computing.set()
+        time.sleep(0.05)
+        computing.clear()
+        return encode(pixels)
+
+    def watched_decode(*arguments):
+        time.sleep(0.005)
+        decoded_meanwhile.append(computing.is_set())
+        return decode(*arguments)
+
+    monkeypatch.setattr(encoder.model, "image_features", slow_encode)
+    monkeypatch.setattr(shared_clip_rows, "as_rgb_image", watched_decode)
+    encoder.encode_images(pictures(24), "images", batch_size=4, n_workers=1)
+    assert any(decoded_meanwhile)
+
+
+def test_paired_cosines_equal_a_loop(monkeypatch):
+    x, y = RNG.normal(size=(5, 8)), RNG.normal(size=(4, 8)) * 1e-150
+    x_rows, y_rows = RNG.integers(0, 5, 30), RNG.integers(0, 4, 30)
+    slow = [
+        float(x[i] @ (y[j] * 1e150) / np.linalg.norm(x[i]) / np.linalg.norm(y[j] * 1e150))
+        for i, j in zip(x_rows, y_rows, strict=True)
+    ]
+    assert paired_cosines(x, y, x_rows, y_rows) == pytest.approx(slow, rel=1e-12)
+    monkeypatch.setattr("helpers.shared_clip_rows.PAIRS_AT_ONCE", 7)
+    assert paired_cosines(x, y, x_rows, y_rows) == pytest.approx(slow, rel=1e-12)
+    assert PAIRS_AT_ONCE > 7
+
+
+def test_rows_are_split_and_averaged():
+    assert split_rows([1, 2, 3], [2, 1]) == [[1, 2], [3]]
+    assert row_means(np.array([1.0, 2.0, 3.0]), [2, 1]) == [1.5, 3.0]
+
+
+def test_the_prompt_is_parted_by_one_space():
+    assert with_prompt("p", ["c"]) == with_prompt("p ", ["c"]) == ["p c"]
+
+
+@pytest.mark.parametrize(
+    ("column", "got"),
+    [
+        ("dog.jpg", "one str"),
+        (b"x", "one bytes"),
+        ({"bytes": b"", "path": None}, "one dict"),
+        (PIL.Image.new("RGB", (1, 1)), "one Image"),
+        (np.zeros((4, 4, 3), np.uint8), "one array of shape (4, 4, 3)"),
+        (None, "one NoneType"),
+        (7, "one int"),
+    ],
+)
+def test_one_image_is_no_column(column, got):
+    with pytest.raises(TypeError) as error:
+        check_image_column(column, "images")
+    expected = f"images: expected a list of images, got {got}. Give one image per row, in a list."
+    assert str(error.value) == expected
+    check_image_column([column], "images")
+    check_image_column(np.zeros((2, 4, 4, 3), np.uint8), "images")
+
+
+def test_counts_must_agree():
+    check_image_count(2, 2)
+    with pytest.raises(ValueError, match="images: expected one image for each of the 2 rows of predictions, got 3"):
+        check_image_count(2, 3)
+
+
+def test_something_must_have_been_added():
+    with pytest.raises(ValueError, match="predictions: expected at least one row, got none"):
+        check_rows_added([], None, None)
+    check_rows_added([1], None, None)
+    check_rows_added([], ["a"], None)
+
+
+@pytest.mark.parametrize(
+    ("option", "error", "message"),
+    [
+        ({"checkpoint": 3}, TypeError, "checkpoint: expected a path or a Hub repository, got int."),
+        ({"device": 0}, TypeError, "device: expected a name, got int."),
+        ({"dtype": "float16"}, ValueError, "dtype: expected one of 'float32', 'bfloat16', got 'float16'."),
+        ({"compile": 1}, TypeError, "compile: expected True or False, got 1."),
+        ({"batch_size": 0}, ValueError, "batch_size: expected a whole number of at least 1, got 0."),
+        ({"n_workers": 1.0}, TypeError, "n_workers: expected a whole number, got float."),
+    ],
+)
+def test_options_are_checked(option, error, message):
+    check_clip_options(OPTIONS)
+    with pytest.raises(error) as raised:
+        check_clip_options(OPTIONS | option)
+    assert str(raised.value).startswith(message)
+
+
+def test_the_prompt_must_be_a_string():
+    with pytest.raises(TypeError, match=r"prompt: expected a string, got NoneType\. Give '' for no prompt\."):
+        check_prompt(None)
