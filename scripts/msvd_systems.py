@@ -21,7 +21,7 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 # Result key of the plain metric behind each module.
-PLAIN = {"trm_meteor": "meteor", "trm_cider": "cider_d"}
+PLAIN = {"trm_meteor": "meteor", "trm_cider": "cider_d", "trm_bert": "cosine"}
 
 # Candidates, and references, of each clip.
 N_CAPTIONS = 10

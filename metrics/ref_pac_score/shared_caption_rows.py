@@ -61,8 +61,8 @@ def check_row_sizes(predictions: Sequence[Sequence[str]], references: Sequence[S
         i = short[0]
         raise ValueError(
             f"predictions[{i}], references[{i}]: expected at least {n_texts} captions in all, got "
-            f"{len(predictions[i])} candidate and {len(references[i])} reference ({len(short)} such rows in all). Sample more candidates, "
-            "or leave the row out."
+            f"{len(predictions[i])} candidate and {len(references[i])} reference ({len(short)} such "
+            "rows in all). Sample more candidates, or leave the row out."
         )
 
 

@@ -1,5 +1,13 @@
 """Small legal columns for every module, by folder name: what the tests over all folders feed them."""
 
+import functools
+import pathlib
+import tempfile
+
+import numpy as np
+
+from tests.clip_checkpoints import save_checkpoint
+
 CAPTION_ROWS = {
     "predictions": [
         ["a dog runs on the beach", "a brown dog plays in the sand", "two people watch a dog"],
@@ -15,11 +23,32 @@ CAPTION_ROWS = {
     ],
 }
 
+IMAGES = list(np.random.default_rng(0).integers(0, 256, (4, 40, 48, 3), dtype=np.uint8))
+
 SAMPLE_INPUTS = {
     "fid_bert": CAPTION_ROWS,
     "mmd_bert": CAPTION_ROWS,
+    "pac_score": {"predictions": CAPTION_ROWS["predictions"], "images": IMAGES},
+    "ref_pac_score": {**CAPTION_ROWS, "images": IMAGES},
     "trm_bert": CAPTION_ROWS,
     "trm_cider": CAPTION_ROWS,
     "trm_meteor": CAPTION_ROWS,
     "vdtk_diversity": {"data": CAPTION_ROWS["references"]},
 }
+
+# Modules that run a CLIP: their published weights are not on a machine without internet.
+CLIP_MODULES = {"pac_score", "ref_pac_score"}
+
+# How far two results of the same rows may be apart: a float32 model's batches are summed in another order.
+TOLERANCES = dict.fromkeys(("fid_bert", "mmd_bert", "trm_bert"), 1e-5) | dict.fromkeys(CLIP_MODULES, 1e-5)
+
+
+@functools.cache
+def small_checkpoint() -> str:
+    """Path of a small random CLIP, made once."""
+    return str(save_checkpoint(pathlib.Path(tempfile.mkdtemp(prefix="small-clip-")) / "small.pth"))
+
+
+def load_options(name: str) -> dict:
+    """Options without which a module cannot be tried on any machine."""
+    return {"checkpoint": small_checkpoint(), "device": "cpu"} if name in CLIP_MODULES else {}
