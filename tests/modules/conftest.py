@@ -13,7 +13,7 @@ def pytest_generate_tests(metafunc):
     if "folder" in metafunc.fixturenames:
         metafunc.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
     if "distribution_folder" in metafunc.fixturenames:
-        chosen = [f for f in FOLDERS if "shared_distribution_results" in (f / f"{f.name}.py").read_text("utf-8")]
+        chosen = [f for f in FOLDERS if "DISTRIBUTION_DEFAULTS" in (f / f"{f.name}.py").read_text("utf-8")]
         metafunc.parametrize("distribution_folder", chosen, ids=lambda folder: folder.name)
 
 
