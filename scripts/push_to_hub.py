@@ -194,7 +194,7 @@ def update_space(api: HfApi, repo_id: str, files: Mapping[str, bytes], dry_run: 
         api.create_repo(repo_id, repo_type="space", space_sdk="gradio", exist_ok=True)
         made = read_space(api, repo_id)
         parent, gone = made.commit, sorted(made.files.keys() - files.keys())
-    operations = [
+    operations: list[CommitOperationAdd | CommitOperationDelete] = [
         *(CommitOperationAdd(path, files[path]) for path in changed),
         *(CommitOperationDelete(path) for path in gone),
     ]
@@ -248,6 +248,9 @@ def update_with_retries(api: HfApi, repo_id: str, files: Mapping[str, bytes], dr
             wait = FIRST_WAIT * 2**attempt
             print(f"{repo_id}: {type(error).__name__}, another attempt in {wait:g} s", file=sys.stderr)
             time.sleep(wait)
+        except ValueError as error:  # of huggingface_hub: an impossible name, or a card that the Hub does not take
+            message = " ".join(str(error).split())
+            raise PushError(f"{repo_id}: expected a name and a card that the Hub takes, got: {message}") from error
     raise AssertionError("the last attempt returns or raises")
 
 

@@ -15,7 +15,8 @@ KINDS = {"metric": "word_share", "measurement": "word_count"}
 
 def run(folder, *command):
     """Run Python in a folder; return exit code and text."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    outer = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    environment = {**outer, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, *command],
         cwd=folder,

@@ -259,6 +259,17 @@ def test_what_cannot_be_right_is_not_sent(push, hub, folder):
     assert hub.spaces == {}
 
 
+def test_a_card_that_the_hub_does_not_take(push, hub, folder):
+    (folder / "README.md").write_text(CARD.replace("title: Demo", "title: Demo\ncolorFrom: mauve"))
+    code, printed = push()
+    assert code == 1
+    assert (
+        "manycaps/demo: expected a name and a card that the Hub takes, got: Invalid metadata in README.md. - "
+        '"colorFrom" must be one of [red, yellow, green, blue]\n' in printed
+    )
+    assert "demo.py" not in hub.files("manycaps/demo")
+
+
 def test_a_space_without_its_page_is_pointed_out(push, hub, folder):
     (folder / "app.py").unlink()
     code, printed = push()
