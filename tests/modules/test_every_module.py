@@ -200,7 +200,7 @@ def test_pieces_rows_and_whole_agree(folder):
     for start in range(0, n_rows, 3):
         module.add_batch(**{name: column[start : start + 3] for name, column in columns.items()})
     assert_same(folder, module.compute(), whole)
-    singular = {"predictions": "prediction", "references": "reference", "images": "image"}
+    singular = {"predictions": "prediction", "references": "reference", "images": "image", "videos": "video"}
     for i in range(n_rows):
         module.add(**{singular.get(name, name): column[i] for name, column in columns.items()})
     assert_same(folder, module.compute(), whole)
