@@ -23,7 +23,7 @@ def run(folder, *command):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=500,
+        timeout=1200,
         check=False,
     )
     return done.returncode, done.stdout + done.stderr

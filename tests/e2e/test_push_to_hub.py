@@ -282,7 +282,7 @@ def test_the_command_line(hub):
     options = ["--org", "manycaps", "--module", "trm_meteor", "--module", "trm_cider", "--dry-run"]
     environment = {**os.environ, "HF_ENDPOINT": hub.endpoint, "NO_PROXY": "127.0.0.1"}
     command = [sys.executable, str(ROOT / "scripts" / "push_to_hub.py"), *options]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1200, check=False)
     assert done.returncode == 0, done.stderr
     outcomes = [line for line in done.stdout.splitlines() if line.startswith("manycaps/")]
     assert outcomes == ["manycaps/trm_meteor: would be new", "manycaps/trm_cider: would be new"]
@@ -341,7 +341,7 @@ def test_a_module_loads_by_its_hub_id_and_afterwards_from_the_cache(tmp_path, mo
         program.stdin.flush()
         assert json.loads(program.stdout.readline() or "null") == expected
         assert hub.asked("GET", "/spaces/manycaps/trm_meteor/resolve/main/shared_triangle_rank.py") == 1
-    printed, errors = program.communicate("load it again, the hub is gone\n", timeout=300)
+    printed, errors = program.communicate("load it again, the hub is gone\n", timeout=1200)
     assert program.returncode == 0, errors[-3000:]
     assert json.loads(printed) == expected
     assert "Using the latest cached version of the module" in errors
