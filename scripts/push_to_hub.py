@@ -80,8 +80,11 @@ def space_files(folder: pathlib.Path) -> dict[str, bytes]:
     for name in ("README.md", "requirements.txt", f"{folder.name}.py"):
         if name not in files:
             raise PushError(f"{folder.name}: expected a file {name}, got none. Write it.")
-    sdk_version = yaml.safe_load(files["README.md"].decode().split("---\n")[1])["sdk_version"]
-    pinned = pinned_requirements(files["requirements.txt"].decode(), {"gradio": sdk_version}, folder.name)
+    front_matter = yaml.safe_load(files["README.md"].decode().split("---\n")[1])
+    if front_matter["app_file"] not in files:
+        print(f"{folder.name}: no {front_matter['app_file']}: the module will load, but the Space shows no page")
+    decided = {"gradio": front_matter["sdk_version"]}
+    pinned = pinned_requirements(files["requirements.txt"].decode(), decided, folder.name)
     return files | {"requirements.txt": pinned.encode()}
 
 
@@ -130,7 +133,7 @@ def pinned_requirements(text: str, decided: Mapping[str, str], name: str) -> str
 def read_space(api: HfApi, repo_id: str) -> Space:
     """Return the state of a Space."""
     try:
-        commit = api.repo_info(repo_id, repo_type="space").sha
+        commit = api.repo_info(repo_id, repo_type="space").sha or ""
     except RepositoryNotFoundError:
         return Space("", {})
     tree = api.list_repo_tree(repo_id, repo_type="space", revision=commit, recursive=True)
@@ -189,10 +192,12 @@ def update_space(api: HfApi, repo_id: str, files: Mapping[str, bytes], dry_run: 
     parent = space.commit
     if not parent:
         api.create_repo(repo_id, repo_type="space", space_sdk="gradio", exist_ok=True)
-        parent = api.repo_info(repo_id, repo_type="space").sha
-        gone = sorted(read_space(api, repo_id).files.keys() - files.keys())
-    operations = [CommitOperationAdd(path, files[path]) for path in changed]
-    operations += [CommitOperationDelete(path) for path in gone]
+        made = read_space(api, repo_id)
+        parent, gone = made.commit, sorted(made.files.keys() - files.keys())
+    operations: list[CommitOperationAdd | CommitOperationDelete] = [
+        *(CommitOperationAdd(path, files[path]) for path in changed),
+        *(CommitOperationDelete(path) for path in gone),
+    ]
     # With `parent_commit` the Hub refuses if somebody else has changed the Space since it was read.
     api.create_commit(
         repo_id,
@@ -243,6 +248,9 @@ def update_with_retries(api: HfApi, repo_id: str, files: Mapping[str, bytes], dr
             wait = FIRST_WAIT * 2**attempt
             print(f"{repo_id}: {type(error).__name__}, another attempt in {wait:g} s", file=sys.stderr)
             time.sleep(wait)
+        except ValueError as error:  # of huggingface_hub: an impossible name, or a card that the Hub does not take
+            message = " ".join(str(error).split())
+            raise PushError(f"{repo_id}: expected a name and a card that the Hub takes, got: {message}") from error
     raise AssertionError("the last attempt returns or raises")
 
 

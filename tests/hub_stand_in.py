@@ -113,7 +113,9 @@ class Routes(http.server.BaseHTTPRequestHandler):
         self.answer({"url": f"{self.server.endpoint}/spaces/{space}", "name": space})
 
     def validate(self, body):
-        self.answer({"errors": [], "warnings": []})
+        bad = "colorFrom: mauve" in json.loads(body)["content"]
+        errors = [{"message": '"colorFrom" must be one of [red, yellow, green, blue]'}] if bad else []
+        self.answer({"errors": errors, "warnings": []}, 400 if bad else 200)
 
     def commit_of(self, space, revision):
         """The commit asked for; None after an answer that there is none."""

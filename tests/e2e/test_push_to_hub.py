@@ -259,6 +259,36 @@ def test_what_cannot_be_right_is_not_sent(push, hub, folder):
     assert hub.spaces == {}
 
 
+def test_a_card_that_the_hub_does_not_take(push, hub, folder):
+    (folder / "README.md").write_text(CARD.replace("title: Demo", "title: Demo\ncolorFrom: mauve"))
+    code, printed = push()
+    assert code == 1
+    assert (
+        "manycaps/demo: expected a name and a card that the Hub takes, got: Invalid metadata in README.md. - "
+        '"colorFrom" must be one of [red, yellow, green, blue]\n' in printed
+    )
+    assert "demo.py" not in hub.files("manycaps/demo")
+
+
+def test_a_space_without_its_page_is_pointed_out(push, hub, folder):
+    (folder / "app.py").unlink()
+    code, printed = push()
+    assert code == 0
+    assert printed.startswith("demo: no app.py: the module will load, but the Space shows no page\n")
+    assert "demo.py" in hub.files("manycaps/demo")
+
+
+def test_the_command_line(hub):
+    options = ["--org", "manycaps", "--module", "trm_meteor", "--module", "trm_cider", "--dry-run"]
+    environment = {**os.environ, "HF_ENDPOINT": hub.endpoint, "NO_PROXY": "127.0.0.1"}
+    command = [sys.executable, str(ROOT / "scripts" / "push_to_hub.py"), *options]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    outcomes = [line for line in done.stdout.splitlines() if line.startswith("manycaps/")]
+    assert outcomes == ["manycaps/trm_meteor: would be new", "manycaps/trm_cider: would be new"]
+    assert hub.asked("GET", "/api/spaces/manycaps/trm_meteor") == 1
+
+
 def test_every_module_of_the_repository_makes_a_space(hub):
     for folder in sync_shared.module_folders():
         files = push_to_hub.space_files(folder)
@@ -269,47 +299,49 @@ def test_every_module_of_the_repository_makes_a_space(hub):
 
 # Loading by Hub id.
 
+# A program that loads the module for every line that it reads, each time in a fresh copy of itself.
 USE = """
-import json, sys, evaluate
-module = evaluate.load("manycaps/trm_meteor")
-result = module.compute(predictions=[["a dog runs", "a wet dog"]], references=[["a dog", "the dog is running"]])
-print("RESULT", json.dumps([result, type(module).__module__.split(".")[2]]))
+import json, os, sys, evaluate
+for _ in sys.stdin:
+    if not os.fork():
+        module = evaluate.load("manycaps/trm_meteor")
+        rows = {"predictions": [["a dog runs", "a wet dog"]], "references": [["a dog", "the dog is running"]]}
+        print(json.dumps(module.compute(**rows)), flush=True)
+        os._exit(0)
+    assert os.wait()[1] == 0
 """
 
 
-def use(endpoint, folder):
-    environment = {
-        **os.environ,
-        "HF_ENDPOINT": endpoint,
-        "HF_HOME": str(folder / "home"),
-        "HF_UPDATE_DOWNLOAD_COUNTS": "0",
-        "HF_EVALUATE_OFFLINE": "0",
-        "NO_PROXY": "127.0.0.1",
-    }
-    (folder / "elsewhere").mkdir(exist_ok=True)  # a folder without ./manycaps, which would come first
-    command = [sys.executable, "-c", USE]
-    run = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=300, check=False, cwd=folder / "elsewhere"
-    )
-    assert run.returncode == 0, run.stderr[-3000:]
-    return json.loads(run.stdout.split("RESULT", 1)[1]), run.stderr
-
-
 def test_a_module_loads_by_its_hub_id_and_afterwards_from_the_cache(tmp_path, monkeypatch):
+    rows = {"predictions": [["a dog runs", "a wet dog"]], "references": [["a dog", "the dog is running"]]}
+    expected = evaluate.load(str(ROOT / "metrics" / "trm_meteor")).compute(**rows)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    module = evaluate.load(str(ROOT / "metrics" / "trm_meteor"))
-    expected = module.compute(predictions=[["a dog runs", "a wet dog"]], references=[["a dog", "the dog is running"]])
+    (tmp_path / "elsewhere").mkdir()  # a folder without ./manycaps, which would come first
     with running_hub() as hub:
-        command = [sys.executable, str(ROOT / "scripts" / "push_to_hub.py"), "--org", "manycaps"]
-        environment = {**os.environ, "HF_ENDPOINT": hub.endpoint, "HF_TOKEN": WRITER}
-        pushed = subprocess.run(
-            [*command, "--module", "trm_meteor"], env=environment, capture_output=True, text=True, check=False
-        )
-        assert pushed.returncode == 0, pushed.stderr
+        monkeypatch.setattr(push_to_hub, "HfApi", functools.partial(huggingface_hub.HfApi, endpoint=hub.endpoint))
+        assert push_to_hub.main("manycaps", ["trm_meteor"], dry_run=False, token=WRITER) == 0
         assert list(hub.spaces) == ["manycaps/trm_meteor"]
-        (result, place), _ = use(hub.endpoint, tmp_path)
-        assert (result, place) == (expected, "manycaps--trm_meteor")
+        environment = {
+            **os.environ,
+            "HF_ENDPOINT": hub.endpoint,
+            "HF_HOME": str(tmp_path / "home"),
+            "HF_UPDATE_DOWNLOAD_COUNTS": "0",
+            "HF_EVALUATE_OFFLINE": "0",
+        }
+        program = subprocess.Popen(
+            [sys.executable, "-c", USE],
+            env=environment,
+            cwd=tmp_path / "elsewhere",
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        program.stdin.write("load it from the hub\n")
+        program.stdin.flush()
+        assert json.loads(program.stdout.readline() or "null") == expected
         assert hub.asked("GET", "/spaces/manycaps/trm_meteor/resolve/main/shared_triangle_rank.py") == 1
-    (result, _), printed = use(hub.endpoint, tmp_path)
-    assert result == expected
-    assert "Using the latest cached version of the module" in printed
+    printed, errors = program.communicate("load it again, the hub is gone\n", timeout=300)
+    assert program.returncode == 0, errors[-3000:]
+    assert json.loads(printed) == expected
+    assert "Using the latest cached version of the module" in errors
