@@ -63,13 +63,16 @@ def test_twice_the_same_bits_and_another_seed_others(training, validation, proje
     assert not np.array_equal(first.text_projection, other.text_projection)
 
 
-def test_the_weights_with_the_best_loss_are_returned(training, validation, projections):
-    good = tune_projections(training, validation, *projections, 10.0, **OPTIONS)[:2]
-    # From there, so large a step that nothing gets better: the projections given are the best.
-    tuned = tune_projections(training, validation, *good, 10.0, **OPTIONS | {"learning_rate": 30.0, "patience": 20})
-    assert (tuned.best_iteration, tuned.n_iterations) == (0, 20)
-    assert tuned.stop_reason == "no better validation loss for 20 iterations"
-    assert np.array_equal(tuned.visual_projection, good[0])
+def test_it_stops_without_a_better_loss_and_returns_the_best_weights(training, validation, projections):
+    options = OPTIONS | {"learning_rate": 1e-2, "max_iterations": 1000, "patience": 30}
+    tuned = tune_projections(training, validation, *projections, 10.0, **options)
+    assert tuned.stop_reason == "no better validation loss for 30 iterations"
+    assert tuned.n_iterations == tuned.best_iteration + 30 < 1000
+    assert tuned.history[-1]["validation_loss"] > tuned.best_loss
+    # Validated again, the returned weights have the loss that is told of them.
+    again = tune_projections(training, validation, *tuned[:2], 10.0, **options | {"max_iterations": 0})
+    assert again.best_loss == tuned.best_loss
+    assert np.array_equal(again.visual_projection, tuned.visual_projection)
 
 
 def test_several_captions_of_an_image(projections):
