@@ -48,8 +48,12 @@ class Rows(Protocol):
         """Image of each row, numbered from 0 without gaps, shape (n_rows,)."""
         ...
 
-    def features(self, rows: np.ndarray) -> Features:
-        """Features of the rows with these numbers, with gradients to whatever is trained."""
+    def expect(self, rows: np.ndarray, iteration: int) -> None:
+        """Hear which rows the next iteration will ask for, in order to prepare them."""
+        ...
+
+    def features(self, rows: np.ndarray, iteration: int | None) -> Features:
+        """Features of the rows with these numbers, with gradients to what is trained; iteration None to validate."""
         ...
 
 
@@ -202,7 +206,8 @@ class Training:
     def _step(self) -> dict[str, float]:
         """Take one step and return its losses."""
         self.optimizer.zero_grad(set_to_none=True)
-        loss, parts = self._loss(self._features(self.training, self.schedule.batch(self.iteration)))
+        features = self._features(self.training, self.schedule.batch(self.iteration), self.iteration)
+        loss, parts = self._loss(features)
         losses = {TOTAL: loss.item()} | {name: part.item() for name, part in parts.items()}
         self._check_finite(losses[TOTAL], "training")
         torch.autograd.backward(loss)
@@ -219,7 +224,7 @@ class Training:
         totals: dict[str, float] = {}
         kept: list[Features] = []  # of the first row of each image: those batches come first
         for rows in self.validation_batches:
-            features = self._features(self.validation, rows)
+            features = self._features(self.validation, rows, None)
             loss, parts = self._loss(features)
             for name, value in {TOTAL: loss, **parts}.items():
                 totals[name] = totals.get(name, 0.0) + value.item() * len(rows) / n_rows
@@ -245,11 +250,15 @@ class Training:
             **recalls,
         }
 
-    def _features(self, source: Rows, rows: np.ndarray) -> Features:
+    def _features(self, source: Rows, rows: np.ndarray, iteration: int | None) -> Features:
         """Features of all rows of a batch, of which this process computes its share."""
-        share = source.features(rows[self.processes.part(len(rows))])
-        generated = (x if x is None else self.processes.gather(x, len(rows)) for x in share[2:])
-        images, captions = (self.processes.gather(x, len(rows)) for x in share[:2])
+        share = rows[self.processes.part(len(rows))]
+        if iteration is not None and iteration + 1 < self.recipe.max_iterations:
+            following = self.schedule.batch(iteration + 1)
+            source.expect(following[self.processes.part(len(following))], iteration + 1)
+        found = source.features(share, iteration)
+        images, captions = (self.processes.gather(x, len(rows)) for x in found[:2])
+        generated = (x if x is None else self.processes.gather(x, len(rows)) for x in found[2:])
         return Features(images, captions, *generated)
 
     def _loss(self, features: Features) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
