@@ -74,7 +74,9 @@ class Habits(NamedTuple):
 # A person who is asked to describe the picture, and the labels that the web has beside its pictures.
 PERSON_HABITS = Habits((ONE_GROUP, TWO_GROUPS), {"size": 0.2, "colour": 0.03, "background": 0.3}, 0.05)
 LABEL_HABITS = Habits(
-    (LABELS, TWO_LABELS), {"count": 0.3, "size": 0.4, "colour": 0.2, "shape": 0.1, "background": 0.5}, 0.2
+    (LABELS, TWO_LABELS),
+    {"count": 0.7, "size": 0.8, "colour": 0.2, "shape": 0.1, "relation": 0.6, "background": 0.8},
+    0.2,
 )
 
 # Draws behind one wording: the sentence, the ground and its word, the relation, and four words for each group.
