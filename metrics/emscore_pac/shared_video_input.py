@@ -35,7 +35,7 @@ DISPLAY_ONE = 1 << 16
 # What a Matroska or WebM file begins with, and the box behind it that holds everything else.
 EBML_HEADER, EBML_SEGMENT = b"\x1aE\xdf\xa3", b"\x18S\x80g"
 
-# Boxes at the top of mp4 and its relatives (ISO 14496-12). Others end the walk, since rubbish behind a video is no harm.
+# Boxes at the top of mp4 and its relatives (ISO 14496-12). Others end the walk: rubbish behind a video does no harm.
 ISO_BOXES = frozenset({b"ftyp", b"free", b"mdat", b"moof", b"moov", b"sidx", b"skip", b"styp", b"uuid", b"wide"})
 
 
