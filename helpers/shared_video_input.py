@@ -53,6 +53,17 @@ class FrameList(NamedTuple):
 VideoSource = EncodedVideo | FrameList | np.ndarray
 
 
+class VideoSize(NamedTuple):
+    """What a video file says about itself, before anything is decoded."""
+
+    # 0 where the file does not say it.
+    seconds: float
+    # Packets, which are nearly always frames.
+    n_frames: int
+    width: int
+    height: int
+
+
 def as_video_source(video: object, where: str) -> VideoSource:
     """Say what kind of video a value is; nothing is decoded yet.
 
@@ -249,6 +260,25 @@ def _ebml_size(data: bytes) -> tuple[int, int]:
     ones = (1 << 7 * width) - 1
     size = int.from_bytes(data[:width], "big") & ones
     return width, 0 if size == ones else size
+
+
+def video_size(source: EncodedVideo, where: str) -> VideoSize:
+    """Say how long and how large a video is, without decoding it.
+
+    Args:
+        source: what `as_video_source` returned for a path or bytes.
+        where: column and row, for the messages.
+
+    Returns:
+        The size of the video.
+
+    Raises:
+        ValueError: no video.
+    """
+    n_frames = _count_packets(source, where)
+    with _opened(source, where) as (container, stream):
+        seconds = container.duration / av.time_base if container.duration else 0.0
+        return VideoSize(float(seconds), n_frames, stream.width, stream.height)
 
 
 class _DecoderFrames(Sequence[np.ndarray]):
