@@ -1,7 +1,7 @@
 """Turn a CLIP checkpoint into a folder for the Hub, and check that both give the same features.
 
 python scripts/convert_checkpoint.py clip_ViT-B-32.pth pac-vit-b-32 --variant pac-vit-b-32
-huggingface-cli upload my-name/pac-vit-b-32 pac-vit-b-32
+hf upload my-name/pac-vit-b-32 pac-vit-b-32
 
 Reads .pth, .pt and .safetensors files of the authors' kinds; LoRA updates (PAC-S++) are merged. The folder holds the
 weights as safetensors (no code can hide in them), open_clip's configuration (open_clip loads it too, as

@@ -56,9 +56,14 @@ def fill(text: str, name: str) -> str:
     >>> fill("NewSlug new_slug New Slug", "word_share")
     'WordShare word_share Word Share'
     """
-    words = name.split("_")
-    title = " ".join(word.capitalize() for word in words)
+    title = " ".join(word.capitalize() for word in name.split("_"))
     return text.replace("new_slug", name).replace("NewSlug", title.replace(" ", "")).replace("New Slug", title)
+
+
+def gradio_version() -> str:
+    """Return the version of gradio with which the demo pages are tested."""
+    requirements = (ROOT / "tests" / "requirements.txt").read_text(encoding="utf-8")
+    return re.search(r"^gradio==(\S+)$", requirements, re.MULTILINE)[1]  # type: ignore[index]
 
 
 def insert_sorted(path: pathlib.Path, line: str, among: str) -> None:
@@ -80,7 +85,8 @@ def create(name: str, kind: str) -> list[pathlib.Path]:
     for source in sorted((TEMPLATES / kind).glob("*.*")):
         is_test = source.name.startswith("test_")
         target = ROOT / "tests" / "unit" / f"test_{name}.py" if is_test else folder / fill(source.name, name)
-        target.write_text(fill(source.read_text(encoding="utf-8"), name), encoding="utf-8")
+        text = fill(source.read_text(encoding="utf-8"), name).replace("SDK_VERSION", gradio_version())
+        target.write_text(text, encoding="utf-8")
         written.append(target)
     for problem in sync_shared.sync_folder(folder, check=False):
         raise AssertionError(problem)

@@ -1,7 +1,7 @@
 """Score a column of a data set and write it as parquet files that can be pushed to the Hub as they are.
 
 python scripts/examples/score_column.py --output scored/
-huggingface-cli upload my-name/scored-captions scored/ --repo-type dataset
+hf upload my-name/scored-captions scored/ --repo-type dataset
 
 Needs metrics/trm_meteor/requirements.txt. Put `datasets.load_dataset(...)` in the place of `sample`.
 """

@@ -267,7 +267,7 @@ def two_processes(tmp_path_factory):
         )
         for rank in "01"
     ]
-    printed = [process.communicate(timeout=500)[0] for process in processes]
+    printed = [process.communicate(timeout=1200)[0] for process in processes]
     assert [process.returncode for process in processes] == [0, 0], printed[0][-3000:] + printed[1][-3000:]
     return [json.loads((folder / f"rank{rank}.json").read_text()) for rank in range(2)], folder
 

@@ -96,11 +96,12 @@ def test_the_two_commands_in_a_fresh_clone(tmp_path):
     make_environment(clone / ".venv")
     outside = ("PYTEST", "VIRTUAL_ENV", "PYTHONPATH", "MAKE", "MFLAGS", "HF_HOME")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(outside)}
+    environment["WORKERS"] = "1"
     environment["PYTEST_ADDOPTS"] = "tests/unit/test_repository.py -p no:cacheprovider"
     environment["NLTK_DATA"] = str(pathlib.Path(nltk.data.find("corpora/wordnet").path).parents[1])
     for command in COMMANDS:
         done = subprocess.run(
-            command.split(), cwd=clone, env=environment, capture_output=True, text=True, timeout=600, check=False
+            command.split(), cwd=clone, env=environment, capture_output=True, text=True, timeout=1200, check=False
         )
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         if command == "make quickstart":
