@@ -1,6 +1,8 @@
 # The two commands of a newcomer are `make quickstart` and `make test`; each installs what it needs into .venv.
 PYTHON ?= python3
 VENV := .venv
+# Processes that run tests, whole files each. Every one may load torch and a model: about 1.5 GB.
+WORKERS ?= 2
 BIN := $(VENV)/bin
 
 .PHONY: help quickstart test check format benchmark clean
@@ -12,6 +14,7 @@ help:
 	@echo "make format       format the code and renew the vendored copies"
 	@echo "make benchmark    measure speed beside the programs that people use today"
 	@echo "make clean        delete .venv and what the targets wrote"
+	@echo "WORKERS=8 make test       run as many test files at once (2)"
 	@echo "PYTHON=python3.12 make ...   choose the interpreter (3.10 or newer) of a new .venv"
 
 quickstart: $(VENV)/quickstart.installed
@@ -20,7 +23,7 @@ quickstart: $(VENV)/quickstart.installed
 
 test: $(VENV)/test.installed
 	$(BIN)/python scripts/install_wordnet.py
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 check: $(VENV)/test.installed
 	$(BIN)/ruff check .

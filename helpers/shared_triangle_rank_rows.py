@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from .shared_distribution_results import partitions_of, rows_by_size
+from .shared_distribution_results import ExaminedRow, examined_row, partitions_of, rows_by_size
 from .shared_partition_test import upper_tail_p_values
 from .shared_triangle_rank import (
     MAX_PER_SIDE_TEXTS,
@@ -101,3 +101,32 @@ def triangle_rank_rows(
                 observed, null_statistics(distances, splits[size], options["statistic"])
             )
     return TriangleRankRows(statistic, plain, p_values if splits else None)
+
+
+def examine_triangle_ranks(
+    prediction: Sequence[Text],
+    reference: Sequence[Text],
+    compare: Callable[[list[list[Text]]], tuple[np.ndarray, np.ndarray]],
+    options: Mapping[str, Any],
+) -> ExaminedRow:
+    """Give the distances of one row, and its statistic under every split.
+
+    Args:
+        prediction: candidates of the row.
+        reference: its references.
+        compare: as for `triangle_rank_rows`.
+        options: statistic, p_value ("exact" or "permutation"), max_partitions, n_resamples and seed.
+
+    Returns:
+        The examined row, its pair values being distances.
+
+    Raises:
+        ValueError: as for `triangle_rank_rows`.
+    """
+    size = (len(prediction), len(reference))
+    check_statistic_sizes([size], options["statistic"], options["p_value"])
+    partitions = partitions_of(size, options)
+    _, distances = compare([[*prediction, *reference]])
+    statistic = triangle_rank_statistic(triangle_rank_counts(distances, size[0]), options["statistic"])[0]
+    null_blocks = null_statistics(distances, partitions, options["statistic"])
+    return examined_row(statistic, null_blocks, distances[0])

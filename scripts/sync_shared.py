@@ -1,11 +1,12 @@
-"""Copy helpers/shared_*.py into every module folder whose main script imports it.
+"""Copy helpers/shared_*.py into every module folder whose main script or demo page imports it.
 
 python scripts/sync_shared.py            rewrite the copies; exit 1 if something is left that only a person can mend
 python scripts/sync_shared.py --check    change nothing; exit 1 and list what is wrong
 
 A module folder must work alone, as a Space or as a copy elsewhere, so each holds its own copies. evaluate's loader
 copies only the files that the main script names: it must import something from every helper, also from those that only
-other helpers use.
+other helpers use. The demo page, app.py, runs as a script: it imports `from shared_x import y`, and what it imports can
+have no relative imports; the main script leaves these helpers alone, so that nobody needs gradio for a score.
 """
 
 import argparse
@@ -26,6 +27,16 @@ def relative_imports(path: pathlib.Path) -> set[str]:
     return {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level}
 
 
+def app_imports(folder: pathlib.Path) -> set[str]:
+    """Return the x of every `from shared_x import y` of a folder's demo page."""
+    app = folder / "app.py"
+    if not app.exists():
+        return set()
+    tree = ast.parse(app.read_text(encoding="utf-8"))
+    names = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level}
+    return {name for name in names if name.startswith("shared_")}
+
+
 def module_folders() -> list[pathlib.Path]:
     """Return the folders that hold a main script of their own name."""
     folders = (path for kind in ("metrics", "measurements") for path in ROOT.glob(f"{kind}/*"))
@@ -35,7 +46,13 @@ def module_folders() -> list[pathlib.Path]:
 def sync_folder(folder: pathlib.Path, check: bool) -> Iterator[str]:
     """Bring one folder's copies up to date, and yield what is wrong with it."""
     main_script = folder / f"{folder.name}.py"
-    wanted = relative_imports(main_script)
+    of_script, of_app = relative_imports(main_script), app_imports(folder)
+    wanted = of_script | of_app
+    for name in sorted(of_app):
+        if name in of_script:
+            yield f"{folder.relative_to(ROOT)}: {main_script.name} and app.py both import {name}. Split the helper."
+        elif (ORIGINALS / f"{name}.py").exists() and relative_imports(ORIGINALS / f"{name}.py"):
+            yield f"helpers/{name}.py: app.py runs as a script, where relative imports fail. Import absolutely, or not."
     for original in sorted(ORIGINALS.glob("shared_*.py")):
         copy = folder / original.name
         expected = HEADER.format(name=original.name) + original.read_text(encoding="utf-8")
@@ -47,13 +64,13 @@ def sync_folder(folder: pathlib.Path, check: bool) -> Iterator[str]:
             else:
                 copy.write_text(expected, encoding="utf-8", newline="\n")
         elif original.stem not in wanted and actual is not None:
-            yield f"{name}: {main_script.name} never imports it. Import a name from it, or delete the copy."
+            yield f"{name}: {main_script.name} never imports it. Import a name there or in app.py, or delete it."
     for copy in sorted(folder.glob("shared_*.py")):
         if not (ORIGINALS / copy.name).exists():
             yield f"{copy.relative_to(ROOT)}: has no original in helpers/. Move it there, or rename it."
     for helper in sorted(folder.glob("*.py")):
         if helper.name not in (main_script.name, "app.py"):
-            for missing in sorted(relative_imports(helper) - wanted):
+            for missing in sorted(relative_imports(helper) - of_script):
                 yield (
                     f"{helper.relative_to(ROOT)}: imports .{missing}, which {main_script.name} does not. "
                     f"Add `from .{missing} import ...` to {main_script.name}, then run this again."

@@ -270,6 +270,18 @@ def joint_vectors(vectors: np.ndarray, numbers: Sequence[Sequence[int] | np.ndar
     return vectors[np.array(numbers)].astype(np.float64, copy=False)
 
 
+def joint_row(rows: EmbeddingRows) -> np.ndarray:
+    """Stack the vectors of the one row that there is.
+
+    Args:
+        rows: one embedded row.
+
+    Returns:
+        float64 array, shape (1, n_texts, d), candidates first.
+    """
+    return joint_vectors(rows.vectors, [np.concatenate((rows.predictions[0], rows.references[0]))])
+
+
 def _raise_large_numbers(array: np.ndarray, where: str) -> None:
     """Raise ValueError for the first vector with a number that is NaN, infinite or too large."""
     bad = ~np.isfinite(array) | (np.abs(array.astype(np.float64)) > LARGEST_NUMBER)

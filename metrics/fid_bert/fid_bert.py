@@ -3,13 +3,22 @@
 import datasets
 import evaluate
 
-from .frechet import frechet_distances, frechet_p_values, pooled_frechet_distance
+from .frechet import (
+    frechet_distances,
+    frechet_p_values,
+    null_frechet_distances,
+    pair_distances,
+    pooled_frechet_distance,
+)
 from .shared_added_rows import added_rows_kept
 from .shared_caption_rows import as_caption_rows, check_row_counts
 from .shared_distribution_results import (
     DISTRIBUTION_DEFAULTS,
     check_distribution_options,
+    check_examined_row,
     distribution_result,
+    examined_row,
+    partitions_of,
     test_settings,
 )
 from .shared_embedding_rows import (
@@ -21,6 +30,7 @@ from .shared_embedding_rows import (
     check_test_sizes,
     compare_embedding_rows,
     embed_caption_rows,
+    joint_row,
 )
 from .shared_options import check_flag, take_compute_options, take_load_options
 from .shared_partition_test import P_VALUE_METHODS
@@ -115,10 +125,7 @@ class FidBert(evaluate.Metric):
 
     def add_batch(self, *, predictions=None, references=None, **keywords):
         """Check every row before evaluate casts it, then add the rows."""
-        predictions = as_caption_rows(predictions, "predictions", string_is_one_caption=True)
-        references = as_caption_rows(references, "references")
-        check_row_counts(len(predictions), len(references))
-        check_side_sizes(predictions, references, CAPTION_COLUMNS, NO_COVARIANCE)
+        predictions, references = checked_rows(predictions, references)
         super().add_batch(predictions=predictions, references=references, **keywords)
 
     def add(self, *, prediction=None, reference=None, **keywords):
@@ -138,6 +145,19 @@ class FidBert(evaluate.Metric):
             return self._result(rows, ARRAY_COLUMNS)
         with added_rows_kept(self):
             return super().compute(predictions=predictions, references=references)
+
+    def examine(self, *, predictions, references, row=0, **options):
+        """Return the distances of one row and its statistic under every split, for drawings and diagnosis."""
+        self.options = take_compute_options(options, self.load_options)
+        check_options(self.options)
+        predictions, references = checked_rows(predictions, references)
+        check_examined_row(row, len(predictions), self.options)
+        predictions, references = predictions[row : row + 1], references[row : row + 1]
+        partitions = partitions_of((len(predictions[0]), len(references[0])), self.options)
+        vectors = joint_row(embed_caption_rows(predictions, references, self._embed))
+        n_candidates = len(predictions[0])
+        null_blocks = null_frechet_distances(vectors, n_candidates, partitions)
+        return examined_row(frechet_distances(vectors, n_candidates)[0], null_blocks, pair_distances(vectors)[0])
 
     def _compute(self, predictions, references):
         check_sizes(predictions, references, CAPTION_COLUMNS, self.options)
@@ -168,6 +188,15 @@ def compare(vectors, n_candidates, partitions):
     if partitions is None:
         return frechet_distances(vectors, n_candidates), None
     return frechet_p_values(vectors, n_candidates, partitions)
+
+
+def checked_rows(predictions, references):
+    """Return both columns as lists of lists of captions, or raise for the first bad row."""
+    predictions = as_caption_rows(predictions, "predictions", string_is_one_caption=True)
+    references = as_caption_rows(references, "references")
+    check_row_counts(len(predictions), len(references))
+    check_side_sizes(predictions, references, CAPTION_COLUMNS, NO_COVARIANCE)
+    return predictions, references
 
 
 def check_options(options):

@@ -105,6 +105,21 @@ def null_frechet_distances(vectors: np.ndarray, n_candidates: int, partitions: P
         yield np.maximum(values - scale * np.stack([_cross_nuclear_norms(of_row, labels) for of_row in gram]), 0)
 
 
+def pair_distances(vectors: np.ndarray) -> np.ndarray:
+    """Euclidean distances of all pairs of texts of a row.
+
+    Args:
+        vectors: float64 array, shape (n_rows, n_texts, d).
+
+    Returns:
+        float64 array, shape (n_rows, n_texts, n_texts), zeros on the diagonal, in the unit of the vectors.
+
+    >>> pair_distances(np.array([[[0.0, 3.0], [4.0, 0.0]]])).tolist()
+    [[[0.0, 5.0], [5.0, 0.0]]]
+    """
+    return np.stack([np.linalg.norm(row[:, None] - row, axis=2) for row in vectors])
+
+
 def joint_scatter(vectors: np.ndarray) -> np.ndarray:
     """Mean squared distance of a row's texts from their common mean: the unit in which splits are compared.
 

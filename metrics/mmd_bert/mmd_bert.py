@@ -3,13 +3,25 @@
 import datasets
 import evaluate
 
-from .maximum_mean_discrepancy import BANDWIDTH_RULES, ESTIMATORS, mmd_p_values, mmd_squared, pooled_mmd_squared
+from .maximum_mean_discrepancy import (
+    BANDWIDTH_RULES,
+    ESTIMATORS,
+    gaussian_kernel,
+    mmd_of_kernel,
+    mmd_p_values,
+    mmd_squared,
+    null_mmd,
+    pooled_mmd_squared,
+)
 from .shared_added_rows import added_rows_kept
 from .shared_caption_rows import as_caption_rows, check_row_counts
 from .shared_distribution_results import (
     DISTRIBUTION_DEFAULTS,
     check_distribution_options,
+    check_examined_row,
     distribution_result,
+    examined_row,
+    partitions_of,
     test_settings,
 )
 from .shared_embedding_rows import (
@@ -21,6 +33,7 @@ from .shared_embedding_rows import (
     check_test_sizes,
     compare_embedding_rows,
     embed_caption_rows,
+    joint_row,
 )
 from .shared_options import check_choice, check_flag, take_compute_options, take_load_options
 from .shared_partition_test import P_VALUE_METHODS
@@ -117,9 +130,7 @@ class MmdBert(evaluate.Metric):
 
     def add_batch(self, *, predictions=None, references=None, **keywords):
         """Check every row before evaluate casts it, then add the rows."""
-        predictions = as_caption_rows(predictions, "predictions", string_is_one_caption=True)
-        references = as_caption_rows(references, "references")
-        check_row_counts(len(predictions), len(references))
+        predictions, references = checked_rows(predictions, references)
         super().add_batch(predictions=predictions, references=references, **keywords)
 
     def add(self, *, prediction=None, reference=None, **keywords):
@@ -139,6 +150,20 @@ class MmdBert(evaluate.Metric):
             return self._result(rows, ARRAY_COLUMNS)
         with added_rows_kept(self):
             return super().compute(predictions=predictions, references=references)
+
+    def examine(self, *, predictions, references, row=0, **options):
+        """Return the kernel of one row and its statistic under every split, for drawings and diagnosis."""
+        self.options = take_compute_options(options, self.load_options)
+        check_options(self.options)
+        predictions, references = checked_rows(predictions, references)
+        check_examined_row(row, len(predictions), self.options)
+        predictions, references = predictions[row : row + 1], references[row : row + 1]
+        check_sizes(predictions, references, CAPTION_COLUMNS, {**self.options, "confidence_level": None})
+        rows = embed_caption_rows(predictions, references, self._embed)
+        kernel = gaussian_kernel(joint_row(rows), self.options["sigma"])
+        size, estimator = rows.sizes()[0], self.options["estimator"]
+        null_blocks = null_mmd(kernel, size[0], partitions_of(size, self.options), estimator)
+        return examined_row(mmd_of_kernel(kernel, size[0], estimator)[0], null_blocks, kernel[0])
 
     def _compute(self, predictions, references):
         check_sizes(predictions, references, CAPTION_COLUMNS, self.options)
@@ -172,6 +197,14 @@ class MmdBert(evaluate.Metric):
             **encoder,
             **test_settings(self.options),
         )
+
+
+def checked_rows(predictions, references):
+    """Return both columns as lists of lists of captions, or raise for the first bad row."""
+    predictions = as_caption_rows(predictions, "predictions", string_is_one_caption=True)
+    references = as_caption_rows(references, "references")
+    check_row_counts(len(predictions), len(references))
+    return predictions, references
 
 
 def check_options(options):

@@ -2,8 +2,8 @@
 """What every module that compares two sets of captions per row has in common: test options, p-values, result keys."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.stats
@@ -30,6 +30,17 @@ DISTRIBUTION_DEFAULTS: Mapping[str, Any] = {
 
 # Means of resamples computed at once, 8 bytes each per row: about 50 MB.
 MAX_BOOTSTRAP_VALUES = 6_000_000
+
+
+class ExaminedRow(NamedTuple):
+    """What one row's statistic and its p-value are made of."""
+
+    # The observed statistic.
+    statistic: float
+    # float64 array, shape (n_partitions,): the statistic under every split, the observed one among them.
+    null_statistics: np.ndarray
+    # float64 array, shape (n_texts, n_texts), candidates first: distances, or kernel values, of all pairs of texts.
+    pair_values: np.ndarray
 
 
 def check_distribution_options(options: Mapping[str, Any]) -> None:
@@ -83,6 +94,29 @@ def partitions_of(sizes: tuple[int, int], options: Mapping[str, Any]) -> Partiti
     if options["p_value"] == "exact":
         return exact_partitions(*sizes, options["max_partitions"])
     return random_partitions(*sizes, options["n_resamples"], options["seed"])
+
+
+def examined_row(statistic: float, null_blocks: Iterable[np.ndarray], pair_values: np.ndarray) -> ExaminedRow:
+    """Put together what `examine` returns; null blocks have the shape (1, block).
+
+    >>> examined_row(0.5, [np.array([[0.5, 0.25]]), np.array([[1.0]])], np.zeros((3, 3))).null_statistics.tolist()
+    [0.5, 0.25, 1.0]
+    """
+    return ExaminedRow(float(statistic), np.concatenate(list(null_blocks), axis=1)[0], pair_values)
+
+
+def check_examined_row(row: int, n_rows: int, options: Mapping[str, Any]) -> None:
+    """Raise unless there is such a row, and splits are asked for.
+
+    Raises:
+        TypeError: `row` is no whole number.
+        ValueError: there is no such row; or p_value is "none".
+    """
+    check_whole_number("row", row, 0)
+    if row >= n_rows:
+        raise ValueError(f"row: expected a whole number below {n_rows}, got {row}. Rows are counted from 0.")
+    if options["p_value"] == "none":
+        raise ValueError("p_value: expected 'exact' or 'permutation' to examine a row, got 'none'. Choose one of them.")
 
 
 def rows_by_size(

@@ -93,8 +93,15 @@ VARIANTS: Mapping[str, Variant] = {
 DEFAULT_VARIANT = "pac-vit-b-32"
 
 
-def variant_name(config_name: str | None) -> str:
+def variant_name(config_name: str | None, option: str = "config_name") -> str:
     """Return the full name of a variant; "pac-" may be left out, and no name means the default.
+
+    Args:
+        config_name: what the user wrote.
+        option: under which name, for the message.
+
+    Returns:
+        A key of `VARIANTS`.
 
     Raises:
         ValueError: there is no such variant.
@@ -108,7 +115,7 @@ def variant_name(config_name: str | None) -> str:
         if name in VARIANTS:
             return str(name)
     raise ValueError(
-        f"config_name: expected one of {', '.join(VARIANTS)}, got {config_name!r}. For weights of your own give "
+        f"{option}: expected one of {', '.join(VARIANTS)}, got {config_name!r}. For weights of your own give "
         "checkpoint=."
     )
 

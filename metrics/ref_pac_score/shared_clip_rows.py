@@ -138,7 +138,7 @@ class ClipEncoder:
         places: dict[str, int] = {}
         rows = np.array([places.setdefault(text, len(places)) for text in texts])
         tokens = [self.model.tokenize(text) for text in places]
-        features = self.model.text_features(tokens, batch_size, self._text_bar)
+        features = self.model.text_features(tokens, batch_size, self.text_bar)
         n_truncated = int(np.array([text.truncated for text in tokens])[rows].sum())
         return TextFeatures(features, rows, n_truncated)
 
@@ -175,7 +175,8 @@ class ClipEncoder:
             self._features.update((key, row.tobytes()) for key, row in zip(waiting, features, strict=True))
             waiting.clear()
 
-    def _text_bar(self, batches: Sequence[list[int]]) -> Any:
+    def text_bar(self, batches: Sequence[list[int]]) -> Any:
+        """Show the progress over batches of texts."""
         return self.progress(batches, desc="captions", unit="batch", leave=False, delay=PROGRESS_DELAY)
 
 

@@ -1,5 +1,7 @@
 """TRM-BERT: are candidate captions and human captions samples of one distribution, by cosine distance?"""
 
+import functools
+
 import datasets
 import evaluate
 
@@ -9,6 +11,7 @@ from .shared_caption_rows import as_caption_rows, check_row_counts
 from .shared_distribution_results import (
     DISTRIBUTION_DEFAULTS,
     check_distribution_options,
+    check_examined_row,
     distribution_result,
     test_settings,
 )
@@ -28,7 +31,7 @@ from .shared_partition_test import P_VALUE_METHODS
 from .shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options, encoder_settings
 from .shared_signature import signature
 from .shared_triangle_rank import STATISTICS, TIE_TOLERANCE
-from .shared_triangle_rank_rows import triangle_rank_rows
+from .shared_triangle_rank_rows import examine_triangle_ranks, triangle_rank_rows
 
 # Options of this module, at load or at compute time.
 DEFAULTS = {"statistic": "pooled", **ENCODER_DEFAULTS, **DISTRIBUTION_DEFAULTS}
@@ -111,10 +114,7 @@ class TrmBert(evaluate.Metric):
 
     def add_batch(self, *, predictions=None, references=None, **keywords):
         """Check every row before evaluate casts it, then add the rows."""
-        predictions = as_caption_rows(predictions, "predictions", string_is_one_caption=True)
-        references = as_caption_rows(references, "references")
-        check_row_counts(len(predictions), len(references))
-        check_row_totals(predictions, references, CAPTION_COLUMNS, n_texts=3)
+        predictions, references = checked_rows(predictions, references)
         super().add_batch(predictions=predictions, references=references, **keywords)
 
     def add(self, *, prediction=None, reference=None, **keywords):
@@ -135,6 +135,17 @@ class TrmBert(evaluate.Metric):
         with added_rows_kept(self):
             return super().compute(predictions=predictions, references=references)
 
+    def examine(self, *, predictions, references, row=0, **options):
+        """Return the distances of one row and its statistic under every split, for drawings and diagnosis."""
+        self.options = take_compute_options(options, self.load_options)
+        check_options(self.options)
+        predictions, references = checked_rows(predictions, references)
+        check_examined_row(row, len(predictions), self.options)
+        rows = embed_caption_rows(predictions[row : row + 1], references[row : row + 1], self._embed)
+        check_nonzero(rows, CAPTION_COLUMNS)
+        compare = functools.partial(compare_vectors, rows.vectors)
+        return examine_triangle_ranks(rows.predictions[0], rows.references[0], compare, self.options)
+
     def _compute(self, predictions, references):
         check_sizes(predictions, references, CAPTION_COLUMNS, self.options)
         return self._result(embed_caption_rows(predictions, references, self._embed), CAPTION_COLUMNS)
@@ -144,15 +155,10 @@ class TrmBert(evaluate.Metric):
 
     def _result(self, rows, columns):
         check_nonzero(rows, columns)
-
-        def compare(numbers):
-            cosines = cosine_similarities(joint_vectors(rows.vectors, numbers))
-            return cosines, cosine_distances(cosines)
-
         results = triangle_rank_rows(
             rows.predictions,
             rows.references,
-            compare,
+            functools.partial(compare_vectors, rows.vectors),
             multi_reference_cosine,
             self.options,
             evaluate.utils.logging.tqdm,
@@ -170,6 +176,21 @@ class TrmBert(evaluate.Metric):
             **encoder,
             **test_settings(self.options),
         )
+
+
+def compare_vectors(vectors, numbers):
+    """Return cosines and distances of all pairs of a row, for rows of equal sizes given as numbers of vectors."""
+    cosines = cosine_similarities(joint_vectors(vectors, numbers))
+    return cosines, cosine_distances(cosines)
+
+
+def checked_rows(predictions, references):
+    """Return both columns as lists of lists of captions, or raise for the first bad row."""
+    predictions = as_caption_rows(predictions, "predictions", string_is_one_caption=True)
+    references = as_caption_rows(references, "references")
+    check_row_counts(len(predictions), len(references))
+    check_row_totals(predictions, references, CAPTION_COLUMNS, n_texts=3)
+    return predictions, references
 
 
 def check_options(options):

@@ -13,6 +13,7 @@ from .shared_distribution_results import (
     DISTRIBUTION_DEFAULTS,
     check_distribution_options,
     check_enough_rows,
+    check_examined_row,
     distribution_result,
     test_settings,
 )
@@ -21,7 +22,7 @@ from .shared_partition_test import P_VALUE_METHODS
 from .shared_ptb_tokenizer import tokenize_captions
 from .shared_signature import signature
 from .shared_triangle_rank import STATISTICS, TIE_TOLERANCE
-from .shared_triangle_rank_rows import triangle_rank_rows
+from .shared_triangle_rank_rows import examine_triangle_ranks, triangle_rank_rows
 from .wordnet_lexicon import WORDNET_VERSION, WordNetLexicon
 
 # Options of this module, at load or at compute time.
@@ -98,10 +99,7 @@ class TrmMeteor(evaluate.Metric):
 
     def add_batch(self, *, predictions=None, references=None, **keywords):
         """Check every row before evaluate casts it, then add the rows."""
-        predictions = as_caption_rows(predictions, "predictions", string_is_one_caption=True)
-        references = as_caption_rows(references, "references")
-        check_row_counts(len(predictions), len(references))
-        check_row_sizes(predictions, references, n_texts=3)
+        predictions, references = checked_rows(predictions, references)
         super().add_batch(predictions=predictions, references=references, **keywords)
 
     def add(self, *, prediction=None, reference=None, **keywords):
@@ -114,6 +112,15 @@ class TrmMeteor(evaluate.Metric):
         check_options(self.options)
         with added_rows_kept(self):
             return super().compute(predictions=predictions, references=references)
+
+    def examine(self, *, predictions, references, row=0, **options):
+        """Return the distances of one row and its statistic under every split, for drawings and diagnosis."""
+        self.options = take_compute_options(options, self.load_options)
+        check_options(self.options)
+        predictions, references = checked_rows(predictions, references)
+        check_examined_row(row, len(predictions), self.options)
+        self.lexicon = self.lexicon or WordNetLexicon()
+        return examine_triangle_ranks(predictions[row], references[row], self._compare, self.options)
 
     def _compute(self, predictions, references):
         check_enough_rows(len(predictions), self.options)
@@ -139,6 +146,15 @@ class TrmMeteor(evaluate.Metric):
             wordnet=WORDNET_VERSION,
             **test_settings(self.options),
         )
+
+
+def checked_rows(predictions, references):
+    """Return both columns as lists of lists of captions, or raise for the first bad row."""
+    predictions = as_caption_rows(predictions, "predictions", string_is_one_caption=True)
+    references = as_caption_rows(references, "references")
+    check_row_counts(len(predictions), len(references))
+    check_row_sizes(predictions, references, n_texts=3)
+    return predictions, references
 
 
 def check_options(options):

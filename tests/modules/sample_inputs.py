@@ -24,8 +24,11 @@ CAPTION_ROWS = {
 }
 
 IMAGES = list(np.random.default_rng(0).integers(0, 256, (4, 40, 48, 3), dtype=np.uint8))
+# Two frames each: an image and the same upside down.
+VIDEOS = [[image, image[::-1].copy()] for image in IMAGES]
 
 SAMPLE_INPUTS = {
+    "emscore_pac": {"predictions": [row[0] for row in CAPTION_ROWS["predictions"]], "videos": VIDEOS},
     "fid_bert": CAPTION_ROWS,
     "mmd_bert": CAPTION_ROWS,
     "pac_score": {"predictions": CAPTION_ROWS["predictions"], "images": IMAGES},
@@ -37,7 +40,7 @@ SAMPLE_INPUTS = {
 }
 
 # Modules that run a CLIP: their published weights are not on a machine without internet.
-CLIP_MODULES = {"pac_score", "ref_pac_score"}
+CLIP_MODULES = {"emscore_pac", "pac_score", "ref_pac_score"}
 
 # How far two results of the same rows may be apart: a float32 model's batches are summed in another order.
 TOLERANCES = dict.fromkeys(("fid_bert", "mmd_bert", "trm_bert"), 1e-5) | dict.fromkeys(CLIP_MODULES, 1e-5)

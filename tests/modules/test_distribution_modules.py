@@ -254,3 +254,29 @@ def test_odd_captions_have_a_defined_finite_result(module, name, case):
     result = module.compute(**rows, details=True)
     assert np.isfinite(result[f"{name}_per_row"]).all()
     assert module.compute(**rows, details=True) == result
+
+
+@pytest.mark.parametrize("p_value", ["exact", "permutation"])
+def test_an_examined_row_explains_its_statistic_and_p_value(module, name, p_value):
+    result = module.compute(**CAPTION_ROWS, p_value=p_value, details=True)
+    row = 2
+    examined = module.examine(**CAPTION_ROWS, p_value=p_value, row=row)
+    assert examined.statistic == pytest.approx(result[f"{name}_per_row"][row], abs=1e-5)
+    reached = examined.null_statistics >= examined.statistic - 1e-7
+    assert reached.mean() == pytest.approx(result[f"{name}_p_value_per_row"][row], abs=1e-12)
+    n, m = (len(CAPTION_ROWS[column][row]) for column in ("predictions", "references"))
+    assert examined.pair_values.shape == (n + m, n + m)
+    # A text is nearest to itself, in distances as in a kernel.
+    best = examined.pair_values.max() if name == "mmd_bert" else 0
+    assert examined.pair_values.diagonal() == pytest.approx(best)
+
+
+def test_examine_refuses_what_it_cannot_answer(module):
+    with pytest.raises(ValueError, match=r"^row: expected a whole number below 4, got 4\. Rows are counted from 0"):
+        module.examine(**CAPTION_ROWS, p_value="exact", row=4)
+    with pytest.raises(ValueError, match=r"^p_value: expected 'exact' or 'permutation' to examine a row, got 'none'"):
+        module.examine(**CAPTION_ROWS)
+    with pytest.raises(TypeError, match=r"^compute: expected options among"):
+        module.examine(**CAPTION_ROWS, p_values="exact")
+    with pytest.raises(TypeError, match=r"^predictions: expected a list of rows"):
+        module.examine(predictions="a dog", references=CAPTION_ROWS["references"], p_value="exact")

@@ -37,6 +37,20 @@ CARD_SECTIONS = [
 PIP_NAMES = {"sklearn": "scikit-learn", "PIL": "pillow", "open_clip": "open_clip_torch", "yaml": "pyyaml"}
 
 
+# What a Space has without asking for it: the version of gradio that its card names.
+FROM_THE_CARD = {"gradio"}
+
+
+def is_demo_file(path):
+    """Whether only the demo page uses a file; the loader does not copy it."""
+    return path.name == "app.py" or path.name.startswith("shared_demo_")
+
+
+def front_matter(folder):
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    return yaml.safe_load(text.removeprefix("---\n").split("\n---\n", 1)[0])
+
+
 def load_module(folder, **options):
     return evaluate.load(str(folder), **load_options(folder.name), **options)
 
@@ -69,7 +83,7 @@ def test_every_example_runs_in_the_copy_that_the_loader_made(folder):
     package = script_name.rsplit(".", 1)[0]
     attempted = 0
     for path in sorted(folder.glob("*.py")):
-        if path.name != "app.py":
+        if not is_demo_file(path):
             result = doctest.testmod(importlib.import_module(f"{package}.{path.stem}"))
             assert result.failed == 0, path
             attempted += result.attempted
@@ -101,8 +115,8 @@ def test_compute_takes_no_stray_keywords(folder):
 
 def test_the_card_is_complete(folder):
     text = (folder / "README.md").read_text(encoding="utf-8")
-    front, body = text.removeprefix("---\n").split("\n---\n", 1)
-    fields = yaml.safe_load(front)
+    _, body = text.removeprefix("---\n").split("\n---\n", 1)
+    fields = front_matter(folder)
     assert [name for name in CARD_FIELDS if name not in fields] == []
     assert fields["tags"] == ["evaluate", "metric" if folder.parent.name == "metrics" else "measurement"]
     titles = re.findall(r"^## (.+)$", body, re.MULTILINE)
@@ -124,9 +138,35 @@ def test_requirements_list_every_third_party_import(folder):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
         names |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level}
-        for name in {name.split(".")[0] for name in names} - set(sys.stdlib_module_names):
+        names = {name.split(".")[0] for name in names} - set(sys.stdlib_module_names)
+        if is_demo_file(path):
+            names = {name for name in names if name not in FROM_THE_CARD and not (folder / f"{name}.py").exists()}
+        for name in names:
             package = PIP_NAMES.get(name, name).lower().replace("_", "-")
             assert package in listed, f"{path.name} imports {name}: list {package} in requirements.txt"
+
+
+def test_the_folder_is_a_space(folder):
+    fields = front_matter(folder)
+    assert (folder / fields["app_file"]).is_file()
+    assert fields["sdk"] == "gradio"
+    pinned = (ROOT / "tests" / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    assert f"gradio=={fields['sdk_version']}" in pinned, "the pages are tested with the version that the card names"
+    assert len(fields["emoji"].removesuffix("\ufe0f")) == 1
+    assert {fields["colorFrom"], fields["colorTo"]} <= set("red yellow green blue indigo purple pink gray".split())
+    assert fields["pinned"] is False
+
+
+def test_the_demo_page_loads_the_script_beside_it(folder):
+    source = (folder / "app.py").read_text(encoding="utf-8")
+    loads = [
+        ast.unparse(node.args[0])
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "evaluate.load"
+    ]
+    assert loads == [f"str(pathlib.Path(__file__).resolve().parent / '{folder.name}.py')"]
+    texts = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant)]
+    assert not [text for text in texts if isinstance(text, str) and re.match(r"[a-z]+:/|/|~", text)]
 
 
 def test_no_file_is_named_like_a_library(folder):
@@ -160,7 +200,7 @@ def test_pieces_rows_and_whole_agree(folder):
     for start in range(0, n_rows, 3):
         module.add_batch(**{name: column[start : start + 3] for name, column in columns.items()})
     assert_same(folder, module.compute(), whole)
-    singular = {"predictions": "prediction", "references": "reference", "images": "image"}
+    singular = {"predictions": "prediction", "references": "reference", "images": "image", "videos": "video"}
     for i in range(n_rows):
         module.add(**{singular.get(name, name): column[i] for name, column in columns.items()})
     assert_same(folder, module.compute(), whole)

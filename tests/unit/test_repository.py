@@ -61,3 +61,23 @@ def test_sync_reports_what_only_a_person_can_mend(tmp_path):
     assert "metrics/demo/shared_b.py: demo.py never imports it." in result.stdout
     assert "metrics/demo/shared_old.py: has no original in helpers/." in result.stdout
     assert "metrics/demo/shared_a.py: imports .shared_b, which demo.py does not." in result.stdout
+
+
+def test_sync_copies_what_the_demo_page_imports(tmp_path):
+    root = small_repository(tmp_path)
+    (root / "helpers" / "shared_page.py").write_text("C = 1\n")
+    (root / "metrics/demo/app.py").write_text("import gradio\nfrom shared_page import C\n")
+    assert sync(root).returncode == 0
+    assert (root / "metrics/demo/shared_page.py").read_text().endswith("C = 1\n")
+    (root / "metrics/demo/app.py").unlink()
+    assert "metrics/demo/shared_page.py: demo.py never imports it." in sync(root).stdout
+
+
+def test_sync_refuses_helpers_that_a_page_cannot_import(tmp_path):
+    root = small_repository(tmp_path)
+    (root / "helpers" / "shared_page.py").write_text("from .shared_b import B\n")
+    (root / "metrics/demo/app.py").write_text("from shared_page import B\nfrom shared_a import B as A\n")
+    result = sync(root)
+    assert result.returncode == 1
+    assert "helpers/shared_page.py: app.py runs as a script, where relative imports fail." in result.stdout
+    assert "metrics/demo: demo.py and app.py both import shared_a." in result.stdout

@@ -1,0 +1,361 @@
+# Vendored from helpers/shared_clip_checkpoints.py. Edit it there, then run `python scripts/sync_shared.py`.
+"""Where CLIP checkpoints come from: a table of published ones, local files, the Hub; downloaded once, and safely."""
+
+import hashlib
+import json
+import os
+import pathlib
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import filelock
+import huggingface_hub
+from huggingface_hub.errors import EntryNotFoundError
+from safetensors import safe_open
+
+from .shared_clip_model import ACTIVATIONS, OPENAI_MEAN, OPENAI_STD, build_network, merge_lora, read_weights
+from .shared_clip_model import write_safetensors as write_weights
+
+# Mean and standard deviation of the pixels of OpenCLIP's laion2b_s32b_b82k (open_clip, pretrained.py, _VITL14).
+INCEPTION_MEAN = INCEPTION_STD = (0.5, 0.5, 0.5)
+
+# File names of a model folder that open_clip loads with `hf-hub:` (open_clip, constants.py).
+WEIGHTS_NAME = "open_clip_model.safetensors"
+CONFIG_NAME = "open_clip_config.json"
+
+# Bytes read at once from a network or a disk.
+CHUNK_SIZE = 1 << 20
+
+# Seconds without any byte after which a download is given up.
+DOWNLOAD_TIMEOUT = 60
+
+# First bytes of the files that torch writes: a zip archive, or an old bare pickle.
+CHECKPOINT_STARTS = (b"PK\x03\x04", b"\x80\x02", b"\x80\x04")
+
+
+class Treatment(NamedTuple):
+    """What the shapes of the weights do not tell."""
+
+    activation: str
+    # Mean and standard deviation of red, green and blue.
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+
+
+class Variant(NamedTuple):
+    """A published set of weights."""
+
+    # Vision transformer: size / patch.
+    architecture: str
+    treatment: Treatment
+    # Address of the file, or "hub:<repository>".
+    source: str
+    # Bytes and hash of the file where the source states them; None where nothing does.
+    size: int | None = None
+    sha256: str | None = None
+
+
+class Checkpoint(NamedTuple):
+    """A checkpoint that lies on this disk, and how to use it."""
+
+    path: pathlib.Path
+    # Name in `VARIANTS`, or "custom" where nothing proves that the file is one of them.
+    variant: str
+    # File name, Hub repository or address.
+    source: str
+    sha256: str
+    treatment: Treatment
+
+
+def _drive(file_id: str) -> str:
+    """Address of a public Google Drive file, its virus-scan page confirmed."""
+    return f"https://drive.usercontent.google.com/download?id={file_id}&export=download&confirm=t"
+
+
+_OPENAI = Treatment("quick_gelu", OPENAI_MEAN, OPENAI_STD)
+_OPENCLIP = Treatment("gelu", INCEPTION_MEAN, INCEPTION_STD)
+_PAC_PLUS = "https://ailb-web.ing.unimore.it/publicfiles/pac++/"
+
+# PAC: https://github.com/aimagelab/pacscore (its README gives the first Drive id for both files). Plain CLIP:
+# open_clip's copies on the Hub, as named in its pretrained.py. Nothing states sizes or hashes of the authors' files.
+VARIANTS: Mapping[str, Variant] = {
+    "pac-vit-b-32": Variant("ViT-B/32", _OPENAI, _drive("1F-0Pma-vfJPAiDzeyl-iEdSXZIO1cDae")),
+    "pac-openclip-vit-l-14": Variant("ViT-L/14", _OPENCLIP, _drive("1G1DAGQf5fW2U3u7K3Dn-eCC6koMDyvsU")),
+    "pac++-vit-b-32": Variant("ViT-B/32", _OPENAI, _PAC_PLUS + "PAC++_clip_ViT-B-32.pth"),
+    "pac++-vit-l-14": Variant("ViT-L/14", _OPENAI, _PAC_PLUS + "PAC++_clip_ViT-L-14.pth"),
+    "clip-vit-b-32": Variant("ViT-B/32", _OPENAI, "hub:timm/vit_base_patch32_clip_224.openai"),
+    "clip-vit-l-14": Variant("ViT-L/14", _OPENAI, "hub:timm/vit_large_patch14_clip_224.openai"),
+}
+
+DEFAULT_VARIANT = "pac-vit-b-32"
+
+
+def variant_name(config_name: str | None, option: str = "config_name") -> str:
+    """Return the full name of a variant; "pac-" may be left out, and no name means the default.
+
+    Args:
+        config_name: what the user wrote.
+        option: under which name, for the message.
+
+    Returns:
+        A key of `VARIANTS`.
+
+    Raises:
+        ValueError: there is no such variant.
+
+    >>> variant_name("openclip-vit-l-14")
+    'pac-openclip-vit-l-14'
+    """
+    if config_name in (None, "default"):
+        return DEFAULT_VARIANT
+    for name in (config_name, f"pac-{config_name}"):
+        if name in VARIANTS:
+            return str(name)
+    raise ValueError(
+        f"{option}: expected one of {', '.join(VARIANTS)}, got {config_name!r}. For weights of your own give "
+        "checkpoint=."
+    )
+
+
+def find_checkpoint(config_name: str | None, checkpoint: str | os.PathLike[str] | None, progress: Any) -> Checkpoint:
+    """Find the weights that a module is to use, and download them if need be.
+
+    Args:
+        config_name: a variant; with `checkpoint` it only says how pixels and activations are treated where the
+            checkpoint itself does not.
+        checkpoint: path of a .safetensors, .pth or .pt file or of a folder that scripts/convert_checkpoint.py wrote,
+            or a Hub repository; None for the variant's own source.
+        progress: a tqdm class for the download.
+
+    Returns:
+        The checkpoint on this disk.
+
+    Raises:
+        ValueError: nothing usable is there.
+    """
+    name = variant_name(config_name)
+    if checkpoint is None:
+        return _published(name, progress)
+    path = pathlib.Path(checkpoint).expanduser()
+    if path.is_dir():
+        return _local(_weights_of(path), name)
+    if path.is_file():
+        return _local(path, name)
+    if re.fullmatch(r"[\w.-]+/[\w.-]+", str(checkpoint)) and path.suffix not in (".pth", ".pt", ".safetensors"):
+        return _from_hub(str(checkpoint), "custom", VARIANTS[name])
+    raise ValueError(
+        f"checkpoint: expected a file, a folder or a Hub repository, got {os.fspath(checkpoint)!r}, which is not there."
+        " Check the path."
+    )
+
+
+def file_sha256(path: pathlib.Path) -> str:
+    """Hash a file, piece by piece."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK_SIZE):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def cached_weights_path(name: str) -> pathlib.Path:
+    """Where the converted weights of a downloaded variant lie, below the Hub's cache folder for other assets."""
+    folder = huggingface_hub.cached_assets_path("manycaps", namespace="checkpoints", subfolder=name)
+    return pathlib.Path(folder) / WEIGHTS_NAME
+
+
+def convert_checkpoint(source: pathlib.Path, target: pathlib.Path, facts: Mapping[str, Any]) -> None:
+    """Write a checkpoint as safetensors in float32, LoRA merged, atomically, after the check that it is a CLIP.
+
+    Args:
+        source: any file that `read_weights` reads.
+        target: path of the new file.
+        facts: strings, numbers and lists about the weights; kept in the file.
+
+    Raises:
+        ValueError: the source is no usable checkpoint.
+    """
+    weights = merge_lora(read_weights(source))
+    network = build_network(weights, facts["activation"])
+    temporary = target.with_suffix(f".{os.getpid()}.incomplete")
+    try:
+        metadata = {"format": "pt", "manycaps": json.dumps(dict(facts))}
+        write_weights(network.state_dict(), temporary, metadata)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read_facts(path: pathlib.Path) -> dict[str, Any]:
+    """Return what `convert_checkpoint` noted in a safetensors file; empty for other files.
+
+    Raises:
+        ValueError: the file has that ending but is not whole.
+    """
+    if path.suffix != ".safetensors":
+        return {}
+    try:
+        with safe_open(path, "np") as file:
+            facts = (file.metadata() or {}).get("manycaps")
+    except Exception as error:  # safetensors raises its own kinds, and OSError
+        raise ValueError(
+            f"checkpoint: expected a safetensors file, got {path.name}, which is not whole ({error}). Copy it again."
+        ) from error
+    return json.loads(facts) if facts else {}
+
+
+def _local(path: pathlib.Path, name: str) -> Checkpoint:
+    """Describe a file of the user's."""
+    sha256 = file_sha256(path)
+    known = [other for other, variant in VARIANTS.items() if variant.sha256 == sha256]
+    variant = VARIANTS[known[0] if known else name]
+    treatment = _treatment_of(path, path.with_name(CONFIG_NAME), variant)
+    return Checkpoint(path, known[0] if known else "custom", path.name, sha256, treatment)
+
+
+def _published(name: str, progress: Any) -> Checkpoint:
+    """A variant's own weights."""
+    variant = VARIANTS[name]
+    if variant.source.startswith("hub:"):
+        return _from_hub(variant.source.removeprefix("hub:"), name, variant)
+    path = cached_weights_path(name)
+    with filelock.FileLock(path.with_suffix(".lock")):  # two processes: the second finds what the first has made
+        if not path.is_file():
+            _download_and_convert(name, path, progress)
+    return Checkpoint(path, name, variant.source, read_facts(path)["sha256"], variant.treatment)
+
+
+def _from_hub(repository: str, name: str, variant: Variant) -> Checkpoint:
+    """Weights in a Hub repository; huggingface_hub does the caching and the locking."""
+    try:
+        path = _hub_file(repository, WEIGHTS_NAME) or _hub_file(repository, "model.safetensors")
+        config = _hub_file(repository, CONFIG_NAME)
+    except Exception as error:  # offline, no such repository, no access, an HTTP error: huggingface_hub has many kinds
+        raise ValueError(
+            f"checkpoint: expected the Hub repository {repository}, got no answer that helps "
+            f"({type(error).__name__}: {str(error).splitlines()[0]}). Check name and network, or download its "
+            f"{WEIGHTS_NAME} by hand and give checkpoint='path/to/{WEIGHTS_NAME}'."
+        ) from error
+    if path is None:
+        raise ValueError(
+            f"checkpoint: expected {WEIGHTS_NAME} in the Hub repository {repository}, got none. Upload the folder "
+            "that scripts/convert_checkpoint.py writes."
+        )
+    return Checkpoint(path, name, repository, file_sha256(path), _treatment_of(path, config, variant))
+
+
+def _hub_file(repository: str, name: str) -> pathlib.Path | None:
+    """Download one file, or return None if the repository has no such file."""
+    try:
+        return pathlib.Path(huggingface_hub.hf_hub_download(repository, name))
+    except EntryNotFoundError:
+        return None
+
+
+def _download_and_convert(name: str, path: pathlib.Path, progress: Any) -> None:
+    """Fetch a variant, check it and keep it as safetensors; nothing half-done stays behind."""
+    variant = VARIANTS[name]
+    if huggingface_hub.constants.HF_HUB_OFFLINE:
+        raise _download_error(name, "HF_HUB_OFFLINE is set, so nothing was asked for")
+    download = path.with_name("download.incomplete")
+    try:
+        sha256 = _download(name, download, progress)
+        size = download.stat().st_size
+        facts = variant.treatment._asdict() | {"source": variant.source, "sha256": sha256, "size": size}
+        try:
+            convert_checkpoint(download, path, facts)
+        except ValueError as error:
+            raise _download_error(name, f"a file that cannot be used. {error}") from error
+    finally:
+        download.unlink(missing_ok=True)
+
+
+def _download(name: str, target: pathlib.Path, progress: Any) -> str:
+    """Write a variant's file to `target` and return its hash; raise if it is not what was expected."""
+    variant = VARIANTS[name]
+    request = urllib.request.Request(variant.source, headers={"User-Agent": "manycaps"})
+    try:
+        with urllib.request.urlopen(request, timeout=DOWNLOAD_TIMEOUT) as answer, target.open("wb") as file:
+            stated = answer.headers.get("Content-Length")
+            total = int(stated) if stated else variant.size
+            _check_answer(name, answer.headers.get_content_type(), first := answer.read(CHUNK_SIZE))
+            received, sha256 = _copy(first, answer, file, progress(total=total, unit="B", unit_scale=True, desc=name))
+    except urllib.error.HTTPError as error:
+        raise _download_error(name, f"HTTP status {error.code} ({error.reason})") from error
+    except OSError as error:  # no network, a name that does not resolve, a connection that breaks off
+        raise _download_error(name, f"no connection ({error})") from error
+    if total is not None and received != total:
+        raise _download_error(name, f"{received} of {total} bytes")
+    if variant.size is not None and received != variant.size:
+        raise _download_error(name, f"a file of {received} bytes instead of {variant.size}")
+    if variant.sha256 is not None and sha256 != variant.sha256:
+        raise _download_error(name, f"a file with sha256 {sha256} instead of {variant.sha256}")
+    return sha256
+
+
+def _check_answer(name: str, content_type: str, first: bytes) -> None:
+    """Raise if an answer is a web page, or anything else than a file of torch."""
+    if content_type == "text/html" or first.lstrip()[:1] == b"<":
+        title = re.search(rb"<title>(.*?)</title>", first, re.DOTALL | re.IGNORECASE)
+        words = title.group(1).decode(errors="replace").strip() if title else "without a title"
+        raise _download_error(name, f"a web page ({words[:60]}), such as for too many downloads or a missing right")
+    if not first.startswith(CHECKPOINT_STARTS):
+        raise _download_error(name, f"{content_type} that begins with {first[:8]!r}")
+
+
+def _copy(first: bytes, answer: Any, file: Any, bar: Any) -> tuple[int, str]:
+    """Write an answer to a file; return its length and hash."""
+    digest, received, chunk = hashlib.sha256(), 0, first
+    with bar:
+        while chunk:
+            file.write(chunk)
+            digest.update(chunk)
+            received += len(chunk)
+            bar.update(len(chunk))
+            chunk = answer.read(CHUNK_SIZE)
+    return received, digest.hexdigest()
+
+
+def _download_error(name: str, got: str) -> ValueError:
+    """Build the error for a download that did not work."""
+    return ValueError(
+        f"checkpoint: expected the file of {name} from {VARIANTS[name].source}, got {got}. Download it in a browser "
+        "and give checkpoint='path/to/the/file.pth' with the same config_name."
+    )
+
+
+def _treatment_of(path: pathlib.Path, config: pathlib.Path | None, variant: Variant) -> Treatment:
+    """What the file, else the configuration beside it, else the variant says about pixels and activations."""
+    facts = variant.treatment._asdict() | (_config_treatment(config) if config else {}) | read_facts(path)
+    return Treatment(facts["activation"], tuple(facts["mean"]), tuple(facts["std"]))
+
+
+def _config_treatment(path: pathlib.Path) -> dict[str, Any]:
+    """What an open_clip configuration beside the weights says about pixels and activations."""
+    if not path.is_file():
+        return {}
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+        pixels = config.get("preprocess_cfg", {})
+        quick = config["model_cfg"].get("quick_gelu", False)
+    except (ValueError, KeyError, AttributeError) as error:
+        raise ValueError(
+            f"checkpoint: expected model_cfg and preprocess_cfg in {path.name}, got {error!r}. Write the folder again "
+            "with scripts/convert_checkpoint.py."
+        ) from error
+    treatment = {"activation": ACTIVATIONS[0 if quick else 1]}
+    return treatment | {key: pixels[key] for key in ("mean", "std") if key in pixels}
+
+
+def _weights_of(folder: pathlib.Path) -> pathlib.Path:
+    """The weights in a folder that scripts/convert_checkpoint.py or open_clip wrote."""
+    path = folder / WEIGHTS_NAME
+    if not path.is_file():
+        raise ValueError(
+            f"checkpoint: expected {WEIGHTS_NAME} in the folder {folder}, got none. Give the path of a file, or a "
+            "folder that scripts/convert_checkpoint.py wrote."
+        )
+    return path

@@ -1,0 +1,74 @@
+"""Demo page of FID-BERT: `python app.py`, or a Space made of this folder."""
+
+import pathlib
+
+import evaluate
+import gradio as gr
+from shared_demo_form import (
+    EXAMPLE_CAPTIONS,
+    CaptionLimits,
+    Form,
+    build_page,
+    caption_boxes,
+    caption_rows,
+    check_row_number,
+    result_table,
+    serve,
+)
+from shared_demo_plots import heat_map, null_distribution
+
+# What one call may cost on a public page: rows, captions of a set in a row, characters of a caption.
+LIMITS = CaptionLimits(rows=20, captions_per_row=20, characters_per_caption=300)
+# Splits of a row for an exact p-value, each a small singular value problem: 8 + 7 captions have 6,435.
+MAX_PARTITIONS = 10_000
+
+# What the table shows, and what it means.
+MEANINGS = {
+    "fid_bert": "squared Fréchet distance, mean over rows: 0 (alike) or more; lower is better",
+    "fid_bert_p_value": "do the sets differ? small values say yes",
+    "fid_bert_pooled": "squared Fréchet distance of all candidates and all references",
+    "n_rows": "number of rows",
+}
+
+fid_bert = evaluate.load(str(pathlib.Path(__file__).resolve().parent / "fid_bert.py"))
+
+
+def measure(candidates, references, pooled, p_value, row):
+    """Compute both boxes, and draw one row."""
+    rows = {
+        "predictions": caption_rows(candidates, "predictions", LIMITS),
+        "references": caption_rows(references, "references", LIMITS),
+    }
+    options = {"pooled": pooled, "p_value": p_value, "max_partitions": MAX_PARTITIONS}
+    result = fid_bert.compute(**rows, **options, details=True)
+    row = check_row_number(row, result["n_rows"])
+    examined = fid_bert.examine(**rows, **options, row=row)
+    p_of_row = result["fid_bert_p_value_per_row"][row]
+    return (
+        result_table(result, MEANINGS),
+        null_distribution(examined.null_statistics, examined.statistic, p_of_row, "squared Fréchet distance"),
+        heat_map(examined.pair_values, rows["predictions"][row], rows["references"][row], "distance of embeddings"),
+    )
+
+
+page = build_page(
+    Form(
+        title="FID-BERT",
+        introduction=(
+            "Do the embeddings of several candidate captions have the mean and the covariance of those of several "
+            "human captions? The squared Fréchet distance of sentence embeddings, with exact p-values."
+        ),
+        inputs=caption_boxes(),
+        options=[
+            gr.Checkbox(False, label="All rows pooled as well", render=False),
+            gr.Dropdown(["exact", "permutation"], value="exact", label="p-value", render=False),
+            gr.Number(0, label="Row to draw, counted from 0", precision=0, render=False),
+        ],
+        drawings=["Null distribution of the row", "Distances of the row"],
+        examples={name: (*boxes, False, "exact", 0) for name, boxes in EXAMPLE_CAPTIONS.items()},
+        measure=measure,
+    )
+)
+
+if __name__ == "__main__":
+    serve(page)

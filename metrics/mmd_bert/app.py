@@ -1,0 +1,73 @@
+"""Demo page of MMD-BERT: `python app.py`, or a Space made of this folder."""
+
+import pathlib
+
+import evaluate
+import gradio as gr
+from shared_demo_form import (
+    EXAMPLE_CAPTIONS,
+    CaptionLimits,
+    Form,
+    build_page,
+    caption_boxes,
+    caption_rows,
+    check_row_number,
+    result_table,
+    serve,
+)
+from shared_demo_plots import heat_map, null_distribution
+
+# What one call may cost on a public page: rows, captions of a set in a row, characters of a caption.
+LIMITS = CaptionLimits(rows=20, captions_per_row=20, characters_per_caption=300)
+# Splits of a row for an exact p-value: 10 + 10 captions have 184,756.
+MAX_PARTITIONS = 200_000
+
+# What the table shows, and what it means.
+MEANINGS = {
+    "mmd_bert": "squared maximum mean discrepancy, mean over rows: around 0 (alike), at most 2; lower is better",
+    "mmd_bert_p_value": "do the sets differ? small values say yes",
+    "n_rows": "number of rows",
+}
+
+mmd_bert = evaluate.load(str(pathlib.Path(__file__).resolve().parent / "mmd_bert.py"))
+
+
+def measure(candidates, references, estimator, p_value, row):
+    """Compute both boxes, and draw one row."""
+    rows = {
+        "predictions": caption_rows(candidates, "predictions", LIMITS),
+        "references": caption_rows(references, "references", LIMITS),
+    }
+    options = {"estimator": estimator, "p_value": p_value, "max_partitions": MAX_PARTITIONS}
+    result = mmd_bert.compute(**rows, **options, details=True)
+    row = check_row_number(row, result["n_rows"])
+    examined = mmd_bert.examine(**rows, **options, row=row)
+    p_of_row = result["mmd_bert_p_value_per_row"][row]
+    return (
+        result_table(result, MEANINGS),
+        null_distribution(examined.null_statistics, examined.statistic, p_of_row, "squared maximum mean discrepancy"),
+        heat_map(examined.pair_values, rows["predictions"][row], rows["references"][row], "kernel value"),
+    )
+
+
+page = build_page(
+    Form(
+        title="MMD-BERT",
+        introduction=(
+            "Do several candidate captions mean the same as several human captions, and vary as much? The squared "
+            "maximum mean discrepancy of sentence embeddings with a Gaussian kernel, and exact p-values."
+        ),
+        inputs=caption_boxes(),
+        options=[
+            gr.Dropdown(["unbiased", "biased", "authors"], value="unbiased", label="Estimator", render=False),
+            gr.Dropdown(["exact", "permutation"], value="exact", label="p-value", render=False),
+            gr.Number(0, label="Row to draw, counted from 0", precision=0, render=False),
+        ],
+        drawings=["Null distribution of the row", "Kernel of the row"],
+        examples={name: (*boxes, "unbiased", "exact", 0) for name, boxes in EXAMPLE_CAPTIONS.items()},
+        measure=measure,
+    )
+)
+
+if __name__ == "__main__":
+    serve(page)

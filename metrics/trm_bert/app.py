@@ -1,0 +1,74 @@
+"""Demo page of TRM-BERT: `python app.py`, or a Space made of this folder."""
+
+import pathlib
+
+import evaluate
+import gradio as gr
+from shared_demo_form import (
+    EXAMPLE_CAPTIONS,
+    CaptionLimits,
+    Form,
+    build_page,
+    caption_boxes,
+    caption_rows,
+    check_row_number,
+    result_table,
+    serve,
+)
+from shared_demo_plots import heat_map, null_distribution
+
+# What one call may cost on a public page: rows, captions of a set in a row, characters of a caption.
+LIMITS = CaptionLimits(rows=20, captions_per_row=20, characters_per_caption=300)
+# Splits of a row for an exact p-value: 10 + 10 captions have 184,756.
+MAX_PARTITIONS = 200_000
+
+# What the table shows, and what it means.
+MEANINGS = {
+    "trm_bert": "triangle-rank statistic Q, mean over rows: 0 (alike) to 4/3, or to 8/3 per side; lower is better",
+    "trm_bert_p_value": "do the sets differ? small values say yes",
+    "cosine": "mean cosine of the candidates with the nearest reference, -1 to 1; higher is better",
+    "n_rows": "number of rows",
+}
+
+trm_bert = evaluate.load(str(pathlib.Path(__file__).resolve().parent / "trm_bert.py"))
+
+
+def measure(candidates, references, statistic, p_value, row):
+    """Compute both boxes, and draw one row."""
+    rows = {
+        "predictions": caption_rows(candidates, "predictions", LIMITS),
+        "references": caption_rows(references, "references", LIMITS),
+    }
+    options = {"statistic": statistic, "p_value": p_value, "max_partitions": MAX_PARTITIONS}
+    result = trm_bert.compute(**rows, **options, details=True)
+    row = check_row_number(row, result["n_rows"])
+    examined = trm_bert.examine(**rows, **options, row=row)
+    p_of_row = result["trm_bert_p_value_per_row"][row]
+    return (
+        result_table(result, MEANINGS),
+        null_distribution(examined.null_statistics, examined.statistic, p_of_row, "triangle-rank statistic Q"),
+        heat_map(examined.pair_values, rows["predictions"][row], rows["references"][row], "cosine distance"),
+    )
+
+
+page = build_page(
+    Form(
+        title="TRM-BERT",
+        introduction=(
+            "Do several candidate captions look like samples of the same distribution as several human captions? The "
+            "triangle-rank statistic over cosine distances of sentence embeddings, with exact p-values."
+        ),
+        inputs=caption_boxes(),
+        options=[
+            gr.Dropdown(["pooled", "per_side"], value="pooled", label="Statistic", render=False),
+            gr.Dropdown(["exact", "permutation"], value="exact", label="p-value", render=False),
+            gr.Number(0, label="Row to draw, counted from 0", precision=0, render=False),
+        ],
+        drawings=["Null distribution of the row", "Distances of the row"],
+        examples={name: (*boxes, "pooled", "exact", 0) for name, boxes in EXAMPLE_CAPTIONS.items()},
+        measure=measure,
+    )
+)
+
+if __name__ == "__main__":
+    serve(page)

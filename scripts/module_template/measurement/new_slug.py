@@ -1,0 +1,88 @@
+"""New Slug: how many words the captions of an image have."""
+
+import math
+
+import datasets
+import evaluate
+
+from .caption_length import mean_caption_length
+from .shared_added_rows import added_rows_kept
+from .shared_caption_rows import as_caption_rows
+from .shared_options import check_flag, take_compute_options, take_load_options
+from .shared_signature import signature
+
+# Options of this module, at load or at compute time.
+DEFAULTS = {"details": False}
+
+_DESCRIPTION = """
+New Slug measures how many words the captions of an image have on average.
+"""
+
+_CITATION = """
+@misc{manycaps,
+  title={manycaps},
+  year={2026}
+}
+"""
+
+_KWARGS_DESCRIPTION = """
+Args:
+    data: n_rows lists of captions.
+    details: True adds per-row lists and the signature; default False.
+    Every option can be given to `evaluate.load` as well; None means "as given there".
+Returns:
+    new_slug: mean over rows of the mean number of words, 0 or more.
+    n_rows: number of rows.
+    new_slug_per_row, signature: with details.
+Examples:
+    >>> new_slug = evaluate.load("manycaps/new_slug")
+    >>> new_slug.compute(data=[["a dog", "two dogs run"], ["a cat"]])
+    {'new_slug': 2.25, 'n_rows': 2}
+"""
+
+
+@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
+class NewSlug(evaluate.Measurement):
+    """Mean number of words of a set of captions, as an evaluate module."""
+
+    def __init__(self, *args, **keywords):
+        self.load_options = self.options = take_load_options(keywords, DEFAULTS)
+        check_options(self.options)
+        super().__init__(*args, **keywords)
+
+    def _info(self):
+        captions = datasets.Sequence(datasets.Value("string"))
+        return evaluate.MeasurementInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_KWARGS_DESCRIPTION,
+            features=datasets.Features({"data": captions}),
+        )
+
+    def add_batch(self, *, data=None, **keywords):
+        """Check every row before evaluate casts it, then add the rows."""
+        super().add_batch(data=as_caption_rows(data, "data"), **keywords)
+
+    def add(self, *, data=None, **keywords):
+        """Check one row before evaluate casts it, then add it."""
+        self.add_batch(data=[data], **keywords)
+
+    def compute(self, *, data=None, **options):
+        """Check the options of this call, then compute; after an error the rows added before it are still there."""
+        self.options = take_compute_options(options, self.load_options)
+        check_options(self.options)
+        with added_rows_kept(self):
+            return super().compute(data=data)
+
+    def _compute(self, data):
+        per_row = [mean_caption_length(row) for row in data]
+        # fsum is exact, so the order of the rows cannot change the last digit.
+        result = {"new_slug": math.fsum(per_row) / len(per_row), "n_rows": len(per_row)}
+        if self.options["details"]:
+            result |= {"new_slug_per_row": per_row, "signature": signature("new_slug")}
+        return result
+
+
+def check_options(options):
+    """Raise unless every option of this module has a legal value."""
+    check_flag("details", options["details"])

@@ -1,0 +1,95 @@
+"""New Slug: how many words candidate captions and human captions of an image share."""
+
+import math
+
+import datasets
+import evaluate
+
+from .shared_added_rows import added_rows_kept
+from .shared_caption_rows import as_caption_rows, check_row_counts
+from .shared_options import check_flag, take_compute_options, take_load_options
+from .shared_signature import signature
+from .word_overlap import word_overlap
+
+# Options of this module, at load or at compute time.
+DEFAULTS = {"details": False}
+
+_DESCRIPTION = """
+New Slug compares the words of the candidate captions with those of the human captions of the same image: the share of
+all words that both sides use. Higher is better.
+"""
+
+_CITATION = """
+@article{jaccard1912distribution,
+  title={The Distribution of the Flora in the Alpine Zone},
+  author={Jaccard, Paul},
+  journal={New Phytologist},
+  year={1912}
+}
+"""
+
+_KWARGS_DESCRIPTION = """
+Args:
+    predictions: n_rows lists of candidate captions; a plain string counts as one candidate.
+    references: n_rows lists of reference captions.
+    details: True adds per-row lists and the signature; default False.
+    Every option can be given to `evaluate.load` as well; None means "as given there".
+Returns:
+    new_slug: mean over rows, 0 (no common word) to 1 (the same words); higher is better.
+    n_rows: number of rows.
+    new_slug_per_row, signature: with details.
+Examples:
+    >>> new_slug = evaluate.load("manycaps/new_slug")
+    >>> new_slug.compute(predictions=[["a dog", "a wet dog"]], references=[["a dog runs"]])
+    {'new_slug': 0.5, 'n_rows': 1}
+"""
+
+
+@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
+class NewSlug(evaluate.Metric):
+    """Overlap of the words of two sets of captions, as an evaluate module."""
+
+    def __init__(self, *args, **keywords):
+        self.load_options = self.options = take_load_options(keywords, DEFAULTS)
+        check_options(self.options)
+        super().__init__(*args, **keywords)
+
+    def _info(self):
+        captions = datasets.Sequence(datasets.Value("string"))
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_KWARGS_DESCRIPTION,
+            features=datasets.Features({"predictions": captions, "references": captions}),
+        )
+
+    def add_batch(self, *, predictions=None, references=None, **keywords):
+        """Check every row before evaluate casts it, then add the rows."""
+        predictions = as_caption_rows(predictions, "predictions", string_is_one_caption=True)
+        references = as_caption_rows(references, "references")
+        check_row_counts(len(predictions), len(references))
+        super().add_batch(predictions=predictions, references=references, **keywords)
+
+    def add(self, *, prediction=None, reference=None, **keywords):
+        """Check one row before evaluate casts it, then add it."""
+        self.add_batch(predictions=[prediction], references=[reference], **keywords)
+
+    def compute(self, *, predictions=None, references=None, **options):
+        """Check the options of this call, then compute; after an error the rows added before it are still there."""
+        self.options = take_compute_options(options, self.load_options)
+        check_options(self.options)
+        with added_rows_kept(self):
+            return super().compute(predictions=predictions, references=references)
+
+    def _compute(self, predictions, references):
+        per_row = [word_overlap(*row) for row in zip(predictions, references, strict=True)]
+        # fsum is exact, so the order of the rows cannot change the last digit.
+        result = {"new_slug": math.fsum(per_row) / len(per_row), "n_rows": len(per_row)}
+        if self.options["details"]:
+            result |= {"new_slug_per_row": per_row, "signature": signature("new_slug")}
+        return result
+
+
+def check_options(options):
+    """Raise unless every option of this module has a legal value."""
+    check_flag("details", options["details"])

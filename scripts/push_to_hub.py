@@ -1,0 +1,318 @@
+"""Create or update one Space of the Hugging Face Hub for every module, so that `evaluate.load("NAME/module")` works.
+
+python scripts/push_to_hub.py --org NAME --dry-run         show what would change, change nothing
+python scripts/push_to_hub.py --org NAME                   all modules
+python scripts/push_to_hub.py --org NAME --module trm_meteor --module trm_cider
+
+A Space gets the files of its module folder, vendored copies included, without tests and caches. In its requirements.txt
+every package has the version that is installed here, the one that the tests have run with. What is there already is
+compared first and the difference is printed: a second run finds nothing to do. Files that only the Space has are
+deleted from it. The token is that of --token, of the variable HF_TOKEN or of `hf auth login`; HF_ENDPOINT names another
+hub. Needs tests/requirements.txt.
+"""
+
+import argparse
+import difflib
+import hashlib
+import importlib.metadata
+import pathlib
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import yaml
+from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
+from huggingface_hub.errors import (
+    HfHubHTTPError,
+    HTTPError,
+    LocalEntryNotFoundError,
+    LocalTokenNotFoundError,
+    RepositoryNotFoundError,
+)
+from huggingface_hub.hf_api import RepoFile
+from huggingface_hub.utils.sha import git_hash
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import sync_shared
+
+# Never uploaded: folders, beginnings and endings of names. What begins with a dot is left out too.
+LEFT_OUT_FOLDERS = {"__pycache__", "tests", "flagged"}
+LEFT_OUT_BEGINNINGS = ("test_", "conftest")
+LEFT_OUT_ENDINGS = (".pyc", ".log", ".lock")
+
+# Files that the Hub itself puts into a Space: not ours to delete.
+FILES_OF_THE_HUB = {".gitattributes"}
+
+# Answers of a server that may be otherwise in a moment.
+PASSING_STATUSES = {408, 425, 429, 500, 502, 503, 504}
+
+# Tries of one Space, and seconds before the second one; the wait doubles each time.
+N_ATTEMPTS = 5
+FIRST_WAIT = 2.0
+
+
+class Space(NamedTuple):
+    """What the Hub has: an empty `commit` says that there is no such Space."""
+
+    commit: str
+    # Path in the Space to its git hash, or to the sha256 of a large file.
+    files: dict[str, str]
+
+
+class PushError(Exception):
+    """A Space could not be updated; the text says why and what to do."""
+
+
+def space_files(folder: pathlib.Path) -> dict[str, bytes]:
+    """Return what a module's Space consists of: path in the Space to contents."""
+    files = {}
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder)
+        hidden = any(part.startswith(".") or part in LEFT_OUT_FOLDERS for part in inside.parts)
+        left_out = path.name.startswith(LEFT_OUT_BEGINNINGS) or path.name.endswith(LEFT_OUT_ENDINGS)
+        if path.is_file() and not hidden and not left_out:
+            files[inside.as_posix()] = path.read_bytes()
+    for name in ("README.md", "requirements.txt", f"{folder.name}.py"):
+        if name not in files:
+            raise PushError(f"{folder.name}: expected a file {name}, got none. Write it.")
+    front_matter = yaml.safe_load(files["README.md"].decode().split("---\n")[1])
+    if front_matter["app_file"] not in files:
+        print(f"{folder.name}: no {front_matter['app_file']}: the module will load, but the Space shows no page")
+    decided = {"gradio": front_matter["sdk_version"]}
+    pinned = pinned_requirements(files["requirements.txt"].decode(), decided, folder.name)
+    return files | {"requirements.txt": pinned.encode()}
+
+
+def pinned_requirements(text: str, decided: Mapping[str, str], name: str) -> str:
+    r"""Pin every requirement.
+
+    Args:
+        text: a requirements.txt.
+        decided: versions that are not those installed here: a Space installs the gradio of its card.
+        name: what a message begins with.
+
+    Returns:
+        The same lines with `==`; extras and markers are kept, comments are not.
+
+    Raises:
+        PushError: a package is not installed, or its version does not fulfil the requirement.
+
+    >>> pinned_requirements("gradio>=5\n", {"gradio": "6.0.0"}, "demo")
+    'gradio==6.0.0\n'
+    """
+    lines = []
+    for line in text.splitlines():
+        line = line.split("#")[0].strip()
+        if not line:
+            continue
+        wanted = Requirement(line)
+        try:
+            version = decided.get(wanted.name) or importlib.metadata.version(wanted.name)
+        except importlib.metadata.PackageNotFoundError:
+            raise PushError(
+                f"{name}/requirements.txt: expected {wanted.name} to be installed, for its version, got none. "
+                "Run pip install -r on that file."
+            ) from None
+        if not wanted.specifier.contains(version, prereleases=True):
+            raise PushError(
+                f"{name}/requirements.txt: expected {wanted.name}{wanted.specifier}, got version {version}. "
+                "Run pip install -r on that file."
+            )
+        extras = f"[{','.join(sorted(wanted.extras))}]" if wanted.extras else ""
+        marker = f"; {wanted.marker}" if wanted.marker else ""
+        # "2.9.0+cpu" is a build that PyPI does not have.
+        lines.append(f"{wanted.name}{extras}=={Version(version).public}{marker}\n")
+    return "".join(lines)
+
+
+def read_space(api: HfApi, repo_id: str) -> Space:
+    """Return the state of a Space."""
+    try:
+        commit = api.repo_info(repo_id, repo_type="space").sha or ""
+    except RepositoryNotFoundError:
+        return Space("", {})
+    tree = api.list_repo_tree(repo_id, repo_type="space", revision=commit, recursive=True)
+    files = {
+        entry.path: entry.lfs.sha256 if entry.lfs else entry.blob_id for entry in tree if isinstance(entry, RepoFile)
+    }
+    return Space(commit, {path: mark for path, mark in files.items() if path not in FILES_OF_THE_HUB})
+
+
+def is_same(contents: bytes, mark: str) -> bool:
+    """Say whether a file of the Hub has these contents."""
+    return mark in (git_hash(contents), hashlib.sha256(contents).hexdigest())
+
+
+def difference(api: HfApi, repo_id: str, space: Space, path: str, contents: bytes | None, folder: str) -> str:
+    """Return the unified difference of a file that the Space has, or one line where it is no text.
+
+    Args:
+        api: the Hub.
+        repo_id: the Space.
+        space: its state.
+        path: the file's path in the Space.
+        contents: the file here; None if there is none.
+        folder: where the file may be downloaded.
+    """
+    there = pathlib.Path(
+        api.hf_hub_download(repo_id, path, repo_type="space", revision=space.commit, cache_dir=folder)
+    ).read_bytes()
+    try:
+        old, new = there.decode().splitlines(), (contents or b"").decode().splitlines()
+    except UnicodeDecodeError:
+        return f"  {path}: {len(there)} bytes there, {len(contents or b'')} here"
+    name = "here/" + path if contents is not None else "nothing"
+    return "\n".join(difflib.unified_diff(old, new, f"there/{path}", name, lineterm="", n=1))
+
+
+def update_space(api: HfApi, repo_id: str, files: Mapping[str, bytes], dry_run: bool) -> str:
+    """Bring a Space up to date, printing what changes.
+
+    Returns:
+        "new", "updated" or "nothing to do".
+    """
+    space = read_space(api, repo_id)
+    changed = [path for path, contents in files.items() if not is_same(contents, space.files.get(path, ""))]
+    gone = sorted(space.files.keys() - files.keys())
+    if space.commit and not changed and not gone:
+        return "nothing to do"
+    with tempfile.TemporaryDirectory() as folder:
+        for path in [*changed, *gone]:
+            if path in space.files:
+                print(difference(api, repo_id, space, path, files.get(path), folder))
+            else:
+                print(f"  new file {path}: {len(files[path])} bytes")
+    if dry_run:
+        return "updated" if space.commit else "new"
+    parent = space.commit
+    if not parent:
+        api.create_repo(repo_id, repo_type="space", space_sdk="gradio", exist_ok=True)
+        made = read_space(api, repo_id)
+        parent, gone = made.commit, sorted(made.files.keys() - files.keys())
+    operations: list[CommitOperationAdd | CommitOperationDelete] = [
+        *(CommitOperationAdd(path, files[path]) for path in changed),
+        *(CommitOperationDelete(path) for path in gone),
+    ]
+    # With `parent_commit` the Hub refuses if somebody else has changed the Space since it was read.
+    api.create_commit(
+        repo_id,
+        operations,
+        commit_message=f"Update {repo_id.split('/')[1]}",
+        repo_type="space",
+        parent_commit=parent,
+    )
+    return "updated" if space.commit else "new"
+
+
+def may_pass(error: Exception) -> bool:
+    """Say whether a failed request is worth another try."""
+    if isinstance(error, HfHubHTTPError):
+        return error.response.status_code in PASSING_STATUSES
+    return True
+
+
+def reason(error: Exception, repo_id: str, n_attempts: int) -> str:
+    """Say in one sentence why a Space could not be updated, and what to do."""
+    status = error.response.status_code if isinstance(error, HfHubHTTPError) else None
+    answers = {
+        401: "a valid token, got one that the Hub refuses (401). Make a new one with write access.",
+        403: "a token that may write, got a refusal (403). Give one of a member of the organisation.",
+        412: "the Space as it was read, got a newer commit (412). Run this again.",
+    }
+    if status in answers:
+        return f"{repo_id}: expected {answers[status]}"
+    what = f"status {status}" if status else type(error).__name__
+    if may_pass(error):
+        advice = "Run this again later: it goes on here."
+        return f"{repo_id}: expected an answer, got {what} in {n_attempts} attempts. {advice}"
+    return f"{repo_id}: expected the Hub to take the files, got {what}: {str(error).strip().splitlines()[-1]}"
+
+
+def update_with_retries(api: HfApi, repo_id: str, files: Mapping[str, bytes], dry_run: bool) -> str:
+    """Bring a Space up to date; after a failure that may pass, wait and start anew from what the Hub then has.
+
+    Raises:
+        PushError: it failed for good.
+    """
+    for attempt in range(N_ATTEMPTS):
+        try:
+            return update_space(api, repo_id, files, dry_run)
+        except (HTTPError, LocalEntryNotFoundError) as error:
+            if not may_pass(error) or attempt == N_ATTEMPTS - 1:
+                raise PushError(reason(error, repo_id, attempt + 1)) from error
+            wait = FIRST_WAIT * 2**attempt
+            print(f"{repo_id}: {type(error).__name__}, another attempt in {wait:g} s", file=sys.stderr)
+            time.sleep(wait)
+        except ValueError as error:  # of huggingface_hub: an impossible name, or a card that the Hub does not take
+            message = " ".join(str(error).split())
+            raise PushError(f"{repo_id}: expected a name and a card that the Hub takes, got: {message}") from error
+    raise AssertionError("the last attempt returns or raises")
+
+
+def check_token(api: HfApi) -> None:
+    """Raise unless there is a token and the Hub knows it.
+
+    Raises:
+        PushError: there is none, or it is refused.
+    """
+    advice = "Give --token or HF_TOKEN one with write access from https://huggingface.co/settings/tokens."
+    try:
+        api.whoami()
+    except LocalTokenNotFoundError:
+        raise PushError(f"token: expected a token, got none. {advice}") from None
+    except HfHubHTTPError as error:
+        if error.response.status_code != 401:
+            return  # the updates below retry
+        raise PushError(
+            f"token: expected a valid token, got one that the Hub refuses (401): expired? {advice}"
+        ) from error
+    except HTTPError:
+        return
+
+
+def main(org: str, modules: list[str], dry_run: bool, token: str | None) -> int:
+    """Update the Spaces; 0 if all are up to date now."""
+    folders = {folder.name: folder for folder in sync_shared.module_folders()}
+    api, failed = HfApi(token=token), False
+    try:
+        unknown = sorted(set(modules) - set(folders))
+        if unknown:
+            raise PushError(f"--module: expected some of {', '.join(folders)}, got {unknown[0]}. Check the spelling.")
+        stale = [problem for folder in folders.values() for problem in sync_shared.sync_folder(folder, check=True)]
+        if stale:
+            raise PushError(stale[0])
+        if not dry_run:
+            check_token(api)
+    except PushError as error:
+        print(error, file=sys.stderr)
+        return 1
+    for name in modules or folders:
+        repo_id = f"{org}/{name}"
+        try:
+            outcome = update_with_retries(api, repo_id, space_files(folders[name]), dry_run)
+        except PushError as error:
+            print(error, file=sys.stderr)
+            failed = True
+        else:
+            print(f"{repo_id}: {'would be ' if dry_run and outcome != 'nothing to do' else ''}{outcome}")
+    return int(failed)
+
+
+def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--org", required=True, metavar="NAME", help="the user or organisation that has the Spaces")
+    parser.add_argument("--module", action="append", default=[], metavar="X", help="only this one; may be repeated")
+    parser.add_argument("--dry-run", action="store_true", help="print the difference, change nothing")
+    parser.add_argument("--token", help="better in the variable HF_TOKEN: others can see a running command")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    given = parsed()
+    sys.exit(main(given.org, given.module, given.dry_run, given.token))

@@ -1,0 +1,317 @@
+"""The programs of scripts/examples, and what each line that guards against a pitfall is for."""
+
+import collections
+import functools
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import datasets
+import evaluate
+import numpy as np
+import pytest
+import torch
+import transformers
+from transformers.trainer_pt_utils import nested_concat
+
+from tests.example_programs import EXAMPLES, ROOT, example
+
+CAPTIONS = ROOT / "scripts" / "quickstart_captions.json"
+SCENES = json.loads(CAPTIONS.read_text(encoding="utf-8"))["scenes"]
+REFERENCES = [scene["references"] for scene in SCENES]
+
+
+def candidates(system):
+    return [scene["systems"][system] for scene in SCENES]
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
+def test_every_example_explains_itself(path, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        example(path.stem).parsed(["--help"])
+    printed = capsys.readouterr().out
+    assert stopped.value.code == 0
+    assert f"python scripts/examples/{path.name}" in printed
+    assert "Needs " in printed
+
+
+@pytest.fixture(scope="module")
+def trm_meteor():
+    """Loaded once: WordNet takes its time."""
+    return evaluate.load(str(ROOT / "metrics" / "trm_meteor"))
+
+
+# One column of a data set.
+
+
+@pytest.fixture(scope="module")
+def score_column():
+    return example("score_column")
+
+
+def test_a_scored_column_equals_one_compute_and_loads_from_the_folder(score_column, trm_meteor, tmp_path):
+    scored = score_column.main(CAPTIONS, tmp_path / "scored")
+    options = {"p_value": "exact", "details": True}
+    whole = trm_meteor.compute(predictions=candidates("diverse"), references=REFERENCES, **options)
+    for name in ("trm_meteor_per_row", "meteor_per_row", "trm_meteor_p_value_per_row"):
+        assert scored[name] == whole[name]
+    loaded = datasets.load_dataset(str(tmp_path / "scored"), split="test", cache_dir=str(tmp_path / "cache"))
+    assert loaded.column_names == scored.column_names
+    assert loaded[:] == scored[:]
+    card = (tmp_path / "scored" / "README.md").read_text(encoding="utf-8")
+    assert whole["signature"] in card
+
+
+def test_a_fresh_module_lets_map_reuse_its_work_and_a_used_one_does_not(score_column, tmp_path, monkeypatch):
+    score_column.sample(CAPTIONS).select(range(3)).save_to_disk(tmp_path / "rows")
+    rows = datasets.load_from_disk(str(tmp_path / "rows"))
+    path, calls = str(ROOT / "metrics" / "trm_cider"), []
+    call = score_column.RowScores.__call__
+    monkeypatch.setattr(score_column.RowScores, "__call__", lambda self, batch: calls.append(1) or call(self, batch))
+    used = score_column.RowScores(path)
+    first = rows.map(used, batched=True)
+    assert (rows.map(score_column.RowScores(path), batched=True)[:], len(calls)) == (first[:], 1)
+    assert (rows.map(used, batched=True)[:], len(calls)) == (first[:], 2)
+
+
+def test_batches_would_change_trm_cider(score_column, tmp_path):
+    whole = evaluate.load(str(ROOT / "metrics" / "trm_cider"), details=True)
+    expected = whole.compute(predictions=candidates("diverse"), references=REFERENCES)["trm_cider_per_row"]
+    cider = [
+        ('ROOT / "metrics" / "trm_meteor"', 'ROOT / "metrics" / "trm_cider"'),
+        ('.to_pandas()[["scene", "trm_meteor_per_row", "trm_meteor_p_value_per_row"]]', ".to_pandas()"),
+    ]
+    in_batches = example("score_column", *cider).main(CAPTIONS, tmp_path / "batches")["trm_cider_per_row"]
+    at_once = example("score_column", *cider, ("batch_size=5", "batch_size=None")).main(CAPTIONS, tmp_path / "once")
+    assert at_once["trm_cider_per_row"] == expected
+    assert in_batches != expected
+
+
+# Several metrics at once.
+
+
+def test_combined_metrics_equal_single_ones_and_are_saved(trm_meteor, tmp_path):
+    program = example("combine_and_save")
+    result = program.main(CAPTIONS, "repeating", f"{tmp_path}/")
+    others = {name: evaluate.load(str(ROOT / "metrics" / name)) for name in ("trm_cider", "mmd_bert")}
+    for name, module in {"trm_meteor": trm_meteor, **others}.items():
+        options = {"encoder": program.bag_of_words} if name == "mmd_bert" else {}
+        columns = {"predictions": candidates("repeating"), "references": REFERENCES}
+        alone = module.compute(**columns, p_value="exact", **options)
+        assert {key: result[f"{name}_n_rows" if key == "n_rows" else key] for key in alone} == alone
+    [path] = tmp_path.iterdir()
+    saved = json.loads(path.read_text())
+    assert saved.items() >= result.items()
+    assert saved["system"] == "repeating"
+    assert saved["_evaluate_version"] == evaluate.__version__
+
+
+def test_settings_of_one_module_cannot_be_given_to_the_combination(tmp_path):
+    program = example(
+        "combine_and_save",
+        (', p_value="exact", encoder=bag_of_words', ', p_value="exact"'),
+        ("metrics.compute()", "metrics.compute(encoder=bag_of_words)"),
+    )
+    with pytest.raises(TypeError, match=r"^compute: expected options among \[.*\], got \['encoder'\]"):
+        program.main(CAPTIONS, "diverse", f"{tmp_path}/")
+
+
+# The Trainer.
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A short training: the trainer, and what its compute_metrics was given and gave."""
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    program, folder = example("seq2seq_trainer"), tmp_path_factory.mktemp("trained")
+    trainer = program.make_trainer(folder, epochs=2)
+    seen, metrics = [], trainer.compute_metrics
+    trainer.compute_metrics = lambda evaluated: (seen.append((evaluated, metrics(evaluated))), seen[-1][1])[1]
+    trainer.train()
+    program.restore_best(trainer)
+    result = trainer.evaluate()
+    yield collections.namedtuple("Trained", "program trainer metrics seen result folder")(
+        program, trainer, metrics, seen, result, folder
+    )
+    torch.set_num_threads(n_threads)
+
+
+def metrics_with(trained, *changes):
+    """`compute_metrics` of the program with lines changed."""
+    program, metrics = example("seq2seq_trainer", *changes), trained.metrics
+    changed = program.CaptionMetrics(metrics.tokenizer, metrics.rows, trained.folder / "changed.jsonl")
+    changed.trm_meteor = metrics.trm_meteor  # it has WordNet in memory
+    return changed
+
+
+def test_training_reports_both_metrics_of_all_candidates(trained, trm_meteor):
+    history = [entry for entry in trained.trainer.state.log_history if "eval_trm_meteor" in entry]
+    assert len(history) == 3
+    assert history[-1]["eval_meteor"] > history[0]["eval_meteor"], "it learns"
+    evaluated, metrics = trained.seen[-1]
+    n_rows, n_candidates = len(trained.metrics.rows), trained.program.N_CANDIDATES
+    assert evaluated.predictions.shape[::2] == (n_rows, n_candidates)
+    lines = (trained.folder / "captions.jsonl").read_text().splitlines()
+    predictions = [json.loads(line)["captions"] for line in lines[-n_rows:]]
+    assert {len(row) for row in predictions} == {n_candidates}
+    assert any(len(set(row)) > 1 for row in predictions), "sampled"
+    references = list(trained.metrics.rows["references"])
+    mmd_bert = evaluate.load(str(ROOT / "metrics" / "mmd_bert"), encoder=trained.program.bag_of_words)
+    for name, module in {"trm_meteor": trm_meteor, "mmd_bert": mmd_bert}.items():
+        alone = module.compute(predictions=predictions, references=references)
+        assert metrics[name] == trained.result[f"eval_{name}"] == alone[name]
+
+
+def test_the_best_weights_come_back_whole(trained):
+    state = trained.trainer.state
+    best = min((e for e in state.log_history if "eval_trm_meteor" in e), key=lambda e: e["eval_trm_meteor"])
+    of_step = [
+        e["eval_loss"] for e in state.log_history if e.get("step") == state.best_global_step and "eval_loss" in e
+    ]
+    assert best["eval_trm_meteor"] <= state.best_metric
+    assert trained.result["eval_loss"] == pytest.approx(of_step[0], rel=1e-6)
+
+
+def test_several_candidates_stay_together(trained):
+    """Without the override the candidates of all images are one long column."""
+    plain = transformers.Seq2SeqTrainer.prediction_step
+    batch = trained.trainer.data_collator([trained.metrics.rows[i] for i in range(3)])
+    _, samples, _ = plain(trained.trainer, trained.trainer.model, batch, prediction_loss_only=False)
+    assert len(samples) == 3 * trained.program.N_CANDIDATES
+
+
+def test_padding_of_predictions_and_of_labels(trained):
+    whole, _ = trained.seen[-1]
+    # Two batches, the first with shorter captions, joined as Trainer joins them.
+    batches = whole.predictions[:4, :22], whole.predictions[4:]
+    evaluated = transformers.EvalPrediction(nested_concat(*batches, padding_index=-100), whole.label_ids)
+    assert (evaluated.predictions == -100).any()
+    assert (evaluated.label_ids == -100).any()
+    assert metrics_with(trained)(evaluated)["n_rows"] == 11
+    for name in ("samples", "labels"):
+        careless = metrics_with(
+            trained, (f"{name} = np.where({name} == -100, self.tokenizer.pad_token_id, {name})", "")
+        )
+        with pytest.raises((OverflowError, TypeError)):
+            careless(evaluated)
+
+
+def test_another_order_of_rows_is_noticed(trained):
+    evaluated, _ = trained.seen[-1]
+    swapped = transformers.EvalPrediction(evaluated.predictions[::-1], evaluated.label_ids[::-1])
+    with pytest.raises(ValueError, match=r"^evaluation rows: expected the order of the data set, got another\."):
+        trained.metrics(swapped)
+
+
+def test_lists_stay_out_of_the_log(trained):
+    assert all(type(value) is float for _, metrics in trained.seen for value in metrics.values())
+    line = "return {name: float(value) for name, value in merged.items() if isinstance(value, (int, float))}"
+    careless = metrics_with(trained, (line, "return merged"))(trained.seen[-1][0])
+    assert isinstance(careless["trm_meteor_per_row"], list)
+    assert isinstance(careless["signature"], str)
+
+
+def test_an_unset_length_cuts_captions(trained, tmp_path):
+    careless = example("seq2seq_trainer", ("generation_max_length=MAX_TOKENS,", "")).make_trainer(tmp_path, epochs=1)
+    careless.model.load_state_dict(trained.trainer.model.state_dict())
+    careless.compute_metrics.trm_meteor = trained.metrics.trm_meteor
+    result = careless.evaluate()
+    longest = max(len(caption.split()) for row in careless.eval_dataset["references"] for caption in row)
+    assert longest > 20
+    assert result["eval_cut"] > trained.result["eval_cut"] + 0.05
+    assert result["eval_trm_meteor"] != trained.result["eval_trm_meteor"]
+
+
+def test_the_collator_needs_the_columns_that_trainer_would_remove(tmp_path):
+    careless = example("seq2seq_trainer", ("remove_unused_columns=False,", "")).make_trainer(tmp_path, epochs=1)
+    with pytest.raises((KeyError, ValueError)):
+        careless.evaluate()
+
+
+@pytest.mark.parametrize("intact", [True, False])
+def test_early_stopping_follows_the_falling_distance(tmp_path, intact):
+    """Distances 0.3, 0.2, 0.1, 0.4, 0.5: the third is best; who takes larger for better stops after the third."""
+    changes = [] if intact else [("greater_is_better=False,", "")]
+    trainer = example("seq2seq_trainer", *changes).make_trainer(tmp_path, epochs=8)
+    trainer.train_dataset = trainer.train_dataset.select(range(18))
+    trainer.args.predict_with_generate = False
+    trainer.prediction_step = functools.partial(transformers.Seq2SeqTrainer.prediction_step, trainer)
+    distances = iter([0.3, 0.2, 0.1, 0.4, 0.5, 0.6, 0.7, 0.8])
+    trainer.compute_metrics = lambda evaluated: {"trm_meteor": next(distances)}
+    trainer.train()
+    assert (trainer.state.best_metric, trainer.state.epoch) == ((0.1, 5) if intact else (0.3, 3))
+
+
+# Two processes.
+
+
+@pytest.fixture(scope="module")
+def two_processes(tmp_path_factory):
+    """What two processes saw when they ran the examples, and the folder into which they wrote."""
+    folder = tmp_path_factory.mktemp("two-processes")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    command = [sys.executable, str(ROOT / "tests" / "two_process_examples.py"), str(folder)]
+    common = {**os.environ, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "OMP_NUM_THREADS": "1"}
+    processes = [
+        subprocess.Popen(
+            command,
+            env={**common, "RANK": rank, "LOCAL_RANK": rank},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for rank in "01"
+    ]
+    printed = [process.communicate(timeout=500)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], printed[0][-3000:] + printed[1][-3000:]
+    return [json.loads((folder / f"rank{rank}.json").read_text()) for rank in range(2)], folder
+
+
+def lines_of(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_two_processes_of_the_loop_equal_one(two_processes, tmp_path):
+    (main, other), folder = two_processes
+    alone = example("accelerate_loop").main(CAPTIONS, 4, tmp_path / "alone.jsonl")
+    assert alone["n_rows"] == 14
+    assert main["loop"]["intact"] == alone
+    assert other["loop"]["intact"] == {}
+    assert lines_of(folder / "intact.jsonl") == [{"n_processes": 2, **alone}]
+
+
+def test_without_gather_for_metrics_the_last_batch_counts_twice(two_processes):
+    (main, _), _ = two_processes
+    careless = main["loop"]["all rows"]
+    assert careless["n_rows"] == 16
+    assert careless["trm_meteor"] != main["loop"]["intact"]["trm_meteor"]
+
+
+def test_without_its_line_every_process_of_the_loop_writes(two_processes):
+    assert len(lines_of(two_processes[1] / "all score.jsonl")) == 2
+
+
+def test_trainer_in_two_processes_scores_every_row_once(two_processes):
+    (main, other), _ = two_processes
+    assert main["trainer"]["result"]["eval_n_rows"] == 11
+    assert main["trainer"]["rows that arrived"] > 11
+    assert main["trainer"]["uncut"].startswith("evaluation rows: expected the order of the data set, got another")
+    for name in ("trm_meteor", "mmd_bert", "loss"):
+        assert main["trainer"]["result"][f"eval_{name}"] == other["trainer"]["result"][f"eval_{name}"]
+
+
+def test_one_process_of_the_trainer_writes_the_captions(two_processes):
+    folder = two_processes[1]
+    assert len(lines_of(folder / "trained" / "captions.jsonl")) == 11
+    assert len(lines_of(folder / "careless.jsonl")) == 22
+
+
+def test_training_in_two_processes_ends_well(two_processes):
+    (main, other), _ = two_processes
+    assert np.isfinite(main["trained"]["eval_trm_meteor"])
+    assert main["trained"]["eval_trm_meteor"] == other["trained"]["eval_trm_meteor"]

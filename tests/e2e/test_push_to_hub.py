@@ -1,0 +1,347 @@
+"""Pushing modules to a hub on this machine, and loading them from it by their Hub id."""
+
+import functools
+import importlib
+import importlib.metadata
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import evaluate
+import huggingface_hub
+import pytest
+
+from tests.hub_stand_in import EXPIRED, READER, WRITER, running_hub
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+push_to_hub, sync_shared = importlib.import_module("push_to_hub"), importlib.import_module("sync_shared")
+
+CARD = "---\ntitle: Demo\nsdk: gradio\nsdk_version: 6.0.0\napp_file: app.py\n---\n\n# Demo\n"
+
+
+@pytest.fixture
+def hub():
+    with running_hub() as running:
+        yield running
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A repository with one module, and much in its folder that must not be uploaded."""
+    folder = tmp_path / "metrics" / "demo"
+    contents = {
+        "demo.py": "from .shared_count import count\n",
+        "README.md": CARD,
+        "requirements.txt": "# why\nnumpy>=1.26\ngradio>=5\ntqdm>=4; python_version>='3.8'\n",
+        "app.py": "import gradio\n",
+        "examples/one.txt": "a dog\n",
+        "test_demo.py": "",
+        "tests/case.py": "",
+        "__pycache__/demo.cpython-311.pyc": "",
+        ".pytest_cache/x": "",
+        ".env": "secret",
+    }
+    for name, text in contents.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    (tmp_path / "helpers").mkdir()
+    (tmp_path / "helpers" / "shared_count.py").write_text("def count(rows):\n    return len(rows)\n")
+    monkeypatch.setattr(sync_shared, "ROOT", tmp_path)
+    monkeypatch.setattr(sync_shared, "ORIGINALS", tmp_path / "helpers")
+    assert sync_shared.main(check=False) == 0
+    return folder
+
+
+@pytest.fixture
+def push(hub, folder, monkeypatch, capsys):
+    """Call the script's main; the result is its exit code and what it printed. Waits are noted, not waited."""
+    waits = []
+    monkeypatch.setattr(push_to_hub, "HfApi", functools.partial(huggingface_hub.HfApi, endpoint=hub.endpoint))
+    monkeypatch.setattr(push_to_hub.time, "sleep", waits.append)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    capsys.readouterr()
+
+    def call(*, modules=(), dry_run=False, token=WRITER):
+        code = push_to_hub.main("manycaps", list(modules), dry_run, token)
+        printed = capsys.readouterr()
+        return code, printed.out + printed.err
+
+    call.waits = waits
+    return call
+
+
+def test_a_new_space_gets_the_folder_without_tests_and_caches(push, hub, folder):
+    code, printed = push()
+    assert code == 0
+    assert printed.endswith("manycaps/demo: new\n")
+    files = hub.files("manycaps/demo")
+    assert sorted(files) == [
+        ".gitattributes",
+        "README.md",
+        "app.py",
+        "demo.py",
+        "examples/one.txt",
+        "requirements.txt",
+        "shared_count.py",
+    ]
+    for name in ("README.md", "app.py", "demo.py", "shared_count.py", "examples/one.txt"):
+        assert files[name] == (folder / name).read_bytes()
+    numpy, tqdm = (importlib.metadata.version(name).split("+")[0] for name in ("numpy", "tqdm"))
+    pins = f'numpy=={numpy}\ngradio==6.0.0\ntqdm=={tqdm}; python_version >= "3.8"\n'
+    assert files["requirements.txt"].decode() == pins
+
+
+def test_a_second_run_has_nothing_to_do(push, hub):
+    push()
+    before = len(hub.requests)
+    assert push() == (0, "manycaps/demo: nothing to do\n")
+    assert len(hub.spaces["manycaps/demo"]) == 2, "the commit that made the Space, and ours"
+    assert {method for method, _ in hub.requests[before:]} == {"GET"}
+
+
+def test_an_update_prints_and_sends_the_difference_only(push, hub, folder):
+    push()
+    (folder / "app.py").write_text("import gradio\nimport numpy\n")
+    (folder / "examples" / "one.txt").unlink()
+    (folder / "examples" / "two.png").write_bytes(b"\x89PNG\xff")
+    code, dry = push(dry_run=True)
+    assert code == 0
+    assert len(hub.spaces["manycaps/demo"]) == 2, "a dry run changes nothing"
+    code, printed = push()
+    assert dry.replace("would be updated", "updated") == printed
+    assert printed.splitlines() == [
+        "--- there/app.py",
+        "+++ here/app.py",
+        "@@ -1 +1,2 @@",
+        " import gradio",
+        "+import numpy",
+        "  new file examples/two.png: 5 bytes",
+        "--- there/examples/one.txt",
+        "+++ nothing",
+        "@@ -1 +0,0 @@",
+        "-a dog",
+        "manycaps/demo: updated",
+    ]
+    assert "examples/one.txt" not in hub.files("manycaps/demo")
+    assert hub.files("manycaps/demo")["examples/two.png"] == b"\x89PNG\xff"
+    assert len(hub.spaces["manycaps/demo"]) == 3
+    (folder / "examples" / "two.png").write_bytes(b"\x89PNG\xfe\xff")
+    assert "  examples/two.png: 5 bytes there, 6 here\n" in push()[1]
+
+
+def test_a_dry_run_needs_no_token_and_makes_no_space(push, hub):
+    code, printed = push(dry_run=True, token=False)
+    assert code == 0
+    assert "  new file shared_count.py: " in printed
+    assert printed.endswith("manycaps/demo: would be new\n")
+    assert hub.spaces == {}
+
+
+@pytest.mark.parametrize("route", ["/api/repos/create", "/commit/", "/tree/", "/api/spaces/manycaps/demo$"])
+def test_a_server_that_is_out_of_order_for_a_moment(push, hub, route):
+    push()
+    hub.spaces.clear()
+    hub.fail("GET" if "tree" in route or "$" in route else "POST", route, 503, times=2)
+    code, printed = push()
+    assert code == 0, printed
+    # The Space may have been made before the failure.
+    assert re.search(r"^manycaps/demo: (new|updated)$", printed, re.MULTILINE)
+    assert "demo.py" in hub.files("manycaps/demo")
+    assert len(hub.spaces["manycaps/demo"]) == 2
+    assert 1 <= len(push.waits) <= 2, "ours or, for reading, the library's"
+
+
+def test_a_connection_that_breaks_off_before_the_commit(push, hub):
+    hub.fail("POST", "/commit/", "hang up", times=1)
+    code, printed = push()
+    assert (code, push.waits) == (0, [2.0]), printed
+    assert len(hub.spaces["manycaps/demo"]) == 2
+
+
+def test_a_lost_answer_to_a_commit_makes_no_second_commit(push, hub, monkeypatch):
+    take_commit = huggingface_hub.HfApi.create_commit
+    lost = []
+
+    def answer_lost(self, *arguments, **keywords):
+        take_commit(self, *arguments, **keywords)
+        if not lost:
+            lost.append(True)
+            raise push_to_hub.HTTPError("connection reset")
+
+    monkeypatch.setattr(huggingface_hub.HfApi, "create_commit", answer_lost)
+    code, printed = push()
+    assert code == 0
+    assert "manycaps/demo: nothing to do\n" in printed
+    assert len(hub.spaces["manycaps/demo"]) == 2
+
+
+def test_a_server_that_stays_out_of_order(push, hub):
+    hub.fail("POST", "/api/repos/create", 503, times=99)
+    code, printed = push()
+    assert code == 1
+    assert push.waits == [2.0, 4.0, 8.0, 16.0]
+    assert printed.splitlines()[-1] == (
+        "manycaps/demo: expected an answer, got status 503 in 5 attempts. Run this again later: it goes on here."
+    )
+
+
+def test_a_permanent_refusal_is_not_repeated(push, hub):
+    code, printed = push(token=READER)
+    assert code == 1
+    assert push.waits == []
+    assert printed.splitlines()[-1] == (
+        "manycaps/demo: expected a token that may write, got a refusal (403). Give one of a member of the organisation."
+    )
+
+
+def test_an_expired_token_and_no_token(push, hub):
+    advice = "Give --token or HF_TOKEN one with write access from https://huggingface.co/settings/tokens.\n"
+    refused = f"token: expected a valid token, got one that the Hub refuses (401): expired? {advice}"
+    assert push(token=EXPIRED) == (1, refused)
+    assert push(token=None) == (1, f"token: expected a token, got none. {advice}")
+    assert hub.spaces == {}
+
+
+def test_a_token_that_expires_on_the_way(push, hub):
+    hub.fail("POST", "/commit/", 401)
+    code, printed = push()
+    assert code == 1
+    assert "manycaps/demo: expected a valid token, got one that the Hub refuses (401)." in printed
+
+
+def test_a_change_by_somebody_else_is_not_overwritten(push, hub, folder, monkeypatch):
+    push()
+    (folder / "app.py").write_text("import numpy\n")
+    read = push_to_hub.read_space
+
+    def read_and_lose_the_race(api, repo_id):
+        space = read(api, repo_id)
+        hub.commit(repo_id, {**hub.files(repo_id), "demo.py": b"theirs"}, "somebody else's")
+        return space
+
+    monkeypatch.setattr(push_to_hub, "read_space", read_and_lose_the_race)
+    code, printed = push()
+    assert code == 1
+    assert "manycaps/demo: expected the Space as it was read, got a newer commit (412). Run this again." in printed
+    assert hub.files("manycaps/demo")["demo.py"] == b"theirs"
+
+
+def test_one_failure_does_not_stop_the_other_modules(push, hub, folder):
+    other = folder.parent / "another"
+    other.mkdir()
+    (other / "another.py").write_text("")
+    (other / "README.md").write_text(CARD)
+    (other / "requirements.txt").write_text("a-package-that-is-not-there>=1\n")
+    code, printed = push()
+    assert code == 1
+    assert (
+        "another/requirements.txt: expected a-package-that-is-not-there to be installed, for its version, got none. "
+        "Run pip install -r on that file." in printed
+    )
+    assert "demo.py" in hub.files("manycaps/demo")
+    assert push(modules=["demo"])[0] == 0
+
+
+def test_what_cannot_be_right_is_not_sent(push, hub, folder):
+    assert push(modules=["dmeo"]) == (1, "--module: expected some of demo, got dmeo. Check the spelling.\n")
+    (folder / "requirements.txt").write_text("numpy<1\n")
+    assert "demo/requirements.txt: expected numpy<1, got version " in push()[1]
+    (folder / "requirements.txt").unlink()
+    assert push() == (1, "demo: expected a file requirements.txt, got none. Write it.\n")
+    (folder / "shared_count.py").write_text("old")
+    stale = "metrics/demo/shared_count.py: differs from helpers/shared_count.py. Run `python scripts/sync_shared.py`.\n"
+    assert push() == (1, stale)
+    assert hub.spaces == {}
+
+
+def test_a_card_that_the_hub_does_not_take(push, hub, folder):
+    (folder / "README.md").write_text(CARD.replace("title: Demo", "title: Demo\ncolorFrom: mauve"))
+    code, printed = push()
+    assert code == 1
+    assert (
+        "manycaps/demo: expected a name and a card that the Hub takes, got: Invalid metadata in README.md. - "
+        '"colorFrom" must be one of [red, yellow, green, blue]\n' in printed
+    )
+    assert "demo.py" not in hub.files("manycaps/demo")
+
+
+def test_a_space_without_its_page_is_pointed_out(push, hub, folder):
+    (folder / "app.py").unlink()
+    code, printed = push()
+    assert code == 0
+    assert printed.startswith("demo: no app.py: the module will load, but the Space shows no page\n")
+    assert "demo.py" in hub.files("manycaps/demo")
+
+
+def test_the_command_line(hub):
+    options = ["--org", "manycaps", "--module", "trm_meteor", "--module", "trm_cider", "--dry-run"]
+    environment = {**os.environ, "HF_ENDPOINT": hub.endpoint, "NO_PROXY": "127.0.0.1"}
+    command = [sys.executable, str(ROOT / "scripts" / "push_to_hub.py"), *options]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    outcomes = [line for line in done.stdout.splitlines() if line.startswith("manycaps/")]
+    assert outcomes == ["manycaps/trm_meteor: would be new", "manycaps/trm_cider: would be new"]
+    assert hub.asked("GET", "/api/spaces/manycaps/trm_meteor") == 1
+
+
+def test_every_module_of_the_repository_makes_a_space(hub):
+    for folder in sync_shared.module_folders():
+        files = push_to_hub.space_files(folder)
+        assert {path.name for path in folder.glob("shared_*.py")} <= set(files)
+        pins = files["requirements.txt"].decode().splitlines()
+        assert all(re.fullmatch(r"[\w\-\[\],]+==[\w.]+(; .+)?", line) for line in pins), pins
+
+
+# Loading by Hub id.
+
+# A program that loads the module for every line that it reads, each time in a fresh copy of itself.
+USE = """
+import json, os, sys, evaluate
+for _ in sys.stdin:
+    if not os.fork():
+        module = evaluate.load("manycaps/trm_meteor")
+        rows = {"predictions": [["a dog runs", "a wet dog"]], "references": [["a dog", "the dog is running"]]}
+        print(json.dumps(module.compute(**rows)), flush=True)
+        os._exit(0)
+    assert os.wait()[1] == 0
+"""
+
+
+def test_a_module_loads_by_its_hub_id_and_afterwards_from_the_cache(tmp_path, monkeypatch):
+    rows = {"predictions": [["a dog runs", "a wet dog"]], "references": [["a dog", "the dog is running"]]}
+    expected = evaluate.load(str(ROOT / "metrics" / "trm_meteor")).compute(**rows)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    (tmp_path / "elsewhere").mkdir()  # a folder without ./manycaps, which would come first
+    with running_hub() as hub:
+        monkeypatch.setattr(push_to_hub, "HfApi", functools.partial(huggingface_hub.HfApi, endpoint=hub.endpoint))
+        assert push_to_hub.main("manycaps", ["trm_meteor"], dry_run=False, token=WRITER) == 0
+        assert list(hub.spaces) == ["manycaps/trm_meteor"]
+        environment = {
+            **os.environ,
+            "HF_ENDPOINT": hub.endpoint,
+            "HF_HOME": str(tmp_path / "home"),
+            "HF_UPDATE_DOWNLOAD_COUNTS": "0",
+            "HF_EVALUATE_OFFLINE": "0",
+        }
+        program = subprocess.Popen(
+            [sys.executable, "-c", USE],
+            env=environment,
+            cwd=tmp_path / "elsewhere",
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        program.stdin.write("load it from the hub\n")
+        program.stdin.flush()
+        assert json.loads(program.stdout.readline() or "null") == expected
+        assert hub.asked("GET", "/spaces/manycaps/trm_meteor/resolve/main/shared_triangle_rank.py") == 1
+    printed, errors = program.communicate("load it again, the hub is gone\n", timeout=300)
+    assert program.returncode == 0, errors[-3000:]
+    assert json.loads(printed) == expected
+    assert "Using the latest cached version of the module" in errors

@@ -1,0 +1,122 @@
+"""EMScore against the values of the authors' own program, and PyAV's frames against OpenCV's, which it decodes with.
+
+golden/tiny_clip/emscore.json: https://github.com/aimagelab/pacscore and https://github.com/ShiYaya/emscore run on a
+small random checkpoint over four videos of up to seven photographs, six rows, float32 on a CPU.
+"""
+
+import importlib.util
+import json
+
+import evaluate
+import numpy as np
+import pytest
+
+from tests.module_folders import EMSCORE_PAC
+
+pytestmark = pytest.mark.realdata
+
+# float32 in batches of the authors' own; the greatest difference seen is 4e-7.
+TOLERANCE = 1e-5
+
+FIELDS = {
+    "figr_P": "fine_precision",
+    "figr_R": "fine_recall",
+    "figr_F": "fine_f",
+    "cogr": "coarse",
+    "full_P": "full_precision",
+    "full_R": "full_recall",
+    "full_F": "emscore_pac",
+}
+SIDES = {"EMScore(X,V)": "", "EMScore(X,X*)": "reference_", "EMScore(X,V,X*)": "combined_"}
+
+# Where the authors' padding takes part: a batch is filled up with frames of zeros, whose cosine 0 beats the negative
+# cosines of the words of these rows, all but the two of the longest video.
+PADDED_FIELDS = {"figr_P", "figr_F", "full_P", "full_F"}
+PADDED_SIDES = {"EMScore(X,V)", "EMScore(X,V,X*)"}
+PADDED_ROWS = {1, 2, 3, 5}
+
+
+@pytest.fixture(scope="module")
+def golden(data_folder):
+    return json.loads((data_folder / "golden" / "tiny_clip" / "emscore.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def columns(golden, data_folder):
+    frames = {
+        name: [str(data_folder / "images" / image) for image in images] for name, images in golden["frames"].items()
+    }
+    return {
+        "predictions": [row["caption"] for row in golden["rows"]],
+        "videos": [frames[row["video"]] for row in golden["rows"]],
+        "references": [row["references"] for row in golden["rows"]],
+    }
+
+
+@pytest.fixture(scope="module")
+def load(data_folder):
+    checkpoint = str(data_folder / "golden" / "tiny_clip" / "tiny_clip.pth")
+    return lambda config: evaluate.load(EMSCORE_PAC, config, checkpoint=checkpoint, device="cpu", details=True)
+
+
+def test_one_row_at_a_time(golden, columns, load):
+    module, n_compared = load("references"), 0
+    for i, expected in enumerate(golden["cases"]["references_no_idf_one_row_at_a_time"]):
+        if expected is None:  # the authors' program fails on a batch with one pair
+            continue
+        result = module.compute(**{name: [column[i]] for name, column in columns.items()})
+        for side, fields in expected.items():
+            for field, values in fields.items():
+                assert [result[SIDES[side] + FIELDS[field]]] == pytest.approx(values, abs=TOLERANCE), (i, side, field)
+                n_compared += 1
+    assert n_compared == 4 * 3 * 7
+
+
+def test_one_row_at_a_time_without_references(golden, columns, load):
+    module = load(None)
+    rows = golden["cases"]["video_only_no_idf_one_row_at_a_time"]
+    result = module.compute(predictions=columns["predictions"], videos=columns["videos"])
+    for field, name in FIELDS.items():
+        expected = [row["EMScore(X,V)"][field][0] for row in rows]
+        assert result[f"{name}_per_row"] == pytest.approx(expected, abs=TOLERANCE), field
+
+
+@pytest.mark.parametrize(
+    ("case", "idf"), [("references_no_idf_batched", False), ("references_idf_of_references_batched", True)]
+)
+def test_batched_wherever_padding_does_not_interfere(golden, columns, load, case, idf):
+    result = load("references").compute(**columns, idf=idf)
+    for side, fields in golden["cases"][case].items():
+        for field, expected in fields.items():
+            ours = result[f"{SIDES[side]}{FIELDS[field]}_per_row"]
+            for i in range(6):
+                if side in PADDED_SIDES and field in PADDED_FIELDS and i in PADDED_ROWS:
+                    assert ours[i] < expected[i] - 1e-4, "padding makes the authors' value too high"
+                else:
+                    assert ours[i] == pytest.approx(expected[i], abs=TOLERANCE), (side, field, i)
+
+
+def test_where_padding_interferes_the_value_of_the_row_alone_is_ours(golden, columns, load):
+    batched = golden["cases"]["references_no_idf_batched"]["EMScore(X,V)"]["figr_P"]
+    alone = [row["EMScore(X,V)"]["figr_P"][0] for row in golden["cases"]["video_only_no_idf_one_row_at_a_time"]]
+    ours = load("references").compute(**columns)["fine_precision_per_row"]
+    assert ours == pytest.approx(alone, abs=TOLERANCE)
+    assert {i for i in range(6) if abs(batched[i] - alone[i]) > 1e-4} == PADDED_ROWS
+
+
+@pytest.mark.skipif(importlib.util.find_spec("cv2") is None, reason="OpenCV is not installed")
+def test_pyavs_frames_are_opencvs(data_folder):
+    import cv2
+
+    from helpers.shared_video_input import EncodedVideo, read_pixels
+
+    path = str(data_folder / "vatex_clip.mp4")
+    capture, theirs = cv2.VideoCapture(path), []
+    while (read := capture.read())[0]:
+        theirs.append(read[1][:, 140:500, ::-1])  # the middle square of 640 x 360 in RGB
+    ours = list(read_pixels(EncodedVideo(path), "all", 360, "videos[0]", 2))
+    assert len(ours) == len(theirs) == 250
+    # The same FFmpeg code decodes both; another version of it may round the colours otherwise.
+    differences = [np.abs(a.astype(int) - b) for a, b in zip(ours, theirs, strict=True)]
+    assert max(difference.max() for difference in differences) <= 2
+    assert np.mean([difference.mean() for difference in differences]) < 0.1
