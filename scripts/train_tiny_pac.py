@@ -36,7 +36,7 @@ from scripts.tiny_pac.tuning import PLAIN, Projections, TuningRecipe, tune_varia
 SEEDS = (0, 1, 2, 3, 4)
 
 # Held-out scenes of the trials.
-N_TRIALS = 2000
+N_TRIALS = 1000
 
 
 @dataclasses.dataclass(frozen=True)

@@ -62,7 +62,7 @@ class BaseRecipe:
     # Scenes of a family, and families of a batch.
     family_size: int = 4
     n_families_at_once: int = 64
-    n_steps: int = 800
+    n_steps: int = 900
     learning_rate: float = 2e-3
     # Share of captions that are labels of the web, and of those that belong to a neighbour of the scene.
     labels: float = 0.6
