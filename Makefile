@@ -52,6 +52,6 @@ $(VENV)/quickstart.installed: $(BIN)/python scripts/requirements.txt $(wildcard 
 	$(BIN)/pip install --quiet -r scripts/requirements.txt
 	touch $@
 
-$(VENV)/test.installed: $(BIN)/python tests/requirements.txt scripts/requirements.txt $(wildcard metrics/*/requirements.txt measurements/*/requirements.txt)
+$(VENV)/test.installed: $(BIN)/python tests/requirements.txt $(wildcard scripts/requirements*.txt) $(wildcard metrics/*/requirements.txt measurements/*/requirements.txt)
 	$(BIN)/pip install --quiet -r tests/requirements.txt
 	touch $@

@@ -31,6 +31,13 @@ CHUNK_SIZE = 1 << 20
 DISPLAY_ONE = 1 << 16
 
 
+# What a Matroska or WebM file begins with, and the box behind it that holds everything else.
+EBML_HEADER, EBML_SEGMENT = b"\x1aE\xdf\xa3", b"\x18S\x80g"
+
+# Boxes at the top of mp4 and its relatives (ISO 14496-12). Others end the walk: rubbish behind a video does no harm.
+ISO_BOXES = frozenset({b"ftyp", b"free", b"mdat", b"moof", b"moov", b"sidx", b"skip", b"styp", b"uuid", b"wide"})
+
+
 class EncodedVideo(NamedTuple):
     """A video file, on disk or in memory."""
 
@@ -44,6 +51,17 @@ class FrameList(NamedTuple):
 
 
 VideoSource = EncodedVideo | FrameList | np.ndarray
+
+
+class VideoSize(NamedTuple):
+    """What a video file says about itself, before anything is decoded."""
+
+    # 0 where the file does not say it.
+    seconds: float
+    # Packets, which are nearly always frames.
+    n_frames: int
+    width: int
+    height: int
 
 
 def as_video_source(video: object, where: str) -> VideoSource:
@@ -196,6 +214,73 @@ def read_pixels(
     yield from chosen
 
 
+def is_cut_off(file: Any) -> bool:
+    """Say whether a file ends before its own headers say so: mp4 and its relatives, Matroska, WebM and AVI.
+
+    FFmpeg takes the end of a file for the end of the video, wherever it comes. Formats for broadcast have no total
+    length, and are never said to be cut off.
+
+    Args:
+        file: binary file, seekable.
+
+    Returns:
+        True where a box of the file reaches beyond its end.
+
+    >>> whole = b"RIFF" + (8).to_bytes(4, "little") + b"AVI data"
+    >>> is_cut_off(io.BytesIO(whole)), is_cut_off(io.BytesIO(whole[:-1]))
+    (False, True)
+    """
+    end = file.seek(0, os.SEEK_END)
+    start, length = 0, 1
+    while length and start < end:
+        file.seek(start)
+        length = _box_length(file.read(64))
+        start += length
+    return start > end
+
+
+def _box_length(head: bytes) -> int:
+    """Length in bytes of the box of a file that begins with `head`; 0 where it goes to the end or is unknown."""
+    if head[:4] == b"RIFF":
+        return 8 + int.from_bytes(head[4:8], "little")
+    if head[:4] == EBML_HEADER:  # one small box, then the segment that holds all
+        width, size = _ebml_size(head[4:])
+        segment = 4 + width + size
+        width, size = _ebml_size(head[segment + 4 :])
+        return segment + 4 + width + size if head[segment : segment + 4] == EBML_SEGMENT and size else 0
+    if head[4:8] in ISO_BOXES:
+        length = int.from_bytes(head[:4], "big")
+        return int.from_bytes(head[8:16], "big") if length == 1 else length
+    return 0
+
+
+def _ebml_size(data: bytes) -> tuple[int, int]:
+    """Bytes that a size takes, and the size; 0 where the writer did not know it."""
+    width = 9 - data[0].bit_length() if data and data[0] else 1
+    ones = (1 << 7 * width) - 1
+    size = int.from_bytes(data[:width], "big") & ones
+    return width, 0 if size == ones else size
+
+
+def video_size(source: EncodedVideo, where: str) -> VideoSize:
+    """Say how long and how large a video is, without decoding it.
+
+    Args:
+        source: what `as_video_source` returned for a path or bytes.
+        where: column and row, for the messages.
+
+    Returns:
+        The size of the video.
+
+    Raises:
+        ValueError: no video.
+    """
+    n_frames = _count_packets(source, where)
+    with _opened(source, where) as (container, stream):
+        seconds = container.duration / av.time_base if container.duration else 0.0
+        return VideoSize(float(seconds), n_frames, stream.width, stream.height)
+
+
 class _DecoderFrames(Sequence[np.ndarray]):
     """The frames of a torchcodec decoder as images."""
 
@@ -287,6 +372,8 @@ def _opened(source: EncodedVideo, where: str) -> Iterator[tuple[Any, Any]]:
         try:
             container = av.open(file, options=options)
         except (av.error.FFmpegError, ValueError) as error:
+            if is_cut_off(file):
+                raise _damaged(where, 0, "the end of a file that is meant to be longer") from error
             raise ValueError(
                 f"{where}: expected a video, got a file that cannot be opened as one ({_reason(error)}). Fetch the "
                 "file again, or convert it to mp4."
@@ -313,6 +400,7 @@ def _decoded(source: EncodedVideo, where: str, n_threads: int) -> Iterator[Any]:
         try:
             for packet in container.demux(stream):
                 if packet.is_corrupt:
+                    n_frames += len(stream.codec_context.decode(None))  # those that are on their way
                     raise _damaged(where, n_frames, "a packet that is not whole")
                 for frame in packet.decode():
                     if frame.is_corrupt:
@@ -321,6 +409,9 @@ def _decoded(source: EncodedVideo, where: str, n_threads: int) -> Iterator[Any]:
                     n_frames += 1
         except av.error.FFmpegError as error:
             raise _damaged(where, n_frames, _reason(error)) from error
+    with _opened_file(source, where) as file:
+        if is_cut_off(file):
+            raise _damaged(where, n_frames, "the end of a file that is meant to be longer")
     if n_frames == 0:
         raise ValueError(f"{where}: expected at least one frame, got none. Leave the row out of all columns.")
 

@@ -32,7 +32,7 @@ from .shared_clip_rows import (
 from .shared_image_input import as_rgb_image
 from .shared_options import check_choice, check_flag, take_compute_options, take_load_options
 from .shared_signature import signature
-from .shared_video_input import check_frames, decoder_name
+from .shared_video_input import as_video_source, check_frames, decoder_name, video_size
 from .token_weights import (
     EQUAL_WEIGHTS,
     check_idf,
@@ -176,6 +176,10 @@ class EmscorePac(evaluate.Metric):
             self.options = self.load_options  # rows that are added next have the options of load time again
         self.videos.forget()
         return result
+
+    def examine_video(self, video):
+        """Return the seconds, frames, width and height of a video file, a path or bytes, without decoding it."""
+        return video_size(as_video_source(video, "video"), "video")
 
     def _compute(self, predictions, videos, references=None):
         sizes = [len(row) for row in predictions]

@@ -3,12 +3,14 @@
 
 import contextlib
 import html
+import math
 import pathlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import gradio as gr
+import PIL.Image
 
 # Seconds after which an uploaded file is deleted from the server.
 UPLOAD_LIFE = 3600
@@ -141,11 +143,13 @@ def serve(page: gr.Blocks, megabytes: int = 1) -> None:
         page: from `build_page`.
         megabytes: largest upload.
     """
-    # The default theme's fonts are files of gradio's own; nothing is fetched from other servers.
     page.launch(
         max_file_size=f"{megabytes}mb",
         ssr_mode=False,
-        theme=gr.themes.Default(primary_hue="blue"),
+        # Fonts that every machine has: none is fetched.
+        theme=gr.themes.Default(
+            primary_hue="blue", font=("system-ui", "sans-serif"), font_mono=("ui-monospace", "monospace")
+        ),
         css=STYLE,
         footer_links=["api", "gradio"],
     )
@@ -168,14 +172,47 @@ def caption_rows(text: str, column: str, limits: CaptionLimits) -> list[list[str
     >>> caption_rows("a dog\na brown dog\n\na cat\n", "predictions", CaptionLimits(2, 2, 20))
     [['a dog', 'a brown dog'], ['a cat']]
     """
-    lines = [line.strip() for line in (text or "").splitlines()]
-    rows = [block.split("\n") for block in re.split(r"\n\n+", "\n".join(lines).strip("\n")) if block]
+    lines = "\n".join(line.strip() for line in (text or "").splitlines())
+    rows = [block.split("\n") for block in re.split(r"\n\n+", lines.strip("\n")) if block]
+    check_caption_limits(rows, column, limits)
+    return rows
+
+
+def caption_lines(text: str, column: str, limits: CaptionLimits) -> list[list[str]]:
+    r"""Take a text box as the captions of one row: one a line, empty lines left out.
+
+    Args:
+        text: what stands in the box.
+        column: name of the column, for the messages.
+        limits: of this page.
+
+    Returns:
+        List of one row.
+
+    Raises:
+        ValueError: no caption, or more than the page allows.
+
+    >>> caption_lines("a dog\n\na brown dog", "predictions", CaptionLimits(1, 2, 20))
+    [['a dog', 'a brown dog']]
+    """
+    row = [line.strip() for line in (text or "").splitlines() if line.strip()]
+    if not row:
+        raise ValueError(f"{column}[0]: expected at least one caption, got none. Write one caption a line.")
+    check_caption_limits([row], column, limits)
+    return [row]
+
+
+def check_caption_limits(rows: Sequence[Sequence[str]], column: str, limits: CaptionLimits) -> None:
+    """Raise if there is more than a public page allows; the message names the row and the caption.
+
+    Raises:
+        ValueError: too many rows, captions in a row, or characters in a caption.
+    """
     check_at_most(len(rows), limits.rows, column, "rows")
     for i, row in enumerate(rows):
         check_at_most(len(row), limits.captions_per_row, f"{column}[{i}]", "captions")
         for j, caption in enumerate(row):
             check_at_most(len(caption), limits.characters_per_caption, f"{column}[{i}][{j}]", "characters")
-    return rows
 
 
 def check_at_most(n: float, limit: float, where: str, unit: str) -> None:
@@ -230,11 +267,13 @@ def result_table(result: Mapping[str, Any], meanings: Mapping[str, str]) -> str:
 def as_number(value: float) -> str:
     """Write a number for the table: counts whole, others with four decimals, small ones with their power.
 
-    >>> as_number(12345), as_number(0.25), as_number(0.00002), as_number(0.0)
-    ('12,345', '0.2500', '2.0e-05', '0.0000')
+    >>> as_number(12345), as_number(0.25), as_number(0.00002), as_number(0.0), as_number(math.nan)
+    ('12,345', '0.2500', '2.0e-05', '0.0000', 'not defined')
     """
     if isinstance(value, int):
         return f"{value:,}"
+    if math.isnan(value):
+        return "not defined"
     return f"{value:.1e}" if 0 < abs(value) < 0.0005 else f"{value:.4f}"
 
 
@@ -278,6 +317,22 @@ def check_uploaded(path: str | None, where: str, megabytes: float) -> pathlib.Pa
         raise ValueError(f"{where}: expected a file, got none. Upload one, or fill in an example.")
     check_at_most(round(pathlib.Path(path).stat().st_size / 1e6, 1), megabytes, where, "megabytes")
     return pathlib.Path(path)
+
+
+def check_megapixels(path: pathlib.Path, where: str, megapixels: float) -> None:
+    """Raise if an image has too many pixels; they are not decoded. What is no image is left to the module.
+
+    Raises:
+        ValueError: too many pixels.
+    """
+    try:
+        with PIL.Image.open(path) as image:
+            n_pixels = image.width * image.height
+    except PIL.Image.DecompressionBombError:
+        n_pixels = 2 * (PIL.Image.MAX_IMAGE_PIXELS or 0)
+    except OSError:
+        return
+    check_at_most(round(n_pixels / 1e6, 1), megapixels, where, "megapixels")
 
 
 @contextlib.contextmanager

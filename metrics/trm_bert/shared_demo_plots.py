@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 import matplotlib
 import matplotlib.axes
 import matplotlib.figure
+import matplotlib.layout_engine
 import matplotlib.ticker
 import numpy as np
 import PIL.Image
+import PIL.ImageDraw
 
 # Colours of candidates and references in all drawings, of further series, and of what is only there for comparison.
 CANDIDATES, REFERENCES = "#1f5fa8", "#b4480c"
@@ -23,6 +25,9 @@ LABEL_LETTERS = 44
 
 # Width of a drawing in inches, and its dots per inch: 960 pixels.
 WIDTH, DOTS_PER_INCH = 8.0, 120
+
+# Inches at the top where the page writes the drawing's label.
+HEADROOM = 0.35
 
 # Values nearer than this are equal, as in the permutation test.
 TIE_TOLERANCE = 1e-9
@@ -121,17 +126,17 @@ def heat_map(pair_values: np.ndarray, candidates: Sequence[str], references: Seq
     return _drawing(figure, f"{name}, means with the diagonal: {', '.join(means)}.")
 
 
-def caption_bars(scores: Mapping[str, Sequence[float]], captions: Sequence[str], largest: float) -> Drawing:
+def caption_bars(scores: Mapping[str, Sequence[float]], captions: Sequence[str]) -> Drawing:
     """One group of horizontal bars for each caption.
 
     Args:
         scores: for each score's name its value for every caption.
         captions: the captions.
-        largest: end of the axis.
 
     Returns:
-        Drawing with the first caption on top.
+        Drawing with the first caption on top, from 0 to 1 or as far as the bars reach.
     """
+    every = [value for values in scores.values() for value in values]
     places = np.arange(len(captions))
     height = 0.8 / len(scores)
     with matplotlib.rc_context(SETTINGS | {"axes.grid": True, "axes.grid.axis": "x"}):
@@ -141,7 +146,7 @@ def caption_bars(scores: Mapping[str, Sequence[float]], captions: Sequence[str],
             bars.set_label(name)
             axes.bar_label(bars, [f"{value:.3f}" for value in values], padding=3, fontsize=9)
         axes.set_yticks(places, [shortened(caption) for caption in captions], parse_math=False)
-        axes.set(xlim=(0, 1.1 * largest), ylim=(len(captions) - 0.4, -0.6))
+        axes.set(xlim=(1.1 * min([0, *every]), 1.1 * max([1, *every])), ylim=(len(captions) - 0.4, -0.6))
         axes.tick_params(axis="y", length=0)
         if len(scores) == 1:
             axes.set_xlabel(next(iter(scores)))
@@ -154,30 +159,29 @@ def caption_bars(scores: Mapping[str, Sequence[float]], captions: Sequence[str],
     return _drawing(figure, "; ".join(said) + ".")
 
 
-def vocabulary_curve(counts: Sequence[int], head: int) -> Drawing:
-    """Share of all tokens that the most frequent types make up, and the head at 90 %.
+def vocabulary_curve(heads: Mapping[float, int]) -> Drawing:
+    """How many of the most frequent types make up which share of the tokens.
 
     Args:
-        counts: tokens of each type, at least one.
-        head: most frequent types that make up 90 % of the tokens.
+        heads: for each share, in rising order and 0.9 and 1 among them, the number of types.
 
     Returns:
-        Drawing with a logarithmic axis of types.
+        Drawing with a logarithmic axis of types, and the head at 90 % marked.
     """
-    ordered = np.sort(np.asarray(counts))[::-1]
-    shares = np.cumsum(ordered) / ordered.sum()
+    head, n_types = heads[0.9], heads[1]
     with matplotlib.rc_context(SETTINGS | {"axes.grid": True}):
         figure, axes = _figure(3.4)
-        axes.step(np.arange(1, len(shares) + 1), shares, where="post", color=CANDIDATES, lw=2)
-        axes.plot([head], [shares[head - 1]], "o", color=REFERENCES, ms=8)
-        note = f"head: {head:,} of {len(shares):,} types"
-        axes.annotate(note, (head, shares[head - 1]), (-8, -14), textcoords="offset points", ha="right", va="top")
+        axes.plot(list(heads.values()), list(heads), "o-", color=CANDIDATES, lw=2, ms=4)
+        axes.plot([head], [0.9], "o", color=REFERENCES, ms=9)
+        note = f"head: {head:,} of {n_types:,} types"
+        axes.annotate(note, (head, 0.9), (-10, 8), textcoords="offset points", ha="right", color=REFERENCES)
         axes.axhline(0.9, color=REFERENCES, lw=1, ls="--")
-        axes.set(xscale="log", xlabel="most frequent types", ylabel="share of all tokens", ylim=(0, 1.03))
+        axes.set(xscale="log", xlabel="most frequent types", ylabel="share of all tokens", ylim=(0, 1.06))
+        axes.set_xlim(0.8, 1.3 * n_types)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         axes.xaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
         axes.yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1))
-    return _drawing(figure, f"{head:,} of {len(shares):,} types make up 90% of the tokens.")
+    return _drawing(figure, f"{head:,} of {n_types:,} types make up 90% of the tokens.")
 
 
 def share_bars(shares: Mapping[str, Mapping[str, float]]) -> Drawing:
@@ -229,6 +233,19 @@ def histogram(counts: Sequence[int], edges: Sequence[float], label: str, unit: s
     return _drawing(figure, f"Most {unit} ({counts[peak]:,}) between {edges[peak]:.2g} and {edges[peak + 1]:.2g}.")
 
 
+def example_picture() -> PIL.Image.Image:
+    """A red square and a blue circle on white, to fill in as an example.
+
+    >>> example_picture().size
+    (320, 240)
+    """
+    picture = PIL.Image.new("RGB", (320, 240), "white")
+    pen = PIL.ImageDraw.Draw(picture)
+    pen.rectangle((40, 70, 140, 170), fill=(200, 30, 30))
+    pen.ellipse((180, 70, 280, 170), fill=(30, 60, 200))
+    return picture
+
+
 def shortened(caption: str) -> str:
     """Cut a caption to `LABEL_LETTERS`, at a space where there is one.
 
@@ -243,7 +260,9 @@ def shortened(caption: str) -> str:
 
 
 def _figure(height: float) -> tuple[matplotlib.figure.Figure, matplotlib.axes.Axes]:
-    figure = matplotlib.figure.Figure(figsize=(WIDTH, height), dpi=DOTS_PER_INCH, layout="constrained")
+    height += HEADROOM
+    layout = matplotlib.layout_engine.ConstrainedLayoutEngine(rect=(0, 0, 1, 1 - HEADROOM / height))
+    figure = matplotlib.figure.Figure(figsize=(WIDTH, height), dpi=DOTS_PER_INCH, layout=layout)
     return figure, figure.subplots()
 
 

@@ -13,13 +13,16 @@ import urllib.request
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import av
 import evaluate
 import numpy as np
+import PIL.Image
 import pytest
 
 from tests.modules.sample_inputs import load_options
 
 pytest.importorskip("gradio", reason="gradio is not installed: pip install -r tests/requirements.txt")
+from helpers.shared_demo_files import caption_file_rows
 from helpers.shared_demo_form import CaptionLimits, as_number, caption_rows
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -36,6 +39,10 @@ PATIENCE = 180
 # Pages that are started while the one before is still tested.
 AHEAD = 2
 
+# What gradio's own scripts write to the console on every page with an upload, although the upload works: a remark on
+# a way of following its progress that the client does not have.
+HARMLESS = ('"Method not implemented."',)
+
 NO_LIMITS = CaptionLimits(10**6, 10**6, 10**6)
 CANDIDATES, HUMANS = "Candidate captions", "Human captions"
 
@@ -44,6 +51,52 @@ OWN = {
     CANDIDATES: "a $5 bill & a <b>dog</b>\na dog for $10\n\na man cooks\na man at the stove",
     HUMANS: "a dog for $ 5\na dog with a bill\n\na father makes breakfast\nsomebody cooks\na cook",
 }
+
+
+# Stands for the file of a form among its fields.
+UPLOAD = "upload"
+
+
+def upload(name, content):
+    """A file to be written when a test needs it."""
+
+    def write(folder):
+        (folder / name).write_bytes(content)
+        return folder / name
+
+    return write
+
+
+def picture(width, height):
+    """A PNG with a red square."""
+
+    def write(folder):
+        image = PIL.Image.new("RGB", (width, height), "white")
+        image.paste((200, 30, 30), (10, 5, 30, 25))
+        image.save(folder / "picture.png")
+        return folder / "picture.png"
+
+    return write
+
+
+def clip(n_frames, rate):
+    """A small mp4 file that gets brighter."""
+
+    def write(folder):
+        with av.open(str(folder / "clip.mp4"), "w") as container:
+            stream = container.add_stream("h264", rate=rate)
+            stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+            for i in range(n_frames):
+                pixels = np.full((48, 64, 3), 2 * i, dtype=np.uint8)
+                container.mux(stream.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")))
+            container.mux(stream.encode(None))
+        return folder / "clip.mp4"
+
+    return write
+
+
+def lines(text):
+    return [line for line in text.split("\n") if line]
 
 
 class Case(NamedTuple):
@@ -93,6 +146,70 @@ CASES = {
     "trm_bert": DISTRIBUTION,
     "mmd_bert": DISTRIBUTION,
     "fid_bert": DISTRIBUTION,
+    "pac_score": Case(
+        example="A picture and captions",
+        columns=lambda fields: {"predictions": [lines(fields["Captions"])], "images": [fields[UPLOAD]]},
+        options={"details": True},
+        own={UPLOAD: picture(40, 30), "Captions": "a <b>red</b> square for $5\n\nanother for $6"},
+        bad=(
+            {UPLOAD: upload("broken.png", b"\x89PNG\r\n\x1a\nno pixels"), "Captions": "a dog"},
+            "images[0]: expected an image, got 17 bytes that begin with",
+        ),
+        over=(
+            {UPLOAD: picture(5000, 4100), "Captions": "a dog"},
+            "images[0]: expected at most 20 megapixels on this page, got 20.5.",
+        ),
+        n_drawings=1,
+    ),
+    "ref_pac_score": Case(
+        example="A picture and captions",
+        columns=lambda fields: {
+            "predictions": [lines(fields[CANDIDATES])],
+            "references": [lines(fields[HUMANS])],
+            "images": [fields[UPLOAD]],
+        },
+        options={"details": True},
+        own={UPLOAD: picture(40, 30), CANDIDATES: "a red square\na dog", HUMANS: "a square\nsomething red"},
+        bad=(
+            {UPLOAD: picture(40, 30), CANDIDATES: "a dog"},
+            "references[0]: expected at least one caption, got none. Write one caption a line.",
+        ),
+        over=(
+            {UPLOAD: picture(40, 30), CANDIDATES: "a dog\n" * 21, HUMANS: "a dog"},
+            "predictions[0]: expected at most 20 captions on this page, got 21.",
+        ),
+        n_drawings=1,
+    ),
+    "emscore_pac": Case(
+        example="A clip and captions",
+        columns=lambda fields: {"predictions": [lines(fields["Captions"])], "videos": [fields[UPLOAD]]},
+        options={"details": True, "frames": 10},
+        own={UPLOAD: clip(12, 4), "Captions": "shapes\na dog runs"},
+        bad=(
+            {UPLOAD: upload("list.mp4", b"#EXTM3U\nhttp://127.0.0.1:9/a.ts\n"), "Captions": "a dog"},
+            "video: expected a video, got a file that cannot be opened as one",
+        ),
+        over=(
+            {UPLOAD: clip(122, 2), "Captions": "a dog"},
+            "videos[0]: expected at most 60 seconds on this page, got 61.",
+        ),
+        n_drawings=1,
+    ),
+    "vdtk_diversity": Case(
+        example="Captions by people",
+        columns=lambda fields: {"data": caption_file_rows(pathlib.Path(fields[UPLOAD]))},
+        options={},
+        own={UPLOAD: upload("own.csv", b"image,caption\n1,a dog\n1,a dog\n2,two cats sleep\n2,a cat\n3,a bird\n")},
+        bad=(
+            {UPLOAD: upload("bad.jsonl", b'["a dog"]\n{"caption": "a cat"}\n')},
+            "data, line 2: expected on each line the captions of an image",
+        ),
+        over=(
+            {UPLOAD: upload("long.txt", b"a dog\n" + b"a" * 2001)},
+            "data[0][1]: expected at most 2,000 characters on this page, got 2,001.",
+        ),
+        n_drawings=3,
+    ),
 }
 
 
@@ -102,41 +219,60 @@ def free_port():
         return listener.getsockname()[1]
 
 
-class Server:
-    """`python app.py` in a folder of its own, as in a Space: no cache, no repository around it."""
+class Starter:
+    """Starts pages: each folder copied, as a Space holds it, without cache and without the repository around it."""
 
-    def __init__(self, name, folder):
-        source = next(ROOT.glob(f"m*/{name}"))
+    def __init__(self, folder):
+        self.folder = folder
+        self.environment = os.environ | {"HF_HOME": str(folder / "cache"), "OMP_NUM_THREADS": "1"}
+        command = [sys.executable, str(ROOT / "tests" / "e2e" / "app_starter.py")]
+        self.common = subprocess.Popen(command, env=self.environment, stdin=subprocess.PIPE, text=True)
+
+    def start(self, name, alone):
+        """Run `python app.py` by itself, which takes its time, or as a child of one process for all (app_starter)."""
+        folder = self.folder / name
         # A Space's folder is not named like the module.
-        shutil.copytree(source, folder / "app", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(folder_of(name), folder / "app", ignore=shutil.ignore_patterns("__pycache__"))
         port = free_port()
-        self.url, self.log = f"http://127.0.0.1:{port}/", folder / "log"
-        environment = os.environ | {
-            "GRADIO_SERVER_PORT": str(port),
-            "GRADIO_TEMP_DIR": str(folder / "uploads"),
-            "HF_HOME": str(folder / "cache"),
-            "OMP_NUM_THREADS": "1",
-        }
+        environment = {"GRADIO_SERVER_PORT": str(port), "GRADIO_TEMP_DIR": str(folder / "uploads")}
         if "checkpoint" in load_options(name):
             environment["MANYCAPS_CHECKPOINT"] = load_options(name)["checkpoint"]
-        with self.log.open("w") as log:
-            command = [sys.executable, "app.py"]
-            self.process = subprocess.Popen(command, cwd=folder / "app", env=environment, stdout=log, stderr=log)
+        if not alone:
+            request = {"folder": str(folder / "app"), "log": str(folder / "log"), "environment": environment}
+            self.common.stdin.write(json.dumps(request) + "\n")
+            self.common.stdin.flush()
+            return Server(port, folder / "log", self.common)
+        with (folder / "log").open("w") as log:
+            command, environment = [sys.executable, "app.py"], self.environment | environment
+            page = subprocess.Popen(command, cwd=folder / "app", env=environment, stdout=log, stderr=log)
+        return Server(port, folder / "log", page)
+
+    def stop(self):
+        self.common.stdin.close()  # it ends its children, then itself
+        self.common.wait()
+
+
+class Server:
+    """One page that has been started, by the process that must be there."""
+
+    def __init__(self, port, log, process):
+        self.url, self.log, self.process = f"http://127.0.0.1:{port}/", log, process
 
     def wait(self):
+        """Until the page is served."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
-            assert self.process.poll() is None, self.log.read_text()
+            assert self.process.poll() is None, self.said()
+            assert "Traceback" not in self.said(), self.said()
             try:
                 with urllib.request.urlopen(self.url, timeout=PATIENCE):
                     return
             except OSError:
                 time.sleep(0.1)
-        raise AssertionError(self.log.read_text())
+        raise AssertionError(self.said())
 
-    def stop(self):
-        self.process.terminate()
-        self.process.wait()
+    def said(self):
+        return self.log.read_text() if self.log.exists() else ""
 
 
 @pytest.fixture(scope="module")
@@ -160,32 +296,38 @@ def browser(tmp_path_factory):
 @pytest.fixture(scope="module")
 def servers(browser, tmp_path_factory):
     """From a name to its running server; the next ones are started as well."""
-    running = {}
+    starter, running = Starter(tmp_path_factory.mktemp("apps")), {}
+    names = list(CASES)
 
     def get(name):
-        names = list(CASES)
         for other in names[names.index(name) :][: AHEAD + 1]:
             if other not in running:
-                running[other] = Server(other, tmp_path_factory.mktemp(other))
+                running[other] = starter.start(other, alone=other == names[0])
         running[name].wait()
         return running[name]
 
     yield get
+    starter.stop()
     for server in running.values():
-        server.stop()
+        if server.process is not starter.common:
+            server.process.terminate()
+            server.process.wait()
 
 
 @pytest.fixture(scope="module", params=list(CASES))
 def app(request, servers):
     server = servers(request.param)
     yield request.param, server
-    server.stop()
-    assert "Traceback" not in server.log.read_text()
+    assert "Traceback" not in server.said()
+
+
+def folder_of(name):
+    return next(ROOT.glob(f"m*/{name}"))
 
 
 @functools.cache
 def module_of(name):
-    return evaluate.load(str(next(ROOT.glob(f"m*/{name}"))), **load_options(name))
+    return evaluate.load(str(folder_of(name)), **load_options(name))
 
 
 class Page:
@@ -228,12 +370,23 @@ class Page:
 
     def fill(self, values):
         for label, value in values.items():
-            if isinstance(value, pathlib.Path):
+            if label == UPLOAD:
                 self.find("input[type=file]")[0].send_keys(str(value))
-                self.until(lambda: self.find(".image-frame img, video, .file-preview"))
+                # The form no longer asks for a file when it has one.
+                self.until(lambda: not self.find("input[type=file]"))
             else:
                 self.field(label).clear()
                 self.field(label).send_keys(value)
+
+    def uploaded(self, folder):
+        """Fetch the file that the form shows, as an example fills it in."""
+        script = "return [...document.querySelectorAll(arguments[0])].map(e => e.currentSrc || e.src || e.href)"
+        selector = ".image-frame img, video, .file-preview a"
+        url = self.until(lambda: self.browser.execute_script(script, selector))[0]
+        path = folder / url.rsplit("/", 1)[-1]
+        with urllib.request.urlopen(url) as file:
+            path.write_bytes(file.read())
+        return path
 
     def compute(self):
         """Press the button, and return the table of results, or the message."""
@@ -271,7 +424,11 @@ class Page:
 
     def errors(self):
         """What the browser's console complains about, and requests to other machines."""
-        console = [entry for entry in self.browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+        console = [
+            entry["message"]
+            for entry in self.browser.get_log("browser")
+            if entry["level"] in ("SEVERE", "WARNING") and not any(text in entry["message"] for text in HARMLESS)
+        ]
         messages = (json.loads(entry["message"])["message"] for entry in self.browser.get_log("performance"))
         urls = (m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent")
         return console, [url for url in urls if not url.startswith((self.url, "data:", "blob:", "chrome:"))]
@@ -303,26 +460,40 @@ def assert_shows_the_modules_numbers(page, name, shown, columns):
         assert (counts > 60).sum() >= 3
 
 
-def test_an_example_fills_the_form(app, page):
+def written(values, folder):
+    """Values of a form, with files in place of the functions that write them."""
+    return {label: value(folder) if callable(value) else value for label, value in values.items()}
+
+
+def as_read(fields):
+    """What a module takes: paths as text."""
+    return {label: str(value) if label == UPLOAD else value for label, value in fields.items()}
+
+
+def test_an_example_fills_the_form(app, page, tmp_path):
     name, _ = app
     page.button(CASES[name].example).click()
     page.until(lambda: all(page.fields().values()))
+    fields = page.fields()
+    if UPLOAD in CASES[name].own:
+        fields[UPLOAD] = page.uploaded(tmp_path)
     shown = page.compute()
-    assert_shows_the_modules_numbers(page, name, shown, CASES[name].columns(page.fields()))
+    assert_shows_the_modules_numbers(page, name, shown, CASES[name].columns(as_read(fields)))
 
 
-def test_what_a_user_gives(app, page):
+def test_what_a_user_gives(app, page, tmp_path):
     name, _ = app
-    page.fill(CASES[name].own)
+    fields = written(CASES[name].own, tmp_path)
+    page.fill(fields)
     shown = page.compute()
-    assert_shows_the_modules_numbers(page, name, shown, CASES[name].columns(CASES[name].own))
+    assert_shows_the_modules_numbers(page, name, shown, CASES[name].columns(as_read(fields)))
 
 
 @pytest.mark.parametrize("kind", ["bad", "over"])
-def test_wrong_input_shows_its_message(app, page, kind):
+def test_wrong_input_shows_its_message(app, page, kind, tmp_path):
     name, _ = app
     values, message = getattr(CASES[name], kind)
-    page.fill(values)
+    page.fill(written(values, tmp_path))
     shown = page.compute()
     assert isinstance(shown, str), shown
     assert message in shown

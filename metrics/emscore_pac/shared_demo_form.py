@@ -1,0 +1,363 @@
+# Vendored from helpers/shared_demo_form.py. Edit it there, then run `python scripts/sync_shared.py`.
+"""The form of a demo page: layout, text boxes to rows, limits, uploads, messages, results. Used by `app.py` alone."""
+
+import contextlib
+import html
+import math
+import pathlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import gradio as gr
+import PIL.Image
+
+# Seconds after which an uploaded file is deleted from the server.
+UPLOAD_LIFE = 3600
+
+# Two images as people describe them, and three systems: one that varies, one that repeats itself, one that is wrong.
+_PEOPLE = (
+    "a dog is running along the sea\na brown dog plays in the sand\nthe dog runs over the beach\n"
+    "a wet dog near the water\nsomebody walks a dog by the sea\na dog chases the waves",
+    "a father makes breakfast\npancakes are cooking in a pan\na man at the stove with a pan\n"
+    "a cook flips a pancake\na man prepares food in a kitchen",
+)
+_VARIED = (
+    "a dog runs on the beach\na dog plays in the sand\na brown dog by the sea\na dog is running\n"
+    "the animal runs along the water",
+    "a man cooks pancakes\na man flips a pancake\nsomebody makes breakfast\na cook with a pan\n"
+    "the man stands in a kitchen",
+)
+_REPEATED = ("\n".join(["a dog runs on the beach"] * 5), "\n".join(["a man cooks pancakes"] * 5))
+EXAMPLE_CAPTIONS = {
+    "Varied captions": ("\n\n".join(_VARIED), "\n\n".join(_PEOPLE)),
+    "One caption repeated": ("\n\n".join(_REPEATED), "\n\n".join(_PEOPLE)),
+    "Captions of another image": ("\n\n".join(_VARIED[::-1]), "\n\n".join(_PEOPLE)),
+}
+
+# Errors that say what the user can mend.
+USER_ERRORS = (ValueError, TypeError, LookupError, ImportError, OSError)
+
+STYLE = """
+.gradio-container { max-width: 1180px !important; margin: 0 auto !important; }
+.result table { width: auto; font-variant-numeric: tabular-nums; }
+.result td:nth-child(2) { text-align: right; font-weight: 600; white-space: nowrap; }
+"""
+
+
+class Drawing(Protocol):
+    """A picture and what it says, as the drawing functions return it."""
+
+    @property
+    def image(self) -> Any:
+        """The picture."""
+
+    @property
+    def description(self) -> str:
+        """What it says."""
+
+
+class CaptionLimits(NamedTuple):
+    """What one call of a public page may cost."""
+
+    rows: int
+    captions_per_row: int
+    characters_per_caption: int
+
+
+class Form(NamedTuple):
+    """What a page asks for and shows; `build_page` lays it out."""
+
+    # Name of the module, as a person writes it.
+    title: str
+    # What the page is for, in a sentence or two of Markdown.
+    introduction: str
+    # Text boxes and uploads, side by side.
+    inputs: Sequence[gr.components.Component]
+    # Options, in a row below.
+    options: Sequence[gr.components.Component]
+    # Labels of the drawings.
+    drawings: Sequence[str]
+    # For each example's name the values of all inputs and options, or a function that makes them.
+    examples: Mapping[str, Callable[[], Sequence[Any]] | Sequence[Any]]
+    # From the values of inputs and options to the table of results and the drawings.
+    measure: Callable[..., Sequence[Any]]
+
+
+def caption_boxes() -> list[gr.Textbox]:
+    """Return text boxes for the candidates and the references of several rows."""
+    return [
+        gr.Textbox(label=label, info=info, lines=12, max_lines=12, render=False)
+        for label, info in (
+            ("Candidate captions", "what a system says: one caption a line, an empty line before the next image"),
+            ("Human captions", "what people say: the same images in the same order"),
+        )
+    ]
+
+
+def build_page(form: Form) -> gr.Blocks:
+    """Lay a form out as a gradio page: inputs, options, examples, button, results.
+
+    Args:
+        form: components that were made outside of any page, and what to do with them.
+
+    Returns:
+        The page, not yet served.
+    """
+    fields = [*form.inputs, *form.options]
+    with gr.Blocks(title=form.title, analytics_enabled=False, delete_cache=(UPLOAD_LIFE, UPLOAD_LIFE)) as page:
+        gr.Markdown(f"# {form.title}\n\n{form.introduction}")
+        with gr.Row():
+            for component in form.inputs:
+                component.render()
+        if form.options:
+            with gr.Row():
+                for component in form.options:
+                    component.render()
+        with gr.Row():
+            gr.Markdown("Fill in an example:")
+            for name, example in form.examples.items():
+                button = gr.Button(name, size="sm")
+                button.click(_as_function(example), None, fields, api_visibility="private", show_progress="hidden")
+        submit = gr.Button("Compute", variant="primary")
+        table = gr.Markdown(elem_classes="result", min_height=40)
+        pictures = [
+            gr.Image(
+                label=label,
+                format="png",
+                interactive=False,
+                visible=False,
+                buttons=["download", "fullscreen"],
+                elem_classes="drawing",
+            )
+            for label in form.drawings
+        ]
+        submit.click(_shown(form.measure), fields, [table, *pictures], api_name="compute")
+    return page
+
+
+def serve(page: gr.Blocks, megabytes: int = 1) -> None:
+    """Serve a page: on the port that the environment names (GRADIO_SERVER_PORT), as a Space does, or a free one.
+
+    Args:
+        page: from `build_page`.
+        megabytes: largest upload.
+    """
+    page.launch(
+        max_file_size=f"{megabytes}mb",
+        ssr_mode=False,
+        # Fonts that every machine has: none is fetched.
+        theme=gr.themes.Default(
+            primary_hue="blue", font=("system-ui", "sans-serif"), font_mono=("ui-monospace", "monospace")
+        ),
+        css=STYLE,
+        footer_links=["api", "gradio"],
+    )
+
+
+def caption_rows(text: str, column: str, limits: CaptionLimits) -> list[list[str]]:
+    r"""Split a text box into rows of captions: one caption a line, an empty line between rows.
+
+    Args:
+        text: what stands in the box.
+        column: name of the column, for the messages.
+        limits: of this page.
+
+    Returns:
+        List of rows, each a list of captions without spaces around them; no rows for an empty box.
+
+    Raises:
+        ValueError: more than the page allows; the message names the row and the caption.
+
+    >>> caption_rows("a dog\na brown dog\n\na cat\n", "predictions", CaptionLimits(2, 2, 20))
+    [['a dog', 'a brown dog'], ['a cat']]
+    """
+    lines = "\n".join(line.strip() for line in (text or "").splitlines())
+    rows = [block.split("\n") for block in re.split(r"\n\n+", lines.strip("\n")) if block]
+    check_caption_limits(rows, column, limits)
+    return rows
+
+
+def caption_lines(text: str, column: str, limits: CaptionLimits) -> list[list[str]]:
+    r"""Take a text box as the captions of one row: one a line, empty lines left out.
+
+    Args:
+        text: what stands in the box.
+        column: name of the column, for the messages.
+        limits: of this page.
+
+    Returns:
+        List of one row.
+
+    Raises:
+        ValueError: no caption, or more than the page allows.
+
+    >>> caption_lines("a dog\n\na brown dog", "predictions", CaptionLimits(1, 2, 20))
+    [['a dog', 'a brown dog']]
+    """
+    row = [line.strip() for line in (text or "").splitlines() if line.strip()]
+    if not row:
+        raise ValueError(f"{column}[0]: expected at least one caption, got none. Write one caption a line.")
+    check_caption_limits([row], column, limits)
+    return [row]
+
+
+def check_caption_limits(rows: Sequence[Sequence[str]], column: str, limits: CaptionLimits) -> None:
+    """Raise if there is more than a public page allows; the message names the row and the caption.
+
+    Raises:
+        ValueError: too many rows, captions in a row, or characters in a caption.
+    """
+    check_at_most(len(rows), limits.rows, column, "rows")
+    for i, row in enumerate(rows):
+        check_at_most(len(row), limits.captions_per_row, f"{column}[{i}]", "captions")
+        for j, caption in enumerate(row):
+            check_at_most(len(caption), limits.characters_per_caption, f"{column}[{i}][{j}]", "characters")
+
+
+def check_at_most(n: float, limit: float, where: str, unit: str) -> None:
+    """Raise if something is larger than a public page allows.
+
+    Raises:
+        ValueError: n is above the limit.
+    """
+    if n > limit:
+        raise ValueError(
+            f"{where}: expected at most {limit:,} {unit} on this page, got {n:,}. Give less, or run the module on your "
+            "own machine, where nothing is limited."
+        )
+
+
+def check_row_number(row: object, n_rows: int) -> int:
+    """Return the number of the row to draw.
+
+    Raises:
+        ValueError: there is no such row.
+
+    >>> check_row_number(1.0, 2)
+    1
+    """
+    if not isinstance(row, int | float) or row != int(row) or not 0 <= row < n_rows:
+        raise ValueError(
+            f"row to draw: expected a whole number from 0 to {n_rows - 1}, got {row}. Rows are counted from 0."
+        )
+    return int(row)
+
+
+def result_table(result: Mapping[str, Any], meanings: Mapping[str, str]) -> str:
+    """Write a module's result as a Markdown table.
+
+    Args:
+        result: what the module returned.
+        meanings: for each key that is to be shown, what it means.
+
+    Returns:
+        Markdown; keys that the result does not have are left out.
+
+    >>> print(result_table({"a": 0.5, "n_rows": 2}, {"a": "a share", "b": "not asked for"}))
+    | result | value | meaning |
+    |:---|---:|:---|
+    | `a` | 0.5000 | a share |
+    """
+    shown = ((key, meaning) for key, meaning in meanings.items() if key in result)
+    lines = [f"| `{key}` | {as_number(result[key])} | {meaning} |" for key, meaning in shown]
+    return "\n".join(["| result | value | meaning |", "|:---|---:|:---|", *lines])
+
+
+def as_number(value: float) -> str:
+    """Write a number for the table: counts whole, others with four decimals, small ones with their power.
+
+    >>> as_number(12345), as_number(0.25), as_number(0.00002), as_number(0.0), as_number(math.nan)
+    ('12,345', '0.2500', '2.0e-05', '0.0000', 'not defined')
+    """
+    if isinstance(value, int):
+        return f"{value:,}"
+    if math.isnan(value):
+        return "not defined"
+    return f"{value:.1e}" if 0 < abs(value) < 0.0005 else f"{value:.4f}"
+
+
+def uploaded_file(component: Any) -> Any:
+    """Make an upload component give the path of the file that was uploaded, and nothing else.
+
+    gradio lets a caller name a web address or hold the data in the message instead, and opens images before the app
+    sees them. Here only uploads pass, and they are not opened: the limits of the page come first.
+
+    Args:
+        component: gr.Image, gr.Video or gr.File.
+
+    Returns:
+        The same component.
+    """
+    # On the instance: gradio writes a type stub beside every module that subclasses a component.
+    move = component.async_move_resource_to_block_cache
+
+    async def move_uploads_only(path: Any) -> Any:
+        if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", str(path)):
+            raise gr.Error("upload: expected a file, got an address. Upload the file itself.", print_exception=False)
+        return await move(path)
+
+    component.async_move_resource_to_block_cache = move_uploads_only
+    component.preprocess = lambda payload: payload.path if payload else None
+    return component
+
+
+def check_uploaded(path: str | None, where: str, megabytes: float) -> pathlib.Path:
+    """Return the path of an upload.
+
+    Args:
+        path: from the upload component.
+        where: name of the column, for the messages.
+        megabytes: largest size.
+
+    Raises:
+        ValueError: nothing was uploaded, or too much.
+    """
+    if not path:
+        raise ValueError(f"{where}: expected a file, got none. Upload one, or fill in an example.")
+    check_at_most(round(pathlib.Path(path).stat().st_size / 1e6, 1), megabytes, where, "megabytes")
+    return pathlib.Path(path)
+
+
+def check_megapixels(path: pathlib.Path, where: str, megapixels: float) -> None:
+    """Raise if an image has too many pixels; they are not decoded. What is no image is left to the module.
+
+    Raises:
+        ValueError: too many pixels.
+    """
+    try:
+        with PIL.Image.open(path) as image:
+            n_pixels = image.width * image.height
+    except PIL.Image.DecompressionBombError:
+        n_pixels = 2 * (PIL.Image.MAX_IMAGE_PIXELS or 0)
+    except OSError:
+        return
+    check_at_most(round(n_pixels / 1e6, 1), megapixels, where, "megapixels")
+
+
+@contextlib.contextmanager
+def house_messages() -> Iterator[None]:
+    """Show what the module or the page has to say about the input as a message box that stays until it is closed."""
+    try:
+        yield
+    except USER_ERRORS as error:
+        # gradio renders HTML in a message, and messages quote the input.
+        message = html.escape(str(error))
+        raise gr.Error(message, duration=None, title="Not computed", print_exception=False) from error
+
+
+def _as_function(example: Any) -> Callable[[], Any]:
+    """Function without arguments that returns the values of an example."""
+    return example if callable(example) else lambda: example
+
+
+def _shown(measure: Callable[..., Sequence[Any]]) -> Callable[..., list[Any]]:
+    """Wrap `measure`: messages in boxes, drawings as images with their description."""
+
+    def compute(*values: Any) -> list[Any]:
+        with house_messages():
+            table, *drawings = measure(*values)
+        images = [gr.Image(drawing.image, alt_text=drawing.description, visible=True) for drawing in drawings]
+        return [table, *images]
+
+    return compute

@@ -1,0 +1,65 @@
+"""Rows of a data set of the made world: scenes with right captions, positives, foils and graded captions."""
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import datasets
+import numpy as np
+
+from .captions import as_caption, draw_claim, draw_foil, draw_wording, other_caption, wrong_claim
+from .pictures import draw_picture
+from .scenes import draw_scene
+
+# Right captions of a scene beside its own one.
+N_REFERENCES = 4
+
+# Wrong attributes of the graded captions of a scene, one caption each.
+GRADES = (0, 1, 2, 3, 4)
+
+# What every data set has, and what a test set has besides.
+FEATURES = datasets.Features(
+    {
+        "image": datasets.Image(),
+        "caption": datasets.Value("string"),
+        "generated_image": datasets.Image(),
+        "generated_caption": datasets.Value("string"),
+        "references": datasets.Sequence(datasets.Value("string")),
+        "foil": datasets.Value("string"),
+        "foil_kind": datasets.Value("string"),
+        "graded_captions": datasets.Sequence(datasets.Value("string")),
+    }
+)
+
+
+def made_row(seed: int, row: int) -> dict[str, Any]:
+    """Make one row; it depends on the seed and its number alone, so a longer data set begins with a shorter one.
+
+    Args:
+        seed: of the data set; another seed gives other scenes.
+        row: number of the row.
+
+    Returns:
+        The columns of `FEATURES`. `generated_image` shows the same scene, drawn anew; `generated_caption` and the
+        references say what is true of it in other words; `foil` is `caption` with one wrong word; caption g of
+        `graded_captions` has g wrong attributes.
+    """
+    rng = np.random.default_rng([seed, row])
+    scene, wording = draw_scene(rng), draw_wording(rng)
+    foil = draw_foil(rng, scene, draw_claim(rng, scene), wording)
+    graded = [as_caption(wrong_claim(rng, scene, scene, errors), draw_wording(rng)) for errors in GRADES]
+    return {
+        "image": draw_picture(rng, scene),
+        "caption": foil.caption,
+        "generated_image": draw_picture(rng, scene),
+        "generated_caption": other_caption(rng, scene, foil.caption),
+        "references": [other_caption(rng, scene, foil.caption) for _ in range(N_REFERENCES)],
+        "foil": foil.foil,
+        "foil_kind": foil.kind,
+        "graded_captions": graded,
+    }
+
+
+def made_rows(seed: int, n_rows: int) -> Iterator[dict[str, Any]]:
+    """Make the rows of a data set, one after the other."""
+    return map(functools.partial(made_row, seed), range(n_rows))

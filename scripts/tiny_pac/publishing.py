@@ -1,0 +1,109 @@
+"""Files of a trained seed, and the folder that is published: weights, configuration, trials and a card."""
+
+import json
+import pathlib
+import platform
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from helpers.shared_clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME, Treatment, file_sha256
+from helpers.shared_clip_model import ClipModel, Weights, read_weights, write_safetensors
+from scripts.convert_checkpoint import open_clip_config
+from scripts.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
+from scripts.pac_training.saved_files import write_atomically
+from scripts.tiny_pac.small_clip import ACTIVATION, PIXEL_MEAN, PIXEL_STD, SmallClip
+from scripts.tiny_pac.tables import as_markdown, verdict, write_csv
+from scripts.tiny_pac.tuning import PAC, PLAIN, Projections
+
+# Names of a seed's files: weights with the tuned projections, the projections of all variants, and what is known.
+FACTS_NAME = "facts.json"
+PROJECTIONS_NAME = "projections.safetensors"
+
+# Names of the published files beside the weights.
+UNTUNED_NAME = "untuned_projections.safetensors"
+TRIALS_NAME = "trials.csv"
+
+CARD = (pathlib.Path(__file__).parent / "card.md").read_text(encoding="utf-8")
+
+TREATMENT = Treatment(ACTIVATION, PIXEL_MEAN, PIXEL_STD)
+
+
+def write_seed(
+    folder: pathlib.Path, clip: SmallClip, projections: Mapping[str, Projections], facts: Mapping[str, Any]
+) -> None:
+    """Write what came of one seed; the facts last, for they say that the rest is there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = clip.weights() | as_weights(projections[PAC])
+    about = {"format": "pt", "manycaps": json.dumps({**TREATMENT._asdict(), "source": "made world"})}
+    write_atomically(folder / WEIGHTS_NAME, lambda path: write_safetensors(weights, path, about))
+    named = {f"{name}/{key}": x for name, pair in projections.items() for key, x in as_weights(pair).items()}
+    write_atomically(folder / PROJECTIONS_NAME, lambda path: save_file(named, path))
+    write_atomically(folder / FACTS_NAME, lambda path: path.write_text(json.dumps(facts, indent=1), encoding="utf-8"))
+
+
+def read_facts(folder: pathlib.Path) -> dict[str, Any]:
+    """Return what `write_seed` noted."""
+    return json.loads((folder / FACTS_NAME).read_text(encoding="utf-8"))
+
+
+def as_weights(projections: Projections) -> Weights:
+    """Projections under their names in a CLIP's state dict."""
+    arrays = {VISUAL_PROJECTION: projections.visual, TEXT_PROJECTION: projections.text}
+    return {name: torch.tensor(array).contiguous() for name, array in arrays.items()}
+
+
+def publish(
+    folder: pathlib.Path,
+    seed_folder: pathlib.Path,
+    measurements: Mapping[str, Sequence[Mapping[str, float]]],
+    facts: Sequence[Mapping[str, Any]],
+) -> None:
+    """Write the published folder from a finished seed.
+
+    Args:
+        folder: the new folder; files of the same names are replaced.
+        seed_folder: what `write_seed` wrote for the published seed.
+        measurements: of all variants and seeds.
+        facts: of all seeds, the published one first.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / WEIGHTS_NAME).write_bytes((seed_folder / WEIGHTS_NAME).read_bytes())
+    model = ClipModel(read_weights(folder / WEIGHTS_NAME), **TREATMENT._asdict(), device="cpu")
+    config = json.dumps(open_clip_config(model, TREATMENT), indent=2)
+    (folder / CONFIG_NAME).write_text(config + "\n", encoding="utf-8")
+    named = load_file(seed_folder / PROJECTIONS_NAME)
+    untuned = {key.partition("/")[2]: x for key, x in named.items() if key.startswith(f"{PLAIN}/")}
+    save_file(untuned, folder / UNTUNED_NAME)
+    seeds = [found["seed"] for found in facts]
+    write_csv(folder / TRIALS_NAME, measurements, seeds)
+    text = card(folder, seeds, facts, measurements)
+    (folder / "README.md").write_text(text, encoding="utf-8")
+
+
+def card(
+    folder: pathlib.Path,
+    seeds: Sequence[int],
+    facts: Sequence[Mapping[str, Any]],
+    measurements: Mapping[str, Sequence[Mapping[str, float]]],
+) -> str:
+    """Write the model card."""
+    files = [
+        f"| `{name}` | {(folder / name).stat().st_size:,} | `{file_sha256(folder / name)}` |"
+        for name in (WEIGHTS_NAME, UNTUNED_NAME)
+    ]
+    minutes = sorted(found["minutes"] for found in facts)
+    return CARD.format(
+        untuned=UNTUNED_NAME,
+        seed=seeds[0],
+        seeds=" ".join(map(str, seeds)),
+        n_seeds=len(seeds),
+        n_trials=facts[0]["recipe"]["n_trials"],
+        files="\n".join(files),
+        minutes=f"{minutes[0]:.0f} to {minutes[-1]:.0f}",
+        machine=f"{platform.machine()}, {platform.system()}, torch {torch.__version__}",
+        tables=as_markdown(measurements, PLAIN),
+        verdict=verdict(measurements),
+    )

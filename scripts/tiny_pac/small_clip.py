@@ -1,0 +1,139 @@
+"""A small CLIP with the vocabulary of the made world: built, trained on and written in the form every CLIP here has."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import open_clip
+import torch
+
+from helpers.shared_clip_model import ClipModel, Weights
+from helpers.shared_pac_s import PAC_PROMPT
+from scripts.made_world.captions import every_word
+from scripts.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
+
+# Side of the pixels that the image encoder takes, of a patch, and of the cells of the world in these pixels.
+IMAGE_SIZE = 32
+PATCH_SIZE = 8
+
+VISION_WIDTH = 64
+VISION_LAYERS = 3
+TEXT_WIDTH = 64
+TEXT_LAYERS = 2
+
+# Length of the features.
+EMBED_DIM = 64
+
+# CLIP's own, so that every caption the helper cuts is cut alike: tokens of a text, tokens of its vocabulary.
+CONTEXT_LENGTH = 77
+VOCABULARY = 49408
+
+ACTIVATION = "gelu"
+
+# Mean and standard deviation of each channel, 0 to 1.
+PIXEL_MEAN = PIXEL_STD = (0.5, 0.5, 0.5)
+
+
+# Largest factor of the cosines (Radford et al., 2021, section 2.5).
+LARGEST_SCALE = 100.0
+
+# Words that may stand before a caption: those of the metrics, and none.
+PROMPTS = (PAC_PROMPT, "")
+
+
+class Encoded(NamedTuple):
+    """What an encoder says of some images or texts."""
+
+    # Before the last projection, shape (n, width).
+    hidden: torch.Tensor
+    # After it, of length 1, shape (n, EMBED_DIM).
+    features: torch.Tensor
+
+
+class SmallClip:
+    """A CLIP that can be trained; its text encoder knows the words of the made world only, to be quick.
+
+    Args:
+        seed: of the first weights.
+    """
+
+    def __init__(self, seed: int) -> None:
+        torch.manual_seed(seed)
+        network = open_clip.CLIP(
+            EMBED_DIM,
+            open_clip.CLIPVisionCfg(
+                layers=VISION_LAYERS, width=VISION_WIDTH, patch_size=PATCH_SIZE, image_size=IMAGE_SIZE, head_width=64
+            ),
+            open_clip.CLIPTextCfg(
+                layers=TEXT_LAYERS, width=TEXT_WIDTH, heads=1, vocab_size=VOCABULARY, context_length=CONTEXT_LENGTH
+            ),
+        )
+        treatment = {"activation": ACTIVATION, "mean": PIXEL_MEAN, "std": PIXEL_STD}
+        self.model = ClipModel(network.state_dict(), **treatment, device="cpu")
+        self.network = self.model.network.train()
+        # Without these two in place the helper's functions return what is before the projections.
+        self.visual_projection, self.text_projection = self.network.visual.proj, self.network.text_projection
+        self.network.visual.proj = None
+        self.network.text_projection = torch.nn.Parameter(torch.eye(TEXT_WIDTH), requires_grad=False)
+        self._known = self._known_tokens()
+        self.network.token_embedding = torch.nn.Embedding(len(self._known), TEXT_WIDTH)
+        torch.nn.init.normal_(self.network.token_embedding.weight, std=0.02)
+
+    @property
+    def scale(self) -> torch.Tensor:
+        """Factor of the cosines, 1 / tau."""
+        return self.network.logit_scale.exp().clamp(max=LARGEST_SCALE)
+
+    def parameters(self) -> list[torch.nn.Parameter]:
+        """Everything that is trained."""
+        own = [self.visual_projection, self.text_projection]
+        return own + [weight for weight in self.network.parameters() if weight.requires_grad]
+
+    def tokenize(self, text: str) -> list[int]:
+        """Turn a text into numbers of known tokens, the start and the end included.
+
+        Raises:
+            KeyError: a word is not of this world.
+        """
+        return [self._known[token] for token in self.model.tokenize(text).ids]
+
+    def encode_pixels(self, pixels: np.ndarray) -> Encoded:
+        """Encode uint8 pixels, shape (n, IMAGE_SIZE, IMAGE_SIZE, 3)."""
+        hidden = self.model.embed_pixels(torch.from_numpy(pixels))
+        return Encoded(hidden, torch.nn.functional.normalize(hidden @ self.visual_projection, dim=1))
+
+    def encode_tokens(self, texts: Sequence[Sequence[int]]) -> Encoded:
+        """Encode texts that `tokenize` returned."""
+        ids = np.zeros((len(texts), max(map(len, texts))), np.int64)
+        for row, text in zip(ids, texts, strict=True):
+            row[: len(text)] = text
+        ends = torch.tensor([len(text) - 1 for text in texts])
+        hidden = self.model.embed_tokens(torch.from_numpy(ids), ends)
+        return Encoded(hidden, torch.nn.functional.normalize(hidden @ self.text_projection, dim=1))
+
+    def finish(self) -> None:
+        """End the training: round what is published in 16 bits, so that nothing is measured on other weights."""
+        self.network.eval()
+        with torch.no_grad():
+            for weight in self.network.parameters():
+                weight.copy_(weight.half())
+            self.network.logit_scale.clamp_(max=math.log(LARGEST_SCALE))
+
+    def weights(self) -> Weights:
+        """Return the state dict that the CLIP helper loads, after `finish`: in 16 bits, but for the projections.
+
+        Words of other worlds have zeros.
+        """
+        weights = {name: weight.half() for name, weight in self.network.state_dict().items()}
+        embedding = torch.zeros(VOCABULARY, TEXT_WIDTH, dtype=torch.float16)
+        embedding[list(self._known)] = weights["token_embedding.weight"]
+        projections = {VISUAL_PROJECTION: self.visual_projection, TEXT_PROJECTION: self.text_projection}
+        return weights | {"token_embedding.weight": embedding} | {n: p.detach() for n, p in projections.items()}
+
+    def _known_tokens(self) -> dict[int, int]:
+        """Place in the small vocabulary of every token that a caption of this world can have."""
+        tokenizer = self.model.tokenizer
+        tokens = set(tokenizer.encode(" ".join([*every_word(), *PROMPTS])))
+        known = [tokenizer.sot_token_id, tokenizer.eot_token_id, *sorted(tokens)]
+        return {token: place for place, token in enumerate(known)}

@@ -1,0 +1,156 @@
+"""Tables of the trials over seeds, after Tables 1, 4 and 6 of Sarto et al. (2023): means with intervals."""
+
+import csv
+import pathlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import scipy.stats
+
+# Share of samples whose interval holds the true mean.
+CONFIDENCE = 0.95
+
+# Measurements of one variant by seed, and of all variants by name.
+Measurements = Mapping[str, Sequence[Mapping[str, float]]]
+
+# Title of each table, and its columns: heading and key of the measurement.
+TABLES: Mapping[str, Sequence[tuple[str, str]]] = {
+    "Correlation with the number of right attributes (after Table 1)": (
+        ("PAC-S tau_b", "tau_b"),
+        ("PAC-S tau_c", "tau_c"),
+        ("RefPAC-S tau_b", "tau_b ref"),
+        ("RefPAC-S tau_c", "tau_c ref"),
+    ),
+    "Choice between two captions with PAC-S (after Table 4)": (
+        ("HC", "HC"),
+        ("HI", "HI"),
+        ("HM", "HM"),
+        ("MM", "MM"),
+        ("mean", "pairs mean"),
+    ),
+    "Choice between two captions with RefPAC-S, 4 references (after Table 4)": (
+        ("HC", "HC ref"),
+        ("HI", "HI ref"),
+        ("HM", "HM ref"),
+        ("MM", "MM ref"),
+        ("mean", "pairs mean ref"),
+    ),
+    "Right caption above its foil (after Table 6)": (
+        ("PAC-S", "foil accuracy"),
+        ("RefPAC-S, 1 reference", "foil accuracy ref1"),
+        ("RefPAC-S, 4 references", "foil accuracy ref"),
+    ),
+    "Right caption above its foil with PAC-S, by the wrong word": tuple(
+        (kind, f"foil {kind}") for kind in ("background", "colour", "count", "relation", "shape", "size")
+    ),
+    "Retrieval recall": (
+        ("image to caption @1", "image_to_caption_recall@1"),
+        ("@5", "image_to_caption_recall@5"),
+        ("caption to image @1", "caption_to_image_recall@1"),
+        ("@5", "caption_to_image_recall@5"),
+    ),
+}
+
+
+# What the verdict is about.
+VERDICT_COLUMNS = (
+    ("PAC-S tau_b", "tau_b"),
+    ("RefPAC-S tau_b", "tau_b ref"),
+    ("mean of pairs", "pairs mean"),
+    ("foils with PAC-S", "foil accuracy"),
+    ("foils with RefPAC-S", "foil accuracy ref"),
+)
+
+
+def mean_and_half_width(values: Sequence[float]) -> tuple[float, float]:
+    """Return the mean of one value per seed, and half the width of its interval by Student's t; NaN for one seed.
+
+    >>> [round(x, 3) for x in mean_and_half_width([1.0, 2.0, 3.0])]
+    [2.0, 2.484]
+    """
+    n = len(values)
+    if n == 1:
+        return float(values[0]), float("nan")
+    width = scipy.stats.t.ppf(0.5 + CONFIDENCE / 2, n - 1) * np.std(values, ddof=1) / np.sqrt(n)
+    return float(np.mean(values)), float(width)
+
+
+def as_markdown(measurements: Measurements, plain: str) -> str:
+    """Write all tables, each variant with its difference to the plain checkpoint under it.
+
+    Args:
+        measurements: of each variant, one for each seed, seeds in the same order.
+        plain: name of the variant that the others are compared with, seed by seed.
+
+    Returns:
+        Markdown: a heading and a table for each of `TABLES`.
+    """
+    parts = []
+    for title, columns in TABLES.items():
+        lines = [f"### {title}", "", "| | " + " | ".join(heading for heading, _ in columns) + " |"]
+        lines.append("|---" * (len(columns) + 1) + "|")
+        for name, by_seed in measurements.items():
+            cells = [_cell([found[key] for found in by_seed]) for _, key in columns]
+            lines.append(f"| {name} | " + " | ".join(cells) + " |")
+            if name != plain:
+                pairs = list(zip(by_seed, measurements[plain], strict=True))
+                cells = [_cell([found[key] - before[key] for found, before in pairs], "+") for _, key in columns]
+                lines.append(f"| {name} minus {plain} | " + " | ".join(cells) + " |")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def verdict(measurements: Measurements) -> str:
+    """Say in words what the tables show of tuning, and of each kind of positives.
+
+    A difference counts if its interval over the seeds does not hold 0.
+
+    Args:
+        measurements: of the checkpoint before tuning, of the recipe, and of its ablations, in this order.
+
+    Returns:
+        One sentence for the tuning and one for each ablation, as a Markdown list.
+    """
+    plain, recipe, *ablations = measurements
+    lines = [f"- Tuning as a whole ({recipe} minus {plain}): {_compared(measurements, recipe, plain)}."]
+    lines += [
+        f"- What the positives add ({recipe} minus {name}): {_compared(measurements, recipe, name)}."
+        for name in ablations
+    ]
+    return "\n".join(lines)
+
+
+def write_csv(path: pathlib.Path, measurements: Measurements, seeds: Sequence[int]) -> None:
+    """Write every measurement of every variant and seed, unrounded, one a line."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["variant", "seed", "measurement", "percent"])
+        for name, by_seed in measurements.items():
+            for seed, found in zip(seeds, by_seed, strict=True):
+                writer.writerows([name, seed, key, repr(float(value))] for key, value in found.items())
+
+
+def read_csv(path: pathlib.Path) -> dict[str, list[dict[str, float]]]:
+    """Read what `write_csv` wrote."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    with path.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            by_seed = found.setdefault(row["variant"], {})
+            by_seed.setdefault(row["seed"], {})[row["measurement"]] = float(row["percent"])
+    return {name: list(by_seed.values()) for name, by_seed in found.items()}
+
+
+def _compared(measurements: Measurements, name: str, other: str) -> str:
+    """Differences of two variants in the columns of `VERDICT_COLUMNS`, and whether each is told from chance."""
+    parts = []
+    for heading, key in VERDICT_COLUMNS:
+        pairs = zip(measurements[name], measurements[other], strict=True)
+        mean, width = mean_and_half_width([found[key] - before[key] for found, before in pairs])
+        told = "better" if mean - width > 0 else "worse" if mean + width < 0 else "not told from chance"
+        parts.append(f"{heading} {mean:+.2f}" + ("" if np.isnan(width) else f" ± {width:.2f}") + f" ({told})")
+    return ", ".join(parts)
+
+
+def _cell(values: Sequence[float], sign: str = "") -> str:
+    mean, width = mean_and_half_width(values)
+    return f"{mean:{sign}.1f}" + ("" if np.isnan(width) else f" ± {width:.1f}")

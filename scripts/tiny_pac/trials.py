@@ -1,0 +1,212 @@
+"""Trials on held-out scenes of the made world, after Tables 1, 4 and 6 of Sarto et al. (2023).
+
+Pictures and texts are encoded once, up to the projections; every pair of projections is then measured on the same
+trials, with the collection's own PAC-S and RefPAC-S.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import scipy.stats
+import torch
+
+from helpers.shared_clip_rows import paired_cosines, with_prompt
+from helpers.shared_image_input import as_model_pixels
+from helpers.shared_pac_s import PAC_PROMPT, PAC_WEIGHT, pac_s
+from metrics.ref_pac_score.ref_pac_s import ref_pac_s
+from scripts.made_world.captions import (
+    N_DRAWS,
+    as_caption,
+    draw_caption,
+    draw_claim,
+    draw_foil,
+    draw_wording,
+    wrong_claim,
+)
+from scripts.made_world.data_set import GRADES, N_REFERENCES
+from scripts.made_world.pictures import draw_picture
+from scripts.made_world.scenes import Scene, draw_scene, said_attributes
+from scripts.pac_training.retrieval import retrieval_recall
+from scripts.tiny_pac.small_clip import IMAGE_SIZE, SmallClip
+
+# Seed of the held-out scenes: the same for all checkpoints.
+TRIAL_SEED = 1_000_000
+
+# Kinds of pairs of captions (Vedantam et al., 2015, Pascal-50S), and which of the two is better here.
+PAIRS = {
+    "HC": "two right captions of people: the one that says more",
+    "HI": "two captions of people: the one of this scene",
+    "HM": "a right caption of a person and a machine's with one or two errors: the person's",
+    "MM": "two captions of machines with 0 to 3 errors: the one with fewer",
+}
+
+# Most wrong attributes of a caption of a machine.
+MACHINE_ERRORS = 3
+
+# Pictures or texts encoded at once.
+ENCODED_AT_ONCE = 512
+
+
+class Choices(NamedTuple):
+    """Pairs of captions of which one is better; integers, shape (n,) each, but `kinds`."""
+
+    # Number of the scene, and of both captions in the list of texts.
+    scenes: np.ndarray
+    better: np.ndarray
+    worse: np.ndarray
+    kinds: np.ndarray
+
+
+class Trials(NamedTuple):
+    """Held-out scenes and everything that is asked about them."""
+
+    # uint8, shape (n, IMAGE_SIZE, IMAGE_SIZE, 3).
+    pixels: np.ndarray
+    # All captions, each once.
+    texts: list[str]
+    # Number of each scene's references, shape (n, N_REFERENCES), and of its full caption, shape (n,).
+    references: np.ndarray
+    captions: np.ndarray
+    foils: Choices
+    pairs: Choices
+    # Captions with 0 to 4 errors, shape (n, len(GRADES)).
+    graded: np.ndarray
+
+
+def draw_trials(n_scenes: int, seed: int = TRIAL_SEED) -> Trials:
+    """Draw scenes and what is asked about them; each scene depends on the seed and its number alone."""
+    numbers: dict[str, int] = {}
+
+    def number(text: str) -> int:
+        return numbers.setdefault(text, len(numbers))
+
+    pixels, references, captions, graded = [], [], [], []
+    foils: list[tuple] = []
+    pairs: list[tuple] = []
+    for i in range(n_scenes):
+        rng = np.random.default_rng([seed, i])
+        scene = draw_scene(rng)
+        pixels.append(as_model_pixels(draw_picture(rng, scene), IMAGE_SIZE))
+        captions.append(number(as_caption(scene, draw_wording(rng))))
+        foil = draw_foil(rng, scene, draw_claim(rng, scene), draw_wording(rng))
+        foils.append((i, number(foil.caption), number(foil.foil), foil.kind))
+        graded.append(
+            [number(as_caption(wrong_claim(rng, scene, scene, errors), draw_wording(rng))) for errors in GRADES]
+        )
+        found = draw_pairs(rng, scene)
+        pairs += [(i, number(better), number(worse), kind) for kind, (better, worse) in found.items()]
+        taken = {foil.caption, *(better for better, _ in found.values())}
+        references.append([number(_caption_not_in(rng, scene, taken)) for _ in range(N_REFERENCES)])
+    return Trials(
+        np.stack(pixels),
+        list(numbers),
+        np.array(references),
+        np.array(captions),
+        Choices(*map(np.array, zip(*foils, strict=True))),
+        Choices(*map(np.array, zip(*pairs, strict=True))),
+        np.array(graded),
+    )
+
+
+def draw_pairs(rng: np.random.Generator, scene: Scene) -> dict[str, tuple[str, str]]:
+    """Draw the better and the worse caption of each kind of `PAIRS`."""
+    claim, less = draw_claim(rng, scene), draw_claim(rng, scene)
+    while len(list(said_attributes(less))) == len(list(said_attributes(claim))):
+        claim, less = scene, draw_claim(rng, scene)
+    claim, less = sorted((claim, less), key=lambda said: -len(list(said_attributes(said))))
+    stranger = draw_scene(rng)
+    while stranger == scene:
+        stranger = draw_scene(rng)
+    few, many = sorted(rng.choice(MACHINE_ERRORS + 1, 2, replace=False).tolist())
+    return {
+        "HC": (as_caption(claim, draw_wording(rng)), as_caption(less, draw_wording(rng))),
+        "HI": (draw_caption(rng, scene), draw_caption(rng, stranger)),
+        "HM": (draw_caption(rng, scene), machine_caption(rng, scene, int(rng.integers(1, 3)))),
+        "MM": (machine_caption(rng, scene, few), machine_caption(rng, scene, many)),
+    }
+
+
+def machine_caption(rng: np.random.Generator, scene: Scene, errors: int) -> str:
+    """Describe a scene as a poor captioner does: always in the plainest words, and with errors."""
+    return as_caption(wrong_claim(rng, scene, scene, errors), np.zeros(N_DRAWS))
+
+
+def encode(clip: SmallClip, pixels: np.ndarray, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Encode pictures, and texts with the metric's prompt, up to the projections.
+
+    Returns:
+        float32 arrays, shape (n_pictures, VISION_WIDTH) and (n_texts, TEXT_WIDTH).
+    """
+    tokens = [clip.tokenize(text) for text in with_prompt(PAC_PROMPT, texts)]
+    with torch.inference_mode():
+        images = [clip.encode_pixels(pixels[start]).hidden for start in _parts(len(pixels))]
+        captions = [clip.encode_tokens(tokens[start]).hidden for start in _parts(len(tokens))]
+    return torch.cat(images).numpy(), torch.cat(captions).numpy()
+
+
+def measure(trials: Trials, images: np.ndarray, texts: np.ndarray) -> dict[str, float]:
+    """Measure features on all trials.
+
+    Args:
+        trials: what is asked.
+        images: features after the projection, shape (n, d).
+        texts: of `trials.texts`, shape (n_texts, d).
+
+    Returns:
+        Percentages: accuracies, Kendall's taus, recalls; keys that end in ` ref` are RefPAC-S with all references,
+        in ` ref1` with one, the others PAC-S.
+    """
+    found: dict[str, float] = {}
+    for suffix, n_references in (("", 0), (" ref1", 1), (" ref", N_REFERENCES)):
+        score = _Scorer(images, texts, trials.references[:, :n_references])
+        foils = _wins(score, trials.foils)
+        found[f"foil accuracy{suffix}"] = 100 * foils.mean()
+        if n_references == 1:
+            continue
+        for kind in np.unique(trials.foils.kinds):
+            found[f"foil {kind}{suffix}"] = 100 * foils[trials.foils.kinds == kind].mean()
+        scenes = np.repeat(np.arange(len(trials.graded)), len(GRADES))
+        scores = score(scenes, trials.graded.ravel())
+        grades = np.tile(-np.array(GRADES), len(trials.graded))
+        for variant in "bc":
+            tau = scipy.stats.kendalltau(scores, grades, variant=variant).statistic
+            found[f"tau_{variant}{suffix}"] = 100 * float(tau)
+        pairs = _wins(score, trials.pairs)
+        for kind in PAIRS:
+            found[f"{kind}{suffix}"] = 100 * pairs[trials.pairs.kinds == kind].mean()
+        found[f"pairs mean{suffix}"] = float(np.mean([found[f"{kind}{suffix}"] for kind in PAIRS]))
+    recall = retrieval_recall(torch.from_numpy(images), torch.from_numpy(texts[trials.captions]))
+    return found | {name: 100 * value for name, value in recall.items()}
+
+
+class _Scorer:
+    """PAC-S, or RefPAC-S where there are references."""
+
+    def __init__(self, images: np.ndarray, texts: np.ndarray, references: np.ndarray) -> None:
+        self._images, self._texts, self._references = images, texts, references
+
+    def __call__(self, scenes: np.ndarray, captions: np.ndarray) -> np.ndarray:
+        """Score captions of scenes, shape (n,)."""
+        scores = pac_s(paired_cosines(self._images, self._texts, scenes, captions), PAC_WEIGHT)
+        if not self._references.shape[1]:
+            return scores
+        likeness = [paired_cosines(self._texts, self._texts, captions, column[scenes]) for column in self._references.T]
+        return ref_pac_s(scores, np.max(likeness, axis=0))
+
+
+def _wins(score: Callable[[np.ndarray, np.ndarray], np.ndarray], choices: Choices) -> np.ndarray:
+    """1 where the better caption has the higher score, 1/2 where both have the same, else 0; shape (n,)."""
+    better, worse = (score(choices.scenes, captions) for captions in (choices.better, choices.worse))
+    return (better > worse) + 0.5 * (better == worse)
+
+
+def _caption_not_in(rng: np.random.Generator, scene: Scene, taken: set[str]) -> str:
+    while True:
+        caption = draw_caption(rng, scene)
+        if caption not in taken:
+            return caption
+
+
+def _parts(n: int) -> list[slice]:
+    return [slice(start, start + ENCODED_AT_ONCE) for start in range(0, n, ENCODED_AT_ONCE)]

@@ -1,0 +1,411 @@
+"""emscore_pac as a user meets it: kinds of video, references, weights, options, errors, work that is not repeated."""
+
+import importlib
+import pathlib
+import threading
+import time
+
+import datasets
+import evaluate
+import numpy as np
+import pytest
+
+from tests.clip_checkpoints import save_checkpoint
+from tests.module_folders import EMSCORE_PAC
+from tests.oracles.emscore_loop import reference_values, video_values, weights_by_document_frequency
+from tests.video_clips import LOSSLESS, noise, write_clip
+
+CAPTIONS = [["a red square", "two dogs on a beach"], ["a dog"], [""], ["sea and sand", "a cat"]]
+REFERENCES = [["a square"], ["one dog", "a puppy in the sun"], ["a wood"], ["the sea", "water", "a cat"]]
+CLIPS = [noise(5, 40, 50, seed=1), noise(1, 40, 50, seed=2), noise(9, 30, 30, seed=3), noise(2, 40, 50, seed=4)]
+COLUMNS = {"predictions": CAPTIONS, "videos": CLIPS}
+BOTH = COLUMNS | {"references": REFERENCES}
+NAMES = ["emscore_pac", "full_precision", "full_recall", "coarse", "fine_precision", "fine_recall", "fine_f"]
+# Sums in another order, in float32; a small P + R makes the difference in F larger.
+TOLERANCE = 1e-5
+
+
+@pytest.fixture(scope="module")
+def load(tmp_path_factory):
+    path = str(save_checkpoint(tmp_path_factory.mktemp("checkpoint") / "small.pth"))
+    return lambda *names, **options: evaluate.load(
+        EMSCORE_PAC, *names, **{"checkpoint": path, "device": "cpu", "details": True} | options
+    )
+
+
+@pytest.fixture(scope="module")
+def module(load):
+    return load()
+
+
+@pytest.fixture(scope="module")
+def with_references(load):
+    return load("references")
+
+
+@pytest.fixture(scope="module")
+def expected(module):
+    return module.compute(**COLUMNS)
+
+
+def helper(module, name):
+    return importlib.import_module(f"{type(module).__module__.rsplit('.', 1)[0]}.{name}")
+
+
+def pixels_of(module, clip):
+    """The frames of a clip as the module's model sees them."""
+    video_input = helper(module, "shared_video_input")
+    size = module.encoder.model.image_size
+    return list(video_input.read_pixels(video_input.FrameList(clip), "all", size, "", 1))
+
+
+def assert_same(result, expected, names=NAMES):
+    for name in names:
+        assert result[f"{name}_per_row"] == pytest.approx(expected[f"{name}_per_row"], abs=TOLERANCE), name
+
+
+def slow_values(module, idf):
+    """The values of every candidate by the slow loop, on features of one frame and one text at a time."""
+    model = module.encoder.model
+    texts = [text for row in REFERENCES for text in row]
+    weights = weights_by_document_frequency([model.tokenize(text).ids for text in texts]) if idf else None
+
+    def read(text):
+        tokens = model.tokenize(text)
+        ids = [weights[i] for i in tokens.ids] if idf else [1.0] * len(tokens.ids)
+        return model.token_features([tokens], 1)[0].tolist(), ids
+
+    for captions, clip, references in zip(CAPTIONS, CLIPS, REFERENCES, strict=True):
+        frames = [model.image_features(np.stack([pixels]))[0].tolist() for pixels in pixels_of(module, clip)]
+        for caption in captions:
+            on_video = video_values(*read(caption), frames)
+            on_references = [reference_values(*read(caption), *read(reference)) for reference in references]
+            yield on_video, np.max(on_references, axis=0)
+
+
+@pytest.mark.parametrize("idf", [False, True])
+def test_values_are_those_of_a_slow_loop(with_references, idf):
+    result = with_references.compute(**BOTH, idf=idf)
+    flat = {
+        key: [value for row in rows for value in row] for key, rows in result.items() if key.endswith("_per_candidate")
+    }
+    parts = ["coarse", "fine_precision", "fine_recall", "fine_f"]
+    for i, (video, reference) in enumerate(slow_values(with_references, idf)):
+        for name, on_video, on_reference in zip(parts, video, reference, strict=True):
+            assert flat[f"{name}_per_candidate"][i] == pytest.approx(on_video, abs=TOLERANCE)
+            assert flat[f"reference_{name}_per_candidate"][i] == pytest.approx(on_reference, abs=TOLERANCE)
+            assert flat[f"combined_{name}_per_candidate"][i] == pytest.approx(
+                (on_video + on_reference) / 2, abs=TOLERANCE
+            )
+        score = (video[0] + video[3] + reference[0] + reference[3]) / 4
+        assert flat["combined_emscore_pac_per_candidate"][i] == pytest.approx(score, abs=TOLERANCE)
+    assert len(flat["coarse_per_candidate"]) == i + 1 == 6
+
+
+def test_keys(module, with_references):
+    assert list(module.compute(**COLUMNS, details=False)) == [*NAMES, "n_rows"]
+    result = with_references.compute(**BOTH, details=False)
+    assert list(result) == [prefix + name for prefix in ("", "reference_", "combined_") for name in NAMES] + ["n_rows"]
+    assert all(type(value) in (float, int) for value in result.values())
+
+
+def test_video_values_are_the_same_with_references(with_references, expected):
+    assert_same(with_references.compute(**BOTH), expected)
+
+
+def test_reference_aggregation(with_references):
+    authors = with_references.compute(**BOTH)
+    equation = with_references.compute(**BOTH, reference_aggregation="equation_8")
+    scores = "reference_emscore_pac_per_row"
+    assert all(a >= b - 1e-12 for a, b in zip(authors[scores], equation[scores], strict=True))
+    assert authors["reference_fine_precision_per_row"] != equation["reference_fine_precision_per_row"]
+    for i in range(4):  # the one closest reference's own P and R
+        p, r, f = (equation[f"reference_fine_{part}_per_candidate"][i] for part in ("precision", "recall", "f"))
+        assert f == pytest.approx([2 * a * b / (a + b) for a, b in zip(p, r, strict=True)])
+    assert authors["signature"].endswith("|reference_aggregation:authors")
+    assert equation["signature"].endswith("|reference_aggregation:equation_8")
+
+
+@pytest.mark.parametrize("order", ["backwards", "shuffled"])
+def test_the_order_of_frames_does_not_matter(module, expected, order):
+    places = np.random.default_rng(0)
+    turned = [
+        clip[::-1] if order == "backwards" else [clip[i] for i in places.permutation(len(clip))] for clip in CLIPS
+    ]
+    assert_same(module.compute(predictions=CAPTIONS, videos=turned), expected)
+
+
+def test_a_row_does_not_depend_on_its_neighbours(module, expected):
+    """Neither on their length, nor where every cosine is negative, where a padding with zeros would win."""
+    captions = [row[:1] for row in CAPTIONS]
+    model, unlike = module.encoder.model, []
+    for (caption,), clip in zip(captions, CLIPS, strict=True):
+        # Minus what the tokens have in common: far from each of them.
+        tokens = model.token_features([model.tokenize(caption)], 1)[0]
+        mean = (tokens / np.linalg.norm(tokens, axis=1, keepdims=True)).mean(axis=0)
+        unlike.append(-mean * np.arange(1, len(clip) + 1)[:, None])
+    together = module.compute(predictions=captions, videos=unlike)
+    assert max(together["fine_precision_per_row"]) < 0
+    for i in range(4):
+        alone = module.compute(predictions=captions[i : i + 1], videos=unlike[i : i + 1])
+        assert alone["emscore_pac"] == pytest.approx(together["emscore_pac_per_row"][i], abs=TOLERANCE)
+        alone = module.compute(predictions=CAPTIONS[i : i + 1], videos=CLIPS[i : i + 1])
+        assert alone["emscore_pac"] == pytest.approx(expected["emscore_pac_per_row"][i], abs=TOLERANCE)
+
+
+@pytest.mark.parametrize("options", [{"batch_size": b, "n_workers": w} for b in (1, 4, 100) for w in (1, 5)])
+def test_batches_and_threads_do_not_matter(module, expected, options):
+    assert_same(module.compute(**COLUMNS, **options), expected)
+
+
+def test_every_kind_of_video_gives_the_same(module, expected, tmp_path):
+    paths = [str(write_clip(tmp_path / f"{i}.mkv", clip, **LOSSLESS)) for i, clip in enumerate(CLIPS)]
+    column = datasets.Dataset.from_dict({"video": paths}).cast_column("video", datasets.Video(decode=False))
+    frames = datasets.Dataset.from_dict({"frames": CLIPS}, datasets.Features({"frames": [datasets.Image()]}))
+    model = module.encoder.model
+    features = [3.0 * model.image_features(np.stack(pixels_of(module, clip))) for clip in CLIPS]
+    for videos in (
+        paths,
+        (path for path in paths),
+        [pathlib.Path(path).read_bytes() for path in paths],
+        column["video"],
+        column.with_format("arrow")["video"],
+        frames["frames"],
+        [np.stack(clip) for clip in CLIPS],
+        features,
+        [paths[0], CLIPS[1], features[2], column[3]["video"]],
+    ):
+        assert_same(module.compute(predictions=CAPTIONS, videos=videos), expected)
+
+
+def test_some_frames(module):
+    chosen = [[clip[i] for i in np.linspace(0, len(clip) - 1, 3).astype(int)] for clip in CLIPS]
+    expected = module.compute(predictions=CAPTIONS, videos=chosen)
+    result = module.compute(**COLUMNS, frames=3)
+    assert_same(result, expected)
+    assert "|frames:3|decoder:av-" in result["signature"]
+    features = [np.random.default_rng(i).standard_normal((len(clip), 24)) for i, clip in enumerate(CLIPS)]
+    ready = [rows[np.linspace(0, len(rows) - 1, 3).astype(int)] for rows in features]
+    assert_same(
+        module.compute(predictions=CAPTIONS, videos=features, frames=3),
+        module.compute(predictions=CAPTIONS, videos=ready),
+    )
+
+
+def test_rows_added_before_have_the_frames_of_load_time(load):
+    module = load(frames=2)
+    module.add_batch(**COLUMNS)
+    with pytest.raises(
+        ValueError, match="^frames: expected 2, with which the rows added before were encoded, got 'all'"
+    ):
+        module.compute(frames="all")
+    added = module.compute()
+    whole = module.compute(**COLUMNS, frames="all")
+    assert whole["signature"] != added["signature"]
+    module.add_batch(**COLUMNS)  # the options of the compute before are forgotten
+    assert module.compute() == added
+
+
+def test_each_distinct_video_is_decoded_and_encoded_once(module, tmp_path, monkeypatch):
+    decoded, encoded = [], []
+    features = helper(module, "video_features")
+    read, encode = features.read_pixels, module.encoder.model.image_features
+    monkeypatch.setattr(features, "read_pixels", lambda source, *rest: decoded.append(1) or read(source, *rest))
+    monkeypatch.setattr(
+        module.encoder.model, "image_features", lambda pixels: encoded.append(len(pixels)) or encode(pixels)
+    )
+    path = write_clip(tmp_path / "clip.mkv", CLIPS[0], **LOSSLESS)
+    videos = [str(path), CLIPS[1], path, path.read_bytes(), CLIPS[1], np.stack(CLIPS[1])]
+    for start in (0, 3):
+        module.add_batch(predictions=["a dog"] * 3, videos=videos[start : start + 3])
+    module.compute()
+    assert (len(decoded), sum(encoded)) == (2, 6)
+    module.compute(predictions=["a dog"], videos=[path])
+    assert (len(decoded), sum(encoded)) == (3, 11)
+
+
+def test_decoding_runs_beside_the_model_and_not_far_ahead(module, monkeypatch):
+    features = helper(module, "video_features")
+    read, encode = features.read_pixels, module.encoder.model.image_features
+    state = {"decoded": 0, "encoded": 0, "ahead": 0, "overlap": False, "busy": False}
+
+    def counted(*arguments):
+        for pixels in read(*arguments):
+            state["decoded"] += 1
+            state["overlap"] |= state["busy"] and threading.current_thread() is not threading.main_thread()
+            yield pixels
+
+    def slow(pixels):
+        state["busy"] = True
+        time.sleep(0.02)
+        state["ahead"] = max(state["ahead"], state["decoded"] - state["encoded"])
+        state["encoded"] += len(pixels)
+        state["busy"] = False
+        return encode(pixels)
+
+    monkeypatch.setattr(features, "read_pixels", counted)
+    monkeypatch.setattr(module.encoder.model, "image_features", slow)
+    module.compute(predictions=["a dog"] * 2, videos=[noise(60, seed=8), noise(60, seed=9)], batch_size=4, n_workers=2)
+    assert state["decoded"] == state["encoded"] == 120
+    assert state["overlap"]
+    # The queue, the batch at the model, and a frame in the hands of each thread.
+    assert state["ahead"] <= (features.BATCHES_AHEAD + 1) * 4 + 2
+
+
+def test_the_first_bad_row_is_the_error_however_threads_run(module, tmp_path, expected):
+    clip = write_clip(tmp_path / "long.mkv", noise(40), **LOSSLESS).read_bytes()
+    late, early = clip[: len(clip) * 9 // 10], b"not a video"
+    for videos in ([CLIPS[0], late, early, CLIPS[3]], [CLIPS[0], late, None, CLIPS[3]]):
+        for n_workers in (1, 4):
+            with pytest.raises(ValueError, match=r"^videos\[1\]: expected a video that is whole, got .* at frame 3\d"):
+                module.compute(predictions=CAPTIONS, videos=videos, n_workers=n_workers)
+    assert threading.active_count() < 20
+    assert_same(module.compute(**COLUMNS), expected)
+
+
+def test_an_error_of_the_model_ends_all_threads(module, monkeypatch):
+    def broken(pixels):
+        raise ValueError("checkpoint: expected finite features, got NaN or infinity.")
+
+    before = threading.active_count()
+    with monkeypatch.context() as patch:
+        patch.setattr(module.encoder.model, "image_features", broken)
+        with pytest.raises(ValueError, match="^checkpoint: expected finite features"):
+            module.compute(
+                predictions=["a"] * 3, videos=[noise(50, seed=i) for i in range(3)], batch_size=2, n_workers=3
+            )
+    assert threading.active_count() == before
+    assert module.compute(**COLUMNS)["n_rows"] == 4
+
+
+def test_rows_survive_an_error(module, expected):
+    module.add_batch(predictions=CAPTIONS[:2], videos=CLIPS[:2])
+    with pytest.raises(ValueError, match=r"^videos\[1\]: expected a video, got a file that cannot be opened"):
+        module.add_batch(predictions=CAPTIONS[2:], videos=[CLIPS[2], b"no"])
+    with pytest.raises(ValueError, match="^idf: expected captions that differ"):
+        module.compute(predictions=["a dog"], videos=CLIPS[:1], idf={"n_documents": 1, "document_frequency": {}})
+    module.add_batch(predictions=CAPTIONS[2:], videos=CLIPS[2:])
+    assert_same(module.compute(), expected)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"videos": CLIPS[:3]}, ValueError, "videos: expected one video for each of the 4 rows of predictions, got 3."),
+        ({"videos": None}, TypeError, "videos: expected a list of videos, got one NoneType."),
+        ({"videos": "clip.mp4"}, TypeError, "videos: expected a list of videos, got one str."),
+        ({"videos": np.ones((4, 24))}, TypeError, "videos: expected a list of videos, got one ndarray."),
+        ({"videos": ["https://a.org/b.mp4"] * 4}, ValueError, "videos[0]: expected a local path, got the address"),
+        (
+            {"videos": [CLIPS[0], "gone.mp4", *CLIPS[2:]]},
+            ValueError,
+            "videos[1]: expected a video file, got 'gone.mp4'",
+        ),
+        ({"videos": [CLIPS[0], [], *CLIPS[2:]]}, ValueError, "videos[1]: expected at least one frame, got none."),
+        (
+            {"videos": [np.ones((2, 5))] * 4},
+            ValueError,
+            "videos[0]: expected 24 features a frame, as this checkpoint has",
+        ),
+        ({"predictions": [["a"], [], ["b"], ["c"]]}, ValueError, "predictions[1]: expected at least one caption"),
+        ({"predictions": None}, TypeError, "predictions: expected a list of rows"),
+        ({"references": REFERENCES}, ValueError, "references: expected none in the configuration 'default', got some."),
+    ],
+)
+def test_bad_columns_are_named(module, changes, error, message):
+    with pytest.raises(error) as raised:
+        module.compute(**COLUMNS | changes)
+    assert str(raised.value).startswith(message)
+
+
+def test_references_are_needed_where_they_are_announced(with_references):
+    with pytest.raises(TypeError, match="^references: expected a list of rows"):
+        with_references.compute(**COLUMNS)
+    with pytest.raises(ValueError, match="^references: expected one row for each of the 4 rows of predictions, got 1"):
+        with_references.compute(**COLUMNS, references=REFERENCES[:1])
+    with pytest.raises(ValueError, match="^predictions: expected at least one row, got none"):
+        with_references.compute()
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "error", "message"),
+    [
+        (
+            ["openclip-vit-l-14"],
+            {},
+            ValueError,
+            "config_name: expected one of default, references, got 'openclip-vit-l-14'",
+        ),
+        ([], {"variant": "vit-b-33"}, ValueError, "variant: expected one of pac-vit-b-32, "),
+        ([], {"idf": 3}, TypeError, "idf: expected True, False, a path to a JSON file or a mapping, got int."),
+        ([], {"idf": "no.json"}, ValueError, "idf: expected a JSON file, got no file at no.json."),
+        ([], {"frames": 0}, ValueError, "frames: expected 'all' or a whole number of at least 1, got 0."),
+        ([], {"reference_aggregation": "max"}, ValueError, "reference_aggregation: expected one of 'authors', 'equ"),
+        ([], {"details": "yes"}, TypeError, "details: expected True or False, got 'yes'."),
+        ([], {"n_workers": 0}, ValueError, "n_workers: expected a whole number of at least 1, got 0."),
+    ],
+)
+def test_bad_options_are_refused_at_load_time(load, names, options, error, message):
+    with pytest.raises(error) as raised:
+        load(*names, **options)
+    assert str(raised.value).startswith(message)
+
+
+def test_variants_are_chosen_by_name(load):
+    assert load(variant="openclip-vit-l-14").encoder.variant == "pac-openclip-vit-l-14"
+    signature = load("references", variant="clip-vit-l-14").compute(**BOTH)["signature"]
+    assert "|variant:custom|checkpoint:small.pth|" in signature
+
+
+def test_idf_of_references_else_of_candidates_else_of_a_table(module, with_references):
+    candidates = module.compute(**COLUMNS, idf=True)
+    assert "|idf:candidates|n_documents:6" in candidates["signature"]
+    of_references = with_references.compute(**BOTH, idf=True)
+    assert "|idf:references|n_documents:7" in of_references["signature"]
+    assert candidates["fine_precision_per_row"] != of_references["fine_precision_per_row"]
+    assert candidates["fine_recall_per_row"] == pytest.approx(of_references["fine_recall_per_row"], abs=TOLERANCE)
+    assert "|idf:none|" in with_references.compute(**BOTH)["signature"]
+    counts = {"a</w>": 4, "dog</w>": 1, "dogs</w>": 1, "red</w>": 1, "square</w>": 1, "two</w>": 1, "on</w>": 1}
+    counts |= {"beach</w>": 1, "sea</w>": 1, "and</w>": 1, "sand</w>": 1, "cat</w>": 1}
+    table = {"n_documents": 6, "document_frequency": counts}
+    result = module.compute(**COLUMNS, idf=table)
+    assert_same(result, candidates)
+    assert "|idf:table|n_documents:6" in result["signature"]
+    with pytest.raises(ValueError, match="^idf: expected captions that differ in their words, got 1 with the same"):
+        module.compute(predictions=["a dog"], videos=CLIPS[:1], idf=True)
+
+
+def test_long_captions_are_cut_and_counted(with_references):
+    long = BOTH | {
+        "predictions": [["dog " * 90], *CAPTIONS[1:]],
+        "references": [["cat " * 100, "a cat"], *REFERENCES[1:]],
+    }
+    result = with_references.compute(**long)
+    assert result["n_truncated"] == 2
+    assert np.isfinite(result["combined_emscore_pac_per_row"]).all()
+
+
+def test_other_processes_are_sent_the_features_once_a_video(load):
+    """What `_stored` writes for several processes, `_frame_features` of a process that saw no video reads."""
+    sender, receiver = load(num_process=2, process_id=0, experiment_id="features"), load()
+    keys = sender.videos.encode_videos([CLIPS[0], CLIPS[1], CLIPS[0]], "videos", "all", 4, 1)
+    stored = sender._stored(keys)
+    assert [row["bytes"] is None for row in stored] == [False, False, True]
+    features = receiver._frame_features(stored)
+    for key in keys:
+        assert features[key].tolist() == sender.videos.features[key].tolist()
+    assert all(row["bytes"] is None for row in receiver._stored(keys))
+
+
+@pytest.mark.realdata
+def test_a_real_clip_forwards_and_backwards(load, data_folder, tmp_path):
+    module = load(frames=25)
+    forwards = str(data_folder / "vatex_clip.mp4")
+    decode = helper(module, "shared_video_input")._decoded
+    frames = [
+        frame.to_ndarray(format="rgb24") for frame in decode(decode.__globals__["EncodedVideo"](forwards), "v", 2)
+    ]
+    chosen = [frames[i] for i in np.linspace(0, 249, 25).astype(int)]
+    backwards = write_clip(tmp_path / "backwards.mkv", chosen[::-1], **LOSSLESS)
+    results = [module.compute(predictions=["a woman cooks"], videos=[video]) for video in (forwards, str(backwards))]
+    assert_same(*results)

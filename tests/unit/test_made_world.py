@@ -1,0 +1,218 @@
+"""The made world: what is said is true, what is meant to be wrong is wrong, and everything follows from the seed."""
+
+import re
+from collections import Counter
+
+import datasets
+import hypothesis
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+
+from scripts import make_world
+from scripts.made_world.captions import (
+    LABEL_HABITS,
+    N_DRAWS,
+    PERSON_HABITS,
+    PLURALS,
+    WORDS,
+    as_caption,
+    draw_caption,
+    draw_claim,
+    draw_foil,
+    draw_wording,
+    every_word,
+    other_caption,
+    wrong_claim,
+)
+from scripts.made_world.data_set import FEATURES, GRADES, N_REFERENCES, made_row
+from scripts.made_world.pictures import CELL, CELLS, RGB, SIDE, draw_picture, draw_places, group_of_cells
+from scripts.made_world.scenes import (
+    COLOURS,
+    COUNTS,
+    SHAPES,
+    SIZES,
+    VALUES,
+    Group,
+    Scene,
+    changed_claims,
+    draw_scene,
+    is_possible,
+    n_errors,
+    neighbour,
+    said_attributes,
+)
+
+SEEDS = st.integers(0, 2**32 - 1)
+RED, BLUE = Group(1, "small", "red", "circle"), Group(2, "large", "blue", "square")
+SCENE = Scene((RED, BLUE), "left", "white")
+
+
+@pytest.mark.parametrize(
+    ("claim", "errors"),
+    [
+        (SCENE, 0),
+        (Scene((BLUE, RED), "right", "white"), 0),
+        (Scene((BLUE, RED), "left", "white"), 1),
+        (Scene((RED,), None, None), 0),
+        (Scene((Group(1, "large", "red", "circle"),), None, "grey"), 2),
+        # Every attribute of a group that is not there is wrong.
+        (Scene((Group(3, "large", "green", "star"),), None, None), 3),
+        (Scene((Group(None, None, "blue", "circle"), Group(None, None, "red", "square")), None, None), 2),
+    ],
+)
+def test_errors_of_a_claim_are_counted_under_the_kindest_reading(claim, errors):
+    assert n_errors(claim, SCENE) == errors
+
+
+def test_a_claim_about_two_groups_is_wrong_where_there_is_one():
+    alone = Scene((RED,), None, "white")
+    assert n_errors(SCENE, alone) == 1 + len(RED)  # the relation, and all of the other group
+    assert n_errors(Scene((RED,), None, "white"), alone) == 0
+
+
+def every_meaning():
+    """What each word can mean: (field, value)."""
+    meaning = {}
+    for field in ("size", "colour", "shape"):
+        for value in VALUES[field]:
+            for word in WORDS[value]:
+                meaning[word] = (field, value)
+                if field == "shape":
+                    meaning[PLURALS.get(word, word + "s")] = (field, value)
+    counts = {"one": 1, "single": 1, "two": 2, "pair": 2, "three": 3, "trio": 3}
+    return meaning | {word: ("count", n) for word, n in counts.items()}
+
+
+@hypothesis.given(SEEDS)
+def test_captions_are_true_foils_and_graded_captions_wrong(seed):
+    rng = np.random.default_rng(seed)
+    scene = draw_scene(rng)
+    assert is_possible(scene)
+    for habits in (PERSON_HABITS, LABEL_HABITS):
+        assert n_errors(draw_claim(rng, scene, habits), scene) == 0
+    claim, wording = draw_claim(rng, scene), draw_wording(rng)
+    for errors in GRADES:
+        assert n_errors(wrong_claim(rng, scene, scene, errors), scene) == errors
+    for attribute in said_attributes(claim):
+        assert all(n_errors(other, scene) == 1 for other in changed_claims(claim, scene, attribute))
+    foil = draw_foil(rng, scene, claim, wording)
+    assert foil.caption == as_caption(claim, wording)
+    changed = [(a, b) for a, b in zip(foil.caption.split(), foil.foil.split(), strict=False) if a != b]
+    if foil.kind not in ("count", "relation"):  # "two boxes" and "a box", "left of" and "to the left of" differ more
+        assert len(foil.caption.split()) == len(foil.foil.split())
+        # The word, and at most its article ("a red", "an orange").
+        assert len([pair for pair in changed if set(pair) != {"a", "an"}]) == 1
+
+
+@hypothesis.given(SEEDS)
+def test_a_neighbour_differs_in_one_attribute_and_is_of_this_world(seed):
+    rng = np.random.default_rng(seed)
+    scene = draw_scene(rng)
+    other = neighbour(rng, scene)
+    assert is_possible(other)
+    assert n_errors(other, scene) == 1
+
+
+@hypothesis.given(SEEDS)
+def test_the_words_of_a_caption_say_what_is_there(seed):
+    """Read back without the program's own bookkeeping: the words name nothing that the scene does not have."""
+    rng = np.random.default_rng(seed)
+    scene = draw_scene(rng)
+    caption = draw_caption(rng, scene)
+    meaning = every_meaning()
+    there = {(field, value) for group in scene.groups for field, value in group._asdict().items()}
+    ground = re.split(r" on |, all on ", caption)
+    named = {meaning[word] for word in ground[0].split() if word in meaning}
+    assert named <= there
+    assert set(re.findall(r"[a-z]+|,", caption)) <= every_word()
+
+
+@hypothesis.given(SEEDS)
+def test_the_second_caption_has_other_words_and_the_second_picture_other_pixels(seed):
+    rng = np.random.default_rng(seed)
+    scene = draw_scene(rng)
+    caption = draw_caption(rng, scene)
+    assert other_caption(rng, scene, caption) != caption
+    first, second = draw_picture(rng, scene), draw_picture(rng, scene)
+    assert first.size == second.size == (SIDE, SIDE)
+    assert np.abs(np.subtract(first, second, dtype=float)).mean() > 1
+
+
+@hypothesis.given(SEEDS)
+def test_a_picture_shows_as_many_shapes_of_the_colour_where_they_belong(seed):
+    """Measured on the pixels: covered cells have some of the group's colour, free cells are mostly background."""
+    rng = np.random.default_rng(seed)
+    scene = draw_scene(rng)
+    places = draw_places(rng, scene)
+    assert [sum(place.group == i for place in places) for i in range(len(scene.groups))] == [
+        group.count for group in scene.groups
+    ]
+    covered = group_of_cells(scene, places)
+    assert (covered >= 0).sum() == sum(CELLS[scene.groups[place.group].size] ** 2 for place in places)
+    pixels = np.asarray(draw_picture(rng, scene, places), dtype=float)
+    names = [scene.background, *(group.colour for group in scene.groups)]
+    nearest = np.linalg.norm(pixels[:, :, None] - np.array([RGB[name] for name in names]), axis=-1).argmin(axis=-1)
+    cells = nearest.reshape(SIDE // CELL, CELL, SIDE // CELL, CELL).swapaxes(1, 2)
+    for row, column in np.ndindex(*covered.shape):
+        counts = Counter(names[k] for k in cells[row, column].ravel().tolist())
+        if covered[row, column] >= 0:
+            assert counts[scene.groups[covered[row, column]].colour] > 0.04 * CELL**2
+        else:
+            assert counts[scene.background] > 0.6 * CELL**2
+
+
+def test_relations_hold_in_the_pixels():
+    for relation, axis, first in (("left", 1, True), ("right", 1, False), ("above", 0, True), ("below", 0, False)):
+        pixels = np.asarray(draw_picture(np.random.default_rng(0), SCENE._replace(relation=relation)), dtype=float)
+        red, blue = (np.linalg.norm(pixels - RGB[colour], axis=-1) < 60 for colour in ("red", "blue"))
+        middle = [np.argwhere(shown)[:, axis].mean() for shown in (red, blue)]
+        assert (middle[0] < middle[1]) == first
+
+
+def test_every_value_comes_up():
+    rng = np.random.default_rng(0)
+    groups = [group for _ in range(500) for group in draw_scene(rng).groups]
+    for field, values in (("count", COUNTS), ("size", SIZES), ("colour", COLOURS), ("shape", SHAPES)):
+        assert {getattr(group, field) for group in groups} == set(values)
+
+
+def test_wordings_vary_and_the_plainest_is_known():
+    rng = np.random.default_rng(0)
+    assert len({as_caption(SCENE, draw_wording(rng)) for _ in range(200)}) > 150
+    assert as_caption(SCENE, np.zeros(N_DRAWS)) == (
+        "a small red circle left of two large blue squares on a white background"
+    )
+    orange = Scene((Group(1, None, "orange", "square"),), None, None)
+    assert as_caption(orange, np.zeros(N_DRAWS)) == "an orange square"
+
+
+def test_more_errors_than_attributes_are_refused():
+    claim = Scene((Group(None, None, "red", "circle"),), None, None)
+    with pytest.raises(ValueError, match="claim: expected one that can be wrong in one more attribute"):
+        wrong_claim(np.random.default_rng(0), SCENE, claim, 4)
+
+
+def test_a_row_depends_on_seed_and_number_alone():
+    first, again, other = made_row(0, 3), made_row(0, 3), made_row(1, 3)
+    assert first["caption"] == again["caption"]
+    assert first["image"].tobytes() == again["image"].tobytes()
+    assert first["image"].tobytes() != other["image"].tobytes()
+    assert len(first["references"]) == N_REFERENCES
+    assert len(first["graded_captions"]) == len(GRADES)
+
+
+def test_the_script_writes_what_datasets_reads(tmp_path, capsys):
+    for name in ("a.parquet", "b.parquet"):
+        assert make_world.main(make_world.parsed([str(tmp_path / name), "--rows", "12", "--seed", "5"])) == 0
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+    rows = datasets.load_dataset("parquet", data_files=str(tmp_path / "a.parquet"), split="train")
+    assert rows.features == FEATURES
+    assert len(rows) == 12
+    assert np.asarray(rows[4]["image"]).tolist() == np.asarray(made_row(5, 4)["image"]).tolist()
+    assert make_world.main(make_world.parsed([str(tmp_path / "a.csv")])) == 1
+    assert make_world.main(make_world.parsed([str(tmp_path / "a.parquet"), "--rows", "0"])) == 1
+    errors = capsys.readouterr().err
+    assert "output: expected a name ending in .parquet, got " in errors
+    assert "--rows: expected 1 or more, got 0." in errors
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.parquet", "b.parquet"]

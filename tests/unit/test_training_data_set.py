@@ -1,0 +1,215 @@
+import csv
+import functools
+import io
+
+import datasets
+import huggingface_hub
+import numpy as np
+import PIL.Image
+import pytest
+from tqdm import tqdm
+
+from scripts.pac_training.data_set import checked_rows, load_split
+from tests.training_data import data_set, save_data, tuples
+
+OPTIONS = {
+    "needs_images": True,
+    "needs_captions": True,
+    "prompt": "A photo depicts",
+    "least_images": 4,
+    "n_threads": 2,
+    "progress": functools.partial(tqdm, disable=True),
+}
+POSITIVES = "Make them with scripts/make_positives.py, or give --lambda-"
+
+
+def check(rows, **changes):
+    return checked_rows(rows, "training", **OPTIONS | changes)
+
+
+@pytest.fixture(scope="module")
+def good():
+    return data_set(6, captions_per_image=2)
+
+
+def with_values(rows, column, values):
+    """The rows with some values of a column replaced; images as stored bytes."""
+    stored = rows
+    for name, feature in rows.features.items():
+        if isinstance(feature, datasets.Image):
+            stored = stored.cast_column(name, datasets.Image(decode=False))
+    columns = {name: list(stored[name]) for name in stored.column_names}
+    for i, value in values.items():
+        columns[column][i] = value
+    return datasets.Dataset.from_dict(columns, features=stored.features)
+
+
+def test_rows_with_the_same_picture_belong_to_one_image(good):
+    rows = check(good)
+    assert rows.image_rows.tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
+    assert rows.first_rows.tolist() == [0, 2, 4, 6, 8, 10]
+    assert rows.captions[0].startswith("A photo depicts a ")
+    assert rows.generated_captions[0].startswith("A photo depicts there is something ")
+
+
+def test_the_digest_follows_from_the_content(good):
+    digest = check(good).digest
+    assert check(good.select(range(12))).digest == digest
+    assert check(with_values(good, "caption", {3: "another"})).digest != digest
+    assert check(with_values(good, "generated_image", {3: {"bytes": png("red"), "path": None}})).digest != digest
+
+
+def png(color):
+    return encoded(PIL.Image.new("RGB", (8, 8), color))
+
+
+def encoded(image):
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return file.getvalue()
+
+
+NOISE = encoded(PIL.Image.fromarray(np.random.default_rng(0).integers(0, 256, (40, 40, 3), dtype=np.uint8)))
+
+
+def test_without_weight_a_column_may_be_missing(good):
+    rows = check(
+        good.remove_columns(["generated_image", "generated_caption"]), needs_images=False, needs_captions=False
+    )
+    assert rows.generated_images is None
+    assert rows.generated_captions is None
+
+
+# A picture cut off after its first bytes.
+BROKEN = {"bytes": NOISE[: len(NOISE) // 2], "path": None}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda rows: rows.rename_column("caption", "text"),
+            "training caption: expected a column of captions, got the columns image, text, generated_image, generated_"
+            "caption. Rename the one that holds them: data_set.rename_column(..., 'caption').",
+        ),
+        (
+            lambda rows: rows.remove_columns(["generated_image"]),
+            "training generated_image: expected a column of images, got the columns image, caption, generated_caption. "
+            + POSITIVES
+            + "v 0 to train without.",
+        ),
+        (
+            lambda rows: with_values(rows, "generated_image", dict.fromkeys(range(12))),
+            "training generated_image[0]: expected an image, got None. "
+            + POSITIVES
+            + "v 0 to train without. In all 12 of "
+            "12 images of this column cannot be used.",
+        ),
+        (
+            lambda rows: with_values(rows, "generated_caption", dict.fromkeys(range(12))),
+            "training generated_caption[0]: expected a caption, got None (in all 12 of 12 rows have none). "
+            + POSITIVES
+            + "t 0 to train without.",
+        ),
+        (
+            lambda rows: with_values(rows, "caption", {4: "  ", 7: None}),
+            "training caption[4]: expected a caption, got '  ' (in all 2 of 12 rows have none). Leave those rows out.",
+        ),
+        (
+            lambda rows: with_values(rows, "image", {5: BROKEN, 8: {"bytes": b"no image", "path": None}}),
+            "training image[5]: expected a whole image, got a damaged PNG",
+        ),
+        (
+            lambda rows: with_values(rows, "generated_image", {2: {"bytes": b"no image", "path": None}}),
+            "training generated_image[2]: expected an image, got 8 bytes that begin with b'no image'",
+        ),
+        (
+            lambda rows: rows.select(range(3)),
+            "training rows: expected at least 4 rows, got 3. Give more data, or a smaller",
+        ),
+        (
+            lambda rows: rows.select(range(6)),
+            "training rows: expected at least 4 different images, got 3. Give more data, or a smaller --batch-size",
+        ),
+    ],
+)
+def test_messages(good, change, message):
+    with pytest.raises(ValueError) as error:
+        check(change(good))
+    assert str(error.value).startswith(message)
+
+
+def test_the_number_of_bad_images_is_told(good):
+    bad = with_values(good, "image", {5: BROKEN, 8: BROKEN})
+    with pytest.raises(ValueError, match="In all 2 of 12 images of this column cannot be used."):
+        check(bad)
+    # Without decoding only the bytes are looked at.
+    assert len(check(bad, decodes=False).captions) == 12
+
+
+def test_lists_of_captions_are_refused():
+    columns = tuples(5)
+    columns["caption"] = [[caption] for caption in columns["caption"]]
+    with pytest.raises(ValueError) as error:
+        check(datasets.Dataset.from_dict(columns))
+    assert str(error.value).startswith("training caption[0]: expected a caption, got ['a ")
+    assert str(error.value).endswith("Give every caption a row of its own.")
+
+
+def test_image_columns_may_hold_paths(good, tmp_path):
+    (tmp_path / "a.png").write_bytes(png("red"))
+    columns = {"image": [str(tmp_path / "a.png"), str(tmp_path / "none.png")], "caption": ["a", "b"]}
+    rows = datasets.Dataset.from_dict(columns)
+    options = {"needs_images": False, "needs_captions": False, "least_images": 1}
+    assert len(check(rows.select([0]), **options).captions) == 1
+    with pytest.raises(ValueError, match=r"training image\[1\]: expected an image file, got .*No such file"):
+        check(rows, **options)
+
+
+def folder_of_parquet(folder):
+    return str(save_data(folder / "parquet", 8, 5)), "validation"
+
+
+def parts_of_one_parquet(folder):
+    save_data(folder / "one", 5, 5)
+    return str(folder / "one" / "train.parquet"), "train[:100%]"
+
+
+def saved_to_disk(folder):
+    datasets.DatasetDict(validation=data_set(5)).save_to_disk(folder / "disk")
+    return str(folder / "disk"), "validation"
+
+
+def folder_of_images(folder):
+    split = folder / "images" / "validation"
+    split.mkdir(parents=True)
+    columns = tuples(5)
+    with (split / "metadata.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["file_name", "caption", "generated_image_file_name", "generated_caption"])
+        for i in range(5):
+            columns["image"][i].save(split / f"{i}.png")
+            columns["generated_image"][i].save(split / f"made_{i}.png")
+            writer.writerow([f"{i}.png", columns["caption"][i], f"made_{i}.png", columns["generated_caption"][i]])
+    return str(folder / "images"), "validation"
+
+
+@pytest.mark.parametrize("make", [folder_of_parquet, parts_of_one_parquet, saved_to_disk, folder_of_images])
+def test_ways_to_give_a_data_set(make, tmp_path):
+    source, split = make(tmp_path)
+    rows = check(load_split(source, None, split), least_images=5)
+    assert sorted(np.unique(rows.image_rows)) == list(range(5))
+    assert rows.generated_images is not None
+
+
+@pytest.mark.parametrize(
+    ("source", "split"), [("no-such-owner/no-such-data", "train"), ("file", "train"), ("good", "test")]
+)
+def test_a_data_set_that_cannot_be_loaded(source, split, tmp_path, monkeypatch):
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    (tmp_path / "file.parquet").write_bytes(b"nothing")
+    paths = {"file": str(tmp_path / "file.parquet"), "good": str(tmp_path / "good")}
+    save_data(tmp_path / "good", 4, 4)
+    with pytest.raises(ValueError) as error:
+        load_split(paths.get(source, source), None, split)
+    assert str(error.value).startswith(f"data: expected a data set with a split {split!r}, got '")

@@ -1,0 +1,162 @@
+import numpy as np
+import pytest
+
+from scripts.pac_training.projections import CachedFeatures, tune_projections
+
+D_VISUAL, D_TEXT, D = 10, 8, 6
+OPTIONS = {"batch_size": 16, "max_iterations": 40, "validate_every": 10, "learning_rate": 3e-3, "seed": 5}
+
+
+def cached_features(n, seed, captions_per_image=1):
+    """Two views of hidden causes, with noise."""
+    rng = np.random.default_rng(seed)
+    to_visual, to_text = (np.random.default_rng(i).normal(size=(5, d)) for i, d in ((100, D_VISUAL), (101, D_TEXT)))
+    causes = rng.normal(size=(n, 5))
+    rows = np.repeat(np.arange(n), captions_per_image)
+
+    def view(hidden, matrix):
+        return (hidden @ matrix + 0.3 * rng.normal(size=(len(hidden), matrix.shape[1]))).astype(np.float32)
+
+    image_rows = None if captions_per_image == 1 else rows
+    return CachedFeatures(
+        view(causes, to_visual),
+        view(causes[rows], to_text),
+        view(causes[rows], to_visual),
+        view(causes[rows], to_text),
+        image_rows,
+    )
+
+
+@pytest.fixture(scope="module")
+def training():
+    return cached_features(64, 0)
+
+
+@pytest.fixture(scope="module")
+def validation():
+    return cached_features(40, 1)
+
+
+@pytest.fixture(scope="module")
+def projections():
+    rng = np.random.default_rng(7)
+    return [rng.normal(size=(d, D)).astype(np.float32) / d**0.5 for d in (D_VISUAL, D_TEXT)]
+
+
+def test_the_validation_loss_falls_and_the_arguments_stay(training, validation, projections):
+    before = [x.copy() for x in projections]
+    tuned = tune_projections(training, validation, *projections, 10.0, **OPTIONS)
+    assert [record["iteration"] for record in tuned.history] == [0, 10, 20, 30, 40]
+    assert tuned.best_loss < 0.6 * tuned.history[0]["validation_loss"]
+    assert tuned.best_loss == min(record["validation_loss"] for record in tuned.history)
+    assert tuned.history[-1]["image_to_caption_recall@1"] > tuned.history[0]["image_to_caption_recall@1"]
+    assert all(np.array_equal(x, y) for x, y in zip(before, projections, strict=True))
+
+
+def test_twice_the_same_bits_and_another_seed_others(training, validation, projections):
+    first, second, other = (
+        tune_projections(training, validation, *projections, 10.0, **OPTIONS | {"seed": seed}) for seed in (5, 5, 6)
+    )
+    assert np.array_equal(first.visual_projection, second.visual_projection)
+    assert np.array_equal(first.text_projection, second.text_projection)
+    assert first.history == second.history
+    assert not np.array_equal(first.text_projection, other.text_projection)
+
+
+def test_it_stops_without_a_better_loss_and_returns_the_best_weights(training, validation, projections):
+    options = OPTIONS | {"learning_rate": 1e-2, "max_iterations": 1000, "patience": 30}
+    tuned = tune_projections(training, validation, *projections, 10.0, **options)
+    assert tuned.stop_reason == "no better validation loss for 30 iterations"
+    assert tuned.n_iterations == tuned.best_iteration + 30 < 1000
+    assert tuned.history[-1]["validation_loss"] > tuned.best_loss
+    # Validated again, the returned weights have the loss that is told of them.
+    again = tune_projections(training, validation, *tuned[:2], 10.0, **options | {"max_iterations": 0})
+    assert again.best_loss == tuned.best_loss
+    assert np.array_equal(again.visual_projection, tuned.visual_projection)
+
+
+def test_several_captions_of_an_image(projections):
+    training, validation = cached_features(40, 0, captions_per_image=3), cached_features(20, 1, captions_per_image=2)
+    tuned = tune_projections(training, validation, *projections, 10.0, **OPTIONS)
+    assert tuned.history[-1]["epoch"] == 20  # 40 iterations of 16, two in an epoch of 40 images
+    assert tuned.best_loss < 0.8 * tuned.history[0]["validation_loss"]
+
+
+def test_a_weight_of_0_leaves_its_features_unused(training, validation, projections):
+    options = OPTIONS | {"lambda_v": 0}
+    with_them = tune_projections(training, validation, *projections, 10.0, **options)
+    without = tune_projections(
+        *(x._replace(generated_images=None) for x in (training, validation)), *projections, 10.0, **options
+    )
+    assert np.array_equal(with_them.visual_projection, without.visual_projection)
+    assert "validation_L(V',T)" not in without.history[0]
+    other = tune_projections(training, validation, *projections, 10.0, **OPTIONS)
+    assert not np.array_equal(with_them.visual_projection, other.visual_projection)
+
+
+def test_progress_counts_every_iteration(training, validation, projections):
+    class Bar:
+        def __init__(self, total, desc):
+            self.total, self.n, self.open = total, 0, True
+            bars.append(self)
+
+        def update(self, n):
+            self.n += n
+
+        def close(self):
+            self.open = False
+
+    bars = []
+    tune_projections(training, validation, *projections, 10.0, **OPTIONS, progress=Bar)
+    assert [(bar.total, bar.n, bar.open) for bar in bars] == [(40, 40, False)]
+
+
+def with_a_nan(features):
+    captions = features.captions.copy()
+    captions[3, 1] = np.nan
+    return features._replace(captions=captions)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda x: x._replace(generated_images=None),
+            "cached.generated_images: expected a float32 array of shape (64, 10)",
+        ),
+        (
+            lambda x: x._replace(images=x.images[:, :9]),
+            "cached.images: expected a float32 array of shape (64, 10), got fl",
+        ),
+        (
+            lambda x: x._replace(images=x.images[:60]),
+            "cached.images: expected a float32 array of shape (64, 10), got float",
+        ),
+        (
+            lambda x: x._replace(captions=x.captions.astype(float)),
+            "cached.captions: expected a float32 array of shape (64",
+        ),
+        (
+            with_a_nan,
+            "cached.captions[3]: expected finite features that are not all 0, got others in 1 rows. Leave those",
+        ),
+        (
+            lambda x: x._replace(image_rows=np.zeros(64, int)),
+            "cached.image_rows: expected for each of 64 captions the num",
+        ),
+        (
+            lambda x: CachedFeatures(*(y[:15] for y in x[:4])),
+            "batch_size: expected at most the 15 different images of the",
+        ),
+    ],
+)
+def test_messages(training, validation, projections, change, message):
+    with pytest.raises(ValueError) as error:
+        tune_projections(change(training), validation, *projections, 10.0, **OPTIONS)
+    assert str(error.value).startswith(message)
+
+
+def test_a_loss_that_is_not_finite_says_so(training, validation, projections):
+    with pytest.raises(ValueError) as error:
+        tune_projections(training, validation, *projections, float("nan"), **OPTIONS)
+    assert str(error.value).startswith("validation loss: expected a finite value, got nan after 0 iterations. Use a")

@@ -1,0 +1,46 @@
+"""Small videos for tests, made with PyAV."""
+
+from fractions import Fraction
+
+import av
+import numpy as np
+
+# Codec and pixel format that give back exactly the pixels put in.
+LOSSLESS = {"codec": "ffv1", "pixels": "bgr0"}
+
+
+def noise(n, height=48, width=64, seed=0):
+    """Frames that all differ."""
+    return list(np.random.default_rng(seed).integers(0, 256, (n, height, width, 3), dtype=np.uint8))
+
+
+def write_clip(
+    path, frames, codec="libx264", pixels="yuv420p", times=None, options=None, display=None, container_options=None
+):
+    """Write frames to a file whose ending decides the container; `display` is degrees and mirroring."""
+    with av.open(str(path), "w", options=container_options or {}) as output:
+        stream = output.add_stream(codec, rate=10, options=options or {})
+        height, width = frames[0].shape[:2] if frames else (48, 64)
+        stream.width, stream.height, stream.pix_fmt = width, height, pixels
+        stream.codec_context.time_base = Fraction(1, 1000)
+        if display:
+            stream.set_display_rotation(*display)
+        output.start_encoding()  # a header also where there are no frames
+        for i, array in enumerate(frames):
+            frame = av.VideoFrame.from_ndarray(array, format="rgb24").reformat(format=pixels)
+            frame.pts, frame.time_base = times[i] if times else 100 * i, Fraction(1, 1000)
+            output.mux(stream.encode(frame))
+        output.mux(stream.encode())
+    return path
+
+
+def write_sound(path):
+    """Write a file with a second of silence and no picture."""
+    with av.open(str(path), "w") as output:
+        stream = output.add_stream("aac", rate=16000)
+        for _ in range(16):
+            frame = av.AudioFrame.from_ndarray(np.zeros((1, 1024), np.float32), format="fltp", layout="mono")
+            frame.rate = 16000
+            output.mux(stream.encode(frame))
+        output.mux(stream.encode())
+    return path
