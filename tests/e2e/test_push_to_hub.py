@@ -3,6 +3,7 @@
 import functools
 import importlib
 import importlib.metadata
+import importlib.util
 import json
 import os
 import pathlib
@@ -21,6 +22,15 @@ sys.path.insert(0, str(ROOT / "scripts"))
 push_to_hub, sync_shared = importlib.import_module("push_to_hub"), importlib.import_module("sync_shared")
 
 CARD = "---\ntitle: Demo\nsdk: gradio\nsdk_version: 6.0.0\napp_file: app.py\n---\n\n# Demo\n"
+
+
+@pytest.fixture
+def versions(monkeypatch):
+    """The versions installed here, with any gradio that a card asks for."""
+    found = push_to_hub.installed_version
+    asked = {"gradio": "6.0.0"}
+    monkeypatch.setattr(push_to_hub, "installed_version", lambda name: asked.get(name) or found(name))
+    return asked
 
 
 @pytest.fixture
@@ -57,7 +67,7 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def push(hub, folder, monkeypatch, capsys):
+def push(hub, folder, versions, monkeypatch, capsys):
     """Call the script's main; the result is its exit code and what it printed. Waits are noted, not waited."""
     waits = []
     monkeypatch.setattr(push_to_hub, "HfApi", functools.partial(huggingface_hub.HfApi, endpoint=hub.endpoint))
@@ -240,17 +250,23 @@ def test_one_failure_does_not_stop_the_other_modules(push, hub, folder):
     code, printed = push()
     assert code == 1
     assert (
-        "another/requirements.txt: expected a-package-that-is-not-there to be installed, for its version, got none. "
+        "another/requirements.txt: expected a-package-that-is-not-there>=1 to be installed, for its version, got None. "
         "Run pip install -r on that file." in printed
     )
     assert "demo.py" in hub.files("manycaps/demo")
     assert push(modules=["demo"])[0] == 0
 
 
-def test_what_cannot_be_right_is_not_sent(push, hub, folder):
+def test_what_cannot_be_right_is_not_sent(push, hub, folder, versions):
     assert push(modules=["dmeo"]) == (1, "--module: expected some of demo, got dmeo. Check the spelling.\n")
     (folder / "requirements.txt").write_text("numpy<1\n")
-    assert "demo/requirements.txt: expected numpy<1, got version " in push()[1]
+    assert "demo/requirements.txt: expected numpy<1 to be installed, for its version, got " in push()[1]
+    versions["gradio"] = "5.0.0"
+    assert push() == (
+        1,
+        "demo/README.md: expected sdk_version 6.0.0 to be the gradio that is installed, got 5.0.0. Run pip install -r "
+        "tests/requirements.txt: a Space installs both, so they have to go together.\n",
+    )
     (folder / "requirements.txt").unlink()
     assert push() == (1, "demo: expected a file requirements.txt, got none. Write it.\n")
     (folder / "shared_count.py").write_text("old")
@@ -278,6 +294,7 @@ def test_a_space_without_its_page_is_pointed_out(push, hub, folder):
     assert "demo.py" in hub.files("manycaps/demo")
 
 
+@pytest.mark.skipif(not importlib.util.find_spec("gradio"), reason="the versions of a Space need gradio beside them")
 def test_the_command_line(hub):
     options = ["--org", "manycaps", "--module", "trm_meteor", "--module", "trm_cider", "--dry-run"]
     environment = {**os.environ, "HF_ENDPOINT": hub.endpoint, "NO_PROXY": "127.0.0.1"}
@@ -289,7 +306,11 @@ def test_the_command_line(hub):
     assert hub.asked("GET", "/api/spaces/manycaps/trm_meteor") == 1
 
 
-def test_every_module_of_the_repository_makes_a_space(hub):
+SDK_VERSION = re.search(r"^gradio==(\S+)$", (ROOT / "tests" / "requirements.txt").read_text(), re.MULTILINE)[1]
+
+
+def test_every_module_of_the_repository_makes_a_space(versions):
+    versions["gradio"] = SDK_VERSION
     for folder in sync_shared.module_folders():
         files = push_to_hub.space_files(folder)
         assert {path.name for path in folder.glob("shared_*.py")} <= set(files)
@@ -312,7 +333,8 @@ for _ in sys.stdin:
 """
 
 
-def test_a_module_loads_by_its_hub_id_and_afterwards_from_the_cache(tmp_path, monkeypatch):
+def test_a_module_loads_by_its_hub_id_and_afterwards_from_the_cache(tmp_path, monkeypatch, versions):
+    versions["gradio"] = SDK_VERSION
     rows = {"predictions": [["a dog runs", "a wet dog"]], "references": [["a dog", "the dog is running"]]}
     expected = evaluate.load(str(ROOT / "metrics" / "trm_meteor")).compute(**rows)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
