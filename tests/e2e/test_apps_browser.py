@@ -372,8 +372,8 @@ class Page:
         for label, value in values.items():
             if label == UPLOAD:
                 self.find("input[type=file]")[0].send_keys(str(value))
-                # The form no longer asks for a file when it has one.
-                self.until(lambda: not self.find("input[type=file]"))
+                # The form shows the image, or no longer asks for a file.
+                self.until(lambda: self.find(".image-frame img") or not self.find("input[type=file]"))
             else:
                 self.field(label).clear()
                 self.field(label).send_keys(value)

@@ -1,0 +1,175 @@
+"""The form of the demo pages: text boxes and files to rows, limits, messages."""
+
+import asyncio
+import doctest
+import importlib
+
+import PIL.Image
+import pytest
+
+pytest.importorskip("gradio", reason="gradio is not installed: pip install -r tests/requirements.txt")
+import gradio as gr
+
+from helpers import shared_demo_form
+from helpers.shared_demo_files import caption_file_rows
+from helpers.shared_demo_form import (
+    CaptionLimits,
+    as_number,
+    caption_lines,
+    caption_rows,
+    check_megapixels,
+    check_row_number,
+    check_uploaded,
+    house_messages,
+    result_table,
+    uploaded_file,
+)
+
+LIMITS = CaptionLimits(rows=2, captions_per_row=3, characters_per_caption=10)
+
+
+@pytest.mark.parametrize("name", ["shared_demo_form", "shared_demo_plots", "shared_demo_files"])
+def test_examples_run(name):
+    result = doctest.testmod(importlib.import_module(f"helpers.{name}"))
+    assert result.failed == 0
+    assert result.attempted > 0 or name == "shared_demo_files"
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("", []),
+        (" \n\n ", []),
+        ("a", [["a"]]),
+        ("\n\na\n b \n\n\n\nc\n", [["a", "b"], ["c"]]),
+        ("a\r\nb\r\n \r\nc", [["a", "b"], ["c"]]),
+    ],
+)
+def test_an_empty_line_starts_the_next_row(text, rows):
+    assert caption_rows(text, "predictions", LIMITS) == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a\n\nb\n\nc", "predictions: expected at most 2 rows on this page, got 3. Give less, or run the module"),
+        ("a\n\nb\nb\nb\nb", "predictions[1]: expected at most 3 captions on this page, got 4."),
+        ("a\n\nb\nbbbbbbbbbbb", "predictions[1][1]: expected at most 10 characters on this page, got 11."),
+    ],
+)
+def test_limits_name_the_place(text, message):
+    with pytest.raises(ValueError) as error:
+        caption_rows(text, "predictions", LIMITS)
+    assert str(error.value).startswith(message)
+
+
+def test_a_box_for_one_row_needs_a_caption():
+    assert caption_lines("a\n\nb", "predictions", LIMITS) == [["a", "b"]]
+    with pytest.raises(ValueError, match=r"^predictions\[0\]: expected at least one caption, got none\."):
+        caption_lines(" \n", "predictions", LIMITS)
+
+
+@pytest.mark.parametrize("row", [-1, 2, 0.5, None, "1"])
+def test_a_row_to_draw_must_be_there(row):
+    with pytest.raises(ValueError, match=r"^row to draw: expected a whole number from 0 to 1, got "):
+        check_row_number(row, 2)
+
+
+def test_messages_quote_input_as_text():
+    with pytest.raises(gr.Error) as error, house_messages():
+        raise ValueError("got '<img src=x onerror=alert(1)>' & more")
+    assert error.value.message == "got &#x27;&lt;img src=x onerror=alert(1)&gt;&#x27; &amp; more"
+    with pytest.raises(ZeroDivisionError), house_messages():
+        raise ZeroDivisionError  # a fault of the page, not of the input
+
+
+def test_an_upload_is_a_path_and_never_an_address(tmp_path):
+    component = uploaded_file(gr.Image(render=False, type="filepath"))
+    for address in ("http://127.0.0.1:9/x.png", "https://example.org/x", "ftp://x/y", "data:image/png;base64,AAAA"):
+        with pytest.raises(gr.Error) as error:
+            asyncio.run(component.async_move_resource_to_block_cache(address))
+        assert "expected a file, got an address" in error.value.message
+    file = tmp_path / "no picture.png"
+    file.write_bytes(b"not opened")
+    moved = asyncio.run(component.async_move_resource_to_block_cache(str(file)))
+    assert component.preprocess(component.data_model(path=moved)) == moved
+    assert component.preprocess(component.data_model(url="data:image/png;base64,AAAA")) is None
+    assert component.preprocess(None) is None
+
+
+def test_upload_limits(tmp_path):
+    with pytest.raises(ValueError, match=r"^images\[0\]: expected a file, got none\. Upload one"):
+        check_uploaded(None, "images[0]", 1)
+    file = tmp_path / "large.png"
+    PIL.Image.new("1", (2000, 1500)).save(file)
+    check_megapixels(file, "images[0]", 3)
+    with pytest.raises(ValueError, match=r"^images\[0\]: expected at most 2.5 megapixels on this page, got 3\.0"):
+        check_megapixels(file, "images[0]", 2.5)
+    file.write_bytes(bytes(2_000_000))
+    check_megapixels(file, "images[0]", 1)  # no image: the module says so
+    with pytest.raises(ValueError, match=r"^images\[0\]: expected at most 1 megabytes on this page, got 2\.0"):
+        check_uploaded(str(file), "images[0]", 1)
+
+
+def test_the_table_shows_what_the_result_has():
+    table = result_table({"n_rows": 1200, "score": 0.123456}, {"score": "a", "n_rows": "b", "other": "c"})
+    assert table.splitlines()[2:] == ["| `score` | 0.1235 | a |", "| `n_rows` | 1,200 | b |"]
+    assert as_number(-0.0001) == "-1.0e-04"
+
+
+ROWS = [["a dog", "a brown dog"], ["a cat"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.txt", "a dog\na brown dog\n\na cat\n"),
+        ("a.TXT", "\ufeffa dog\r\na brown dog\r\n\r\na cat"),
+        ("a.json", '[["a dog", "a brown dog"], ["a cat"]]'),
+        ("a.json", '{"1.jpg": ["a dog", "a brown dog"], "2.jpg": ["a cat"]}'),
+        ("a.jsonl", '["a dog", "a brown dog"]\n\n{"captions": ["a cat"], "id": 7}\n'),
+        ("a.csv", "image,caption\n1,a dog\n2,a cat\n1,a brown dog\n"),
+        ("a.tsv", "caption\timage\na dog\t1\na brown dog\t1\na cat\t2\n"),
+    ],
+)
+def test_caption_files(tmp_path, name, content):
+    (tmp_path / name).write_text(content, encoding="utf-8", newline="")
+    assert caption_file_rows(tmp_path / name) == ROWS
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.xlsx", b"", "data: expected a file that ends in .txt, .json, .jsonl, .csv, .tsv, got .xlsx."),
+        ("a.txt", b"a d\xf6g", "data: expected UTF-8 text, got byte 3 that is none. Save it as UTF-8."),
+        ("a.json", b"{", "data, the file: expected a list of lists of captions"),
+        ("a.json", b"[" * 100_000, "data, the file: expected a list of lists of captions"),
+        ("a.json", b"3", "data: expected a list of lists of captions, or an object"),
+        ("a.json", b'["a dog"]', "data, row 0: expected a list of lists of captions"),
+        ("a.jsonl", b'["a"]\n["b", 3]', "data, line 2: expected on each line the captions of an image"),
+        ("a.csv", b"text,image\na,b\n", "data: expected a column `caption`"),
+        ("a.csv", b"", "data: expected a column `caption`, and a column `image` where"),
+        ("a.csv", b'caption\n"' + b"a" * 200_000 + b'"\n', "data, line 2: expected a column `caption`"),
+    ],
+)
+def test_wrong_caption_files(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError) as error:
+        caption_file_rows(tmp_path / name)
+    assert str(error.value).startswith(message)
+
+
+def test_a_page_is_built():
+    form = shared_demo_form.Form(
+        title="Demo",
+        introduction="",
+        inputs=shared_demo_form.caption_boxes(),
+        options=[],
+        drawings=["One"],
+        examples=shared_demo_form.EXAMPLE_CAPTIONS,
+        measure=lambda *boxes: ("table",),
+    )
+    page = shared_demo_form.build_page(form)
+    assert page.title == "Demo"
+    assert not page.analytics_enabled
+    assert [fn.api_name for fn in page.fns.values() if fn.api_visibility == "public"] == ["compute"]
