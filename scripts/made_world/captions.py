@@ -55,7 +55,7 @@ TWO_GROUPS = (
 )
 GROUNDS = (" on a {} background", " on {}", " on {} ground", ", all on {}")
 
-# Labels such as the web has beside its pictures.
+# Labels such as the web has beside its pictures; most name two groups without a word for their relation.
 LABELS = ("{first}{ground}", "{first} clipart{ground}", "picture of {first}{ground}")
 TWO_LABELS = ("{first} {relation} {second}{ground}", "{first} and {second}{ground}", "{second} and {first}{ground}")
 

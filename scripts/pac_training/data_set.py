@@ -2,7 +2,7 @@
 
 import hashlib
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -143,9 +143,11 @@ def checked_rows(
     kinds |= {GENERATED_CAPTION: "captions"} if needs_captions else {}
     _check_columns(data_set, split, kinds)
     _check_count(split, "rows", len(data_set), least_images)
-    texts = {column: _texts(data_set, split, column) for column, kind in kinds.items() if kind == "captions"}
+    texts = {
+        column: caption_texts(data_set[column], split, column) for column, kind in kinds.items() if kind == "captions"
+    }
     columns = {name: ImageColumn(data_set, name, split) for name, kind in kinds.items() if kind == "images"}
-    hashes = {name: _image_hashes(column, n_threads, progress, decodes) for name, column in columns.items()}
+    hashes = {name: image_hashes(column, n_threads, progress, decodes) for name, column in columns.items()}
     places: dict[bytes, int] = {}
     image_rows = np.array([places.setdefault(key, len(places)) for key in hashes[IMAGE]])
     _check_count(split, "different images", len(places), least_images)
@@ -182,9 +184,13 @@ def _check_count(split: str, what: str, n: int, least: int) -> None:
         )
 
 
-def _texts(data_set: datasets.Dataset, split: str, column: str) -> list[str]:
-    """Column of captions; raise unless every one is a string with a word in it."""
-    texts = list(data_set[column])
+def caption_texts(values: Iterable[Any], split: str, column: str) -> list[str]:
+    """Return a column of captions; raise unless every one is a string with a word in it.
+
+    Raises:
+        ValueError: one is not; the message has the first and their number.
+    """
+    texts = list(values)
     bad = [i for i, text in enumerate(texts) if not isinstance(text, str) or not text.strip()]
     if bad:
         got = texts[bad[0]]
@@ -196,8 +202,12 @@ def _texts(data_set: datasets.Dataset, split: str, column: str) -> list[str]:
     return texts
 
 
-def _image_hashes(column: ImageColumn, n_threads: int, progress: Callable[..., Any], decodes: bool) -> list[bytes]:
-    """Hash of each image; raise if some cannot be used, with the first of them and their number."""
+def image_hashes(column: ImageColumn, n_threads: int, progress: Callable[..., Any], decodes: bool) -> list[bytes]:
+    """Hash each image of a column as stored; decode it, too, if asked to.
+
+    Raises:
+        ValueError: an image cannot be used; the message has the first and their number.
+    """
 
     def check(item: tuple[int, Any]) -> bytes | str:
         where = column.where(item[0])

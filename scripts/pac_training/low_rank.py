@@ -1,9 +1,11 @@
 """Low-rank updates (LoRA) of the attention, as tensors that PAC-S++ files have.
 
-peft has a layer for `nn.MultiheadAttention`, too, but it adds the update to the weights before each forward pass and
-subtracts it afterwards: the frozen weights drift by rounding (1.5e-8 after 100 passes of a small model), so they would
-neither stay what they were nor be the same after an interruption. A parametrization of torch computes W + B A / r anew
-each time and leaves W alone. A test compares both.
+peft has a layer for `nn.MultiheadAttention`, too, but two things speak against it (peft 0.21.2, measured). It adds the
+update to the weights before each forward pass and subtracts it afterwards: the frozen weights drift by rounding, so
+they would neither stay what they were nor be the same after an interruption. And the update of `out_proj` counts twice
+in its forward pass: its features are ours if it is given half of that factor B. So what it trains is not what
+`merge_lora` adds up. A parametrization of torch computes W + B A / r anew each time and leaves W alone. A test compares
+both on `in_proj_weight`, where they agree.
 """
 
 from collections.abc import Mapping

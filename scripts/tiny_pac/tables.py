@@ -90,11 +90,14 @@ def as_markdown(measurements: Measurements, plain: str) -> str:
         lines = [f"### {title}", "", "| | " + " | ".join(heading for heading, _ in columns) + " |"]
         lines.append("|---" * (len(columns) + 1) + "|")
         for name, by_seed in measurements.items():
-            cells = [_cell([found[key] for found in by_seed]) for _, key in columns]
+            cells = [_cell([_value(found, key) for found in by_seed]) for _, key in columns]
             lines.append(f"| {name} | " + " | ".join(cells) + " |")
             if name != plain:
                 pairs = list(zip(by_seed, measurements[plain], strict=True))
-                cells = [_cell([found[key] - before[key] for found, before in pairs], "+") for _, key in columns]
+                cells = [
+                    _cell([_value(found, key) - _value(before, key) for found, before in pairs], "+")
+                    for _, key in columns
+                ]
                 lines.append(f"| {name} minus {plain} | " + " | ".join(cells) + " |")
         parts.append("\n".join(lines))
     return "\n\n".join(parts) + "\n"
@@ -151,6 +154,13 @@ def _compared(measurements: Measurements, name: str, other: str) -> str:
     return ", ".join(parts)
 
 
+def _value(found: Mapping[str, float], key: str) -> float:
+    """One measurement; NaN for a kind of foil that a few scenes may not have."""
+    return found.get(key, float("nan"))
+
+
 def _cell(values: Sequence[float], sign: str = "") -> str:
     mean, width = mean_and_half_width(values)
+    if np.isnan(mean):
+        return "-"
     return f"{mean:{sign}.1f}" + ("" if np.isnan(width) else f" ± {width:.1f}")

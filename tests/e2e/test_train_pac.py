@@ -5,9 +5,11 @@ import json
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import time
 
+import accelerate
 import evaluate
 import PIL.Image
 import pytest
@@ -18,7 +20,7 @@ from helpers.shared_clip_model import read_weights
 from scripts.pac_training import feature_cache
 from scripts.train_pac import main, parsed
 from tests.clip_checkpoints import save_checkpoint
-from tests.module_folders import PAC_SCORE
+from tests.module_folders import PAC_SCORE, ROOT
 from tests.training_data import picture, save_data
 
 PROJECTIONS = {"visual.proj", "text_projection"}
@@ -43,7 +45,8 @@ def command(folder, output, *flags, **changes):
 
 
 def train(folder, output, *flags, **changes):
-    """Run the script in this process."""
+    """Run the script in this process; accelerate keeps a first call's precision unless it is told to forget it."""
+    accelerate.state.AcceleratorState._reset_state(reset_partial_state=True)
     assert main(parsed(command(folder, output, *flags, **changes))) == 0
     return folder / output
 
@@ -115,6 +118,8 @@ def run_quietly(arguments):
 def test_killed_again_and_again_it_ends_with_the_same_bits(folder, monkeypatch):
     monkeypatch.setattr(feature_cache, "SHARD_SIZE", 16)
     whole = train(folder, "whole")
+    # A server that has imported everything once makes each process in no time.
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.e2e.test_train_pac"])
     output = folder / "killed"
@@ -146,3 +151,141 @@ def test_killed_again_and_again_it_ends_with_the_same_bits(folder, monkeypatch):
     train(folder, "killed")
     assert_same_bits(whole, output)
     assert not list(output.rglob("*.incomplete*"))
+
+
+SHORT = {"max_iterations": 6, "validate_every": 3, "save_every": 2}
+
+
+def test_the_cache_changes_nothing_but_the_time(folder):
+    cached = history_of(train(folder, "cached", **SHORT))
+    uncached = history_of(train(folder, "uncached", "--no-cache-features", **SHORT))
+    assert not (folder / "uncached" / "features").exists()
+    for one, other in zip(cached, uncached, strict=True):
+        # Batches of another size are summed in another order.
+        assert one == pytest.approx(other, rel=1e-4)
+
+
+def test_16_bit_encoders_train_nearly_the_same(folder):
+    exact = history_of(train(folder, "exact", **SHORT))
+    for name, flags in (("short", []), ("short-uncached", ["--no-cache-features"])):
+        short = history_of(train(folder, name, *flags, precision="bfloat16", **SHORT))
+        losses = [[record["validation_loss"] for record in history] for history in (exact, short)]
+        assert losses[1] == pytest.approx(losses[0], rel=0.03)
+        assert losses[1] != losses[0]
+
+
+def history_of(output):
+    return json.loads((output / "history.json").read_text())
+
+
+LORA = ["--lora-rank", "2", "--augment", "--save-lora"]
+
+
+@pytest.fixture(scope="module")
+def with_lora(folder):
+    return train(folder, "lora", *LORA, **SHORT)
+
+
+def test_low_rank_updates_change_the_attention_and_the_projections(folder, with_lora):
+    before, after = read_weights(folder / "clip.pth"), weights_in(with_lora)
+    changed = {name for name in before if not torch.equal(before[name], after[name])}
+    attention = {name for name in before if name.endswith(("in_proj_weight", "out_proj.weight"))}
+    assert before.keys() == after.keys()
+    assert len(attention) == 8
+    assert changed == PROJECTIONS | attention
+
+
+def test_the_score_loads_low_rank_updates_merged_or_not(with_lora):
+    columns = {"predictions": [["a red thing"], ["a blue thing"]], "images": [picture("red", 1), picture("blue", 2)]}
+    options = {"config_name": "clip-vit-b-32", "device": "cpu"}
+    merged, beside = (
+        evaluate.load(PAC_SCORE, checkpoint=str(with_lora / name), **options).compute(**columns)["pac_score"]
+        for name in ("open_clip_model.safetensors", "pac_lora.safetensors")
+    )
+    assert merged == beside
+
+
+def test_crops_and_low_rank_updates_go_on_with_the_same_bits(folder, with_lora):
+    train(folder, "lora-twice", *LORA, **SHORT | {"max_iterations": 3})
+    assert_same_bits(with_lora, train(folder, "lora-twice", *LORA, **SHORT))
+
+
+BOTH_TRAININGS = """
+import json, sys
+from scripts.train_pac import main, parsed
+sys.exit(max(main(parsed(arguments)) for arguments in json.loads(sys.argv[1])))
+"""
+
+
+def test_two_processes_equal_one(folder, tmp_path):
+    # 15 images are no multiple of 2; with low-rank updates the gradients run through both encoders.
+    changes = SHORT | {"batch_size": 15}
+    kinds = {"cached": [], "lora": ["--lora-rank", "2"]}
+    (tmp_path / "both.py").write_text(BOTH_TRAININGS)
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(tmp_path / "both.py")]
+    arguments = json.dumps([command(folder, f"two-{kind}", *flags, **changes) for kind, flags in kinds.items()])
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, *launch, arguments], capture_output=True, text=True, timeout=500, env=environment, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.count("stopped: ") == 2  # of two trainings, one process speaks
+    for kind, flags in kinds.items():
+        one, two = train(folder, f"one-{kind}", *flags, **changes), folder / f"two-{kind}"
+        before, alone, together = read_weights(folder / "clip.pth"), weights_in(one), weights_in(two)
+        for record, other in zip(history_of(one), history_of(two), strict=True):
+            assert record == pytest.approx(other, rel=1e-5)
+        for name in PROJECTIONS:
+            # Sums over the rows in another order; a step moves a weight by up to the learning rate, 1e-3.
+            assert (alone[name] - together[name]).abs().max() < 2e-5
+            assert (alone[name] - before[name]).abs().max() > 2e-3
+
+
+def told(capsys, folder, output, *flags, **changes):
+    """Last line on standard error of a call that fails before any training."""
+    accelerate.state.AcceleratorState._reset_state(reset_partial_state=True)
+    assert main(parsed(command(folder, output, *flags, **changes))) == 1
+    assert not (folder / output / "training_state.pt").exists()
+    return capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--lambda-v", "-1"], "--lambda-v: expected 0 or more, got -1.0. See --help."),
+        (["--learning-rate", "nan"], "--learning-rate: expected 0 or more, got nan. See --help."),
+        (["--batch-size", "1"], "--batch-size: expected 2 or more, got 1. See --help."),
+        (["--batch-size", "41"], "training rows: expected at least 41 different images, got 40. Give more data, or a"),
+        (["--batch-size", "81"], "training rows: expected at least 81 rows, got 80. Give more data, or a smaller"),
+        (["--lora-rank", "65"], "lora_rank: expected 1 to 64, the encoders' width, got 65. The authors use 4."),
+        (["--cache-features", "--augment"], "--cache-features: expected it without --lora-rank and --augment, which"),
+        (
+            ["--checkpoint", "no.pth"],
+            "checkpoint: expected a file, a folder or a Hub repository, got 'no.pth', which",
+        ),
+        (["--validation-split", "test"], "data: expected a data set with a split 'test', got '"),
+    ],
+)
+def test_what_cannot_work_is_told_before_any_training(folder, capsys, flags, message):
+    assert told(capsys, folder, "refused", *flags).startswith(message)
+    assert not (folder / "refused").exists()
+
+
+def test_a_folder_of_another_training_is_not_overwritten(folder, trained, capsys):
+    before = (trained / "training_state.pt").read_bytes()
+    for flags, message in (
+        (["--seed", "1"], "state: expected that of a training with the same recipe, got seed 0 instead of 1. Give the"),
+        (
+            ["--prompt", ""],
+            f"{trained}/training_state.pt: expected the state of a training with the same data and",
+        ),
+    ):
+        assert main(parsed(command(folder, trained.name, *flags))) == 1
+        assert capsys.readouterr().err.splitlines()[-1].startswith(message)
+    assert (trained / "training_state.pt").read_bytes() == before
+
+
+def test_images_shared_with_validation_are_noticed(folder, capsys):
+    splits = {"train_split": "train", "validation_split": "train[:8]"}
+    assert main(parsed(command(folder, "shared", **SHORT, **splits))) == 0
+    assert "validation image: expected images that are not trained on, got 4 of training." in capsys.readouterr().err

@@ -1,0 +1,193 @@
+"""Parts of tiny-pac's training: what is asked, the loss, the trials, and the weights as the CLIP helper reads them."""
+
+import hypothesis
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+import torch
+
+from helpers.shared_clip_model import ClipModel
+from scripts.made_world.captions import LABEL_HABITS, PERSON_HABITS
+from scripts.made_world.pictures import draw_places, group_of_cells
+from scripts.made_world.scenes import OPPOSITE, Group, Scene, draw_scene, n_errors, neighbour
+from scripts.tiny_pac.base_training import (
+    ANSWERS,
+    CELL_ANSWERS,
+    NOT_ASKED,
+    WARM_UP,
+    answers,
+    cell_answers,
+    label_contrast,
+    learning_rate_at,
+    worded_family,
+)
+from scripts.tiny_pac.publishing import TREATMENT
+from scripts.tiny_pac.small_clip import IMAGE_SIZE, SmallClip
+from scripts.tiny_pac.tables import as_markdown, mean_and_half_width, read_csv, verdict, write_csv
+from scripts.tiny_pac.trials import PAIRS, Choices, Trials, draw_pairs, draw_trials, measure
+
+SEEDS = st.integers(0, 2**32 - 1)
+RED, BLUE = Group(1, "small", "red", "circle"), Group(2, "large", "blue", "square")
+
+
+@hypothesis.given(SEEDS)
+def test_answers_do_not_depend_on_which_group_is_named_first(seed):
+    scene = draw_scene(np.random.default_rng(seed))
+    found = answers(scene)
+    assert len(found) == len(ANSWERS)
+    assert all(NOT_ASKED <= answer < n for answer, n in zip(found, ANSWERS, strict=True))
+    if len(scene.groups) == 2:
+        turned = Scene(scene.groups[::-1], OPPOSITE[scene.relation], scene.background)
+        assert answers(turned) == found
+
+
+def test_what_is_not_said_is_not_asked():
+    assert set(answers(Scene((RED, BLUE), None, None))) == {NOT_ASKED}
+    one = answers(Scene((Group(None, None, "red", None),), None, None))
+    assert [place for place, answer in enumerate(one) if answer != NOT_ASKED] == [0, 4]  # alone; the colour
+
+
+@hypothesis.given(SEEDS)
+def test_every_covered_cell_knows_its_group(seed):
+    rng = np.random.default_rng(seed)
+    scene = draw_scene(rng)
+    covered = group_of_cells(scene, draw_places(rng, scene))
+    found = cell_answers(scene, covered)
+    assert found.shape == (covered.size, len(CELL_ANSWERS))
+    for group, cell in zip(covered.ravel(), found, strict=True):
+        if group < 0:
+            assert cell.tolist() == [0, *[NOT_ASKED] * 4]
+        else:
+            alone = Scene((scene.groups[group],), None, None)
+            assert cell[1:].tolist() == answers(alone)[2:6]
+
+
+@hypothesis.given(SEEDS)
+def test_a_family_is_worded_alike(seed):
+    rng = np.random.default_rng(seed)
+    first = draw_scene(rng)
+    family = [first, neighbour(rng, first)]
+    for habits in (PERSON_HABITS, LABEL_HABITS):
+        claims, texts = worded_family(rng, family, habits)
+        assert [n_errors(claim, scene) for claim, scene in zip(claims, family, strict=True)] == [0, 0]
+        assert n_errors(claims[0], family[1]) in (0, 1)
+        # Some labels have no word for the relation, also where the claim has it.
+        worded = [claim._replace(relation=None) if habits is LABEL_HABITS else claim for claim in claims]
+        assert texts[0] == texts[1] or claims[0] != claims[1]
+        assert texts[0] != texts[1] or worded[0] == worded[1]
+
+
+def test_labels_that_read_the_same_share_their_images():
+    logits = torch.tensor([[2.0, 0.5, -1.0], [0.0, 1.0, 0.3], [0.2, 0.1, 3.0]], dtype=torch.float64)
+    by_hand = 0.0
+    for scores in (logits, logits.T):
+        chances = scores.softmax(dim=1).log()
+        # The first and the third label read the same.
+        rows = [(chances[0, 0] + chances[0, 2]) / 2, chances[1, 1], (chances[2, 0] + chances[2, 2]) / 2]
+        by_hand -= sum(rows) / 3 / 2
+    assert label_contrast(logits, ["a star", "a ring", "a star"]).item() == pytest.approx(by_hand.item(), abs=1e-6)
+
+
+def test_the_learning_rate_rises_then_falls():
+    rates = [learning_rate_at(step, 200) for step in range(200)]
+    n_rising = round(WARM_UP * 200)
+    assert np.all(np.diff(rates[:n_rising]) > 0)
+    assert np.all(np.diff(rates[n_rising:]) < 0)
+    assert max(rates) == 1
+    assert rates[-1] < 0.02
+
+
+@pytest.fixture(scope="module")
+def small_clip():
+    clip = SmallClip(seed=1)
+    clip.finish()
+    return clip
+
+
+def test_the_helper_reads_the_same_features_from_the_weights(small_clip):
+    model = ClipModel(small_clip.weights(), **TREATMENT._asdict(), device="cpu")
+    pixels = np.random.default_rng(0).integers(0, 256, (3, IMAGE_SIZE, IMAGE_SIZE, 3), dtype=np.uint8)
+    texts = ["A photo depicts two red circles on a white background", "a star"]
+    with torch.inference_mode():
+        own_images = small_clip.encode_pixels(pixels).features.numpy()
+        own_texts = small_clip.encode_tokens([small_clip.tokenize(text) for text in texts]).features.numpy()
+    images = model.image_features(pixels)
+    captions = model.text_features([model.tokenize(text) for text in texts], 8)
+    for features, own in ((images, own_images), (captions, own_texts)):
+        assert features / np.linalg.norm(features, axis=1, keepdims=True) == pytest.approx(own, abs=1e-5)
+
+
+def test_a_word_of_another_world_is_no_training_text(small_clip):
+    with pytest.raises(KeyError):
+        small_clip.tokenize("a dog")
+
+
+def test_trials_depend_on_seed_and_number_alone():
+    few, more = draw_trials(3), draw_trials(5)
+    assert (more.pixels[:3] == few.pixels).all()
+    assert [few.texts[i] for i in few.references.ravel()] == [more.texts[i] for i in more.references[:3].ravel()]
+    assert [few.texts[i] for i in few.foils.worse] == [more.texts[i] for i in more.foils.worse[:3]]
+
+
+def test_no_reference_is_a_right_candidate():
+    trials = draw_trials(40)
+    for choices in (trials.foils, trials.pairs):
+        for scene, better in zip(choices.scenes, choices.better, strict=True):
+            assert better not in trials.references[scene]
+
+
+@hypothesis.given(SEEDS)
+def test_the_better_caption_of_a_pair_is_another_one(seed):
+    rng = np.random.default_rng(seed)
+    pairs = draw_pairs(rng, draw_scene(rng))
+    assert list(pairs) == list(PAIRS)
+    assert all(better != worse for better, worse in pairs.values())
+
+
+def made_trials(better, worse):
+    """Two scenes whose captions have the features of rows `better` and `worse`; references and grades likewise."""
+    scenes = np.array([0, 1])
+    choices = Choices(scenes, np.array(better), np.array(worse), np.array(["colour", "size"]))
+    pairs = Choices(
+        np.tile(scenes, len(PAIRS)),
+        np.tile(better, len(PAIRS)),
+        np.tile(worse, len(PAIRS)),
+        np.repeat(list(PAIRS), 2),
+    )
+    references = np.array([better, better]).T.repeat(2, axis=1)
+    graded = np.array([[b, b, w, w, w] for b, w in zip(better, worse, strict=True)])
+    return Trials(np.empty(0), [], references, np.array(better), choices, pairs, graded)
+
+
+def test_measures_by_hand():
+    images = np.eye(3, dtype=np.float32)[:2]
+    texts = np.array([[1, 0, 0.1], [0, 1, 0.1], [0.3, 0.2, 1], [0.2, 0.3, 1]], dtype=np.float32)
+    right = measure(made_trials([0, 1], [2, 3]), images, texts)
+    assert {right[key] for key in ("foil accuracy", "foil accuracy ref1", "foil accuracy ref", "HC", "MM ref")} == {100}
+    # 4 captions of grade 0 or 1 score higher than 6 of grades 2 to 4; 2 captions have each grade.
+    assert right["tau_b"] == pytest.approx(100 * 24 / np.sqrt(24 * 40))
+    assert right["image_to_caption_recall@1"] == 100
+    wrong = measure(made_trials([2, 3], [0, 1]), images, texts)
+    assert wrong["foil accuracy"] == wrong["pairs mean"] == 0
+    assert wrong["tau_b"] == pytest.approx(-right["tau_b"])
+    assert measure(made_trials([0, 1], [0, 1]), images, texts)["foil accuracy"] == 50
+
+
+def test_intervals_by_hand():
+    assert mean_and_half_width([1.0, 3.0]) == (2.0, pytest.approx(12.7062, abs=1e-4))  # t of one degree of freedom
+    assert np.isnan(mean_and_half_width([1.0])[1])
+
+
+def test_tables_compare_seed_by_seed_and_come_back_from_the_file(tmp_path):
+    trials = draw_trials(4)
+    rng = np.random.default_rng(0)
+    texts = rng.standard_normal((len(trials.texts), 4)).astype(np.float32)
+    found = measure(trials, rng.standard_normal((4, 4)).astype(np.float32), texts)
+    shifted = [{key: value + 1 + i for key, value in found.items()} for i in range(2)]
+    measurements = {"CLIP": [found, found], "PAC": shifted}
+    text = as_markdown(measurements, "CLIP")
+    # Differences 1 and 2: mean 1.5, half width 12.7 / 2.
+    assert "| PAC minus CLIP | +1.5 ± 6.4 |" in text
+    assert "PAC-S tau_b +1.50 ± 6.35 (not told from chance)" in verdict(measurements)
+    write_csv(tmp_path / "trials.csv", measurements, [0, 1])
+    assert as_markdown(read_csv(tmp_path / "trials.csv"), "CLIP") == text
