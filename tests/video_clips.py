@@ -44,3 +44,18 @@ def write_sound(path):
             output.mux(stream.encode(frame))
         output.mux(stream.encode())
     return path
+
+
+def repeat_clip(path, source, times):
+    """Write a clip whose frames stand alone (mjpeg, ffv1) several times over, without encoding it again."""
+    with av.open(str(path), "w") as output:
+        with av.open(str(source)) as content:
+            stream = output.add_stream_from_template(content.streams.video[0])
+            length = content.streams.video[0].duration
+        for i in range(times):
+            with av.open(str(source)) as content:
+                for packet in content.demux(video=0):
+                    if packet.size:
+                        packet.pts, packet.dts, packet.stream = packet.pts + i * length, packet.dts + i * length, stream
+                        output.mux(packet)
+    return path

@@ -85,5 +85,5 @@ def _table_rows(text: str, separator: str, kind: str) -> list[list[str]]:
         for i, line in enumerate(table):
             rows.setdefault(line.get("image", i), []).append(line["caption"] or "")
     except csv.Error as error:
-        raise ValueError(f"data, line {table.line_num}: expected {FILE_KINDS[kind]}, got {error}.") from None
+        raise ValueError(f"data, line {table.line_num + 1}: expected {FILE_KINDS[kind]}, got {error}.") from None
     return list(rows.values())

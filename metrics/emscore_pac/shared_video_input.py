@@ -199,10 +199,10 @@ def read_pixels(
             place = f"{where}[{j}]"
             yield as_model_pixels(as_rgb_image(as_image_source(source.images[j], place), place), size)
         return
-    reformatter = av.video.reformatter.VideoReformatter()
+    as_pixels = _FrameReader(size)
     if frames == "all":
         for frame in _decoded(source, where, n_threads):
-            yield _as_pixels(frame, reformatter, size)
+            yield as_pixels(frame)
         return
     n_expected, n_frames = _count_packets(source, where), None
     while n_expected != n_frames:  # a packet need not be a frame: then once more, with the number of frames
@@ -210,7 +210,7 @@ def read_pixels(
         n_expected, chosen, n_frames = n_frames or n_expected, [], 0
         for frame in _decoded(source, where, n_threads):
             if n_frames in wanted:
-                chosen.append(_as_pixels(frame, reformatter, size))
+                chosen.append(as_pixels(frame))
             n_frames += 1
     yield from chosen
 
@@ -426,19 +426,34 @@ def _count_packets(source: EncodedVideo, where: str) -> int:
             return 0  # decoding will say at which frame
 
 
-def _as_pixels(frame: Any, reformatter: Any, size: int) -> np.ndarray:
-    """One frame as 8-bit RGB, upright, scaled and cut as a picture would be."""
-    pixels: np.ndarray = reformatter.reformat(frame, format="rgb24").to_ndarray()
-    return as_model_pixels(PIL.Image.fromarray(np.ascontiguousarray(_upright(pixels, frame))), size)
+class _FrameReader:
+    """Decoded frames of one video as 8-bit RGB, upright, scaled and cut as a picture would be."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.reformatter = av.video.reformatter.VideoReformatter()
+        self.matrix: np.ndarray | None = None
+
+    def __call__(self, frame: Any) -> np.ndarray:
+        # The matrix belongs to the track. Of the first frame only: a frame whose side data have been looked at is part
+        # of a cycle of references, and stays in memory until Python looks for such.
+        if self.matrix is None:
+            self.matrix = _display_matrix(frame)
+        pixels: np.ndarray = self.reformatter.reformat(frame, format="rgb24").to_ndarray()
+        return as_model_pixels(PIL.Image.fromarray(np.ascontiguousarray(_upright(pixels, self.matrix))), self.size)
 
 
-def _upright(pixels: np.ndarray, frame: Any) -> np.ndarray:
-    """Turn and mirror a frame as its display matrix says, by multiples of 90 degrees; other angles are left."""
+def _display_matrix(frame: Any) -> np.ndarray:
+    """Place (p, q) of a frame is shown at (a p + c q, b p + d q): a, b over c, d, which are 1, 0 over 0, 1 mostly."""
     matrix = frame.side_data.get("DISPLAYMATRIX")
     if matrix is None:
-        return pixels
-    # Place (p, q) is shown at (a p + c q, b p + d q).
-    (a, b), (c, d) = np.frombuffer(bytes(matrix), np.int32).reshape(3, 3)[:2, :2] / DISPLAY_ONE
+        return np.eye(2)
+    return np.frombuffer(bytes(matrix), np.int32).reshape(3, 3)[:2, :2] / DISPLAY_ONE
+
+
+def _upright(pixels: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """Turn and mirror a frame as its display matrix says, by multiples of 90 degrees; other angles are left."""
+    (a, b), (c, d) = matrix.tolist()
     if abs(a) < abs(b):
         pixels, a, d = pixels.swapaxes(0, 1), c, b
     if abs(round(a)) != 1 or abs(round(d)) != 1:

@@ -146,7 +146,10 @@ def caption_bars(scores: Mapping[str, Sequence[float]], captions: Sequence[str])
             bars.set_label(name)
             axes.bar_label(bars, [f"{value:.3f}" for value in values], padding=3, fontsize=9)
         axes.set_yticks(places, [shortened(caption) for caption in captions], parse_math=False)
-        axes.set(xlim=(1.1 * min([0, *every]), 1.1 * max([1, *every])), ylim=(len(captions) - 0.4, -0.6))
+        least = min(every)
+        # Room for the numbers beside the bars.
+        axes.set_xlim(least - 0.15 if least < 0 else 0, max([1, *every]) + 0.1)
+        axes.set_ylim(len(captions) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
         if len(scores) == 1:
             axes.set_xlabel(next(iter(scores)))

@@ -7,11 +7,18 @@ import pathlib
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+
+from tests.clip_checkpoints import save_checkpoint, small_weights
+from tests.video_clips import noise, repeat_clip, write_clip
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc, which only Linux has")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# A vision transformer that takes the pixels of a real one, and does little with them.
+EYES = {"layers": 1, "width": 64, "patch_size": 32, "image_size": 224}
 
 BEGIN = """
 import os, re, sys
@@ -44,13 +51,29 @@ blocks = null_statistics(distances, exact_partitions(10, 10, 10**6), {statistic!
 assert upper_tail_p_values(np.zeros(20), blocks).tolist() == [1.0] * 20
 """
 
+# A second video that is six times as long must need no more memory than the first. Each frame that is kept as the model
+# sees it would be 0.15 MB, each that is kept as decoded 2.8 MB.
+VIDEOS = """
+import evaluate
+module = evaluate.load({module!r}, checkpoint={checkpoint!r}, device="cpu", batch_size=8)
+for path in {paths!r}:
+    for frames in ("all", 10):
+        assert module.compute(predictions=["a dog"], videos=[path], frames=frames)["n_rows"] == 1
+    print(int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read()).group(1)) / 1024**2, end=" ")
+"""
+
 
 def peak_gib(code, **values):
     """Peak memory of a process that runs the code, in GiB."""
+    return peaks_gib(code, **values)[-1]
+
+
+def peaks_gib(code, **values):
+    """What the process printed, in GiB; its peak is the last."""
     code = BEGIN.format(root=str(ROOT)) + code.format(**values) + END
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert process.returncode == 0, process.stderr
-    return float(process.stdout.split()[-1])
+    return [float(word) for word in process.stdout.split() if word[0].isdigit()]
 
 
 @pytest.mark.parametrize("name", ["trm_meteor", "trm_cider"])
@@ -62,3 +85,13 @@ def test_a_row_of_500_and_500_captions_needs_less_than_2_gib(name):
 @pytest.mark.parametrize("statistic", ["pooled", "per_side"])
 def test_exact_p_values_of_10_and_10_captions_need_less_than_1_gib(statistic):
     assert peak_gib(EXACT, statistic=statistic) < 1
+
+
+def test_memory_does_not_grow_with_the_length_of_a_video(tmp_path):
+    checkpoint = save_checkpoint(tmp_path / "small.pth", small_weights(vision_cfg=EYES))
+    pictures = [np.kron(coarse, np.ones((40, 40, 1), np.uint8)) for coarse in noise(50, 18, 32)]
+    short = write_clip(tmp_path / "short.avi", pictures, codec="mjpeg", pixels="yuvj420p")
+    paths = [str(short), str(repeat_clip(tmp_path / "long.avi", short, 6))]
+    module = str(ROOT / "metrics" / "emscore_pac")
+    first, second, _ = peaks_gib(VIDEOS, module=module, checkpoint=str(checkpoint), paths=paths)
+    assert second - first < 0.02  # 250 more frames, 0.035 GiB as pixels of the model

@@ -102,6 +102,26 @@ def test_document_frequency_of_a_missing_column(tmp_path):
     assert "expected a column captions, got references." in printed
 
 
+TOKENS = {"n_documents": 3, "document_frequency": {"a</w>": 2, "cat</w>": 1, "the</w>": 1, "dog</w>": 2}}
+
+
+def test_token_frequency_takes_each_caption_for_a_document(tmp_path):
+    lists, captions = tmp_path / "lists.jsonl", tmp_path / "captions.csv"
+    lists.write_text("\n".join(map(json.dumps, ROWS)))
+    captions.write_text("video,caption\n1,a dog\n2,A cat\n1,the dog\n")
+    for source, column in ((lists, "references"), (captions, "caption")):
+        printed = run("count_token_frequency.py", source, "--column", column, "--output", tmp_path / "table.json")
+        assert json.loads((tmp_path / "table.json").read_text()) == TOKENS
+        assert "4 tokens in 3 captions" in printed
+
+
+def test_token_frequency_of_a_missing_column(tmp_path):
+    source = tmp_path / "captions.jsonl"
+    source.write_text(json.dumps(ROWS[0]))
+    printed = run("count_token_frequency.py", source, "--column", "captions", code=1)
+    assert "expected a column captions, got references." in printed
+
+
 @pytest.mark.realdata
 def test_flickr8k_expert_correlations_are_the_published_ones(data_folder):
     printed = run("flickr8k_expert_correlation.py", data_folder)

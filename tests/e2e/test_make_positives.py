@@ -1,0 +1,196 @@
+"""Generated positives from pipelines with random weights: made, interrupted, continued, and trained on."""
+
+import multiprocessing
+import os
+import signal
+import time
+
+import accelerate
+import datasets
+import numpy as np
+import PIL.Image
+import pytest
+
+from scripts import make_positives, train_pac
+from tests.clip_checkpoints import save_checkpoint
+from tests.module_folders import ROOT
+from tests.tiny_pipelines import save_captioner, save_painter
+from tests.training_data import data_set, picture
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Pipelines, and data of 14 images with two captions each in a list."""
+    path = tmp_path_factory.mktemp("positives")
+    save_captioner(path / "captioner")
+    save_painter(path / "painter")
+    for split, n, seed in (("train", 14, 0), ("validation", 4, 1)):
+        rows = data_set(n, seed)
+        captions = [[text, text.replace("thing", "object")] for text in rows["caption"]]
+        with_lists = rows.select_columns(["image"]).add_column("captions", captions)
+        (path / "data").mkdir(exist_ok=True)
+        with_lists.to_parquet(path / "data" / f"{split}.parquet")
+    return path
+
+
+def command(folder, output, *flags):
+    options = {
+        "caption-column": "captions",
+        "steps": 2,
+        "batch-size": 3,
+        "shard-size": 8,
+        "device": "cpu",
+        "workers": 2,
+    }
+    options |= {"captioner": folder / "captioner", "painter": folder / "painter" / "pipeline"}
+    listed = [part for name, value in options.items() for part in (f"--{name}", str(value))]
+    return [str(folder / "data"), str(folder / output), *listed, *flags]
+
+
+def make(folder, output, *flags):
+    assert make_positives.main(make_positives.parsed(command(folder, output, *flags))) == 0
+    return folder / output
+
+
+@pytest.fixture(scope="module")
+def made(folder):
+    make(folder, "made")
+    return make(folder, "made", "--split", "validation")
+
+
+def rows_of(output, split="train"):
+    return datasets.load_dataset("parquet", data_dir=str(output), split=split)
+
+
+def contents(output):
+    return {path.name: path.read_bytes() for path in sorted(output.glob("*.parquet"))}
+
+
+def test_every_caption_has_an_image_and_every_image_a_caption(folder, made):
+    assert list(contents(made)) == [f"train-{k:05d}-of-00004.parquet" for k in range(4)] + [
+        "validation-00000-of-00001.parquet"
+    ]
+    rows, given = rows_of(made), data_set(14)
+    assert rows.column_names == ["image", "caption", "generated_caption", "generated_image"]
+    assert len(rows) == 28
+    assert rows["caption"][:3] == [
+        given["caption"][0],
+        given["caption"][0].replace("thing", "object"),
+        given["caption"][1],
+    ]
+    assert all(np.array_equal(rows[2 * i]["image"], given[i]["image"]) for i in range(14))
+    assert {image.size for image in rows["generated_image"]} == {(16, 16)}
+    # Of one image one caption, of two captions two images.
+    assert rows["generated_caption"][0] == rows["generated_caption"][1] != ""
+    assert not np.array_equal(rows[0]["generated_image"], rows[1]["generated_image"])
+
+
+def test_what_was_made_can_be_trained_on(folder, made):
+    save_checkpoint(folder / "clip.pth")
+    options = [
+        "--checkpoint",
+        str(folder / "clip.pth"),
+        "--batch-size",
+        "8",
+        "--max-iterations",
+        "4",
+        "--device",
+        "cpu",
+    ]
+    accelerate.state.AcceleratorState._reset_state(reset_partial_state=True)
+    assert train_pac.main(train_pac.parsed([str(made), str(folder / "tuned"), *options])) == 0
+    assert (folder / "tuned" / "open_clip_model.safetensors").is_file()
+
+
+def run(arguments):
+    """Entry of a process that is to be killed."""
+    make_positives.main(make_positives.parsed(arguments))
+
+
+def test_killed_and_continued_the_files_are_the_same(folder, made, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.e2e.test_make_positives", "tests.e2e.test_train_pac"])
+    output = folder / "killed"
+    for n in (1, 2):
+        process = context.Process(target=run, args=(command(folder, "killed"),))
+        process.start()
+        while process.is_alive() and len(contents(output)) < n:
+            time.sleep(0.002)
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        assert process.exitcode == -signal.SIGKILL
+        assert n <= len(contents(output)) < 4
+    first = output / "train-00000-of-00004.parquet"
+    before = first.stat().st_mtime_ns
+    make(folder, "killed")
+    assert first.stat().st_mtime_ns == before
+    assert contents(output) == {name: data for name, data in contents(made).items() if name.startswith("train")}
+
+
+def test_rejected_images_are_drawn_again_and_then_left_out(folder, capsys, monkeypatch):
+    seeds = []
+
+    def painter(captions, seeds_now):
+        seeds.extend(seeds_now)
+        # Never accepts number 3; accepts number 5 at its second attempt.
+        again = len(seeds) > 28
+        return [
+            None if "number 3," in text or ("number 5," in text and not again) else picture("red", seed)
+            for text, seed in zip(captions, seeds_now, strict=True)
+        ]
+
+    monkeypatch.setattr(make_positives, "load_painter", lambda *arguments: painter)
+    output = make(folder, "rejected", "--shard-size", "28", "--no-captions")
+    told = capsys.readouterr().err.splitlines()
+    rows = rows_of(output)
+    assert len(rows) == 26
+    assert rows.column_names == ["image", "caption", "generated_image"]
+    assert not any("number 3," in text for text in rows["caption"])
+    assert len(set(seeds)) == len(seeds) == 28 + 4 + 2 + 2
+    assert told[-1] == "2 rows were left out: no image of their caption passed the safety checker"
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--caption-column", "text"], "train text: expected this column, got image, captions. See --image-column and"),
+        (
+            ["--captioner", "nowhere"],
+            "--captioner: expected a model of the Hub or a folder of one, got 'nowhere', which c",
+        ),
+        (
+            ["--painter", "nowhere"],
+            "--painter: expected a model of the Hub or a folder of one, got 'nowhere', which can",
+        ),
+        (["--steps", "0"], "--steps: expected 1 or more, got 0. See --help."),
+        (["--split", "test"], "data: expected a data set with a split 'test', got '"),
+    ],
+)
+def test_messages(folder, capsys, monkeypatch, flags, message):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    assert make_positives.main(make_positives.parsed(command(folder, f"refused{flags[0]}", *flags))) == 1
+    assert capsys.readouterr().err.splitlines()[-1].startswith(message)
+
+
+def test_shards_of_something_else_are_not_mixed(folder, made, capsys):
+    before = contents(made)
+    assert make_positives.main(make_positives.parsed(command(folder, "made", "--seed", "1"))) == 1
+    message = f"{made}: expected shards of the same data and options, got seed 0 instead of 1. Give the same command as"
+    assert capsys.readouterr().err.splitlines()[-1].startswith(message)
+    assert contents(made) == before
+
+
+def test_an_image_that_cannot_be_read(folder, tmp_path, capsys):
+    (tmp_path / "bad.png").write_bytes(b"no image")
+    PIL.Image.new("RGB", (8, 8)).save(tmp_path / "good.png")
+    columns = {"image": [str(tmp_path / name) for name in ("good.png", "bad.png")], "caption": ["a", "b"]}
+    datasets.Dataset.from_dict(columns).to_parquet(tmp_path / "rows.parquet")
+    options = ["--device", "cpu", "--captioner", "never loaded"]
+    assert (
+        make_positives.main(make_positives.parsed([str(tmp_path / "rows.parquet"), str(tmp_path / "out"), *options]))
+        == 1
+    )
+    assert (
+        capsys.readouterr().err.splitlines()[-1].startswith("train image[1]: expected an image, got 8 bytes that begin")
+    )
