@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 # Processes that run tests, whole files each. Every one may load torch and a model: about 1.5 GB.
 WORKERS ?= 2
+# Whether the quickstart also shows the image and video metrics, which need torch: yes or no.
+IMAGES ?= yes
 BIN := $(VENV)/bin
 
 .PHONY: help quickstart test check format benchmark clean
@@ -14,12 +16,13 @@ help:
 	@echo "make format       format the code and renew the vendored copies"
 	@echo "make benchmark    measure speed beside the programs that people use today"
 	@echo "make clean        delete .venv and what the targets wrote"
+	@echo "IMAGES=no make quickstart   without the image metrics, which need torch"
 	@echo "WORKERS=8 make test       run as many test files at once (2)"
 	@echo "PYTHON=python3.12 make ...   choose the interpreter (3.10 or newer) of a new .venv"
 
-quickstart: $(VENV)/quickstart.installed
+quickstart: $(VENV)/quickstart-images-$(IMAGES).installed
 	$(BIN)/python scripts/install_wordnet.py
-	$(BIN)/python scripts/quickstart.py
+	$(BIN)/python scripts/quickstart.py $(if $(filter no,$(IMAGES)),--no-images)
 
 test: $(VENV)/test.installed
 	$(BIN)/python scripts/install_wordnet.py
@@ -48,8 +51,8 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and f"Python 3.10 or newer is needed, {sys.executable} is {sys.version.split()[0]}. Run PYTHON=python3.12 make ...")'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/quickstart.installed: $(BIN)/python scripts/requirements.txt $(wildcard metrics/*/requirements.txt)
-	$(BIN)/pip install --quiet -r scripts/requirements.txt
+$(VENV)/quickstart-images-%.installed: $(BIN)/python $(wildcard scripts/requirements*.txt) $(wildcard metrics/*/requirements.txt)
+	$(BIN)/pip install --quiet -r scripts/requirements$(if $(filter no,$*),,-images).txt
 	touch $@
 
 $(VENV)/test.installed: $(BIN)/python tests/requirements.txt $(wildcard scripts/requirements*.txt) $(wildcard metrics/*/requirements.txt measurements/*/requirements.txt)

@@ -3,13 +3,16 @@
 python scripts/quickstart.py                     results in quickstart-output/
 python scripts/quickstart.py --output FOLDER     results elsewhere
 python scripts/quickstart.py --captions FILE     captions of your own, in the layout of quickstart_captions.json
+python scripts/quickstart.py --no-images         without the second part, which needs torch
 
 Prints one table and writes it as table.csv, with a picture, null_distributions.png: for every system the statistic that
-chance alone would give, and the observed one.
+chance alone would give, and the observed one. Then the image and video metrics on scenes of a made world, with
+checkpoints/tiny-pac, a toy that knows nothing else: a second table, made_world.csv and made_world.png.
 """
 
 import argparse
 import csv
+import importlib.util
 import json
 import os
 import pathlib
@@ -44,6 +47,13 @@ COLUMNS = [
     ("TRM-CIDEr", "trm_cider", "trm_cider", min),
     ("p", "trm_cider", "trm_cider_p_value", None),
 ]
+
+# Scenes of the made world, and their seed: the checkpoint has seen none of them.
+N_TOY_SCENES = 60
+TOY_SEED = 2_000_000
+
+# What the image and video metrics need beside the rest.
+IMAGE_PACKAGES = ("torch", "open_clip", "av")
 
 # Below this p-value a system's captions are called different from human ones.
 SIGNIFICANCE = 0.05
@@ -150,7 +160,33 @@ def reading(results: dict[str, dict[str, dict]]) -> str:
     return "\n".join(lines)
 
 
-def main(captions: pathlib.Path, output: pathlib.Path) -> int:
+def show_images(output: pathlib.Path) -> None:
+    """Score scenes of the made world, print and write; say so where a package is missing."""
+    missing = [name for name in IMAGE_PACKAGES if importlib.util.find_spec(name) is None]
+    if missing:
+        print(
+            f"\nLeft out the image metrics: {', '.join(missing)} not installed. Run `pip install -r "
+            "scripts/requirements-images.txt`, or give --no-images."
+        )
+        return
+    from scripts.made_world.toy_scores import (
+        draw_toy_scene,
+        draw_toy_scenes,
+        score_toy_scenes,
+        toy_table,
+        write_toy_csv,
+    )
+
+    scenes = [draw_toy_scene(TOY_SEED, i) for i in tqdm(range(N_TOY_SCENES), desc="made scenes", unit="scene")]
+    scores = score_toy_scenes(scenes)
+    print(f"\n{N_TOY_SCENES} scenes of a made world with tiny-pac, a toy that knows only this world\n")
+    print_table(toy_table(scores))
+    write_toy_csv(output / "made_world.csv", scenes, scores)
+    draw_toy_scenes(output / "made_world.png", scenes, scores)
+    print(f"\nWrote {output / 'made_world.csv'} and {output / 'made_world.png'}.")
+
+
+def main(captions: pathlib.Path, output: pathlib.Path, images: bool = True) -> int:
     """Score, print and write everything."""
     scenes = read_scenes(captions)
     output.mkdir(parents=True, exist_ok=True)
@@ -162,6 +198,8 @@ def main(captions: pathlib.Path, output: pathlib.Path) -> int:
     write_csv(output / "table.csv", results)
     draw_null_distributions(output / "null_distributions.png", scenes, results)
     print(f"Wrote {output / 'table.csv'} and {output / 'null_distributions.png'}.")
+    if images:
+        show_images(output)
     return 0
 
 
@@ -169,5 +207,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--captions", type=pathlib.Path, default=ROOT / "scripts" / "quickstart_captions.json")
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("quickstart-output"), metavar="FOLDER")
+    parser.add_argument("--no-images", action="store_true", help="leave out the metrics that need torch")
     arguments = parser.parse_args()
-    sys.exit(main(arguments.captions, arguments.output))
+    sys.exit(main(arguments.captions, arguments.output, not arguments.no_images))

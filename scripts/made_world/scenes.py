@@ -4,8 +4,8 @@ A scene has one or two groups of equal shapes, a relation between the groups, an
 a scene too, whose unsaid parts are None; so one function counts how many of the said attributes are wrong.
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -44,10 +44,12 @@ class Scene(NamedTuple):
     background: str | None
 
 
+Choice = TypeVar("Choice")
+
 # One attribute of a scene: the number of its group and the field there, or None and a field of the scene.
 Attribute = tuple[int | None, str]
 
-VALUES: dict[str, tuple] = {
+VALUES: dict[str, tuple[str | int, ...]] = {
     "count": COUNTS,
     "size": SIZES,
     "colour": COLOURS,
@@ -157,7 +159,7 @@ def neighbour(rng: np.random.Generator, scene: Scene) -> Scene:
             return pick(rng, changed)
 
 
-def pick(rng: np.random.Generator, choices):
+def pick(rng: np.random.Generator, choices: Sequence[Choice]) -> Choice:
     """Return one of a sequence of choices, all equally likely."""
     return choices[int(rng.integers(len(choices)))]
 

@@ -15,7 +15,7 @@ from scripts.convert_checkpoint import open_clip_config
 from scripts.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
 from scripts.pac_training.saved_files import write_atomically
 from scripts.tiny_pac.small_clip import ACTIVATION, PIXEL_MEAN, PIXEL_STD, SmallClip
-from scripts.tiny_pac.tables import as_markdown, verdict, write_csv
+from scripts.tiny_pac.tables import as_markdown, verdict, weaknesses, write_csv
 from scripts.tiny_pac.tuning import PAC, PLAIN, Projections
 
 # Names of a seed's files: weights with the tuned projections, the projections of all variants, and what is known.
@@ -37,7 +37,8 @@ def write_seed(
     """Write what came of one seed; the facts last, for they say that the rest is there."""
     folder.mkdir(parents=True, exist_ok=True)
     weights = clip.weights() | as_weights(projections[PAC])
-    about = {"format": "pt", "manycaps": json.dumps({**TREATMENT._asdict(), "source": "made world"})}
+    # One entry only: safetensors writes several in any order, and the file would not be the same each time.
+    about = {"manycaps": json.dumps({**TREATMENT._asdict(), "source": "made world"})}
     write_atomically(folder / WEIGHTS_NAME, lambda path: write_safetensors(weights, path, about))
     named = {f"{name}/{key}": x for name, pair in projections.items() for key, x in as_weights(pair).items()}
     write_atomically(folder / PROJECTIONS_NAME, lambda path: save_file(named, path))
@@ -94,7 +95,7 @@ def card(
         f"| `{name}` | {(folder / name).stat().st_size:,} | `{file_sha256(folder / name)}` |"
         for name in (WEIGHTS_NAME, UNTUNED_NAME)
     ]
-    minutes = sorted(found["minutes"] for found in facts)
+    minutes = sorted(found["processor_minutes"] for found in facts)
     return CARD.format(
         untuned=UNTUNED_NAME,
         seed=seeds[0],
@@ -102,8 +103,9 @@ def card(
         n_seeds=len(seeds),
         n_trials=facts[0]["recipe"]["n_trials"],
         files="\n".join(files),
-        minutes=f"{minutes[0]:.0f} to {minutes[-1]:.0f}",
+        minutes=f"{minutes[0]:.1f} to {minutes[-1]:.1f}",
         machine=f"{platform.machine()}, {platform.system()}, torch {torch.__version__}",
         tables=as_markdown(measurements, PLAIN),
         verdict=verdict(measurements),
+        weaknesses=weaknesses(measurements[PAC]),
     )

@@ -13,6 +13,12 @@ CONFIDENCE = 0.95
 # Measurements of one variant by seed, and of all variants by name.
 Measurements = Mapping[str, Sequence[Mapping[str, float]]]
 
+# Kinds of wrong words, and their measurements.
+FOIL_KINDS = tuple((kind, f"foil {kind}") for kind in ("background", "colour", "count", "relation", "shape", "size"))
+
+# Percentage of found foils below which a kind counts as not learned.
+NEAR_CHANCE = 60.0
+
 # Title of each table, and its columns: heading and key of the measurement.
 TABLES: Mapping[str, Sequence[tuple[str, str]]] = {
     "Correlation with the number of right attributes (after Table 1)": (
@@ -40,9 +46,7 @@ TABLES: Mapping[str, Sequence[tuple[str, str]]] = {
         ("RefPAC-S, 1 reference", "foil accuracy ref1"),
         ("RefPAC-S, 4 references", "foil accuracy ref"),
     ),
-    "Right caption above its foil with PAC-S, by the wrong word": tuple(
-        (kind, f"foil {kind}") for kind in ("background", "colour", "count", "relation", "shape", "size")
-    ),
+    "Right caption above its foil with PAC-S, by the wrong word": FOIL_KINDS,
     "Retrieval recall": (
         ("image to caption @1", "image_to_caption_recall@1"),
         ("@5", "image_to_caption_recall@5"),
@@ -121,6 +125,20 @@ def verdict(measurements: Measurements) -> str:
         for name in ablations
     ]
     return "\n".join(lines)
+
+
+def weaknesses(variant: Sequence[Mapping[str, float]]) -> str:
+    """Say which kinds of wrong words one variant does not find.
+
+    Args:
+        variant: its measurements, one for each seed.
+
+    Returns:
+        One sentence.
+    """
+    means = {kind: mean_and_half_width([_value(found, key) for found in variant])[0] for kind, key in FOIL_KINDS}
+    weak = [f"{kind} ({mean:.0f} % of the foils found)" for kind, mean in means.items() if mean < NEAR_CHANCE]
+    return f"Not learned, or hardly: {', '.join(weak) or 'none of the kinds of wrong words'}. Chance is 50 %."
 
 
 def write_csv(path: pathlib.Path, measurements: Measurements, seeds: Sequence[int]) -> None:

@@ -29,7 +29,8 @@ def test_every_script_explains_itself(script):
 @pytest.fixture(scope="module")
 def quickstart(tmp_path_factory):
     folder = tmp_path_factory.mktemp("quickstart")
-    return run("quickstart.py", "--output", folder), folder
+    # The images have their own tests, in test_tiny_pac.py.
+    return run("quickstart.py", "--output", folder, "--no-images"), folder
 
 
 def test_quickstart_shows_what_the_paper_argues(quickstart):
