@@ -51,7 +51,7 @@ blocks = null_statistics(distances, exact_partitions(10, 10, 10**6), {statistic!
 assert upper_tail_p_values(np.zeros(20), blocks).tolist() == [1.0] * 20
 """
 
-# A second video that is six times as long must need no more memory than the first. Each frame that is kept as the model
+# A second video that is ten times as long must need no more memory than the first. Each frame that is kept as the model
 # sees it would be 0.15 MB, each that is kept as decoded 2.8 MB.
 VIDEOS = """
 import evaluate
@@ -91,7 +91,8 @@ def test_memory_does_not_grow_with_the_length_of_a_video(tmp_path):
     checkpoint = save_checkpoint(tmp_path / "small.pth", small_weights(vision_cfg=EYES))
     pictures = [np.kron(coarse, np.ones((40, 40, 1), np.uint8)) for coarse in noise(50, 18, 32)]
     short = write_clip(tmp_path / "short.avi", pictures, codec="mjpeg", pixels="yuvj420p")
-    paths = [str(short), str(repeat_clip(tmp_path / "long.avi", short, 6))]
+    # Twice the first: what the allocator needs for good is taken then.
+    paths = [str(short), str(short), str(repeat_clip(tmp_path / "long.avi", short, 10))]
     module = str(ROOT / "metrics" / "emscore_pac")
-    first, second, _ = peaks_gib(VIDEOS, module=module, checkpoint=str(checkpoint), paths=paths)
-    assert second - first < 0.02  # 250 more frames, 0.035 GiB as pixels of the model
+    _, before, after, _ = peaks_gib(VIDEOS, module=module, checkpoint=str(checkpoint), paths=paths)
+    assert after - before < 0.05  # 450 more frames: 0.065 GiB as pixels of the model, 1.2 GiB as decoded
