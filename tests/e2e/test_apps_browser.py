@@ -26,13 +26,6 @@ from helpers.shared_demo_files import caption_file_rows
 from helpers.shared_demo_form import CaptionLimits, as_number, caption_rows
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-
-FLAGS = """
-    --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
-    --disable-component-update --disable-sync --hide-scrollbars --disable-dev-shm-usage
-""".split()
-
 # Seconds in which a page must be served, and an answer must come, on a machine that does other things as well.
 PATIENCE = 180
 
@@ -273,24 +266,6 @@ class Server:
 
     def said(self):
         return self.log.read_text() if self.log.exists() else ""
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    selenium = pytest.importorskip("selenium.webdriver", reason="selenium is not installed: pip install selenium")
-    if not (CHROMIUM and DRIVER):
-        pytest.skip("chromium is not installed: apt-get install chromium chromium-driver")
-    options = selenium.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in [*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"]:
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    from selenium.webdriver.chrome.service import Service
-
-    driver = selenium.Chrome(options=options, service=Service(DRIVER))
-    driver.set_window_size(1280, 1400)
-    yield driver
-    driver.quit()
 
 
 @pytest.fixture(scope="module")

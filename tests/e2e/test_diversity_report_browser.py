@@ -2,19 +2,11 @@
 
 import io
 import json
-import shutil
 
 import numpy as np
 import pytest
 
 from scripts import diversity_report
-
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-
-FLAGS = """
-    --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
-    --disable-component-update --disable-sync --hide-scrollbars
-""".split()
 
 # Widths of a screen and of a telephone, in CSS pixels.
 WIDTHS = (1200, 400)
@@ -42,23 +34,6 @@ def page(tmp_path_factory):
 
 def letter_counts(captions):
     return np.array([[caption.count(letter) + 0.5 for letter in "abcdefghst"] for caption in captions])
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    selenium = pytest.importorskip("selenium.webdriver", reason="selenium is not installed: pip install selenium")
-    if not (CHROMIUM and DRIVER):
-        pytest.skip("chromium is not installed: apt-get install chromium chromium-driver")
-    options = selenium.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in [*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"]:
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    from selenium.webdriver.chrome.service import Service
-
-    driver = selenium.Chrome(options=options, service=Service(DRIVER))
-    yield driver
-    driver.quit()
 
 
 def open_page(browser, page, width, scheme="light"):
