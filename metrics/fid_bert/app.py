@@ -10,8 +10,8 @@ from shared_demo_form import (
     Form,
     build_page,
     caption_boxes,
-    caption_rows,
-    check_row_number,
+    distribution_options,
+    measure_captions,
     result_table,
     serve,
 )
@@ -35,19 +35,13 @@ fid_bert = evaluate.load(str(pathlib.Path(__file__).resolve().parent / "fid_bert
 
 def measure(candidates, references, pooled, p_value, row):
     """Compute both boxes, and draw one row."""
-    rows = {
-        "predictions": caption_rows(candidates, "predictions", LIMITS),
-        "references": caption_rows(references, "references", LIMITS),
-    }
     options = {"pooled": pooled, "p_value": p_value, "max_partitions": MAX_PARTITIONS}
-    result = fid_bert.compute(**rows, **options, details=True)
-    row = check_row_number(row, result["n_rows"])
-    examined = fid_bert.examine(**rows, **options, row=row)
-    p_of_row = result["fid_bert_p_value_per_row"][row]
+    measured = measure_captions(fid_bert, (candidates, references), LIMITS, row, **options)
+    examined = measured.examined
     return (
-        result_table(result, MEANINGS),
-        null_distribution(examined.null_statistics, examined.statistic, p_of_row, "squared Fréchet distance"),
-        heat_map(examined.pair_values, rows["predictions"][row], rows["references"][row], "distance of embeddings"),
+        result_table(measured.result, MEANINGS),
+        null_distribution(examined.null_statistics, examined.statistic, measured.p_value, "squared Fréchet distance"),
+        heat_map(examined.pair_values, measured.candidates, measured.references, "distance of embeddings"),
     )
 
 
@@ -59,11 +53,7 @@ page = build_page(
             "human captions? The squared Fréchet distance of sentence embeddings, with exact p-values."
         ),
         inputs=caption_boxes(),
-        options=[
-            gr.Checkbox(False, label="All rows pooled as well", render=False),
-            gr.Dropdown(["exact", "permutation"], value="exact", label="p-value", render=False),
-            gr.Number(0, label="Row to draw, counted from 0", precision=0, render=False),
-        ],
+        options=distribution_options(gr.Checkbox(False, label="All rows pooled as well", render=False)),
         drawings=["Null distribution of the row", "Distances of the row"],
         examples={name: (*boxes, False, "exact", 0) for name, boxes in EXAMPLE_CAPTIONS.items()},
         measure=measure,

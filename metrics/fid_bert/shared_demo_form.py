@@ -84,6 +84,20 @@ class Form(NamedTuple):
     measure: Callable[..., Sequence[Any]]
 
 
+class MeasuredRow(NamedTuple):
+    """What a module of sets of captions says of all rows, and of the one that is drawn."""
+
+    # The module's result, with details.
+    result: Mapping[str, Any]
+    # Captions of the row that is drawn.
+    candidates: list[str]
+    references: list[str]
+    # Values of its pairs and its statistic under every split, as the module's `examine` returns them.
+    examined: Any
+    # p-value of the row.
+    p_value: float
+
+
 def caption_boxes() -> list[gr.Textbox]:
     """Return text boxes for the candidates and the references of several rows."""
     return [
@@ -93,6 +107,39 @@ def caption_boxes() -> list[gr.Textbox]:
             ("Human captions", "what people say: the same images in the same order"),
         )
     ]
+
+
+def distribution_options(own: gr.components.Component) -> list[gr.components.Component]:
+    """Return the options of a page about sets of captions: the module's own one, the p-value, and the row to draw."""
+    return [
+        own,
+        gr.Dropdown(["exact", "permutation"], value="exact", label="p-value", render=False),
+        gr.Number(0, label="Row to draw, counted from 0", precision=0, render=False),
+    ]
+
+
+def measure_captions(
+    module: Any, boxes: Sequence[str], limits: CaptionLimits, row: object, **options: Any
+) -> MeasuredRow:
+    """Score what stands in both text boxes, and look closer at one row.
+
+    Args:
+        module: one that compares sets of captions and has `examine`.
+        boxes: text of `caption_boxes`.
+        limits: of this page.
+        row: which row is to be drawn.
+        options: of the module's `compute`.
+
+    Raises:
+        ValueError: more than the page allows, no such row, or what the module says.
+    """
+    columns = zip(("predictions", "references"), boxes, strict=True)
+    rows = {column: caption_rows(text, column, limits) for column, text in columns}
+    result = module.compute(**rows, **options, details=True)
+    drawn = check_row_number(row, result["n_rows"])
+    examined = module.examine(**rows, **options, row=drawn)
+    p_value = result[f"{module.name}_p_value_per_row"][drawn]
+    return MeasuredRow(result, rows["predictions"][drawn], rows["references"][drawn], examined, p_value)
 
 
 def build_page(form: Form) -> gr.Blocks:

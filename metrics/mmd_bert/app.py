@@ -10,8 +10,8 @@ from shared_demo_form import (
     Form,
     build_page,
     caption_boxes,
-    caption_rows,
-    check_row_number,
+    distribution_options,
+    measure_captions,
     result_table,
     serve,
 )
@@ -34,19 +34,15 @@ mmd_bert = evaluate.load(str(pathlib.Path(__file__).resolve().parent / "mmd_bert
 
 def measure(candidates, references, estimator, p_value, row):
     """Compute both boxes, and draw one row."""
-    rows = {
-        "predictions": caption_rows(candidates, "predictions", LIMITS),
-        "references": caption_rows(references, "references", LIMITS),
-    }
     options = {"estimator": estimator, "p_value": p_value, "max_partitions": MAX_PARTITIONS}
-    result = mmd_bert.compute(**rows, **options, details=True)
-    row = check_row_number(row, result["n_rows"])
-    examined = mmd_bert.examine(**rows, **options, row=row)
-    p_of_row = result["mmd_bert_p_value_per_row"][row]
+    measured = measure_captions(mmd_bert, (candidates, references), LIMITS, row, **options)
+    examined = measured.examined
     return (
-        result_table(result, MEANINGS),
-        null_distribution(examined.null_statistics, examined.statistic, p_of_row, "squared maximum mean discrepancy"),
-        heat_map(examined.pair_values, rows["predictions"][row], rows["references"][row], "kernel value"),
+        result_table(measured.result, MEANINGS),
+        null_distribution(
+            examined.null_statistics, examined.statistic, measured.p_value, "squared maximum mean discrepancy"
+        ),
+        heat_map(examined.pair_values, measured.candidates, measured.references, "kernel value"),
     )
 
 
@@ -58,11 +54,9 @@ page = build_page(
             "maximum mean discrepancy of sentence embeddings with a Gaussian kernel, and exact p-values."
         ),
         inputs=caption_boxes(),
-        options=[
-            gr.Dropdown(["unbiased", "biased", "authors"], value="unbiased", label="Estimator", render=False),
-            gr.Dropdown(["exact", "permutation"], value="exact", label="p-value", render=False),
-            gr.Number(0, label="Row to draw, counted from 0", precision=0, render=False),
-        ],
+        options=distribution_options(
+            gr.Dropdown(["unbiased", "biased", "authors"], value="unbiased", label="Estimator", render=False)
+        ),
         drawings=["Null distribution of the row", "Kernel of the row"],
         examples={name: (*boxes, "unbiased", "exact", 0) for name, boxes in EXAMPLE_CAPTIONS.items()},
         measure=measure,

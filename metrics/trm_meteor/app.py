@@ -10,8 +10,8 @@ from shared_demo_form import (
     Form,
     build_page,
     caption_boxes,
-    caption_rows,
-    check_row_number,
+    distribution_options,
+    measure_captions,
     result_table,
     serve,
 )
@@ -35,19 +35,13 @@ trm_meteor = evaluate.load(str(pathlib.Path(__file__).resolve().parent / "trm_me
 
 def measure(candidates, references, statistic, p_value, row):
     """Compute both boxes, and draw one row."""
-    rows = {
-        "predictions": caption_rows(candidates, "predictions", LIMITS),
-        "references": caption_rows(references, "references", LIMITS),
-    }
     options = {"statistic": statistic, "p_value": p_value, "max_partitions": MAX_PARTITIONS}
-    result = trm_meteor.compute(**rows, **options, details=True)
-    row = check_row_number(row, result["n_rows"])
-    examined = trm_meteor.examine(**rows, **options, row=row)
-    p_of_row = result["trm_meteor_p_value_per_row"][row]
+    measured = measure_captions(trm_meteor, (candidates, references), LIMITS, row, **options)
+    examined = measured.examined
     return (
-        result_table(result, MEANINGS),
-        null_distribution(examined.null_statistics, examined.statistic, p_of_row, "triangle-rank statistic Q"),
-        heat_map(examined.pair_values, rows["predictions"][row], rows["references"][row], "METEOR distance"),
+        result_table(measured.result, MEANINGS),
+        null_distribution(examined.null_statistics, examined.statistic, measured.p_value, "triangle-rank statistic Q"),
+        heat_map(examined.pair_values, measured.candidates, measured.references, "METEOR distance"),
     )
 
 
@@ -59,11 +53,9 @@ page = build_page(
             "triangle-rank statistic over METEOR distances, computed exactly, with exact p-values."
         ),
         inputs=caption_boxes(),
-        options=[
-            gr.Dropdown(["pooled", "per_side"], value="pooled", label="Statistic", render=False),
-            gr.Dropdown(["exact", "permutation"], value="exact", label="p-value", render=False),
-            gr.Number(0, label="Row to draw, counted from 0", precision=0, render=False),
-        ],
+        options=distribution_options(
+            gr.Dropdown(["pooled", "per_side"], value="pooled", label="Statistic", render=False)
+        ),
         drawings=["Null distribution of the row", "Distances of the row"],
         examples={name: (*boxes, "pooled", "exact", 0) for name, boxes in EXAMPLE_CAPTIONS.items()},
         measure=measure,
