@@ -1,11 +1,12 @@
 """Rows of embedded texts: ready arrays checked, captions embedded once each, rows of equal sizes stacked."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .shared_distribution_results import check_enough_rows, partitions_of, rows_by_size
+from .shared_corpus_test import CorpusTest, RowGenerators, RowSplits, partitions_of, row_keys
+from .shared_distribution_results import check_enough_rows, rows_by_size
 from .shared_partition_test import Partitions
 
 # Largest number in an embedding: squares of larger ones, summed over the dimensions, leave the range of float64.
@@ -13,6 +14,9 @@ LARGEST_NUMBER = 1e150
 
 # Numbers of embeddings stacked at once, 8 bytes each: 256 rows of 15 texts in 384 dimensions.
 NUMBERS_PER_BATCH = 1_500_000
+
+# Numbers of draws held at once for the test of a pooled value, 8 bytes each.
+MAX_COUNTS = 16_000_000
 
 # The keywords of `compute` for ready arrays, in the order candidates, references.
 ARRAY_COLUMNS = ("prediction_embeddings", "reference_embeddings")
@@ -28,6 +32,8 @@ class EmbeddingRows(NamedTuple):
     predictions: list[np.ndarray]
     # The same for the references.
     references: list[np.ndarray]
+    # From the number of a row to what its draws depend on, see `shared_corpus_test.row_keys`.
+    row_key: Callable[[int], bytes]
 
     def sizes(self) -> list[tuple[int, int]]:
         """Return (n_candidates, n_references) of each row."""
@@ -42,11 +48,22 @@ class EmbeddingRows(NamedTuple):
         return candidates, references
 
 
+class Comparison(NamedTuple):
+    """What a module's `compare` says of rows of equal sizes."""
+
+    # float64 array, shape (n_rows,): the statistic, in its own unit.
+    statistic: np.ndarray
+    # From a slice of these rows and the splits to blocks of null values, float64, shape (rows of the slice, block).
+    null_values: Callable[[slice, Partitions], Iterable[np.ndarray]]
+    # float64 array, shape (n_rows,): the unit of the null values; None for 1.
+    units: np.ndarray | None = None
+
+
 class EmbeddingTests(NamedTuple):
-    """Results of all rows, each a float64 array of shape (n_rows,); no p-values where none were asked for."""
+    """Results of all rows: the statistic, a float64 array of shape (n_rows,), and the tests where asked for."""
 
     statistic: np.ndarray
-    p_values: np.ndarray | None
+    tests: CorpusTest | None
 
 
 def embed_caption_rows(
@@ -73,7 +90,7 @@ def embed_caption_rows(
         [np.array([numbers.setdefault(caption, len(numbers)) for caption in row], dtype=np.intp) for row in rows]
         for rows in (predictions, references)
     )
-    return EmbeddingRows(embed(list(numbers)), candidates, humans)
+    return EmbeddingRows(embed(list(numbers)), candidates, humans, row_keys(predictions, references))
 
 
 def as_embedding_rows(predictions: object, references: object) -> EmbeddingRows:
@@ -112,7 +129,8 @@ def as_embedding_rows(predictions: object, references: object) -> EmbeddingRows:
                 )
     ends = np.cumsum([len(array) for array in (*candidates, *humans)])
     numbers = np.split(np.arange(ends[-1]), ends[:-1])
-    return EmbeddingRows(np.concatenate((*candidates, *humans)), numbers[: len(candidates)], numbers[len(candidates) :])
+    vectors, n_rows = np.concatenate((*candidates, *humans)), len(candidates)
+    return EmbeddingRows(vectors, numbers[:n_rows], numbers[n_rows:], row_keys(candidates, humans))
 
 
 def check_no_captions(predictions: object, references: object, n_added: int) -> None:
@@ -219,18 +237,18 @@ def text_counts(predictions: Sequence[Sized], references: Sequence[Sized]) -> li
 
 def compare_embedding_rows(
     rows: EmbeddingRows,
-    compare: Callable[[np.ndarray, int, Partitions | None], tuple[np.ndarray, np.ndarray | None]],
+    compare: Callable[[np.ndarray, int], Comparison],
     options: Mapping[str, Any],
     progress: Callable[..., Iterable[Any]],
 ) -> EmbeddingTests:
-    """Reduce each row to its statistic and its p-value.
+    """Reduce each row to its statistic, and test it.
 
     Rows of equal sizes are handled together, in batches of bounded memory; a row's results do not depend on the others.
 
     Args:
         rows: embedded texts.
-        compare: from float64 vectors of shape (n_rows, n_texts, d), candidates first, the number of candidates and the
-            splits (None without p-values) to the statistics, shape (n_rows,), and the p-values or None.
+        compare: from float64 vectors of shape (n_rows, n_texts, d), candidates first, and the number of candidates to
+            the statistics and their null values.
         options: p_value, max_partitions, n_resamples and seed.
         progress: wraps the batches in a progress bar, as `tqdm` does.
 
@@ -242,15 +260,45 @@ def compare_embedding_rows(
     """
     n_dimensions = rows.vectors.shape[1]
     batches = rows_by_size(rows.sizes(), lambda n_texts: max(1, NUMBERS_PER_BATCH // (n_texts * n_dimensions)))
-    with_p = options["p_value"] != "none"
-    statistic, p_values = np.empty((2, len(rows.predictions)))
+    splits = RowSplits(rows.sizes(), options) if options["p_value"] != "none" else None
+    statistic = np.empty(len(rows.predictions))
     for size, batch in progress(batches, desc="embedding statistics", unit="batch", delay=1):
-        splits = partitions_of(size, options) if with_p else None
         numbers = [np.concatenate((rows.predictions[i], rows.references[i])) for i in batch]
-        statistic[batch], p_of_batch = compare(joint_vectors(rows.vectors, numbers), size[0], splits)
-        if p_of_batch is not None:
-            p_values[batch] = p_of_batch
-    return EmbeddingTests(statistic, p_values if with_p else None)
+        compared = compare(joint_vectors(rows.vectors, numbers), size[0])
+        statistic[batch] = compared.statistic
+        if splits:
+            units = np.ones(len(batch)) if compared.units is None else compared.units
+            observed = compared.statistic / units
+            splits.add(size, batch, rows.row_key, observed, compared.null_values, units)
+    return EmbeddingTests(statistic, splits.test(statistic) if splits else None)
+
+
+def drawn_counts(rows: EmbeddingRows, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
+    """Exchange candidates and references within every row, at random and independently.
+
+    A row's draws depend on the seed, its content and how many equal rows came before, so the order of the rows changes
+    nothing.
+
+    Args:
+        rows: embedded texts.
+        n_resamples: number of draws.
+        seed: non-negative whole number.
+
+    Yields:
+        float64 arrays, shape (n_vectors, block): how often each vector is a candidate of the corpus; together
+        n_resamples columns. Memory: at most `MAX_COUNTS` numbers, one column at least.
+    """
+    step = max(1, min(n_resamples, MAX_COUNTS // len(rows.vectors)))
+    for start in range(0, n_resamples, step):
+        n_draws = min(step, n_resamples - start)
+        generators = RowGenerators((seed, start))
+        counts = np.zeros((len(rows.vectors), n_draws))
+        for i, (candidates, references) in enumerate(zip(rows.predictions, rows.references, strict=True)):
+            texts = np.concatenate((candidates, references))
+            labels = np.broadcast_to(np.arange(len(texts)) < len(candidates), (n_draws, len(texts)))
+            labels = generators.of(rows.row_key(i)).permuted(labels, axis=1)
+            np.add.at(counts, texts, labels.T)  # equal texts share a vector
+        yield counts
 
 
 def joint_vectors(vectors: np.ndarray, numbers: Sequence[Sequence[int] | np.ndarray]) -> np.ndarray:

@@ -8,15 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.stats
 
+from .shared_corpus_test import CorpusTest
 from .shared_options import check_choice, check_confidence_level, check_flag, check_whole_number
-from .shared_partition_test import (
-    P_VALUE_METHODS,
-    Partitions,
-    combined_p_value,
-    exact_partitions,
-    harmonic_mean_p,
-    random_partitions,
-)
+from .shared_partition_test import P_VALUE_METHODS, combined_p_value, harmonic_mean_p
 
 # Options of the test and of the report, with their defaults; the same in every distribution module.
 DISTRIBUTION_DEFAULTS: Mapping[str, Any] = {
@@ -64,7 +58,8 @@ def test_settings(options: Mapping[str, Any]) -> dict[str, Any]:
     >>> test_settings(dict(DISTRIBUTION_DEFAULTS))
     {'p_value': 'none', 'n_resamples': None, 'confidence_level': None, 'seed': None}
     """
-    draws = options["p_value"] == "permutation" or options["confidence_level"] is not None
+    # An exact test draws splits too: those of the corpus.
+    draws = options["p_value"] != "none" or options["confidence_level"] is not None
     return {
         "p_value": options["p_value"],
         "n_resamples": options["n_resamples"] if draws else None,
@@ -83,17 +78,6 @@ def check_enough_rows(n_rows: int, options: Mapping[str, Any]) -> None:
         raise ValueError(
             "confidence_level: expected at least 2 rows to resample, got 1. Leave confidence_level out for one row."
         )
-
-
-def partitions_of(sizes: tuple[int, int], options: Mapping[str, Any]) -> Partitions:
-    """Return the splits of a row with `sizes` = (n_candidates, n_references) that `options` ask for.
-
-    Raises:
-        ValueError: p_value is "exact" and the row has more than max_partitions splits.
-    """
-    if options["p_value"] == "exact":
-        return exact_partitions(*sizes, options["max_partitions"])
-    return random_partitions(*sizes, options["n_resamples"], options["seed"])
 
 
 def examined_row(statistic: float, null_blocks: Iterable[np.ndarray], pair_values: np.ndarray) -> ExaminedRow:
@@ -177,13 +161,13 @@ def bootstrap_interval(values: np.ndarray, confidence_level: float, n_resamples:
 
 
 def distribution_result(
-    columns: Mapping[str, np.ndarray], p_values: np.ndarray | None, options: Mapping[str, Any]
+    columns: Mapping[str, np.ndarray], tests: CorpusTest | None, options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Build the keys that all distribution modules share.
 
     Args:
         columns: float64 arrays, shape (n_rows,), by name; the first is the statistic, named like the module.
-        p_values: float64 array, shape (n_rows,), for the statistic, or None.
+        tests: of the statistic, or None.
         options: options of the module.
 
     Returns:
@@ -197,14 +181,25 @@ def distribution_result(
     # fsum is exact, so the order of the rows cannot change the last digit.
     result: dict[str, Any] = {key: math.fsum(column) / len(column) for key, column in columns.items()}
     result["n_rows"] = len(values)
-    if p_values is not None:
-        result[f"{name}_p_value"] = combined_p_value(p_values)
-        result[f"{name}_harmonic_mean_p"] = harmonic_mean_p(p_values)
+    intervals = {name: values}
+    if tests is not None:
+        result |= {
+            f"{name}_corpus_p_value": tests.corpus_p_value,
+            f"{name}_z": tests.z,
+            f"{name}_excess": math.fsum(tests.excesses) / len(values),
+            f"{name}_p_value": combined_p_value(tests.p_values),
+            f"{name}_harmonic_mean_p": harmonic_mean_p(tests.p_values),
+            f"{name}_smallest_p": tests.smallest_p,
+            f"{name}_smallest_corpus_p": tests.smallest_corpus_p,
+        }
+        intervals[f"{name}_excess"] = tests.excesses
     if options["confidence_level"] is not None:
-        interval = bootstrap_interval(values, options["confidence_level"], options["n_resamples"], options["seed"])
-        result[f"{name}_ci_low"], result[f"{name}_ci_high"] = interval
+        for key, column in intervals.items():
+            ends = bootstrap_interval(column, options["confidence_level"], options["n_resamples"], options["seed"])
+            result[f"{key}_ci_low"], result[f"{key}_ci_high"] = ends
     if options["details"]:
-        result.update({f"{key}_per_row": column.tolist() for key, column in columns.items()})
-        if p_values is not None:
-            result[f"{name}_p_value_per_row"] = p_values.tolist()
+        lists = dict(columns)
+        if tests is not None:
+            lists |= {f"{name}_excess": tests.excesses, f"{name}_p_value": tests.p_values}
+        result |= {f"{key}_per_row": column.tolist() for key, column in lists.items()}
     return result

@@ -16,6 +16,7 @@ from .semantic_redundancy import SemanticRedundancy
 from .shared_added_rows import added_rows_kept
 from .shared_caption_rows import as_caption_rows
 from .shared_caption_tokens import tokenizer_name
+from .shared_corpus_test import RowSplits
 from .shared_distribution_results import rows_by_size
 from .shared_embedding_rows import check_embeddings
 from .shared_options import check_flag, take_compute_options, take_load_options

@@ -2,33 +2,37 @@
 
 import datasets
 import evaluate
+import numpy as np
 
 from .frechet import (
     frechet_distances,
-    frechet_p_values,
+    joint_scatter,
     null_frechet_distances,
     pair_distances,
     pooled_frechet_distance,
+    pooled_frechet_p_value,
 )
 from .shared_added_rows import added_rows_kept
 from .shared_caption_rows import as_caption_rows, check_row_counts
+from .shared_corpus_test import partitions_of
 from .shared_distribution_results import (
     DISTRIBUTION_DEFAULTS,
     check_distribution_options,
     check_examined_row,
     distribution_result,
     examined_row,
-    partitions_of,
     test_settings,
 )
 from .shared_embedding_rows import (
     ARRAY_COLUMNS,
     CAPTION_COLUMNS,
+    Comparison,
     as_embedding_rows,
     check_no_captions,
     check_side_sizes,
     check_test_sizes,
     compare_embedding_rows,
+    drawn_counts,
     embed_caption_rows,
     joint_row,
 )
@@ -71,9 +75,9 @@ Args:
     prediction_embeddings, reference_embeddings: ready vectors in place of predictions and references, for compute only:
         n_rows floating-point arrays of shape (n_captions, d).
     pooled: True adds the value of all candidates against all references of all rows; default False.
-    p_value: "none" (default), "exact" (all partitions of a row) or "permutation" (n_resamples random ones).
-    max_partitions: largest number of partitions a row for "exact", default 1,000,000.
-    n_resamples: random partitions of a row, and resamples of the bootstrap; default 9,999.
+    p_value: "none" (default), "exact" (all splits of a row) or "permutation" (n_resamples random ones).
+    max_partitions: largest number of splits of a row for "exact", default 1,000,000.
+    n_resamples: random splits of a row, draws of the corpus test, and resamples of the bootstrap; default 9,999.
     confidence_level: for example 0.95 adds a bootstrap interval over rows; default: no interval.
     seed: non-negative whole number, default 0.
     details: True adds per-row lists and the signature; default False.
@@ -88,9 +92,21 @@ Returns:
         lower is better. It depends on the numbers of captions: compare only equal ones.
     n_rows: number of rows.
     fid_bert_pooled: with pooled.
-    fid_bert_p_value, fid_bert_harmonic_mean_p: with p_value; small values say that the sets differ.
-    fid_bert_ci_low, fid_bert_ci_high: with confidence_level.
-    fid_bert_per_row, fid_bert_p_value_per_row, signature: with details.
+    fid_bert_pooled_p_value: with pooled and p_value; candidates and references exchanged within rows only, n_resamples
+        times.
+    fid_bert_corpus_p_value: with p_value; do the sets differ over all rows? p-value of the mean over rows: one split of
+        every row is drawn, n_resamples times; at least 1 / (n_resamples + 1).
+    fid_bert_z, fid_bert_excess: with p_value; how far the mean over rows lies above its mean under all splits, in
+        standard deviations of the null distribution (NaN where no split changes it), and in the statistic's own unit.
+        Around 0 for human captions, whatever their number.
+    fid_bert_p_value, fid_bert_harmonic_mean_p: with p_value; the rows' p-values combined as in the paper, calibrated
+        and raw. The harmonic mean cannot fall below fid_bert_smallest_p, however many rows there are.
+    fid_bert_smallest_p, fid_bert_smallest_corpus_p: with p_value; the smallest p-value that any row, and the corpus,
+        can have with sets of these sizes.
+    fid_bert_ci_low, fid_bert_ci_high: with confidence_level; with p_value also fid_bert_excess_ci_low and
+        fid_bert_excess_ci_high.
+    fid_bert_per_row, fid_bert_excess_per_row,
+        fid_bert_p_value_per_row, signature: with details.
 Examples:
     >>> fid_bert = evaluate.load("manycaps/fid_bert")
     >>> prediction_embeddings = [[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]]
@@ -168,10 +184,15 @@ class FidBert(evaluate.Metric):
 
     def _result(self, rows, columns):
         progress = evaluate.utils.logging.tqdm
-        tests = compare_embedding_rows(rows, compare, self.options, progress)
-        result = distribution_result({"fid_bert": tests.statistic}, tests.p_values, self.options)
+        results = compare_embedding_rows(rows, compare, self.options, progress)
+        result = distribution_result({"fid_bert": results.statistic}, results.tests, self.options)
         if self.options["pooled"]:
             result["fid_bert_pooled"] = float(pooled_frechet_distance(rows.vectors, *rows.counts(), progress))
+            if self.options["p_value"] != "none":
+                null_counts = drawn_counts(rows, self.options["n_resamples"], self.options["seed"])
+                n_draws = self.options["n_resamples"]
+                p_value = pooled_frechet_p_value(rows.vectors, *rows.counts(), null_counts, n_draws, progress)
+                result["fid_bert_pooled_p_value"] = p_value
         return result | ({"signature": self._signature(columns)} if self.options["details"] else {})
 
     def _signature(self, columns):
@@ -183,11 +204,15 @@ class FidBert(evaluate.Metric):
         )
 
 
-def compare(vectors, n_candidates, partitions):
-    """Return the distances and, with partitions, the p-values of rows of equal sizes."""
-    if partitions is None:
-        return frechet_distances(vectors, n_candidates), None
-    return frechet_p_values(vectors, n_candidates, partitions)
+def compare(vectors, n_candidates):
+    """Return the distances of rows of equal sizes, and their null values in units of the joint scatter."""
+    scatter = joint_scatter(vectors)
+    scaled = vectors / np.sqrt(scatter)[:, None, None]
+
+    def null_values(part, partitions):
+        return null_frechet_distances(scaled[part], n_candidates, partitions)
+
+    return Comparison(frechet_distances(vectors, n_candidates), null_values, scatter)
 
 
 def checked_rows(predictions, references):

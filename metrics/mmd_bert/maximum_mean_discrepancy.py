@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from .shared_partition_test import Partitions, upper_tail_p_values
+from .shared_partition_test import TIE_TOLERANCE, Partitions, upper_tail_p_values
 from .shared_split_forms import split_forms, split_values
 
 # Which normalisation of the three sums is used; see `mmd_from_sums`.
@@ -273,17 +273,85 @@ def pooled_mmd_squared(
     >>> pooled_mmd_squared(points, np.array([2, 0]), np.array([0, 2]), sigma=1.0).round(4).tolist()
     0.7869
     """
-    used = candidate_counts + reference_counts > 0
-    vectors = vectors[used]
-    weights = np.stack([candidate_counts[used], reference_counts[used]], axis=1).astype(np.float64)  # (n_vectors, 2)
-    bandwidth = float(_pooled_bandwidth(vectors, weights.sum(axis=1), sigma, progress, block_size))
-    sums = np.zeros((2, 2))
+    counts = candidate_counts[:, None].astype(np.float64)
+    return _pooled_values(vectors, counts, candidate_counts + reference_counts, sigma, estimator, progress, block_size)[
+        0
+    ]
+
+
+def pooled_mmd_p_value(
+    vectors: np.ndarray,
+    candidate_counts: np.ndarray,
+    reference_counts: np.ndarray,
+    null_counts: Iterable[np.ndarray],
+    sigma: str | float = "median",
+    estimator: str = "unbiased",
+    progress: Progress = lambda steps, **_: steps,
+) -> float:
+    """p-value of the pooled squared MMD: the share of the drawn exchanges whose value is at least the observed one.
+
+    The bandwidth belongs to the joint corpus, which no exchange changes. Time grows with the square of n_vectors, times
+    the draws.
+
+    Args:
+        vectors: as for `pooled_mmd_squared`, as are both counts.
+        candidate_counts: the observed counts.
+        reference_counts: the observed counts of the other side.
+        null_counts: float64 arrays, shape (n_vectors, block): candidate counts of each exchange, of the same sum.
+        sigma: bandwidth rule or number.
+        estimator: see `mmd_from_sums`.
+        progress: wraps the blocks of each pass in a progress bar.
+
+    Returns:
+        (1 + reached) / (1 + draws), ties within 1e-9 counted (Phipson and Smyth 2010,
+        https://doi.org/10.2202/1544-6115.1585).
+
+    >>> points, drawn = np.array([[0.0], [1.0]]), [np.array([[1.0, 2.0, 0.0], [1.0, 0.0, 2.0]])]
+    >>> pooled_mmd_p_value(points, np.array([2, 0]), np.array([0, 2]), drawn, sigma=1.0)
+    0.75
+    """
+    totals = candidate_counts + reference_counts
+    used = totals > 0
+    bandwidth = _pooled_bandwidth(vectors[used], totals[used].astype(np.float64), sigma, progress, BLOCK_SIZE)
+    n_reached = n_drawn = 0
+    for drawn in null_counts:
+        # The observed counts beside the drawn ones: equal counts have equal values, to the last digit.
+        counts = np.column_stack((candidate_counts, drawn))
+        values = _pooled_values(vectors, counts, totals, bandwidth, estimator, progress, BLOCK_SIZE)
+        n_reached += int(np.count_nonzero(values[1:] >= values[0] - TIE_TOLERANCE))
+        n_drawn += len(values) - 1
+    return (1 + n_reached) / (1 + n_drawn)
+
+
+def _pooled_values(
+    vectors: np.ndarray,
+    candidate_counts: np.ndarray,
+    totals: np.ndarray,
+    sigma: str | float,
+    estimator: str,
+    progress: Progress,
+    block_size: int,
+) -> np.ndarray:
+    """Pooled squared MMD for each column of candidate_counts (n_vectors, n_values), of one sum: (n_values,).
+
+    With c the candidates' counts and t all counts, both sums that involve references follow from c'Kc, c'Kt and t'Kt.
+    """
+    used = totals > 0
+    vectors, counts, weights = vectors[used], candidate_counts[used], totals[used].astype(np.float64)
+    bandwidth = float(_pooled_bandwidth(vectors, weights, sigma, progress, block_size))
+    among, with_all, all_pairs = np.zeros(counts.shape[1]), np.zeros(counts.shape[1]), 0.0
     for rows, columns, squared in _distance_blocks(vectors, progress, "pooled kernel", block_size):
         kernel = np.exp(squared / (-2 * bandwidth**2)) if bandwidth > 0 else (squared == 0).astype(np.float64)
-        block = weights[rows].T @ kernel @ weights[columns]  # (2, 2)
-        sums += block if rows == columns else block + block.T
-    n, m = (int(count) for count in weights.sum(axis=0))
-    return mmd_from_sums(sums[0, 0], sums[1, 1], sums[0, 1], n, m, estimator)
+        twice = 1.0 if rows == columns else 2.0
+        among += twice * np.einsum("nb,nb->b", counts[rows], kernel @ counts[columns])
+        for_rows = kernel @ weights[columns]
+        with_all += counts[rows].T @ for_rows
+        if rows != columns:
+            with_all += counts[columns].T @ (weights[rows] @ kernel)
+        all_pairs += twice * float(weights[rows] @ for_rows)
+    n = int(counts[:, 0].sum())
+    m = int(weights.sum()) - n
+    return mmd_from_sums(among, all_pairs - 2 * with_all + among, with_all - among, n, m, estimator)
 
 
 def _recompute(squared: np.ndarray, close: np.ndarray, first: np.ndarray, second: np.ndarray) -> None:

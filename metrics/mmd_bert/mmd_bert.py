@@ -8,30 +8,31 @@ from .maximum_mean_discrepancy import (
     ESTIMATORS,
     gaussian_kernel,
     mmd_of_kernel,
-    mmd_p_values,
-    mmd_squared,
     null_mmd,
+    pooled_mmd_p_value,
     pooled_mmd_squared,
 )
 from .shared_added_rows import added_rows_kept
 from .shared_caption_rows import as_caption_rows, check_row_counts
+from .shared_corpus_test import partitions_of
 from .shared_distribution_results import (
     DISTRIBUTION_DEFAULTS,
     check_distribution_options,
     check_examined_row,
     distribution_result,
     examined_row,
-    partitions_of,
     test_settings,
 )
 from .shared_embedding_rows import (
     ARRAY_COLUMNS,
     CAPTION_COLUMNS,
+    Comparison,
     as_embedding_rows,
     check_no_captions,
     check_side_sizes,
     check_test_sizes,
     compare_embedding_rows,
+    drawn_counts,
     embed_caption_rows,
     joint_row,
 )
@@ -77,9 +78,9 @@ Args:
         equal sets) or "authors" (the normalisation of the authors' program).
     sigma: bandwidth of the kernel, "median" (default: half the median distance of the row's pairs), "mean" or a number.
     pooled: True adds the value of all candidates against all references of all rows; default False.
-    p_value: "none" (default), "exact" (all partitions of a row) or "permutation" (n_resamples random ones).
-    max_partitions: largest number of partitions a row for "exact", default 1,000,000.
-    n_resamples: random partitions of a row, and resamples of the bootstrap; default 9,999.
+    p_value: "none" (default), "exact" (all splits of a row) or "permutation" (n_resamples random ones).
+    max_partitions: largest number of splits of a row for "exact", default 1,000,000.
+    n_resamples: random splits of a row, draws of the corpus test, and resamples of the bootstrap; default 9,999.
     confidence_level: for example 0.95 adds a bootstrap interval over rows; default: no interval.
     seed: non-negative whole number, default 0.
     details: True adds per-row lists and the signature; default False.
@@ -93,9 +94,21 @@ Returns:
     mmd_bert: mean squared discrepancy over rows, at most 2; lower is better, and around 0 is alike.
     n_rows: number of rows.
     mmd_bert_pooled: with pooled.
-    mmd_bert_p_value, mmd_bert_harmonic_mean_p: with p_value; small values say that the sets differ.
-    mmd_bert_ci_low, mmd_bert_ci_high: with confidence_level.
-    mmd_bert_per_row, mmd_bert_p_value_per_row, signature: with details.
+    mmd_bert_pooled_p_value: with pooled and p_value; candidates and references exchanged within rows only, n_resamples
+        times.
+    mmd_bert_corpus_p_value: with p_value; do the sets differ over all rows? p-value of the mean over rows: one split of
+        every row is drawn, n_resamples times; at least 1 / (n_resamples + 1).
+    mmd_bert_z, mmd_bert_excess: with p_value; how far the mean over rows lies above its mean under all splits, in
+        standard deviations of the null distribution (NaN where no split changes it), and in the statistic's own unit.
+        Around 0 for human captions, whatever their number.
+    mmd_bert_p_value, mmd_bert_harmonic_mean_p: with p_value; the rows' p-values combined as in the paper, calibrated
+        and raw. The harmonic mean cannot fall below mmd_bert_smallest_p, however many rows there are.
+    mmd_bert_smallest_p, mmd_bert_smallest_corpus_p: with p_value; the smallest p-value that any row, and the corpus,
+        can have with sets of these sizes.
+    mmd_bert_ci_low, mmd_bert_ci_high: with confidence_level; with p_value also mmd_bert_excess_ci_low and
+        mmd_bert_excess_ci_high.
+    mmd_bert_per_row, mmd_bert_excess_per_row,
+        mmd_bert_p_value_per_row, signature: with details.
 Examples:
     >>> mmd_bert = evaluate.load("manycaps/mmd_bert")
     >>> prediction_embeddings = [[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]]
@@ -174,19 +187,26 @@ class MmdBert(evaluate.Metric):
 
     def _result(self, rows, columns):
         progress = evaluate.utils.logging.tqdm
-        tests = compare_embedding_rows(rows, self._compare, self.options, progress)
-        result = distribution_result({"mmd_bert": tests.statistic}, tests.p_values, self.options)
+        results = compare_embedding_rows(rows, self._compare, self.options, progress)
+        result = distribution_result({"mmd_bert": results.statistic}, results.tests, self.options)
         if self.options["pooled"]:
             sigma, estimator = self.options["sigma"], self.options["estimator"]
             pooled = pooled_mmd_squared(rows.vectors, *rows.counts(), sigma, estimator, progress)
             result["mmd_bert_pooled"] = float(pooled)
+            if self.options["p_value"] != "none":
+                null_counts = drawn_counts(rows, self.options["n_resamples"], self.options["seed"])
+                p_value = pooled_mmd_p_value(rows.vectors, *rows.counts(), null_counts, sigma, estimator, progress)
+                result["mmd_bert_pooled_p_value"] = p_value
         return result | ({"signature": self._signature(columns)} if self.options["details"] else {})
 
-    def _compare(self, vectors, n_candidates, partitions):
-        sigma, estimator = self.options["sigma"], self.options["estimator"]
-        if partitions is None:
-            return mmd_squared(vectors, n_candidates, sigma, estimator), None
-        return mmd_p_values(vectors, n_candidates, partitions, sigma, estimator)
+    def _compare(self, vectors, n_candidates):
+        estimator = self.options["estimator"]
+        kernel = gaussian_kernel(vectors, self.options["sigma"])
+
+        def null_values(part, partitions):
+            return null_mmd(kernel[part], n_candidates, partitions, estimator)
+
+        return Comparison(mmd_of_kernel(kernel, n_candidates, estimator), null_values)
 
     def _signature(self, columns):
         encoder = encoder_settings(self.options) if columns == CAPTION_COLUMNS else {"encoder": "ready arrays"}

@@ -19,6 +19,10 @@ EVALUATE_KEYWORDS = frozenset(
     }
 )
 
+# Columns of the collection's modules. One module computes without the columns of another, so that all of them can be
+# given the same ones, as `evaluate.combine` does.
+COLUMNS = frozenset({"predictions", "references", "images", "videos", "data"})
+
 
 def take_load_options(keywords: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """Move this module's options out of the constructor's keywords, and complete them with the defaults.
@@ -44,7 +48,7 @@ def take_compute_options(given: Mapping[str, Any], loaded: Mapping[str, Any]) ->
     """Complete the options given at compute time with those given at load time.
 
     Args:
-        given: options of this call; None means "as at load time".
+        given: options of this call; None means "as at load time". Columns of other modules are ignored.
         loaded: every option with its value at load time.
 
     Returns:
@@ -56,8 +60,9 @@ def take_compute_options(given: Mapping[str, Any], loaded: Mapping[str, Any]) ->
     >>> take_compute_options({"seed": 1, "details": None}, {"seed": 0, "details": True})
     {'seed': 1, 'details': True}
     """
-    _check_names(set(given), loaded, "compute")
-    return dict(loaded) | {name: value for name, value in given.items() if value is not None}
+    options = {name: value for name, value in given.items() if name not in COLUMNS}
+    _check_names(set(options), loaded, "compute")
+    return dict(loaded) | {name: value for name, value in options.items() if value is not None}
 
 
 def check_choice(name: str, value: object, choices: Collection[str]) -> None:

@@ -18,8 +18,8 @@ from .shared_partition_test import both_candidates
 # near 1e-15, while genuinely different values differ by more than 1e-7: any bound between separates the two.
 TIE_TOLERANCE = 1e-9
 
-# "pooled" is equation 4 (one Q over both kinds of triangle); "per_side" is the sum of a Q for each kind.
-STATISTICS = ("pooled", "per_side")
+# "per_side" is the sum of a Q for each kind of triangle; "pooled" is equation 4, one Q over both kinds.
+STATISTICS = ("per_side", "pooled")
 
 # Triangles held at once by the counting steps; a triangle costs about 12 bytes, so this is about 100 MB.
 MAX_TRIANGLES = 8_000_000
@@ -56,22 +56,24 @@ def triangle_rank_counts(distances: np.ndarray, n_candidates: int) -> np.ndarray
     return np.stack([_count(to_candidates, among_candidates), _count(to_references, among_references)], axis=1)
 
 
-def triangle_rank_statistic(counts: np.ndarray, statistic: str = "pooled") -> np.ndarray:
+def triangle_rank_statistic(counts: np.ndarray, statistic: str = "per_side") -> np.ndarray:
     """Turn counts of ranks into Q.
 
     Chan et al. (2022), equation 4: Q = sum over k of |I_k / I - 1/3|, I the sum of all three counts. "pooled" adds the
-    counts of the two kinds of triangle first; "per_side" adds one Q for each kind, as the authors' program does.
+    counts of the two kinds of triangle first; "per_side" adds one Q for each kind, as the authors' program does, so
+    that opposite deviations of the two kinds cannot cancel.
 
     Args:
         counts: array of integers, shape (..., 2, 3), as from `triangle_rank_counts`.
-        statistic: "pooled" or "per_side".
+        statistic: "per_side" or "pooled".
 
     Returns:
-        float64 array, shape (...): 0 (one distribution) to 4/3 ("pooled") or 8/3 ("per_side"), no unit.
-        "per_side" is NaN where a set has fewer than two texts and so no triangle of its kind.
+        float64 array, shape (...): 0 (one distribution) to 8/3 ("per_side") or 4/3 ("pooled"), no unit.
+        A set of one text has no triangle of its kind: its side then adds 0, and the largest value is 4/3.
 
-    >>> triangle_rank_statistic(np.array([[2, 0, 0], [0, 1, 1]])).round(4).tolist()
-    0.3333
+    >>> counts = np.array([[2, 0, 0], [0, 1, 1]])
+    >>> [triangle_rank_statistic(counts, statistic).round(4).tolist() for statistic in STATISTICS]
+    [2.0, 0.3333]
     """
     if statistic == "pooled":
         return _deviation(counts.sum(axis=-2))
@@ -79,7 +81,7 @@ def triangle_rank_statistic(counts: np.ndarray, statistic: str = "pooled") -> np
 
 
 def null_statistics(
-    distances: np.ndarray, partitions: Callable[[int], Iterable[np.ndarray]], statistic: str = "pooled"
+    distances: np.ndarray, partitions: Callable[[int], Iterable[np.ndarray]], statistic: str = "per_side"
 ) -> Iterator[np.ndarray]:
     """Give the statistic of every row under each relabelling of its texts.
 
@@ -93,7 +95,7 @@ def null_statistics(
         distances: as for `triangle_rank_counts`; for "per_side" with at most `MAX_PER_SIDE_TEXTS` texts.
         partitions: called with a block size, gives boolean arrays of shape (at most that many, n_texts), True for the
             texts called candidates; called afresh for each pass.
-        statistic: "pooled" or "per_side".
+        statistic: "per_side" or "pooled".
 
     Yields:
         float64 arrays, shape (n_rows, block), in the order of the partitions.
@@ -131,9 +133,9 @@ def _three_candidates(labels: np.ndarray) -> np.ndarray:
 
 
 def _deviation(counts: np.ndarray) -> np.ndarray:
-    """Sum of |share of each rank - 1/3|: (..., 3) -> (...)."""
+    """Sum of |share of each rank - 1/3|, 0 where nothing was counted: (..., 3) -> (...)."""
     total = counts.sum(axis=-1, keepdims=True)
-    shares = np.divide(counts, total, out=np.full(counts.shape, np.nan), where=total > 0)
+    shares = np.divide(counts, total, out=np.full(counts.shape, 1 / 3), where=total > 0)
     return np.abs(shares - 1 / 3).sum(axis=-1)
 
 

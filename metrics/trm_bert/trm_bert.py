@@ -8,6 +8,7 @@ import evaluate
 from .cosine_distance import check_nonzero, cosine_distances, cosine_similarities, multi_reference_cosine
 from .shared_added_rows import added_rows_kept
 from .shared_caption_rows import as_caption_rows, check_row_counts
+from .shared_corpus_test import row_keys
 from .shared_distribution_results import (
     DISTRIBUTION_DEFAULTS,
     check_distribution_options,
@@ -21,7 +22,6 @@ from .shared_embedding_rows import (
     as_embedding_rows,
     check_no_captions,
     check_row_totals,
-    check_side_sizes,
     check_test_sizes,
     embed_caption_rows,
     joint_vectors,
@@ -34,13 +34,13 @@ from .shared_triangle_rank import STATISTICS, TIE_TOLERANCE
 from .shared_triangle_rank_rows import examine_triangle_ranks, triangle_rank_rows
 
 # Options of this module, at load or at compute time.
-DEFAULTS = {"statistic": "pooled", **ENCODER_DEFAULTS, **DISTRIBUTION_DEFAULTS}
+DEFAULTS = {"statistic": "per_side", **ENCODER_DEFAULTS, **DISTRIBUTION_DEFAULTS}
 
 _DESCRIPTION = """
 TRM-BERT compares the distribution of several candidate captions with the distribution of several human captions of the
 same image or video: the triangle-rank statistic over cosine distances of sentence embeddings, computed exactly, with
-exact p-values. 0 means that the two sets look alike; the statistic grows when candidates are wrong, and also when they
-are all alike.
+exact p-values. The statistic grows when candidates are wrong, and also when they are all alike. Sets of finite size are
+not at 0 even when both are human; the excess over the mean of all splits is.
 """
 
 _CITATION = """
@@ -60,10 +60,11 @@ Args:
     references: n_rows lists of reference captions. At least three captions a row in all.
     prediction_embeddings, reference_embeddings: ready vectors in place of predictions and references, for compute only:
         n_rows floating-point arrays of shape (n_captions, d).
-    statistic: "pooled" (default, equation 4 of the paper) or "per_side" (the sum that the authors' program forms).
-    p_value: "none" (default), "exact" (all partitions of a row) or "permutation" (n_resamples random ones).
-    max_partitions: largest number of partitions a row for "exact", default 1,000,000.
-    n_resamples: random partitions of a row, and resamples of the bootstrap; default 9,999.
+    statistic: "per_side" (default, one Q for each kind of triangle, as in the authors' program) or "pooled" (equation 4
+        of the paper as printed, in which opposite deviations of the two kinds cancel).
+    p_value: "none" (default), "exact" (all splits of a row) or "permutation" (n_resamples random ones).
+    max_partitions: largest number of splits of a row for "exact", default 1,000,000.
+    n_resamples: random splits of a row, draws of the corpus test, and resamples of the bootstrap; default 9,999.
     confidence_level: for example 0.95 adds a bootstrap interval over rows; default: no interval.
     seed: non-negative whole number, default 0.
     details: True adds per-row lists and the signature; default False.
@@ -74,12 +75,22 @@ Args:
     batch_size: captions embedded at once, default 64.
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:
-    trm_bert: mean statistic over rows, 0 (alike) to 4/3, or to 8/3 for "per_side"; lower is better.
+    trm_bert: mean statistic over rows, 0 to 8/3, or to 4/3 for "pooled"; lower is better.
     cosine: mean over candidates of the cosine with the nearest reference, -1 to 1; higher is better.
     n_rows: number of rows.
-    trm_bert_p_value, trm_bert_harmonic_mean_p: with p_value; small values say that the sets differ.
-    trm_bert_ci_low, trm_bert_ci_high: with confidence_level.
-    trm_bert_per_row, cosine_per_row, trm_bert_p_value_per_row, signature: with details.
+    trm_bert_corpus_p_value: with p_value; do the sets differ over all rows? p-value of the mean over rows: one split of
+        every row is drawn, n_resamples times; at least 1 / (n_resamples + 1).
+    trm_bert_z, trm_bert_excess: with p_value; how far the mean over rows lies above its mean under all splits, in
+        standard deviations of the null distribution (NaN where no split changes it), and in the statistic's own unit.
+        Around 0 for human captions, whatever their number.
+    trm_bert_p_value, trm_bert_harmonic_mean_p: with p_value; the rows' p-values combined as in the paper, calibrated
+        and raw. The harmonic mean cannot fall below trm_bert_smallest_p, however many rows there are.
+    trm_bert_smallest_p, trm_bert_smallest_corpus_p: with p_value; the smallest p-value that any row, and the corpus,
+        can have with sets of these sizes.
+    trm_bert_ci_low, trm_bert_ci_high: with confidence_level; with p_value also trm_bert_excess_ci_low and
+        trm_bert_excess_ci_high.
+    trm_bert_per_row, cosine_per_row, trm_bert_excess_per_row,
+        trm_bert_p_value_per_row, signature: with details.
 Examples:
     >>> trm_bert = evaluate.load("manycaps/trm_bert")
     >>> prediction_embeddings = [[[1.0, 0.0], [1.0, 0.1], [1.0, 0.2]]]
@@ -160,11 +171,12 @@ class TrmBert(evaluate.Metric):
             rows.references,
             functools.partial(compare_vectors, rows.vectors),
             multi_reference_cosine,
+            rows.row_key,
             self.options,
             evaluate.utils.logging.tqdm,
         )
         values = {"trm_bert": results.statistic, "cosine": results.plain}
-        result = distribution_result(values, results.p_values, self.options)
+        result = distribution_result(values, results.tests, self.options)
         return result | ({"signature": self._signature(columns)} if self.options["details"] else {})
 
     def _signature(self, columns):
@@ -201,9 +213,6 @@ def check_options(options):
 
 
 def check_sizes(predictions, references, columns, options):
-    """Raise if a row is too small for the statistic, or too large for an exact test."""
+    """Raise if a row is too small for a triangle, or too large for an exact test."""
     check_row_totals(predictions, references, columns, n_texts=3)
-    if options["statistic"] == "per_side":
-        reason = "statistic='per_side' ranks pairs on either side: use statistic='pooled'."
-        check_side_sizes(predictions, references, columns, reason)
     check_test_sizes(predictions, references, options)

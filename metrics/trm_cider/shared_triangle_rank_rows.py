@@ -1,13 +1,15 @@
 # Vendored from helpers/shared_triangle_rank_rows.py. Edit it there, then run `python scripts/sync_shared.py`.
 """Triangle-rank statistic, plain metric and p-value of every row, whatever the distance."""
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from .shared_distribution_results import ExaminedRow, examined_row, partitions_of, rows_by_size
-from .shared_partition_test import upper_tail_p_values
+from .shared_corpus_test import CorpusTest, RowSplits, partitions_of
+from .shared_distribution_results import ExaminedRow, examined_row, rows_by_size
+from .shared_partition_test import Partitions
 from .shared_triangle_rank import (
     MAX_PER_SIDE_TEXTS,
     null_statistics,
@@ -23,34 +25,28 @@ Text = TypeVar("Text")
 
 
 class TriangleRankRows(NamedTuple):
-    """Results of all rows, each a float64 array of shape (n_rows,); no p-values where none were asked for."""
+    """Results of all rows: statistic and plain metric, float64 arrays of shape (n_rows,); tests where asked for."""
 
     statistic: np.ndarray
     plain: np.ndarray
-    p_values: np.ndarray | None
+    tests: CorpusTest | None
 
 
 def check_statistic_sizes(sizes: Sequence[tuple[int, int]], statistic: str, p_value: str) -> None:
-    """Raise if a row is too small for the statistic "per_side", or too large for its p-value.
+    """Raise if a row is too large for a p-value of the statistic "per_side".
 
     Args:
         sizes: (n_candidates, n_references) of each row.
-        statistic: "pooled" or "per_side".
+        statistic: "per_side" or "pooled".
         p_value: "none", "exact" or "permutation".
 
     Raises:
-        ValueError: "per_side" and a set has no pair, or a p-value is asked for more than `MAX_PER_SIDE_TEXTS` texts.
+        ValueError: "per_side", and a p-value is asked for more than `MAX_PER_SIDE_TEXTS` texts.
     """
-    if statistic == "pooled":
+    if statistic == "pooled" or p_value == "none":
         return
     for i, size in enumerate(sizes):
-        for column, n in zip(("predictions", "references"), size, strict=True):
-            if n < 2:
-                raise ValueError(
-                    f"{column}[{i}]: expected at least two captions for statistic='per_side', got one. "
-                    "Use statistic='pooled'."
-                )
-        if p_value != "none" and sum(size) > MAX_PER_SIDE_TEXTS:
+        if sum(size) > MAX_PER_SIDE_TEXTS:
             raise ValueError(
                 f"predictions[{i}], references[{i}]: expected at most {MAX_PER_SIDE_TEXTS} captions in all for "
                 f"p-values with statistic='per_side', got {sum(size)}. Use statistic='pooled', or p_value='none'."
@@ -62,10 +58,11 @@ def triangle_rank_rows(
     references: Sequence[Sequence[Text]],
     compare: Callable[[list[list[Text]]], tuple[np.ndarray, np.ndarray]],
     aggregate: Callable[[np.ndarray, int], np.ndarray],
+    row_key: Callable[[int], bytes],
     options: Mapping[str, Any],
     progress: Callable[..., Iterable[Any]],
 ) -> TriangleRankRows:
-    """Compare the texts of every row, and reduce each row to its statistic, its plain metric and its p-value.
+    """Compare the texts of every row, reduce each row to its statistic and its plain metric, and test the statistic.
 
     Rows of equal sizes are handled together, in batches of bounded memory; a row's results do not depend on the others.
 
@@ -76,6 +73,7 @@ def triangle_rank_rows(
             scores of the plain metric, and the distances, finite and 0 for equal texts.
         aggregate: from scores and the number of candidates to the plain metric of each row (Chan et al. 2022,
             equation 1).
+        row_key: from the number of a row to what its draws depend on, see `shared_corpus_test.row_keys`.
         options: statistic, p_value, max_partitions, n_resamples and seed.
         progress: wraps the batches in a progress bar, as `tqdm` does.
 
@@ -83,25 +81,22 @@ def triangle_rank_rows(
         The results in the order of the rows.
 
     Raises:
-        ValueError: "per_side" with a row too small; or p_value "exact" with a row too large.
+        ValueError: a row is too large for the p-value asked for.
     """
     sizes = [(len(p), len(r)) for p, r in zip(predictions, references, strict=True)]
     check_statistic_sizes(sizes, options["statistic"], options["p_value"])
     batches = rows_by_size(sizes, lambda n_texts: max(1, PAIRS_PER_BATCH // n_texts**2))
     # Before any work: a row with too many splits for an exact test.
-    with_p = options["p_value"] != "none"
-    splits = {size: partitions_of(size, options) for size in sizes} if with_p else {}
-    statistic, plain, p_values = np.empty((3, len(sizes)))
+    splits = RowSplits(sizes, options) if options["p_value"] != "none" else None
+    statistic, plain = np.empty((2, len(sizes)))
     for size, rows in progress(batches, desc="triangle ranks", unit="batch", delay=1):
         scores, distances = compare([[*predictions[i], *references[i]] for i in rows])
         plain[rows] = aggregate(scores, size[0])
-        observed = triangle_rank_statistic(triangle_rank_counts(distances, size[0]), options["statistic"])
-        statistic[rows] = observed
+        statistic[rows] = triangle_rank_statistic(triangle_rank_counts(distances, size[0]), options["statistic"])
         if splits:
-            p_values[rows] = upper_tail_p_values(
-                observed, null_statistics(distances, splits[size], options["statistic"])
-            )
-    return TriangleRankRows(statistic, plain, p_values if splits else None)
+            null_values = functools.partial(_null_values, distances, options["statistic"])
+            splits.add(size, rows, row_key, statistic[rows], null_values)
+    return TriangleRankRows(statistic, plain, splits.test(statistic) if splits else None)
 
 
 def examine_triangle_ranks(
@@ -131,3 +126,8 @@ def examine_triangle_ranks(
     statistic = triangle_rank_statistic(triangle_rank_counts(distances, size[0]), options["statistic"])[0]
     null_blocks = null_statistics(distances, partitions, options["statistic"])
     return examined_row(statistic, null_blocks, distances[0])
+
+
+def _null_values(distances: np.ndarray, statistic: str, part: slice, partitions: Partitions) -> Iterable[np.ndarray]:
+    """Null values of some rows of a batch, as `RowSplits.add` takes them."""
+    return null_statistics(distances[part], partitions, statistic)

@@ -14,6 +14,7 @@ from .document_frequency import (
 from .shared_added_rows import added_rows_kept
 from .shared_caption_rows import as_caption_rows, check_row_counts, check_row_sizes
 from .shared_caption_tokens import check_tokenizer, tokenize_rows, tokenizer_name
+from .shared_corpus_test import row_keys
 from .shared_distribution_results import (
     DISTRIBUTION_DEFAULTS,
     check_distribution_options,
@@ -31,12 +32,13 @@ from .shared_triangle_rank import STATISTICS, TIE_TOLERANCE
 from .shared_triangle_rank_rows import examine_triangle_ranks, triangle_rank_rows
 
 # Options of this module, at load or at compute time.
-DEFAULTS = {"statistic": "pooled", "tokenizer": "ptb", "document_frequency": None, **DISTRIBUTION_DEFAULTS}
+DEFAULTS = {"statistic": "per_side", "tokenizer": "ptb", "document_frequency": None, **DISTRIBUTION_DEFAULTS}
 
 _DESCRIPTION = """
-TRM-CIDEr compares the distribution of several candidate captions with the distribution of several human captions of
-the same image or video: the triangle-rank statistic over CIDEr-D distances, computed exactly, with exact p-values.
-0 means that the two sets look alike; the statistic grows when candidates are wrong, and also when they are all alike.
+TRM-CIDEr compares the distribution of several candidate captions with the distribution of several human captions of the
+same image or video: the triangle-rank statistic over CIDEr-D distances, computed exactly, with exact p-values. The
+statistic grows when candidates are wrong, and also when they are all alike. Sets of finite size are not at 0 even when
+both are human; the excess over the mean of all splits is.
 """
 
 _CITATION = """
@@ -54,10 +56,11 @@ _KWARGS_DESCRIPTION = """
 Args:
     predictions: n_rows lists of candidate captions; a plain string counts as one candidate.
     references: n_rows lists of reference captions. At least three captions a row in all.
-    statistic: "pooled" (default, equation 4 of the paper) or "per_side" (the sum that the authors' program forms).
-    p_value: "none" (default), "exact" (all partitions of a row) or "permutation" (n_resamples random ones).
-    max_partitions: largest number of partitions a row for "exact", default 1,000,000.
-    n_resamples: random partitions of a row, and resamples of the bootstrap; default 9,999.
+    statistic: "per_side" (default, one Q for each kind of triangle, as in the authors' program) or "pooled" (equation 4
+        of the paper as printed, in which opposite deviations of the two kinds cancel).
+    p_value: "none" (default), "exact" (all splits of a row) or "permutation" (n_resamples random ones).
+    max_partitions: largest number of splits of a row for "exact", default 1,000,000.
+    n_resamples: random splits of a row, draws of the corpus test, and resamples of the bootstrap; default 9,999.
     confidence_level: for example 0.95 adds a bootstrap interval over rows; default: no interval.
     seed: non-negative whole number, default 0.
     details: True adds per-row lists and the signature; default False.
@@ -66,12 +69,22 @@ Args:
     tokenizer: "ptb" (default) or a function from a caption to its list of tokens.
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:
-    trm_cider: mean statistic over rows, 0 (alike) to 4/3, or to 8/3 for "per_side"; lower is better.
+    trm_cider: mean statistic over rows, 0 to 8/3, or to 4/3 for "pooled"; lower is better.
     cider_d: mean CIDEr-D of the candidates against all their references, 0 to 10; higher is better.
     n_rows: number of rows.
-    trm_cider_p_value, trm_cider_harmonic_mean_p: with p_value; small values say that the sets differ.
-    trm_cider_ci_low, trm_cider_ci_high: with confidence_level.
-    trm_cider_per_row, cider_d_per_row, trm_cider_p_value_per_row, signature: with details.
+    trm_cider_corpus_p_value: with p_value; do the sets differ over all rows? p-value of the mean over rows: one split
+        of every row is drawn, n_resamples times; at least 1 / (n_resamples + 1).
+    trm_cider_z, trm_cider_excess: with p_value; how far the mean over rows lies above its mean under all splits, in
+        standard deviations of the null distribution (NaN where no split changes it), and in the statistic's own unit.
+        Around 0 for human captions, whatever their number.
+    trm_cider_p_value, trm_cider_harmonic_mean_p: with p_value; the rows' p-values combined as in the paper, calibrated
+        and raw. The harmonic mean cannot fall below trm_cider_smallest_p, however many rows there are.
+    trm_cider_smallest_p, trm_cider_smallest_corpus_p: with p_value; the smallest p-value that any row, and the corpus,
+        can have with sets of these sizes.
+    trm_cider_ci_low, trm_cider_ci_high: with confidence_level; with p_value also trm_cider_excess_ci_low and
+        trm_cider_excess_ci_high.
+    trm_cider_per_row, cider_d_per_row, trm_cider_excess_per_row,
+        trm_cider_p_value_per_row, signature: with details.
 Examples:
     >>> trm_cider = evaluate.load("manycaps/trm_cider")
     >>> result = trm_cider.compute(
@@ -133,9 +146,15 @@ class TrmCider(evaluate.Metric):
         check_enough_rows(len(predictions), self.options)
         self.frequency = self._document_frequency(references)
         rows = triangle_rank_rows(
-            predictions, references, self._compare, multi_reference_cider_d, self.options, evaluate.utils.logging.tqdm
+            predictions,
+            references,
+            self._compare,
+            multi_reference_cider_d,
+            row_keys(predictions, references),
+            self.options,
+            evaluate.utils.logging.tqdm,
         )
-        result = distribution_result({"trm_cider": rows.statistic, "cider_d": rows.plain}, rows.p_values, self.options)
+        result = distribution_result({"trm_cider": rows.statistic, "cider_d": rows.plain}, rows.tests, self.options)
         return result | ({"signature": self._signature()} if self.options["details"] else {})
 
     def _document_frequency(self, references):

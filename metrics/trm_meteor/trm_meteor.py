@@ -9,6 +9,7 @@ from .meteor_distance import meteor_distances, meteor_scores, multi_reference_me
 from .shared_added_rows import added_rows_kept
 from .shared_caption_rows import as_caption_rows, check_row_counts, check_row_sizes
 from .shared_caption_tokens import check_tokenizer, tokenize_rows, tokenizer_name
+from .shared_corpus_test import row_keys
 from .shared_distribution_results import (
     DISTRIBUTION_DEFAULTS,
     check_distribution_options,
@@ -26,12 +27,13 @@ from .shared_triangle_rank_rows import examine_triangle_ranks, triangle_rank_row
 from .wordnet_lexicon import WORDNET_VERSION, WordNetLexicon
 
 # Options of this module, at load or at compute time.
-DEFAULTS = {"statistic": "pooled", "tokenizer": "ptb", **DISTRIBUTION_DEFAULTS}
+DEFAULTS = {"statistic": "per_side", "tokenizer": "ptb", **DISTRIBUTION_DEFAULTS}
 
 _DESCRIPTION = """
 TRM-METEOR compares the distribution of several candidate captions with the distribution of several human captions of
-the same image or video: the triangle-rank statistic over METEOR distances, computed exactly, with exact p-values.
-0 means that the two sets look alike; the statistic grows when candidates are wrong, and also when they are all alike.
+the same image or video: the triangle-rank statistic over METEOR distances, computed exactly, with exact p-values. The
+statistic grows when candidates are wrong, and also when they are all alike. Sets of finite size are not at 0 even when
+both are human; the excess over the mean of all splits is.
 """
 
 _CITATION = """
@@ -49,22 +51,33 @@ _KWARGS_DESCRIPTION = """
 Args:
     predictions: n_rows lists of candidate captions; a plain string counts as one candidate.
     references: n_rows lists of reference captions. At least three captions a row in all.
-    statistic: "pooled" (default, equation 4 of the paper) or "per_side" (the sum that the authors' program forms).
-    p_value: "none" (default), "exact" (all partitions of a row) or "permutation" (n_resamples random ones).
-    max_partitions: largest number of partitions a row for "exact", default 1,000,000.
-    n_resamples: random partitions of a row, and resamples of the bootstrap; default 9,999.
+    statistic: "per_side" (default, one Q for each kind of triangle, as in the authors' program) or "pooled" (equation 4
+        of the paper as printed, in which opposite deviations of the two kinds cancel).
+    p_value: "none" (default), "exact" (all splits of a row) or "permutation" (n_resamples random ones).
+    max_partitions: largest number of splits of a row for "exact", default 1,000,000.
+    n_resamples: random splits of a row, draws of the corpus test, and resamples of the bootstrap; default 9,999.
     confidence_level: for example 0.95 adds a bootstrap interval over rows; default: no interval.
     seed: non-negative whole number, default 0.
     details: True adds per-row lists and the signature; default False.
     tokenizer: "ptb" (default) or a function from a caption to its list of tokens.
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:
-    trm_meteor: mean statistic over rows, 0 (alike) to 4/3, or to 8/3 for "per_side"; lower is better.
+    trm_meteor: mean statistic over rows, 0 to 8/3, or to 4/3 for "pooled"; lower is better.
     meteor: mean METEOR of the candidates against all their references, 0 to below 1; higher is better.
     n_rows: number of rows.
-    trm_meteor_p_value, trm_meteor_harmonic_mean_p: with p_value; small values say that the sets differ.
-    trm_meteor_ci_low, trm_meteor_ci_high: with confidence_level.
-    trm_meteor_per_row, meteor_per_row, trm_meteor_p_value_per_row, signature: with details.
+    trm_meteor_corpus_p_value: with p_value; do the sets differ over all rows? p-value of the mean over rows: one split
+        of every row is drawn, n_resamples times; at least 1 / (n_resamples + 1).
+    trm_meteor_z, trm_meteor_excess: with p_value; how far the mean over rows lies above its mean under all splits, in
+        standard deviations of the null distribution (NaN where no split changes it), and in the statistic's own unit.
+        Around 0 for human captions, whatever their number.
+    trm_meteor_p_value, trm_meteor_harmonic_mean_p: with p_value; the rows' p-values combined as in the paper,
+        calibrated and raw. The harmonic mean cannot fall below trm_meteor_smallest_p, however many rows there are.
+    trm_meteor_smallest_p, trm_meteor_smallest_corpus_p: with p_value; the smallest p-value that any row, and the
+        corpus, can have with sets of these sizes.
+    trm_meteor_ci_low, trm_meteor_ci_high: with confidence_level; with p_value also trm_meteor_excess_ci_low and
+        trm_meteor_excess_ci_high.
+    trm_meteor_per_row, meteor_per_row, trm_meteor_excess_per_row,
+        trm_meteor_p_value_per_row, signature: with details.
 Examples:
     >>> trm_meteor = evaluate.load("manycaps/trm_meteor")
     >>> result = trm_meteor.compute(
@@ -126,9 +139,15 @@ class TrmMeteor(evaluate.Metric):
         check_enough_rows(len(predictions), self.options)
         self.lexicon = self.lexicon or WordNetLexicon()
         rows = triangle_rank_rows(
-            predictions, references, self._compare, multi_reference_meteor, self.options, evaluate.utils.logging.tqdm
+            predictions,
+            references,
+            self._compare,
+            multi_reference_meteor,
+            row_keys(predictions, references),
+            self.options,
+            evaluate.utils.logging.tqdm,
         )
-        result = distribution_result({"trm_meteor": rows.statistic, "meteor": rows.plain}, rows.p_values, self.options)
+        result = distribution_result({"trm_meteor": rows.statistic, "meteor": rows.plain}, rows.tests, self.options)
         return result | ({"signature": self._signature()} if self.options["details"] else {})
 
     def _compare(self, rows):

@@ -24,11 +24,65 @@ def good_rows():
     return {column: [list(row) for row in rows] * 2 for column, rows in CAPTION_ROWS.items()}
 
 
-def test_p_value_adds_two_keys(module, name):
+TEST_KEYS = ("corpus_p_value", "z", "excess", "p_value", "harmonic_mean_p", "smallest_p", "smallest_corpus_p")
+
+
+def test_p_value_adds_the_tests(module, name):
     plain, tested = module.compute(**CAPTION_ROWS), module.compute(**CAPTION_ROWS, p_value="exact")
-    assert set(tested) - set(plain) == {f"{name}_p_value", f"{name}_harmonic_mean_p"}
+    assert set(tested) - set(plain) == {f"{name}_{key}" for key in TEST_KEYS}
     assert plain == {key: tested[key] for key in plain}
     assert 0 < tested[f"{name}_p_value"] <= 1
+    assert tested[f"{name}_smallest_corpus_p"] <= tested[f"{name}_corpus_p_value"] <= 1
+
+
+@pytest.mark.parametrize("p_value", ["exact", "permutation"])
+def test_the_corpus_test_is_made_of_the_null_values_that_examine_shows(module, name, p_value):
+    result = module.compute(**CAPTION_ROWS, p_value=p_value, details=True)
+    rows = range(result["n_rows"])
+    nulls = [module.examine(**CAPTION_ROWS, p_value=p_value, row=i).null_statistics for i in rows]
+    excesses = [value - null.mean() for value, null in zip(result[f"{name}_per_row"], nulls, strict=True)]
+    assert result[f"{name}_excess_per_row"] == pytest.approx(excesses, abs=1e-5)
+    assert result[f"{name}_excess"] == pytest.approx(np.mean(excesses), abs=1e-5)
+    deviation = np.sqrt(sum(null.var() for null in nulls))
+    assert result[f"{name}_z"] == pytest.approx(sum(excesses) / deviation, abs=1e-4)
+    # A slow draw of other random numbers: four standard errors of two shares of 9,999 draws.
+    rng = np.random.default_rng(1)
+    means = np.mean([rng.choice(null, 9_999) for null in nulls], axis=0)
+    expected = np.mean(means >= result[name] - 1e-6)
+    assert result[f"{name}_corpus_p_value"] == pytest.approx(expected, abs=4 * np.sqrt(2 * 0.25 / 9_999))
+    assert result[f"{name}_smallest_p"] == pytest.approx(1 / 15, abs=0.01)
+
+
+def test_the_corpus_p_value_grows_with_the_evidence_and_the_harmonic_mean_does_not(module, name):
+    # Captions of the next row: wrong everywhere, but no row of four captions can have a p-value below 1/3.
+    references = [row[:2] for row in CAPTION_ROWS["references"]]
+    predictions = [row[:2] for row in CAPTION_ROWS["predictions"]]
+    wrong = predictions[1:] + predictions[:1]
+    options = {"p_value": "exact"}
+    if name == "trm_cider":
+        options["document_frequency"] = {"n_documents": 50, "document_frequency": {}}
+    few = module.compute(predictions=wrong, references=references, **options)
+    many = module.compute(predictions=wrong * 10, references=references * 10, **options)
+    assert many[f"{name}_harmonic_mean_p"] >= many[f"{name}_smallest_p"] == pytest.approx(1 / 3)
+    assert many[f"{name}_excess"] == pytest.approx(few[f"{name}_excess"], abs=1e-5)
+    assert many[f"{name}_z"] == pytest.approx(np.sqrt(10) * few[f"{name}_z"], rel=1e-4)
+    assert many[f"{name}_corpus_p_value"] < min(0.05, few[f"{name}_corpus_p_value"])
+
+
+def test_texts_that_are_all_alike_have_no_z_and_are_not_told_apart(module, name):
+    rows = [["a dog runs on the beach"] * 3] * 4
+    options = {"p_value": "exact", "confidence_level": 0.9}
+    if name == "trm_cider":
+        options["document_frequency"] = {"n_documents": 50, "document_frequency": {}}
+    result = module.compute(predictions=rows, references=rows, **options)
+    assert np.isnan(result[f"{name}_z"])
+    assert result[f"{name}_excess"] == pytest.approx(0, abs=1e-12)
+    assert result[f"{name}_corpus_p_value"] == 1
+
+
+def test_columns_of_other_modules_are_accepted_and_unused(module):
+    columns = {"images": [None] * 4, "videos": [None] * 4, "data": [["a"]] * 4}
+    assert module.compute(**CAPTION_ROWS, **columns) == module.compute(**CAPTION_ROWS)
 
 
 def test_permutation_p_values_approach_the_exact_ones(module, name):

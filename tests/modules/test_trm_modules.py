@@ -22,30 +22,29 @@ def module(name):
 
 @pytest.mark.parametrize("value", ["pool", None.__class__, 1])
 def test_unknown_statistics_are_refused(name, module, value):
-    with pytest.raises(ValueError, match=r"^statistic: expected one of 'pooled', 'per_side', got "):
+    with pytest.raises(ValueError, match=r"^statistic: expected one of 'per_side', 'pooled', got "):
         module.compute(**CAPTION_ROWS, statistic=value)
     with pytest.raises(ValueError, match=r"^statistic: expected one of "):
         evaluate.load(name, statistic=value)
 
 
 def test_per_side_is_at_least_the_pooled_deviation(name, module):
-    pooled = module.compute(**CAPTION_ROWS, details=True)[f"{name}_per_row"]
-    per_side = module.compute(**CAPTION_ROWS, details=True, statistic="per_side")[f"{name}_per_row"]
+    pooled = module.compute(**CAPTION_ROWS, details=True, statistic="pooled")[f"{name}_per_row"]
+    per_side = module.compute(**CAPTION_ROWS, details=True)[f"{name}_per_row"]
     # The pooled shares are a weighted mean of the sides' shares: the triangle inequality.
     assert all(a <= b + 1e-12 for a, b in zip(pooled, per_side, strict=True))
 
 
-@pytest.mark.parametrize(
-    ("row", "column"), [(("a dog", ["b", "c"]), "predictions"), ((["b", "c"], ["a dog"]), "references")]
-)
-def test_per_side_needs_two_captions_on_either_side(module, row, column):
+@pytest.mark.parametrize("row", [("a dog", ["b", "c"]), (["b", "c"], ["a dog"])])
+def test_a_side_of_one_caption_adds_nothing(name, module, row):
     rows = {"predictions": CAPTION_ROWS["predictions"] + [row[0]], "references": CAPTION_ROWS["references"] + [row[1]]}
-    assert module.compute(**rows)["n_rows"] == 5
-    with pytest.raises(ValueError) as error:
-        module.compute(**rows, statistic="per_side")
-    assert str(error.value) == (
-        f"{column}[4]: expected at least two captions for statistic='per_side', got one. Use statistic='pooled'."
+    per_side, pooled = (
+        module.compute(**rows, p_value="exact", details=True, statistic=statistic)
+        for statistic in ("per_side", "pooled")
     )
+    # There is one kind of triangle only, so that both statistics are the same.
+    assert per_side[f"{name}_per_row"][4] == pooled[f"{name}_per_row"][4]
+    assert per_side[f"{name}_p_value_per_row"][4] == pooled[f"{name}_p_value_per_row"][4]
 
 
 def test_per_side_p_values_of_very_large_rows_are_refused(module):
@@ -117,7 +116,7 @@ def test_one_row_alone_has_no_document_frequencies_and_is_kept():
 def test_golden_samples_from_captions_to_p_values(data_folder):
     samples = json.loads((data_folder / "golden" / "trm.json").read_text())["samples"]
     samples = [s for s in samples if s["metrics"]["meteor"].get("p_tol_1e_9") is not None]
-    module = evaluate.load("trm_meteor", p_value="exact", details=True)
+    module = evaluate.load("trm_meteor", p_value="exact", details=True, statistic="pooled")
     result = module.compute(
         predictions=[s["candidates"] for s in samples], references=[s["references"] for s in samples]
     )
@@ -130,7 +129,7 @@ def test_golden_samples_from_captions_to_p_values(data_folder):
 def test_small_rows_equal_the_loop_from_captions_on(lexicon):
     from metrics.trm_meteor.meteor_distance import meteor_distances, meteor_scores
 
-    result = evaluate.load("trm_meteor").compute(**CAPTION_ROWS, p_value="exact", details=True, statistic="per_side")
+    result = evaluate.load("trm_meteor").compute(**CAPTION_ROWS, p_value="exact", details=True)
     for i, (candidates, references) in enumerate(zip(*CAPTION_ROWS.values(), strict=True)):
         tokens = [caption.split() for caption in candidates + references]
         distance = meteor_distances([tokens], meteor_scores([tokens], lexicon))[0]

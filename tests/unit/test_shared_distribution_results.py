@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from helpers.shared_corpus_test import CorpusTest
 from helpers.shared_distribution_results import (
     DISTRIBUTION_DEFAULTS,
     bootstrap_interval,
@@ -44,21 +45,32 @@ def test_mean_does_not_depend_on_the_order_of_rows():
 def test_all_keys():
     options = {**DISTRIBUTION_DEFAULTS, "confidence_level": 0.9, "details": True, "n_resamples": 20}
     result = distribution_result(
-        {"q": np.array([0.1, 0.3]), "plain": np.array([1.0, 2.0])}, np.array([0.5, 1]), options
+        {"q": np.array([0.1, 0.3]), "plain": np.array([1.0, 2.0])},
+        CorpusTest(np.array([0.5, 1]), np.array([0.1, 0.2]), 0.25, 1.5, 0.1, 0.01),
+        options,
     )
     assert list(result) == [
         "q",
         "plain",
         "n_rows",
+        "q_corpus_p_value",
+        "q_z",
+        "q_excess",
         "q_p_value",
         "q_harmonic_mean_p",
+        "q_smallest_p",
+        "q_smallest_corpus_p",
         "q_ci_low",
         "q_ci_high",
+        "q_excess_ci_low",
+        "q_excess_ci_high",
         "q_per_row",
         "plain_per_row",
+        "q_excess_per_row",
         "q_p_value_per_row",
     ]
     assert result["plain"] == 1.5
+    assert result["q_excess"] == pytest.approx(0.15)
     assert result["q_p_value_per_row"] == [0.5, 1.0]
 
 

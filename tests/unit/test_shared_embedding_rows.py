@@ -7,6 +7,7 @@ from helpers.shared_distribution_results import DISTRIBUTION_DEFAULTS
 from helpers.shared_embedding_rows import (
     ARRAY_COLUMNS,
     CAPTION_COLUMNS,
+    Comparison,
     as_embedding_rows,
     check_no_captions,
     check_row_totals,
@@ -178,14 +179,17 @@ def test_batches_keep_the_order_of_the_rows(numbers_per_batch, monkeypatch):
     )
     seen = []
 
-    def compare(vectors, n_candidates, partitions):
+    def compare(vectors, n_candidates):
         seen.append((vectors.shape, n_candidates))
-        p_values = None if partitions is None else np.full(len(vectors), sum(map(len, partitions(8))))
-        return vectors[:, 0, 0], p_values
+        # Under every split but the observed one the value is larger by the number of the split.
+        return Comparison(
+            vectors[:, 0, 0], lambda part, splits: [vectors[part, 0, :1] + np.arange(sum(map(len, splits(8))))]
+        )
 
     plain = compare_embedding_rows(rows, compare, DISTRIBUTION_DEFAULTS, no_bar)
     assert plain.statistic.tolist() == [0, 1, 2, 3, 4]
-    assert plain.p_values is None
+    assert plain.tests is None
     tested = compare_embedding_rows(rows, compare, {**DISTRIBUTION_DEFAULTS, "p_value": "exact"}, no_bar)
-    assert tested.p_values.tolist() == [3, 2, 3, 3, 3]
+    assert tested.tests.excesses.tolist() == [-1, -0.5, -1, -1, -1]
+    assert tested.tests.p_values.tolist() == [1.0] * 5
     assert all(shape[1:] == (2, 2) or shape[1] == 3 for shape, _ in seen)
