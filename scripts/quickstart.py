@@ -5,13 +5,14 @@ python scripts/quickstart.py --output FOLDER     results elsewhere
 python scripts/quickstart.py --captions FILE     captions of your own, in the layout of quickstart_captions.json
 python scripts/quickstart.py --no-images         without the second part, which needs torch
 
-Prints one table and writes it as table.csv, with a picture, null_distributions.png: for every system the statistic that
-chance alone would give, and the observed one. Then the image and video metrics on scenes of a made world, with
-checkpoints/tiny-pac, a toy that knows nothing else: a second table, made_world.csv and made_world.png.
+Prints one table and writes it as table.csv, with a picture, null_distributions.png: for every system the mean over
+scenes that chance alone would give, and the observed one. Then the image and video metrics on scenes of a made world,
+with checkpoints/tiny-pac, a toy that knows nothing else: a second table, made_world.csv and made_world.png.
 """
 
 import argparse
 import csv
+import functools
 import importlib.util
 import json
 import os
@@ -29,24 +30,34 @@ import matplotlib
 import numpy as np
 from tqdm import tqdm
 
-from helpers.shared_partition_test import exact_partitions
-from helpers.shared_triangle_rank import null_statistics
-from metrics.trm_meteor.meteor_distance import meteor_distances, meteor_scores
-from metrics.trm_meteor.shared_ptb_tokenizer import tokenize_captions
-from metrics.trm_meteor.wordnet_lexicon import WordNetLexicon
+from helpers.shared_verdict import verdict
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-# Columns of the table: title, module, result key, and whether larger or smaller values are better (None: no mark).
+# Which excess is best: human captions have none.
+nearest_to_zero = functools.partial(min, key=abs)
+
+# Columns of the table: title, module, result key, and which value is best (None: no mark).
 COLUMNS = [
     ("METEOR", "trm_meteor", "meteor", max),
     ("TRM-METEOR", "trm_meteor", "trm_meteor", min),
-    ("p", "trm_meteor", "trm_meteor_p_value", None),
+    ("excess", "trm_meteor", "trm_meteor_excess", nearest_to_zero),
+    ("p", "trm_meteor", "trm_meteor_corpus_p_value", None),
     ("CIDEr-D", "trm_cider", "cider_d", max),
     ("TRM-CIDEr", "trm_cider", "trm_cider", min),
-    ("p", "trm_cider", "trm_cider_p_value", None),
+    ("excess", "trm_cider", "trm_cider_excess", nearest_to_zero),
+    ("p", "trm_cider", "trm_cider_corpus_p_value", None),
 ]
+
+# Modules, and what they are called in a sentence.
+TITLES = {"trm_meteor": "TRM-METEOR", "trm_cider": "TRM-CIDEr"}
+
+# How the modules test, and draw the interval of an excess.
+TEST = {"p_value": "exact", "confidence_level": 0.95, "details": True}
+
+# Draws of the mean over scenes in the picture.
+N_DRAWN_MEANS = 20_000
 
 # Scenes of the made world, and their seed: the checkpoint has seen none of them.
 N_TOY_SCENES = 60
@@ -54,9 +65,6 @@ TOY_SEED = 2_000_000
 
 # What the image and video metrics need beside the rest.
 IMAGE_PACKAGES = ("torch", "open_clip", "av")
-
-# Below this p-value a system's captions are called different from human ones.
-SIGNIFICANCE = 0.05
 
 
 def read_scenes(path: pathlib.Path) -> list[dict]:
@@ -67,12 +75,12 @@ def read_scenes(path: pathlib.Path) -> list[dict]:
 def score_systems(scenes: list[dict]) -> dict[str, dict[str, dict]]:
     """Return the result of every module for every system: results[system][module]."""
     evaluate.utils.logging.disable_progress_bar()  # one bar over all the work instead
-    systems, names = list(scenes[0]["systems"]), sorted({module for _, module, _, _ in COLUMNS})
+    systems, names = list(scenes[0]["systems"]), list(TITLES)
     references = [scene["references"] for scene in scenes]
     results: dict[str, dict[str, dict]] = {system: {} for system in systems}
     with tqdm(total=len(systems) * len(names), desc="systems x metrics", unit="result") as bar:
         for name in names:
-            module = evaluate.load(str(ROOT / "metrics" / name), p_value="exact", details=True)
+            module = evaluate.load(str(ROOT / "metrics" / name), **TEST)
             for system in systems:
                 predictions = [scene["systems"][system] for scene in scenes]
                 results[system][name] = module.compute(predictions=predictions, references=references)
@@ -114,50 +122,47 @@ def write_csv(path: pathlib.Path, results: dict[str, dict[str, dict]]) -> None:
             writer.writerow([system, *(by_module[module][key] for _, module, key, _ in COLUMNS)])
 
 
-def null_values(scenes: list[dict], system: str, lexicon: WordNetLexicon) -> np.ndarray:
-    """Return TRM-METEOR of every scene under every partition of its captions: one array for all scenes."""
-    values = []
-    for scene in scenes:
-        candidates, references = scene["systems"][system], scene["references"]
-        rows = [tokenize_captions(candidates + references)]
-        distances = np.stack(meteor_distances(rows, meteor_scores(rows, lexicon)))
-        splits = exact_partitions(len(candidates), len(references), 10**6)
-        values.extend(block.ravel() for block in null_statistics(distances, splits))
-    return np.concatenate(values)
+def null_means(scenes: list[dict], system: str) -> np.ndarray:
+    """Return TRM-METEOR's mean over scenes with the captions of every scene split at random: `N_DRAWN_MEANS` draws."""
+    rows = {
+        "predictions": [scene["systems"][system] for scene in scenes],
+        "references": [s["references"] for s in scenes],
+    }
+    module, rng = evaluate.load(str(ROOT / "metrics" / "trm_meteor"), **TEST), np.random.default_rng(0)
+    nulls = (module.examine(**rows, row=i).null_statistics for i in range(len(scenes)))
+    return np.mean([rng.choice(values, N_DRAWN_MEANS) for values in nulls], axis=0)
 
 
 def draw_null_distributions(path: pathlib.Path, scenes: list[dict], results: dict[str, dict[str, dict]]) -> None:
-    """Draw, for every system, the statistic under all partitions of all scenes, and the observed statistics."""
+    """Draw, for every system, the mean over scenes under random splits of their captions, and the observed mean."""
     figure, axes = plt.subplots(len(results), 1, figsize=(8, 2.3 * len(results)), sharex=True, layout="constrained")
-    lexicon = WordNetLexicon()
     for axis, (system, by_module) in zip(np.atleast_1d(axes), results.items(), strict=True):
         result = by_module["trm_meteor"]
-        bins = np.linspace(0, 4 / 3, 81)
-        axis.hist(null_values(scenes, system, lexicon), bins, density=True, color="#b8c4d6", label="all partitions")
-        axis.plot(
-            result["trm_meteor_per_row"], np.zeros(len(scenes)), "|", color="#c2410c", markersize=18, label="scenes"
+        axis.hist(null_means(scenes, system), 60, density=True, color="#b8c4d6", label="captions split at random")
+        axis.axvline(result["trm_meteor"], color="#c2410c", lw=2, label="candidates and references")
+        axis.set_title(
+            f"{system}: TRM-METEOR {result['trm_meteor']:.3f}, excess {result['trm_meteor_excess']:.3f}, "
+            f"p = {result['trm_meteor_corpus_p_value']:.2g}",
+            loc="left",
+            fontsize=11,
         )
-        axis.axvline(result["trm_meteor"], color="#c2410c", label="mean over scenes")
-        p_value = result["trm_meteor_p_value"]
-        axis.set_title(f"{system}: TRM-METEOR {result['trm_meteor']:.3f}, p = {p_value:.2g}", loc="left", fontsize=11)
         axis.set_yticks([])
         axis.spines[["top", "left", "right"]].set_visible(False)
     np.atleast_1d(axes)[0].legend(frameon=False, loc="upper right")
-    np.atleast_1d(axes)[-1].set_xlabel("triangle-rank statistic Q (0: candidates and references look alike)")
+    np.atleast_1d(axes)[-1].set_xlabel("triangle-rank statistic, mean over scenes (lower: more alike)")
     figure.savefig(path, dpi=150)
     plt.close(figure)
 
 
 def reading(results: dict[str, dict[str, dict]]) -> str:
-    """Say in words what the table shows."""
-    lines = []
-    for system, by_module in results.items():
-        p_values = [by_module[name][f"{name}_p_value"] for name in ("trm_meteor", "trm_cider")]
-        verdict = "differ from" if min(p_values) < SIGNIFICANCE else "cannot be told from"
-        lines.append(f"The captions of '{system}' {verdict} the human ones (smallest p {min(p_values):.2g}).")
+    """Say in words what the table shows: a sentence for each metric and system, since each is a test of its own."""
+    lines = [
+        verdict(by_module[name], name, title, f"the captions of '{system}'")
+        for name, title in TITLES.items()
+        for system, by_module in results.items()
+    ]
     highest = max(results, key=lambda system: results[system]["trm_meteor"]["meteor"])
-    lines.append(f"Plain METEOR puts '{highest}' first.")
-    return "\n".join(lines)
+    return "\n".join([*lines, f"Plain METEOR puts '{highest}' first."])
 
 
 def show_images(output: pathlib.Path) -> None:
@@ -192,7 +197,10 @@ def main(captions: pathlib.Path, output: pathlib.Path, images: bool = True) -> i
     output.mkdir(parents=True, exist_ok=True)
     results = score_systems(scenes)
     n_candidates = len(next(iter(scenes[0]["systems"].values())))
-    print(f"\n{len(scenes)} scenes, {n_candidates} candidates a system; * best; p: exact, over all scenes\n")
+    print(
+        f"\n{len(scenes)} scenes, {n_candidates} candidates per scene and system; * best\n"
+        "excess: above the mean of all splits, 0 for human captions; p: the test over all scenes\n"
+    )
     print_table(table_rows(results))
     print(f"\n{reading(results)}\n")
     write_csv(output / "table.csv", results)

@@ -35,14 +35,16 @@ class CorpusTest(NamedTuple):
     smallest_corpus_p: float
 
 
-def partitions_of(sizes: tuple[int, int], options: Mapping[str, Any]) -> Partitions:
+def partitions_of(sizes: tuple[int, int], options: Mapping[str, Any], *, mirrored: bool = True) -> Partitions:
     """Return the splits of a row with `sizes` = (n_candidates, n_references) that `options` ask for.
+
+    `mirrored` is as in `exact_partitions`.
 
     Raises:
         ValueError: p_value is "exact" and the row has more than max_partitions splits.
     """
     if options["p_value"] == "exact":
-        return exact_partitions(*sizes, options["max_partitions"])
+        return exact_partitions(*sizes, options["max_partitions"], mirrored=mirrored)
     return random_partitions(*sizes, options["n_resamples"], options["seed"])
 
 
@@ -105,7 +107,7 @@ class RowSplits:
         Raises:
             ValueError: p_value is "exact" and a row has more than max_partitions splits.
         """
-        self.splits = {size: partitions_of(size, options) for size in dict.fromkeys(sizes)}
+        self.splits = {size: partitions_of(size, options, mirrored=False) for size in dict.fromkeys(sizes)}
         self.n_splits = {size: _n_splits(size, options) for size in self.splits}
         smallest = {size: _smallest_p_value(size, self, options) for size in self.splits}
         self._smallest = [smallest[size] for size in sizes]
@@ -176,8 +178,10 @@ class RowSplits:
 
 
 def _n_splits(size: tuple[int, int], options: Mapping[str, Any]) -> int:
-    """Number of splits that `partitions_of` gives."""
-    return math.comb(sum(size), size[0]) if options["p_value"] == "exact" else options["n_resamples"] + 1
+    """Number of splits that `partitions_of` gives without mirror images."""
+    if options["p_value"] == "permutation":
+        return int(options["n_resamples"]) + 1
+    return math.comb(sum(size), size[0]) // (2 if size[0] == size[1] else 1)
 
 
 def _smallest_p_value(size: tuple[int, int], rows: RowSplits, options: Mapping[str, Any]) -> float:
@@ -185,13 +189,13 @@ def _smallest_p_value(size: tuple[int, int], rows: RowSplits, options: Mapping[s
 
     Sets of equal sizes may also change places: no statistic of this collection can tell which is which.
     """
-    alike = 2 if size[0] == size[1] else 1
     if options["p_value"] == "exact":
-        return alike / rows.n_splits[size]
+        return 1 / rows.n_splits[size]
     observed = np.arange(sum(size)) < size[0]
+    sets_alike = [observed, ~observed] if size[0] == size[1] else [observed]
     n_alike = sum(
-        np.count_nonzero((labels == observed).all(axis=1))
-        + (alike - 1) * np.count_nonzero((labels != observed).all(axis=1))
+        int(np.count_nonzero((labels == names).all(axis=1)))
         for labels in rows.splits[size](1024)
+        for names in sets_alike
     )
-    return float(n_alike / rows.n_splits[size])
+    return n_alike / rows.n_splits[size]

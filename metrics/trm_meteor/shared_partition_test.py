@@ -8,6 +8,7 @@ are drawn from one distribution, so every split of the joint texts into sets of 
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import scipy.stats
@@ -22,13 +23,17 @@ P_VALUE_METHODS = ("none", "exact", "permutation")
 Partitions = Callable[[int], Iterable[np.ndarray]]
 
 
-def exact_partitions(n_candidates: int, n_references: int, max_partitions: int) -> Partitions:
+def exact_partitions(n_candidates: int, n_references: int, max_partitions: int, *, mirrored: bool = True) -> Partitions:
     """Enumerate every split of n_candidates + n_references texts, the observed one first.
+
+    Where both sets have one size, every split has a mirror image, the same two sets with their names exchanged. A
+    statistic that does not tell the sets apart has the same value there, so half of the splits are enough.
 
     Args:
         n_candidates: number of texts called candidates, at least 1.
         n_references: number of the others, at least 1.
-        max_partitions: largest number of splits that may be enumerated.
+        max_partitions: largest number of splits that may be enumerated, mirror images counted.
+        mirrored: False leaves the mirror images out, where there are any.
 
     Returns:
         Function from a block size to an iterator of boolean arrays, shape (block, n_texts); True marks the candidates.
@@ -48,8 +53,11 @@ def exact_partitions(n_candidates: int, n_references: int, max_partitions: int) 
             "max_partitions."
         )
 
+    if n_candidates == n_references and not mirrored:
+        n_partitions //= 2  # in this order, those in which the first text is a candidate
+
     def blocks(size: int) -> Iterator[np.ndarray]:
-        chosen = itertools.combinations(range(n_texts), n_candidates)
+        chosen = itertools.islice(itertools.combinations(range(n_texts), n_candidates), n_partitions)
         for start in range(0, n_partitions, size):
             block = itertools.chain.from_iterable(itertools.islice(chosen, size))
             places = np.fromiter(block, dtype=np.intp).reshape(-1, n_candidates)
@@ -92,23 +100,24 @@ def random_partitions(n_candidates: int, n_references: int, n_resamples: int, se
     return blocks
 
 
-def both_candidates(labels: np.ndarray) -> np.ndarray:
+def both_candidates(labels: np.ndarray, dtype: type[np.floating[Any]] = np.float64) -> np.ndarray:
     """Say for every pair of texts and every split whether both texts are candidates.
 
     A quadratic form in the labels z is a sum over z_i z_j, so one matrix product gives its value for all splits.
 
     Args:
         labels: boolean array, shape (n_partitions, n_texts), True for the candidates.
+        dtype: floating-point type of the result.
 
     Returns:
-        float64 array of 0 and 1, shape (n_texts (n_texts + 1) / 2, n_partitions): pairs i <= j in the order of
+        Array of 0 and 1, shape (n_texts (n_texts + 1) / 2, n_partitions): pairs i <= j in the order of
         `np.triu_indices`.
 
     >>> both_candidates(np.array([[True, True, False]])).T.tolist()
     [[1.0, 1.0, 0.0, 1.0, 0.0, 0.0]]
     """
     z = np.ascontiguousarray(labels.T)  # (n_texts, n_partitions)
-    return np.concatenate([z[i] & z[i:] for i in range(len(z))]).astype(np.float64)
+    return np.concatenate([z[i] & z[i:] for i in range(len(z))]).astype(dtype)
 
 
 def upper_tail_p_values(observed: np.ndarray, null_blocks: Iterable[np.ndarray]) -> np.ndarray:

@@ -9,6 +9,7 @@ Texts of one distribution make the three ranks equally frequent, whatever the di
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -100,43 +101,44 @@ def null_statistics(
     Yields:
         float64 arrays, shape (n_rows, block), in the order of the partitions.
     """
-    n_rows, n_texts, _ = distances.shape
+    n_rows = len(distances)
     per_side = statistic == "per_side"
-    pooled_forms = np.concatenate([_pooled_forms(row) for row in distances])  # (n_rows * 3, n_pairs)
+    forms = [np.concatenate([_pooled_forms(row) for row in distances])]  # (n_rows * 3, n_pairs)
     if per_side:
-        pair_forms, triple_forms = map(np.concatenate, zip(*map(_candidate_side_forms, distances), strict=True))
-    n_products = math.comb(n_texts, 3) * per_side + pooled_forms.shape[1]
-    for labels in partitions(max(1, MAX_PRODUCTS // (n_products + 12 * n_rows))):
-        # Whole numbers below 2**53: the products are exact in float64, in any order of summation.
-        pairs = both_candidates(labels)
-        pooled = _counts_of_rows(pooled_forms @ pairs)
+        forms.append(np.concatenate([_candidate_side_forms(row) for row in distances]))  # (n_rows * 3, n_products)
+    # Whole numbers: the products are exact, in any order of summation, while every partial sum is below 2**24.
+    dtype = np.float32 if max(np.abs(form).sum(axis=1).max() for form in forms) < 2**24 else np.float64
+    forms = [form.astype(dtype) for form in forms]
+    for labels in partitions(max(1, MAX_PRODUCTS // (forms[-1].shape[1] + 12 * n_rows))):
+        products = both_candidates(labels, dtype)
+        pooled = (forms[0] @ products).reshape(n_rows, 3, len(labels))
         if per_side:
-            inside = _counts_of_rows(pair_forms @ pairs - triple_forms @ _three_candidates(labels))
-            yield _deviation(inside) + _deviation(pooled - inside)
+            products = np.concatenate((products, _three_candidates(labels, dtype)))
+            inside = (forms[1] @ products).reshape(n_rows, 3, len(labels))
+            yield _deviation(inside, axis=1) + _deviation(pooled - inside, axis=1)
         else:
-            yield _deviation(pooled)
+            yield _deviation(pooled, axis=1)
 
 
-def _counts_of_rows(counts: np.ndarray) -> np.ndarray:
-    """(n_rows * 3, n_partitions) -> (n_rows, n_partitions, 3)."""
-    return counts.reshape(-1, 3, counts.shape[1]).swapaxes(1, 2)
-
-
-def _three_candidates(labels: np.ndarray) -> np.ndarray:
+def _three_candidates(labels: np.ndarray, dtype: type[np.floating[Any]]) -> np.ndarray:
     """z_i z_j z_k for every i < j < k in the order of `itertools.combinations`: (n_triples, n_partitions)."""
     z = np.ascontiguousarray(labels.T)  # (n_texts, n_partitions)
     n = len(z)
     pairs = np.concatenate([z[i] & z[i + 1 :] for i in range(n)])  # i < j, in order
     # The pairs after those that begin with a text i or an earlier one are the last ones.
     n_later = [math.comb(n - i - 1, 2) for i in range(n)]
-    return np.concatenate([z[i] & pairs[len(pairs) - n_later[i] :] for i in range(n)]).astype(np.float64)
+    return np.concatenate([z[i] & pairs[len(pairs) - n_later[i] :] for i in range(n)]).astype(dtype)
 
 
-def _deviation(counts: np.ndarray) -> np.ndarray:
-    """Sum of |share of each rank - 1/3|, 0 where nothing was counted: (..., 3) -> (...)."""
-    total = counts.sum(axis=-1, keepdims=True)
-    shares = np.divide(counts, total, out=np.full(counts.shape, 1 / 3), where=total > 0)
-    return np.abs(shares - 1 / 3).sum(axis=-1)
+def _deviation(counts: np.ndarray, axis: int = -1) -> np.ndarray:
+    """Sum of |share of each rank - 1/3|, the ranks along `axis`; 0 where nothing was counted."""
+    counts = np.moveaxis(counts, axis, 0).astype(np.float64)  # (3, ...)
+    total = counts.sum(axis=0)
+    counts /= np.where(total > 0, total, 1.0)
+    counts -= 1 / 3
+    deviations: np.ndarray = np.abs(counts, out=counts).sum(axis=0)
+    deviations[total == 0] = 0.0
+    return deviations
 
 
 def _ranks(crossing: np.ndarray, inside: np.ndarray) -> Iterator[np.ndarray]:
@@ -185,14 +187,13 @@ def _pooled_forms(distances: np.ndarray) -> np.ndarray:
     return forms[:, np.triu_indices(n)[0], np.triu_indices(n)[1]]
 
 
-def _candidate_side_forms(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Forms of one row's counts of triangles with their pair among the candidates and x among the references.
+def _candidate_side_forms(distances: np.ndarray) -> np.ndarray:
+    """Form of one row's counts of triangles with their pair among the candidates and x among the references.
 
     The counts are the sum over x and y1, y2 of z_y1 z_y2 - z_x z_y1 z_y2; with x = y1 or x = y2 the terms cancel.
 
     Returns:
-        Two arrays: (3, n_pairs) for the products of `both_candidates`, (3, n_triples) for `_three_candidates`, the
-        second to be subtracted.
+        Array (3, n_pairs + n_triples): for the products of `both_candidates`, then those of `_three_candidates`.
     """
     n = len(distances)
     texts = np.arange(n)
@@ -203,4 +204,4 @@ def _candidate_side_forms(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray
         either[texts, texts, :] = either[texts, :, texts] = 0
         pair_forms[k] = np.triu(either.sum(axis=0))
         triple_forms[k] = either[first, second, third] + either[second, first, third] + either[third, first, second]
-    return pair_forms[:, np.triu_indices(n)[0], np.triu_indices(n)[1]], triple_forms
+    return np.concatenate((pair_forms[:, np.triu_indices(n)[0], np.triu_indices(n)[1]], -triple_forms), axis=1)

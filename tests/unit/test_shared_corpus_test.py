@@ -103,6 +103,12 @@ def test_smallest_p_value(size, expected):
     assert RowSplits([(8, 8)], {**DRAWN, "n_resamples": 3})._smallest == [1 / 4]
 
 
+def test_sets_of_equal_sizes_are_enumerated_without_mirror_images():
+    rows = RowSplits([(3, 3), (3, 2)], EXACT)
+    assert rows.n_splits == {(3, 3): 10, (3, 2): 10}
+    assert all(rows.n_splits[size] == sum(map(len, splits(4))) for size, splits in rows.splits.items())
+
+
 def test_too_many_splits_are_refused_before_any_work():
     with pytest.raises(ValueError, match=r"^p_value='exact': expected at most max_partitions=5 partitions a row"):
         RowSplits([(1, 2), (5, 5)], EXACT | {"max_partitions": 5})

@@ -25,6 +25,15 @@ def test_every_split_once_the_observed_one_first(n, m, block):
     assert chosen[0] == tuple(range(n))
 
 
+def test_mirror_images_may_be_left_out():
+    splits = np.concatenate(list(exact_partitions(3, 3, 20, mirrored=False)(7)))
+    every = np.concatenate([splits, ~splits])
+    assert len(np.unique(every, axis=0)) == 20
+    assert splits[0].tolist() == [True] * 3 + [False] * 3
+    # Sets of different sizes have no mirror images.
+    assert sum(len(block) for block in exact_partitions(3, 2, 10, mirrored=False)(7)) == 10
+
+
 def test_too_many_splits_name_the_ways_out():
     with pytest.raises(ValueError) as error:
         exact_partitions(10, 10, 1000)
