@@ -95,7 +95,7 @@ Returns:
     fid_bert_pooled_p_value: with pooled and p_value; candidates and references exchanged within rows only, n_resamples
         times.
     fid_bert_corpus_p_value: with p_value; do the sets differ over all rows? p-value of the mean over rows: one split of
-        every row is drawn, n_resamples times; at least 1 / (n_resamples + 1).
+        every row is drawn, n_resamples times; at least 1 / (n_resamples + 1). One row keeps its own p-value.
     fid_bert_z, fid_bert_excess: with p_value; how far the mean over rows lies above its mean under all splits, in
         standard deviations of the null distribution (NaN where no split changes it), and in the statistic's own unit.
         Around 0 for human captions, whatever their number.
@@ -114,8 +114,9 @@ Examples:
     >>> result = fid_bert.compute(
     ...     prediction_embeddings=prediction_embeddings, reference_embeddings=reference_embeddings, p_value="exact"
     ... )
-    >>> {key: round(value, 4) for key, value in result.items()}
-    {'fid_bert': 6.2222, 'n_rows': 1, 'fid_bert_p_value': 0.1, 'fid_bert_harmonic_mean_p': 0.1}
+    >>> keys = ("fid_bert", "fid_bert_excess", "fid_bert_corpus_p_value")
+    >>> {key: round(result[key], 2) for key in keys}
+    {'fid_bert': 6.22, 'fid_bert_excess': 1.13, 'fid_bert_corpus_p_value': 0.1}
 """
 
 

@@ -26,11 +26,11 @@ class CorpusTest(NamedTuple):
     # float64 arrays, shape (n_rows,): the rows' p-values, and each value minus the mean of its row's null values.
     p_values: np.ndarray
     excesses: np.ndarray
-    # p-value of the mean over rows.
+    # p-value of the mean over rows; one row's own p-value.
     corpus_p_value: float
     # Distance of the mean over rows from its null mean, in null standard deviations; NaN where no split changes it.
     z: float
-    # Smallest p-values that one of the rows, and the corpus, can have with sets of these sizes.
+    # Smallest p-values that one of the rows, and the corpus, can have with sets of these sizes, up to the draws.
     smallest_p: float
     smallest_corpus_p: float
 
@@ -82,8 +82,9 @@ class RowGenerators:
     def of(self, key: bytes) -> np.random.Generator:
         """Return the numbers of the next row with this key; equal rows draw independently.
 
-        >>> [generators.of(b"a").integers(100) for generators in (RowGenerators([0]), RowGenerators([0]))]
-        [46, 46]
+        >>> first, second = RowGenerators([0]), RowGenerators([0])
+        >>> first.of(b"a").random() == second.of(b"a").random() != first.of(b"a").random()
+        True
         """
         n_earlier = self._n_earlier[key]
         self._n_earlier[key] += 1
@@ -155,7 +156,7 @@ class RowSplits:
         """Test every row and the mean over rows.
 
         p = (1 + number of drawn means that reach the observed one) / (n_resamples + 1), ties within the tolerance
-        counted (Phipson and Smyth 2010, https://doi.org/10.2202/1544-6115.1585).
+        counted (Phipson and Smyth 2010, https://doi.org/10.2202/1544-6115.1585). One row keeps its own p-value.
 
         Args:
             values: float64 array, shape (n_rows,): the observed statistics in their own unit.
@@ -166,14 +167,16 @@ class RowSplits:
         excesses = values - self._means
         tolerance = TIE_TOLERANCE * math.fsum(self._units)
         n_reached = int(np.count_nonzero(self._drawn_sums >= math.fsum(values) - tolerance))
+        one_row = len(values) == 1
+        least = 0.0 if one_row else 1 / (1 + len(self._drawn_sums))
         deviation = math.sqrt(math.fsum(self._variances))
         return CorpusTest(
             self._p_values,
             excesses,
-            corpus_p_value=(1 + n_reached) / (1 + len(self._drawn_sums)),
+            corpus_p_value=float(self._p_values[0]) if one_row else (1 + n_reached) / (1 + len(self._drawn_sums)),
             z=math.fsum(excesses) / deviation if deviation > 0 else math.nan,
             smallest_p=min(self._smallest),
-            smallest_corpus_p=max(math.exp(math.fsum(map(math.log, self._smallest))), 1 / (1 + len(self._drawn_sums))),
+            smallest_corpus_p=max(math.exp(math.fsum(map(math.log, self._smallest))), least),
         )
 
 

@@ -97,7 +97,7 @@ Returns:
     mmd_bert_pooled_p_value: with pooled and p_value; candidates and references exchanged within rows only, n_resamples
         times.
     mmd_bert_corpus_p_value: with p_value; do the sets differ over all rows? p-value of the mean over rows: one split of
-        every row is drawn, n_resamples times; at least 1 / (n_resamples + 1).
+        every row is drawn, n_resamples times; at least 1 / (n_resamples + 1). One row keeps its own p-value.
     mmd_bert_z, mmd_bert_excess: with p_value; how far the mean over rows lies above its mean under all splits, in
         standard deviations of the null distribution (NaN where no split changes it), and in the statistic's own unit.
         Around 0 for human captions, whatever their number.
@@ -116,8 +116,9 @@ Examples:
     >>> result = mmd_bert.compute(
     ...     prediction_embeddings=prediction_embeddings, reference_embeddings=reference_embeddings, p_value="exact"
     ... )
-    >>> {key: round(value, 4) for key, value in result.items()}
-    {'mmd_bert': 0.4207, 'n_rows': 1, 'mmd_bert_p_value': 0.1, 'mmd_bert_harmonic_mean_p': 0.1}
+    >>> keys = ("mmd_bert", "mmd_bert_excess", "mmd_bert_corpus_p_value")
+    >>> {key: round(result[key], 2) for key in keys}
+    {'mmd_bert': 0.42, 'mmd_bert_excess': 0.42, 'mmd_bert_corpus_p_value': 0.1}
 """
 
 

@@ -136,9 +136,7 @@ def _deviation(counts: np.ndarray, axis: int = -1) -> np.ndarray:
     total = counts.sum(axis=0)
     counts /= np.where(total > 0, total, 1.0)
     counts -= 1 / 3
-    deviations: np.ndarray = np.abs(counts, out=counts).sum(axis=0)
-    deviations[total == 0] = 0.0
-    return deviations
+    return np.where(total > 0, np.abs(counts, out=counts).sum(axis=0), 0.0)
 
 
 def _ranks(crossing: np.ndarray, inside: np.ndarray) -> Iterator[np.ndarray]:

@@ -79,7 +79,7 @@ Returns:
     cosine: mean over candidates of the cosine with the nearest reference, -1 to 1; higher is better.
     n_rows: number of rows.
     trm_bert_corpus_p_value: with p_value; do the sets differ over all rows? p-value of the mean over rows: one split of
-        every row is drawn, n_resamples times; at least 1 / (n_resamples + 1).
+        every row is drawn, n_resamples times; at least 1 / (n_resamples + 1). One row keeps its own p-value.
     trm_bert_z, trm_bert_excess: with p_value; how far the mean over rows lies above its mean under all splits, in
         standard deviations of the null distribution (NaN where no split changes it), and in the statistic's own unit.
         Around 0 for human captions, whatever their number.
@@ -98,8 +98,9 @@ Examples:
     >>> result = trm_bert.compute(
     ...     prediction_embeddings=prediction_embeddings, reference_embeddings=reference_embeddings, p_value="exact"
     ... )
-    >>> {key: round(value, 4) for key, value in result.items()}
-    {'trm_bert': 1.3333, 'cosine': 0.2911, 'n_rows': 1, 'trm_bert_p_value': 0.1, 'trm_bert_harmonic_mean_p': 0.1}
+    >>> keys = ("trm_bert", "trm_bert_excess", "trm_bert_corpus_p_value")
+    >>> {key: round(result[key], 2) for key in keys}
+    {'trm_bert': 2.67, 'trm_bert_excess': 1.64, 'trm_bert_corpus_p_value': 0.1}
 """
 
 
