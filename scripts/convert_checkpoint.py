@@ -19,7 +19,7 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from helpers.shared_clip_checkpoints import (
+from manycaps.shared_clip_checkpoints import (
     CONFIG_NAME,
     DEFAULT_VARIANT,
     VARIANTS,
@@ -30,7 +30,7 @@ from helpers.shared_clip_checkpoints import (
     file_sha256,
     find_checkpoint,
 )
-from helpers.shared_clip_model import HEAD_WIDTH, ClipModel, merge_lora, read_weights
+from manycaps.shared_clip_model import HEAD_WIDTH, ClipModel, merge_lora, read_weights
 
 # Texts and pixels on which the original and the converted weights must agree.
 PROBE_CAPTIONS = ["a dog on a beach", "two people who look at a map in front of an old station", ""]

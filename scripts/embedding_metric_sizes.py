@@ -18,9 +18,9 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from helpers.shared_partition_test import exact_partitions, harmonic_mean_p, upper_tail_p_values
-from helpers.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
-from helpers.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
+from manycaps.shared_partition_test import exact_partitions, harmonic_mean_p, upper_tail_p_values
+from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
 from metrics.fid_bert.frechet import frechet_distances, frechet_p_values
 from metrics.mmd_bert.maximum_mean_discrepancy import mmd_p_values, mmd_squared
 from metrics.trm_bert.cosine_distance import cosine_distances, cosine_similarities

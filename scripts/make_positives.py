@@ -35,7 +35,7 @@ from tqdm import tqdm
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from helpers.shared_image_input import as_image_source, as_rgb_image
+from manycaps.shared_image_input import as_image_source, as_rgb_image
 from scripts.pac_training.data_set import (
     CAPTION,
     GENERATED_CAPTION,

@@ -30,7 +30,7 @@ import matplotlib
 import numpy as np
 from tqdm import tqdm
 
-from helpers.shared_verdict import verdict
+from manycaps.shared_verdict import verdict
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

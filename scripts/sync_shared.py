@@ -1,4 +1,4 @@
-"""Copy helpers/shared_*.py into every module folder whose main script or demo page imports it.
+"""Copy manycaps/shared_*.py into every module folder whose main script or demo page imports it.
 
 python scripts/sync_shared.py            rewrite the copies; exit 1 if something is left that only a person can mend
 python scripts/sync_shared.py --check    change nothing; exit 1 and list what is wrong
@@ -16,8 +16,8 @@ import sys
 from collections.abc import Iterator
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-ORIGINALS = ROOT / "helpers"
-HEADER = "# Vendored from helpers/{name}. Edit it there, then run `python scripts/sync_shared.py`.\n"
+ORIGINALS = ROOT / "manycaps"
+HEADER = "# Vendored from manycaps/{name}. Edit it there, then run `python scripts/sync_shared.py`.\n"
 REPAIR = "Run `python scripts/sync_shared.py`."
 
 
@@ -52,7 +52,7 @@ def sync_folder(folder: pathlib.Path, check: bool) -> Iterator[str]:
         if name in of_script:
             yield f"{folder.relative_to(ROOT)}: {main_script.name} and app.py both import {name}. Split the helper."
         elif (ORIGINALS / f"{name}.py").exists() and relative_imports(ORIGINALS / f"{name}.py"):
-            yield f"helpers/{name}.py: app.py runs as a script, where relative imports fail. Import absolutely, or not."
+            yield f"manycaps/{name}.py: app.py runs as a script, where relative imports fail. Import absolutely, or not."
     for original in sorted(ORIGINALS.glob("shared_*.py")):
         copy = folder / original.name
         expected = HEADER.format(name=original.name) + original.read_text(encoding="utf-8")
@@ -60,14 +60,14 @@ def sync_folder(folder: pathlib.Path, check: bool) -> Iterator[str]:
         name = copy.relative_to(ROOT)
         if original.stem in wanted and actual != expected:
             if check:
-                yield f"{name}: differs from helpers/{original.name}. {REPAIR}"
+                yield f"{name}: differs from manycaps/{original.name}. {REPAIR}"
             else:
                 copy.write_text(expected, encoding="utf-8", newline="\n")
         elif original.stem not in wanted and actual is not None:
             yield f"{name}: {main_script.name} never imports it. Import a name there or in app.py, or delete it."
     for copy in sorted(folder.glob("shared_*.py")):
         if not (ORIGINALS / copy.name).exists():
-            yield f"{copy.relative_to(ROOT)}: has no original in helpers/. Move it there, or rename it."
+            yield f"{copy.relative_to(ROOT)}: has no original in manycaps/. Move it there, or rename it."
     for helper in sorted(folder.glob("*.py")):
         if helper.name not in (main_script.name, "app.py"):
             for missing in sorted(relative_imports(helper) - of_script):

@@ -39,9 +39,9 @@ from tqdm import tqdm
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from helpers.shared_clip_checkpoints import VARIANTS, Checkpoint, file_sha256, find_checkpoint
-from helpers.shared_clip_model import Weights, build_network, merge_lora, read_weights
-from helpers.shared_pac_s import PAC_PROMPT
+from manycaps.shared_clip_checkpoints import VARIANTS, Checkpoint, file_sha256, find_checkpoint
+from manycaps.shared_clip_model import Weights, build_network, merge_lora, read_weights
+from manycaps.shared_pac_s import PAC_PROMPT
 from scripts.pac_training.data_set import TupleRows, checked_rows, load_split
 from scripts.pac_training.encoders import EncodedRows, Encoders
 from scripts.pac_training.exported_checkpoint import export_checkpoint

@@ -1,4 +1,4 @@
-# Vendored from helpers/shared_corpus_test.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_corpus_test.py. Edit it there, then run `python scripts/sync_shared.py`.
 """Permutation tests of every row and of the whole corpus: null values come in batches of rows, only sums are kept.
 
 Null hypothesis: in every row candidates and references are exchangeable. A row is tested by its own splits; the corpus

@@ -1,4 +1,4 @@
-# Vendored from helpers/shared_demo_files.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_demo_files.py. Edit it there, then run `python scripts/sync_shared.py`.
 """Caption files that a user of a demo page uploads: text, JSON, JSON lines and CSV. Used by `app.py` alone."""
 
 import csv

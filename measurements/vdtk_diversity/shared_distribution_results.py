@@ -1,4 +1,4 @@
-# Vendored from helpers/shared_distribution_results.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_distribution_results.py. Edit it there, then run `python scripts/sync_shared.py`.
 """What every module that compares two sets of captions per row has in common: test options, p-values, result keys."""
 
 import math

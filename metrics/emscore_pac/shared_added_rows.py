@@ -1,4 +1,4 @@
-# Vendored from helpers/shared_added_rows.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_added_rows.py. Edit it there, then run `python scripts/sync_shared.py`.
 """Keep the rows of `add_batch` when a compute fails: evaluate forgets them before it calls `_compute`."""
 
 import contextlib

@@ -1,4 +1,4 @@
-# Vendored from helpers/shared_clip_checkpoints.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_clip_checkpoints.py. Edit it there, then run `python scripts/sync_shared.py`.
 """Where CLIP checkpoints come from: a table of published ones, local files, the Hub; downloaded once, and safely."""
 
 import hashlib

@@ -1,4 +1,4 @@
-# Vendored from helpers/shared_partition_test.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_partition_test.py. Edit it there, then run `python scripts/sync_shared.py`.
 """Permutation test over the ways to split a row's texts into candidates and references; rows combined into one p-value.
 
 Null hypothesis (Chan et al. 2022, appendix A.5, https://arxiv.org/abs/2209.07518): candidates and references of a row

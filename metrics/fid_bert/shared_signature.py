@@ -1,4 +1,4 @@
-# Vendored from helpers/shared_signature.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_signature.py. Edit it there, then run `python scripts/sync_shared.py`.
 """One line that says how a number was made, in the manner of sacrebleu's signatures."""
 
 # Version of the collection; the same as in pyproject.toml and CITATION.cff, which a test compares.

@@ -1,4 +1,4 @@
-# Vendored from helpers/shared_split_forms.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_split_forms.py. Edit it there, then run `python scripts/sync_shared.py`.
 """Statistics that are sums over pairs of texts: their values for all splits of a row, by one matrix product."""
 
 from collections.abc import Iterable, Iterator

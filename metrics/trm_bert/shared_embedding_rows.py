@@ -1,4 +1,4 @@
-# Vendored from helpers/shared_embedding_rows.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_embedding_rows.py. Edit it there, then run `python scripts/sync_shared.py`.
 """Rows of embedded texts: ready arrays checked, captions embedded once each, rows of equal sizes stacked."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized

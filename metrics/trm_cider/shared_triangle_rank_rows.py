@@ -1,4 +1,4 @@
-# Vendored from helpers/shared_triangle_rank_rows.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_triangle_rank_rows.py. Edit it there, then run `python scripts/sync_shared.py`.
 """Triangle-rank statistic, plain metric and p-value of every row, whatever the distance."""
 
 import functools

@@ -1,4 +1,4 @@
-# Vendored from helpers/shared_options.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_options.py. Edit it there, then run `python scripts/sync_shared.py`.
 """Options of a module: given at load or at compute time, unknown ones refused, values checked before any work."""
 
 from collections.abc import Collection, Mapping

@@ -19,7 +19,7 @@ import PIL.Image
 import torch
 import torchvision.transforms as transforms
 
-from helpers.shared_clip_model import OPENAI_MEAN, OPENAI_STD, ClipModel, text_batches
+from manycaps.shared_clip_model import OPENAI_MEAN, OPENAI_STD, ClipModel, text_batches
 from scripts.benchmarks.timing import Comparison, compare
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

@@ -27,9 +27,9 @@ import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from helpers.shared_clip_model import ClipModel
-from helpers.shared_clip_rows import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS, ClipEncoder
-from helpers.shared_image_input import as_image_source, as_model_pixels, as_rgb_image
+from manycaps.shared_clip_model import ClipModel
+from manycaps.shared_clip_rows import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS, ClipEncoder
+from manycaps.shared_image_input import as_image_source, as_model_pixels, as_rgb_image
 
 
 class NoBar:

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from helpers.shared_clip_checkpoints import VARIANTS
+from manycaps.shared_clip_checkpoints import VARIANTS
 from scripts.benchmarks.clip import captions, random_clip, write_photographs
 from scripts.benchmarks.timing import Comparison, compare
 from scripts.pac_training.data_set import TupleRows, checked_rows

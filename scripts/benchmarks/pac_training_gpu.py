@@ -27,7 +27,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 import datasets
 
-from helpers.shared_clip_checkpoints import VARIANTS
+from manycaps.shared_clip_checkpoints import VARIANTS
 from scripts.benchmarks.clip import captions, random_clip
 from scripts.benchmarks.clip_gpu import rate, write_photographs
 from scripts.benchmarks.pac_training import SILENT, random_cache, steps_of

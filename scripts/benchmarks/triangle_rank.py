@@ -19,9 +19,9 @@ import evaluate
 import numpy as np
 from nltk.translate.meteor_score import single_meteor_score
 
-from helpers.shared_partition_test import exact_partitions, upper_tail_p_values
-from helpers.shared_ptb_tokenizer import tokenize_captions
-from helpers.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
+from manycaps.shared_partition_test import exact_partitions, upper_tail_p_values
+from manycaps.shared_ptb_tokenizer import tokenize_captions
+from manycaps.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
 from metrics.trm_cider.cider_distance import cider_d_scores, document_frequencies
 from metrics.trm_meteor.meteor_distance import meteor_distances, meteor_scores
 from metrics.trm_meteor.wordnet_lexicon import WordNetLexicon

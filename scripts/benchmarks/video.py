@@ -20,8 +20,8 @@ import torch
 import torchvision.transforms as transforms
 from torch.nn.utils.rnn import pad_sequence
 
-from helpers.shared_clip_model import OPENAI_MEAN, OPENAI_STD
-from helpers.shared_video_input import EncodedVideo, read_pixels
+from manycaps.shared_clip_model import OPENAI_MEAN, OPENAI_STD
+from manycaps.shared_video_input import EncodedVideo, read_pixels
 from scripts.benchmarks.clip import captions, random_clip
 from scripts.benchmarks.timing import Comparison, compare
 from tests.video_clips import write_clip

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import datasets
 import numpy as np
 
-from helpers.shared_clip_rows import ordered_results, with_prompt
-from helpers.shared_image_input import as_image_source, as_rgb_image
+from manycaps.shared_clip_rows import ordered_results, with_prompt
+from manycaps.shared_image_input import as_image_source, as_rgb_image
 
 # Columns: a picture, what a person says about it, a picture made from that caption, a caption made from the picture.
 IMAGE, CAPTION = "image", "caption"

@@ -9,9 +9,9 @@ import numpy as np
 import PIL.Image
 import torch
 
-from helpers.shared_clip_checkpoints import Treatment
-from helpers.shared_clip_model import ClipModel, Weights
-from helpers.shared_image_input import as_image_source, as_model_pixels, as_rgb_image
+from manycaps.shared_clip_checkpoints import Treatment
+from manycaps.shared_clip_model import ClipModel, Weights
+from manycaps.shared_image_input import as_image_source, as_model_pixels, as_rgb_image
 from scripts.pac_training.data_set import TupleRows
 from scripts.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
 from scripts.pac_training.training_loop import Features

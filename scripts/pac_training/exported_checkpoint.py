@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from helpers.shared_clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME, Treatment
-from helpers.shared_clip_model import ClipModel, Weights, merge_lora, read_weights, write_safetensors
+from manycaps.shared_clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME, Treatment
+from manycaps.shared_clip_model import ClipModel, Weights, merge_lora, read_weights, write_safetensors
 from scripts.convert_checkpoint import open_clip_config
 from scripts.pac_training.low_rank import with_factors
 from scripts.pac_training.saved_files import write_atomically

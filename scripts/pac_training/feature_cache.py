@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers.shared_clip_rows import ordered_results
+from manycaps.shared_clip_rows import ordered_results
 from scripts.pac_training.data_set import ImageColumn, TupleRows
 from scripts.pac_training.encoders import Encoders
 from scripts.pac_training.projections import CachedFeatures

@@ -4,7 +4,7 @@ import pathlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from helpers.shared_caption_rows import as_caption_rows
+from manycaps.shared_caption_rows import as_caption_rows
 
 # Builder of `datasets` for each kind of file; ".gz" after it is allowed.
 BUILDERS = {".json": "json", ".jsonl": "json", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}

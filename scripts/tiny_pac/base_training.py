@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from helpers.shared_clip_rows import with_prompt
-from helpers.shared_image_input import as_model_pixels
+from manycaps.shared_clip_rows import with_prompt
+from manycaps.shared_image_input import as_model_pixels
 from scripts.made_world.captions import (
     LABEL_HABITS,
     PERSON_HABITS,

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 
-from helpers.shared_clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME, Treatment, file_sha256
-from helpers.shared_clip_model import ClipModel, Weights, read_weights, write_safetensors
+from manycaps.shared_clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME, Treatment, file_sha256
+from manycaps.shared_clip_model import ClipModel, Weights, read_weights, write_safetensors
 from scripts.convert_checkpoint import open_clip_config
 from scripts.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
 from scripts.pac_training.saved_files import write_atomically

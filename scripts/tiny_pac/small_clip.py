@@ -8,8 +8,8 @@ import numpy as np
 import open_clip
 import torch
 
-from helpers.shared_clip_model import ClipModel, Weights
-from helpers.shared_pac_s import PAC_PROMPT
+from manycaps.shared_clip_model import ClipModel, Weights
+from manycaps.shared_pac_s import PAC_PROMPT
 from scripts.made_world.captions import every_word
 from scripts.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
 

@@ -11,9 +11,9 @@ import numpy as np
 import scipy.stats
 import torch
 
-from helpers.shared_clip_rows import paired_cosines, with_prompt
-from helpers.shared_image_input import as_model_pixels
-from helpers.shared_pac_s import PAC_PROMPT, PAC_WEIGHT, pac_s
+from manycaps.shared_clip_rows import paired_cosines, with_prompt
+from manycaps.shared_image_input import as_model_pixels
+from manycaps.shared_pac_s import PAC_PROMPT, PAC_WEIGHT, pac_s
 from metrics.ref_pac_score.ref_pac_s import ref_pac_s
 from scripts.made_world.captions import (
     N_DRAWS,

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from helpers.shared_image_input import as_model_pixels
+from manycaps.shared_image_input import as_model_pixels
 from scripts.made_world.captions import draw_caption, other_caption
 from scripts.made_world.pictures import draw_picture
 from scripts.made_world.scenes import draw_scene

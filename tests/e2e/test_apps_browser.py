@@ -22,8 +22,8 @@ import pytest
 from tests.modules.sample_inputs import load_options
 
 pytest.importorskip("gradio", reason="gradio is not installed: pip install -r tests/requirements.txt")
-from helpers.shared_demo_files import caption_file_rows
-from helpers.shared_demo_form import CaptionLimits, as_number, caption_rows
+from manycaps.shared_demo_files import caption_file_rows
+from manycaps.shared_demo_form import CaptionLimits, as_number, caption_rows
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Seconds in which a page must be served, and an answer must come, on a machine that does other things as well.

@@ -20,7 +20,7 @@ COMMIT = "0" * 39 + "1"
 # Two calls in one process; the hub breaks off during the first, and is whole again when the file appears.
 SCRIPT = """
 import pathlib, sys
-from helpers.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 encoder, options = SentenceEncoder(), {**ENCODER_DEFAULTS, "encoder": "someone/tiny"}
 try:
     encoder.embed(["a dog"], options, lambda steps, **_: steps)

@@ -58,10 +58,10 @@ def folder(tmp_path, monkeypatch):
     for name, text in contents.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    (tmp_path / "helpers").mkdir()
-    (tmp_path / "helpers" / "shared_count.py").write_text("def count(rows):\n    return len(rows)\n")
+    (tmp_path / "manycaps").mkdir()
+    (tmp_path / "manycaps" / "shared_count.py").write_text("def count(rows):\n    return len(rows)\n")
     monkeypatch.setattr(sync_shared, "ROOT", tmp_path)
-    monkeypatch.setattr(sync_shared, "ORIGINALS", tmp_path / "helpers")
+    monkeypatch.setattr(sync_shared, "ORIGINALS", tmp_path / "manycaps")
     assert sync_shared.main(check=False) == 0
     return folder
 
@@ -270,7 +270,7 @@ def test_what_cannot_be_right_is_not_sent(push, hub, folder, versions):
     (folder / "requirements.txt").unlink()
     assert push() == (1, "demo: expected a file requirements.txt, got none. Write it.\n")
     (folder / "shared_count.py").write_text("old")
-    stale = "metrics/demo/shared_count.py: differs from helpers/shared_count.py. Run `python scripts/sync_shared.py`.\n"
+    stale = "metrics/demo/shared_count.py: differs from manycaps/shared_count.py. Run `python scripts/sync_shared.py`.\n"
     assert push() == (1, stale)
     assert hub.spaces == {}
 

@@ -13,8 +13,8 @@ import pytest
 import scipy.stats
 from safetensors.torch import load_file
 
-from helpers.shared_clip_checkpoints import WEIGHTS_NAME, file_sha256
-from helpers.shared_clip_model import read_weights, write_safetensors
+from manycaps.shared_clip_checkpoints import WEIGHTS_NAME, file_sha256
+from manycaps.shared_clip_model import read_weights, write_safetensors
 from scripts import quickstart, train_tiny_pac
 from scripts.made_world.data_set import GRADES, made_row
 from scripts.made_world.toy_scores import COLUMNS, KINDS, draw_toy_scene

@@ -16,7 +16,7 @@ import pytest
 import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from helpers.shared_clip_model import read_weights
+from manycaps.shared_clip_model import read_weights
 from scripts.pac_training import feature_cache
 from scripts.train_pac import main, parsed
 from tests.clip_checkpoints import save_checkpoint

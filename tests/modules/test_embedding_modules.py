@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.shared_triangle_rank import triangle_rank_counts, triangle_rank_statistic
+from manycaps.shared_triangle_rank import triangle_rank_counts, triangle_rank_statistic
 from tests.oracles import embedding_loops
 from tests.oracles.tiny_sentence_model import save_tiny_model
 

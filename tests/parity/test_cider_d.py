@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.shared_ptb_tokenizer import tokenize
+from manycaps.shared_ptb_tokenizer import tokenize
 from metrics.trm_cider.cider_distance import cider_d_scores, document_frequencies, multi_reference_cider_d
 from tests.oracles.cider_d_loop import cider_d
 

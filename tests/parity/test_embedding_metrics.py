@@ -9,9 +9,9 @@ import json
 import numpy as np
 import pytest
 
-from helpers.shared_embedding_rows import as_embedding_rows
-from helpers.shared_partition_test import exact_partitions, upper_tail_p_values
-from helpers.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
+from manycaps.shared_embedding_rows import as_embedding_rows
+from manycaps.shared_partition_test import exact_partitions, upper_tail_p_values
+from manycaps.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
 from metrics.fid_bert.frechet import frechet_distances, pooled_frechet_distance
 from metrics.mmd_bert.maximum_mean_discrepancy import (
     BANDWIDTH_RULES,

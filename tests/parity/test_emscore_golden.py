@@ -108,7 +108,7 @@ def test_where_padding_interferes_the_value_of_the_row_alone_is_ours(golden, col
 def test_pyavs_frames_are_opencvs(data_folder):
     import cv2
 
-    from helpers.shared_video_input import EncodedVideo, read_pixels
+    from manycaps.shared_video_input import EncodedVideo, read_pixels
 
     path = str(data_folder / "vatex_clip.mp4")
     capture, theirs = cv2.VideoCapture(path), []

@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from helpers.shared_ptb_tokenizer import tokenize_captions
+from manycaps.shared_ptb_tokenizer import tokenize_captions
 
 # Least share of captions with identical tokens.
 LEAST_AGREEMENT = 0.9999

@@ -9,8 +9,8 @@ import json
 import numpy as np
 import pytest
 
-from helpers.shared_partition_test import exact_partitions, upper_tail_p_values
-from helpers.shared_triangle_rank import (
+from manycaps.shared_partition_test import exact_partitions, upper_tail_p_values
+from manycaps.shared_triangle_rank import (
     STATISTICS,
     null_statistics,
     triangle_rank_counts,

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import metrics.fid_bert.frechet as frechet
 import metrics.mmd_bert.maximum_mean_discrepancy as mmd
-from helpers.shared_partition_test import exact_partitions
-from helpers.shared_split_forms import split_forms, split_values
+from manycaps.shared_partition_test import exact_partitions
+from manycaps.shared_split_forms import split_forms, split_values
 from tests.oracles import embedding_loops
 
 # Few distinct coordinates, so that texts coincide often.
@@ -234,7 +234,7 @@ def test_blocks_of_any_size_give_the_same_null(monkeypatch):
     kernel = mmd.gaussian_kernel(vectors, "median")
     whole = np.concatenate(list(mmd.null_mmd(kernel, 5, partitions, "unbiased")), axis=1)
     whole_frechet = np.concatenate(list(frechet.null_frechet_distances(vectors, 5, partitions)), axis=1)
-    monkeypatch.setattr("helpers.shared_split_forms.MAX_PAIR_VALUES", 100)
+    monkeypatch.setattr("manycaps.shared_split_forms.MAX_PAIR_VALUES", 100)
     for copy in (mmd, frechet):
         monkeypatch.setattr(f"{copy.split_values.__module__}.MAX_PAIR_VALUES", 200)
     monkeypatch.setattr(frechet, "MAX_CROSS_VALUES", 40)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from helpers.shared_pac_s import pac_s
+from manycaps.shared_pac_s import pac_s
 from metrics.ref_pac_score.ref_pac_s import ref_pac_s
 from tests.clip_checkpoints import save_checkpoint
 from tests.module_folders import REF_PAC_SCORE

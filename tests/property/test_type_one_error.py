@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from helpers.shared_partition_test import exact_partitions, upper_tail_p_values
-from helpers.shared_ptb_tokenizer import tokenize_captions
-from helpers.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
-from helpers.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
+from manycaps.shared_partition_test import exact_partitions, upper_tail_p_values
+from manycaps.shared_ptb_tokenizer import tokenize_captions
+from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
 from metrics.fid_bert.frechet import frechet_p_values
 from metrics.mmd_bert.maximum_mean_discrepancy import ESTIMATORS, mmd_p_values
 from metrics.trm_bert.cosine_distance import cosine_distances, cosine_similarities

@@ -17,8 +17,8 @@ import torch
 from huggingface_hub.errors import EntryNotFoundError
 from tqdm.auto import tqdm
 
-from helpers import shared_clip_checkpoints as checkpoints
-from helpers.shared_clip_checkpoints import (
+from manycaps import shared_clip_checkpoints as checkpoints
+from manycaps.shared_clip_checkpoints import (
     CONFIG_NAME,
     VARIANTS,
     WEIGHTS_NAME,
@@ -29,7 +29,7 @@ from helpers.shared_clip_checkpoints import (
     read_facts,
     variant_name,
 )
-from helpers.shared_clip_model import OPENAI_MEAN, OPENAI_STD, merge_lora, read_weights
+from manycaps.shared_clip_model import OPENAI_MEAN, OPENAI_STD, merge_lora, read_weights
 from tests.clip_checkpoints import save_checkpoint, small_weights, with_lora
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -290,7 +290,7 @@ def test_offline_mode_asks_nobody(published, monkeypatch, checkpoint_bytes):
 FETCH = """
 import sys
 from tqdm import tqdm
-from helpers import shared_clip_checkpoints as checkpoints
+from manycaps import shared_clip_checkpoints as checkpoints
 variant = checkpoints.VARIANTS["pac-vit-b-32"]._replace(source=sys.argv[1])
 checkpoints.VARIANTS = dict(checkpoints.VARIANTS) | {"pac-vit-b-32": variant}
 print(checkpoints.find_checkpoint(None, None, tqdm).sha256)

@@ -11,7 +11,7 @@ import open_clip
 import pytest
 import torch
 
-from helpers.shared_clip_model import (
+from manycaps.shared_clip_model import (
     ClipModel,
     Tokens,
     as_device,
@@ -282,7 +282,7 @@ def test_a_bare_state_dict_is_read_like_a_wrapped_one(tmp_path):
 def test_a_package_that_is_missing_is_named_with_the_way_to_install_it(package, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ImportError) as error:
-        runpy.run_path(str(ROOT / "helpers" / "shared_clip_model.py"))
+        runpy.run_path(str(ROOT / "manycaps" / "shared_clip_model.py"))
     assert str(error.value) == (
         f"{package}: expected it to be installed for the CLIP encoders. "
         "Run `pip install torch open_clip_torch safetensors`."

@@ -10,8 +10,8 @@ import PIL.Image
 import pytest
 from tqdm.auto import tqdm
 
-from helpers import shared_clip_rows
-from helpers.shared_clip_rows import (
+from manycaps import shared_clip_rows
+from manycaps.shared_clip_rows import (
     CLIP_CALL_DEFAULTS,
     CLIP_LOAD_DEFAULTS,
     PAIRS_AT_ONCE,
@@ -196,7 +196,7 @@ def test_paired_cosines_equal_a_loop(monkeypatch):
         for i, j in zip(x_rows, y_rows, strict=True)
     ]
     assert paired_cosines(x, y, x_rows, y_rows) == pytest.approx(slow, rel=1e-12)
-    monkeypatch.setattr("helpers.shared_clip_rows.PAIRS_AT_ONCE", 7)
+    monkeypatch.setattr("manycaps.shared_clip_rows.PAIRS_AT_ONCE", 7)
     assert paired_cosines(x, y, x_rows, y_rows) == pytest.approx(slow, rel=1e-12)
     assert PAIRS_AT_ONCE > 7
 

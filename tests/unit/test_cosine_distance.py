@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from helpers.shared_embedding_rows import ARRAY_COLUMNS, as_embedding_rows
+from manycaps.shared_embedding_rows import ARRAY_COLUMNS, as_embedding_rows
 from metrics.trm_bert.cosine_distance import (
     check_nonzero,
     cosine_distances,

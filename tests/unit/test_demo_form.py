@@ -10,9 +10,9 @@ import pytest
 pytest.importorskip("gradio", reason="gradio is not installed: pip install -r tests/requirements.txt")
 import gradio as gr
 
-from helpers import shared_demo_form
-from helpers.shared_demo_files import caption_file_rows
-from helpers.shared_demo_form import (
+from manycaps import shared_demo_form
+from manycaps.shared_demo_files import caption_file_rows
+from manycaps.shared_demo_form import (
     CaptionLimits,
     as_number,
     caption_lines,
@@ -30,7 +30,7 @@ LIMITS = CaptionLimits(rows=2, captions_per_row=3, characters_per_caption=10)
 
 @pytest.mark.parametrize("name", ["shared_demo_form", "shared_demo_plots", "shared_demo_files"])
 def test_examples_run(name):
-    result = doctest.testmod(importlib.import_module(f"helpers.{name}"))
+    result = doctest.testmod(importlib.import_module(f"manycaps.{name}"))
     assert result.failed == 0
     assert result.attempted > 0 or name == "shared_demo_files"
 

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from helpers.shared_demo_plots import (
+from manycaps.shared_demo_plots import (
     caption_bars,
     heat_map,
     histogram,

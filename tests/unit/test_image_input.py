@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 import torchvision.transforms as transforms
 
-from helpers.shared_image_input import as_image_source, as_model_pixels, as_rgb_image
+from manycaps.shared_image_input import as_image_source, as_model_pixels, as_rgb_image
 
 RNG = np.random.default_rng(0)
 PHOTO = RNG.integers(0, 256, (6, 8, 3), dtype=np.uint8)
@@ -144,7 +144,7 @@ def test_the_short_cut_for_long_images_gives_the_same_pixels(monkeypatch):
     smooth = np.linspace(0, 255, 3000).astype(np.uint8)[None, :, None].repeat(30, 0).repeat(3, 2)
     image = PIL.Image.fromarray(smooth)
     expected = as_model_pixels(image, 224).astype(int)
-    monkeypatch.setattr("helpers.shared_image_input.MAX_SCALED_SIDE", 0)
+    monkeypatch.setattr("manycaps.shared_image_input.MAX_SCALED_SIDE", 0)
     # Pillow rounds the corners of the box to float32: one level at most.
     assert np.abs(as_model_pixels(image, 224) - expected).max() <= 1
 

@@ -4,7 +4,7 @@ import peft
 import pytest
 import torch
 
-from helpers.shared_clip_model import build_network, merge_lora
+from manycaps.shared_clip_model import build_network, merge_lora
 from scripts.pac_training.low_rank import add_low_rank_updates, with_factors
 from tests.clip_checkpoints import small_network, small_weights
 

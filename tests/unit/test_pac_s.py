@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from helpers.shared_pac_s import PAC_PROMPT, PAC_WEIGHT, check_weight, pac_s
+from manycaps.shared_pac_s import PAC_PROMPT, PAC_WEIGHT, check_weight, pac_s
 from metrics.ref_pac_score.ref_pac_s import largest_by_caption, ref_pac_s, text_places
 
 

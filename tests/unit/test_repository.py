@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 
-from helpers.shared_signature import VERSION
+from manycaps.shared_signature import VERSION
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -26,11 +26,11 @@ def sync(root, *arguments):
 
 
 def small_repository(tmp_path):
-    for folder in ("scripts", "helpers", "metrics/demo"):
+    for folder in ("scripts", "manycaps", "metrics/demo"):
         (tmp_path / folder).mkdir(parents=True)
     shutil.copy(ROOT / "scripts" / "sync_shared.py", tmp_path / "scripts")
-    (tmp_path / "helpers" / "shared_a.py").write_text("from .shared_b import B\n")
-    (tmp_path / "helpers" / "shared_b.py").write_text("B = 1\n")
+    (tmp_path / "manycaps" / "shared_a.py").write_text("from .shared_b import B\n")
+    (tmp_path / "manycaps" / "shared_b.py").write_text("B = 1\n")
     (tmp_path / "metrics/demo/demo.py").write_text("from .shared_a import B\nfrom .shared_b import B as C\n")
     return tmp_path
 
@@ -40,7 +40,7 @@ def test_sync_makes_copies_and_check_finds_drift(tmp_path):
     missing = sync(root, "--check")
     assert missing.returncode == 1
     assert (
-        "metrics/demo/shared_a.py: differs from helpers/shared_a.py. Run `python scripts/sync_shared.py`."
+        "metrics/demo/shared_a.py: differs from manycaps/shared_a.py. Run `python scripts/sync_shared.py`."
         in missing.stdout
     )
     assert sync(root).returncode == 0
@@ -59,13 +59,13 @@ def test_sync_reports_what_only_a_person_can_mend(tmp_path):
     result = sync(root)
     assert result.returncode == 1
     assert "metrics/demo/shared_b.py: demo.py never imports it." in result.stdout
-    assert "metrics/demo/shared_old.py: has no original in helpers/." in result.stdout
+    assert "metrics/demo/shared_old.py: has no original in manycaps/." in result.stdout
     assert "metrics/demo/shared_a.py: imports .shared_b, which demo.py does not." in result.stdout
 
 
 def test_sync_copies_what_the_demo_page_imports(tmp_path):
     root = small_repository(tmp_path)
-    (root / "helpers" / "shared_page.py").write_text("C = 1\n")
+    (root / "manycaps" / "shared_page.py").write_text("C = 1\n")
     (root / "metrics/demo/app.py").write_text("import gradio\nfrom shared_page import C\n")
     assert sync(root).returncode == 0
     assert (root / "metrics/demo/shared_page.py").read_text().endswith("C = 1\n")
@@ -75,9 +75,9 @@ def test_sync_copies_what_the_demo_page_imports(tmp_path):
 
 def test_sync_refuses_helpers_that_a_page_cannot_import(tmp_path):
     root = small_repository(tmp_path)
-    (root / "helpers" / "shared_page.py").write_text("from .shared_b import B\n")
+    (root / "manycaps" / "shared_page.py").write_text("from .shared_b import B\n")
     (root / "metrics/demo/app.py").write_text("from shared_page import B\nfrom shared_a import B as A\n")
     result = sync(root)
     assert result.returncode == 1
-    assert "helpers/shared_page.py: app.py runs as a script, where relative imports fail." in result.stdout
+    assert "manycaps/shared_page.py: app.py runs as a script, where relative imports fail." in result.stdout
     assert "metrics/demo: demo.py and app.py both import shared_a." in result.stdout

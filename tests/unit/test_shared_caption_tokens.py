@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.shared_caption_tokens import check_tokenizer, same_tokens, tokenize_rows, tokenizer_name
+from manycaps.shared_caption_tokens import check_tokenizer, same_tokens, tokenize_rows, tokenizer_name
 
 
 def test_each_distinct_caption_is_tokenized_once():

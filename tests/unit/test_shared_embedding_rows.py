@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from helpers.shared_distribution_results import DISTRIBUTION_DEFAULTS
-from helpers.shared_embedding_rows import (
+from manycaps.shared_distribution_results import DISTRIBUTION_DEFAULTS
+from manycaps.shared_embedding_rows import (
     ARRAY_COLUMNS,
     CAPTION_COLUMNS,
     Comparison,
@@ -172,7 +172,7 @@ def test_a_test_that_cannot_be_done_is_refused_before_any_work():
 
 @pytest.mark.parametrize("numbers_per_batch", [1, 20, 10**6])
 def test_batches_keep_the_order_of_the_rows(numbers_per_batch, monkeypatch):
-    monkeypatch.setattr("helpers.shared_embedding_rows.NUMBERS_PER_BATCH", numbers_per_batch)
+    monkeypatch.setattr("manycaps.shared_embedding_rows.NUMBERS_PER_BATCH", numbers_per_batch)
     sizes = [(2, 1), (1, 1), (2, 1), (1, 2), (2, 1)]
     rows = as_embedding_rows(
         [np.full((n, 2), float(i)) for i, (n, _) in enumerate(sizes)], [np.zeros((m, 2)) for _, m in sizes]

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.shared_ngrams import ngram_ids, word_ids
+from manycaps.shared_ngrams import ngram_ids, word_ids
 
 CAPTIONS = st.lists(st.lists(st.sampled_from("abcd"), max_size=7), max_size=6)
 

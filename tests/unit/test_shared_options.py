@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.shared_options import (
+from manycaps.shared_options import (
     check_choice,
     check_confidence_level,
     check_flag,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.integrate
 
-from helpers.shared_partition_test import (
+from manycaps.shared_partition_test import (
     combined_p_value,
     exact_partitions,
     harmonic_mean_p,

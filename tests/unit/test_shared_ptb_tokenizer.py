@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers import shared_ptb_tokenizer
-from helpers.shared_ptb_tokenizer import REMOVED_TOKENS, tokenize, tokenize_captions
+from manycaps import shared_ptb_tokenizer
+from manycaps.shared_ptb_tokenizer import REMOVED_TOKENS, tokenize, tokenize_captions
 
 # Pieces whose order and neighbours matter: random text alone would rarely put two of them together.
 PIECES = (

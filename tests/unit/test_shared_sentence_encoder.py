@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import torch
 
-import helpers.shared_sentence_encoder as encoders
-from helpers.shared_sentence_encoder import (
+import manycaps.shared_sentence_encoder as encoders
+from manycaps.shared_sentence_encoder import (
     DEFAULT_ENCODER,
     ENCODER_DEFAULTS,
     SentenceEncoder,

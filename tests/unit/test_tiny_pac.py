@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.shared_clip_model import ClipModel
+from manycaps.shared_clip_model import ClipModel
 from scripts.made_world.captions import LABEL_HABITS, PERSON_HABITS
 from scripts.made_world.pictures import draw_places, group_of_cells
 from scripts.made_world.scenes import OPPOSITE, Group, Scene, draw_scene, n_errors, neighbour

@@ -8,9 +8,9 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from helpers import shared_video_input
-from helpers.shared_image_input import as_model_pixels
-from helpers.shared_video_input import (
+from manycaps import shared_video_input
+from manycaps.shared_image_input import as_model_pixels
+from manycaps.shared_video_input import (
     EncodedVideo,
     FrameList,
     as_video_source,

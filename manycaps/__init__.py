@@ -1,0 +1,10 @@
+"""Many candidate captions against many human references: evaluate modules, plain functions, and a command line.
+
+`manycaps.load("trm_meteor")` is `evaluate.load` of the module folder that travels with this package, without Hub or
+network. `manycaps.functional` holds the maths as plain functions. `manycaps --help` lists the commands.
+"""
+
+from .installed_modules import load
+from .shared_signature import VERSION as __version__
+
+__all__ = ["__version__", "load"]
