@@ -5,6 +5,8 @@ network. `manycaps.functional` holds the maths as plain functions. `manycaps --h
 """
 
 from .installed_modules import load
-from .shared_signature import VERSION as __version__
+from .shared_module import VERSION
 
 __all__ = ["__version__", "load"]
+
+__version__ = VERSION

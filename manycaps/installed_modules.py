@@ -35,8 +35,8 @@ def module_folders() -> dict[str, pathlib.Path]:
     >>> list(module_folders())[:2]
     ['emscore_pac', 'fid_bert']
     """
-    folders = (path for kind in KINDS for path in data_folder(kind).iterdir())
-    return {folder.name: folder for folder in sorted(folders, key=lambda folder: folder.name) if (folder / f"{folder.name}.py").is_file()}
+    folders = {folder.name: folder for kind in KINDS for folder in data_folder(kind).iterdir()}
+    return {name: folders[name] for name in sorted(folders) if (folders[name] / f"{name}.py").is_file()}
 
 
 def load(name: str, **options: Any) -> Any:

@@ -16,7 +16,7 @@ import PIL.Image
 from .shared_clip_checkpoints import Checkpoint, find_checkpoint, variant_name
 from .shared_clip_model import DTYPES, ClipModel, engine_name, merge_lora, read_weights
 from .shared_image_input import as_image_source, as_model_pixels, as_rgb_image
-from .shared_options import check_choice, check_flag, check_whole_number
+from .shared_module import check_choice, check_flag, check_whole_number
 
 # Options that decide the model; given at load time only, since images are encoded when they are added.
 CLIP_LOAD_DEFAULTS: Mapping[str, Any] = {

@@ -25,8 +25,8 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from manycaps.shared_partition_test import random_partitions
 from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.shared_splits import random_splits
 from manycaps.shared_triangle_rank import triangle_rank_counts, triangle_rank_statistic
 from metrics.fid_bert.frechet import frechet_distances
 from metrics.mmd_bert.maximum_mean_discrepancy import mmd_squared
@@ -95,7 +95,7 @@ def system_vectors(clips: list[list[str]]) -> dict[str, np.ndarray]:
 
 def p_values(measure: Callable[[np.ndarray], np.ndarray], vectors: np.ndarray, n_splits: int) -> np.ndarray:
     """Return the permutation p-value of each row, the statistic computed anew for each split."""
-    (observed_split, *blocks) = random_partitions(N_CAPTIONS, N_CAPTIONS, n_splits, seed=0)(n_splits)
+    (observed_split, *blocks) = random_splits(N_CAPTIONS, N_CAPTIONS, n_splits, seed=0)(n_splits)
     observed = measure(vectors)
     reached = np.ones(len(vectors))
     for labels in np.concatenate(blocks):

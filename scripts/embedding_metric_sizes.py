@@ -18,8 +18,8 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from manycaps.shared_partition_test import exact_partitions, harmonic_mean_p, upper_tail_p_values
 from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.shared_splits import exact_splits, harmonic_mean_p, upper_tail_p_values
 from manycaps.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
 from metrics.fid_bert.frechet import frechet_distances, frechet_p_values
 from metrics.mmd_bert.maximum_mean_discrepancy import mmd_p_values, mmd_squared
@@ -83,7 +83,7 @@ def main(path: pathlib.Path, n_clips: int) -> int:
                 f"{n:>2} + {m:<2}   {system:<12} {mmd[0]:10.3f} {mmd[1]:10.3f} {mmd[2]:8.3f} "
                 f"{frechet_distances(rows, n).mean():9.3f} {trm(rows, n).mean():7.3f}"
             )
-    splits = exact_partitions(10, 5, 10**4)
+    splits = exact_splits(10, 5, 10**4)
     print("\n10 + 5: share of clips with p <= 0.05, harmonic mean p")
     for system, rows in systems(vectors, 10, 5).items():
         for name, p_values in (

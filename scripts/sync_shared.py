@@ -1,17 +1,19 @@
-"""Copy manycaps/shared_*.py into every module folder whose main script or demo page imports it.
+"""Copy manycaps/shared_*.py into every module folder whose files need it, and name all of them in its main script.
 
-python scripts/sync_shared.py            rewrite the copies; exit 1 if something is left that only a person can mend
+python scripts/sync_shared.py            rewrite copies and imports; exit 1 if something is left that must be fixed by hand
 python scripts/sync_shared.py --check    change nothing; exit 1 and list what is wrong
 
-A module folder must work alone, as a Space or as a copy elsewhere, so each holds its own copies. evaluate's loader
-copies only the files that the main script names: it must import something from every helper, also from those that only
-other helpers use. The demo page, app.py, runs as a script: it imports `from shared_x import y`, and what it imports can
-have no relative imports; the main script leaves these helpers alone, so that nobody needs gradio for a score.
+A module folder must work alone, as a Space or as a copy elsewhere, so each holds its own copies of the helpers that its
+files import, and of those that these import. evaluate's loader copies only the files that the main script names: what
+it does not import itself is named in a block of imports that this tool writes. The demo page, app.py, runs as a script:
+it imports `from shared_x import y`, and what it imports can have no relative imports; the main script leaves these
+helpers alone, so that nobody needs gradio for a score.
 """
 
 import argparse
 import ast
 import pathlib
+import re
 import sys
 from collections.abc import Iterator
 
@@ -20,11 +22,23 @@ ORIGINALS = ROOT / "manycaps"
 HEADER = "# Vendored from manycaps/{name}. Edit it there, then run `python scripts/sync_shared.py`.\n"
 REPAIR = "Run `python scripts/sync_shared.py`."
 
+# First lines of the block of imports that this tool writes into a main script.
+BLOCK = (
+    "# isort: split\n"
+    "# Files that other files of this folder need: evaluate's loader copies only what is named here.\n"
+    "# Written by scripts/sync_shared.py.\n"
+)
+
 
 def relative_imports(path: pathlib.Path) -> set[str]:
     """Return the x of every `from .x import y` in a file, at any depth."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level}
+    return relative_imports_of(path.read_text(encoding="utf-8"))
+
+
+def relative_imports_of(script: str) -> set[str]:
+    """Return the x of every `from .x import y` in the text of a file, at any depth."""
+    nodes = ast.walk(ast.parse(script))
+    return {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and node.level}
 
 
 def app_imports(folder: pathlib.Path) -> set[str]:
@@ -43,38 +57,82 @@ def module_folders() -> list[pathlib.Path]:
     return sorted(folder for folder in folders if (folder / f"{folder.name}.py").is_file())
 
 
+def needed_files(folder: pathlib.Path, first: set[str]) -> set[str]:
+    """Return the names of the files that `first` name, and of those that these import, and so on."""
+    needed: set[str] = set()
+    waiting = set(first)
+    while waiting:
+        name = waiting.pop()
+        needed.add(name)
+        path = (ORIGINALS if name.startswith("shared_") else folder) / f"{name}.py"
+        if path.exists():
+            waiting |= relative_imports(path) - needed
+    return needed
+
+
+def without_block(script: str) -> str:
+    """Return a main script without the imports that this tool wrote."""
+    return re.sub(re.escape(BLOCK) + r".*?\n\)\n\n?", "", script, flags=re.DOTALL)
+
+
+def first_name(path: pathlib.Path) -> str:
+    """Return the first function or class of a file that is not private."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    return next(node.name for node in tree.body if isinstance(node, kinds) and not node.name.startswith("_"))
+
+
+def with_block(folder: pathlib.Path, script: str) -> str:
+    """Return a main script with an import of every file that it needs and does not import itself."""
+    script = without_block(script)
+    by_hand = relative_imports_of(script)
+    others = sorted(needed_files(folder, by_hand) - by_hand)
+    if not others:
+        return script
+    paths = [(ORIGINALS if name.startswith("shared_") else folder) / f"{name}.py" for name in others]
+    names = [first_name(path) if path.exists() else "missing" for path in paths]
+    imports = "".join(f"from .{module} import {name}\n" for module, name in zip(others, names, strict=True))
+    used = "".join(f"    {name},\n" for name in names)
+    block = f"{BLOCK}{imports}\n_LOADED = (\n{used})\n"
+    last = [node for node in ast.parse(script).body if isinstance(node, ast.Import | ast.ImportFrom)][-1]
+    lines = script.splitlines(keepends=True)
+    before, after = "".join(lines[: last.end_lineno]), "".join(lines[last.end_lineno :])
+    return f"{before}\n{block}{after}"
+
+
 def sync_folder(folder: pathlib.Path, check: bool) -> Iterator[str]:
-    """Bring one folder's copies up to date, and yield what is wrong with it."""
+    """Bring one folder's copies and imports up to date, and yield what is wrong with it."""
     main_script = folder / f"{folder.name}.py"
-    of_script, of_app = relative_imports(main_script), app_imports(folder)
-    wanted = of_script | of_app
+    script = main_script.read_text(encoding="utf-8")
+    of_script, of_app = needed_files(folder, relative_imports_of(without_block(script))), app_imports(folder)
     for name in sorted(of_app):
         if name in of_script:
             yield f"{folder.relative_to(ROOT)}: {main_script.name} and app.py both import {name}. Split the helper."
         elif (ORIGINALS / f"{name}.py").exists() and relative_imports(ORIGINALS / f"{name}.py"):
             yield f"manycaps/{name}.py: app.py runs as a script, where relative imports fail. Import absolutely, or not."
-    for original in sorted(ORIGINALS.glob("shared_*.py")):
-        copy = folder / original.name
-        expected = HEADER.format(name=original.name) + original.read_text(encoding="utf-8")
-        actual = copy.read_text(encoding="utf-8") if copy.exists() else None
-        name = copy.relative_to(ROOT)
-        if original.stem in wanted and actual != expected:
-            if check:
-                yield f"{name}: differs from manycaps/{original.name}. {REPAIR}"
-            else:
-                copy.write_text(expected, encoding="utf-8", newline="\n")
-        elif original.stem not in wanted and actual is not None:
-            yield f"{name}: {main_script.name} never imports it. Import a name there or in app.py, or delete it."
-    for copy in sorted(folder.glob("shared_*.py")):
-        if not (ORIGINALS / copy.name).exists():
-            yield f"{copy.relative_to(ROOT)}: has no original in manycaps/. Move it there, or rename it."
-    for helper in sorted(folder.glob("*.py")):
-        if helper.name not in (main_script.name, "app.py"):
-            for missing in sorted(relative_imports(helper) - of_script):
-                yield (
-                    f"{helper.relative_to(ROOT)}: imports .{missing}, which {main_script.name} does not. "
-                    f"Add `from .{missing} import ...` to {main_script.name}, then run this again."
-                )
+    for name in sorted(of_script | of_app):
+        if not ((ORIGINALS if name.startswith("shared_") else folder) / f"{name}.py").exists():
+            yield f"{folder.relative_to(ROOT)}: imports {name}, which does not exist. Write it, or import another."
+            return
+    wanted = {folder / f"{name}.py" for name in of_script | of_app if name.startswith("shared_")}
+    expected = {copy: HEADER.format(name=copy.name) + (ORIGINALS / copy.name).read_text("utf-8") for copy in wanted}
+    expected[main_script] = with_block(folder, script)
+    for path, text in sorted(expected.items()):
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        if not check:
+            path.write_text(text, encoding="utf-8", newline="\n")
+        elif path == main_script:
+            yield f"{path.relative_to(ROOT)}: does not name every file that the folder needs. {REPAIR}"
+        else:
+            yield f"{path.relative_to(ROOT)}: differs from manycaps/{path.name}. {REPAIR}"
+    for stray in sorted(set(folder.glob("shared_*.py")) - wanted):
+        is_copy = stray.read_text(encoding="utf-8").startswith(HEADER.format(name=stray.name))
+        if is_copy and not check:
+            stray.unlink()
+        else:
+            repair = REPAIR if is_copy else "Move it to manycaps/, or rename it."
+            yield f"{stray.relative_to(ROOT)}: no file of this folder imports it, or it has no original. {repair}"
 
 
 def main(check: bool) -> int:

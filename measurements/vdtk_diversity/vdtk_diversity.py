@@ -19,11 +19,11 @@ from .shared_caption_tokens import tokenizer_name
 from .shared_corpus_test import RowSplits
 from .shared_distribution_results import rows_by_size
 from .shared_embedding_rows import check_embeddings
-from .shared_options import check_flag, take_compute_options, take_load_options
+from .shared_module import check_flag, take_compute_options, take_load_options
 from .shared_partition_test import P_VALUE_METHODS
 from .shared_ptb_tokenizer import tokenize_captions
 from .shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options, encoder_settings
-from .shared_signature import signature
+from .shared_module import signature
 from .spacy_pipelines import as_tagger
 from .vocabulary import VocabularyCount
 

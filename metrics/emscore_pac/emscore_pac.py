@@ -30,8 +30,8 @@ from .shared_clip_rows import (
     split_rows,
 )
 from .shared_image_input import as_rgb_image
-from .shared_options import check_choice, check_flag, take_compute_options, take_load_options
-from .shared_signature import signature
+from .shared_module import check_choice, check_flag, take_compute_options, take_load_options
+from .shared_module import signature
 from .shared_video_input import as_video_source, check_frames, decoder_name, video_size
 from .token_weights import (
     EQUAL_WEIGHTS,

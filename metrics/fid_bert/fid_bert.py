@@ -12,43 +12,32 @@ from .frechet import (
     pooled_frechet_distance,
     pooled_frechet_p_value,
 )
-from .shared_added_rows import added_rows_kept
-from .shared_caption_rows import as_caption_rows, check_row_counts
-from .shared_corpus_test import partitions_of
-from .shared_distribution_results import (
+from .shared_distribution import (
     DISTRIBUTION_DEFAULTS,
     check_distribution_options,
-    check_examined_row,
-    distribution_result,
-    examined_row,
-    test_settings,
-)
-from .shared_embedding_rows import (
-    ARRAY_COLUMNS,
-    CAPTION_COLUMNS,
-    Comparison,
-    as_embedding_rows,
-    check_no_captions,
     check_side_sizes,
-    check_test_sizes,
-    compare_embedding_rows,
-    drawn_counts,
-    embed_caption_rows,
-    joint_row,
+    signature_settings,
 )
-from .shared_options import check_flag, take_compute_options, take_load_options
-from .shared_partition_test import P_VALUE_METHODS
-from .shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options, encoder_settings
-from .shared_signature import signature
-from .shared_split_forms import split_forms
+from .shared_embedding_rows import EmbeddingModule, drawn_counts
+from .shared_module import check_flag, signature
+from .shared_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
+from .shared_splits import Comparison
+
+# isort: split
+# Files that other files of this folder need: evaluate's loader copies only what is named here.
+# Written by scripts/sync_shared.py.
+from .shared_caption_rows import as_caption_rows
+from .shared_embeddings import as_embedding_arrays
+
+_LOADED = (
+    as_caption_rows,
+    as_embedding_arrays,
+)
 
 # Why a side needs two captions, for the message.
 NO_COVARIANCE = (
     "One caption has no covariance: sample more, leave the row out, or use mmd_bert with estimator='biased'."
 )
-
-# Options of this module, at load or at compute time.
-DEFAULTS = {"pooled": False, **ENCODER_DEFAULTS, **DISTRIBUTION_DEFAULTS}
 
 _DESCRIPTION = """
 FID-BERT compares the distribution of several candidate captions with the distribution of several human captions of the
@@ -121,14 +110,11 @@ Examples:
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
-class FidBert(evaluate.Metric):
+class FidBert(EmbeddingModule, evaluate.Metric):
     """Squared Fréchet distance of sentence embeddings, as an evaluate module."""
 
-    def __init__(self, *args, **keywords):
-        self.load_options = self.options = take_load_options(keywords, DEFAULTS)
-        check_options(self.options)
-        self.encoder = SentenceEncoder()
-        super().__init__(*args, **keywords)
+    DEFAULTS = {"pooled": False, **ENCODER_DEFAULTS, **DISTRIBUTION_DEFAULTS}
+    progress = evaluate.utils.logging.tqdm
 
     def _info(self):
         captions = datasets.Sequence(datasets.Value("string"))
@@ -140,99 +126,40 @@ class FidBert(evaluate.Metric):
             reference_urls=["https://arxiv.org/abs/2209.07518"],
         )
 
-    def add_batch(self, *, predictions=None, references=None, **keywords):
-        """Check every row before evaluate casts it, then add the rows."""
-        predictions, references = checked_rows(predictions, references)
-        super().add_batch(predictions=predictions, references=references, **keywords)
+    def check_options(self, options):
+        """Raise unless every option of this module has a legal value."""
+        check_flag("pooled", options["pooled"])
+        check_encoder_options(options)
+        check_distribution_options(options)
 
-    def add(self, *, prediction=None, reference=None, **keywords):
-        """Check one row before evaluate casts it, then add it."""
-        self.add_batch(predictions=[prediction], references=[reference], **keywords)
+    def check_rows(self, sizes, columns):
+        """Raise unless every set has a covariance."""
+        check_side_sizes(sizes, columns, NO_COVARIANCE)
 
-    def compute(
-        self, *, predictions=None, references=None, prediction_embeddings=None, reference_embeddings=None, **options
-    ):
-        """Check the options of this call, then compute: from captions, or past evaluate's table from ready arrays."""
-        self.options = take_compute_options(options, self.load_options)
-        check_options(self.options)
-        if prediction_embeddings is not None or reference_embeddings is not None:
-            check_no_captions(predictions, references, len(self))
-            rows = as_embedding_rows(prediction_embeddings, reference_embeddings)
-            check_sizes(rows.predictions, rows.references, ARRAY_COLUMNS, self.options)
-            return self._result(rows, ARRAY_COLUMNS)
-        with added_rows_kept(self):
-            return super().compute(predictions=predictions, references=references)
+    def compare_vectors(self, vectors, n_candidates, options):
+        """Compare rows of vectors by means and covariances; null values are in units of the joint scatter."""
+        scatter = joint_scatter(vectors)
+        scaled = vectors / np.sqrt(scatter)[:, None, None]
 
-    def examine(self, *, predictions, references, row=0, **options):
-        """Return the distances of one row and its statistic under every split, for drawings and diagnosis."""
-        self.options = take_compute_options(options, self.load_options)
-        check_options(self.options)
-        predictions, references = checked_rows(predictions, references)
-        check_examined_row(row, len(predictions), self.options)
-        predictions, references = predictions[row : row + 1], references[row : row + 1]
-        partitions = partitions_of((len(predictions[0]), len(references[0])), self.options)
-        vectors = joint_row(embed_caption_rows(predictions, references, self._embed))
-        n_candidates = len(predictions[0])
-        null_blocks = null_frechet_distances(vectors, n_candidates, partitions)
-        return examined_row(frechet_distances(vectors, n_candidates)[0], null_blocks, pair_distances(vectors)[0])
+        def null_values(part, splits):
+            return null_frechet_distances(scaled[part], n_candidates, splits)
 
-    def _compute(self, predictions, references):
-        check_sizes(predictions, references, CAPTION_COLUMNS, self.options)
-        return self._result(embed_caption_rows(predictions, references, self._embed), CAPTION_COLUMNS)
+        return Comparison(frechet_distances(vectors, n_candidates), pair_distances(vectors), null_values, scatter)
 
-    def _embed(self, captions):
-        return self.encoder.embed(captions, self.options, evaluate.utils.logging.tqdm)
+    def pooled_values(self, embedded, options):
+        """Return the distance of the whole corpus, and its p-value."""
+        counts = embedded.counts()
+        pooled = pooled_frechet_distance(embedded.vectors, *counts, self.progress)
+        values = {"fid_bert_pooled": float(pooled)}
+        if options["p_value"] != "none":
+            n_draws = options["n_resamples"]
+            drawn = drawn_counts(embedded, n_draws, options["seed"])
+            p_value = pooled_frechet_p_value(embedded.vectors, *counts, drawn, n_draws, self.progress)
+            values["fid_bert_pooled_p_value"] = p_value
+        return values
 
-    def _result(self, rows, columns):
-        progress = evaluate.utils.logging.tqdm
-        results = compare_embedding_rows(rows, compare, self.options, progress)
-        result = distribution_result({"fid_bert": results.statistic}, results.tests, self.options)
-        if self.options["pooled"]:
-            result["fid_bert_pooled"] = float(pooled_frechet_distance(rows.vectors, *rows.counts(), progress))
-            if self.options["p_value"] != "none":
-                null_counts = drawn_counts(rows, self.options["n_resamples"], self.options["seed"])
-                n_draws = self.options["n_resamples"]
-                p_value = pooled_frechet_p_value(rows.vectors, *rows.counts(), null_counts, n_draws, progress)
-                result["fid_bert_pooled_p_value"] = p_value
-        return result | ({"signature": self._signature(columns)} if self.options["details"] else {})
+    def _compute(self, predictions, references, options):
+        return self.caption_result(predictions, references, options)
 
-    def _signature(self, columns):
-        encoder = encoder_settings(self.options) if columns == CAPTION_COLUMNS else {"encoder": "ready arrays"}
-        return signature(
-            "fid_bert",
-            **encoder,
-            **test_settings(self.options),
-        )
-
-
-def compare(vectors, n_candidates):
-    """Return the distances of rows of equal sizes, and their null values in units of the joint scatter."""
-    scatter = joint_scatter(vectors)
-    scaled = vectors / np.sqrt(scatter)[:, None, None]
-
-    def null_values(part, partitions):
-        return null_frechet_distances(scaled[part], n_candidates, partitions)
-
-    return Comparison(frechet_distances(vectors, n_candidates), null_values, scatter)
-
-
-def checked_rows(predictions, references):
-    """Return both columns as lists of lists of captions, or raise for the first bad row."""
-    predictions = as_caption_rows(predictions, "predictions", string_is_one_caption=True)
-    references = as_caption_rows(references, "references")
-    check_row_counts(len(predictions), len(references))
-    check_side_sizes(predictions, references, CAPTION_COLUMNS, NO_COVARIANCE)
-    return predictions, references
-
-
-def check_options(options):
-    """Raise unless every option of this module has a legal value."""
-    check_flag("pooled", options["pooled"])
-    check_encoder_options(options)
-    check_distribution_options(options)
-
-
-def check_sizes(predictions, references, columns, options):
-    """Raise if a row has no covariance, or is too large for an exact test."""
-    check_side_sizes(predictions, references, columns, NO_COVARIANCE)
-    check_test_sizes(predictions, references, options)
+    def _signature(self, options, settings):
+        return signature("fid_bert", **settings, **signature_settings(options))

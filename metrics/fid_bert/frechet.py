@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from .shared_partition_test import TIE_TOLERANCE, Partitions, upper_tail_p_values
-from .shared_split_forms import label_blocks, split_forms, split_values
+from .shared_splits import TIE_TOLERANCE, Splits, label_blocks, split_forms, split_values, upper_tail_p_values
 
 # Numbers in the cross blocks of splits held at once, 8 bytes each.
 MAX_CROSS_VALUES = 1_000_000
@@ -49,13 +48,13 @@ def frechet_distances(vectors: np.ndarray, n_candidates: int) -> np.ndarray:
     return _from_factors(means[0] - means[1], *factors)
 
 
-def frechet_p_values(vectors: np.ndarray, n_candidates: int, partitions: Partitions) -> tuple[np.ndarray, np.ndarray]:
+def frechet_p_values(vectors: np.ndarray, n_candidates: int, splits: Splits) -> tuple[np.ndarray, np.ndarray]:
     """Squared Fréchet distance of every row, and the share of the splits whose distance is at least as large.
 
     Args:
         vectors: as for `frechet_distances`.
         n_candidates: as for `frechet_distances`.
-        partitions: splits into sets of the observed sizes, the observed one among them.
+        splits: splits into sets of the observed sizes, the observed one among them.
 
     Returns:
         Two float64 arrays, shape (n_rows,): distances, and p-values above 0 and at most 1.
@@ -68,11 +67,11 @@ def frechet_p_values(vectors: np.ndarray, n_candidates: int, partitions: Partiti
     scatter = joint_scatter(vectors)
     scaled = vectors / np.sqrt(scatter)[:, None, None]
     distances = frechet_distances(vectors, n_candidates)
-    null = null_frechet_distances(scaled, n_candidates, partitions)
+    null = null_frechet_distances(scaled, n_candidates, splits)
     return distances, upper_tail_p_values(distances / scatter, null)
 
 
-def null_frechet_distances(vectors: np.ndarray, n_candidates: int, partitions: Partitions) -> Iterator[np.ndarray]:
+def null_frechet_distances(vectors: np.ndarray, n_candidates: int, splits: Splits) -> Iterator[np.ndarray]:
     """Give the squared Fréchet distance of every row under every split of its texts, out of the joint Gram matrix.
 
     The first term and the two traces are sums over pairs of texts, so quadratic forms in the labels; the trace of the
@@ -81,7 +80,7 @@ def null_frechet_distances(vectors: np.ndarray, n_candidates: int, partitions: P
     Args:
         vectors: float64 array, shape (n_rows, n_texts, d).
         n_candidates: number of candidates of every row, 2 to n_texts - 2.
-        partitions: splits into sets of the observed sizes.
+        splits: splits into sets of the observed sizes.
 
     Yields:
         float64 arrays, shape (n_rows, block).
@@ -101,7 +100,7 @@ def null_frechet_distances(vectors: np.ndarray, n_candidates: int, partitions: P
     forms[:, on_diagonal] += own / (n - 1) - own / (m - 1)
     constants = constants + own.sum(axis=1) / (m - 1)
     scale = 2 / np.sqrt((n - 1) * (m - 1))
-    for labels, values in zip(label_blocks(forms, partitions), split_values(forms, constants, partitions), strict=True):
+    for labels, values in zip(label_blocks(forms, splits), split_values(forms, constants, splits), strict=True):
         yield np.maximum(values - scale * np.stack([_cross_nuclear_norms(of_row, labels) for of_row in gram]), 0)
 
 
@@ -224,7 +223,7 @@ def _triangular(factor: np.ndarray) -> np.ndarray:
 
 
 def _cross_nuclear_norms(gram: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Sums of singular values of the centred block between both sets, for every split of one row: (n_partitions,)."""
+    """Sums of singular values of the centred block between both sets, for every split of one row: (n_splits,)."""
     norms = np.empty(len(labels))
     n_candidates = int(labels[0].sum())
     n_references = len(gram) - n_candidates

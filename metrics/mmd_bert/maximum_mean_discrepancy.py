@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from .shared_partition_test import TIE_TOLERANCE, Partitions, upper_tail_p_values
-from .shared_split_forms import split_forms, split_values
+from .shared_splits import TIE_TOLERANCE, Splits, split_forms, split_values, upper_tail_p_values
 
 # Which normalisation of the three sums is used; see `mmd_from_sums`.
 ESTIMATORS = ("unbiased", "biased", "authors")
@@ -60,7 +59,7 @@ def mmd_squared(
 
 
 def mmd_p_values(
-    vectors: np.ndarray, n_candidates: int, partitions: Partitions, sigma: str | float, estimator: str
+    vectors: np.ndarray, n_candidates: int, splits: Splits, sigma: str | float, estimator: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """Squared MMD of every row, and the share of the splits whose value is at least as large.
 
@@ -70,7 +69,7 @@ def mmd_p_values(
     Args:
         vectors: as for `mmd_squared`.
         n_candidates: as for `mmd_squared`.
-        partitions: splits into sets of the observed sizes, the observed one among them.
+        splits: splits into sets of the observed sizes, the observed one among them.
         sigma: bandwidth rule or number.
         estimator: "unbiased", "biased" or "authors".
 
@@ -83,7 +82,7 @@ def mmd_p_values(
     """
     kernel = gaussian_kernel(vectors, sigma)
     observed = mmd_of_kernel(kernel, n_candidates, estimator)
-    return observed, upper_tail_p_values(observed, null_mmd(kernel, n_candidates, partitions, estimator))
+    return observed, upper_tail_p_values(observed, null_mmd(kernel, n_candidates, splits, estimator))
 
 
 def gaussian_kernel(vectors: np.ndarray, sigma: str | float) -> np.ndarray:
@@ -220,13 +219,13 @@ def mmd_from_sums(
     return inside - 2 * across / (n * m)
 
 
-def null_mmd(kernel: np.ndarray, n_candidates: int, partitions: Partitions, estimator: str) -> Iterator[np.ndarray]:
+def null_mmd(kernel: np.ndarray, n_candidates: int, splits: Splits, estimator: str) -> Iterator[np.ndarray]:
     """Give the squared MMD of every row under every split of its texts.
 
     Args:
         kernel: as for `mmd_of_kernel`.
         n_candidates: number of candidates of every row.
-        partitions: splits into sets of the observed sizes.
+        splits: splits into sets of the observed sizes.
         estimator: see `mmd_from_sums`.
 
     Yields:
@@ -240,7 +239,7 @@ def null_mmd(kernel: np.ndarray, n_candidates: int, partitions: Partitions, esti
     forms, constants = split_forms(kernel, 1 / (n * (n - less)), 1 / (m * (m - less)), -2 / (n * m))
     if less:  # the normalisation of sums of 0 is what the diagonal adds
         constants = constants + mmd_from_sums(np.zeros(1), np.zeros(1), np.zeros(1), n, m, estimator)
-    return split_values(forms, constants, partitions)
+    return split_values(forms, constants, splits)
 
 
 def pooled_mmd_squared(

@@ -12,44 +12,27 @@ from .maximum_mean_discrepancy import (
     pooled_mmd_p_value,
     pooled_mmd_squared,
 )
-from .shared_added_rows import added_rows_kept
-from .shared_caption_rows import as_caption_rows, check_row_counts
-from .shared_corpus_test import partitions_of
-from .shared_distribution_results import (
+from .shared_distribution import (
     DISTRIBUTION_DEFAULTS,
     check_distribution_options,
-    check_examined_row,
-    distribution_result,
-    examined_row,
-    test_settings,
-)
-from .shared_embedding_rows import (
-    ARRAY_COLUMNS,
-    CAPTION_COLUMNS,
-    Comparison,
-    as_embedding_rows,
-    check_no_captions,
     check_side_sizes,
-    check_test_sizes,
-    compare_embedding_rows,
-    drawn_counts,
-    embed_caption_rows,
-    joint_row,
+    signature_settings,
 )
-from .shared_options import check_choice, check_flag, take_compute_options, take_load_options
-from .shared_partition_test import P_VALUE_METHODS
-from .shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options, encoder_settings
-from .shared_signature import signature
-from .shared_split_forms import split_forms
+from .shared_embedding_rows import EmbeddingModule, drawn_counts
+from .shared_module import check_choice, check_flag, signature
+from .shared_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
+from .shared_splits import Comparison
 
-# Options of this module, at load or at compute time.
-DEFAULTS = {
-    "estimator": "unbiased",
-    "sigma": "median",
-    "pooled": False,
-    **ENCODER_DEFAULTS,
-    **DISTRIBUTION_DEFAULTS,
-}
+# isort: split
+# Files that other files of this folder need: evaluate's loader copies only what is named here.
+# Written by scripts/sync_shared.py.
+from .shared_caption_rows import as_caption_rows
+from .shared_embeddings import as_embedding_arrays
+
+_LOADED = (
+    as_caption_rows,
+    as_embedding_arrays,
+)
 
 _DESCRIPTION = """
 MMD-BERT compares the distribution of several candidate captions with the distribution of several human captions of the
@@ -123,14 +106,17 @@ Examples:
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
-class MmdBert(evaluate.Metric):
+class MmdBert(EmbeddingModule, evaluate.Metric):
     """Squared maximum mean discrepancy of sentence embeddings, as an evaluate module."""
 
-    def __init__(self, *args, **keywords):
-        self.load_options = self.options = take_load_options(keywords, DEFAULTS)
-        check_options(self.options)
-        self.encoder = SentenceEncoder()
-        super().__init__(*args, **keywords)
+    DEFAULTS = {
+        "estimator": "unbiased",
+        "sigma": "median",
+        "pooled": False,
+        **ENCODER_DEFAULTS,
+        **DISTRIBUTION_DEFAULTS,
+    }
+    progress = evaluate.utils.logging.tqdm
 
     def _info(self):
         captions = datasets.Sequence(datasets.Value("string"))
@@ -142,99 +128,52 @@ class MmdBert(evaluate.Metric):
             reference_urls=["https://arxiv.org/abs/2209.07518"],
         )
 
-    def add_batch(self, *, predictions=None, references=None, **keywords):
-        """Check every row before evaluate casts it, then add the rows."""
-        predictions, references = checked_rows(predictions, references)
-        super().add_batch(predictions=predictions, references=references, **keywords)
+    def check_options(self, options):
+        """Raise unless every option of this module has a legal value."""
+        check_choice("estimator", options["estimator"], ESTIMATORS)
+        check_sigma(options["sigma"])
+        check_flag("pooled", options["pooled"])
+        check_encoder_options(options)
+        check_distribution_options(options)
 
-    def add(self, *, prediction=None, reference=None, **keywords):
-        """Check one row before evaluate casts it, then add it."""
-        self.add_batch(predictions=[prediction], references=[reference], **keywords)
+    def check_sizes(self, sizes, columns, options):
+        """Raise if a row is too small for the estimator, or too large for its test."""
+        if options["estimator"] != "biased":
+            reason = f"estimator={options['estimator']!r} leaves out pairs of a caption with itself"
+            check_side_sizes(sizes, columns, f"{reason}: use estimator='biased'.")
+        super().check_sizes(sizes, columns, options)
 
-    def compute(
-        self, *, predictions=None, references=None, prediction_embeddings=None, reference_embeddings=None, **options
-    ):
-        """Check the options of this call, then compute: from captions, or past evaluate's table from ready arrays."""
-        self.options = take_compute_options(options, self.load_options)
-        check_options(self.options)
-        if prediction_embeddings is not None or reference_embeddings is not None:
-            check_no_captions(predictions, references, len(self))
-            rows = as_embedding_rows(prediction_embeddings, reference_embeddings)
-            check_sizes(rows.predictions, rows.references, ARRAY_COLUMNS, self.options)
-            return self._result(rows, ARRAY_COLUMNS)
-        with added_rows_kept(self):
-            return super().compute(predictions=predictions, references=references)
+    def compare_vectors(self, vectors, n_candidates, options):
+        """Compare rows of vectors by the mean of a kernel within and across the sets."""
+        estimator, kernel = options["estimator"], gaussian_kernel(vectors, options["sigma"])
 
-    def examine(self, *, predictions, references, row=0, **options):
-        """Return the kernel of one row and its statistic under every split, for drawings and diagnosis."""
-        self.options = take_compute_options(options, self.load_options)
-        check_options(self.options)
-        predictions, references = checked_rows(predictions, references)
-        check_examined_row(row, len(predictions), self.options)
-        predictions, references = predictions[row : row + 1], references[row : row + 1]
-        check_sizes(predictions, references, CAPTION_COLUMNS, {**self.options, "confidence_level": None})
-        rows = embed_caption_rows(predictions, references, self._embed)
-        kernel = gaussian_kernel(joint_row(rows), self.options["sigma"])
-        size, estimator = rows.sizes()[0], self.options["estimator"]
-        null_blocks = null_mmd(kernel, size[0], partitions_of(size, self.options), estimator)
-        return examined_row(mmd_of_kernel(kernel, size[0], estimator)[0], null_blocks, kernel[0])
+        def null_values(part, splits):
+            return null_mmd(kernel[part], n_candidates, splits, estimator)
 
-    def _compute(self, predictions, references):
-        check_sizes(predictions, references, CAPTION_COLUMNS, self.options)
-        return self._result(embed_caption_rows(predictions, references, self._embed), CAPTION_COLUMNS)
+        return Comparison(mmd_of_kernel(kernel, n_candidates, estimator), kernel, null_values)
 
-    def _embed(self, captions):
-        return self.encoder.embed(captions, self.options, evaluate.utils.logging.tqdm)
+    def pooled_values(self, embedded, options):
+        """Return the value of the whole corpus, and its p-value."""
+        settings, counts = (options["sigma"], options["estimator"]), embedded.counts()
+        pooled = pooled_mmd_squared(embedded.vectors, *counts, *settings, self.progress)
+        values = {"mmd_bert_pooled": float(pooled)}
+        if options["p_value"] != "none":
+            drawn = drawn_counts(embedded, options["n_resamples"], options["seed"])
+            p_value = pooled_mmd_p_value(embedded.vectors, *counts, drawn, *settings, self.progress)
+            values["mmd_bert_pooled_p_value"] = p_value
+        return values
 
-    def _result(self, rows, columns):
-        progress = evaluate.utils.logging.tqdm
-        results = compare_embedding_rows(rows, self._compare, self.options, progress)
-        result = distribution_result({"mmd_bert": results.statistic}, results.tests, self.options)
-        if self.options["pooled"]:
-            sigma, estimator = self.options["sigma"], self.options["estimator"]
-            pooled = pooled_mmd_squared(rows.vectors, *rows.counts(), sigma, estimator, progress)
-            result["mmd_bert_pooled"] = float(pooled)
-            if self.options["p_value"] != "none":
-                null_counts = drawn_counts(rows, self.options["n_resamples"], self.options["seed"])
-                p_value = pooled_mmd_p_value(rows.vectors, *rows.counts(), null_counts, sigma, estimator, progress)
-                result["mmd_bert_pooled_p_value"] = p_value
-        return result | ({"signature": self._signature(columns)} if self.options["details"] else {})
+    def _compute(self, predictions, references, options):
+        return self.caption_result(predictions, references, options)
 
-    def _compare(self, vectors, n_candidates):
-        estimator = self.options["estimator"]
-        kernel = gaussian_kernel(vectors, self.options["sigma"])
-
-        def null_values(part, partitions):
-            return null_mmd(kernel[part], n_candidates, partitions, estimator)
-
-        return Comparison(mmd_of_kernel(kernel, n_candidates, estimator), null_values)
-
-    def _signature(self, columns):
-        encoder = encoder_settings(self.options) if columns == CAPTION_COLUMNS else {"encoder": "ready arrays"}
+    def _signature(self, options, settings):
         return signature(
             "mmd_bert",
-            estimator=self.options["estimator"],
-            sigma=self.options["sigma"],
-            **encoder,
-            **test_settings(self.options),
+            estimator=options["estimator"],
+            sigma=options["sigma"],
+            **settings,
+            **signature_settings(options),
         )
-
-
-def checked_rows(predictions, references):
-    """Return both columns as lists of lists of captions, or raise for the first bad row."""
-    predictions = as_caption_rows(predictions, "predictions", string_is_one_caption=True)
-    references = as_caption_rows(references, "references")
-    check_row_counts(len(predictions), len(references))
-    return predictions, references
-
-
-def check_options(options):
-    """Raise unless every option of this module has a legal value."""
-    check_choice("estimator", options["estimator"], ESTIMATORS)
-    check_sigma(options["sigma"])
-    check_flag("pooled", options["pooled"])
-    check_encoder_options(options)
-    check_distribution_options(options)
 
 
 def check_sigma(sigma):
@@ -245,13 +184,3 @@ def check_sigma(sigma):
         raise TypeError(f"sigma: expected 'median', 'mean' or a number, got {type(sigma).__name__}. Give a float.")
     elif not 1e-100 < sigma < 1e100:
         raise ValueError(f"sigma: expected a number above 0 and below 1e100, got {sigma}. Give a bandwidth above 0.")
-
-
-def check_sizes(predictions, references, columns, options):
-    """Raise if a row is too small for the estimator, or too large for an exact test."""
-    if options["estimator"] != "biased":
-        reason = (
-            f"estimator={options['estimator']!r} leaves out pairs of a caption with itself: use estimator='biased'."
-        )
-        check_side_sizes(predictions, references, columns, reason)
-    check_test_sizes(predictions, references, options)

@@ -1,27 +1,22 @@
 # Vendored from manycaps/shared_embedding_rows.py. Edit it there, then run `python scripts/sync_shared.py`.
-"""Rows of embedded texts: ready arrays checked, captions embedded once each, rows of equal sizes stacked."""
+"""Rows of embedded texts, and the contract of modules that compare them: captions, or ready arrays in their place."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .shared_corpus_test import CorpusTest, RowGenerators, RowSplits, partitions_of, row_keys
-from .shared_distribution_results import check_enough_rows, rows_by_size
-from .shared_partition_test import Partitions
-
-# Largest number in an embedding: squares of larger ones, summed over the dimensions, leave the range of float64.
-LARGEST_NUMBER = 1e150
+from .shared_distribution import CAPTION_COLUMNS, DistributionModule, Rows, text_counts
+from .shared_embeddings import ARRAY_COLUMNS, as_embedding_arrays
+from .shared_sentence_encoder import SentenceEncoder, encoder_settings
+from .shared_splits import Comparison, RowGenerators, row_keys
 
 # Numbers of embeddings stacked at once, 8 bytes each: 256 rows of 15 texts in 384 dimensions.
 NUMBERS_PER_BATCH = 1_500_000
 
 # Numbers of draws held at once for the test of a pooled value, 8 bytes each.
 MAX_COUNTS = 16_000_000
-
-# The keywords of `compute` for ready arrays, in the order candidates, references.
-ARRAY_COLUMNS = ("prediction_embeddings", "reference_embeddings")
-CAPTION_COLUMNS = ("predictions", "references")
 
 
 class EmbeddingRows(NamedTuple):
@@ -33,7 +28,7 @@ class EmbeddingRows(NamedTuple):
     predictions: list[np.ndarray]
     # The same for the references.
     references: list[np.ndarray]
-    # From the number of a row to what its draws depend on, see `shared_corpus_test.row_keys`.
+    # From the number of a row to what its draws depend on, see `row_keys`.
     row_key: Callable[[int], bytes]
 
     def sizes(self) -> list[tuple[int, int]]:
@@ -49,22 +44,77 @@ class EmbeddingRows(NamedTuple):
         return candidates, references
 
 
-class Comparison(NamedTuple):
-    """What a module's `compare` says of rows of equal sizes."""
+class EmbeddingModule(DistributionModule):
+    """The contract of modules that compare two sets of embedded captions per row.
 
-    # float64 array, shape (n_rows,): the statistic, in its own unit.
-    statistic: np.ndarray
-    # From a slice of these rows and the splits to blocks of null values, float64, shape (rows of the slice, block).
-    null_values: Callable[[slice, Partitions], Iterable[np.ndarray]]
-    # float64 array, shape (n_rows,): the unit of the null values; None for 1.
-    units: np.ndarray | None = None
+    A module gives `compare_vectors`, and `pooled_values` and `check_vectors` where it has something to say there.
+    """
 
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        self.encoder = SentenceEncoder()
+        super().__init__(*args, **keywords)
 
-class EmbeddingTests(NamedTuple):
-    """Results of all rows: the statistic, a float64 array of shape (n_rows,), and the tests where asked for."""
+    def compare_vectors(self, vectors: np.ndarray, n_candidates: int, options: Mapping[str, Any]) -> Comparison:
+        """Compare float64 vectors of shape (n_rows, n_texts, d), candidates first."""
+        raise NotImplementedError
 
-    statistic: np.ndarray
-    tests: CorpusTest | None
+    def pooled_values(self, embedded: EmbeddingRows, options: Mapping[str, Any]) -> dict[str, float]:
+        """Return what the result says of all candidates against all references of the corpus."""
+        raise NotImplementedError
+
+    def check_vectors(self, embedded: EmbeddingRows, columns: tuple[str, str]) -> None:
+        """Raise if a vector cannot be compared."""
+
+    def compute(
+        self, *, prediction_embeddings: Any = None, reference_embeddings: Any = None, **given: Any
+    ) -> dict[str, Any] | None:
+        """Check the options of this call, then compute: from captions, or past evaluate's table from ready arrays."""
+        if prediction_embeddings is None and reference_embeddings is None:
+            return super().compute(**given)
+        check_no_captions(given.pop("predictions", None), given.pop("references", None), len(self))
+        options = self.call_options(given)
+        embedded = as_embedding_rows(prediction_embeddings, reference_embeddings)
+        self.check_sizes(embedded.sizes(), ARRAY_COLUMNS, options)
+        self.check_vectors(embedded, ARRAY_COLUMNS)
+        return self._result(embedded, options, {"encoder": "ready arrays"})
+
+    def caption_result(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Check the sizes of all rows, embed the captions, compare the rows, and return the result."""
+        self.check_sizes(text_counts(predictions, references), CAPTION_COLUMNS, options)
+        embedded = self._embedded(predictions, references, options)
+        return self._result(embedded, options, encoder_settings(options))
+
+    def compare_one(self, predictions: Any, references: Any, options: Mapping[str, Any], row: int) -> Comparison:
+        """Return the comparison of one row of captions; no other row is embedded."""
+        embedded = self._embedded(predictions[row : row + 1], references[row : row + 1], options)
+        return self._rows(embedded, options, {}).compare([0])
+
+    def _result(
+        self, embedded: EmbeddingRows, options: Mapping[str, Any], settings: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        pooled = functools.partial(self.pooled_values, embedded, options) if options.get("pooled") else dict
+        return self.result_of(self._rows(embedded, options, settings), options, pooled)
+
+    def _embedded(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> EmbeddingRows:
+        progress = type(self).progress
+        embedded = embed_caption_rows(
+            predictions, references, lambda captions: self.encoder.embed(captions, options, progress)
+        )
+        self.check_vectors(embedded, CAPTION_COLUMNS)
+        return embedded
+
+    def _rows(self, embedded: EmbeddingRows, options: Mapping[str, Any], settings: Mapping[str, Any]) -> Rows:
+        n_dimensions = embedded.vectors.shape[1]
+
+        def compare(rows: Sequence[int]) -> Comparison:
+            numbers = [np.concatenate((embedded.predictions[i], embedded.references[i])) for i in rows]
+            vectors = joint_vectors(embedded.vectors, numbers)
+            return self.compare_vectors(vectors, len(embedded.predictions[rows[0]]), options)
+
+        def batch_size(n_texts: int) -> int:
+            return max(1, NUMBERS_PER_BATCH // (n_texts * n_dimensions))
+
+        return Rows(embedded.sizes(), embedded.row_key, compare, batch_size, settings)
 
 
 def embed_caption_rows(
@@ -113,7 +163,7 @@ def as_embedding_rows(predictions: object, references: object) -> EmbeddingRows:
     ((3, 2), [1, 2])
     """
     candidates, humans = (
-        _as_arrays(rows, name) for rows, name in zip((predictions, references), ARRAY_COLUMNS, strict=True)
+        as_embedding_arrays(rows, name) for rows, name in zip((predictions, references), ARRAY_COLUMNS, strict=True)
     )
     if len(candidates) != len(humans):
         raise ValueError(
@@ -145,133 +195,6 @@ def check_no_captions(predictions: object, references: object, n_added: int) -> 
             f"{ARRAY_COLUMNS[0]}: expected embeddings in place of captions, got both. Leave predictions, references "
             "and rows added before out."
         )
-
-
-def check_embeddings(array: np.ndarray, where: str) -> None:
-    """Raise unless `array` is a non-empty table of finite floating-point numbers.
-
-    Args:
-        array: any array.
-        where: what the message begins with.
-
-    Raises:
-        TypeError: other numbers than floating-point ones.
-        ValueError: another rank, no rows or columns, a number that is NaN, infinite or above `LARGEST_NUMBER`.
-    """
-    if not np.issubdtype(array.dtype, np.floating):
-        raise TypeError(
-            f"{where}: expected floating-point numbers, got {array.dtype}. Convert counts or ids that are meant as "
-            "vectors with .astype(float)."
-        )
-    if array.ndim != 2 or not array.size:
-        raise ValueError(
-            f"{where}: expected an array of shape (n, d) with n and d at least 1, got shape {array.shape}. Give one "
-            "vector per text."
-        )
-    if not -LARGEST_NUMBER <= float(array.min()) <= float(array.max()) <= LARGEST_NUMBER:  # or NaN
-        _raise_large_numbers(array, where)
-
-
-def check_side_sizes(
-    predictions: Sequence[Sized], references: Sequence[Sized], columns: tuple[str, str], reason: str
-) -> None:
-    """Raise if a row has fewer than two candidates or fewer than two references.
-
-    Args:
-        predictions: n_rows lists or arrays of candidates.
-        references: n_rows lists or arrays of references.
-        columns: their names, `CAPTION_COLUMNS` or `ARRAY_COLUMNS`.
-        reason: why two are needed, and what to do, for the message.
-
-    Raises:
-        ValueError: a row is too small; the message names it.
-    """
-    for name, rows in zip(columns, (predictions, references), strict=True):
-        short = [i for i, row in enumerate(rows) if len(row) < 2]
-        if short:
-            raise ValueError(
-                f"{name}[{short[0]}]: expected at least two captions, got one ({len(short)} such rows in all). {reason}"
-            )
-
-
-def check_row_totals(
-    predictions: Sequence[Sized], references: Sequence[Sized], columns: tuple[str, str], n_texts: int
-) -> None:
-    """Raise unless every row has `n_texts` texts in all, candidates and references together.
-
-    Args:
-        predictions: n_rows lists or arrays of candidates.
-        references: n_rows lists or arrays of references.
-        columns: their names, `CAPTION_COLUMNS` or `ARRAY_COLUMNS`.
-        n_texts: least number of texts a row.
-
-    Raises:
-        ValueError: a row is too small; the message names it.
-    """
-    sizes = text_counts(predictions, references)
-    short = [i for i, size in enumerate(sizes) if sum(size) < n_texts]
-    if short:
-        i = short[0]
-        raise ValueError(
-            f"{columns[0]}[{i}], {columns[1]}[{i}]: expected at least {n_texts} captions in all, got {sizes[i][0]} "
-            f"candidate and {sizes[i][1]} reference ({len(short)} such rows in all). Sample more candidates, or leave "
-            "the row out."
-        )
-
-
-def check_test_sizes(predictions: Sequence[Sized], references: Sequence[Sized], options: Mapping[str, Any]) -> None:
-    """Raise, before any text is embedded, if the test or the interval asked for cannot be computed.
-
-    Raises:
-        ValueError: one row and an interval over rows; or p_value "exact" with a row too large.
-    """
-    check_enough_rows(len(predictions), options)
-    if options["p_value"] != "none":
-        for sizes in set(text_counts(predictions, references)):
-            partitions_of(sizes, options)
-
-
-def text_counts(predictions: Sequence[Sized], references: Sequence[Sized]) -> list[tuple[int, int]]:
-    """Return (n_candidates, n_references) of each row."""
-    return [(len(p), len(r)) for p, r in zip(predictions, references, strict=True)]
-
-
-def compare_embedding_rows(
-    rows: EmbeddingRows,
-    compare: Callable[[np.ndarray, int], Comparison],
-    options: Mapping[str, Any],
-    progress: Callable[..., Iterable[Any]],
-) -> EmbeddingTests:
-    """Reduce each row to its statistic, and test it.
-
-    Rows of equal sizes are handled together, in batches of bounded memory; a row's results do not depend on the others.
-
-    Args:
-        rows: embedded texts.
-        compare: from float64 vectors of shape (n_rows, n_texts, d), candidates first, and the number of candidates to
-            the statistics and their null values.
-        options: p_value, max_partitions, n_resamples and seed.
-        progress: wraps the batches in a progress bar, as `tqdm` does.
-
-    Returns:
-        The results in the order of the rows.
-
-    Raises:
-        ValueError: p_value "exact" with a row too large.
-    """
-    n_dimensions = rows.vectors.shape[1]
-    batches = rows_by_size(rows.sizes(), lambda n_texts: max(1, NUMBERS_PER_BATCH // (n_texts * n_dimensions)))
-    splits = RowSplits(rows.sizes(), options) if options["p_value"] != "none" else None
-    statistic = np.empty(len(rows.predictions))
-    for size, batch in progress(batches, desc="embedding statistics", unit="batch", delay=1):
-        numbers = [np.concatenate((rows.predictions[i], rows.references[i])) for i in batch]
-        compared = compare(joint_vectors(rows.vectors, numbers), size[0])
-        statistic[batch] = compared.statistic
-        if splits:
-            units = np.ones(len(batch)) if compared.units is None else compared.units
-            observed = compared.statistic / units
-            splits.add(size, batch, rows.row_key, observed, compared.null_values, units)
-    return EmbeddingTests(statistic, splits.test(statistic) if splits else None)
 
 
 def drawn_counts(rows: EmbeddingRows, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
@@ -316,53 +239,3 @@ def joint_vectors(vectors: np.ndarray, numbers: Sequence[Sequence[int] | np.ndar
     [[[1.0], [1.0], [2.0]]]
     """
     return vectors[np.array(numbers)].astype(np.float64, copy=False)
-
-
-def joint_row(rows: EmbeddingRows) -> np.ndarray:
-    """Stack the vectors of the one row that there is.
-
-    Args:
-        rows: one embedded row.
-
-    Returns:
-        float64 array, shape (1, n_texts, d), candidates first.
-    """
-    return joint_vectors(rows.vectors, [np.concatenate((rows.predictions[0], rows.references[0]))])
-
-
-def _raise_large_numbers(array: np.ndarray, where: str) -> None:
-    """Raise ValueError for the first vector with a number that is NaN, infinite or too large."""
-    bad = ~np.isfinite(array) | (np.abs(array.astype(np.float64)) > LARGEST_NUMBER)
-    vectors = np.flatnonzero(bad.any(axis=1))
-    j = int(vectors[0])
-    raise ValueError(
-        f"{where}[{j}]: expected finite numbers of size at most {LARGEST_NUMBER:g}, got {array[j][bad[j]][0]} "
-        f"({len(vectors)} such vectors in all). Check the encoder."
-    )
-
-
-def _as_arrays(rows: object, column: str) -> list[np.ndarray]:
-    """One column of ready embeddings as checked arrays."""
-    if rows is None or isinstance(rows, str | bytes | dict) or not isinstance(rows, Iterable):
-        kind = "None" if rows is None else type(rows).__name__
-        raise TypeError(
-            f"{column}: expected a list of arrays of shape (n, d), got {kind}. "
-            f"Give {ARRAY_COLUMNS[0]} and {ARRAY_COLUMNS[1]} together, one array per row."
-        )
-    arrays = [_as_array(row, f"{column}[{i}]") for i, row in enumerate(rows)]
-    if not arrays:
-        raise ValueError(f"{column}: expected at least one row, got none. Give one array per row.")
-    return arrays
-
-
-def _as_array(row: object, where: str) -> np.ndarray:
-    """One row of ready embeddings as a checked array."""
-    try:
-        array = np.asarray(row)
-    except (TypeError, ValueError, RuntimeError) as error:  # ragged lists; tensors on a device or with gradients
-        raise TypeError(
-            f"{where}: expected an array of shape (n, d), got {type(row).__name__} ({str(error)[:80]}). Convert it "
-            "to a NumPy array."
-        ) from None
-    check_embeddings(array, where)
-    return array

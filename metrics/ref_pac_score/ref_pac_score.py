@@ -27,9 +27,9 @@ from .shared_clip_rows import (
     with_prompt,
 )
 from .shared_image_input import as_rgb_image
-from .shared_options import check_flag, take_compute_options, take_load_options
+from .shared_module import check_flag, take_compute_options, take_load_options
 from .shared_pac_s import PAC_PROMPT, PAC_WEIGHT, check_weight, pac_s
-from .shared_signature import signature
+from .shared_module import signature
 
 # Options of every call, also possible at load time.
 CALL_DEFAULTS = {"prompt": PAC_PROMPT, "weight": PAC_WEIGHT, "details": False, **CLIP_CALL_DEFAULTS}

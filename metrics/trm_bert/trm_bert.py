@@ -6,35 +6,28 @@ import datasets
 import evaluate
 
 from .cosine_distance import check_nonzero, cosine_distances, cosine_similarities, multi_reference_cosine
-from .shared_added_rows import added_rows_kept
-from .shared_caption_rows import as_caption_rows, check_row_counts
-from .shared_corpus_test import row_keys
-from .shared_distribution_results import (
+from .shared_distribution import (
     DISTRIBUTION_DEFAULTS,
     check_distribution_options,
-    check_examined_row,
-    distribution_result,
-    test_settings,
-)
-from .shared_embedding_rows import (
-    ARRAY_COLUMNS,
-    CAPTION_COLUMNS,
-    as_embedding_rows,
-    check_no_captions,
     check_row_totals,
-    check_test_sizes,
-    embed_caption_rows,
-    joint_vectors,
+    signature_settings,
 )
-from .shared_options import check_choice, take_compute_options, take_load_options
-from .shared_partition_test import P_VALUE_METHODS
-from .shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options, encoder_settings
-from .shared_signature import signature
-from .shared_triangle_rank import STATISTICS, TIE_TOLERANCE
-from .shared_triangle_rank_rows import examine_triangle_ranks, triangle_rank_rows
+from .shared_embedding_rows import EmbeddingModule
+from .shared_module import check_choice, signature
+from .shared_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
+from .shared_splits import TIE_TOLERANCE
+from .shared_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
 
-# Options of this module, at load or at compute time.
-DEFAULTS = {"statistic": "per_side", **ENCODER_DEFAULTS, **DISTRIBUTION_DEFAULTS}
+# isort: split
+# Files that other files of this folder need: evaluate's loader copies only what is named here.
+# Written by scripts/sync_shared.py.
+from .shared_caption_rows import as_caption_rows
+from .shared_embeddings import as_embedding_arrays
+
+_LOADED = (
+    as_caption_rows,
+    as_embedding_arrays,
+)
 
 _DESCRIPTION = """
 TRM-BERT compares the distribution of several candidate captions with the distribution of several human captions of the
@@ -105,14 +98,12 @@ Examples:
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
-class TrmBert(evaluate.Metric):
+class TrmBert(EmbeddingModule, evaluate.Metric):
     """Triangle-rank statistic over cosine distances, as an evaluate module."""
 
-    def __init__(self, *args, **keywords):
-        self.load_options = self.options = take_load_options(keywords, DEFAULTS)
-        check_options(self.options)
-        self.encoder = SentenceEncoder()
-        super().__init__(*args, **keywords)
+    DEFAULTS = {"statistic": "per_side", **ENCODER_DEFAULTS, **DISTRIBUTION_DEFAULTS}
+    PLAIN = "cosine"
+    progress = evaluate.utils.logging.tqdm
 
     def _info(self):
         captions = datasets.Sequence(datasets.Value("string"))
@@ -124,96 +115,39 @@ class TrmBert(evaluate.Metric):
             reference_urls=["https://arxiv.org/abs/2209.07518"],
         )
 
-    def add_batch(self, *, predictions=None, references=None, **keywords):
-        """Check every row before evaluate casts it, then add the rows."""
-        predictions, references = checked_rows(predictions, references)
-        super().add_batch(predictions=predictions, references=references, **keywords)
+    def check_options(self, options):
+        """Raise unless every option of this module has a legal value."""
+        check_choice("statistic", options["statistic"], STATISTICS)
+        check_encoder_options(options)
+        check_distribution_options(options)
 
-    def add(self, *, prediction=None, reference=None, **keywords):
-        """Check one row before evaluate casts it, then add it."""
-        self.add_batch(predictions=[prediction], references=[reference], **keywords)
+    def check_rows(self, sizes, columns):
+        """Raise unless every row has a triangle."""
+        check_row_totals(sizes, columns, n_texts=3)
 
-    def compute(
-        self, *, predictions=None, references=None, prediction_embeddings=None, reference_embeddings=None, **options
-    ):
-        """Check the options of this call, then compute: from captions, or past evaluate's table from ready arrays."""
-        self.options = take_compute_options(options, self.load_options)
-        check_options(self.options)
-        if prediction_embeddings is not None or reference_embeddings is not None:
-            check_no_captions(predictions, references, len(self))
-            rows = as_embedding_rows(prediction_embeddings, reference_embeddings)
-            check_sizes(rows.predictions, rows.references, ARRAY_COLUMNS, self.options)
-            return self._result(rows, ARRAY_COLUMNS)
-        with added_rows_kept(self):
-            return super().compute(predictions=predictions, references=references)
+    def check_sizes(self, sizes, columns, options):
+        """Raise if a row is too small for a triangle, or too large for its test."""
+        super().check_sizes(sizes, columns, options)
+        check_statistic_sizes(sizes, columns, options["statistic"], options["p_value"])
 
-    def examine(self, *, predictions, references, row=0, **options):
-        """Return the distances of one row and its statistic under every split, for drawings and diagnosis."""
-        self.options = take_compute_options(options, self.load_options)
-        check_options(self.options)
-        predictions, references = checked_rows(predictions, references)
-        check_examined_row(row, len(predictions), self.options)
-        rows = embed_caption_rows(predictions[row : row + 1], references[row : row + 1], self._embed)
-        check_nonzero(rows, CAPTION_COLUMNS)
-        compare = functools.partial(compare_vectors, rows.vectors)
-        return examine_triangle_ranks(rows.predictions[0], rows.references[0], compare, self.options)
+    def check_vectors(self, embedded, columns):
+        """Raise if a vector has no cosine."""
+        check_nonzero(embedded, columns)
 
-    def _compute(self, predictions, references):
-        check_sizes(predictions, references, CAPTION_COLUMNS, self.options)
-        return self._result(embed_caption_rows(predictions, references, self._embed), CAPTION_COLUMNS)
+    def compare_vectors(self, vectors, n_candidates, options):
+        """Compare rows of vectors by the ranks of their cosine distances."""
+        cosines = cosine_similarities(vectors)
+        plain = multi_reference_cosine(cosines, n_candidates)
+        return triangle_rank_comparison(cosine_distances(cosines), n_candidates, options["statistic"], plain)
 
-    def _embed(self, captions):
-        return self.encoder.embed(captions, self.options, evaluate.utils.logging.tqdm)
+    def _compute(self, predictions, references, options):
+        return self.caption_result(predictions, references, options)
 
-    def _result(self, rows, columns):
-        check_nonzero(rows, columns)
-        results = triangle_rank_rows(
-            rows.predictions,
-            rows.references,
-            functools.partial(compare_vectors, rows.vectors),
-            multi_reference_cosine,
-            rows.row_key,
-            self.options,
-            evaluate.utils.logging.tqdm,
-        )
-        values = {"trm_bert": results.statistic, "cosine": results.plain}
-        result = distribution_result(values, results.tests, self.options)
-        return result | ({"signature": self._signature(columns)} if self.options["details"] else {})
-
-    def _signature(self, columns):
-        encoder = encoder_settings(self.options) if columns == CAPTION_COLUMNS else {"encoder": "ready arrays"}
+    def _signature(self, options, settings):
         return signature(
             "trm_bert",
-            statistic=self.options["statistic"],
+            statistic=options["statistic"],
             ties=TIE_TOLERANCE,
-            **encoder,
-            **test_settings(self.options),
+            **settings,
+            **signature_settings(options),
         )
-
-
-def compare_vectors(vectors, numbers):
-    """Return cosines and distances of all pairs of a row, for rows of equal sizes given as numbers of vectors."""
-    cosines = cosine_similarities(joint_vectors(vectors, numbers))
-    return cosines, cosine_distances(cosines)
-
-
-def checked_rows(predictions, references):
-    """Return both columns as lists of lists of captions, or raise for the first bad row."""
-    predictions = as_caption_rows(predictions, "predictions", string_is_one_caption=True)
-    references = as_caption_rows(references, "references")
-    check_row_counts(len(predictions), len(references))
-    check_row_totals(predictions, references, CAPTION_COLUMNS, n_texts=3)
-    return predictions, references
-
-
-def check_options(options):
-    """Raise unless every option of this module has a legal value."""
-    check_choice("statistic", options["statistic"], STATISTICS)
-    check_encoder_options(options)
-    check_distribution_options(options)
-
-
-def check_sizes(predictions, references, columns, options):
-    """Raise if a row is too small for a triangle, or too large for an exact test."""
-    check_row_totals(predictions, references, columns, n_texts=3)
-    check_test_sizes(predictions, references, options)

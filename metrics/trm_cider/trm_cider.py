@@ -11,28 +11,31 @@ from .document_frequency import (
     check_enough_documents,
     load_document_frequency,
 )
-from .shared_added_rows import added_rows_kept
-from .shared_caption_rows import as_caption_rows, check_row_counts, check_row_sizes
-from .shared_caption_tokens import check_tokenizer, tokenize_rows, tokenizer_name
-from .shared_corpus_test import row_keys
-from .shared_distribution_results import (
+from .shared_distribution import (
     DISTRIBUTION_DEFAULTS,
+    DistributionModule,
+    caption_rows,
     check_distribution_options,
-    check_enough_rows,
-    check_examined_row,
-    distribution_result,
-    test_settings,
+    check_row_totals,
+    signature_settings,
 )
-from .shared_ngrams import ngram_ids
-from .shared_options import check_choice, take_compute_options, take_load_options
-from .shared_partition_test import P_VALUE_METHODS
-from .shared_ptb_tokenizer import tokenize_captions
-from .shared_signature import signature
-from .shared_triangle_rank import STATISTICS, TIE_TOLERANCE
-from .shared_triangle_rank_rows import examine_triangle_ranks, triangle_rank_rows
+from .shared_module import check_choice, signature
+from .shared_splits import TIE_TOLERANCE
+from .shared_caption_tokens import check_tokenizer, tokenize_rows, tokenizer_name
+from .shared_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
 
-# Options of this module, at load or at compute time.
-DEFAULTS = {"statistic": "per_side", "tokenizer": "ptb", "document_frequency": None, **DISTRIBUTION_DEFAULTS}
+# isort: split
+# Files that other files of this folder need: evaluate's loader copies only what is named here.
+# Written by scripts/sync_shared.py.
+from .shared_caption_rows import as_caption_rows
+from .shared_ngrams import word_ids
+from .shared_ptb_tokenizer import Shape
+
+_LOADED = (
+    as_caption_rows,
+    word_ids,
+    Shape,
+)
 
 _DESCRIPTION = """
 TRM-CIDEr compares the distribution of several candidate captions with the distribution of several human captions of the
@@ -99,14 +102,13 @@ Examples:
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
-class TrmCider(evaluate.Metric):
+class TrmCider(DistributionModule, evaluate.Metric):
     """Triangle-rank statistic over CIDEr-D distances, as an evaluate module."""
 
-    def __init__(self, *args, **keywords):
-        self.load_options = self.options = take_load_options(keywords, DEFAULTS)
-        check_options(self.options)
-        self.table = self.table_source = None
-        super().__init__(*args, **keywords)
+    DEFAULTS = {"statistic": "per_side", "tokenizer": "ptb", "document_frequency": None, **DISTRIBUTION_DEFAULTS}
+    PLAIN = "cider_d"
+    progress = evaluate.utils.logging.tqdm
+    table = table_source = None
 
     def _info(self):
         captions = datasets.Sequence(datasets.Value("string"))
@@ -118,85 +120,59 @@ class TrmCider(evaluate.Metric):
             reference_urls=["https://arxiv.org/abs/2209.07518"],
         )
 
-    def add_batch(self, *, predictions=None, references=None, **keywords):
-        """Check every row before evaluate casts it, then add the rows."""
-        predictions, references = checked_rows(predictions, references)
-        super().add_batch(predictions=predictions, references=references, **keywords)
+    def check_options(self, options):
+        """Raise unless every option of this module has a legal value."""
+        check_choice("statistic", options["statistic"], STATISTICS)
+        check_tokenizer(options["tokenizer"])
+        check_document_frequency(options["document_frequency"])
+        check_distribution_options(options)
 
-    def add(self, *, prediction=None, reference=None, **keywords):
-        """Check one row before evaluate casts it, then add it."""
-        self.add_batch(predictions=[prediction], references=[reference], **keywords)
+    def check_rows(self, sizes, columns):
+        """Raise unless every row has a triangle."""
+        check_row_totals(sizes, columns, n_texts=3)
 
-    def compute(self, *, predictions=None, references=None, **options):
-        """Check the options of this call, then compute; after an error the rows added before it are still there."""
-        self.options = take_compute_options(options, self.load_options)
-        check_options(self.options)
-        with added_rows_kept(self):
-            return super().compute(predictions=predictions, references=references)
+    def check_sizes(self, sizes, columns, options):
+        """Raise if a row is too small for a triangle, or too large for its test."""
+        super().check_sizes(sizes, columns, options)
+        check_statistic_sizes(sizes, columns, options["statistic"], options["p_value"])
 
-    def examine(self, *, predictions, references, row=0, **options):
-        """Return the distances of one row and its statistic under every split, for drawings and diagnosis."""
-        self.options = take_compute_options(options, self.load_options)
-        check_options(self.options)
-        predictions, references = checked_rows(predictions, references)
-        check_examined_row(row, len(predictions), self.options)
-        self.frequency = self._document_frequency(references)
-        return examine_triangle_ranks(predictions[row], references[row], self._compare, self.options)
+    def rows_of(self, predictions, references, options):
+        """Return the rows, which are compared by CIDEr-D."""
+        source = options["document_frequency"]
+        frequency = self._document_frequency(references, options)
 
-    def _compute(self, predictions, references):
-        check_enough_rows(len(predictions), self.options)
-        self.frequency = self._document_frequency(references)
-        rows = triangle_rank_rows(
-            predictions,
-            references,
-            self._compare,
-            multi_reference_cider_d,
-            row_keys(predictions, references),
-            self.options,
-            evaluate.utils.logging.tqdm,
-        )
-        result = distribution_result({"trm_cider": rows.statistic, "cider_d": rows.plain}, rows.tests, self.options)
-        return result | ({"signature": self._signature()} if self.options["details"] else {})
+        def compare(rows, n_candidates):
+            tokens = tokenize_rows(rows, options["tokenizer"])
+            scores = cider_d_scores(tokens, frequency.counts, frequency.n_documents)
+            plain = multi_reference_cider_d(np.stack(scores), n_candidates)
+            distances = np.stack(cider_distances(tokens, scores))
+            return triangle_rank_comparison(distances, n_candidates, options["statistic"], plain)
 
-    def _document_frequency(self, references):
-        source = self.options["document_frequency"]
+        settings = {
+            "document_frequency": "references" if source is None else "table",
+            "n_documents": frequency.n_documents,
+        }
+        return caption_rows(predictions, references, compare, **settings)
+
+    def _compute(self, predictions, references, options):
+        return self.caption_result(predictions, references, options)
+
+    def _document_frequency(self, references, options):
+        source = options["document_frequency"]
         if source is None:
             check_enough_documents(len(references))
-            tokens = tokenize_rows(references, self.options["tokenizer"])
+            tokens = tokenize_rows(references, options["tokenizer"])
             return DocumentFrequency(document_frequencies(tokens), len(references))
         if source is not self.table_source:
             self.table, self.table_source = load_document_frequency(source), source
         return self.table
 
-    def _compare(self, rows):
-        tokens = tokenize_rows(rows, self.options["tokenizer"])
-        scores = cider_d_scores(tokens, self.frequency.counts, self.frequency.n_documents)
-        return np.stack(scores), np.stack(cider_distances(tokens, scores))
-
-    def _signature(self):
+    def _signature(self, options, settings):
         return signature(
             "trm_cider",
-            statistic=self.options["statistic"],
+            statistic=options["statistic"],
             ties=TIE_TOLERANCE,
-            tokenizer=tokenizer_name(self.options["tokenizer"]),
-            document_frequency="references" if self.options["document_frequency"] is None else "table",
-            n_documents=self.frequency.n_documents,
-            **test_settings(self.options),
+            tokenizer=tokenizer_name(options["tokenizer"]),
+            **settings,
+            **signature_settings(options),
         )
-
-
-def checked_rows(predictions, references):
-    """Return both columns as lists of lists of captions, or raise for the first bad row."""
-    predictions = as_caption_rows(predictions, "predictions", string_is_one_caption=True)
-    references = as_caption_rows(references, "references")
-    check_row_counts(len(predictions), len(references))
-    check_row_sizes(predictions, references, n_texts=3)
-    return predictions, references
-
-
-def check_options(options):
-    """Raise unless every option of this module has a legal value."""
-    check_choice("statistic", options["statistic"], STATISTICS)
-    check_tokenizer(options["tokenizer"])
-    check_document_frequency(options["document_frequency"])
-    check_distribution_options(options)

@@ -8,16 +8,12 @@ Texts of one distribution make the three ranks equally frequent, whatever the di
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from .shared_partition_test import both_candidates
-
-# Two edges this near are equal. METEOR and CIDEr-D values are sums of a few dozen floating-point terms, with errors
-# near 1e-15, while genuinely different values differ by more than 1e-7: any bound between separates the two.
-TIE_TOLERANCE = 1e-9
+from .shared_splits import TIE_TOLERANCE, Comparison, Splits, both_candidates
 
 # "per_side" is the sum of a Q for each kind of triangle; "pooled" is equation 4, one Q over both kinds.
 STATISTICS = ("per_side", "pooled")
@@ -28,8 +24,52 @@ MAX_TRIANGLES = 8_000_000
 # Products of labels held at once by the null distributions, 8 bytes each.
 MAX_PRODUCTS = 2_000_000
 
-# Most texts a row in the null distributions of "per_side": their cubic forms have 1.3 million terms, 32 MB a row.
+# Most texts of a row in the null distributions of "per_side": their cubic forms have 1.3 million terms, 32 MB a row.
 MAX_PER_SIDE_TEXTS = 200
+
+
+def check_statistic_sizes(
+    sizes: Sequence[tuple[int, int]], columns: tuple[str, str], statistic: str, p_value: str
+) -> None:
+    """Raise if a row is too large for a p-value of the statistic "per_side".
+
+    Args:
+        sizes: (n_candidates, n_references) of each row.
+        columns: names of the columns.
+        statistic: "per_side" or "pooled".
+        p_value: "none", "exact" or "permutation".
+
+    Raises:
+        ValueError: "per_side", and a p-value is asked for more than `MAX_PER_SIDE_TEXTS` texts.
+    """
+    if statistic == "pooled" or p_value == "none":
+        return
+    for i, size in enumerate(sizes):
+        if sum(size) > MAX_PER_SIDE_TEXTS:
+            raise ValueError(
+                f"{columns[0]}[{i}], {columns[1]}[{i}]: expected at most {MAX_PER_SIDE_TEXTS} captions in all for "
+                f"p-values with statistic='per_side', got {sum(size)}. Use statistic='pooled', or p_value='none'."
+            )
+
+
+def triangle_rank_comparison(distances: np.ndarray, n_candidates: int, statistic: str, plain: np.ndarray) -> Comparison:
+    """Compare rows of equal sizes by the ranks of their distances.
+
+    Args:
+        distances: as for `triangle_rank_counts`.
+        n_candidates: number of candidates of every row.
+        statistic: "per_side" or "pooled".
+        plain: float64 array, shape (n_rows,): the plain metric of the rows.
+
+    Returns:
+        The comparison; its pair values are the distances.
+    """
+
+    def null_values(part: slice, splits: Splits) -> Iterator[np.ndarray]:
+        return null_statistics(distances[part], splits, statistic)
+
+    observed = triangle_rank_statistic(triangle_rank_counts(distances, n_candidates), statistic)
+    return Comparison(observed, distances, null_values, plain=plain)
 
 
 def triangle_rank_counts(distances: np.ndarray, n_candidates: int) -> np.ndarray:
@@ -81,25 +121,23 @@ def triangle_rank_statistic(counts: np.ndarray, statistic: str = "per_side") -> 
     return _deviation(counts[..., 0, :]) + _deviation(counts[..., 1, :])
 
 
-def null_statistics(
-    distances: np.ndarray, partitions: Callable[[int], Iterable[np.ndarray]], statistic: str = "per_side"
-) -> Iterator[np.ndarray]:
+def null_statistics(distances: np.ndarray, splits: Splits, statistic: str = "per_side") -> Iterator[np.ndarray]:
     """Give the statistic of every row under each relabelling of its texts.
 
     The rank of an edge in a triangle does not depend on which texts are called candidates. With z = 1 for candidates,
     a triangle (x, y1, y2) counts when z_x differs from z_y1 = z_y2, that is with the weight
     (1 - z_x) z_y1 z_y2 + z_x (1 - z_y1) (1 - z_y2) = z_y1 z_y2 + z_x - z_x z_y1 - z_x z_y2: the cubic terms cancel.
-    So the pooled counts are three quadratic forms in z, one matrix product for all partitions and all rows. "per_side"
+    So the pooled counts are three quadratic forms in z, one matrix product for all splits and all rows. "per_side"
     also needs the first term by itself, which is a cubic form; the other side is the difference.
 
     Args:
         distances: as for `triangle_rank_counts`; for "per_side" with at most `MAX_PER_SIDE_TEXTS` texts.
-        partitions: called with a block size, gives boolean arrays of shape (at most that many, n_texts), True for the
-            texts called candidates; called afresh for each pass.
+        splits: called with a block size, gives boolean arrays of shape (at most that many, n_texts), True for the
+            texts called candidates.
         statistic: "per_side" or "pooled".
 
     Yields:
-        float64 arrays, shape (n_rows, block), in the order of the partitions.
+        float64 arrays, shape (n_rows, block), in the order of the splits.
     """
     n_rows = len(distances)
     per_side = statistic == "per_side"
@@ -109,7 +147,7 @@ def null_statistics(
     # Whole numbers: the products are exact, in any order of summation, while every partial sum is below 2**24.
     dtype = np.float32 if max(np.abs(form).sum(axis=1).max() for form in forms) < 2**24 else np.float64
     forms = [form.astype(dtype) for form in forms]
-    for labels in partitions(max(1, MAX_PRODUCTS // (forms[-1].shape[1] + 12 * n_rows))):
+    for labels in splits(max(1, MAX_PRODUCTS // (forms[-1].shape[1] + 12 * n_rows))):
         products = both_candidates(labels, dtype)
         pooled = (forms[0] @ products).reshape(n_rows, 3, len(labels))
         if per_side:
@@ -121,8 +159,8 @@ def null_statistics(
 
 
 def _three_candidates(labels: np.ndarray, dtype: type[np.floating[Any]]) -> np.ndarray:
-    """z_i z_j z_k for every i < j < k in the order of `itertools.combinations`: (n_triples, n_partitions)."""
-    z = np.ascontiguousarray(labels.T)  # (n_texts, n_partitions)
+    """z_i z_j z_k for every i < j < k in the order of `itertools.combinations`: (n_triples, n_splits)."""
+    z = np.ascontiguousarray(labels.T)  # (n_texts, n_splits)
     n = len(z)
     pairs = np.concatenate([z[i] & z[i + 1 :] for i in range(n)])  # i < j, in order
     # The pairs after those that begin with a text i or an earlier one are the last ones.

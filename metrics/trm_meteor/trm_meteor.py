@@ -6,28 +6,30 @@ import nltk
 import numpy as np
 
 from .meteor_distance import meteor_distances, meteor_scores, multi_reference_meteor
-from .shared_added_rows import added_rows_kept
-from .shared_caption_rows import as_caption_rows, check_row_counts, check_row_sizes
-from .shared_caption_tokens import check_tokenizer, tokenize_rows, tokenizer_name
-from .shared_corpus_test import row_keys
-from .shared_distribution_results import (
+from .shared_distribution import (
     DISTRIBUTION_DEFAULTS,
+    DistributionModule,
+    caption_rows,
     check_distribution_options,
-    check_enough_rows,
-    check_examined_row,
-    distribution_result,
-    test_settings,
+    check_row_totals,
+    signature_settings,
 )
-from .shared_options import check_choice, take_compute_options, take_load_options
-from .shared_partition_test import P_VALUE_METHODS
-from .shared_ptb_tokenizer import tokenize_captions
-from .shared_signature import signature
-from .shared_triangle_rank import STATISTICS, TIE_TOLERANCE
-from .shared_triangle_rank_rows import examine_triangle_ranks, triangle_rank_rows
+from .shared_module import check_choice, signature
+from .shared_splits import TIE_TOLERANCE
+from .shared_caption_tokens import check_tokenizer, tokenize_rows, tokenizer_name
+from .shared_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
 from .wordnet_lexicon import WORDNET_VERSION, WordNetLexicon
 
-# Options of this module, at load or at compute time.
-DEFAULTS = {"statistic": "per_side", "tokenizer": "ptb", **DISTRIBUTION_DEFAULTS}
+# isort: split
+# Files that other files of this folder need: evaluate's loader copies only what is named here.
+# Written by scripts/sync_shared.py.
+from .shared_caption_rows import as_caption_rows
+from .shared_ptb_tokenizer import Shape
+
+_LOADED = (
+    as_caption_rows,
+    Shape,
+)
 
 _DESCRIPTION = """
 TRM-METEOR compares the distribution of several candidate captions with the distribution of several human captions of
@@ -92,14 +94,13 @@ Examples:
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
-class TrmMeteor(evaluate.Metric):
+class TrmMeteor(DistributionModule, evaluate.Metric):
     """Triangle-rank statistic over METEOR distances, as an evaluate module."""
 
-    def __init__(self, *args, **keywords):
-        self.load_options = self.options = take_load_options(keywords, DEFAULTS)
-        check_options(self.options)
-        self.lexicon = None
-        super().__init__(*args, **keywords)
+    DEFAULTS = {"statistic": "per_side", "tokenizer": "ptb", **DISTRIBUTION_DEFAULTS}
+    PLAIN = "meteor"
+    progress = evaluate.utils.logging.tqdm
+    lexicon = None
 
     def _info(self):
         captions = datasets.Sequence(datasets.Value("string"))
@@ -111,74 +112,45 @@ class TrmMeteor(evaluate.Metric):
             reference_urls=["https://arxiv.org/abs/2209.07518"],
         )
 
-    def add_batch(self, *, predictions=None, references=None, **keywords):
-        """Check every row before evaluate casts it, then add the rows."""
-        predictions, references = checked_rows(predictions, references)
-        super().add_batch(predictions=predictions, references=references, **keywords)
+    def check_options(self, options):
+        """Raise unless every option of this module has a legal value."""
+        check_choice("statistic", options["statistic"], STATISTICS)
+        check_tokenizer(options["tokenizer"])
+        check_distribution_options(options)
 
-    def add(self, *, prediction=None, reference=None, **keywords):
-        """Check one row before evaluate casts it, then add it."""
-        self.add_batch(predictions=[prediction], references=[reference], **keywords)
+    def check_rows(self, sizes, columns):
+        """Raise unless every row has a triangle."""
+        check_row_totals(sizes, columns, n_texts=3)
 
-    def compute(self, *, predictions=None, references=None, **options):
-        """Check the options of this call, then compute; after an error the rows added before it are still there."""
-        self.options = take_compute_options(options, self.load_options)
-        check_options(self.options)
-        with added_rows_kept(self):
-            return super().compute(predictions=predictions, references=references)
+    def check_sizes(self, sizes, columns, options):
+        """Raise if a row is too small for a triangle, or too large for its test."""
+        super().check_sizes(sizes, columns, options)
+        check_statistic_sizes(sizes, columns, options["statistic"], options["p_value"])
 
-    def examine(self, *, predictions, references, row=0, **options):
-        """Return the distances of one row and its statistic under every split, for drawings and diagnosis."""
-        self.options = take_compute_options(options, self.load_options)
-        check_options(self.options)
-        predictions, references = checked_rows(predictions, references)
-        check_examined_row(row, len(predictions), self.options)
-        self.lexicon = self.lexicon or WordNetLexicon()
-        return examine_triangle_ranks(predictions[row], references[row], self._compare, self.options)
+    def rows_of(self, predictions, references, options):
+        """Return the rows, which are compared by METEOR."""
+        lexicon = self.lexicon = self.lexicon or WordNetLexicon()
 
-    def _compute(self, predictions, references):
-        check_enough_rows(len(predictions), self.options)
-        self.lexicon = self.lexicon or WordNetLexicon()
-        rows = triangle_rank_rows(
-            predictions,
-            references,
-            self._compare,
-            multi_reference_meteor,
-            row_keys(predictions, references),
-            self.options,
-            evaluate.utils.logging.tqdm,
-        )
-        result = distribution_result({"trm_meteor": rows.statistic, "meteor": rows.plain}, rows.tests, self.options)
-        return result | ({"signature": self._signature()} if self.options["details"] else {})
+        def compare(rows, n_candidates):
+            tokens = tokenize_rows(rows, options["tokenizer"])
+            scores = meteor_scores(tokens, lexicon)
+            plain = multi_reference_meteor(np.stack(scores), n_candidates)
+            distances = np.stack(meteor_distances(tokens, scores))
+            return triangle_rank_comparison(distances, n_candidates, options["statistic"], plain)
 
-    def _compare(self, rows):
-        tokens = tokenize_rows(rows, self.options["tokenizer"])
-        scores = meteor_scores(tokens, self.lexicon)
-        return np.stack(scores), np.stack(meteor_distances(tokens, scores))
+        return caption_rows(predictions, references, compare)
 
-    def _signature(self):
+    def _compute(self, predictions, references, options):
+        return self.caption_result(predictions, references, options)
+
+    def _signature(self, options, settings):
         return signature(
             "trm_meteor",
-            statistic=self.options["statistic"],
+            statistic=options["statistic"],
             ties=TIE_TOLERANCE,
-            tokenizer=tokenizer_name(self.options["tokenizer"]),
+            tokenizer=tokenizer_name(options["tokenizer"]),
             meteor=f"nltk-{nltk.__version__}",
             wordnet=WORDNET_VERSION,
-            **test_settings(self.options),
+            **settings,
+            **signature_settings(options),
         )
-
-
-def checked_rows(predictions, references):
-    """Return both columns as lists of lists of captions, or raise for the first bad row."""
-    predictions = as_caption_rows(predictions, "predictions", string_is_one_caption=True)
-    references = as_caption_rows(references, "references")
-    check_row_counts(len(predictions), len(references))
-    check_row_sizes(predictions, references, n_texts=3)
-    return predictions, references
-
-
-def check_options(options):
-    """Raise unless every option of this module has a legal value."""
-    check_choice("statistic", options["statistic"], STATISTICS)
-    check_tokenizer(options["tokenizer"])
-    check_distribution_options(options)

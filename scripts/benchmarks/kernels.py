@@ -13,8 +13,8 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from manycaps.shared_partition_test import exact_partitions, upper_tail_p_values
 from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.shared_splits import exact_splits, upper_tail_p_values
 from manycaps.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
 from metrics.fid_bert.frechet import frechet_distances, frechet_p_values
 from metrics.mmd_bert.maximum_mean_discrepancy import mmd_p_values, mmd_squared
@@ -98,7 +98,7 @@ def value_comparisons(vectors: np.ndarray, tensors: torch.Tensor) -> Iterator[Co
 
 def p_value_comparisons(vectors: np.ndarray, tensors: torch.Tensor) -> Iterator[Comparison]:
     """Yield exact p-values over all 3,003 partitions."""
-    splits = exact_partitions(N_CANDIDATES, N_REFERENCES, 10**6)
+    splits = exact_splits(N_CANDIDATES, N_REFERENCES, 10**6)
     order = torch.randperm(N_CANDIDATES + N_REFERENCES)
     row, n_mmd, n_frechet = tensors[0][order], 200, 2
     authors = f"the authors' way, all {N_PARTITIONS:,} partitions"

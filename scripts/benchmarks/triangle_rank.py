@@ -19,8 +19,8 @@ import evaluate
 import numpy as np
 from nltk.translate.meteor_score import single_meteor_score
 
-from manycaps.shared_partition_test import exact_partitions, upper_tail_p_values
 from manycaps.shared_ptb_tokenizer import tokenize_captions
+from manycaps.shared_splits import exact_splits, upper_tail_p_values
 from manycaps.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
 from metrics.trm_cider.cider_distance import cider_d_scores, document_frequencies
 from metrics.trm_meteor.meteor_distance import meteor_distances, meteor_scores
@@ -137,7 +137,7 @@ def p_value_comparisons(distances: np.ndarray, rng: np.random.Generator) -> Iter
             observed = triangle_rank_statistic(triangle_rank_counts(texts, 10), kind)
 
             def exact(texts=texts, n_references=n_references, kind=kind, observed=observed):
-                splits = exact_partitions(10, n_references, 10**6)
+                splits = exact_splits(10, n_references, 10**6)
                 return upper_tail_p_values(observed, null_statistics(texts, splits, kind))
 
             yield compare(

@@ -270,7 +270,9 @@ def test_what_cannot_be_right_is_not_sent(push, hub, folder, versions):
     (folder / "requirements.txt").unlink()
     assert push() == (1, "demo: expected a file requirements.txt, got none. Write it.\n")
     (folder / "shared_count.py").write_text("old")
-    stale = "metrics/demo/shared_count.py: differs from manycaps/shared_count.py. Run `python scripts/sync_shared.py`.\n"
+    stale = (
+        "metrics/demo/shared_count.py: differs from manycaps/shared_count.py. Run `python scripts/sync_shared.py`.\n"
+    )
     assert push() == (1, stale)
     assert hub.spaces == {}
 

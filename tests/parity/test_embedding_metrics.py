@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from manycaps.shared_embedding_rows import as_embedding_rows
-from manycaps.shared_partition_test import exact_partitions, upper_tail_p_values
+from manycaps.shared_splits import exact_splits, upper_tail_p_values
 from manycaps.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
 from metrics.fid_bert.frechet import frechet_distances, pooled_frechet_distance
 from metrics.mmd_bert.maximum_mean_discrepancy import (
@@ -103,7 +103,7 @@ def test_trm_bert(vectors, data_folder):
         observed = triangle_rank_statistic(triangle_rank_counts(distances, n), "pooled")
         assert observed[0] == pytest.approx(golden["Q_tol_1e_9"], abs=1e-12), sample["name"]
         if golden.get("p_tol_1e_9") is not None:
-            splits = exact_partitions(n, sample["m"], 10**6)
+            splits = exact_splits(n, sample["m"], 10**6)
             p_value = upper_tail_p_values(observed, null_statistics(distances, splits, "pooled"))[0]
             assert p_value == pytest.approx(golden["p_tol_1e_9"], abs=1e-12), sample["name"]
             n_p_values += 1

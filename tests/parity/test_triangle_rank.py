@@ -9,7 +9,7 @@ import json
 import numpy as np
 import pytest
 
-from manycaps.shared_partition_test import exact_partitions, upper_tail_p_values
+from manycaps.shared_splits import exact_splits, upper_tail_p_values
 from manycaps.shared_triangle_rank import (
     STATISTICS,
     null_statistics,
@@ -24,7 +24,7 @@ from tests.oracles import triangle_rank_loop
 def exact_p_value(distance, n_candidates, kind):
     distances = np.asarray(distance)[None]
     observed = triangle_rank_statistic(triangle_rank_counts(distances, n_candidates), kind)
-    splits = exact_partitions(n_candidates, distances.shape[1] - n_candidates, 10**6)
+    splits = exact_splits(n_candidates, distances.shape[1] - n_candidates, 10**6)
     return upper_tail_p_values(observed, null_statistics(distances, splits, kind))[0]
 
 

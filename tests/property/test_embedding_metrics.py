@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 import metrics.fid_bert.frechet as frechet
 import metrics.mmd_bert.maximum_mean_discrepancy as mmd
-from manycaps.shared_partition_test import exact_partitions
-from manycaps.shared_split_forms import split_forms, split_values
+from manycaps.shared_splits import exact_splits, split_forms, split_values
 from tests.oracles import embedding_loops
 
 # Few distinct coordinates, so that texts coincide often.
@@ -55,7 +54,7 @@ def test_frechet_equals_the_roots_of_covariances(row):
 @settings(max_examples=40, deadline=None)
 def test_exact_mmd_p_values_equal_the_loop(row, estimator):
     points, n = row
-    splits = exact_partitions(n, len(points) - n, 100)
+    splits = exact_splits(n, len(points) - n, 100)
     values, p_values = mmd.mmd_p_values(points[None], n, splits, "median", estimator)
     expected = embedding_loops.exact_p_value(
         points, n, lambda x, y: embedding_loops.mmd_squared(x, y, "median", estimator)
@@ -68,7 +67,7 @@ def test_exact_mmd_p_values_equal_the_loop(row, estimator):
 @settings(max_examples=40, deadline=None)
 def test_exact_frechet_p_values_equal_the_direct_formula_for_every_split(row):
     points, n = row
-    splits = exact_partitions(n, len(points) - n, 100)
+    splits = exact_splits(n, len(points) - n, 100)
     values, p_values = frechet.frechet_p_values(points[None], n, splits)
     expected = embedding_loops.exact_p_value(points, n, lambda x, y: frechet_of(np.concatenate((x, y)), n))
     assert values[0] == pytest.approx(frechet_of(points, n), abs=1e-12)
@@ -154,15 +153,15 @@ def test_estimators_and_p_values():
     rng = np.random.default_rng(3)
     points = rng.normal(size=(1, 9, 4))
     p_values = {
-        (n, estimator): mmd.mmd_p_values(points, n, exact_partitions(n, 9 - n, 200), "median", estimator)[1][0]
+        (n, estimator): mmd.mmd_p_values(points, n, exact_splits(n, 9 - n, 200), "median", estimator)[1][0]
         for n in (3, 4)
         for estimator in mmd.ESTIMATORS
     }
     assert all(p_values[n, "authors"] == p_values[n, "unbiased"] for n in (3, 4))
     # The biased one weighs the larger set's own pairs differently, so it is another test where the sizes differ.
     assert p_values[3, "biased"] != p_values[3, "unbiased"]
-    even = mmd.mmd_p_values(points[:, :8], 4, exact_partitions(4, 4, 100), "median", "biased")[1]
-    assert even == mmd.mmd_p_values(points[:, :8], 4, exact_partitions(4, 4, 100), "median", "unbiased")[1]
+    even = mmd.mmd_p_values(points[:, :8], 4, exact_splits(4, 4, 100), "median", "biased")[1]
+    assert even == mmd.mmd_p_values(points[:, :8], 4, exact_splits(4, 4, 100), "median", "unbiased")[1]
 
 
 @given(rows(most=12, dimensions=2))
@@ -199,9 +198,9 @@ def test_equal_texts_only(estimator):
     points = np.full((8, 5), 0.1)
     constant = 1.00001 * (1 / 2 + 1 / 4) if estimator == "authors" else 0
     assert mmd_of(points, 3, "median", estimator) == pytest.approx(constant, abs=1e-15)
-    assert mmd.mmd_p_values(points[None], 3, exact_partitions(3, 5, 100), "median", estimator)[1] == [1.0]
+    assert mmd.mmd_p_values(points[None], 3, exact_splits(3, 5, 100), "median", estimator)[1] == [1.0]
     assert frechet_of(points, 3) == pytest.approx(0, abs=1e-30)
-    assert frechet.frechet_p_values(points[None], 3, exact_partitions(3, 5, 100))[1] == [1.0]
+    assert frechet.frechet_p_values(points[None], 3, exact_splits(3, 5, 100))[1] == [1.0]
 
 
 def test_a_bandwidth_of_zero_is_the_kernel_of_equality():
@@ -230,11 +229,11 @@ def test_float32_input_agrees_with_float64():
 
 def test_blocks_of_any_size_give_the_same_null(monkeypatch):
     rng = np.random.default_rng(2)
-    vectors, partitions = rng.normal(size=(3, 8, 6)), exact_partitions(5, 3, 100)
+    vectors, partitions = rng.normal(size=(3, 8, 6)), exact_splits(5, 3, 100)
     kernel = mmd.gaussian_kernel(vectors, "median")
     whole = np.concatenate(list(mmd.null_mmd(kernel, 5, partitions, "unbiased")), axis=1)
     whole_frechet = np.concatenate(list(frechet.null_frechet_distances(vectors, 5, partitions)), axis=1)
-    monkeypatch.setattr("manycaps.shared_split_forms.MAX_PAIR_VALUES", 100)
+    monkeypatch.setattr("manycaps.shared_splits.MAX_PAIR_VALUES", 100)
     for copy in (mmd, frechet):
         monkeypatch.setattr(f"{copy.split_values.__module__}.MAX_PAIR_VALUES", 200)
     monkeypatch.setattr(frechet, "MAX_CROSS_VALUES", 40)
@@ -251,7 +250,7 @@ def test_split_forms_equal_the_sums(row, weights):
     points, n = row
     values = points @ points.T
     a, b, c = weights
-    partitions = exact_partitions(n, len(points) - n, 1000)
+    partitions = exact_splits(n, len(points) - n, 1000)
     (found,) = split_values(*split_forms(values[None], a, b, c), partitions)
     (labels,) = partitions(1000)
     z, w = labels.astype(float), (~labels).astype(float)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from manycaps.shared_partition_test import exact_partitions, random_partitions, upper_tail_p_values
+from manycaps.shared_splits import exact_splits, random_splits, upper_tail_p_values
 from manycaps.shared_triangle_rank import STATISTICS, null_statistics, triangle_rank_counts, triangle_rank_statistic
 from tests.oracles import triangle_rank_loop
 
@@ -40,7 +40,7 @@ def test_counts_equal_the_loop(row):
 @settings(max_examples=40)
 def test_exact_pooled_p_value_equals_the_loop(row):
     distance, n = row
-    nulls = null_statistics(distance[None], exact_partitions(n, len(distance) - n, 10**6), "pooled")
+    nulls = null_statistics(distance[None], exact_splits(n, len(distance) - n, 10**6), "pooled")
     p_value = upper_tail_p_values(np.array([statistic(distance, n)]), nulls)[0]
     assert p_value == pytest.approx(triangle_rank_loop.exact_p_value(distance, n), abs=1e-12)
 
@@ -49,7 +49,7 @@ def test_exact_pooled_p_value_equals_the_loop(row):
 @settings(max_examples=40)
 def test_exact_per_side_p_value_equals_the_loop(row):
     distance, n = row
-    nulls = null_statistics(distance[None], exact_partitions(n, len(distance) - n, 10**6), "per_side")
+    nulls = null_statistics(distance[None], exact_splits(n, len(distance) - n, 10**6), "per_side")
     p_value = upper_tail_p_values(np.array([statistic(distance, n, "per_side")]), nulls)[0]
     assert p_value == pytest.approx(triangle_rank_loop.exact_p_value(distance, n, "per_side"), abs=1e-12)
 
@@ -58,8 +58,8 @@ def test_exact_per_side_p_value_equals_the_loop(row):
 def test_the_observed_split_comes_first_in_the_null_distribution(row, kind):
     distance, n = row
     for partitions in (
-        exact_partitions(n, len(distance) - n, 10**6),
-        random_partitions(n, len(distance) - n, 5, seed=1),
+        exact_splits(n, len(distance) - n, 10**6),
+        random_splits(n, len(distance) - n, 5, seed=1),
     ):
         first = next(iter(null_statistics(distance[None], partitions, kind)))
         assert first[0, 0] == pytest.approx(statistic(distance, n, kind), abs=1e-12)
@@ -111,7 +111,7 @@ def test_two_tight_groups_far_apart_reach_the_maximum(kind, largest):
 def test_blocks_of_any_size_give_the_same_counts(kind, monkeypatch):
     rng = np.random.default_rng(1)
     distances = rng.integers(0, 5, size=(3, 8, 8)).astype(float)
-    partitions = exact_partitions(5, 3, 100)
+    partitions = exact_splits(5, 3, 100)
     whole = np.concatenate(list(null_statistics(distances, partitions, kind)), axis=1)
     counts = triangle_rank_counts(distances, 5)
     monkeypatch.setattr("manycaps.shared_triangle_rank.MAX_TRIANGLES", 64)

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from manycaps.shared_partition_test import exact_partitions, upper_tail_p_values
 from manycaps.shared_ptb_tokenizer import tokenize_captions
 from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.shared_splits import exact_splits, upper_tail_p_values
 from manycaps.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
 from metrics.fid_bert.frechet import frechet_p_values
 from metrics.mmd_bert.maximum_mean_discrepancy import ESTIMATORS, mmd_p_values
@@ -26,7 +26,7 @@ LEVEL = 0.05
 # 6 + 5 texts have 462 splits: an exact test without ties rejects 23/462 = 4.98 % at the level of 5 %.
 N_CANDIDATES, N_REFERENCES = 6, 5
 
-SPLITS = exact_partitions(N_CANDIDATES, N_REFERENCES, 1000)
+SPLITS = exact_splits(N_CANDIDATES, N_REFERENCES, 1000)
 
 
 def triangle_rank_p_values(distances, statistic="pooled", n_candidates=N_CANDIDATES, splits=SPLITS):

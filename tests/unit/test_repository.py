@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 
-from manycaps.shared_signature import VERSION
+from manycaps.shared_module import VERSION
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 

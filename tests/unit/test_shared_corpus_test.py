@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from manycaps.shared_corpus_test import RowGenerators, RowSplits, row_keys
-from manycaps.shared_distribution_results import DISTRIBUTION_DEFAULTS
+from manycaps.shared_distribution import DISTRIBUTION_DEFAULTS
+from manycaps.shared_splits import RowGenerators, RowSplits, row_keys
 
 EXACT = {**DISTRIBUTION_DEFAULTS, "p_value": "exact"}
 DRAWN = {**DISTRIBUTION_DEFAULTS, "p_value": "permutation"}
@@ -89,7 +89,7 @@ def test_values_that_differ_by_rounding_alone_have_no_z():
 
 def test_memory_bound_changes_nothing(monkeypatch):
     whole = corpus_test(NULLS)
-    monkeypatch.setattr("manycaps.shared_corpus_test.MAX_NULL_VALUES", 1)
+    monkeypatch.setattr("manycaps.shared_splits.MAX_NULL_VALUES", 1)
     assert str(corpus_test(NULLS)) == str(whole)
 
 

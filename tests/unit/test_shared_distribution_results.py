@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from manycaps.shared_corpus_test import CorpusTest
-from manycaps.shared_distribution_results import (
+from manycaps.shared_distribution import (
     DISTRIBUTION_DEFAULTS,
     bootstrap_interval,
     check_enough_rows,
     distribution_result,
     rows_by_size,
 )
+from manycaps.shared_splits import CorpusTest
 
 
 def test_rows_are_grouped_by_size_in_batches():
@@ -32,7 +32,7 @@ def test_interval_is_scipys_percentile_bootstrap_of_the_sorted_rows():
 def test_memory_bound_does_not_change_the_draw(monkeypatch):
     values = np.random.default_rng(0).random(30)
     whole = bootstrap_interval(values, 0.9, 200, seed=0)
-    monkeypatch.setattr("manycaps.shared_distribution_results.MAX_BOOTSTRAP_VALUES", 100)
+    monkeypatch.setattr("manycaps.shared_distribution.MAX_BOOTSTRAP_VALUES", 100)
     assert bootstrap_interval(values, 0.9, 200, seed=0) == pytest.approx(whole)
 
 

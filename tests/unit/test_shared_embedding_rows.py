@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from manycaps.shared_distribution_results import DISTRIBUTION_DEFAULTS
+from manycaps.shared_distribution import DISTRIBUTION_DEFAULTS
 from manycaps.shared_embedding_rows import (
     ARRAY_COLUMNS,
     CAPTION_COLUMNS,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from manycaps.shared_options import (
+from manycaps.shared_module import (
     check_choice,
     check_confidence_level,
     check_flag,

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import scipy.integrate
 
-from manycaps.shared_partition_test import (
+from manycaps.shared_splits import (
     combined_p_value,
-    exact_partitions,
+    exact_splits,
     harmonic_mean_p,
-    random_partitions,
+    random_splits,
     upper_tail_p_values,
 )
 
@@ -19,24 +19,24 @@ from manycaps.shared_partition_test import (
 @pytest.mark.parametrize(("n", "m"), [(1, 2), (3, 2), (4, 4)])
 @pytest.mark.parametrize("block", [1, 7, 1000])
 def test_every_split_once_the_observed_one_first(n, m, block):
-    labels = np.concatenate(list(exact_partitions(n, m, 100)(block)))
+    labels = np.concatenate(list(exact_splits(n, m, 100)(block)))
     chosen = [tuple(np.flatnonzero(row)) for row in labels]
     assert sorted(chosen) == sorted(itertools.combinations(range(n + m), n))
     assert chosen[0] == tuple(range(n))
 
 
 def test_mirror_images_may_be_left_out():
-    splits = np.concatenate(list(exact_partitions(3, 3, 20, mirrored=False)(7)))
+    splits = np.concatenate(list(exact_splits(3, 3, 20, mirrored=False)(7)))
     every = np.concatenate([splits, ~splits])
     assert len(np.unique(every, axis=0)) == 20
     assert splits[0].tolist() == [True] * 3 + [False] * 3
     # Sets of different sizes have no mirror images.
-    assert sum(len(block) for block in exact_partitions(3, 2, 10, mirrored=False)(7)) == 10
+    assert sum(len(block) for block in exact_splits(3, 2, 10, mirrored=False)(7)) == 10
 
 
 def test_too_many_splits_name_the_ways_out():
     with pytest.raises(ValueError) as error:
-        exact_partitions(10, 10, 1000)
+        exact_splits(10, 10, 1000)
     assert str(error.value) == (
         "p_value='exact': expected at most max_partitions=1000 partitions a row, got 184756 for 10 candidates and "
         "10 references. Use p_value='permutation', or a larger max_partitions."
@@ -45,16 +45,16 @@ def test_too_many_splits_name_the_ways_out():
 
 @pytest.mark.parametrize("block", [1, 100, 5000])
 def test_random_splits_depend_on_seed_and_sizes_alone(block):
-    drawn = np.concatenate(list(random_partitions(4, 3, 2500, seed=1)(block)))
+    drawn = np.concatenate(list(random_splits(4, 3, 2500, seed=1)(block)))
     assert drawn.shape == (2501, 7)
     assert drawn.sum(axis=1).tolist() == [4] * 2501
     assert drawn[0].tolist() == [True] * 4 + [False] * 3
-    assert drawn.tolist() == np.concatenate(list(random_partitions(4, 3, 2500, seed=1)(64))).tolist()
-    assert drawn.tolist() != np.concatenate(list(random_partitions(4, 3, 2500, seed=2)(64))).tolist()
+    assert drawn.tolist() == np.concatenate(list(random_splits(4, 3, 2500, seed=1)(64))).tolist()
+    assert drawn.tolist() != np.concatenate(list(random_splits(4, 3, 2500, seed=2)(64))).tolist()
 
 
 def test_random_splits_are_uniform():
-    labels = np.concatenate(list(random_partitions(2, 2, 60_000, seed=0)(4096)))[1:]
+    labels = np.concatenate(list(random_splits(2, 2, 60_000, seed=0)(4096)))[1:]
     counts = np.unique(labels @ [1, 2, 4, 8], return_counts=True)[1]
     assert len(counts) == 6
     assert abs(counts - 10_000).max() < 4 * math.sqrt(60_000 * 5 / 36)  # four standard deviations
