@@ -91,7 +91,7 @@ Returns:
     caption_distance_minimum, ..., row_distance_spread: with semantic or encoder.
     ..._per_row, ..._histogram_counts, ..._histogram_edges, signature: with details.
 Examples:
-    >>> vdtk_diversity = evaluate.load("manycaps/vdtk_diversity")
+    >>> vdtk_diversity = evaluate.load("measurements/vdtk_diversity")  # on the Hub: "manycaps/vdtk_diversity"
     >>> data = [["a dog runs on the beach", "a dog plays in the sand"], ["two cats sleep", "two cats sleep"]]
     >>> result = vdtk_diversity.compute(data=data)
     >>> result["n_types"], round(result["evs_2"], 2), round(result["ed_10"], 2), result["distinct_within_row"]

@@ -111,7 +111,7 @@ Returns:
     reference_..., combined_...: with references, each of these values against the references, and the mean of both.
     ..._per_row, ..._per_candidate, n_truncated, signature: with details.
 Examples:
-    >>> emscore = evaluate.load("manycaps/emscore_pac", checkpoint="path/to/checkpoint.pth")  # doctest: +SKIP
+    >>> emscore = evaluate.load("metrics/emscore_pac", checkpoint="path/to/checkpoint.pth")  # doctest: +SKIP
     >>> emscore.compute(predictions=["a dog runs"], videos=["dog.mp4"], frames=10)  # doctest: +SKIP
     >>> caption = Text(np.array([[1.0, 0.0], [0.0, 1.0]]), np.ones(2))
     >>> match_video(caption, np.array([[0.0, 2.0]]))

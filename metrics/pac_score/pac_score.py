@@ -69,7 +69,7 @@ Returns:
     n_rows: number of rows.
     pac_score_per_row, pac_score_per_candidate, n_truncated, signature: with details.
 Examples:
-    >>> pac_score = evaluate.load("manycaps/pac_score", checkpoint="path/to/checkpoint.pth")  # doctest: +SKIP
+    >>> pac_score = evaluate.load("metrics/pac_score", checkpoint="path/to/checkpoint.pth")  # doctest: +SKIP
     >>> pac_score.compute(predictions=["a red square"], images=["red_square.png"])  # doctest: +SKIP
     >>> pac_s(np.array([0.5, -0.5]), 2.0).tolist()
     [1.0, 0.0]

@@ -73,7 +73,7 @@ Returns:
     ref_pac_score_per_row, ref_pac_score_per_candidate, pac_score_per_row, pac_score_per_candidate, n_truncated,
     signature: with details.
 Examples:
-    >>> ref_pac = evaluate.load("manycaps/ref_pac_score", checkpoint="path/to/checkpoint.pth")  # doctest: +SKIP
+    >>> ref_pac = evaluate.load("metrics/ref_pac_score", checkpoint="path/to/checkpoint.pth")  # doctest: +SKIP
     >>> ref_pac_s(np.array([1.0, 2.0]), np.array([1.0, -0.5])).tolist()
     [1.0, 0.0]
 """

@@ -86,7 +86,7 @@ Returns:
     trm_cider_per_row, cider_d_per_row, trm_cider_excess_per_row,
         trm_cider_p_value_per_row, signature: with details.
 Examples:
-    >>> trm_cider = evaluate.load("manycaps/trm_cider")
+    >>> trm_cider = evaluate.load("metrics/trm_cider")  # on the Hub: "manycaps/trm_cider"
     >>> result = trm_cider.compute(
     ...     predictions=[["a dog runs on the beach"] * 3, ["a man cooks", "a man flips a pancake"]],
     ...     references=[["a dog by the sea", "a brown dog plays"], ["a father makes breakfast", "a man at the stove"]],

@@ -79,7 +79,7 @@ Returns:
     trm_meteor_per_row, meteor_per_row, trm_meteor_excess_per_row,
         trm_meteor_p_value_per_row, signature: with details.
 Examples:
-    >>> trm_meteor = evaluate.load("manycaps/trm_meteor")
+    >>> trm_meteor = evaluate.load("metrics/trm_meteor")  # on the Hub: "manycaps/trm_meteor"
     >>> result = trm_meteor.compute(
     ...     predictions=[["a dog runs on the beach"] * 3, ["a man cooks", "a man flips a pancake"]],
     ...     references=[["a dog by the sea", "a brown dog plays"], ["a father makes breakfast", "a man at the stove"]],
