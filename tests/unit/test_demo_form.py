@@ -42,6 +42,7 @@ def test_examples_run(name):
         ("a", [["a"]]),
         ("\n\na\n b \n\n\n\nc\n", [["a", "b"], ["c"]]),
         ("a\r\nb\r\n \r\nc", [["a", "b"], ["c"]]),
+        ("a\u2028b\n\nc\x0cd", [["a\u2028b"], ["c\x0cd"]]),
     ],
 )
 def test_an_empty_line_starts_the_next_row(text, rows):
@@ -63,7 +64,7 @@ def test_limits_name_the_place(text, message):
 
 
 def test_a_box_for_one_row_needs_a_caption():
-    assert caption_lines("a\n\nb", "predictions", LIMITS) == [["a", "b"]]
+    assert caption_lines("a\n\nb\x85c", "predictions", LIMITS) == [["a", "b\x85c"]]
     with pytest.raises(ValueError, match=r"^predictions\[0\]: expected at least one caption, got none\."):
         caption_lines(" \n", "predictions", LIMITS)
 
