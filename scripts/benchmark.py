@@ -14,17 +14,30 @@ import csv
 import importlib
 import pathlib
 import sys
+from collections.abc import Sequence
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER.parent))
 
 from scripts.benchmarks.timing import Comparison
+from scripts.command_line import start_tool
 
 
 def suite_names() -> list[str]:
     """Return the names of all suites: the files of scripts/benchmarks that define `comparisons`."""
     paths = sorted((FOLDER / "benchmarks").glob("*.py"))
     return [path.stem for path in paths if "\ndef comparisons(" in path.read_text(encoding="utf-8")]
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", default=[], choices=suite_names(), metavar="SUITE")
+    parser.add_argument("--csv", type=pathlib.Path, metavar="FILE")
+    return parser.parse_args(arguments)
+
+
+start_tool(__name__, parsed, "tests/requirements.txt")
 
 
 def as_line(row: Comparison) -> str:
@@ -40,8 +53,9 @@ def main(only: list[str], csv_path: pathlib.Path | None) -> int:
     """Run the suites and print their tables; 1 if a claim is missed."""
     rows: list[Comparison] = []
     for name in only or suite_names():
+        suite = importlib.import_module(f"scripts.benchmarks.{name}")
         print(f"\n{name}")
-        for row in importlib.import_module(f"scripts.benchmarks.{name}").comparisons():
+        for row in suite.comparisons():
             print("  " + as_line(row), flush=True)
             rows.append(row)
     if csv_path:
@@ -53,8 +67,5 @@ def main(only: list[str], csv_path: pathlib.Path | None) -> int:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", default=[], choices=suite_names(), metavar="SUITE")
-    parser.add_argument("--csv", type=pathlib.Path, metavar="FILE")
-    arguments = parser.parse_args()
-    sys.exit(main(arguments.only, arguments.csv))
+    given = parsed()
+    sys.exit(main(given.only, given.csv))

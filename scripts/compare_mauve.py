@@ -1,6 +1,5 @@
 """MAUVE, MMD, Fréchet distance and TRM-BERT on ten captions against ten, beside each other: the table on the cards.
 
-pip install mauve-text
 python scripts/compare_mauve.py FILE [--clips 25] [--splits 99] 2> mauve.log
 
 FILE has one `video<TAB>caption` a line, as MSVD's captions do. All four get the same MiniLM vectors of ten candidates
@@ -9,7 +8,8 @@ The systems are ten other human captions; five of them twice each; seven of them
 them ten times; ten captions of another clip. MAUVE runs with its own number of clusters ("auto": a tenth of the texts,
 at least 2) and with 5; the log fills with its warnings of too few points for that. Shown: mean and standard deviation
 over clips; for MAUVE the mean standard deviation over five seeds of its clustering; and the share of clips with
-p <= 0.05, which should be at most 0.05 for the human captions and near 1 for the others.
+p <= 0.05, which should be at most 0.05 for the human captions and near 1 for the others. Needs mauve-text and
+metrics/mmd_bert/requirements.txt.
 """
 
 import argparse
@@ -18,12 +18,26 @@ import functools
 import pathlib
 import sys
 import time
-from collections.abc import Callable
-
-import numpy as np
+from collections.abc import Callable, Sequence
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
+
+from scripts.command_line import start_tool
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=pathlib.Path)
+    parser.add_argument("--clips", type=int, default=25)
+    parser.add_argument("--splits", type=int, default=99)
+    return parser.parse_args(arguments)
+
+
+start_tool(__name__, parsed, "mauve-text", "metrics/mmd_bert/requirements.txt")
+
+import numpy as np
 
 from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.shared_splits import random_splits
@@ -126,9 +140,5 @@ def main(path: pathlib.Path, n_clips: int, n_splits: int) -> int:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", type=pathlib.Path)
-    parser.add_argument("--clips", type=int, default=25)
-    parser.add_argument("--splits", type=int, default=99)
-    arguments = parser.parse_args()
-    sys.exit(main(arguments.file, arguments.clips, arguments.splits))
+    given = parsed()
+    sys.exit(main(given.file, given.clips, given.splits))

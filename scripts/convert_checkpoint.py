@@ -15,20 +15,33 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from scripts.command_line import start_tool
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", type=pathlib.Path, help="the file to convert")
+    parser.add_argument("folder", type=pathlib.Path, help="the new folder; its name becomes the model's name")
+    parser.add_argument("--variant", metavar="NAME", help="a config_name of pac_score: decides activation and pixels")
+    return parser.parse_args(arguments)
+
+
+start_tool(__name__, parsed, "metrics/pac_score/requirements.txt")
+
+import numpy as np
 
 from manycaps.shared_clip_checkpoints import (
     CONFIG_NAME,
-    DEFAULT_VARIANT,
-    VARIANTS,
     WEIGHTS_NAME,
     Checkpoint,
     Treatment,
     convert_checkpoint,
     file_sha256,
     find_checkpoint,
+    variant_name,
 )
 from manycaps.shared_clip_model import HEAD_WIDTH, ClipModel, merge_lora, read_weights
 
@@ -79,7 +92,7 @@ Activation: {treatment.activation}. The licence is that of the original weights:
 
 ```python
 import evaluate
-pac_score = evaluate.load("manycaps/pac_score", checkpoint="{name}")
+pac_score = evaluate.load("metrics/pac_score", checkpoint="{name}")
 ```
 """
 
@@ -93,12 +106,14 @@ def features(path: pathlib.Path, treatment: Treatment) -> tuple[ClipModel, np.nd
     return model, model.image_features(pixels), model.text_features(texts, batch_size=1)
 
 
-def convert(source: pathlib.Path, folder: pathlib.Path, variant: str) -> None:
+def convert(source: pathlib.Path, folder: pathlib.Path, variant: str | None) -> None:
     """Write the folder and compare the features.
 
     Raises:
-        ValueError: the source cannot be used, the folder is not empty, or the features differ.
+        ValueError: there is no such variant, the source cannot be used, the folder is not empty, or the features
+            differ.
     """
+    variant = variant_name(variant, "--variant")
     if folder.exists() and any(folder.iterdir()):
         raise ValueError(f"folder: expected an empty or new folder, got {folder}, which has files. Choose another.")
     found = find_checkpoint(variant, source, None)
@@ -126,15 +141,6 @@ def main(arguments: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         return 1
     return 0
-
-
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("source", type=pathlib.Path, help="the file to convert")
-    parser.add_argument("folder", type=pathlib.Path, help="the new folder; its name becomes the model's name")
-    parser.add_argument("--variant", choices=VARIANTS, default=DEFAULT_VARIANT, help="decides activation and pixels")
-    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ python scripts/count_document_frequency.py captions.jsonl --column references --
 
 The input is JSON, JSON Lines, CSV or Parquet with one row an image or video and a column of caption lists, or with one
 caption a row and a second column, --document, that says which image or video it belongs to. Tokens are those of the
-COCO caption code. The output is JSON: {"n_documents": 8092, "document_frequency": {"a dog": 312, ...}}.
+COCO caption code. The output is JSON: {"n_documents": 8092, "document_frequency": {"a dog": 312, ...}}. Needs
+scripts/requirements.txt.
 """
 
 import argparse
@@ -12,12 +13,28 @@ import json
 import os
 import pathlib
 import sys
-
-import datasets
-from tqdm import tqdm
+from collections.abc import Sequence
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
+
+from scripts.command_line import start_tool
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=pathlib.Path)
+    parser.add_argument("--column", default="references", help="column of captions (default: references)")
+    parser.add_argument("--document", help="column that names the image or video, if a row holds one caption")
+    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("document_frequency.json"), metavar="FILE")
+    return parser.parse_args(arguments)
+
+
+start_tool(__name__, parsed, "scripts/requirements.txt")
+
+import datasets
+from tqdm import tqdm
 
 from metrics.trm_cider.cider_distance import document_frequencies
 from metrics.trm_cider.shared_caption_rows import as_caption_rows
@@ -63,10 +80,5 @@ def main(path: pathlib.Path, column: str, document: str | None, output: pathlib.
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", type=pathlib.Path)
-    parser.add_argument("--column", default="references", help="column of captions (default: references)")
-    parser.add_argument("--document", help="column that names the image or video, if a row holds one caption")
-    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("document_frequency.json"), metavar="FILE")
-    arguments = parser.parse_args()
-    sys.exit(main(arguments.file, arguments.column, arguments.document, arguments.output))
+    given = parsed()
+    sys.exit(main(given.file, given.column, given.document, given.output))

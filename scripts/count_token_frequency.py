@@ -4,7 +4,7 @@ python scripts/count_token_frequency.py captions.jsonl --column references --out
 
 The input is JSON, JSON Lines, CSV or Parquet with a column of captions or of caption lists; each caption is a document,
 as in the authors' program, whose published numbers use the English training captions of VATEX. The output is JSON:
-{"n_documents": 8092, "document_frequency": {"dog</w>": 312, ...}}.
+{"n_documents": 8092, "document_frequency": {"dog</w>": 312, ...}}. Needs metrics/emscore_pac/requirements.txt.
 """
 
 import argparse
@@ -12,14 +12,28 @@ import json
 import os
 import pathlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from scripts.command_line import start_tool
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=pathlib.Path)
+    parser.add_argument("--column", default="references", help="column of captions (default: references)")
+    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("token_frequency.json"), metavar="FILE")
+    return parser.parse_args(arguments)
+
+
+start_tool(__name__, parsed, "metrics/emscore_pac/requirements.txt")
 
 import datasets
 import open_clip
 from tqdm import tqdm
-
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
 
 from metrics.emscore_pac.shared_caption_rows import as_caption_rows
 from metrics.emscore_pac.token_weights import count_tokens
@@ -71,9 +85,5 @@ def main(path: pathlib.Path, column: str, output: pathlib.Path) -> int:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", type=pathlib.Path)
-    parser.add_argument("--column", default="references", help="column of captions (default: references)")
-    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("token_frequency.json"), metavar="FILE")
-    arguments = parser.parse_args()
-    sys.exit(main(arguments.file, arguments.column, arguments.output))
+    given = parsed()
+    sys.exit(main(given.file, given.column, given.output))

@@ -2,13 +2,26 @@
 
 python scripts/diversity_report.py captions.jsonl                          writes diversity.html
 python scripts/diversity_report.py human.jsonl model.csv --names Human Model --column captions
-python scripts/diversity_report.py pairs.csv --column caption --group-by image
+python scripts/diversity_report.py rows.json rows.json --column references candidates
+python scripts/diversity_report.py pairs.csv --column caption --group-by video
 python scripts/diversity_report.py someone/captions --split validation --semantic --pos en_core_web_sm
 
-Each source is a JSON, JSONL, CSV, TSV or parquet file (also .gz), a folder of a saved data set, or a data set's name on
-the Hub; it is read as a stream. A line is one image or video with a list of captions, or one caption with the name of
-its image (--group-by). --column and --group-by take one name for all sources, or one for each, - for none. The page
-makes no request to the network. Needs scripts/requirements.txt.
+Each source is a file, a folder of a saved data set, or a data set's name on the Hub. All but .json is read as a stream;
+text files may end in .gz.
+  .txt      one caption a line, an empty line before the next image
+  .json     a list of lists of captions, an object from an image's name to its captions, or a list of objects as in
+            .jsonl
+  .jsonl    on each line the captions of an image, ["a dog", "a brown dog"] or {"captions": ["a dog"]}, or one of them,
+            {"image": "1.jpg", "caption": "a dog"}
+  .csv      a column `caption`, and a column `image` where an image has several captions
+  .tsv      as CSV, with tabs between the columns
+  .parquet  a column of captions, or of lists of captions
+Captions are also found in a column references, candidates, predictions, sentences, descriptions, text or raw; where a
+source has several of all these, or none, --column names one. Two columns of one file are two sources. Lines of one
+image or video follow each other; --group-by names the column that joins them, where it is not the `image` of a text
+file. Both take one name for all sources, or one for each, - for none. The page makes no request to the network.
+
+Needs scripts/requirements.txt; --semantic, --encoder and --pos need measurements/vdtk_diversity/requirements.txt.
 """
 
 import argparse
@@ -18,11 +31,37 @@ import pathlib
 import sys
 from collections.abc import Callable, Sequence
 
-import numpy as np
-import tqdm
-
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
+
+from scripts.command_line import missing_package, start_tool
+
+# The paper's sentence encoder.
+PAPER_ENCODER = "sentence-transformers/all-mpnet-base-v2"
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sources", nargs="+", metavar="SOURCE", help="file, folder of a saved data set, or Hub name")
+    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("diversity.html"), metavar="FILE")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write all figures to this file as well")
+    parser.add_argument("--names", nargs="+", metavar="NAME", help="names of the sources on the page")
+    parser.add_argument("--column", nargs="+", metavar="NAME", help="column of the captions; default: a usual name")
+    parser.add_argument("--group-by", nargs="+", metavar="NAME", help="column that joins lines to rows")
+    parser.add_argument("--split", metavar="NAME", help="split of data sets on the Hub; default train")
+    parser.add_argument("--config", metavar="NAME", help="configuration of data sets on the Hub")
+    parser.add_argument("--tokenizer", choices=("ptb", "spacy"), default="ptb")
+    parser.add_argument("--semantic", action="store_true", help=f"distances by {PAPER_ENCODER}")
+    parser.add_argument("--encoder", metavar="NAME", help="distances by another sentence-transformers model")
+    parser.add_argument("--pos", metavar="PIPELINE", help="count nouns and verbs by a spaCy pipeline")
+    return parser.parse_args(arguments)
+
+
+start_tool(__name__, parsed, "scripts/requirements.txt")
+
+import numpy as np
+import tqdm
 
 from measurements.vdtk_diversity.caption_codes import row_chunks
 from measurements.vdtk_diversity.caption_diversity import CHUNK_CAPTIONS, CaptionDiversity
@@ -37,9 +76,6 @@ from scripts.report.diversity_page import (
 )
 from scripts.report.diversity_plots import Plot, histogram_plot, share_plot, vocabulary_plot
 from scripts.report.published_diversity import PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
-
-# The paper's sentence encoder.
-PAPER_ENCODER = "sentence-transformers/all-mpnet-base-v2"
 
 # For each histogram of the semantic level: identifier, title, caption, axis and what is counted.
 REDUNDANCY_PLOTS = {
@@ -60,7 +96,10 @@ REDUNDANCY_PLOTS = {
 }
 
 # Errors that say what the user can mend.
-USER_ERRORS = (ValueError, TypeError, ImportError, OSError)
+USER_ERRORS = (ValueError, TypeError, OSError)
+
+# What the semantic level and the parts of speech need beside the rest.
+LEVEL_REQUIREMENTS = "measurements/vdtk_diversity/requirements.txt"
 
 
 def measure(
@@ -160,13 +199,23 @@ def as_remarks(options: argparse.Namespace) -> list[str]:
     return remarks
 
 
-def check_names(sources: Sequence[str], names: Sequence[str] | None) -> list[str]:
-    """Return one different name for each source.
+def check_names(
+    sources: Sequence[str], names: Sequence[str] | None, columns: Sequence[str | None] | None = None
+) -> list[str]:
+    """Return one different name for each source: the one given, or that of the file, with the column if it is needed.
 
     Raises:
         ValueError: another number of names, or a name twice.
+
+    >>> check_names(["rows.json", "rows.json", "other.json"], None, ["references", "candidates", None])
+    ['rows: references', 'rows: candidates', 'other']
     """
     chosen = list(names) if names else [source_name(source) for source in sources]
+    if not names and columns:
+        chosen = [
+            f"{name}: {column}" if column and chosen.count(name) > 1 else name
+            for name, column in zip(chosen, columns, strict=True)
+        ]
     if len(chosen) != len(sources):
         raise ValueError(f"--names: expected {len(sources)} names, got {len(chosen)}. Give one for each source.")
     if len(set(chosen)) < len(chosen):
@@ -193,19 +242,26 @@ def for_each_source(values: Sequence[str] | None, n_sources: int, option: str) -
 def main(options: argparse.Namespace) -> int:
     """Measure all sources and write the page; 0 when it is written."""
     try:
-        names = check_names(options.sources, options.names)
-        columns = for_each_source(options.column, len(names), "--column")
-        groups = for_each_source(options.group_by, len(names), "--group-by")
+        columns = for_each_source(options.column, len(options.sources), "--column")
+        groups = for_each_source(options.group_by, len(options.sources), "--group-by")
+        names = check_names(options.sources, options.names, columns)
         parts = zip(options.sources, names, columns, groups, strict=True)
         measured = {name: measure(source, name, column, group, options) for source, name, column, group in parts}
     except USER_ERRORS as error:
         print(f"diversity_report: {error}", file=sys.stderr)
         return 2
+    except ImportError as error:
+        line = missing_package(error, [LEVEL_REQUIREMENTS])
+        if line is None:
+            raise
+        print(line, file=sys.stderr)
+        return 1
     figures = {name: diversity.figures((0.9,), (5, 10, 15, 20)) for name, diversity in measured.items()}
     how = {
-        name: f"{source}; {options.tokenizer} tokenizer; {figures[name]['n_tokens']:,} tokens, "
-        f"{figures[name]['n_duplicate_captions']:,} exact duplicates of earlier captions"
-        for name, source in zip(names, options.sources, strict=True)
+        name: f"{source}{f', column {column}' if column else ''}; {options.tokenizer} tokenizer; "
+        f"{figures[name]['n_tokens']:,} tokens, {figures[name]['n_duplicate_captions']:,} exact duplicates of earlier "
+        "captions"
+        for name, source, column in zip(names, options.sources, columns, strict=True)
     }
     page = as_page(as_tables(figures), as_plots(measured, figures), how, as_remarks(options))
     options.output.write_text(page, encoding="utf-8")
@@ -215,23 +271,5 @@ def main(options: argparse.Namespace) -> int:
     return 0
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the command line's parser."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sources", nargs="+", metavar="SOURCE", help="file, folder of a saved data set, or Hub name")
-    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("diversity.html"), metavar="FILE")
-    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write all figures to this file as well")
-    parser.add_argument("--names", nargs="+", metavar="NAME", help="names of the sources on the page")
-    parser.add_argument("--column", nargs="+", metavar="NAME", help="column of the captions; default: a usual name")
-    parser.add_argument("--group-by", nargs="+", metavar="NAME", help="column that joins lines to rows")
-    parser.add_argument("--split", metavar="NAME", help="split of data sets on the Hub; default train")
-    parser.add_argument("--config", metavar="NAME", help="configuration of data sets on the Hub")
-    parser.add_argument("--tokenizer", choices=("ptb", "spacy"), default="ptb")
-    parser.add_argument("--semantic", action="store_true", help=f"distances by {PAPER_ENCODER}")
-    parser.add_argument("--encoder", metavar="NAME", help="distances by another sentence-transformers model")
-    parser.add_argument("--pos", metavar="PIPELINE", help="count nouns and verbs by a spaCy pipeline")
-    return parser
-
-
 if __name__ == "__main__":
-    sys.exit(main(parser().parse_args()))
+    sys.exit(main(parsed()))

@@ -5,18 +5,32 @@ python scripts/embedding_metric_sizes.py FILE [--clips 50]
 FILE has one `video<TAB>caption` a line, as MSVD's captions do. For each of the first clips with at least 40 captions,
 n human captions stand against m other human captions of the same clip ("human"), against m captions of another clip
 ("other clip"), and one of the n repeated n times against the m ("repeated"). Shown: means over clips, and per clip the
-exact p-value's share of p <= 0.05 for 10 + 5 captions.
+exact p-value's share of p <= 0.05 for 10 + 5 captions. Needs metrics/mmd_bert/requirements.txt.
 """
 
 import argparse
 import collections
 import pathlib
 import sys
-
-import numpy as np
+from collections.abc import Sequence
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
+
+from scripts.command_line import start_tool
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=pathlib.Path)
+    parser.add_argument("--clips", type=int, default=50)
+    return parser.parse_args(arguments)
+
+
+start_tool(__name__, parsed, "metrics/mmd_bert/requirements.txt")
+
+import numpy as np
 
 from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.shared_splits import exact_splits, harmonic_mean_p, upper_tail_p_values
@@ -96,8 +110,5 @@ def main(path: pathlib.Path, n_clips: int) -> int:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", type=pathlib.Path)
-    parser.add_argument("--clips", type=int, default=50)
-    arguments = parser.parse_args()
-    sys.exit(main(arguments.file, arguments.clips))
+    given = parsed()
+    sys.exit(main(given.file, given.clips))

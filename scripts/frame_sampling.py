@@ -3,16 +3,32 @@
 python scripts/frame_sampling.py clip.mp4 --checkpoint weights.pth --caption "a woman cooks" --caption "a dog runs"
 
 Scores the captions with all frames of one clip and with fewer, evenly spread, and prints the means. The clip is decoded
-and encoded once for each line.
+and encoded once for each line. Needs metrics/emscore_pac/requirements.txt.
 """
 
 import argparse
 import pathlib
 import sys
-
-import evaluate
+from collections.abc import Sequence
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from scripts.command_line import start_tool
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("clip", type=pathlib.Path)
+    parser.add_argument("--checkpoint", help="weights instead of the published ones")
+    parser.add_argument("--caption", action="append", required=True, help="a caption; may be given several times")
+    return parser.parse_args(arguments)
+
+
+start_tool(__name__, parsed, "metrics/emscore_pac/requirements.txt")
+
+import evaluate
 
 # Frames of each line; 10 is what the published VATEX-EVAL numbers use.
 FRAMES = ("all", 50, 25, 10, 5, 2, 1)
@@ -41,9 +57,5 @@ def main(clip: pathlib.Path, checkpoint: str | None, captions: list[str]) -> int
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("clip", type=pathlib.Path)
-    parser.add_argument("--checkpoint", help="weights instead of the published ones")
-    parser.add_argument("--caption", action="append", required=True, help="a caption; may be given several times")
-    arguments = parser.parse_args()
-    sys.exit(main(arguments.clip, arguments.checkpoint, arguments.caption))
+    given = parsed()
+    sys.exit(main(given.clip, given.checkpoint, given.caption))

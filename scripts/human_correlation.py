@@ -1,8 +1,9 @@
 """How well does a metric agree with people? The usual benchmarks of captioning metrics, for any evaluate module.
 
 python scripts/human_correlation.py --benchmark flickr8k-expert --metric metrics/pac_score
-python scripts/human_correlation.py --benchmark pascal-50s --metric metrics/trm_meteor --data pascal50s.jsonl
+python scripts/human_correlation.py --benchmark pascal-50s --metric metrics/trm_meteor --key meteor --data pascal.jsonl
 python scripts/human_correlation.py --benchmark polaris --metric rouge --key rougeL --limit 500
+python scripts/human_correlation.py --benchmark flickr8k-expert --metric metrics/trm_cider --key cider_d --data FLICKR8K
 
 Prints Kendall's tau_b and tau_c, or the accuracy of choosing between two captions, beside the published value and the
 difference. Public copies on the Hub are used for flickr8k-expert, flickr8k-cf, composite and polaris; pascal-50s and
@@ -15,12 +16,16 @@ the public copies:
   choice (pascal-50s, foil): img, better, worse (captions; for foil the correct one and the foil), refs; category
       optional (pascal-50s: HC, HI, HM, MM)
 Images may be paths relative to the folder. A metric without references or images is simply not given them.
+flickr8k-expert also takes the folder of the Flickr8k release (Hodosh et al., 2013, https://doi.org/10.1613/jair.3994):
+Flickr8k.token.txt (or .gz), ExpertAnnotations.txt, and for metrics of images Flicker8k_Dataset. The last command above
+gives the published CIDEr with it; --metric metrics/trm_meteor --key meteor gives NLTK's METEOR, which is another metric
+than the METEOR 1.5 of published tables.
 
 Protocols (Sarto et al., 2023, sections 4.2-4.4). flickr8k-expert: each judgement is one data point, rows whose
 candidate is one of the references are dropped. flickr8k-cf: mean share of "yes" per caption. composite, polaris: one
 judgement per row. pascal-50s: five of the references drawn at random, five times, accuracies averaged. foil: with all
-references given. A tie between two captions counts as half a success. Needs metrics/pac_score/requirements.txt for
-the PAC modules, and scipy.
+references given. A tie between two captions counts as half a success. Needs scripts/requirements.txt, and the
+requirements.txt of the metric.
 """
 
 import argparse
@@ -31,17 +36,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import datasets
-import evaluate
-import numpy as np
-import scipy.stats
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-# References of one draw, and number of draws, for Pascal-50S (section 4.3).
-N_DRAWN_REFERENCES = 5
-N_DRAWS = 5
-
-# Keywords of this collection's modules that make them report rows.
-DETAILS = {"details": True}
+from scripts.command_line import missing_package, start_tool
 
 
 class Benchmark(NamedTuple):
@@ -64,8 +61,44 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "foil": Benchmark(None, "choice"),
 }
 
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--benchmark", required=True, choices=BENCHMARKS)
+    parser.add_argument("--metric", required=True, help="path or name of an evaluate module")
+    parser.add_argument("--config", help="the module's config_name, for example openclip-vit-l-14")
+    parser.add_argument(
+        "--options", default="{}", help='options at load time as JSON, for example \'{"device": "cuda"}\''
+    )
+    parser.add_argument("--key", help="the result to use, if not the one named like the module")
+    parser.add_argument(
+        "--lower-is-better", action="store_true", help="turn the sign round, for distances such as trm_*"
+    )
+    parser.add_argument("--data", type=pathlib.Path, help="local folder or file instead of the public copy")
+    parser.add_argument("--limit", type=int, help="use the first rows only")
+    parser.add_argument("--seed", type=int, default=0, help="of the draws of references")
+    return parser.parse_args(arguments)
+
+
+start_tool(__name__, parsed, "scripts/requirements.txt")
+
+import datasets
+import evaluate
+import numpy as np
+import scipy.stats
+
+from scripts.flickr8k_release import JUDGEMENTS_NAME, expert_rows
+
+# References of one draw, and number of draws, for Pascal-50S (section 4.3).
+N_DRAWN_REFERENCES = 5
+N_DRAWS = 5
+
+# Keywords of this collection's modules that make them report rows.
+DETAILS = {"details": True}
+
 # Published values in percent, taus or accuracies: Sarto et al., 2023, Tables 1, 2, 4 and 6 (ViT-B/32, FOIL with 4
-# references), and Table 8 (OpenCLIP ViT-L/14). METEOR there is version 1.5 in Java.
+# references), and Table 8 (OpenCLIP ViT-L/14).
 PUBLISHED: Mapping[str, Mapping[str, Mapping[str, float]]] = {
     "pac_score": {
         "flickr8k-expert": {"tau_b": 53.9, "tau_c": 54.3},
@@ -101,6 +134,13 @@ PUBLISHED: Mapping[str, Mapping[str, Mapping[str, float]]] = {
         "pascal-50s": {"HC": 66.0, "HI": 97.7, "HM": 94.0, "MM": 66.6, "accuracy": 81.1},
         "foil": {"accuracy": 82.0},
     },
+    "cider_d": {
+        "flickr8k-expert": {"tau_b": 43.6, "tau_c": 43.9},
+        "flickr8k-cf": {"tau_b": 24.6, "tau_c": 12.7},
+        "composite": {"tau_b": 34.9, "tau_c": 37.7},
+        "pascal-50s": {"HC": 66.5, "HI": 97.9, "HM": 90.7, "MM": 65.2, "accuracy": 80.1},
+        "foil": {"accuracy": 94.1},
+    },
     "rouge": {
         "flickr8k-expert": {"tau_b": 32.1, "tau_c": 32.3},
         "flickr8k-cf": {"tau_b": 19.9, "tau_c": 10.3},
@@ -110,6 +150,9 @@ PUBLISHED: Mapping[str, Mapping[str, Mapping[str, float]]] = {
     },
 }
 
+# Published values that belong to another program than the metric of that name here.
+OTHER_PROGRAMS = {"meteor": "METEOR 1.5, the Java program; NLTK's METEOR is another metric"}
+
 Rows = Sequence[Mapping[str, Any]]
 Scorer = Callable[[Rows, Sequence[str]], np.ndarray]
 
@@ -118,12 +161,17 @@ def load_rows(name: str, data: pathlib.Path | None) -> Any:
     """Load a benchmark's rows, images undecoded.
 
     Raises:
-        ValueError: there is no public copy and no --data, or a column is missing.
+        ValueError: there is no public copy and no --data, or a file or a column is missing.
     """
     benchmark = BENCHMARKS[name]
     if data is None and benchmark.hub is None:
         raise ValueError(f"--data: expected a folder or file for {name}, which has no public copy. See --help.")
-    rows = _load_hub(benchmark) if data is None else _load_local(data)
+    if data is None:
+        rows = _load_hub(benchmark)
+    elif name == "flickr8k-expert" and (data / JUDGEMENTS_NAME).is_file():
+        rows = datasets.Dataset.from_list(expert_rows(data))
+    else:
+        rows = _load_local(data)
     needed = {"correlation": ["img", "cand", "human_score"], "choice": ["img", "better", "worse"]}[benchmark.kind]
     missing = [column for column in needed if column not in rows.column_names]
     if missing:
@@ -243,12 +291,16 @@ def _is_a_reference(row: Mapping[str, Any]) -> bool:
     return " ".join(row["cand"].split()) in {" ".join(text.split()) for text in row.get("refs") or []}
 
 
-def published_key(name: str, config: str | None) -> str:
+def published_key(name: str, config: str | None, key: str | None = None) -> str:
     """Name of a metric in the table of published values.
 
     >>> published_key("pac_score", "clip-vit-b-32"), published_key("pac_score", None)
     ('clip_s', 'pac_score')
+    >>> published_key("trm_cider", None, "cider_d"), published_key("rouge", None, "rougeL")
+    ('cider_d', 'rouge')
     """
+    if key in PUBLISHED:
+        return str(key)
     if name == "pac_score" and config == "clip-vit-b-32":
         return "clip_s"
     return name if config in (None, "pac-vit-b-32", "vit-b-32") else f"{name} {config.removeprefix('pac-')}"
@@ -282,29 +334,26 @@ def main(arguments: argparse.Namespace) -> int:
     except (ValueError, TypeError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
-    name = published_key(module.name, arguments.config)
+    except ImportError as error:
+        line = missing_package(error, requirements_of(arguments.metric))
+        if line is None:
+            raise
+        print(line, file=sys.stderr)
+        return 1
+    name = published_key(module.name, arguments.config, arguments.key)
+    published = PUBLISHED.get(name, {}).get(arguments.benchmark, {})
     print(f"{name} on {arguments.benchmark}, in percent")
-    print(report(found, PUBLISHED.get(name, {}).get(arguments.benchmark, {})))
+    print(report(found, {} if name in OTHER_PROGRAMS else published))
+    if published and name in OTHER_PROGRAMS:
+        values = ", ".join(f"{figure} {value}" for figure, value in published.items())
+        print(f"published: {values} ({OTHER_PROGRAMS[name]})")
     return 0
 
 
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--benchmark", required=True, choices=BENCHMARKS)
-    parser.add_argument("--metric", required=True, help="path or name of an evaluate module")
-    parser.add_argument("--config", help="the module's config_name, for example openclip-vit-l-14")
-    parser.add_argument(
-        "--options", default="{}", help='options at load time as JSON, for example \'{"device": "cuda"}\''
-    )
-    parser.add_argument("--key", help="the result to use, if not the one named like the module")
-    parser.add_argument(
-        "--lower-is-better", action="store_true", help="turn the sign round, for distances such as trm_*"
-    )
-    parser.add_argument("--data", type=pathlib.Path, help="local folder or file instead of the public copy")
-    parser.add_argument("--limit", type=int, help="use the first rows only")
-    parser.add_argument("--seed", type=int, default=0, help="of the draws of references")
-    return parser.parse_args(arguments)
+def requirements_of(metric: str) -> list[str]:
+    """Name the requirements file of a module's folder, or else that of this tool."""
+    path = pathlib.Path(metric) / "requirements.txt"
+    return [str(path) if path.is_file() else "scripts/requirements.txt"]
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ python scripts/install_wordnet.py               into this Python's own nltk_data
 python scripts/install_wordnet.py --to FOLDER   into another folder; then set NLTK_DATA=FOLDER
 
 Does nothing where NLTK already finds the corpus. Otherwise tries `nltk.download`, then the files of the packages
-wordnet-base and wordnet-sense-index, which it installs with apt-get when it runs as root.
+wordnet-base and wordnet-sense-index, which it installs with apt-get when it runs as root. Needs
+metrics/trm_meteor/requirements.txt.
 """
 
 import argparse
@@ -14,6 +15,21 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from scripts.command_line import start_tool
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--to", type=pathlib.Path, default=pathlib.Path(sys.prefix) / "nltk_data", metavar="FOLDER")
+    return parser.parse_args(arguments)
+
+
+start_tool(__name__, parsed, "metrics/trm_meteor/requirements.txt")
 
 import nltk
 
@@ -165,6 +181,4 @@ def main(nltk_data: pathlib.Path) -> int:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--to", type=pathlib.Path, default=pathlib.Path(sys.prefix) / "nltk_data", metavar="FOLDER")
-    sys.exit(main(parser.parse_args().to))
+    sys.exit(main(parsed().to))

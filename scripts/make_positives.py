@@ -26,27 +26,10 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import accelerate
-import datasets
-import numpy as np
-import PIL.Image
-import torch
-from tqdm import tqdm
-
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from manycaps.shared_image_input import as_image_source, as_rgb_image
-from scripts.pac_training.data_set import (
-    CAPTION,
-    GENERATED_CAPTION,
-    GENERATED_IMAGE,
-    IMAGE,
-    ImageColumn,
-    caption_texts,
-    image_hashes,
-    load_split,
-)
-from scripts.pac_training.saved_files import write_atomically
+from scripts.command_line import start_tool
+from scripts.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE
 
 # The paper's: BLIP with ViT-L/14 tuned on COCO, Stable Diffusion at 512 x 512 on LAION-Aesthetics (section 4.1).
 CAPTIONER = "Salesforce/blip-image-captioning-large"
@@ -55,6 +38,43 @@ PAINTER = "CompVis/stable-diffusion-v1-4"
 # The paper names neither: BLIP's own setting on COCO (its configs/caption_coco.yaml), and diffusers' default.
 N_BEAMS, MAX_TOKENS = 3, 20
 N_STEPS = 50
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", metavar="DATA", help="Hub name, parquet file or folder")
+    parser.add_argument("output", metavar="OUTPUT", type=pathlib.Path, help="folder; give it again to go on")
+    parser.add_argument("--configuration", help="of a Hub data set with several")
+    parser.add_argument("--split", default="train", help='split or part, such as "train[:5%%]" (default train)')
+    parser.add_argument("--name", help="of the new split (default: the first word of --split)")
+    parser.add_argument("--image-column", default=IMAGE, metavar="NAME", help=f"default {IMAGE}")
+    parser.add_argument("--caption-column", default=CAPTION, metavar="NAME", help=f"default {CAPTION}")
+    parser.add_argument("--captioner", default=CAPTIONER, help=f"model of transformers (default {CAPTIONER})")
+    parser.add_argument("--painter", default=PAINTER, help=f"pipeline of diffusers (default {PAINTER})")
+    parser.add_argument("--no-captions", action="store_true", help="make images only, to train with --lambda-t 0")
+    parser.add_argument("--no-images", action="store_true", help="make captions only, to train with --lambda-v 0")
+    parser.add_argument("--steps", type=int, default=N_STEPS, metavar="N", help=f"of diffusion (default {N_STEPS})")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the images' noise (default 0)")
+    parser.add_argument("--batch-size", type=int, default=8, metavar="N", help="made at once (default 8)")
+    parser.add_argument("--shard-size", type=int, default=512, metavar="N", help="rows of a file (default 512)")
+    parser.add_argument("--device", choices=("auto", "cpu"), default="auto", help="auto: a GPU if there is one")
+    parser.add_argument("--workers", type=int, default=min(16, os.cpu_count() or 1), metavar="N", help="that decode")
+    return parser.parse_args(arguments)
+
+
+start_tool(__name__, parsed, "scripts/requirements-training.txt")
+
+import accelerate
+import datasets
+import numpy as np
+import PIL.Image
+import torch
+from tqdm import tqdm
+
+from manycaps.shared_image_input import as_image_source, as_rgb_image
+from scripts.pac_training.data_set import ImageColumn, caption_texts, image_hashes, load_split
+from scripts.pac_training.saved_files import write_atomically
 
 # Times that a rejected image is drawn again.
 N_RETRIES = 3
@@ -305,29 +325,6 @@ def main(arguments: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         return 1
     return 0
-
-
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", metavar="DATA", help="Hub name, parquet file or folder")
-    parser.add_argument("output", metavar="OUTPUT", type=pathlib.Path, help="folder; give it again to go on")
-    parser.add_argument("--configuration", help="of a Hub data set with several")
-    parser.add_argument("--split", default="train", help='split or part, such as "train[:5%%]" (default train)')
-    parser.add_argument("--name", help="of the new split (default: the first word of --split)")
-    parser.add_argument("--image-column", default=IMAGE, metavar="NAME", help=f"default {IMAGE}")
-    parser.add_argument("--caption-column", default=CAPTION, metavar="NAME", help=f"default {CAPTION}")
-    parser.add_argument("--captioner", default=CAPTIONER, help=f"model of transformers (default {CAPTIONER})")
-    parser.add_argument("--painter", default=PAINTER, help=f"pipeline of diffusers (default {PAINTER})")
-    parser.add_argument("--no-captions", action="store_true", help="make images only, to train with --lambda-t 0")
-    parser.add_argument("--no-images", action="store_true", help="make captions only, to train with --lambda-v 0")
-    parser.add_argument("--steps", type=int, default=N_STEPS, metavar="N", help=f"of diffusion (default {N_STEPS})")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the images' noise (default 0)")
-    parser.add_argument("--batch-size", type=int, default=8, metavar="N", help="made at once (default 8)")
-    parser.add_argument("--shard-size", type=int, default=512, metavar="N", help="rows of a file (default 512)")
-    parser.add_argument("--device", choices=("auto", "cpu"), default="auto", help="auto: a GPU if there is one")
-    parser.add_argument("--workers", type=int, default=min(16, os.cpu_count() or 1), metavar="N", help="that decode")
-    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

@@ -14,16 +14,30 @@ import pathlib
 import sys
 from collections.abc import Sequence
 
-import datasets
-import tqdm
-
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from scripts.made_world.data_set import FEATURES, made_rows
-from scripts.pac_training.saved_files import write_atomically
+from scripts.command_line import start_tool
 
 # Rows of a data set unless asked otherwise.
 N_ROWS = 10_000
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("output", type=pathlib.Path, help="the new parquet file")
+    parser.add_argument("--rows", type=int, default=N_ROWS, help="scenes (default %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="of all choices (default %(default)s)")
+    return parser.parse_args(arguments)
+
+
+start_tool(__name__, parsed, "metrics/pac_score/requirements.txt")
+
+import datasets
+import tqdm
+
+from scripts.made_world.data_set import FEATURES, made_rows
+from scripts.pac_training.saved_files import write_atomically
 
 # Rows that are held at once.
 ROWS_AT_ONCE = 500
@@ -61,15 +75,6 @@ def main(arguments: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         return 1
     return 0
-
-
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("output", type=pathlib.Path, help="the new parquet file")
-    parser.add_argument("--rows", type=int, default=N_ROWS, help="scenes (default %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="of all choices (default %(default)s)")
-    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ python scripts/msvd_systems.py FILE [--module trm_meteor] [--clips 25]
 
 FILE has one `video<TAB>caption` a line, as MSVD's captions do. For each of the first clips with at least 20 captions,
 ten random captions (seed 0) are the references; the systems are ten other captions of the clip, the one of those with
-the best plain score repeated ten times, and ten captions of another clip.
+the best plain score repeated ten times, and ten captions of another clip. Needs scripts/requirements.txt; trm_bert also
+needs metrics/trm_bert/requirements.txt.
 """
 
 import argparse
@@ -12,16 +13,32 @@ import collections
 import os
 import pathlib
 import sys
+from collections.abc import Sequence
 
 os.environ.setdefault("HF_EVALUATE_OFFLINE", "1")
 
-import evaluate
-import numpy as np
-
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from scripts.command_line import start_tool
 
 # Result key of the plain metric behind each module.
 PLAIN = {"trm_meteor": "meteor", "trm_cider": "cider_d", "trm_bert": "cosine"}
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=pathlib.Path)
+    parser.add_argument("--module", choices=PLAIN, default="trm_meteor")
+    parser.add_argument("--clips", type=int, default=25)
+    return parser.parse_args(arguments)
+
+
+start_tool(__name__, parsed, "scripts/requirements.txt", "metrics/trm_bert/requirements.txt")
+
+import evaluate
+import numpy as np
 
 # Candidates, and references, of each clip.
 N_CAPTIONS = 10
@@ -69,9 +86,5 @@ def main(path: pathlib.Path, name: str, n_clips: int) -> int:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", type=pathlib.Path)
-    parser.add_argument("--module", choices=PLAIN, default="trm_meteor")
-    parser.add_argument("--clips", type=int, default=25)
-    arguments = parser.parse_args()
-    sys.exit(main(arguments.file, arguments.module, arguments.clips))
+    given = parsed()
+    sys.exit(main(given.file, given.module, given.clips))

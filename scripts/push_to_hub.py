@@ -19,8 +19,25 @@ import pathlib
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from scripts.command_line import start_tool
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--org", required=True, metavar="NAME", help="the user or organisation that has the Spaces")
+    parser.add_argument("--module", action="append", default=[], metavar="X", help="only this one; may be repeated")
+    parser.add_argument("--dry-run", action="store_true", help="print the difference, change nothing")
+    parser.add_argument("--token", help="better in the variable HF_TOKEN: others can see a running command")
+    return parser.parse_args(arguments)
+
+
+start_tool(__name__, parsed, "tests/requirements.txt")
 
 import yaml
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
@@ -36,9 +53,7 @@ from huggingface_hub.utils.sha import git_hash
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-
-import sync_shared
+from scripts import sync_shared
 
 # Never uploaded: folders, beginnings and endings of names. What begins with a dot is left out too.
 LEFT_OUT_FOLDERS = {"__pycache__", "tests", "flagged"}
@@ -316,16 +331,6 @@ def main(org: str, modules: list[str], dry_run: bool, token: str | None) -> int:
         else:
             print(f"{repo_id}: {'would be ' if dry_run and outcome != 'nothing to do' else ''}{outcome}")
     return int(failed)
-
-
-def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--org", required=True, metavar="NAME", help="the user or organisation that has the Spaces")
-    parser.add_argument("--module", action="append", default=[], metavar="X", help="only this one; may be repeated")
-    parser.add_argument("--dry-run", action="store_true", help="print the difference, change nothing")
-    parser.add_argument("--token", help="better in the variable HF_TOKEN: others can see a running command")
-    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

@@ -2,22 +2,34 @@
 
 python scripts/quickstart.py                     results in quickstart-output/
 python scripts/quickstart.py --output FOLDER     results elsewhere
-python scripts/quickstart.py --captions FILE     captions of your own, in the layout of quickstart_captions.json
+python scripts/quickstart.py --captions FILE     captions of your own
 python scripts/quickstart.py --no-images         without the second part, which needs torch
 
 Prints one table and writes it as table.csv, with a picture, null_distributions.png: for every system the mean over
 scenes that chance alone would give, and the observed one. Then the image and video metrics on scenes of a made world,
 with checkpoints/tiny-pac, a toy that knows nothing else: a second table, made_world.csv and made_world.png.
+
+FILE is JSON, laid out as scripts/quickstart_captions.json: for each image the captions of people and of every system.
+
+    {"scenes": [{"scene": "beach",
+                 "references": ["a dog runs on the beach", "a wet dog near the water"],
+                 "systems": {"mine": ["a dog in the sand", "a dog runs"], "other": ["a dog", "an animal"]}},
+                {"scene": "kitchen",
+                 "references": ["a man cooks pancakes", "somebody makes breakfast"],
+                 "systems": {"mine": ["a man at the stove", "a cook"], "other": ["a man", "a room"]}}]}
+
+Two or more scenes, the same systems in each; "scene" is a name for messages and may be left out. Needs
+scripts/requirements.txt; the second part needs scripts/requirements-images.txt.
 """
 
 import argparse
 import csv
 import functools
 import importlib.util
-import json
 import os
 import pathlib
 import sys
+from collections.abc import Sequence
 
 # The modules are loaded from this checkout; evaluate need not ask the Hub for them.
 os.environ.setdefault("HF_EVALUATE_OFFLINE", "1")
@@ -25,12 +37,33 @@ os.environ.setdefault("HF_EVALUATE_OFFLINE", "1")
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from scripts.command_line import start_tool
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--captions",
+        type=pathlib.Path,
+        default=ROOT / "scripts" / "quickstart_captions.json",
+        metavar="FILE",
+        help="JSON in the layout above (default: the bundled sample)",
+    )
+    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("quickstart-output"), metavar="FOLDER")
+    parser.add_argument("--no-images", action="store_true", help="leave out the metrics that need torch")
+    return parser.parse_args(arguments)
+
+
+start_tool(__name__, parsed, "scripts/requirements.txt")
+
 import evaluate
 import matplotlib
 import numpy as np
 from tqdm import tqdm
 
 from manycaps.shared_verdict import verdict
+from scripts.quickstart_scenes import read_scenes
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -65,11 +98,6 @@ TOY_SEED = 2_000_000
 
 # What the image and video metrics need beside the rest.
 IMAGE_PACKAGES = ("torch", "open_clip", "av")
-
-
-def read_scenes(path: pathlib.Path) -> list[dict]:
-    """Return the scenes of a caption file."""
-    return json.loads(path.read_text(encoding="utf-8"))["scenes"]
 
 
 def score_systems(scenes: list[dict]) -> dict[str, dict[str, dict]]:
@@ -192,10 +220,14 @@ def show_images(output: pathlib.Path) -> None:
 
 
 def main(captions: pathlib.Path, output: pathlib.Path, images: bool = True) -> int:
-    """Score, print and write everything."""
-    scenes = read_scenes(captions)
-    output.mkdir(parents=True, exist_ok=True)
-    results = score_systems(scenes)
+    """Score, print and write everything; 1 with one line on standard error if something is wrong."""
+    try:
+        scenes = read_scenes(captions)
+        output.mkdir(parents=True, exist_ok=True)
+        results = score_systems(scenes)
+    except (ValueError, TypeError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
     n_candidates = len(next(iter(scenes[0]["systems"].values())))
     print(
         f"\n{len(scenes)} scenes, {n_candidates} candidates per scene and system; * best\n"
@@ -212,9 +244,5 @@ def main(captions: pathlib.Path, output: pathlib.Path, images: bool = True) -> i
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--captions", type=pathlib.Path, default=ROOT / "scripts" / "quickstart_captions.json")
-    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("quickstart-output"), metavar="FOLDER")
-    parser.add_argument("--no-images", action="store_true", help="leave out the metrics that need torch")
-    arguments = parser.parse_args()
-    sys.exit(main(arguments.captions, arguments.output, not arguments.no_images))
+    given = parsed()
+    sys.exit(main(given.captions, given.output, not given.no_images))

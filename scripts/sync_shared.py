@@ -1,6 +1,6 @@
 """Copy manycaps/shared_*.py into every module folder whose files need it, and name all of them in its main script.
 
-python scripts/sync_shared.py            rewrite copies and imports; exit 1 if something is left that must be fixed by hand
+python scripts/sync_shared.py            rewrite copies and imports; exit 1 if something must be fixed by hand
 python scripts/sync_shared.py --check    change nothing; exit 1 and list what is wrong
 
 A module folder must work alone, as a Space or as a copy elsewhere, so each holds its own copies of the helpers that its
@@ -109,7 +109,7 @@ def sync_folder(folder: pathlib.Path, check: bool) -> Iterator[str]:
         if name in of_script:
             yield f"{folder.relative_to(ROOT)}: {main_script.name} and app.py both import {name}. Split the helper."
         elif (ORIGINALS / f"{name}.py").exists() and relative_imports(ORIGINALS / f"{name}.py"):
-            yield f"manycaps/{name}.py: app.py runs as a script, where relative imports fail. Import absolutely, or not."
+            yield f"manycaps/{name}.py: app.py is a script, where relative imports fail. Import absolutely, or not."
     for name in sorted(of_script | of_app):
         if not ((ORIGINALS if name.startswith("shared_") else folder) / f"{name}.py").exists():
             yield f"{folder.relative_to(ROOT)}: imports {name}, which does not exist. Write it, or import another."

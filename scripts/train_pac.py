@@ -33,52 +33,108 @@ from typing import Any, NamedTuple
 # Read by cuBLAS when it starts: without it, products on a GPU may differ from run to run.
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 
-import accelerate
-import torch
-from tqdm import tqdm
-
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from manycaps.shared_clip_checkpoints import VARIANTS, Checkpoint, file_sha256, find_checkpoint
-from manycaps.shared_clip_model import Weights, build_network, merge_lora, read_weights
-from manycaps.shared_pac_s import PAC_PROMPT
-from scripts.pac_training.data_set import TupleRows, checked_rows, load_split
-from scripts.pac_training.encoders import EncodedRows, Encoders
-from scripts.pac_training.exported_checkpoint import export_checkpoint
-from scripts.pac_training.feature_cache import FeatureCache, cache_key
-from scripts.pac_training.losses import LAMBDA_T, LAMBDA_V
-from scripts.pac_training.low_rank import add_low_rank_updates
-from scripts.pac_training.processes import AcceleratedProcesses
-from scripts.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, ProjectedRows, check_cached_features
-from scripts.pac_training.saved_files import write_atomically
-from scripts.pac_training.training_log import TensorBoardLog, draw_history, save_history
-from scripts.pac_training.training_loop import (
+from scripts.command_line import start_tool
+from scripts.pac_training.recipe import (
     BATCH_SIZE,
+    LAMBDA_T,
+    LAMBDA_V,
     LEARNING_RATE,
     MAX_ITERATIONS,
     PATIENCE,
     VALIDATE_EVERY,
     WEIGHT_DECAY,
     Recipe,
-    Rows,
-    Training,
 )
 
 # Plain CLIP ViT-B/32, from which the paper's metric starts.
 DEFAULT_START = "clip-vit-b-32"
 
-STATE_NAME = "training_state.pt"
-
 # Images encoded at once while features are cached.
 ENCODE_BATCH_SIZE = 64
 
-# Fewest validation images: one alone is always found.
-LEAST_VALIDATION_IMAGES = 2
-
-
+VARIANT_HELP = f"the CLIP to start from, a config_name of pac_score (default {DEFAULT_START})"
 PRECISION_HELP = "of the encoders; the projections are always trained in float32 (auto: bfloat16 on a GPU)"
 WORKERS_HELP = "threads that decode images"
 SAVE_HELP = f"iterations between two saved states, beside those after validations (default {VALIDATE_EVERY})"
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", metavar="DATA", help="Hub name, parquet file or folder")
+    parser.add_argument("output", metavar="OUTPUT", type=pathlib.Path, help="folder; give it again to go on")
+    parser.add_argument("--configuration", help="of a Hub data set with several")
+    parser.add_argument("--train-split", default="train", help='split or part, such as "train[5%%:]" (default train)')
+    parser.add_argument("--validation-split", default="validation", help='such as "train[:5%%]" (default validation)')
+    parser.add_argument(
+        "--skip-image-check", action="store_true", help="do not decode every image before anything else"
+    )
+
+    model = parser.add_argument_group("model")
+    model.add_argument("--variant", default=DEFAULT_START, metavar="NAME", help=VARIANT_HELP)
+    model.add_argument("--checkpoint", help="own weights: file, folder or Hub repository; --variant says how they work")
+    model.add_argument("--prompt", help="before every caption (default: what pac_score puts there)")
+    model.add_argument("--lora-rank", type=int, default=0, metavar="R", help="also train low-rank attention updates")
+    model.add_argument("--save-lora", action="store_true", help="also write them unmerged, named as in PAC-S++ files")
+
+    recipe = parser.add_argument_group("recipe (defaults from the paper where it names them)")
+    for name, kind, default, what in (
+        ("--lambda-v", float, LAMBDA_V, "weight of generated images; 0: not needed"),
+        ("--lambda-t", float, LAMBDA_T, "weight of generated captions; 0: not needed"),
+        ("--learning-rate", float, LEARNING_RATE, "of AdamW"),
+        ("--weight-decay", float, WEIGHT_DECAY, "of AdamW"),
+        ("--batch-size", int, BATCH_SIZE, "images of a batch, over all processes"),
+        ("--patience", int, PATIENCE, "iterations without a better validation loss after which to stop"),
+        ("--max-iterations", int, MAX_ITERATIONS, "after which to stop in any case"),
+        ("--validate-every", int, VALIDATE_EVERY, "iterations between two validations"),
+        ("--seed", int, 0, "of order, draws, crops and first updates"),
+    ):
+        recipe.add_argument(name, type=kind, default=default, metavar="N", help=f"{what} (default {default:g})")
+    recipe.add_argument("--augment", action="store_true", help="train on random crops of 90 %% or more of the area")
+
+    machine = parser.add_argument_group("machine")
+    machine.add_argument(
+        "--device", choices=("auto", "cpu"), default="auto", help="auto: an accelerator if there is one"
+    )
+    machine.add_argument("--precision", choices=("auto", "float32", "bfloat16"), default="auto", help=PRECISION_HELP)
+    machine.add_argument(
+        "--cache-features",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="encode everything once (default: yes, unless --lora-rank or --augment change the features)",
+    )
+    machine.add_argument("--encode-batch-size", type=int, default=ENCODE_BATCH_SIZE, metavar="N", help="images at once")
+    machine.add_argument("--workers", type=int, default=min(16, os.cpu_count() or 1), metavar="N", help=WORKERS_HELP)
+    machine.add_argument("--save-every", type=int, default=VALIDATE_EVERY, metavar="N", help=SAVE_HELP)
+    return parser.parse_args(arguments)
+
+
+start_tool(__name__, parsed, "scripts/requirements-training.txt")
+
+import accelerate
+import torch
+from tqdm import tqdm
+
+from manycaps.shared_clip_checkpoints import Checkpoint, file_sha256, find_checkpoint, variant_name
+from manycaps.shared_clip_model import Weights, build_network, merge_lora, read_weights
+from manycaps.shared_pac_s import PAC_PROMPT
+from scripts.pac_training.data_set import TupleRows, checked_rows, load_split
+from scripts.pac_training.encoders import EncodedRows, Encoders
+from scripts.pac_training.exported_checkpoint import export_checkpoint
+from scripts.pac_training.feature_cache import FeatureCache, cache_key
+from scripts.pac_training.low_rank import add_low_rank_updates
+from scripts.pac_training.processes import AcceleratedProcesses
+from scripts.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, ProjectedRows, check_cached_features
+from scripts.pac_training.saved_files import write_atomically
+from scripts.pac_training.training_log import TensorBoardLog, draw_history, save_history
+from scripts.pac_training.training_loop import Rows, Training
+
+STATE_NAME = "training_state.pt"
+
+# Fewest validation images: one alone is always found.
+LEAST_VALIDATION_IMAGES = 2
 
 
 class Start(NamedTuple):
@@ -333,6 +389,9 @@ def main(arguments: argparse.Namespace) -> int:
     try:
         recipe_of(arguments)
         caches_features(arguments)
+        arguments.variant = variant_name(arguments.variant, "--variant")
+        if arguments.prompt is None:
+            arguments.prompt = PAC_PROMPT
         accelerator = make_accelerator(arguments)
         run(arguments, accelerator)
     except (ValueError, OSError) as error:
@@ -350,57 +409,6 @@ def make_accelerator(arguments: argparse.Namespace) -> accelerate.Accelerator:
     if not on_cpu and torch.cuda.is_available():
         torch.use_deterministic_algorithms(True, warn_only=True)
     return accelerate.Accelerator(cpu=on_cpu, mixed_precision="bf16" if short else "no")
-
-
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", metavar="DATA", help="Hub name, parquet file or folder")
-    parser.add_argument("output", metavar="OUTPUT", type=pathlib.Path, help="folder; give it again to go on")
-    parser.add_argument("--configuration", help="of a Hub data set with several")
-    parser.add_argument("--train-split", default="train", help='split or part, such as "train[5%%:]" (default train)')
-    parser.add_argument("--validation-split", default="validation", help='such as "train[:5%%]" (default validation)')
-    parser.add_argument(
-        "--skip-image-check", action="store_true", help="do not decode every image before anything else"
-    )
-
-    model = parser.add_argument_group("model")
-    model.add_argument("--variant", choices=VARIANTS, default=DEFAULT_START, help=f"default {DEFAULT_START}")
-    model.add_argument("--checkpoint", help="own weights: file, folder or Hub repository; --variant says how they work")
-    model.add_argument("--prompt", default=PAC_PROMPT, help=f"before every caption, as when scoring ({PAC_PROMPT!r})")
-    model.add_argument("--lora-rank", type=int, default=0, metavar="R", help="also train low-rank attention updates")
-    model.add_argument("--save-lora", action="store_true", help="also write them unmerged, named as in PAC-S++ files")
-
-    recipe = parser.add_argument_group("recipe (defaults from the paper where it names them)")
-    for name, kind, default, what in (
-        ("--lambda-v", float, LAMBDA_V, "weight of generated images; 0: not needed"),
-        ("--lambda-t", float, LAMBDA_T, "weight of generated captions; 0: not needed"),
-        ("--learning-rate", float, LEARNING_RATE, "of AdamW"),
-        ("--weight-decay", float, WEIGHT_DECAY, "of AdamW"),
-        ("--batch-size", int, BATCH_SIZE, "images of a batch, over all processes"),
-        ("--patience", int, PATIENCE, "iterations without a better validation loss after which to stop"),
-        ("--max-iterations", int, MAX_ITERATIONS, "after which to stop in any case"),
-        ("--validate-every", int, VALIDATE_EVERY, "iterations between two validations"),
-        ("--seed", int, 0, "of order, draws, crops and first updates"),
-    ):
-        recipe.add_argument(name, type=kind, default=default, metavar="N", help=f"{what} (default {default:g})")
-    recipe.add_argument("--augment", action="store_true", help="train on random crops of 90 %% or more of the area")
-
-    machine = parser.add_argument_group("machine")
-    machine.add_argument(
-        "--device", choices=("auto", "cpu"), default="auto", help="auto: an accelerator if there is one"
-    )
-    machine.add_argument("--precision", choices=("auto", "float32", "bfloat16"), default="auto", help=PRECISION_HELP)
-    machine.add_argument(
-        "--cache-features",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="encode everything once (default: yes, unless --lora-rank or --augment change the features)",
-    )
-    machine.add_argument("--encode-batch-size", type=int, default=ENCODE_BATCH_SIZE, metavar="N", help="images at once")
-    machine.add_argument("--workers", type=int, default=min(16, os.cpu_count() or 1), metavar="N", help=WORKERS_HELP)
-    machine.add_argument("--save-every", type=int, default=VALIDATE_EVERY, metavar="N", help=SAVE_HELP)
-    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

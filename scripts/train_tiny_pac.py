@@ -8,8 +8,8 @@ For every seed the small CLIP learns from labels such as the web has; then its t
 captions of people with generated positives (Sarto et al., 2023, equation 4), and again without one or both kinds of
 positives. All are measured on the same held-out scenes. Seeds run side by side in --jobs processes of one thread each:
 the same seed gives the same file on the same machine, however many. A seed that is finished in the folder is not
-trained again. --quick takes a minute and shows only that everything works. Needs metrics/pac_score/requirements.txt,
-scipy and tqdm.
+trained again. --quick takes a minute and shows only that everything works. Needs scipy and
+metrics/pac_score/requirements.txt.
 """
 
 import argparse
@@ -22,18 +22,34 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from scripts.command_line import start_tool
+
+SEEDS = (0, 1, 2, 3, 4)
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--output", type=pathlib.Path, required=True, metavar="FOLDER", help="for every seed's results")
+    parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS), help="default: %(default)s")
+    parser.add_argument("--jobs", type=int, default=2, help="seeds trained at once (default %(default)s)")
+    parser.add_argument("--publish", type=pathlib.Path, metavar="FOLDER", help="for the first seed's checkpoint")
+    parser.add_argument("--quick", action="store_true", help="a minute of training that learns nothing")
+    return parser.parse_args(arguments)
+
+
+start_tool(__name__, parsed, "scipy", "metrics/pac_score/requirements.txt")
+
 import torch
 import tqdm
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from scripts.tiny_pac.base_training import BaseRecipe, train_base
 from scripts.tiny_pac.publishing import FACTS_NAME, TRIALS_NAME, publish, read_facts, write_seed
 from scripts.tiny_pac.tables import as_markdown, write_csv
 from scripts.tiny_pac.trials import draw_trials, encode, measure
 from scripts.tiny_pac.tuning import PLAIN, Projections, TuningRecipe, tune_variants
-
-SEEDS = (0, 1, 2, 3, 4)
 
 # Held-out scenes of the trials.
 N_TRIALS = 1000
@@ -142,17 +158,6 @@ def check(arguments: argparse.Namespace) -> None:
         raise ValueError(f"--seeds: expected different numbers from 0, got {arguments.seeds}. Give each seed once.")
     if arguments.quick and arguments.publish:
         raise ValueError("--publish: expected a full training, got --quick. Leave one of them out.")
-
-
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=pathlib.Path, required=True, metavar="FOLDER", help="for every seed's results")
-    parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS), help="default: %(default)s")
-    parser.add_argument("--jobs", type=int, default=2, help="seeds trained at once (default %(default)s)")
-    parser.add_argument("--publish", type=pathlib.Path, metavar="FOLDER", help="for the first seed's checkpoint")
-    parser.add_argument("--quick", action="store_true", help="a minute of training that learns nothing")
-    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

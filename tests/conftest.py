@@ -1,8 +1,9 @@
-"""Give evaluate an empty cache, and tests on real captions the folder that holds them."""
+"""Give evaluate an empty cache and tests their golden values, and say at the end what was skipped."""
 
+import collections
 import gzip
+import json
 import os
-import pathlib
 import tempfile
 
 # Must run before the first `import evaluate`, which reads these once. evaluate's folder hash ignores whatever follows
@@ -16,7 +17,12 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 import hypothesis
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+from tests.golden_folders import DATA, OWN_GOLDEN, REAL_GOLDEN
+
+# A test of golden values runs on all of them that are there.
+GOLDEN_FOLDERS = [pytest.param(OWN_GOLDEN, id="own")]
+if REAL_GOLDEN.is_dir():
+    GOLDEN_FOLDERS.append(pytest.param(REAL_GOLDEN, id="real", marks=pytest.mark.realdata))
 
 
 # No time limit for an example: a busy machine must not fail a test. The examples are the same in every run.
@@ -24,13 +30,59 @@ hypothesis.settings.register_profile("manycaps", deadline=None, derandomize=True
 hypothesis.settings.load_profile("manycaps")
 
 
+def pytest_terminal_summary(terminalreporter):
+    """Say how many tests were skipped and why."""
+    reasons = collections.Counter(report.longrepr[2] for report in terminalreporter.stats.get("skipped", []))
+    if not reasons:
+        return
+    terminalreporter.section(f"{reasons.total()} skipped")
+    for reason, n in reasons.most_common():
+        terminalreporter.line(f"{n} x {reason.removeprefix('Skipped: ')}")
+    if not REAL_GOLDEN.is_dir():
+        terminalreporter.line("Golden values were compared on the captions and pictures of this project alone.")
+
+
 @pytest.fixture(scope="session")
 def data_folder():
     """The folder of real captions and golden values."""
-    folder = pathlib.Path(os.environ.get("MANYCAPS_DATA", ROOT.parent / "shared" / "data"))
-    if not (folder / "golden").is_dir():
-        pytest.skip(f"no folder of real captions at {folder}; set MANYCAPS_DATA to run this test")
-    return folder
+    if not REAL_GOLDEN.is_dir():
+        pytest.skip(f"no folder of real captions at {DATA}; set MANYCAPS_DATA to run this test")
+    return DATA
+
+
+@pytest.fixture(scope="session", params=GOLDEN_FOLDERS)
+def golden_folder(request):
+    """Golden values: those of this project, and those on real captions where their folder is there."""
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def caption_samples(golden_folder):
+    """Rows of a golden folder: dicts with _id, references and candidates."""
+    if golden_folder == OWN_GOLDEN:
+        return json.loads((golden_folder / "captions.json").read_text(encoding="utf-8"))["rows"]
+    return json.loads((DATA / "coco_val_1000.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
+def clip(golden_folder, tmp_path_factory):
+    """A compressed clip of 50 frames or more: moving pictures of this project, and a real one where it is there."""
+    if golden_folder != OWN_GOLDEN:
+        return DATA / "vatex_clip.mp4"
+    from tests.video_clips import moving_picture, write_clip
+
+    frames = moving_picture(OWN_GOLDEN / "pictures" / "scene_0.png")
+    return write_clip(tmp_path_factory.mktemp("clip") / "moving.mp4", frames)
+
+
+@pytest.fixture(scope="session")
+def golden_frequencies(golden_folder):
+    """Document frequencies (n-gram, tab, count; `#` and `# 13 takes` are n-grams too), and the number of documents."""
+    (path,) = golden_folder.glob("*_df.tsv.gz")
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        pairs = (line.rstrip("\n").split("\t") for line in file)
+        frequencies = {ngram: int(count) for ngram, count in pairs}
+    return frequencies, json.loads((golden_folder / "ciderd_pairs.json").read_text())["meta"]["n_images"]
 
 
 @pytest.fixture(scope="session")
@@ -39,11 +91,3 @@ def lexicon():
     from metrics.trm_meteor.wordnet_lexicon import WordNetLexicon
 
     return WordNetLexicon()
-
-
-@pytest.fixture(scope="session")
-def flickr8k_frequencies(data_folder):
-    """Document frequencies of Flickr8k (n-gram, tab, count; `#` and `# 13 takes` are n-grams too), and 8,092 images."""
-    with gzip.open(data_folder / "golden" / "flickr8k_df.tsv.gz", "rt", encoding="utf-8") as file:
-        pairs = (line.rstrip("\n").split("\t") for line in file)
-        return {ngram: int(count) for ngram, count in pairs}, 8092

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import av
 import numpy as np
+import PIL.Image
 
 # Codec and pixel format that give back exactly the pixels put in.
 LOSSLESS = {"codec": "ffv1", "pixels": "bgr0"}
@@ -12,6 +13,13 @@ LOSSLESS = {"codec": "ffv1", "pixels": "bgr0"}
 def noise(n, height=48, width=64, seed=0):
     """Frames that all differ."""
     return list(np.random.default_rng(seed).integers(0, 256, (n, height, width, 3), dtype=np.uint8))
+
+
+def moving_picture(path, n=60, height=128, width=224):
+    """Frames that show a picture many times side by side, moving to the left and up."""
+    picture = np.asarray(PIL.Image.open(path))
+    tiles = np.tile(picture, (height // picture.shape[0] + 1, width // picture.shape[1] + 1, 1))
+    return [np.roll(tiles, (-i, -2 * i), (0, 1))[:height, :width].copy() for i in range(n)]
 
 
 def write_clip(

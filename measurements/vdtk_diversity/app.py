@@ -5,7 +5,7 @@ import tempfile
 
 import evaluate
 import gradio as gr
-from shared_demo_files import FILE_KINDS, caption_file_rows
+from shared_demo_files import CAPTION_COLUMNS, FILE_KINDS, caption_file_rows
 from shared_demo_form import (
     EXAMPLE_CAPTIONS,
     CaptionLimits,
@@ -48,9 +48,10 @@ MEANINGS = {
 vdtk_diversity = evaluate.load(str(pathlib.Path(__file__).resolve().parent / "vdtk_diversity.py"))
 
 
-def measure(file):
+def measure(file, column):
     """Read a caption file, and draw its vocabulary, its n-grams and its duplicates."""
-    rows = caption_file_rows(check_uploaded(file, "data", MAX_MEGABYTES))
+    path = check_uploaded(file, "data", MAX_MEGABYTES)
+    rows = caption_file_rows(path, (column or "").strip() or None, "in the box Column")
     check_caption_limits(rows, "data", LIMITS)
     check_at_most(sum(map(len, rows)), MAX_CAPTIONS, "data", "captions")
     result = vdtk_diversity.compute(data=rows, head_shares=HEAD_SHARES, details=True)
@@ -69,10 +70,10 @@ def measure(file):
 
 
 def example(name, side):
-    """Write one side of the example captions into a file."""
+    """Write one side of the example captions into a file, whose captions need no column."""
     path = pathlib.Path(tempfile.mkdtemp()) / "captions.txt"
     path.write_text(EXAMPLE_CAPTIONS[name][side], encoding="utf-8")
-    return str(path)
+    return str(path), ""
 
 
 page = build_page(
@@ -81,10 +82,11 @@ page = build_page(
         introduction=(
             "What is a set of captions like? Vocabulary and its head, decisions that the n-grams leave open, exact "
             "duplicates. Upload a caption file:\n\n"
-            f"{KIND_LIST}"
+            f"{KIND_LIST}\n\n"
+            f"The captions may also be called {', '.join(CAPTION_COLUMNS[2:])}."
         ),
         inputs=[uploaded_file(gr.File(label="Caption file", file_types=list(FILE_KINDS), render=False))],
-        options=[],
+        options=[gr.Textbox(label="Column", info="of the captions, if the file has several", render=False)],
         drawings=["Vocabulary", "Contexts that leave a choice", "Duplicates"],
         examples={
             "Captions by people": lambda: example("Varied captions", 1),

@@ -1,31 +1,76 @@
 # Vendored from manycaps/shared_demo_files.py. Edit it there, then run `python scripts/sync_shared.py`.
-"""Caption files that a user of a demo page uploads: text, JSON, JSON lines and CSV. Used by `app.py` alone."""
+"""Caption files of a person: text, JSON, JSON Lines and CSV, read one after the other and the same way everywhere.
+
+Used by `app.py`, for an upload, and by scripts/diversity_report.py, which streams files of any size.
+"""
 
 import csv
 import io
 import json
 import pathlib
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TextIO
 
 # Endings that are read, and what is expected in such a file.
 FILE_KINDS = {
     ".txt": "one caption a line, an empty line before the next image",
-    ".json": "a list of lists of captions, or an object from an image's name to its captions",
-    ".jsonl": 'on each line the captions of an image: ["a dog", "a brown dog"] or {"captions": ["a dog"]}',
+    ".json": "a list of lists of captions, an object from an image's name to its captions, or a list of objects as in "
+    ".jsonl",
+    ".jsonl": 'on each line the captions of an image, ["a dog", "a brown dog"] or {"captions": ["a dog"]}, or one of '
+    'them, {"image": "1.jpg", "caption": "a dog"}',
     ".csv": "a column `caption`, and a column `image` where an image has several captions",
     ".tsv": "as CSV, with tabs between the columns",
 }
 
+# Columns that hold captions; a file with one of them needs no further word.
+CAPTION_COLUMNS = (
+    "captions",
+    "caption",
+    "references",
+    "candidates",
+    "predictions",
+    "sentences",
+    "descriptions",
+    "text",
+    "raw",
+)
 
-def caption_file_rows(path: pathlib.Path) -> list[list[str]]:
+# Column that says which image a single caption is of.
+IMAGE_COLUMN = "image"
+
+
+class Entry(NamedTuple):
+    """What a file says at one place."""
+
+    # The place, such as "line 3", for messages.
+    place: str
+    # Captions, or values by column, as they stand in the file.
+    value: Any
+    # Image that the file names outside of the value.
+    image: str | int | float | None = None
+
+
+class ImageCaptions(NamedTuple):
+    """Captions that a file gives for an image, not yet checked."""
+
+    place: str
+    # None: an image of its own.
+    image: str | int | float | None
+    # Where the captions stand: a column, or "captions" where there are none.
+    column: str
+    captions: Any
+
+
+def caption_file_rows(path: pathlib.Path, column: str | None = None, how: str = "") -> list[list[str]]:
     """Read a caption file.
 
     Args:
         path: a file whose ending is in `FILE_KINDS`, UTF-8.
+        column: name of the column of captions; None: the one of `CAPTION_COLUMNS` that the file has.
+        how: how a person names that column, for messages: "with --column".
 
     Returns:
-        One list of captions for each image.
+        One list of captions for each image. Lines of one image are one list, wherever they stand.
 
     Raises:
         ValueError: another ending, no UTF-8, or not what `FILE_KINDS` says; the message names the line or the row.
@@ -34,56 +79,206 @@ def caption_file_rows(path: pathlib.Path) -> list[list[str]]:
     if kind not in FILE_KINDS:
         raise ValueError(f"data: expected a file that ends in {', '.join(FILE_KINDS)}, got {kind or 'no ending'}.")
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"data: expected UTF-8 text, got byte {error.start} that is none. Save it as UTF-8.") from None
+    rows: dict[Any, list[str]] = {}
+    entries = file_entries(io.StringIO(text, newline=None), kind, "data")
+    for place, image, _, captions in image_captions(entries, "data", column, how=how):
+        if not isinstance(captions, list) or not all(isinstance(caption, str) for caption in captions):
+            raise ValueError(
+                f"data, {place}: expected {FILE_KINDS[kind]}, got {str(captions)[:60]}. Check this place in the file."
+            )
+        rows.setdefault((place,) if image is None else image, []).extend(captions)
+    if not rows:
+        raise ValueError(f"data: expected {FILE_KINDS[kind]}, got a file without captions. Check the file.")
+    return list(rows.values())
+
+
+def file_entries(file: TextIO, kind: str, where: str) -> Iterator[Entry]:
+    r"""Yield what a caption file says, place by place; only JSON is held as a whole.
+
+    Args:
+        file: the text, opened with universal newlines. Only they end a line: U+2028 and form feeds may be in a caption.
+        kind: key of `FILE_KINDS`.
+        where: the file, for messages.
+
+    Yields:
+        Entries in the order of the file.
+
+    Raises:
+        ValueError: the text is not of this kind; the message names the line.
+
+    >>> list(file_entries(io.StringIO("a dog\na brown dog\n\na cat\n"), ".txt", "data"))[1]
+    Entry(place='line 4', value=['a cat'], image=None)
+    """
     if kind == ".txt":
-        return [block.split("\n") for block in _blocks(text)]
-    if kind == ".jsonl":
-        lines = [(i, line) for i, line in enumerate(text.splitlines(), start=1) if line.strip()]
-        return [_as_row(_parsed(line, f"line {i}", kind), f"line {i}", kind) for i, line in lines]
-    if kind == ".json":
-        return _json_rows(_parsed(text, "the file", kind))
-    return _table_rows(text, "\t" if kind == ".tsv" else ",", kind)
+        yield from _blocks(file)
+    elif kind == ".jsonl":
+        yield from _json_lines(file, kind, where)
+    elif kind == ".json":
+        yield from _json_values(file.read(), where)
+    else:
+        yield from _table_lines(file, "\t" if kind == ".tsv" else ",", kind, where)
 
 
-def _blocks(text: str) -> Iterable[str]:
+def image_captions(
+    entries: Iterable[Entry],
+    where: str,
+    column: str | None = None,
+    group_by: str | None = None,
+    how: str = "",
+    groups_by_itself: bool = True,
+) -> Iterator[ImageCaptions]:
+    """Yield the captions of each entry, and the image that they are of.
+
+    Args:
+        entries: as from `file_entries`.
+        where: the file, for messages.
+        column: name of the column of captions; None: the one of `CAPTION_COLUMNS` that the first line has.
+        group_by: name of the column that says which image a line is of; None: see `groups_by_itself`.
+        how: how a person names a column, for messages: "with --column".
+        groups_by_itself: whether lines of a single caption are of the image that `IMAGE_COLUMN` names, if there is one.
+
+    Yields:
+        Captions that are not yet checked; a single caption of a column as a list.
+
+    Raises:
+        ValueError: no such column, several of `CAPTION_COLUMNS`, a line without a caption, or one without its image.
+
+    >>> list(image_captions([Entry("line 2", {"image": "1.jpg", "caption": "a dog"})], "data"))
+    [ImageCaptions(place='line 2', image='1.jpg', column='caption', captions=['a dog'])]
+    """
+    chosen = None
+    for place, value, image in entries:
+        if not isinstance(value, Mapping):
+            if column is not None or group_by is not None:
+                raise ValueError(
+                    f"{where}, {place}: expected a column {column or group_by!r}, got captions without columns. Leave "
+                    "the name out."
+                )
+            yield ImageCaptions(place, image, "captions", value)
+            continue
+        if chosen is None:
+            chosen = caption_column(list(value), where, column, how)
+            if group_by is not None:
+                _check_column(list(value), where, group_by)
+        captions = value.get(chosen)
+        if captions is None:
+            raise ValueError(
+                f"{where}, {place}: expected captions in {chosen}, got none. Write them, or leave this place out."
+            )
+        name = group_by
+        if isinstance(captions, str):
+            captions = [captions]
+            name = name or (IMAGE_COLUMN if groups_by_itself and IMAGE_COLUMN in value else None)
+        if name is not None:
+            image = _image(value.get(name), f"{where}, {place}", name)
+        yield ImageCaptions(place, image, chosen, captions)
+
+
+def caption_column(columns: Sequence[str], where: str, column: str | None, how: str) -> str:
+    """Return the name of the column of captions.
+
+    Raises:
+        ValueError: no such column; or none is named, and the file has not exactly one of `CAPTION_COLUMNS`.
+
+    >>> caption_column(["image", "references"], "data", None, "")
+    'references'
+    """
+    if column is not None:
+        _check_column(columns, where, column)
+        return column
+    found = [name for name in CAPTION_COLUMNS if name in columns]
+    if not found:
+        raise ValueError(
+            f"{where}: expected one of the columns {', '.join(CAPTION_COLUMNS)}, got "
+            f"{', '.join(columns)[:80] or 'no columns'}. Name the column of the captions {how}."
+        )
+    if len(found) > 1:
+        raise ValueError(
+            f"{where}: expected one column of captions, got {' and '.join(found)}. Name the one to read {how}."
+        )
+    return found[0]
+
+
+def _check_column(columns: Sequence[str], where: str, column: str) -> None:
+    if column not in columns:
+        raise ValueError(f"{where}: expected a column {column!r}, got {', '.join(columns)[:80]}. Check the spelling.")
+
+
+def _image(name: Any, where: str, column: str) -> str | int | float:
+    """Name or number of an image."""
+    if not isinstance(name, str | int | float) or name == "":
+        got = "none" if name is None or name == "" else type(name).__name__
+        raise ValueError(
+            f"{where}: expected the name of an image in {column}, got {got}. Write it, or leave the column out."
+        )
+    return name
+
+
+def _blocks(file: TextIO) -> Iterator[Entry]:
     """Runs of lines that are not empty."""
-    lines = "\n".join(line.strip() for line in text.splitlines())
-    return (block.strip("\n") for block in lines.split("\n\n") if block.strip("\n"))
+    captions: list[str] = []
+    for i, line in enumerate(file, start=1):
+        if line.strip():
+            captions.append(line.strip())
+        elif captions:
+            yield Entry(f"line {i - len(captions)}", captions)
+            captions = []
+    if captions:
+        yield Entry(f"line {i - len(captions) + 1}", captions)
+
+
+def _json_lines(lines: Iterable[str], kind: str, where: str) -> Iterator[Entry]:
+    for i, line in enumerate(lines, start=1):
+        if line.strip():
+            yield Entry(f"line {i}", _parsed(line, f"{where}, line {i}", kind))
+
+
+def _json_values(text: str, where: str) -> Iterator[Entry]:
+    """Items of a list, or of an object; or the lines of a file of JSON Lines that ends in .json."""
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        if error.msg == "Extra data":
+            yield from _json_lines(io.StringIO(text), ".json", where)
+            return
+        content = _parsed(text, where, ".json")
+    except RecursionError:
+        content = _parsed(text, where, ".json")
+    if isinstance(content, dict) and any(name in content for name in CAPTION_COLUMNS):
+        content = [content]
+    if isinstance(content, dict):
+        for name, value in content.items():
+            yield Entry(f"image {name[:40]!r}", value, name)
+    elif isinstance(content, list):
+        for i, value in enumerate(content):
+            yield Entry(f"row {i}", value)
+    else:
+        raise ValueError(f"{where}: expected {FILE_KINDS['.json']}, got {type(content).__name__}. Check the file.")
 
 
 def _parsed(text: str, where: str, kind: str) -> Any:
     try:
         return json.loads(text)
     except (json.JSONDecodeError, RecursionError):
-        raise ValueError(f"data, {where}: expected {FILE_KINDS[kind]}, got no JSON. Check the file.") from None
+        raise ValueError(f"{where}: expected {FILE_KINDS[kind]}, got no JSON. Check the file.") from None
 
 
-def _json_rows(content: Any) -> list[list[str]]:
-    rows = list(content.values()) if isinstance(content, dict) else content
-    if not isinstance(rows, list):
-        raise ValueError(f"data: expected {FILE_KINDS['.json']}, got {type(rows).__name__}. Check the file.")
-    return [_as_row(row, f"row {i}", ".json") for i, row in enumerate(rows)]
-
-
-def _as_row(row: Any, where: str, kind: str) -> list[str]:
-    """The captions of one image."""
-    captions = row.get("captions") if isinstance(row, dict) else row
-    if not isinstance(captions, list) or not all(isinstance(caption, str) for caption in captions):
-        raise ValueError(f"data, {where}: expected {FILE_KINDS[kind]}, got {str(row)[:60]}. Check this row.")
-    return captions
-
-
-def _table_rows(text: str, separator: str, kind: str) -> list[list[str]]:
-    table = csv.DictReader(io.StringIO(text), delimiter=separator)
-    if "caption" not in (table.fieldnames or []):
-        names = ", ".join(map(str, table.fieldnames or [])) or "no columns"
-        raise ValueError(f"data: expected {FILE_KINDS[kind]}, got {names[:80]}. Name the column of captions `caption`.")
-    rows: dict[Any, list[str]] = {}
+def _table_lines(file: TextIO, separator: str, kind: str, where: str) -> Iterator[Entry]:
+    """Lines of a table; an empty cell is no value."""
+    # Strict: a quote that is never closed would make one caption of all that follows.
+    table = csv.DictReader(file, delimiter=separator, strict=True)
     try:
-        for i, line in enumerate(table):
-            rows.setdefault(line.get("image", i), []).append(line["caption"] or "")
+        for line in table:
+            place = f"line {table.line_num}"
+            if None in line:
+                n_columns = len(table.fieldnames or [])
+                raise ValueError(
+                    f"{where}, {place}: expected {n_columns} cells, got {n_columns + len(line[None])}. Put a caption "
+                    "with separators into double quotes."
+                )
+            yield Entry(place, {name: cell or None for name, cell in line.items()})
     except csv.Error as error:
-        raise ValueError(f"data, line {table.line_num + 1}: expected {FILE_KINDS[kind]}, got {error}.") from None
-    return list(rows.values())
+        raise ValueError(f"{where}, line {table.line_num + 1}: expected {FILE_KINDS[kind]}, got {error}.") from None

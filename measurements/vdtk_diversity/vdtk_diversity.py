@@ -19,11 +19,10 @@ from .shared_caption_tokens import tokenizer_name
 from .shared_corpus_test import RowSplits
 from .shared_distribution_results import rows_by_size
 from .shared_embedding_rows import check_embeddings
-from .shared_module import check_flag, take_compute_options, take_load_options
+from .shared_module import check_flag, signature, take_compute_options, take_load_options
 from .shared_partition_test import P_VALUE_METHODS
 from .shared_ptb_tokenizer import tokenize_captions
 from .shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options, encoder_settings
-from .shared_module import signature
 from .spacy_pipelines import as_tagger
 from .vocabulary import VocabularyCount
 
@@ -91,7 +90,7 @@ Returns:
     caption_distance_minimum, ..., row_distance_spread: with semantic or encoder.
     ..._per_row, ..._histogram_counts, ..._histogram_edges, signature: with details.
 Examples:
-    >>> vdtk_diversity = evaluate.load("manycaps/vdtk_diversity")
+    >>> vdtk_diversity = evaluate.load("measurements/vdtk_diversity")  # on the Hub: "manycaps/vdtk_diversity"
     >>> data = [["a dog runs on the beach", "a dog plays in the sand"], ["two cats sleep", "two cats sleep"]]
     >>> result = vdtk_diversity.compute(data=data)
     >>> result["n_types"], round(result["evs_2"], 2), round(result["ed_10"], 2), result["distinct_within_row"]

@@ -30,8 +30,7 @@ from .shared_clip_rows import (
     split_rows,
 )
 from .shared_image_input import as_rgb_image
-from .shared_module import check_choice, check_flag, take_compute_options, take_load_options
-from .shared_module import signature
+from .shared_module import check_choice, check_flag, signature, take_compute_options, take_load_options
 from .shared_video_input import as_video_source, check_frames, decoder_name, video_size
 from .token_weights import (
     EQUAL_WEIGHTS,
@@ -111,7 +110,7 @@ Returns:
     reference_..., combined_...: with references, each of these values against the references, and the mean of both.
     ..._per_row, ..._per_candidate, n_truncated, signature: with details.
 Examples:
-    >>> emscore = evaluate.load("manycaps/emscore_pac", checkpoint="path/to/checkpoint.pth")  # doctest: +SKIP
+    >>> emscore = evaluate.load("metrics/emscore_pac", checkpoint="path/to/checkpoint.pth")  # doctest: +SKIP
     >>> emscore.compute(predictions=["a dog runs"], videos=["dog.mp4"], frames=10)  # doctest: +SKIP
     >>> caption = Text(np.array([[1.0, 0.0], [0.0, 1.0]]), np.ones(2))
     >>> match_video(caption, np.array([[0.0, 2.0]]))

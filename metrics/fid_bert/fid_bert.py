@@ -97,7 +97,7 @@ Returns:
     fid_bert_per_row, fid_bert_excess_per_row,
         fid_bert_p_value_per_row, signature: with details.
 Examples:
-    >>> fid_bert = evaluate.load("manycaps/fid_bert")
+    >>> fid_bert = evaluate.load("metrics/fid_bert")  # on the Hub: "manycaps/fid_bert"
     >>> prediction_embeddings = [[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]]
     >>> reference_embeddings = [[[3.0, 0.0], [0.0, 3.0], [3.0, 3.0]]]
     >>> result = fid_bert.compute(

@@ -93,7 +93,7 @@ Returns:
     mmd_bert_per_row, mmd_bert_excess_per_row,
         mmd_bert_p_value_per_row, signature: with details.
 Examples:
-    >>> mmd_bert = evaluate.load("manycaps/mmd_bert")
+    >>> mmd_bert = evaluate.load("metrics/mmd_bert")  # on the Hub: "manycaps/mmd_bert"
     >>> prediction_embeddings = [[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]]
     >>> reference_embeddings = [[[3.0, 0.0], [0.0, 3.0], [3.0, 3.0]]]
     >>> result = mmd_bert.compute(

@@ -35,6 +35,9 @@ EXAMPLE_CAPTIONS = {
     "Captions of another image": ("\n\n".join(_VARIED[::-1]), "\n\n".join(_PEOPLE)),
 }
 
+# What ends a line of a text box; U+2028, form feeds and the like may be in a caption.
+NEWLINE = re.compile(r"\r\n?|\n")
+
 # Errors that say what the user can mend.
 USER_ERRORS = (ValueError, TypeError, LookupError, ImportError, OSError)
 
@@ -219,7 +222,7 @@ def caption_rows(text: str, column: str, limits: CaptionLimits) -> list[list[str
     >>> caption_rows("a dog\na brown dog\n\na cat\n", "predictions", CaptionLimits(2, 2, 20))
     [['a dog', 'a brown dog'], ['a cat']]
     """
-    lines = "\n".join(line.strip() for line in (text or "").splitlines())
+    lines = "\n".join(line.strip() for line in NEWLINE.split(text or ""))
     rows = [block.split("\n") for block in re.split(r"\n\n+", lines.strip("\n")) if block]
     check_caption_limits(rows, column, limits)
     return rows
@@ -242,7 +245,7 @@ def caption_lines(text: str, column: str, limits: CaptionLimits) -> list[list[st
     >>> caption_lines("a dog\n\na brown dog", "predictions", CaptionLimits(1, 2, 20))
     [['a dog', 'a brown dog']]
     """
-    row = [line.strip() for line in (text or "").splitlines() if line.strip()]
+    row = [line.strip() for line in NEWLINE.split(text or "") if line.strip()]
     if not row:
         raise ValueError(f"{column}[0]: expected at least one caption, got none. Write one caption a line.")
     check_caption_limits([row], column, limits)

@@ -26,9 +26,8 @@ from .shared_clip_rows import (
     with_prompt,
 )
 from .shared_image_input import as_rgb_image
-from .shared_module import check_flag, take_compute_options, take_load_options
+from .shared_module import check_flag, signature, take_compute_options, take_load_options
 from .shared_pac_s import PAC_PROMPT, PAC_WEIGHT, check_weight, pac_s
-from .shared_module import signature
 
 # Options of every call, also possible at load time.
 CALL_DEFAULTS = {"prompt": PAC_PROMPT, "weight": PAC_WEIGHT, "details": False, **CLIP_CALL_DEFAULTS}
@@ -69,7 +68,7 @@ Returns:
     n_rows: number of rows.
     pac_score_per_row, pac_score_per_candidate, n_truncated, signature: with details.
 Examples:
-    >>> pac_score = evaluate.load("manycaps/pac_score", checkpoint="path/to/checkpoint.pth")  # doctest: +SKIP
+    >>> pac_score = evaluate.load("metrics/pac_score", checkpoint="path/to/checkpoint.pth")  # doctest: +SKIP
     >>> pac_score.compute(predictions=["a red square"], images=["red_square.png"])  # doctest: +SKIP
     >>> pac_s(np.array([0.5, -0.5]), 2.0).tolist()
     [1.0, 0.0]

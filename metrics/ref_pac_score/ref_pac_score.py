@@ -27,9 +27,8 @@ from .shared_clip_rows import (
     with_prompt,
 )
 from .shared_image_input import as_rgb_image
-from .shared_module import check_flag, take_compute_options, take_load_options
+from .shared_module import check_flag, signature, take_compute_options, take_load_options
 from .shared_pac_s import PAC_PROMPT, PAC_WEIGHT, check_weight, pac_s
-from .shared_module import signature
 
 # Options of every call, also possible at load time.
 CALL_DEFAULTS = {"prompt": PAC_PROMPT, "weight": PAC_WEIGHT, "details": False, **CLIP_CALL_DEFAULTS}
@@ -73,7 +72,7 @@ Returns:
     ref_pac_score_per_row, ref_pac_score_per_candidate, pac_score_per_row, pac_score_per_candidate, n_truncated,
     signature: with details.
 Examples:
-    >>> ref_pac = evaluate.load("manycaps/ref_pac_score", checkpoint="path/to/checkpoint.pth")  # doctest: +SKIP
+    >>> ref_pac = evaluate.load("metrics/ref_pac_score", checkpoint="path/to/checkpoint.pth")  # doctest: +SKIP
     >>> ref_pac_s(np.array([1.0, 2.0]), np.array([1.0, -0.5])).tolist()
     [1.0, 0.0]
 """

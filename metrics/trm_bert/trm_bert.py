@@ -85,7 +85,7 @@ Returns:
     trm_bert_per_row, cosine_per_row, trm_bert_excess_per_row,
         trm_bert_p_value_per_row, signature: with details.
 Examples:
-    >>> trm_bert = evaluate.load("manycaps/trm_bert")
+    >>> trm_bert = evaluate.load("metrics/trm_bert")  # on the Hub: "manycaps/trm_bert"
     >>> prediction_embeddings = [[[1.0, 0.0], [1.0, 0.1], [1.0, 0.2]]]
     >>> reference_embeddings = [[[0.0, 1.0], [0.1, 1.0], [0.2, 1.0]]]
     >>> result = trm_bert.compute(

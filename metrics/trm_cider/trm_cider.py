@@ -11,6 +11,7 @@ from .document_frequency import (
     check_enough_documents,
     load_document_frequency,
 )
+from .shared_caption_tokens import check_tokenizer, tokenize_rows, tokenizer_name
 from .shared_distribution import (
     DISTRIBUTION_DEFAULTS,
     DistributionModule,
@@ -21,7 +22,6 @@ from .shared_distribution import (
 )
 from .shared_module import check_choice, signature
 from .shared_splits import TIE_TOLERANCE
-from .shared_caption_tokens import check_tokenizer, tokenize_rows, tokenizer_name
 from .shared_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
 
 # isort: split
@@ -89,7 +89,7 @@ Returns:
     trm_cider_per_row, cider_d_per_row, trm_cider_excess_per_row,
         trm_cider_p_value_per_row, signature: with details.
 Examples:
-    >>> trm_cider = evaluate.load("manycaps/trm_cider")
+    >>> trm_cider = evaluate.load("metrics/trm_cider")  # on the Hub: "manycaps/trm_cider"
     >>> result = trm_cider.compute(
     ...     predictions=[["a dog runs on the beach"] * 3, ["a man cooks", "a man flips a pancake"]],
     ...     references=[["a dog by the sea", "a brown dog plays"], ["a father makes breakfast", "a man at the stove"]],

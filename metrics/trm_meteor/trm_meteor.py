@@ -6,6 +6,7 @@ import nltk
 import numpy as np
 
 from .meteor_distance import meteor_distances, meteor_scores, multi_reference_meteor
+from .shared_caption_tokens import check_tokenizer, tokenize_rows, tokenizer_name
 from .shared_distribution import (
     DISTRIBUTION_DEFAULTS,
     DistributionModule,
@@ -16,7 +17,6 @@ from .shared_distribution import (
 )
 from .shared_module import check_choice, signature
 from .shared_splits import TIE_TOLERANCE
-from .shared_caption_tokens import check_tokenizer, tokenize_rows, tokenizer_name
 from .shared_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
 from .wordnet_lexicon import WORDNET_VERSION, WordNetLexicon
 
@@ -81,7 +81,7 @@ Returns:
     trm_meteor_per_row, meteor_per_row, trm_meteor_excess_per_row,
         trm_meteor_p_value_per_row, signature: with details.
 Examples:
-    >>> trm_meteor = evaluate.load("manycaps/trm_meteor")
+    >>> trm_meteor = evaluate.load("metrics/trm_meteor")  # on the Hub: "manycaps/trm_meteor"
     >>> result = trm_meteor.compute(
     ...     predictions=[["a dog runs on the beach"] * 3, ["a man cooks", "a man flips a pancake"]],
     ...     references=[["a dog by the sea", "a brown dog plays"], ["a father makes breakfast", "a man at the stove"]],

@@ -20,12 +20,31 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+
+from scripts.command_line import start_tool
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--architecture", default="ViT-L-14", help="one of open_clip's names")
+    parser.add_argument("--dtype", default="bfloat16", choices=("float32", "bfloat16"))
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--images", type=int, default=2048)
+    parser.add_argument("--batch-size", type=int, default=256)
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="threads that decode")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--compile", action="store_true", help="use torch.compile")
+    return parser.parse_args(arguments)
+
+
+start_tool(__name__, parsed, "metrics/pac_score/requirements.txt")
+
 import numpy as np
 import open_clip
 import PIL.Image
 import torch
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from manycaps.shared_clip_model import ClipModel
 from manycaps.shared_clip_rows import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS, ClipEncoder
@@ -140,14 +159,5 @@ def measure(arguments: argparse.Namespace, folder: pathlib.Path) -> dict[str, ob
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--architecture", default="ViT-L-14", help="one of open_clip's names")
-    parser.add_argument("--dtype", default="bfloat16", choices=("float32", "bfloat16"))
-    parser.add_argument("--device", default="auto")
-    parser.add_argument("--images", type=int, default=2048)
-    parser.add_argument("--batch-size", type=int, default=256)
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="threads that decode")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--compile", action="store_true", help="use torch.compile")
     with tempfile.TemporaryDirectory() as name:
-        print(json.dumps(measure(parser.parse_args(), pathlib.Path(name)), indent=2))
+        print(json.dumps(measure(parsed(), pathlib.Path(name)), indent=2))

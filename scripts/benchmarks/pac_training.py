@@ -22,9 +22,10 @@ from scripts.benchmarks.timing import Comparison, compare
 from scripts.pac_training.data_set import TupleRows, checked_rows
 from scripts.pac_training.encoders import EncodedRows, Encoders
 from scripts.pac_training.feature_cache import FeatureCache
-from scripts.pac_training.losses import LAMBDA_T, LAMBDA_V, positive_augmented_loss
+from scripts.pac_training.losses import positive_augmented_loss
 from scripts.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, CachedFeatures, ProjectedRows
-from scripts.pac_training.training_loop import BATCH_SIZE, LEARNING_RATE, Recipe, Rows, Training
+from scripts.pac_training.recipe import BATCH_SIZE, LAMBDA_T, LAMBDA_V, LEARNING_RATE, Recipe
+from scripts.pac_training.training_loop import Rows, Training
 
 N_IMAGES = 32
 SMALL_BATCH = 16

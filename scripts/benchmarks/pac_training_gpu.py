@@ -17,15 +17,33 @@ import pathlib
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
-
-import numpy as np
-import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
+from scripts.command_line import start_tool
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--architecture", default="ViT-B-32", help="one of open_clip's names, ViT-B-32 or ViT-L-14")
+    parser.add_argument("--dtype", default="bfloat16", choices=("float32", "bfloat16"))
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--rows", type=int, default=2048)
+    parser.add_argument("--batch-size", type=int, default=256)
+    parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="threads that decode")
+    parser.add_argument("--repeats", type=int, default=3)
+    return parser.parse_args(arguments)
+
+
+start_tool(__name__, parsed, "scripts/requirements-training.txt")
+
 import datasets
+import numpy as np
+import torch
 
 from manycaps.shared_clip_checkpoints import VARIANTS
 from scripts.benchmarks.clip import captions, random_clip
@@ -138,14 +156,5 @@ def measure(arguments: argparse.Namespace, folder: pathlib.Path) -> dict[str, ob
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--architecture", default="ViT-B-32", help="one of open_clip's names, ViT-B-32 or ViT-L-14")
-    parser.add_argument("--dtype", default="bfloat16", choices=("float32", "bfloat16"))
-    parser.add_argument("--device", default="auto")
-    parser.add_argument("--rows", type=int, default=2048)
-    parser.add_argument("--batch-size", type=int, default=256)
-    parser.add_argument("--steps", type=int, default=10)
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="threads that decode")
-    parser.add_argument("--repeats", type=int, default=3)
     with tempfile.TemporaryDirectory() as name:
-        print(json.dumps(measure(parser.parse_args(), pathlib.Path(name)), indent=2))
+        print(json.dumps(measure(parsed(), pathlib.Path(name)), indent=2))

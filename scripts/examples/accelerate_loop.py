@@ -11,12 +11,29 @@ import argparse
 import itertools
 import json
 import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from scripts.command_line import start_tool
+
+
+def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--captions", type=pathlib.Path, default=ROOT / "scripts" / "quickstart_captions.json")
+    parser.add_argument("--batch-size", type=int, default=4, help="rows of one process at once")
+    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("results.jsonl"), metavar="FILE")
+    return parser.parse_args(arguments)
+
+
+# Answers --help before the packages are imported; a copy can do without.
+start_tool(__name__, parsed, "metrics/trm_meteor/requirements.txt", "accelerate")
 
 import evaluate
 import torch
 from accelerate import Accelerator
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # Candidates per image, and the longest caption in words.
 N_CANDIDATES = 10
@@ -79,15 +96,6 @@ def main(captions: pathlib.Path, batch_size: int, output: pathlib.Path) -> dict[
             file.write(json.dumps({"n_processes": accelerator.num_processes, **result}) + "\n")
     accelerator.end_training()  # the others wait here: a process that ends early would break the main one
     return result
-
-
-def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--captions", type=pathlib.Path, default=ROOT / "scripts" / "quickstart_captions.json")
-    parser.add_argument("--batch-size", type=int, default=4, help="rows of one process at once")
-    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("results.jsonl"), metavar="FILE")
-    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

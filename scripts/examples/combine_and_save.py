@@ -3,17 +3,40 @@
 python scripts/examples/combine_and_save.py                          the bundled sample
 python scripts/examples/combine_and_save.py --system repeating --output results/
 
-Needs the requirements.txt of metrics/trm_meteor, trm_cider and mmd_bert.
+Needs metrics/trm_meteor/requirements.txt, metrics/trm_cider/requirements.txt and metrics/mmd_bert/requirements.txt.
 """
 
 import argparse
 import json
 import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from scripts.command_line import start_tool
+
+
+def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--captions", type=pathlib.Path, default=ROOT / "scripts" / "quickstart_captions.json")
+    parser.add_argument("--system", default="diverse", help="diverse, repeating or off_topic")
+    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("results"), metavar="FOLDER")
+    return parser.parse_args(arguments)
+
+
+# Answers --help before the packages are imported; a copy can do without.
+start_tool(
+    __name__,
+    parsed,
+    "metrics/trm_meteor/requirements.txt",
+    "metrics/trm_cider/requirements.txt",
+    "metrics/mmd_bert/requirements.txt",
+)
 
 import evaluate
 import numpy as np
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def bag_of_words(captions: list[str]) -> np.ndarray:
@@ -46,15 +69,6 @@ def main(captions: pathlib.Path, system: str, output: pathlib.Path) -> dict:
     print(json.dumps(result, indent=2))
     print(f"saved with date and versions in {path}")
     return result
-
-
-def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--captions", type=pathlib.Path, default=ROOT / "scripts" / "quickstart_captions.json")
-    parser.add_argument("--system", default="diverse", help="diverse, repeating or off_topic")
-    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("results"), metavar="FOLDER")
-    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

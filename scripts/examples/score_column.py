@@ -9,11 +9,27 @@ Needs metrics/trm_meteor/requirements.txt. Put `datasets.load_dataset(...)` in t
 import argparse
 import json
 import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from scripts.command_line import start_tool
+
+
+def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--captions", type=pathlib.Path, default=ROOT / "scripts" / "quickstart_captions.json")
+    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("scored"), metavar="FOLDER")
+    return parser.parse_args(arguments)
+
+
+# Answers --help before the packages are imported; a copy can do without.
+start_tool(__name__, parsed, "metrics/trm_meteor/requirements.txt")
 
 import datasets
 import evaluate
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 CARD = """---
 configs:
@@ -68,14 +84,6 @@ def main(captions: pathlib.Path, output: pathlib.Path) -> datasets.Dataset:
     (output / "README.md").write_text(CARD.format(signature=scored[0]["signature"]), encoding="utf-8")
     print(scored.to_pandas()[["scene", "trm_meteor_per_row", "trm_meteor_p_value_per_row"]].to_string(index=False))
     return scored
-
-
-def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--captions", type=pathlib.Path, default=ROOT / "scripts" / "quickstart_captions.json")
-    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("scored"), metavar="FOLDER")
-    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

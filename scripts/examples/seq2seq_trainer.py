@@ -3,9 +3,9 @@
 python scripts/examples/seq2seq_trainer.py --output trained/
 accelerate launch --cpu --num_processes 2 scripts/examples/seq2seq_trainer.py --output trained/
 
-Needs the requirements.txt of metrics/trm_meteor and metrics/mmd_bert, transformers 5 and accelerate. Images, model and
-tokenizer are made on the spot, small enough for a minute on a processor: put your own in the place of `squares`,
-`word_tokenizer` and `small_model`. What is after the line "The training" is what you keep.
+Needs metrics/trm_meteor/requirements.txt, metrics/mmd_bert/requirements.txt, transformers 5 and accelerate. Images,
+model and tokenizer are made on the spot, small enough for a minute on a processor: put your own in the place of
+`squares`, `word_tokenizer` and `small_model`. What is after the line "The training" is what you keep.
 """
 
 import argparse
@@ -13,6 +13,31 @@ import itertools
 import json
 import pathlib
 import random
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from scripts.command_line import start_tool
+
+
+def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("trained"), metavar="FOLDER")
+    parser.add_argument("--epochs", type=int, default=20, help="at most; early stopping ends sooner")
+    return parser.parse_args(arguments)
+
+
+# Answers --help before the packages are imported; a copy can do without.
+start_tool(
+    __name__,
+    parsed,
+    "metrics/trm_meteor/requirements.txt",
+    "metrics/mmd_bert/requirements.txt",
+    "transformers",
+    "accelerate",
+)
 
 import datasets
 import evaluate
@@ -21,8 +46,6 @@ import torch
 import transformers
 from accelerate import PartialState
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # Sampled candidates per image, and tokens of the longest caption.
 N_CANDIDATES = 5
@@ -223,14 +246,6 @@ def main(output: pathlib.Path, epochs: int) -> dict[str, float]:
         print(json.dumps(result, indent=2))
     trainer.accelerator.end_training()
     return result
-
-
-def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("trained"), metavar="FOLDER")
-    parser.add_argument("--epochs", type=int, default=20, help="at most; early stopping ends sooner")
-    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

@@ -11,10 +11,7 @@ import numpy as np
 
 from manycaps.shared_clip_rows import ordered_results, with_prompt
 from manycaps.shared_image_input import as_image_source, as_rgb_image
-
-# Columns: a picture, what a person says about it, a picture made from that caption, a caption made from the picture.
-IMAGE, CAPTION = "image", "caption"
-GENERATED_IMAGE, GENERATED_CAPTION = "generated_image", "generated_caption"
+from scripts.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE
 
 # How to repair a column that this repository's own tool makes.
 ADVICE = {

@@ -73,7 +73,7 @@ it started from and of the data: state it here before you publish.
 
 ```python
 import evaluate
-pac_score = evaluate.load("manycaps/pac_score", checkpoint="{name}")
+pac_score = evaluate.load("metrics/pac_score", checkpoint="{name}")
 ```
 
 | | |

@@ -2,9 +2,7 @@
 
 import torch
 
-# Weights of the generated images and of the generated captions (Sarto et al., 2023, section 4.1).
-LAMBDA_V = 0.05
-LAMBDA_T = 0.1
+from scripts.pac_training.recipe import LAMBDA_T, LAMBDA_V
 
 # Names of the three terms: which images are compared with which captions.
 REAL, GENERATED_IMAGES, GENERATED_CAPTIONS = "L(V,T)", "L(V',T)", "L(V,T')"

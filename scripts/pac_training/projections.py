@@ -6,18 +6,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from scripts.pac_training.losses import LAMBDA_T, LAMBDA_V
-from scripts.pac_training.training_loop import (
+from scripts.pac_training.recipe import (
     BATCH_SIZE,
+    LAMBDA_T,
+    LAMBDA_V,
     LEARNING_RATE,
     MAX_ITERATIONS,
     PATIENCE,
     VALIDATE_EVERY,
     WEIGHT_DECAY,
-    Features,
     Recipe,
-    Training,
 )
+from scripts.pac_training.training_loop import Features, Training
 
 # Names of the two projections in a CLIP's state dict.
 VISUAL_PROJECTION, TEXT_PROJECTION = "visual.proj", "text_projection"

@@ -8,24 +8,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import torch
 
-from scripts.pac_training.losses import LAMBDA_T, LAMBDA_V, positive_augmented_loss
+from scripts.pac_training.losses import positive_augmented_loss
+from scripts.pac_training.recipe import Recipe
 from scripts.pac_training.retrieval import retrieval_recall
 from scripts.pac_training.row_schedule import RowSchedule, validation_batches
-
-# Learning rate of AdamW, batch size, and the iterations without a better validation loss after which training stops
-# (Sarto et al., 2023, section 4.1).
-LEARNING_RATE = 1e-4
-BATCH_SIZE = 256
-PATIENCE = 1500
-
-# Factor of AdamW's decay of the weights. The paper names none; this is torch's.
-WEIGHT_DECAY = 0.01
-
-# Iterations after which training stops in any case: about 230 epochs of the COCO training images.
-MAX_ITERATIONS = 100_000
-
-# Iterations between two validations. The paper names none.
-VALIDATE_EVERY = 100
 
 # Name of the weighted sum of the terms, beside those of `losses.py`.
 TOTAL = "loss"
@@ -86,21 +72,6 @@ class OneProcess:
 
     def sum_gradients(self, parameters: Sequence[torch.nn.Parameter]) -> None:
         """Leave the gradients as they are."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Recipe:
-    """What decides the result, given the rows and the weights to start from."""
-
-    lambda_v: float = LAMBDA_V
-    lambda_t: float = LAMBDA_T
-    learning_rate: float = LEARNING_RATE
-    weight_decay: float = WEIGHT_DECAY
-    batch_size: int = BATCH_SIZE
-    patience: int = PATIENCE
-    max_iterations: int = MAX_ITERATIONS
-    validate_every: int = VALIDATE_EVERY
-    seed: int = 0
 
 
 class Training:

@@ -28,7 +28,7 @@ def page(tmp_path_factory):
     arguments = [*sources, "--semantic", "--output", str(folder / "page.html")]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(diversity_report, "load_encoder", lambda name: letter_counts)
-        assert diversity_report.main(diversity_report.parser().parse_args(arguments)) == 0
+        assert diversity_report.main(diversity_report.parsed(arguments)) == 0
     return folder / "page.html"
 
 

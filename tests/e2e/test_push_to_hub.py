@@ -15,11 +15,10 @@ import evaluate
 import huggingface_hub
 import pytest
 
+from scripts import push_to_hub, sync_shared
 from tests.hub_stand_in import EXPIRED, READER, WRITER, running_hub
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-push_to_hub, sync_shared = importlib.import_module("push_to_hub"), importlib.import_module("sync_shared")
 
 CARD = "---\ntitle: Demo\nsdk: gradio\nsdk_version: 6.0.0\napp_file: app.py\n---\n\n# Demo\n"
 

@@ -17,12 +17,18 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("distribution_folder", chosen, ids=lambda folder: folder.name)
 
 
-@pytest.fixture(autouse=True)
-def hub_names_load_from_disk(monkeypatch):
-    """Let the Hub name printed in an example resolve to the folder in this checkout."""
-    load, folders = evaluate.load, {folder.name: str(folder) for folder in FOLDERS}
+def printed_names(folder):
+    """How an example may name a module: its folder in the repository, and what it is on the Hub."""
+    return folder.relative_to(ROOT).as_posix(), f"manycaps/{folder.name}"
 
-    def load_from_disk(name, *args, **keywords):
-        return load(folders.get(name.rsplit("/", 1)[-1], name) if name.count("/") < 2 else name, *args, **keywords)
+
+@pytest.fixture(autouse=True)
+def printed_names_load_from_disk(monkeypatch):
+    """Let both names printed in an example, and the bare one, resolve to the folder in this checkout."""
+    load = evaluate.load
+    folders = {name: str(folder) for folder in FOLDERS for name in (*printed_names(folder), folder.name)}
+
+    def load_from_disk(name, *arguments, **keywords):
+        return load(folders.get(name, name), *arguments, **keywords)
 
     monkeypatch.setattr(evaluate, "load", load_from_disk)

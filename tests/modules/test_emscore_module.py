@@ -397,15 +397,14 @@ def test_other_processes_are_sent_the_features_once_a_video(load):
     assert all(row["bytes"] is None for row in receiver._stored(keys))
 
 
-@pytest.mark.realdata
-def test_a_real_clip_forwards_and_backwards(load, data_folder, tmp_path):
+def test_a_compressed_clip_forwards_and_backwards(load, clip, tmp_path):
     module = load(frames=25)
-    forwards = str(data_folder / "vatex_clip.mp4")
+    forwards = str(clip)
     decode = helper(module, "shared_video_input")._decoded
     frames = [
         frame.to_ndarray(format="rgb24") for frame in decode(decode.__globals__["EncodedVideo"](forwards), "v", 2)
     ]
-    chosen = [frames[i] for i in np.linspace(0, 249, 25).astype(int)]
+    chosen = [frames[i] for i in np.linspace(0, len(frames) - 1, 25).astype(int)]
     backwards = write_clip(tmp_path / "backwards.mkv", chosen[::-1], **LOSSLESS)
     results = [module.compute(predictions=["a woman cooks"], videos=[video]) for video in (forwards, str(backwards))]
     assert_same(*results)

@@ -14,7 +14,7 @@ import evaluate
 import pytest
 import yaml
 
-from tests.modules.conftest import FOLDERS, ROOT
+from tests.modules.conftest import FOLDERS, ROOT, printed_names
 from tests.modules.sample_inputs import SAMPLE_INPUTS, TOLERANCES, load_options
 
 FENCED_PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -129,6 +129,26 @@ def test_every_example_on_the_card_runs(folder):
     assert card.examples
     flags = doctest.NORMALIZE_WHITESPACE
     assert doctest.DocTestRunner(optionflags=flags).run(card).failed == 0
+
+
+LOADED_NAME = re.compile(r"""evaluate\.load\(\s*["']([^"']*)["']""")
+
+
+def test_examples_load_the_folder_and_the_card_says_what_to_install_and_the_name_on_the_hub(folder):
+    path, hub_name = printed_names(folder)
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert set(LOADED_NAME.findall(card)) == {path}
+    how_to_use = card.split("\n## How to Use\n")[1].split("```")[0]
+    assert f"`pip install -r {path}/requirements.txt`" in how_to_use
+    assert f'`"{hub_name}"`' in how_to_use
+    assert (ROOT / path / "requirements.txt").is_file()
+    script = (folder / f"{folder.name}.py").read_text(encoding="utf-8")
+    assert set(LOADED_NAME.findall(script)) == {path}
+
+
+def test_both_printed_names_load_the_folder(folder):
+    for name in printed_names(folder):
+        assert evaluate.load(name, **load_options(folder.name)).name == folder.name
 
 
 def test_requirements_list_every_third_party_import(folder):

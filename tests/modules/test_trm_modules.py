@@ -112,9 +112,8 @@ def test_one_row_alone_has_no_document_frequencies_and_is_kept():
     assert module.compute(document_frequency=TABLE)["n_rows"] == 1
 
 
-@pytest.mark.realdata
-def test_golden_samples_from_captions_to_p_values(data_folder):
-    samples = json.loads((data_folder / "golden" / "trm.json").read_text())["samples"]
+def test_golden_samples_from_captions_to_p_values(golden_folder):
+    samples = json.loads((golden_folder / "trm.json").read_text())["samples"]
     samples = [s for s in samples if s["metrics"]["meteor"].get("p_tol_1e_9") is not None]
     module = evaluate.load("trm_meteor", p_value="exact", details=True, statistic="pooled")
     result = module.compute(

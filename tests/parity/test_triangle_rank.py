@@ -18,6 +18,7 @@ from manycaps.shared_triangle_rank import (
 )
 from metrics.trm_cider.cider_distance import cider_d_scores, cider_distances
 from metrics.trm_meteor.meteor_distance import meteor_distances, meteor_scores
+from tests.golden_folders import OWN_GOLDEN
 from tests.oracles import triangle_rank_loop
 
 
@@ -29,11 +30,10 @@ def exact_p_value(distance, n_candidates, kind):
 
 
 @pytest.fixture(scope="module")
-def samples(data_folder):
-    return json.loads((data_folder / "golden" / "trm.json").read_text())["samples"]
+def samples(golden_folder):
+    return json.loads((golden_folder / "trm.json").read_text())["samples"]
 
 
-@pytest.mark.realdata
 @pytest.mark.parametrize("metric", ["meteor", "cider", "bert"])
 def test_statistic_and_counts_match_the_golden_samples(samples, metric):
     for sample in samples:
@@ -49,7 +49,6 @@ def test_statistic_and_counts_match_the_golden_samples(samples, metric):
         )
 
 
-@pytest.mark.realdata
 @pytest.mark.parametrize("metric", ["meteor", "cider", "bert"])
 def test_exact_p_values_match_the_golden_samples(samples, metric):
     n_checked = 0
@@ -62,22 +61,38 @@ def test_exact_p_values_match_the_golden_samples(samples, metric):
     assert n_checked >= 14
 
 
-@pytest.mark.realdata
+@pytest.mark.parametrize("metric", ["meteor", "cider", "bert"])
+def test_per_side_values_match_the_golden_samples(metric):
+    n_statistics = n_p_values = 0
+    for sample in json.loads((OWN_GOLDEN / "trm.json").read_text())["samples"]:
+        distance, golden = sample["metrics"][metric]["distance"], sample["metrics"][metric].get("per_side")
+        if golden is None:  # one caption on a side
+            continue
+        counts = triangle_rank_counts(np.array(distance)[None], sample["n"])
+        statistic = triangle_rank_statistic(counts, "per_side")[0]
+        assert statistic == pytest.approx(golden["Q_tol_1e_9"], abs=1e-12), sample["name"]
+        n_statistics += 1
+        if "p_tol_1e_9" in golden:
+            p_value = exact_p_value(distance, sample["n"], "per_side")
+            assert p_value == pytest.approx(golden["p_tol_1e_9"], abs=1e-12), sample["name"]
+            n_p_values += 1
+    assert n_statistics >= 20
+    assert n_p_values >= 20
+
+
 def test_meteor_distances_match_the_golden_samples(samples, lexicon):
     rows = [sample["tokens_meteor"] for sample in samples]
     for sample, distance in zip(samples, meteor_distances(rows, meteor_scores(rows, lexicon)), strict=True):
         assert distance == pytest.approx(np.array(sample["metrics"]["meteor"]["distance"]), abs=1e-12), sample["name"]
 
 
-@pytest.mark.realdata
-def test_cider_distances_match_the_golden_samples(samples, flickr8k_frequencies):
+def test_cider_distances_match_the_golden_samples(samples, golden_frequencies):
     rows = [sample["tokens_cider"] for sample in samples]
-    distances = cider_distances(rows, cider_d_scores(rows, *flickr8k_frequencies))
+    distances = cider_distances(rows, cider_d_scores(rows, *golden_frequencies))
     for sample, distance in zip(samples, distances, strict=True):
         assert distance == pytest.approx(np.array(sample["metrics"]["cider"]["distance"]), abs=1e-12), sample["name"]
 
 
-@pytest.mark.realdata
 @pytest.mark.parametrize("kind", STATISTICS)
 def test_per_side_p_values_match_the_loop_on_golden_samples(samples, kind):
     for sample in samples:

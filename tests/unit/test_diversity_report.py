@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import sys
 
 import datasets
 import numpy as np
@@ -44,9 +45,35 @@ def test_files_with_a_list_a_line(tmp_path):
 
 def test_files_with_a_caption_a_line(tmp_path):
     path = write_csv(tmp_path / "a.csv")
-    assert list(load_rows(path)) == [["a dog runs"], ["a dog plays"], ["two cats sleep"]]
-    assert list(load_rows(path, group_by="image")) == ROWS
+    for group_by in (None, "image"):
+        assert list(load_rows(path, group_by=group_by)) == ROWS
     assert list(load_rows(write_csv(tmp_path / "a.tsv", separator="\t"), "caption", "image")) == ROWS
+    videos = write_text(tmp_path / "b.csv", "video,caption\n1,a dog runs\n1,a dog plays\n2,two cats sleep\n")
+    assert list(load_rows(str(videos))) == [["a dog runs"], ["a dog plays"], ["two cats sleep"]]
+    assert list(load_rows(str(videos), group_by="video")) == ROWS
+
+
+def test_compressed_text(tmp_path):
+    for name, content in (("a.csv", "image,caption\n1,a dog\n"), ("a.txt", "a dog\n"), ("a.json", '[["a dog"]]')):
+        with gzip.open(tmp_path / f"{name}.gz", "wt") as file:
+            file.write(content)
+        assert list(load_rows(str(tmp_path / f"{name}.gz"))) == [["a dog"]]
+    whole = (tmp_path / "a.csv.gz").read_bytes()
+    (tmp_path / "a.csv.gz").write_bytes(whole[:-4])
+    with pytest.raises(ValueError, match="a.csv.gz: expected a whole .gz file, got one that ends too early. Copy it"):
+        list(load_rows(str(tmp_path / "a.csv.gz")))
+
+
+def test_other_encodings_are_refused(tmp_path):
+    (tmp_path / "a.csv").write_bytes("image,caption\n1,a d\xf6g\n".encode("latin-1"))
+    with pytest.raises(ValueError, match="a.csv: expected UTF-8 text, got the byte 0xf6. Save it as UTF-8."):
+        list(load_rows(str(tmp_path / "a.csv")))
+
+
+def test_images_of_a_data_set_do_not_join_lines(tmp_path):
+    datasets.Dataset.from_dict({"image": ["1", "1"], "caption": ["a dog", "a cat"]}).to_parquet(tmp_path / "a.parquet")
+    assert list(load_rows(str(tmp_path / "a.parquet"))) == [["a dog"], ["a cat"]]
+    assert list(load_rows(str(tmp_path / "a.parquet"), group_by="image")) == [["a dog", "a cat"]]
 
 
 def test_saved_data_sets(tmp_path):
@@ -72,12 +99,12 @@ def test_messages_of_the_loader(tmp_path):
         ((str(tmp_path / "none.csv"),), "expected a file, got none of that name. Check the path."),
         (
             (str(write_text(tmp_path / "a.docx")),),
-            "expected a file of one of the kinds .json, .jsonl, .csv, .tsv, .parquet",
+            "expected a file of one of the kinds .txt, .json, .jsonl, .csv, .tsv, .parquet",
         ),
         ((str(write_text(tmp_path / "plain")),), "got no suffix. Convert it, or rename it."),
         (
             (path,),
-            "expected one of the columns references, captions, caption, sentences, descriptions, text, raw, got image",
+            "sentences, descriptions, text, raw, got image, words. Name the column of the captions with --column.",
         ),
         ((path, "wrods"), "expected a column 'wrods', got image, words. Check the spelling."),
         ((path, "words", "video"), "expected a column 'video', got image, words. Check the spelling."),
@@ -100,10 +127,10 @@ def test_a_bad_line_is_named_by_its_number(tmp_path):
     with pytest.raises(ValueError) as error:
         list(load_rows(str(path)))
     assert str(error.value).startswith(f"{path}: captions[1]: expected at least one caption, got an empty list.")
-    path = tmp_path / "b.csv"
-    path.write_text("image,caption\n1,a dog\n2,\n")
-    with pytest.raises(TypeError, match=r"captions?\[1\]: expected a list of captions, got None"):
+    path.write_text('["a dog"]\n["a dog", 3]\n')
+    with pytest.raises(TypeError) as error:
         list(load_rows(str(path)))
+    assert str(error.value).startswith(f"{path}: captions[1][1]: expected a caption (a string), got int (3).")
 
 
 def test_groups_must_follow_each_other(tmp_path):
@@ -138,7 +165,38 @@ def test_columns_and_groups_are_for_all_sources_or_each_its_own(tmp_path):
 
 
 def run(*arguments):
-    return diversity_report.main(diversity_report.parser().parse_args([str(argument) for argument in arguments]))
+    return diversity_report.main(diversity_report.parsed([str(argument) for argument in arguments]))
+
+
+def test_a_source_with_several_columns_is_not_guessed(tmp_path, capsys):
+    path = write_text(tmp_path / "rows.json", '[{"references": ["a dog", "a cat"], "candidates": ["a dog"]}]')
+    assert run(path, "--output", tmp_path / "page.html") == 2
+    assert capsys.readouterr().err.endswith(
+        f"diversity_report: {path}: expected one column of captions, got references and candidates. Name the one to "
+        "read with --column.\n"
+    )
+
+
+def test_two_columns_of_a_file_are_told_apart(tmp_path):
+    path = write_text(tmp_path / "rows.json", '[{"references": ["a dog", "a cat"], "candidates": ["a dog"]}]')
+    options = ("--output", tmp_path / "page.html", "--json", tmp_path / "figures.json")
+    assert run(path, path, "--column", "references", "candidates", *options) == 0
+    figures = json.loads((tmp_path / "figures.json").read_text())
+    assert {name: row["n_captions"] for name, row in figures.items()} == {"rows: references": 2, "rows: candidates": 1}
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    for column in ("references", "candidates"):
+        assert f"rows.json, column {column}; ptb tokenizer" in text
+    with pytest.raises(ValueError, match=r"--names: expected different names, got \['rows: references', 'rows: ref"):
+        diversity_report.check_names([path, path], None, ["references", "references"])
+
+
+def test_a_level_that_lacks_a_package_names_its_requirements(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    assert run(write_jsonl(tmp_path / "a.jsonl"), "--pos", "en_core_web_sm", "--output", tmp_path / "page.html") == 1
+    line = (
+        "spacy: expected this package, got none. Run `pip install -r measurements/vdtk_diversity/requirements.txt`.\n"
+    )
+    assert capsys.readouterr().err == line
 
 
 def test_the_page_holds_the_figures(tmp_path):
@@ -150,7 +208,7 @@ def test_the_page_holds_the_figures(tmp_path):
     measured = json.loads(figures.read_text())
     assert measured["A <b>"]["n_types"] == 7
     assert measured["A <b>"]["n_rows"] == 2
-    assert measured["B & co"]["n_rows"] == 3
+    assert measured["B & co"]["n_rows"] == 2
     assert "A &lt;b&gt;" in text
     assert "A <b>" not in text
     assert re.findall(r'data-plot="([a-z]+)"', text) == ["vocabulary", "evs", "duplicates", "novelty"]

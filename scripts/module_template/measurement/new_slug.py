@@ -35,7 +35,7 @@ Returns:
     n_rows: number of rows.
     new_slug_per_row, signature: with details.
 Examples:
-    >>> new_slug = evaluate.load("manycaps/new_slug")
+    >>> new_slug = evaluate.load("measurements/new_slug")  # on the Hub: "manycaps/new_slug"
     >>> new_slug.compute(data=[["a dog", "two dogs run"], ["a cat"]])
     {'new_slug': 2.25, 'n_rows': 2}
 """

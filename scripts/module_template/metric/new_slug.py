@@ -39,7 +39,7 @@ Returns:
     n_rows: number of rows.
     new_slug_per_row, signature: with details.
 Examples:
-    >>> new_slug = evaluate.load("manycaps/new_slug")
+    >>> new_slug = evaluate.load("metrics/new_slug")  # on the Hub: "manycaps/new_slug"
     >>> new_slug.compute(predictions=[["a dog", "a wet dog"]], references=[["a dog runs"]])
     {'new_slug': 0.5, 'n_rows': 1}
 """

@@ -1,0 +1,65 @@
+"""How every tool of this folder starts: its command line first, then its packages, with one line for a missing one."""
+
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from types import TracebackType
+
+# Folders of this repository: if a module of theirs cannot be imported, no package is missing.
+OWN_FOLDERS = ("manycaps", "measurements", "metrics", "scripts", "tests")
+
+
+def start_tool(name: str, parsed: Callable[[], object], *requirements: str) -> None:
+    """Read the command line before any package is imported, and make a missing package end the tool with one line.
+
+    A tool calls this between its parser and its imports of packages: --help and a mistyped option are answered at
+    once, also where nothing is installed. What cannot be imported afterwards, on top of the file or deep in the work,
+    ends the tool with 1.
+
+    Args:
+        name: the tool's `__name__`; nothing happens if it is imported and not run.
+        parsed: reads the command line, and ends the process after --help and after a mistake.
+        requirements: requirements files, relative to the repository, and names of packages.
+    """
+    if name == "__main__":
+        parsed()
+        sys.excepthook = functools.partial(report, requirements)
+
+
+def report(
+    requirements: Sequence[str], kind: type[BaseException], error: BaseException, traceback: TracebackType | None
+) -> None:
+    """Print an error that ends a tool: one line for a missing package, the usual traceback for all else."""
+    line = missing_package(error, requirements)
+    if line is None:
+        sys.__excepthook__(kind, error, traceback)
+    else:
+        print(line, file=sys.stderr)
+
+
+def missing_package(error: BaseException, requirements: Sequence[str]) -> str | None:
+    """Say which package is missing, and how to install it.
+
+    Args:
+        error: any.
+        requirements: as for `start_tool`.
+
+    Returns:
+        One line; None if the error is another one.
+
+    >>> missing_package(ModuleNotFoundError("", name="PIL.Image"), ["scripts/requirements.txt"])
+    'PIL.Image: expected this package, got none. Run `pip install -r scripts/requirements.txt`.'
+    """
+    if not isinstance(error, ImportError):
+        return None
+    cause: BaseException | None = error
+    while cause and not isinstance(cause, ModuleNotFoundError):
+        cause = cause.__cause__ or cause.__context__
+    name = (cause or error).name
+    if name and name.split(".")[0] in OWN_FOLDERS:
+        return None
+    advice = f"Run `pip install {' '.join(f'-r {item}' if item.endswith('.txt') else item for item in requirements)}`."
+    if cause:
+        return f"{name}: expected this package, got none. {advice}"
+    # evaluate lists what a module needs in a sentence of its own; an old package lacks a name that is wanted of it.
+    return f"{' '.join(str(error).split())} {advice}"

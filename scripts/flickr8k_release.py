@@ -1,0 +1,81 @@
+"""Flickr8k with its expert judgements, read from the text files in which it was released (Hodosh et al., 2013)."""
+
+import collections
+import gzip
+import pathlib
+from collections.abc import Iterator
+from typing import Any
+
+# Files of the release: captions ("image.jpg#k", tab, caption), which may be compressed, and judgements (image, caption
+# id, three ratings, separated by tabs).
+CAPTIONS_NAME = "Flickr8k.token.txt"
+JUDGEMENTS_NAME = "ExpertAnnotations.txt"
+
+# Folder into which the release's archive of images unpacks, as it is spelt there.
+IMAGES_NAME = "Flicker8k_Dataset"
+
+# Each expert gave one of these; 4 is best.
+RATINGS = ("1", "2", "3", "4")
+
+
+def expert_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
+    """Return the judged pairs of an image and a caption.
+
+    Args:
+        folder: holds both text files, and the images or their folder where a metric wants them.
+
+    Returns:
+        For each pair `img` (path), `cand` (the judged caption), `refs` (the five captions of the image) and
+        `human_score` (three ratings from 1 to 4).
+
+    Raises:
+        ValueError: the captions are missing, or a line is not of the release's form.
+    """
+    captions = read_captions(folder)
+    references: dict[str, list[str]] = collections.defaultdict(list)
+    for caption_id, caption in captions.items():
+        references[caption_id.split("#")[0]].append(caption)
+    images = folder / IMAGES_NAME if (folder / IMAGES_NAME).is_dir() else folder
+    rows = []
+    for where, (image, caption_id, *ratings) in _fields(folder / JUDGEMENTS_NAME, 5):
+        if image not in references or caption_id not in captions or any(rating not in RATINGS for rating in ratings):
+            raise ValueError(
+                f"{where}: expected an image and a caption of {CAPTIONS_NAME} and ratings from 1 to 4, got "
+                f"{' '.join((image, caption_id, *ratings))[:100]!r}. Take the files as they were released."
+            )
+        rows.append(
+            {
+                "img": str(images / image),
+                "cand": captions[caption_id],
+                "refs": references[image],
+                "human_score": [float(rating) for rating in ratings],
+            }
+        )
+    return rows
+
+
+def read_captions(folder: pathlib.Path) -> dict[str, str]:
+    """Return the captions by caption id, "image.jpg#k".
+
+    Raises:
+        ValueError: there is no such file, or a line of it has no caption.
+    """
+    path = next((folder / name for name in (CAPTIONS_NAME, f"{CAPTIONS_NAME}.gz") if (folder / name).is_file()), None)
+    if path is None:
+        raise ValueError(f"{folder}: expected {CAPTIONS_NAME} or {CAPTIONS_NAME}.gz, got neither. Put one there.")
+    # One id has an image name with ".1" behind it that is in no other file of the release.
+    return {caption_id.replace(".jpg.1#", ".jpg#"): caption for _, (caption_id, caption) in _fields(path, 2)}
+
+
+def _fields(path: pathlib.Path, n_fields: int) -> Iterator[tuple[str, list[str]]]:
+    """Yield where each line stands, and what stands between its tabs."""
+    open_text = gzip.open if path.suffix == ".gz" else open
+    with open_text(path, "rt", encoding="utf-8") as lines:
+        for i, line in enumerate(lines, start=1):
+            fields = line.rstrip("\n").split("\t")
+            if len(fields) != n_fields:
+                raise ValueError(
+                    f"{path}, line {i}: expected {n_fields} fields with tabs between them, got {len(fields)}. Take the "
+                    "file as it was released."
+                )
+            yield f"{path}, line {i}", fields

@@ -1,0 +1,129 @@
+"""The caption file of the quickstart: read, and checked so that a message names the scene and the key."""
+
+import json
+import math
+import pathlib
+from typing import Any
+
+from manycaps.shared_caption_rows import as_caption_rows
+
+# What a message says of the layout.
+LAYOUT = '{"scenes": [{"references": ["a dog"], "systems": {"mine": ["a puppy"]}}, ...]}'
+
+# trm_cider counts words in the references of at least two scenes; a triangle has three captions.
+LEAST_SCENES, LEAST_CAPTIONS = 2, 3
+
+# Splits of a scene's captions, of which the exact p-value looks at each.
+MOST_SPLITS = 1_000_000
+
+
+def read_scenes(path: pathlib.Path) -> list[dict[str, Any]]:
+    """Return the scenes of a caption file.
+
+    Args:
+        path: JSON, UTF-8: an object whose "scenes" is a list of objects, each with "references" (a list of captions)
+            and "systems" (an object from a system's name to its list of captions, the same names in every scene);
+            "scene", a name for messages, is optional, and other keys are left alone.
+
+    Returns:
+        List of at least two scenes, each with "references" and "systems".
+
+    Raises:
+        TypeError: something is of the wrong type; the message names the scene and the key.
+        ValueError: there is no such file, it is not JSON, a key is missing, a list is empty, systems differ between
+            scenes, there are too few scenes or captions, or too many captions for exact p-values.
+    """
+    content = _parsed(path)
+    if not isinstance(content, dict) or "scenes" not in content:
+        raise ValueError(f'{path}: expected an object with the key "scenes", got {_kind(content)}. Write {LAYOUT}.')
+    scenes = content["scenes"]
+    if not isinstance(scenes, list):
+        raise TypeError(f"{path}, scenes: expected a list of scenes, got {_kind(scenes)}. Write {LAYOUT}.")
+    if len(scenes) < LEAST_SCENES:
+        raise ValueError(
+            f"{path}, scenes: expected at least {LEAST_SCENES} scenes, got {len(scenes)}. Add images with captions."
+        )
+    checked: list[dict[str, Any]] = []
+    for i, scene in enumerate(scenes):
+        where = f"{path}, {_name(scene, i)}"
+        checked.append(_checked_scene(scene, where))
+        expected, got = sorted(checked[0]["systems"]), sorted(checked[i]["systems"])
+        if expected != got:
+            raise ValueError(
+                f"{where}, systems: expected those of the first scene, {', '.join(expected)}, got {', '.join(got)}. "
+                "Give every scene the same systems."
+            )
+    return checked
+
+
+def _parsed(path: pathlib.Path) -> Any:
+    if not path.is_file():
+        raise ValueError(f"{path}: expected a JSON file, got none of that name. Check the path.")
+    try:
+        return json.loads(path.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path}: expected UTF-8 text, got byte {error.start} that is none. Save it as UTF-8."
+        ) from None
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"{path}, line {error.lineno}: expected JSON, got a mistake at column {error.colno} ({error.msg}). "
+            "Check brackets, quotes and commas."
+        ) from None
+    except RecursionError:
+        raise ValueError(f"{path}: expected JSON, got too many brackets inside each other. Write {LAYOUT}.") from None
+
+
+def _checked_scene(scene: Any, where: str) -> dict[str, Any]:
+    """One scene's references and systems."""
+    if not isinstance(scene, dict):
+        raise TypeError(f"{where}: expected an object with references and systems, got {_kind(scene)}. Write {LAYOUT}.")
+    for key in ("references", "systems"):
+        if key not in scene:
+            raise ValueError(f'{where}: expected the key "{key}", got {_kind(scene)}. Write {LAYOUT}.')
+    systems = scene["systems"]
+    if not isinstance(systems, dict):
+        raise TypeError(
+            f"{where}, systems: expected an object from names to captions, got {_kind(systems)}. Write {LAYOUT}."
+        )
+    if not systems:
+        raise ValueError(f"{where}, systems: expected at least one system, got none. Add the captions of a system.")
+    references = _checked_captions(scene["references"], f"{where}, references")
+    checked = {name: _checked_captions(captions, f"{where}, systems.{name}") for name, captions in systems.items()}
+    for name, captions in checked.items():
+        n_captions = len(captions) + len(references)
+        if n_captions < LEAST_CAPTIONS:
+            raise ValueError(
+                f"{where}, systems.{name}: expected at least {LEAST_CAPTIONS} captions with the references, got "
+                f"{n_captions}. Add captions."
+            )
+        n_splits = math.comb(n_captions, len(references))
+        if n_splits > MOST_SPLITS:
+            raise ValueError(
+                f"{where}, systems.{name}: expected at most {MOST_SPLITS:,} splits into candidates and references, got "
+                f"{n_splits:,} of {len(captions)} + {len(references)} captions. Leave captions out."
+            )
+    return {**scene, "references": references, "systems": checked}
+
+
+def _checked_captions(captions: Any, where: str) -> list[str]:
+    """A list of captions; the messages are those of every module, with this place in the file."""
+    if captions == []:
+        raise ValueError(f"{where}: expected at least one caption, got an empty list. Add captions.")
+    try:
+        return as_caption_rows([captions], where)[0]
+    except (TypeError, ValueError) as error:
+        raise type(error)(str(error).replace(f"{where}[0]", where, 1)) from None
+
+
+def _name(scene: Any, i: int) -> str:
+    """Number of a scene, and its name if it has one."""
+    name = scene.get("scene") if isinstance(scene, dict) else None
+    return f"scenes[{i}] ({name})" if isinstance(name, str) else f"scenes[{i}]"
+
+
+def _kind(value: Any) -> str:
+    """Name a wrong value for a message, without printing all of it."""
+    if isinstance(value, dict):
+        return f"an object with the keys {', '.join(value)}"[:100] if value else "an empty object"
+    return "null" if value is None else f"{type(value).__name__} ({str(value)[:40]})"

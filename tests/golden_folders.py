@@ -1,0 +1,13 @@
+"""Where golden values lie: those of this project, and those on real captions where their folder is there."""
+
+import os
+import pathlib
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+
+# Golden values on captions and pictures of this project.
+OWN_GOLDEN = ROOT / "tests" / "parity" / "golden"
+
+# The folder of real captions, and golden values on them.
+DATA = pathlib.Path(os.environ.get("MANYCAPS_DATA", ROOT.parent / "shared" / "data"))
+REAL_GOLDEN = DATA / "golden"

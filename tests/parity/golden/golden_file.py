@@ -1,0 +1,81 @@
+"""What the programs beside this file share: their command line, the captions, the tokens, and how a file is written."""
+
+import argparse
+import functools
+import importlib.metadata
+import json
+import pathlib
+import platform
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+GOLDEN = pathlib.Path(__file__).resolve().parent
+
+
+def parse_no_arguments(documentation: str) -> None:
+    """Answer --help and refuse everything else: these programs have nothing to choose."""
+    argparse.ArgumentParser(
+        prog=command(), description=documentation, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
+
+
+def command() -> str:
+    """Return what was typed to run this program."""
+    return f"python -m tests.parity.golden.{pathlib.Path(sys.argv[0]).stem}"
+
+
+def meta(packages: Iterable[str], **facts: Any) -> dict[str, Any]:
+    """Return what a golden file says about itself.
+
+    Args:
+        packages: names on PyPI of what made the numbers.
+        facts: what the numbers are, by name.
+
+    Returns:
+        The facts, the versions and the command.
+    """
+    versions = {name: importlib.metadata.version(name) for name in packages}
+    return {**facts, "versions": {"python": platform.python_version()} | versions, "command": command()}
+
+
+def write_json(name: str, content: dict[str, Any]) -> None:
+    """Write a dict with each item of its lists on a line of its own, so that a change of one is a change of a line."""
+    entries = []
+    for key, value in content.items():
+        if isinstance(value, list):
+            lines = ",\n".join(json.dumps(item) for item in value)
+            entries.append(f"{json.dumps(key)}: [\n{lines}\n]")
+        else:
+            entries.append(f"{json.dumps(key)}: {json.dumps(value, indent=1)}")
+    path = GOLDEN / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("{\n" + ",\n".join(entries) + "\n}\n", encoding="utf-8")
+    print(f"{name}: {path.stat().st_size:,} bytes", file=sys.stderr)
+
+
+@functools.cache
+def caption_rows() -> list[dict[str, Any]]:
+    """Return the rows of captions.json: _id, references and candidates."""
+    return json.loads((GOLDEN / "captions.json").read_text(encoding="utf-8"))["rows"]
+
+
+@functools.cache
+def ptb_tokens() -> dict[str, list[str]]:
+    """Return the tokens of every caption of captions.json, as the Java program printed them."""
+    content = json.loads((GOLDEN / "ptb_tokens.json").read_text(encoding="utf-8"))
+    return {row["caption"]: row["tokens"] for row in content["rows"]}
+
+
+def compared_tokens(row: dict[str, Any]) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield candidate and reference of the pairs of a row: all of the nasty ones, one for each candidate elsewhere."""
+    candidates, references = token_row(row)
+    for i, candidate in enumerate(candidates):
+        for j in range(len(references) if row["_id"].startswith("nasty/") else 1):
+            yield candidate, references[(i + j) % len(references)]
+
+
+def token_row(row: dict[str, Any]) -> tuple[list[list[str]], list[list[str]]]:
+    """Return the tokens of a row's candidates and of its references."""
+    candidates, references = ([ptb_tokens()[text] for text in row[side]] for side in ("candidates", "references"))
+    return candidates, references

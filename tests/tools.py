@@ -1,0 +1,26 @@
+"""The tools of scripts/ found on disk: every file that a person runs with a command line."""
+
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+
+SOURCES = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "scripts").rglob("*.py"))}
+
+TOOLS = [path for path, text in SOURCES.items() if "argparse.ArgumentParser(" in text and "__main__" in text]
+
+# Tools that import packages, and those that need the standard library alone.
+TOOLS_WITH_PACKAGES = [path for path in TOOLS if "\nstart_tool(" in SOURCES[path]]
+BARE_TOOLS = [path for path in TOOLS if path not in TOOLS_WITH_PACKAGES]
+
+
+def name_of(path):
+    """Path of a tool as a person writes it."""
+    return path.relative_to(ROOT).as_posix()
+
+
+def run_without_packages(*arguments):
+    """Run Python where the standard library is all that can be imported."""
+    command = [sys.executable, "-S", "-E", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT.parent)

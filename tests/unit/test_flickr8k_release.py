@@ -1,0 +1,129 @@
+"""The released files of Flickr8k-Expert, and the correlations that are published for them."""
+
+import gzip
+import pathlib
+
+import pytest
+
+from scripts import human_correlation
+from scripts.flickr8k_release import expert_rows, read_captions
+
+METRICS = pathlib.Path(__file__).resolve().parents[2] / "metrics"
+
+CAPTIONS = (
+    "one.jpg#0\tA dog .\none.jpg#1\tThe\u2028dog .\ntwo.jpg.1#0\tA cat \x0c sits .\ntwo.jpg#1\tA \u00e9clair .\n"
+    "two.jpg#2\tA cat .\n"
+)
+JUDGEMENTS = "one.jpg\ttwo.jpg#0\t1\t1\t2\none.jpg\ttwo.jpg#1\t1\t3\t2\ntwo.jpg\ttwo.jpg#2\t4\t4\t3\n"
+
+
+@pytest.fixture
+def release(tmp_path):
+    (tmp_path / "Flickr8k.token.txt").write_text(CAPTIONS, encoding="utf-8")
+    (tmp_path / "ExpertAnnotations.txt").write_text(JUDGEMENTS)
+    return tmp_path
+
+
+def test_rows_of_a_release(release):
+    rows = expert_rows(release)
+    assert rows[0] == {
+        "img": str(release / "one.jpg"),
+        "cand": "A cat \x0c sits .",
+        "refs": ["A dog .", "The\u2028dog ."],
+        "human_score": [1.0, 1.0, 2.0],
+    }
+    assert rows[2]["refs"] == ["A cat \x0c sits .", "A \u00e9clair .", "A cat ."]
+    (release / "Flicker8k_Dataset").mkdir()
+    assert expert_rows(release)[0]["img"] == str(release / "Flicker8k_Dataset" / "one.jpg")
+
+
+def test_captions_may_be_compressed(release):
+    path = release / "Flickr8k.token.txt"
+    (release / "Flickr8k.token.txt.gz").write_bytes(gzip.compress(path.read_bytes()))
+    plain = read_captions(release)
+    path.unlink()
+    assert read_captions(release) == plain
+    assert list(plain)[2] == "two.jpg#0"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("Flickr8k.token.txt", None, ": expected Flickr8k.token.txt or Flickr8k.token.txt.gz, got neither. Put"),
+        (
+            "Flickr8k.token.txt",
+            "one.jpg#0 A dog\n",
+            "token.txt, line 1: expected 2 fields with tabs between them",
+        ),
+        ("ExpertAnnotations.txt", "a\tb\n", "ExpertAnnotations.txt, line 1: expected 5 fields with tabs between them,"),
+        (
+            "ExpertAnnotations.txt",
+            JUDGEMENTS + "one.jpg\ttwo.jpg#9\t1\t1\t1\n",
+            "line 4: expected an image and a caption of Flickr8k.token.txt and ratings from 1 to 4, got 'one.jpg two",
+        ),
+        (
+            "ExpertAnnotations.txt",
+            "no.jpg\ttwo.jpg#0\t1\t1\t1\n",
+            "line 1: expected an image and a caption of",
+        ),
+        ("ExpertAnnotations.txt", "one.jpg\ttwo.jpg#0\t1\t1\t5\n", "got 'one.jpg two.jpg#0 1 1 5'. Take the files as"),
+    ],
+)
+def test_messages(release, name, text, message):
+    (release / name).unlink()
+    if text is not None:
+        (release / name).write_text(text)
+    with pytest.raises(ValueError) as error:
+        expert_rows(release)
+    assert message in str(error.value)
+
+
+def printed(capsys, folder, *options):
+    command = ["--benchmark", "flickr8k-expert", "--data", str(folder), *options]
+    code = human_correlation.main(human_correlation.parsed(command))
+    captured = capsys.readouterr()
+    return code, [line.split() for line in captured.out.splitlines()], captured.err
+
+
+def test_the_command_reads_a_release(release, capsys):
+    code, lines, _ = printed(capsys, release, "--metric", str(METRICS / "trm_cider"), "--key", "cider_d")
+    assert code == 0
+    assert lines[0] == "cider_d on flickr8k-expert, in percent".split()
+    assert [line[2] for line in lines[2:4]] == ["43.6", "43.9"]
+    assert lines[4:] == [["n_rows", "2"], ["n_judgements", "6"]], "the third candidate is one of its references"
+    (release / "Flickr8k.token.txt").unlink()
+    code, lines, error = printed(capsys, release, "--metric", str(METRICS / "trm_cider"), "--key", "cider_d")
+    assert (code, lines) == (1, [])
+    assert error.startswith(f"{release}: expected Flickr8k.token.txt or Flickr8k.token.txt.gz, got neither.")
+
+
+def test_a_metric_that_lacks_a_package_names_its_requirements(release, capsys, monkeypatch):
+    def load(*arguments, **options):
+        raise ImportError("To be able to use it, you need to install the following dependencies['nltk'].")
+
+    monkeypatch.setattr(human_correlation.evaluate, "load", load)
+    metric = str(METRICS / "trm_meteor")
+    code, _, error = printed(capsys, release, "--metric", metric)
+    assert code == 1
+    assert error.endswith(f"dependencies['nltk']. Run `pip install -r {metric}/requirements.txt`.\n")
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(
+    ("metric", "key", "tau_b", "tau_c", "published"),
+    [
+        ("trm_cider", "cider_d", ["43.60", "43.6", "+0.00"], ["43.89", "43.9", "-0.01"], ""),
+        (
+            "trm_meteor",
+            "meteor",
+            ["34.93", "-", "-"],
+            ["35.13", "-", "-"],
+            "published: tau_b 41.5, tau_c 41.8 (METEOR 1.5, the Java program; NLTK's METEOR is another metric)",
+        ),
+    ],
+)
+def test_the_published_correlations(data_folder, capsys, metric, key, tau_b, tau_c, published):
+    code, lines, error = printed(capsys, data_folder, "--metric", str(METRICS / metric), "--key", key)
+    assert code == 0, error
+    assert [line[1:] for line in lines[2:6]] == [tau_b, tau_c, ["5664"], ["16992"]]
+    assert " ".join(" ".join(line) for line in lines[6:]) == published
