@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from .shared_embedding_rows import check_embeddings
-from .shared_options import check_choice, check_whole_number
+from .shared_embeddings import check_embeddings
+from .shared_module import check_choice, check_whole_number
 
 # The model of Chan et al. (2022), https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2, at a fixed revision.
 DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
