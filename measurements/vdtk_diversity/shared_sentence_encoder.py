@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .shared_embedding_rows import check_embeddings
-from .shared_options import check_choice, check_whole_number
+from .shared_options import HUB_PREFIX, check_choice, check_whole_number, is_path, no_such_path
 
 # The model of Chan et al. (2022), https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2, at a fixed revision.
 DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
@@ -140,7 +140,9 @@ class SentenceEncoder:
         encoder = options["encoder"]
         if not isinstance(encoder, str | os.PathLike):
             return as_encoder_output(encoder(list(captions)), len(captions))
-        model = self._loaded_model(os.fspath(encoder), options["device"], options["precision"])
+        # A path that is no string is never a name on the hub.
+        name = encoder if isinstance(encoder, str) else os.path.abspath(encoder)
+        model = self._loaded_model(name, options["device"], options["precision"])
         # The text breaks ties: the same captions in another order make the same batches, so the same last digits.
         order = sorted(range(len(captions)), key=lambda i: (-len(captions[i]), captions[i]))
         step = BATCHES_PER_STEP * options["batch_size"]
@@ -252,7 +254,7 @@ def model_folder(encoder: str) -> pathlib.Path:
     """Find the folder of a model: the user's own, the hub's cache, the hub, and for the default model a package.
 
     Args:
-        encoder: folder, or name on the hub.
+        encoder: folder, or name on the hub, if need be after `HUB_PREFIX`.
 
     Returns:
         A folder with a sentence-transformers model whose weights are safetensors.
@@ -263,12 +265,11 @@ def model_folder(encoder: str) -> pathlib.Path:
     folder = pathlib.Path(encoder).expanduser()
     if folder.is_dir():
         return _checked_folder(folder)
-    if folder.is_absolute() or encoder.startswith((".", "~")) or encoder.count("/") > 1:
+    if is_path(encoder):
         raise FileNotFoundError(
-            f"encoder: expected a folder with a sentence-transformers model, got {encoder!r}, which does not exist. "
-            "Check the path, or give a name on the hub."
+            f"encoder: expected a folder with a sentence-transformers model, got {no_such_path(encoder)}"
         )
-    return _default_folder() if encoder == DEFAULT_ENCODER else _hub_folder(encoder, None)
+    return _default_folder() if encoder == DEFAULT_ENCODER else _hub_folder(encoder.removeprefix(HUB_PREFIX), None)
 
 
 def _default_folder() -> pathlib.Path:
@@ -316,7 +317,8 @@ def _hub_folder(name: str, revision: str | None) -> pathlib.Path:
     raise OSError(
         f"encoder: expected the sentence-transformers model {name!r} from huggingface.co or its cache, got "
         f"{type(cause).__name__} ({str(cause).strip().splitlines()[0][:160] if str(cause).strip() else ''}). Check the "
-        "name and the connection, or give a folder; HF_HUB_OFFLINE=1 allows the cache only."
+        f"name and the connection, or give a folder (relative paths start at {pathlib.Path.cwd()}); HF_HUB_OFFLINE=1 "
+        "allows the cache only."
     ) from cause
 
 

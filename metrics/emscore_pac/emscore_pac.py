@@ -128,7 +128,7 @@ class EmscorePac(evaluate.Metric):
         check_options(given)
         self.load_options = self.options = {name: given[name] for name in CALL_DEFAULTS}
         super().__init__(*args, **keywords)
-        self.encoder = ClipEncoder(given["variant"], given, evaluate.utils.logging.tqdm)
+        self.encoder = ClipEncoder(given["variant"], given, evaluate.utils.logging.tqdm, "variant")
         self.videos = VideoEncoder(self.encoder)
 
     def _info(self):

@@ -55,12 +55,16 @@ class ClipEncoder:
         config_name: name of a variant.
         options: `CLIP_LOAD_DEFAULTS` with the user's values.
         progress: a tqdm class.
+        option: under which name the module takes the variant.
     """
 
-    def __init__(self, config_name: str | None, options: Mapping[str, Any], progress: Any) -> None:
-        self.variant = variant_name(config_name)
+    def __init__(
+        self, config_name: str | None, options: Mapping[str, Any], progress: Any, option: str = "config_name"
+    ) -> None:
+        self.variant = variant_name(config_name, option)
         self.options = options
         self.progress = progress
+        self.option = option
         self._loaded: tuple[ClipModel, Checkpoint] | None = None
         # Features of each distinct picture, as bytes, by the hash of its pixels as the model sees them.
         self._features: dict[bytes, bytes] = {}
@@ -157,7 +161,7 @@ class ClipEncoder:
     def _load(self) -> tuple[ClipModel, Checkpoint]:
         if self._loaded is None:
             options = self.options
-            checkpoint = find_checkpoint(self.variant, options["checkpoint"], self.progress)
+            checkpoint = find_checkpoint(self.variant, options["checkpoint"], self.progress, self.option)
             model = ClipModel(
                 merge_lora(read_weights(checkpoint.path)),
                 **checkpoint.treatment._asdict(),

@@ -216,13 +216,32 @@ def test_settings_for_the_signature(tiny_model):
     assert encoder_settings(options(encoder=bag_of_words))["encoder"] == "bag_of_words"
 
 
-@pytest.mark.parametrize("name", ["/no/such/folder", "./model", "~/model", "a/b/c", pathlib.Path("/no/such/path")])
-def test_a_folder_that_does_not_exist(name, no_hub):
+@pytest.mark.parametrize("name", ["/no/such/folder", "~/model", pathlib.Path("someone/model")])
+def test_an_absolute_path_that_does_not_exist(name, no_hub):
     with pytest.raises(
-        FileNotFoundError, match="^encoder: expected a folder with a sentence-transformers model, got '"
+        FileNotFoundError,
+        match=r"^encoder: expected a folder with a sentence-transformers model, got '.*': no such folder or file\. Che",
     ):
         embed(CAPTIONS, encoder=name)
     assert no_hub == []
+
+
+@pytest.mark.parametrize("name", ["./model", "a/b/c", "checkpoints/minilm", "someone/model/"])
+def test_a_relative_path_that_does_not_exist(name, no_hub, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError) as error:
+        embed(CAPTIONS, encoder=name)
+    assert str(error.value).startswith(
+        f"encoder: expected a folder with a sentence-transformers model, got '{name}': no such folder or file, "
+        f"relative paths start at {tmp_path}. Check the path"
+    )
+    assert no_hub == []
+
+
+def test_a_name_that_looks_like_a_path_may_be_on_the_hub(no_hub):
+    with pytest.raises(OSError, match="^encoder: expected the sentence-transformers model 'models/minilm' from hugg"):
+        embed(CAPTIONS, encoder="hub:models/minilm")
+    assert "/models/minilm/" in no_hub[0][0]
 
 
 def test_a_folder_without_a_model(tmp_path):
@@ -288,7 +307,9 @@ def test_without_hub_and_package_the_error_names_the_three_ways():
 @pytest.mark.usefixtures("no_hub")
 def test_another_name_on_the_hub_has_no_copy_in_a_package():
     with pytest.raises(
-        OSError, match=r"^encoder: expected the sentence-transformers model 'someone/model' from huggingface"
+        OSError,
+        match=r"^encoder: expected the sentence-transformers model 'someone/model' from huggingface.* got Connection"
+        r".*give a folder \(relative paths start at /",
     ):
         embed(CAPTIONS, encoder="someone/model")
 
