@@ -6,6 +6,7 @@ import importlib
 import inspect
 import json
 import multiprocessing
+import pathlib
 import re
 import shutil
 import sys
@@ -286,3 +287,56 @@ def test_a_failed_compute_loses_no_row(folder):
     with pytest.raises((TypeError, ValueError)):
         module.compute(**{name: [None] for name in columns})
     assert_same(folder, module.compute(**columns), expected)
+
+
+STOPS = [(KeyboardInterrupt, False), (KeyboardInterrupt, True), (SystemExit, False), (GeneratorExit, False)]
+
+
+@pytest.mark.parametrize(("stop", "in_memory"), STOPS)
+def test_a_stopped_compute_loses_no_row(folder, stop, in_memory, monkeypatch):
+    module, columns = load_module(folder, keep_in_memory=in_memory), rows_of(folder)
+    expected, n_rows = module.compute(**columns), len(next(iter(columns.values())))
+    module.add_batch(**columns)
+    for method in ("_finalize", "_compute"):
+        monkeypatch.setattr(module, method, stopped_once(getattr(module, method), stop))
+        with pytest.raises(stop):
+            module.compute()
+        assert len(module) == n_rows
+    assert_same(folder, module.compute(), expected)
+    monkeypatch.setattr(module, "_compute", stopped_once(module._compute, stop))
+    with pytest.raises(stop):
+        module.compute(**columns)  # these rows the caller still has
+    assert len(module) == 0
+    assert not list(pathlib.Path(module.data_dir).glob(f"{module.experiment_id}*.arrow"))
+    assert_same(folder, module.compute(**columns), expected)
+
+
+def stopped_once(method, stop):
+    """A method that is interrupted at its end the first time."""
+    calls = []
+
+    def interrupted(*arguments, **keywords):
+        result = method(*arguments, **keywords)
+        calls.append(1)
+        if len(calls) == 1:
+            raise stop
+        return result
+
+    return interrupted
+
+
+def test_a_subclass_that_fails_loses_no_row(folder):
+    module, columns = load_module(folder), rows_of(folder)
+    expected = module.compute(**columns)
+
+    class Failing(type(module)):
+        def _compute(self, **columns):
+            raise ZeroDivisionError("the subclass's own error")
+
+    module.add_batch(**columns)
+    original, module.__class__ = type(module), Failing
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError, match="the subclass's own error"):
+            module.compute()
+    module.__class__ = original
+    assert_same(folder, module.compute(), expected)
