@@ -31,6 +31,7 @@ from .shared_clip_rows import (
 )
 from .shared_image_input import as_rgb_image
 from .shared_options import check_choice, check_flag, take_compute_options, take_load_options
+from .shared_remembered_features import RememberedFeatures
 from .shared_signature import signature
 from .shared_video_input import as_video_source, check_frames, decoder_name, video_size
 from .token_weights import (
@@ -243,10 +244,8 @@ class EmscorePac(evaluate.Metric):
             frequency = count_tokens(documents) if idf is True else load_token_frequency(idf, vocabulary)
             ends = model.tokenizer.sot_token_id, model.tokenizer.eot_token_id
             weights, self.n_documents = inverse_document_frequency(frequency, *ends), frequency.n_documents
-        features = model.token_features(list(tokens.values()), self.options["batch_size"], self.encoder.text_bar)
-        texts = {
-            text: Text(rows, weights.of(ids.ids)) for (text, ids), rows in zip(tokens.items(), features, strict=True)
-        }
+        features = self.encoder.encode_tokens(tokens, self.options["batch_size"])
+        texts = {text: Text(features[text], weights.of(ids.ids)) for text, ids in tokens.items()}
         return texts, sum(tokens[text].truncated for text in captions + references)
 
     def _match_references(self, caption, references):

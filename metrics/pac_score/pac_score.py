@@ -28,6 +28,7 @@ from .shared_clip_rows import (
 from .shared_image_input import as_rgb_image
 from .shared_options import check_flag, take_compute_options, take_load_options
 from .shared_pac_s import PAC_PROMPT, PAC_WEIGHT, check_weight, pac_s
+from .shared_remembered_features import RememberedFeatures
 from .shared_signature import signature
 
 # Options of every call, also possible at load time.
@@ -121,9 +122,7 @@ class PacScore(evaluate.Metric):
         check_options(self.options)
         check_rows_added(self, predictions, images)
         with added_rows_kept(self):
-            result = super().compute(predictions=predictions, images=images)
-        self.encoder.forget()
-        return result
+            return super().compute(predictions=predictions, images=images)
 
     def _compute(self, predictions, images):
         sizes = [len(row) for row in predictions]

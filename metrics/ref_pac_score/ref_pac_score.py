@@ -29,6 +29,7 @@ from .shared_clip_rows import (
 from .shared_image_input import as_rgb_image
 from .shared_options import check_flag, take_compute_options, take_load_options
 from .shared_pac_s import PAC_PROMPT, PAC_WEIGHT, check_weight, pac_s
+from .shared_remembered_features import RememberedFeatures
 from .shared_signature import signature
 
 # Options of every call, also possible at load time.
@@ -123,9 +124,7 @@ class RefPacScore(evaluate.Metric):
         check_options(self.options)
         check_rows_added(self, predictions, images, references)
         with added_rows_kept(self):
-            result = super().compute(predictions=predictions, images=images, references=references)
-        self.encoder.forget()
-        return result
+            return super().compute(predictions=predictions, images=images, references=references)
 
     def _compute(self, predictions, images, references):
         sizes = [len(row) for row in predictions]

@@ -65,6 +65,9 @@ ENCODER_DEFAULTS: Mapping[str, Any] = {
     "batch_size": 64,
 }
 
+# Bytes of vectors that an encoder remembers, those used last: 87,000 captions in 384 dimensions.
+REMEMBERED_BYTES = 1 << 27
+
 # Batches between two steps of the progress bar.
 BATCHES_PER_STEP = 16
 
@@ -110,11 +113,21 @@ def encoder_settings(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class SentenceEncoder:
-    """Embeds captions; a loaded model stays in memory until another one is asked for."""
+    """Embeds captions; a loaded model stays in memory until another one is asked for, and so do its last vectors.
+
+    So systems that are compared with the same references embed these once. A function is called for every caption of
+    every call: nothing says that it would answer the same again.
+    """
 
     def __init__(self) -> None:
         self._model: Any = None
         self._settings: tuple[str, str | None, str] | None = None
+        # The model's vector of each caption, those used last at the end; at most `REMEMBERED_BYTES` in all.
+        self._vectors: dict[str, np.ndarray] = {}
+
+    def forget(self) -> None:
+        """Drop the vectors."""
+        self._vectors.clear()
 
     def embed(
         self, captions: Sequence[str], options: Mapping[str, Any], progress: Callable[..., Iterable[Any]]
@@ -129,7 +142,7 @@ class SentenceEncoder:
         Returns:
             Floating-point array, shape (len(captions), d), in the order of the captions: float32 from a model, which
             the maths widens to float64; what a function returned otherwise. A model's vectors vary by about 1e-7 with
-            the captions that share a batch.
+            the captions that share a batch. A caption that is remembered has the bits that it had the first time.
 
         Raises:
             OSError: the model cannot be had or read; the message names the ways to get it.
@@ -143,31 +156,58 @@ class SentenceEncoder:
         # A path that is no string is never a name on the hub.
         name = encoder if isinstance(encoder, str) else os.path.abspath(encoder)
         model = self._loaded_model(name, options["device"], options["precision"])
-        # The text breaks ties: the same captions in another order make the same batches, so the same last digits.
-        order = sorted(range(len(captions)), key=lambda i: (-len(captions[i]), captions[i]))
-        step = BATCHES_PER_STEP * options["batch_size"]
-        parts = [
-            model.encode(
-                [captions[i] for i in order[start : start + step]],
-                batch_size=options["batch_size"],
-                show_progress_bar=False,
-                convert_to_numpy=True,
-            )
-            for start in progress(range(0, len(order), step), desc="embedding captions", unit="step", delay=1)
-        ]
-        vectors = np.concatenate(parts)
-        in_order = np.empty_like(vectors)
-        in_order[order] = vectors
-        return as_encoder_output(in_order, len(captions))
+        rows = {i: self._vectors[caption] for i, caption in enumerate(captions) if caption in self._vectors}
+        if rows:
+            new = [i for i in range(len(captions)) if i not in rows]
+            if new:
+                encoded = _encode(model, [captions[i] for i in new], options["batch_size"], progress)
+                rows |= zip(new, encoded, strict=True)
+            vectors = np.stack([rows[i] for i in range(len(captions))])
+        else:
+            vectors = _encode(model, captions, options["batch_size"], progress)
+        self._remember(captions, vectors)
+        return vectors
+
+    def _remember(self, captions: Sequence[str], vectors: np.ndarray) -> None:
+        """Keep the vectors of this call, and those of earlier ones as far as there is room."""
+        n_kept = REMEMBERED_BYTES // vectors[0].nbytes
+        first = max(0, len(captions) - n_kept)
+        for caption, vector in zip(captions[first:], vectors[first:], strict=True):
+            remembered = self._vectors.pop(caption, None)
+            # A copy: a row of the array would keep all of it in memory.
+            self._vectors[caption] = vector.copy() if remembered is None else remembered
+        for caption in list(self._vectors)[: max(0, len(self._vectors) - n_kept)]:
+            del self._vectors[caption]
 
     def _loaded_model(self, encoder: str, device: str | None, precision: str) -> Any:
         """The model for these settings; nothing is remembered of a loading that failed."""
         settings = (encoder, device, precision)
         if settings != self._settings:
             self._model = self._settings = None  # free the memory of the last one first
+            self.forget()
             self._model = load_model(model_folder(encoder), device, precision)
             self._settings = settings
         return self._model
+
+
+def _encode(model: Any, captions: Sequence[str], batch_size: int, progress: Callable[..., Iterable[Any]]) -> np.ndarray:
+    """Run the model on captions that are not remembered."""
+    # The text breaks ties: the same captions in another order make the same batches, so the same last digits.
+    order = sorted(range(len(captions)), key=lambda i: (-len(captions[i]), captions[i]))
+    step = BATCHES_PER_STEP * batch_size
+    parts = [
+        model.encode(
+            [captions[i] for i in order[start : start + step]],
+            batch_size=batch_size,
+            show_progress_bar=False,
+            convert_to_numpy=True,
+        )
+        for start in progress(range(0, len(order), step), desc="embedding captions", unit="step", delay=1)
+    ]
+    vectors = np.concatenate(parts)
+    in_order = np.empty_like(vectors)
+    in_order[order] = vectors
+    return as_encoder_output(in_order, len(captions))
 
 
 def as_encoder_output(output: object, n_captions: int) -> np.ndarray:
