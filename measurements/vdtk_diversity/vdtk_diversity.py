@@ -25,6 +25,7 @@ from .part_of_speech import PartOfSpeechCount
 from .running_mean import RunningMean
 from .semantic_redundancy import SemanticRedundancy
 from .shared_embeddings import as_embedding_arrays
+from .shared_model_paths import is_path
 from .shared_ptb_tokenizer import Shape
 from .vocabulary import vocabulary_head
 
@@ -37,6 +38,7 @@ _LOADED = (
     RunningMean,
     SemanticRedundancy,
     as_embedding_arrays,
+    is_path,
     Shape,
     vocabulary_head,
 )

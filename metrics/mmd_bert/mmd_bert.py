@@ -28,10 +28,12 @@ from .shared_splits import Comparison
 # Written by scripts/sync_shared.py.
 from .shared_caption_rows import as_caption_rows
 from .shared_embeddings import as_embedding_arrays
+from .shared_model_paths import is_path
 
 _LOADED = (
     as_caption_rows,
     as_embedding_arrays,
+    is_path,
 )
 
 _DESCRIPTION = """

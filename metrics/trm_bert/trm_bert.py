@@ -23,10 +23,12 @@ from .shared_triangle_rank import STATISTICS, check_statistic_sizes, triangle_ra
 # Written by scripts/sync_shared.py.
 from .shared_caption_rows import as_caption_rows
 from .shared_embeddings import as_embedding_arrays
+from .shared_model_paths import is_path
 
 _LOADED = (
     as_caption_rows,
     as_embedding_arrays,
+    is_path,
 )
 
 _DESCRIPTION = """

@@ -2,8 +2,8 @@
 
 import statistics
 import time
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 
 class Comparison(NamedTuple):
@@ -65,3 +65,40 @@ def compare(
         n / statistics.median(measured) for n, measured in zip((n_ours, n_theirs), seconds, strict=True)
     )
     return Comparison(work, peer, unit, ours_per_second, theirs_per_second, target)
+
+
+def from_scratch(module: Any, **columns: Any) -> Any:
+    """Compute while the module's encoder remembers nothing of earlier runs."""
+    module.encoder.forget()
+    return module.compute(**columns)
+
+
+def compare_remembered(work: str, module: Any, systems: Sequence[Mapping[str, Any]], repeats: int = 3) -> Comparison:
+    """Time several systems on the same images or references, scored by one module, beside one module each.
+
+    Args:
+        work: as in `Comparison`.
+        module: has an encoder that remembers features.
+        systems: columns of each system.
+        repeats: as in `compare`.
+
+    Returns:
+        The comparison, in systems per second.
+    """
+
+    def one_module() -> None:
+        module.encoder.forget()
+        for columns in systems:
+            module.compute(**columns)
+
+    return compare(
+        work,
+        "each system from scratch",
+        "systems",
+        None,
+        one_module,
+        lambda: [from_scratch(module, **columns) for columns in systems],
+        n_ours=len(systems),
+        n_theirs=len(systems),
+        repeats=repeats,
+    )

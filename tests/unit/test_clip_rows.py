@@ -28,6 +28,7 @@ from manycaps.shared_clip_rows import (
     split_rows,
     with_prompt,
 )
+from manycaps.shared_remembered_features import BYTES_PER_ENTRY
 from tests.clip_checkpoints import save_checkpoint
 
 RNG = np.random.default_rng(0)
@@ -83,6 +84,47 @@ def test_a_file_that_comes_again_is_not_decoded_again(encoder, monkeypatch):
     encoder.encode_images([files[0]] * 20 + [files[1]] * 20, "images", batch_size=4, n_workers=4)
     encoder.encode_images(files, "images", batch_size=4, n_workers=4)
     assert len(decoded) == 2
+
+
+@pytest.mark.parametrize("n_bytes", [0, 600, 1500, 4000])
+def test_a_small_memory_forgets_features_and_changes_none(encoder, n_bytes):
+    files = [as_png(array) for array in pictures(9)]
+    column = [files[i] for i in (0, 1, 0, 2, 3, 4, 0, 5, 6, 1, 7, 8, 0)]
+    expected = encoder.encode_images(column, "images", batch_size=2, n_workers=3)
+    texts = ["a", "b", "a", "c"]
+    of_texts = encoder.encode_texts(texts, batch_size=1)
+    encoder.forget()
+    encoder.remembered.n_bytes = n_bytes
+    for _ in range(2):
+        found = encoder.encode_images(column, "images", batch_size=2, n_workers=3)
+        assert as_feature_rows(found) == pytest.approx(as_feature_rows(expected), abs=2e-6)
+        again = encoder.encode_texts(texts, batch_size=1)
+        assert again.distinct == pytest.approx(of_texts.distinct, abs=2e-6)
+        assert again.rows.tolist() == of_texts.rows.tolist()
+        assert len(encoder.remembered) * BYTES_PER_ENTRY <= n_bytes
+
+
+def test_a_text_is_encoded_once_and_counted_as_cut_each_time(encoder, monkeypatch):
+    n_texts = []
+    encode = encoder.model.text_features
+    monkeypatch.setattr(
+        encoder.model, "text_features", lambda new, *rest: n_texts.append(len(new)) or encode(new, *rest)
+    )
+    long = "dog " * 100
+    first = encoder.encode_texts(["a", long], batch_size=4)
+    second = encoder.encode_texts([long, "b", "a"], batch_size=4)
+    assert n_texts == [2, 1]
+    assert (first.n_truncated, second.n_truncated) == (1, 1)
+    assert (second.distinct[[2, 0]] == first.distinct).all()
+
+
+def test_images_that_are_finished_before_an_error_are_not_encoded_again(encoder):
+    arrays = pictures(4)
+    with pytest.raises(ValueError, match=r"^images\[4\]"):
+        encoder.encode_images([*arrays, b"no image"], "images", batch_size=2, n_workers=1)
+    assert encoder.batches == [2, 2]
+    encoder.encode_images(arrays, "images", batch_size=2, n_workers=1)
+    assert encoder.batches == [2, 2]
 
 
 def test_features_follow_the_rows_for_every_batch_size_and_number_of_threads(encoder):
