@@ -407,7 +407,6 @@ def test_rows_survive_an_error(module, expected):
         ),
         ({"predictions": [["a"], [], ["b"], ["c"]]}, ValueError, "predictions[1]: expected at least one caption"),
         ({"predictions": None}, TypeError, "predictions: expected a list of rows"),
-        ({"references": REFERENCES}, ValueError, "references: expected none in the configuration 'default', got some."),
     ],
 )
 def test_bad_columns_are_named(module, changes, error, message):

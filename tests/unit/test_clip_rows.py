@@ -21,11 +21,8 @@ from manycaps.shared_clip_rows import (
     check_image_column,
     check_image_count,
     check_prompt,
-    check_rows_added,
     ordered_results,
     paired_cosines,
-    row_means,
-    split_rows,
     with_prompt,
 )
 from manycaps.shared_remembered_features import BYTES_PER_ENTRY
@@ -243,11 +240,6 @@ def test_paired_cosines_equal_a_loop(monkeypatch):
     assert PAIRS_AT_ONCE > 7
 
 
-def test_rows_are_split_and_averaged():
-    assert split_rows([1, 2, 3], [2, 1]) == [[1, 2], [3]]
-    assert row_means(np.array([1.0, 2.0, 3.0]), [2, 1]) == [1.5, 3.0]
-
-
 def test_the_prompt_is_parted_by_one_space():
     assert with_prompt("p", ["c"]) == with_prompt("p ", ["c"]) == ["p c"]
 
@@ -277,13 +269,6 @@ def test_counts_must_agree():
     check_image_count(2, 2)
     with pytest.raises(ValueError, match="images: expected one image for each of the 2 rows of predictions, got 3"):
         check_image_count(2, 3)
-
-
-def test_something_must_have_been_added():
-    with pytest.raises(ValueError, match="predictions: expected at least one row, got none"):
-        check_rows_added([], None, None)
-    check_rows_added([1], None, None)
-    check_rows_added([], ["a"], None)
 
 
 @pytest.mark.parametrize(
