@@ -76,7 +76,7 @@ Args:
     semantic: True adds distances between the captions of a row, by the paper's sentence encoder; default False.
     encoder: another encoder for them: name or folder of a sentence-transformers model, or a function from a list of
         distinct captions to an array of shape (n, d); implies semantic.
-    device, precision, batch_size: of the encoder's model; default None (the best device), "float32", 32.
+    device, dtype, batch_size: of the encoder's model; default "auto", "float32", 64.
     details: True adds per-row lists, histograms and the signature; default False.
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:

@@ -71,8 +71,8 @@ Args:
     details: True adds per-row lists and the signature; default False.
     encoder: name or folder of a sentence-transformers model, or a function from a list of distinct captions to a
         floating-point array of shape (n, d); default sentence-transformers/all-MiniLM-L6-v2.
-    device: "cpu", "cuda:0", ...; default: the best one there is.
-    precision: "float32" (default), "bfloat16" or "float16", for the model's arithmetic.
+    device: "auto" (default, the best available one), or for example "cuda:0".
+    dtype: "float32" (default), "bfloat16" or "float16", for the model's arithmetic.
     batch_size: captions embedded at once, default 64.
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:

@@ -56,13 +56,13 @@ FETCHED_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
 HUB_TIMEOUT = 10
 
 # Number formats of the model's arithmetic.
-PRECISIONS = ("float32", "bfloat16", "float16")
+DTYPES = ("float32", "bfloat16", "float16")
 
 # Options of the encoder, with their defaults; the same in every module that embeds text.
 ENCODER_DEFAULTS: Mapping[str, Any] = {
     "encoder": DEFAULT_ENCODER,
-    "device": None,
-    "precision": "float32",
+    "device": "auto",
+    "dtype": "float32",
     "batch_size": 64,
 }
 
@@ -91,9 +91,9 @@ def check_encoder_options(options: Mapping[str, Any]) -> None:
             f"encoder: expected a model's name or folder, or a function from captions to vectors, got "
             f"{type(encoder).__name__}. Leave it out for {DEFAULT_ENCODER}."
         )
-    if device is not None and not isinstance(device, str):
-        raise TypeError(f"device: expected a name such as 'cpu' or 'cuda:0', got {type(device).__name__}. Give a str.")
-    check_choice("precision", options["precision"], PRECISIONS)
+    if not isinstance(device, str):
+        raise TypeError(f"device: expected a name, got {type(device).__name__}. Give for example 'cuda:0', or 'auto'.")
+    check_choice("dtype", options["dtype"], DTYPES)
     check_whole_number("batch_size", options["batch_size"], 1)
 
 
@@ -101,16 +101,16 @@ def encoder_settings(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return what determines embeddings, for a signature.
 
     >>> encoder_settings(ENCODER_DEFAULTS)
-    {'encoder': 'sentence-transformers/all-MiniLM-L6-v2@1110a24', 'precision': 'float32'}
+    {'encoder': 'sentence-transformers/all-MiniLM-L6-v2@1110a24', 'dtype': 'float32'}
     >>> encoder_settings({**ENCODER_DEFAULTS, "encoder": len})
-    {'encoder': 'len', 'precision': None}
+    {'encoder': 'len', 'dtype': None}
     """
     encoder = options["encoder"]
     if isinstance(encoder, str | os.PathLike):
         name = os.fspath(encoder)
         name = f"{name}@{DEFAULT_REVISION[:7]}" if name == DEFAULT_ENCODER else name
-        return {"encoder": name, "precision": options["precision"]}
-    return {"encoder": getattr(encoder, "__name__", type(encoder).__name__), "precision": None}
+        return {"encoder": name, "dtype": options["dtype"]}
+    return {"encoder": getattr(encoder, "__name__", type(encoder).__name__), "dtype": None}
 
 
 class SentenceEncoder:
@@ -122,7 +122,7 @@ class SentenceEncoder:
 
     def __init__(self) -> None:
         self._model: Any = None
-        self._settings: tuple[str, str | None, str] | None = None
+        self._settings: tuple[str, str, str] | None = None
         # The model's vector of each caption, those used last at the end; at most `REMEMBERED_BYTES` in all.
         self._vectors: dict[str, np.ndarray] = {}
 
@@ -137,7 +137,7 @@ class SentenceEncoder:
 
         Args:
             captions: distinct captions.
-            options: encoder, device, precision and batch_size.
+            options: encoder, device, dtype and batch_size.
             progress: wraps the steps in a progress bar, as `tqdm` does.
 
         Returns:
@@ -156,7 +156,7 @@ class SentenceEncoder:
             return as_encoder_output(encoder(list(captions)), len(captions))
         # A path that is no string is never a name on the hub.
         name = encoder if isinstance(encoder, str) else os.path.abspath(encoder)
-        model = self._loaded_model(name, options["device"], options["precision"])
+        model = self._loaded_model(name, options["device"], options["dtype"])
         rows = {i: self._vectors[caption] for i, caption in enumerate(captions) if caption in self._vectors}
         if rows:
             new = [i for i in range(len(captions)) if i not in rows]
@@ -180,13 +180,13 @@ class SentenceEncoder:
         for caption in list(self._vectors)[: max(0, len(self._vectors) - n_kept)]:
             del self._vectors[caption]
 
-    def _loaded_model(self, encoder: str, device: str | None, precision: str) -> Any:
+    def _loaded_model(self, encoder: str, device: str, dtype: str) -> Any:
         """The model for these settings; nothing is remembered of a loading that failed."""
-        settings = (encoder, device, precision)
+        settings = (encoder, device, dtype)
         if settings != self._settings:
             self._model = self._settings = None  # free the memory of the last one first
             self.forget()
-            self._model = load_model(model_folder(encoder), device, precision)
+            self._model = load_model(model_folder(encoder), device, dtype)
             self._settings = settings
         return self._model
 
@@ -244,13 +244,13 @@ def as_encoder_output(output: object, n_captions: int) -> np.ndarray:
     return array
 
 
-def load_model(folder: pathlib.Path, device: str | None, precision: str) -> Any:
+def load_model(folder: pathlib.Path, device: str, dtype: str) -> Any:
     """Load a sentence-transformers model from a folder: safetensors only, no code from the folder.
 
     Args:
         folder: as from `model_folder`.
-        device: torch device, or None for the best one there is.
-        precision: one of `PRECISIONS`.
+        device: torch device, or "auto" for the best available one.
+        dtype: one of `DTYPES`.
 
     Returns:
         A `sentence_transformers.SentenceTransformer`.
@@ -268,17 +268,18 @@ def load_model(folder: pathlib.Path, device: str | None, precision: str) -> Any:
             f"encoder: expected the package sentence-transformers, got: {error}. Run `pip install "
             "sentence-transformers`, or give a function as encoder=..."
         ) from error
+    chosen = None if device == "auto" else device
     try:
-        torch.empty(0, device=device)
+        torch.empty(0, device=chosen)
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0][:120]
         raise ValueError(
-            f"device: expected a device of this machine, got {device!r} ({reason}). Leave it out to have one chosen."
+            f"device: expected a device of this machine, got {device!r} ({reason}). Give 'auto' to have one chosen."
         ) from error
     try:
         model = SentenceTransformer(
             str(folder),
-            device=device,
+            device=chosen,
             trust_remote_code=False,
             local_files_only=True,
             model_kwargs={"use_safetensors": True},
@@ -288,7 +289,7 @@ def load_model(folder: pathlib.Path, device: str | None, precision: str) -> Any:
             f"encoder: expected a readable sentence-transformers model in {folder}, got {type(error).__name__} "
             f"({str(error)[:160]}). Delete the folder and fetch the model again."
         ) from error
-    return model.to(getattr(torch, precision))
+    return model.to(getattr(torch, dtype))
 
 
 def model_folder(encoder: str) -> pathlib.Path:

@@ -4,7 +4,6 @@
 import collections
 import contextlib
 import hashlib
-import math
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -101,9 +101,9 @@ def test_the_model_is_loaded_once_for_the_same_settings(tiny_model, monkeypatch)
     loaded = []
     monkeypatch.setattr(encoders, "load_model", lambda *a: loaded.append(a[1:]) or load_model(*a))
     encoder = SentenceEncoder()
-    for changes in ({}, {}, {"batch_size": 2}, {"device": "cpu"}, {"device": "cpu", "precision": "bfloat16"}):
+    for changes in ({}, {}, {"batch_size": 2}, {"device": "cpu"}, {"device": "cpu", "dtype": "bfloat16"}):
         encoder.embed(CAPTIONS, options(encoder=tiny_model, **changes), no_bar)
-    assert loaded == [(None, "float32"), ("cpu", "float32"), ("cpu", "bfloat16")]
+    assert loaded == [("auto", "float32"), ("cpu", "float32"), ("cpu", "bfloat16")]
 
 
 @pytest.fixture
@@ -147,7 +147,7 @@ def test_what_is_returned_is_not_what_is_remembered(counted):
 def test_other_settings_remember_nothing(counted):
     embed_counted, asked = counted
     full = embed_counted(CAPTIONS)
-    assert not np.array_equal(embed_counted(CAPTIONS, precision="bfloat16"), full)
+    assert not np.array_equal(embed_counted(CAPTIONS, dtype="bfloat16"), full)
     embed_counted(CAPTIONS, device="cpu")
     assert len(asked) == 3 * len(CAPTIONS)
 
@@ -170,9 +170,9 @@ def test_a_function_is_asked_every_time():
     assert asked == [["a"], ["a"]]
 
 
-@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
-def test_narrow_arithmetic_only_on_request(tiny_model, precision):
-    full, narrow = embed(CAPTIONS, encoder=tiny_model), embed(CAPTIONS, encoder=tiny_model, precision=precision)
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_narrow_arithmetic_only_on_request(tiny_model, dtype):
+    full, narrow = embed(CAPTIONS, encoder=tiny_model), embed(CAPTIONS, encoder=tiny_model, dtype=dtype)
     assert not np.array_equal(full, narrow)
     assert narrow == pytest.approx(full, abs=0.05)
 
@@ -250,8 +250,8 @@ BAD_OPTIONS = {
         TypeError,
         "encoder: expected a model's name or folder, or a function from captions to vectors, got int",
     ),
-    "device": (0, TypeError, "device: expected a name such as 'cpu' or 'cuda:0', got int"),
-    "precision": ("int8", ValueError, "precision: expected one of 'float32', 'bfloat16', 'float16', got 'int8'"),
+    "device": (0, TypeError, "device: expected a name, got int"),
+    "dtype": ("int8", ValueError, "dtype: expected one of 'float32', 'bfloat16', 'float16', got 'int8'"),
     "batch_size": (0, ValueError, "batch_size: expected a whole number of at least 1, got 0"),
 }
 
@@ -272,7 +272,7 @@ def test_a_device_that_is_not_there(tiny_model, device):
 
 
 def test_settings_for_the_signature(tiny_model):
-    assert encoder_settings(options(encoder=tiny_model)) == {"encoder": str(tiny_model), "precision": "float32"}
+    assert encoder_settings(options(encoder=tiny_model)) == {"encoder": str(tiny_model), "dtype": "float32"}
 
     def bag_of_words(captions):
         raise NotImplementedError
