@@ -88,7 +88,7 @@ def create(name: str, kind: str) -> list[pathlib.Path]:
         text = fill(source.read_text(encoding="utf-8"), name).replace("SDK_VERSION", gradio_version())
         target.write_text(text, encoding="utf-8")
         written.append(target)
-    for problem in sync_shared.sync_folder(folder, check=False):
+    for problem in (*sync_shared.sync_folder(folder, check=False), *sync_shared.sync_table(check=False)):
         raise AssertionError(problem)
     insert_sorted(
         ROOT / "tests" / "modules" / "sample_inputs.py", f'    "{name}": {sample},', r'    "\w+": .*[A-Z].*,$'
