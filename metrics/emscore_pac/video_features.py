@@ -3,8 +3,7 @@
 import math
 import os
 import queue
-import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -70,7 +69,7 @@ class VideoEncoder:
         n_workers = n_workers or min(8, os.cpu_count() or 1)
         work = _Work(self.encoder.model, batch_size)
         keys: list[str] = []
-        total = len(videos) if hasattr(videos, "__len__") else None
+        total = len(videos) if isinstance(videos, Sized) else None
         bar = self.encoder.progress(total=total, desc=column, unit="video", leave=False, delay=PROGRESS_DELAY)
         with bar, ThreadPoolExecutor(n_workers) as pool:
             try:
@@ -87,7 +86,8 @@ class VideoEncoder:
                     keys.append(key)
                     if key not in self.features and (found := self.encoder.remembered.get(("video", key))) is not None:
                         self.features[key] = found
-                    if key not in self.features and key not in work.begun:
+                    waits = key not in self.features and key not in work.begun
+                    if waits and not isinstance(source, np.ndarray):
                         work.begin(pool, key, _Job(row, source, frames, where), n_workers)
                     bar.update(1)
                 work.finish()

@@ -1,7 +1,5 @@
 """TRM-BERT: are candidate captions and human captions samples of one distribution, by cosine distance?"""
 
-import functools
-
 import datasets
 import evaluate
 

@@ -33,7 +33,8 @@ def run(folder, *command):
 def repository(tmp_path_factory):
     """A copy of the repository with a new module of each kind."""
     copy = tmp_path_factory.mktemp("copy") / "repository"
-    names = "CHANGELOG.md CITATION.cff CONTRIBUTING.md Makefile README.md pyproject.toml manycaps measurements metrics scripts tests"
+    pages = "CHANGELOG.md CITATION.cff CONTRIBUTING.md Makefile README.md pyproject.toml"
+    names = f"{pages} manycaps measurements metrics scripts tests"
     for name in names.split():
         source = ROOT / name
         if source.is_dir():
