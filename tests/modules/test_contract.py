@@ -1,8 +1,11 @@
 """The one contract of all modules: options of a call stay in the call, columns of others are accepted and unused."""
 
+import ast
+
 import evaluate
 import pytest
 
+from tests.modules.conftest import ROOT
 from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, SAMPLE_INPUTS, VIDEOS, load_options
 from tests.modules.test_every_module import assert_same, load_module
 
@@ -61,3 +64,41 @@ def test_captions_images_and_videos_are_scored_by_one_combination():
     for name in names:
         columns = {**CAPTION_ROWS, "images": IMAGES, "videos": VIDEOS}
         assert result[name] == pytest.approx(evaluate.load(name, **load_options(name)).compute(**columns)[name])
+
+
+def imports_of(path):
+    return {
+        node.module for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom) and node.level
+    }
+
+
+def test_the_way_from_a_call_to_a_number_is_short():
+    folder = ROOT / "metrics" / "trm_meteor"
+    # What the sync tool writes for the loader is no way that a reader has to follow.
+    glue = ast.parse((folder / "trm_meteor.py").read_text().partition("# isort: split")[0])
+    first = {node.module for node in glue.body if isinstance(node, ast.ImportFrom) and node.level}
+    steps, depth = dict.fromkeys(first, 1), 1
+    while new := {
+        name
+        for path in steps
+        for name in imports_of(folder / f"{path}.py")
+        if name not in steps and steps[path] == depth
+    }:
+        depth += 1
+        steps |= dict.fromkeys(new, depth)
+    assert depth <= 3
+    assert len(steps) + 1 <= 10
+
+
+def test_no_folder_holds_a_helper_that_its_module_does_not_run(folder):
+    copies = {
+        path.stem for path in folder.glob("shared_*.py") if not path.stem.startswith(("shared_demo_", "shared_verdict"))
+    }
+    needed, waiting = set(), {folder.name}
+    while waiting:
+        name = waiting.pop()
+        needed.add(name)
+        text = (folder / f"{name}.py").read_text()
+        nodes = ast.parse(text.partition("# isort: split")[0] if name == folder.name else text).body
+        waiting |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.level} - needed
+    assert copies <= needed
