@@ -95,7 +95,7 @@ REDUNDANCY_PLOTS = {
     ),
 }
 
-# Errors that say what the user can mend.
+# Errors that say what the user can fix.
 USER_ERRORS = (ValueError, TypeError, OSError)
 
 # What the semantic level and the parts of speech need beside the rest.

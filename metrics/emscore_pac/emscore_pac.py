@@ -85,7 +85,7 @@ Args:
     frames: "all" (default), or how many, evenly spread; the same for all rows of a compute.
     batch_size: frames encoded at once, default 64.
     n_workers: videos decoded at the same time; default one for each processor core, at most 8.
-    details: True adds per-row lists, the number of cut captions and the signature; default False.
+    details: True adds per-row lists, the number of truncated captions and the signature; default False.
     At load time only:
     config_name: "default" (video only) or "references".
     variant: "pac-vit-b-32" (default), "pac-openclip-vit-l-14", "pac++-vit-b-32", "pac++-vit-l-14", "clip-vit-b-32" or

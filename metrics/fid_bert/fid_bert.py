@@ -62,7 +62,7 @@ _KWARGS_DESCRIPTION = """
 Args:
     predictions: n_rows lists of candidate captions; a plain string counts as one candidate.
     references: n_rows lists of reference captions.
-        At least two captions a row in either column.
+        At least two captions per row in either column.
     prediction_embeddings, reference_embeddings: ready vectors in place of predictions and references, for compute only:
         n_rows floating-point arrays of shape (n_captions, d).
     pooled: True adds the value of all candidates against all references of all rows; default False.

@@ -62,7 +62,7 @@ Args:
     weight: factor of the cosine, default 2.0; CLIP-S has 2.5.
     batch_size: images encoded at once, default 64.
     n_workers: threads that decode images; default one for each processor core, at most 8.
-    details: True adds per-row lists, the number of cut captions and the signature; default False.
+    details: True adds per-row lists, the number of truncated captions and the signature; default False.
     At load time only:
     config_name: "pac-vit-b-32" (default), "pac-openclip-vit-l-14", "pac++-vit-b-32", "pac++-vit-l-14",
         "clip-vit-b-32" or "clip-vit-l-14"; "pac-" may be left out.

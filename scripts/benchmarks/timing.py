@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 class Comparison(NamedTuple):
     """One line of the benchmark's table: the same work done by this project and by its peer (or its limit)."""
 
-    # What is measured, for example "METEOR, 10 + 5 captions a row".
+    # What is measured, for example "METEOR, 10 + 5 captions per row".
     work: str
     # What it is measured beside, for example "NLTK 3.10 single_meteor_score, pair by pair".
     peer: str

@@ -96,7 +96,7 @@ def test_new_modules_are_formatted_and_entered_in_the_tables(repository):
     ("name", "message"),
     [
         ("WordShare", "name: expected lower-case words joined by _, got 'WordShare'. Choose a name like word_share."),
-        ("trm_meteor", "name: expected a new name, got 'trm_meteor', which there is. Choose another."),
+        ("trm_meteor", "name: expected a new name, got 'trm_meteor', which already exists. Choose another."),
         ("numpy", "name: expected a name that no library has, got 'numpy'. A Space would import this instead."),
     ],
 )

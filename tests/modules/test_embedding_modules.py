@@ -188,7 +188,7 @@ def test_nothing_is_embedded_before_the_sizes_are_checked(name):
         raise AssertionError("embedded")
 
     module = load(name, encoder=never)
-    with pytest.raises(ValueError, match="expected at most max_partitions=9 partitions a row, got 10"):
+    with pytest.raises(ValueError, match="expected at most max_partitions=9 splits per row, got 10"):
         module.compute(**ROWS, p_value="exact", max_partitions=9)
     with pytest.raises(ValueError, match="expected at least 2 rows"):
         module.compute(**{c: rows[:1] for c, rows in ROWS.items()}, confidence_level=0.9)

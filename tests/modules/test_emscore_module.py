@@ -403,7 +403,7 @@ def test_rows_survive_an_error(module, expected):
         (
             {"videos": [np.ones((2, 5))] * 4},
             ValueError,
-            "videos[0]: expected 24 features a frame, as this checkpoint has",
+            "videos[0]: expected 24 features per frame, as this checkpoint has",
         ),
         ({"predictions": [["a"], [], ["b"], ["c"]]}, ValueError, "predictions[1]: expected at least one caption"),
         ({"predictions": None}, TypeError, "predictions: expected a list of rows"),

@@ -99,7 +99,7 @@ def test_small_rows_are_named():
 def test_a_test_that_cannot_be_done_is_refused_before_any_work():
     module, sizes = DistributionModule.__new__(DistributionModule), [(10, 10)]
     module.check_sizes(sizes, CAPTION_COLUMNS, DISTRIBUTION_DEFAULTS)
-    with pytest.raises(ValueError, match="expected at most max_partitions=100 partitions a row, got 184756"):
+    with pytest.raises(ValueError, match="expected at most max_partitions=100 splits per row, got 184756"):
         module.check_sizes(sizes, CAPTION_COLUMNS, {**DISTRIBUTION_DEFAULTS, "p_value": "exact", "max_partitions": 100})
     with pytest.raises(ValueError, match="expected at least 2 rows"):
         module.check_sizes(sizes, CAPTION_COLUMNS, {**DISTRIBUTION_DEFAULTS, "confidence_level": 0.9})
