@@ -106,8 +106,8 @@ class VideoEncoder:
         d = self.encoder.model.n_features
         if features.shape[1] != d:
             raise ValueError(
-                f"{where}: expected {d} features per frame, as this checkpoint has, got {features.shape[1]}. Encode the "
-                "frames with the same checkpoint."
+                f"{where}: expected {d} features per frame, as this checkpoint has, got {features.shape[1]}. Encode "
+                "the frames with the same checkpoint."
             )
         self.features[key] = features[frame_places(len(features), frames)]
 

@@ -36,6 +36,9 @@ DOWNLOAD_TIMEOUT = 60
 # Seconds to wait for the Hub's first answer.
 HUB_TIMEOUT = 10
 
+# What scripts/train_tiny_pac.py notes as the source of its weights.
+MADE_WORLD = "made world"
+
 # First bytes of the files that torch writes: a zip archive, or an old bare pickle.
 CHECKPOINT_STARTS = (b"PK\x03\x04", b"\x80\x02", b"\x80\x04")
 
@@ -72,6 +75,11 @@ class Checkpoint(NamedTuple):
     source: str
     sha256: str
     treatment: Treatment
+
+    @property
+    def is_toy(self) -> bool:
+        """Whether the weights know only the made world of coloured shapes, as those of tiny-pac do."""
+        return read_facts(self.path).get("source") == MADE_WORLD
 
 
 def _drive(file_id: str) -> str:
