@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .shared_embeddings import check_embeddings
+from .shared_model_paths import HUB_PREFIX, is_path, no_such_path
 from .shared_module import check_choice, check_whole_number
 
 # The model of Chan et al. (2022), https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2, at a fixed revision.
@@ -54,15 +55,18 @@ FETCHED_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
 HUB_TIMEOUT = 10
 
 # Number formats of the model's arithmetic.
-PRECISIONS = ("float32", "bfloat16", "float16")
+DTYPES = ("float32", "bfloat16", "float16")
 
 # Options of the encoder, with their defaults; the same in every module that embeds text.
 ENCODER_DEFAULTS: Mapping[str, Any] = {
     "encoder": DEFAULT_ENCODER,
-    "device": None,
-    "precision": "float32",
+    "device": "auto",
+    "dtype": "float32",
     "batch_size": 64,
 }
+
+# Bytes of vectors that an encoder remembers, those used last: 87,000 captions in 384 dimensions.
+REMEMBERED_BYTES = 1 << 27
 
 # Batches between two steps of the progress bar.
 BATCHES_PER_STEP = 16
@@ -86,9 +90,9 @@ def check_encoder_options(options: Mapping[str, Any]) -> None:
             f"encoder: expected a model's name or folder, or a function from captions to vectors, got "
             f"{type(encoder).__name__}. Leave it out for {DEFAULT_ENCODER}."
         )
-    if device is not None and not isinstance(device, str):
-        raise TypeError(f"device: expected a name such as 'cpu' or 'cuda:0', got {type(device).__name__}. Give a str.")
-    check_choice("precision", options["precision"], PRECISIONS)
+    if not isinstance(device, str):
+        raise TypeError(f"device: expected a name, got {type(device).__name__}. Give for example 'cuda:0', or 'auto'.")
+    check_choice("dtype", options["dtype"], DTYPES)
     check_whole_number("batch_size", options["batch_size"], 1)
 
 
@@ -96,24 +100,34 @@ def encoder_settings(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return what determines embeddings, for a signature.
 
     >>> encoder_settings(ENCODER_DEFAULTS)
-    {'encoder': 'sentence-transformers/all-MiniLM-L6-v2@1110a24', 'precision': 'float32'}
+    {'encoder': 'sentence-transformers/all-MiniLM-L6-v2@1110a24', 'dtype': 'float32'}
     >>> encoder_settings({**ENCODER_DEFAULTS, "encoder": len})
-    {'encoder': 'len', 'precision': None}
+    {'encoder': 'len', 'dtype': None}
     """
     encoder = options["encoder"]
     if isinstance(encoder, str | os.PathLike):
         name = os.fspath(encoder)
         name = f"{name}@{DEFAULT_REVISION[:7]}" if name == DEFAULT_ENCODER else name
-        return {"encoder": name, "precision": options["precision"]}
-    return {"encoder": getattr(encoder, "__name__", type(encoder).__name__), "precision": None}
+        return {"encoder": name, "dtype": options["dtype"]}
+    return {"encoder": getattr(encoder, "__name__", type(encoder).__name__), "dtype": None}
 
 
 class SentenceEncoder:
-    """Embeds captions; a loaded model stays in memory until another one is asked for."""
+    """Embeds captions; a loaded model stays in memory until another one is asked for, and so do its last vectors.
+
+    So systems that are compared with the same references embed these once. A function is called for every caption of
+    every call: nothing says that it would answer the same again.
+    """
 
     def __init__(self) -> None:
         self._model: Any = None
-        self._settings: tuple[str, str | None, str] | None = None
+        self._settings: tuple[str, str, str] | None = None
+        # The model's vector of each caption, those used last at the end; at most `REMEMBERED_BYTES` in all.
+        self._vectors: dict[str, np.ndarray] = {}
+
+    def forget(self) -> None:
+        """Drop the vectors."""
+        self._vectors.clear()
 
     def embed(
         self, captions: Sequence[str], options: Mapping[str, Any], progress: Callable[..., Iterable[Any]]
@@ -122,13 +136,13 @@ class SentenceEncoder:
 
         Args:
             captions: distinct captions.
-            options: encoder, device, precision and batch_size.
+            options: encoder, device, dtype and batch_size.
             progress: wraps the steps in a progress bar, as `tqdm` does.
 
         Returns:
             Floating-point array, shape (len(captions), d), in the order of the captions: float32 from a model, which
             the maths widens to float64; what a function returned otherwise. A model's vectors vary by about 1e-7 with
-            the captions that share a batch.
+            the captions that share a batch. A caption that is remembered has the bits that it had the first time.
 
         Raises:
             OSError: the model cannot be had or read; the message names the ways to get it.
@@ -139,32 +153,61 @@ class SentenceEncoder:
         encoder = options["encoder"]
         if not isinstance(encoder, str | os.PathLike):
             return as_encoder_output(encoder(list(captions)), len(captions))
-        model = self._loaded_model(os.fspath(encoder), options["device"], options["precision"])
-        # The text breaks ties: the same captions in another order make the same batches, so the same last digits.
-        order = sorted(range(len(captions)), key=lambda i: (-len(captions[i]), captions[i]))
-        step = BATCHES_PER_STEP * options["batch_size"]
-        parts = [
-            model.encode(
-                [captions[i] for i in order[start : start + step]],
-                batch_size=options["batch_size"],
-                show_progress_bar=False,
-                convert_to_numpy=True,
-            )
-            for start in progress(range(0, len(order), step), desc="embedding captions", unit="step", delay=1)
-        ]
-        vectors = np.concatenate(parts)
-        in_order = np.empty_like(vectors)
-        in_order[order] = vectors
-        return as_encoder_output(in_order, len(captions))
+        # A path that is no string is never a name on the hub.
+        name = encoder if isinstance(encoder, str) else os.path.abspath(encoder)
+        model = self._loaded_model(name, options["device"], options["dtype"])
+        rows = {i: self._vectors[caption] for i, caption in enumerate(captions) if caption in self._vectors}
+        if rows:
+            new = [i for i in range(len(captions)) if i not in rows]
+            if new:
+                encoded = _encode(model, [captions[i] for i in new], options["batch_size"], progress)
+                rows |= zip(new, encoded, strict=True)
+            vectors = np.stack([rows[i] for i in range(len(captions))])
+        else:
+            vectors = _encode(model, captions, options["batch_size"], progress)
+        self._remember(captions, vectors)
+        return vectors
 
-    def _loaded_model(self, encoder: str, device: str | None, precision: str) -> Any:
+    def _remember(self, captions: Sequence[str], vectors: np.ndarray) -> None:
+        """Keep the vectors of this call, and those of earlier ones as far as there is room."""
+        n_kept = REMEMBERED_BYTES // vectors[0].nbytes
+        first = max(0, len(captions) - n_kept)
+        for caption, vector in zip(captions[first:], vectors[first:], strict=True):
+            remembered = self._vectors.pop(caption, None)
+            # A copy: a row of the array would keep all of it in memory.
+            self._vectors[caption] = vector.copy() if remembered is None else remembered
+        for caption in list(self._vectors)[: max(0, len(self._vectors) - n_kept)]:
+            del self._vectors[caption]
+
+    def _loaded_model(self, encoder: str, device: str, dtype: str) -> Any:
         """The model for these settings; nothing is remembered of a loading that failed."""
-        settings = (encoder, device, precision)
+        settings = (encoder, device, dtype)
         if settings != self._settings:
             self._model = self._settings = None  # free the memory of the last one first
-            self._model = load_model(model_folder(encoder), device, precision)
+            self.forget()
+            self._model = load_model(model_folder(encoder), device, dtype)
             self._settings = settings
         return self._model
+
+
+def _encode(model: Any, captions: Sequence[str], batch_size: int, progress: Callable[..., Iterable[Any]]) -> np.ndarray:
+    """Run the model on captions that are not remembered."""
+    # The text breaks ties: the same captions in another order make the same batches, so the same last digits.
+    order = sorted(range(len(captions)), key=lambda i: (-len(captions[i]), captions[i]))
+    step = BATCHES_PER_STEP * batch_size
+    parts = [
+        model.encode(
+            [captions[i] for i in order[start : start + step]],
+            batch_size=batch_size,
+            show_progress_bar=False,
+            convert_to_numpy=True,
+        )
+        for start in progress(range(0, len(order), step), desc="embedding captions", unit="step", delay=1)
+    ]
+    vectors = np.concatenate(parts)
+    in_order = np.empty_like(vectors)
+    in_order[order] = vectors
+    return as_encoder_output(in_order, len(captions))
 
 
 def as_encoder_output(output: object, n_captions: int) -> np.ndarray:
@@ -200,13 +243,13 @@ def as_encoder_output(output: object, n_captions: int) -> np.ndarray:
     return array
 
 
-def load_model(folder: pathlib.Path, device: str | None, precision: str) -> Any:
+def load_model(folder: pathlib.Path, device: str, dtype: str) -> Any:
     """Load a sentence-transformers model from a folder: safetensors only, no code from the folder.
 
     Args:
         folder: as from `model_folder`.
-        device: torch device, or None for the best one there is.
-        precision: one of `PRECISIONS`.
+        device: torch device, or "auto" for the best available one.
+        dtype: one of `DTYPES`.
 
     Returns:
         A `sentence_transformers.SentenceTransformer`.
@@ -224,17 +267,18 @@ def load_model(folder: pathlib.Path, device: str | None, precision: str) -> Any:
             f"encoder: expected the package sentence-transformers, got: {error}. Run `pip install "
             "sentence-transformers`, or give a function as encoder=..."
         ) from error
+    chosen = None if device == "auto" else device
     try:
-        torch.empty(0, device=device)
+        torch.empty(0, device=chosen)
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0][:120]
         raise ValueError(
-            f"device: expected a device of this machine, got {device!r} ({reason}). Leave it out to have one chosen."
+            f"device: expected a device of this machine, got {device!r} ({reason}). Give 'auto' to have one chosen."
         ) from error
     try:
         model = SentenceTransformer(
             str(folder),
-            device=device,
+            device=chosen,
             trust_remote_code=False,
             local_files_only=True,
             model_kwargs={"use_safetensors": True},
@@ -244,14 +288,14 @@ def load_model(folder: pathlib.Path, device: str | None, precision: str) -> Any:
             f"encoder: expected a readable sentence-transformers model in {folder}, got {type(error).__name__} "
             f"({str(error)[:160]}). Delete the folder and fetch the model again."
         ) from error
-    return model.to(getattr(torch, precision))
+    return model.to(getattr(torch, dtype))
 
 
 def model_folder(encoder: str) -> pathlib.Path:
     """Find the folder of a model: the user's own, the hub's cache, the hub, and for the default model a package.
 
     Args:
-        encoder: folder, or name on the hub.
+        encoder: folder, or name on the hub, if need be after `HUB_PREFIX`.
 
     Returns:
         A folder with a sentence-transformers model whose weights are safetensors.
@@ -262,12 +306,11 @@ def model_folder(encoder: str) -> pathlib.Path:
     folder = pathlib.Path(encoder).expanduser()
     if folder.is_dir():
         return _checked_folder(folder)
-    if folder.is_absolute() or encoder.startswith((".", "~")) or encoder.count("/") > 1:
+    if is_path(encoder):
         raise FileNotFoundError(
-            f"encoder: expected a folder with a sentence-transformers model, got {encoder!r}, which does not exist. "
-            "Check the path, or give a name on the hub."
+            f"encoder: expected a folder with a sentence-transformers model, got {no_such_path(encoder)}"
         )
-    return _default_folder() if encoder == DEFAULT_ENCODER else _hub_folder(encoder, None)
+    return _default_folder() if encoder == DEFAULT_ENCODER else _hub_folder(encoder.removeprefix(HUB_PREFIX), None)
 
 
 def _default_folder() -> pathlib.Path:
@@ -315,7 +358,8 @@ def _hub_folder(name: str, revision: str | None) -> pathlib.Path:
     raise OSError(
         f"encoder: expected the sentence-transformers model {name!r} from huggingface.co or its cache, got "
         f"{type(cause).__name__} ({str(cause).strip().splitlines()[0][:160] if str(cause).strip() else ''}). Check the "
-        "name and the connection, or give a folder; HF_HUB_OFFLINE=1 allows the cache only."
+        f"name and the connection, or give a folder (relative paths start at {pathlib.Path.cwd()}); HF_HUB_OFFLINE=1 "
+        "allows the cache only."
     ) from cause
 
 

@@ -104,10 +104,37 @@ def as_video_source(video: object, where: str) -> VideoSource:
     )
 
 
+def iterate_videos(videos: Iterable[object], column: str) -> Iterator[object]:
+    """Pass a column on, and say what is missing where `datasets` cannot decode its videos.
+
+    Args:
+        videos: a column; a `datasets.Video()` column decodes each video when it is asked for.
+        column: its name, for the message.
+
+    Yields:
+        Its videos.
+
+    Raises:
+        ImportError: `datasets` decodes with torchcodec, which is not installed.
+    """
+    row = 0
+    try:
+        for video in videos:
+            yield video
+            row += 1
+    except ImportError as error:
+        if "torchcodec" not in str(error):
+            raise
+        raise ImportError(
+            f"{column}[{row}]: expected torchcodec to be installed for a decoded column of datasets.Video(), got none. "
+            "Run `pip install torchcodec`, or cast the column to datasets.Video(decode=False), which does without."
+        ) from error
+
+
 def video_key(source: VideoSource, where: str) -> bytes:
     """Hash what a video is made of: equal keys, equal frames.
 
-    A file is hashed by its bytes, wherever it lies; frames that are files by their paths, sizes and times.
+    Files are hashed by their bytes, wherever they lie.
 
     Args:
         source: what `as_video_source` returned.
@@ -262,7 +289,7 @@ def _ebml_size(data: bytes) -> tuple[int, int]:
     return width, 0 if size == ones else size
 
 
-def video_size(source: EncodedVideo, where: str) -> VideoSize:
+def video_size(source: VideoSource, where: str) -> VideoSize:
     """Say how long and how large a video is, without decoding it.
 
     Args:
@@ -273,8 +300,15 @@ def video_size(source: EncodedVideo, where: str) -> VideoSize:
         The size of the video.
 
     Raises:
+        TypeError: frames or features, which have no file.
         ValueError: no video.
     """
+    if not isinstance(source, EncodedVideo):
+        kind = f"features of {len(source)}" if isinstance(source, np.ndarray) else f"a list of {len(source.images)}"
+        raise TypeError(
+            f"{where}: expected a video file (its path or bytes), got {kind} frames. Take their number and "
+            "their shape from the frames themselves."
+        )
     n_frames = _count_packets(source, where)
     with _opened(source, where) as (container, stream):
         seconds = container.duration / av.time_base if container.duration else 0.0
@@ -333,11 +367,6 @@ def _checked_array(array: np.ndarray, where: str) -> VideoSource:
 
 def _image_key(image: object, where: str) -> bytes:
     """Hash one frame of a list without decoding it, if it is no PIL image."""
-    if isinstance(image, Mapping) and image.get("path") and not image.get("bytes"):
-        image = image["path"]
-    if isinstance(image, str | os.PathLike) and os.path.isfile(image):
-        state = os.stat(image)
-        return hashlib.blake2b(repr((os.path.realpath(image), state.st_size, state.st_mtime_ns)).encode()).digest()
     source = as_image_source(image, where)
     if isinstance(source, PIL.Image.Image):
         source = np.asarray(as_rgb_image(source, where))

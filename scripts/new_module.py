@@ -45,7 +45,7 @@ def check_name(name: str) -> None:
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name):
         raise ValueError(f"name: expected lower-case words joined by _, got {name!r}. Choose a name like word_share.")
     if any((ROOT / folder / name).exists() for folder, *_ in KINDS.values()):
-        raise ValueError(f"name: expected a new name, got {name!r}, which there is. Choose another.")
+        raise ValueError(f"name: expected a new name, got {name!r}, which already exists. Choose another.")
     if importlib.util.find_spec(name):
         raise ValueError(f"name: expected a name that no library has, got {name!r}. A Space would import this instead.")
 
@@ -88,7 +88,7 @@ def create(name: str, kind: str) -> list[pathlib.Path]:
         text = fill(source.read_text(encoding="utf-8"), name).replace("SDK_VERSION", gradio_version())
         target.write_text(text, encoding="utf-8")
         written.append(target)
-    for problem in sync_shared.sync_folder(folder, check=False):
+    for problem in (*sync_shared.sync_folder(folder, check=False), *sync_shared.sync_table(check=False)):
         raise AssertionError(problem)
     insert_sorted(
         ROOT / "tests" / "modules" / "sample_inputs.py", f'    "{name}": {sample},', r'    "\w+": .*[A-Z].*,$'

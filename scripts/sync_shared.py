@@ -22,6 +22,9 @@ ORIGINALS = ROOT / "manycaps"
 HEADER = "# Vendored from manycaps/{name}. Edit it there, then run `python scripts/sync_shared.py`.\n"
 REPAIR = "Run `python scripts/sync_shared.py`."
 
+# Around the table of helpers in CONTRIBUTING.md.
+TABLE_MARKS = ("<!-- helpers: written by scripts/sync_shared.py -->", "<!-- end of helpers -->")
+
 # First lines of the block of imports that this tool writes into a main script.
 BLOCK = (
     "# isort: split\n"
@@ -135,9 +138,39 @@ def sync_folder(folder: pathlib.Path, check: bool) -> Iterator[str]:
             yield f"{stray.relative_to(ROOT)}: no file of this folder imports it, or it has no original. {repair}"
 
 
+def helper_table() -> str:
+    """Return the table of CONTRIBUTING: every original, what it is for, and which modules hold a copy."""
+    rows = ["| helper | what it holds | used by |", "|---|---|---|"]
+    for original in sorted(ORIGINALS.glob("shared_*.py")):
+        docstring = ast.get_docstring(ast.parse(original.read_text(encoding="utf-8"))) or ""
+        users = [folder.name for folder in module_folders() if (folder / original.name).exists()]
+        used_by = "all modules" if len(users) == len(module_folders()) else ", ".join(users) or "pages and commands"
+        first_line = docstring.partition("\n")[0].rstrip(".")
+        rows.append(f"| `{original.name}` | {first_line} | {used_by} |")
+    return "\n".join(rows)
+
+
+def sync_table(check: bool) -> Iterator[str]:
+    """Bring the table of CONTRIBUTING up to date, where there is one, and yield what is wrong with it."""
+    page = ROOT / "CONTRIBUTING.md"
+    if not page.exists():
+        return
+    text = page.read_text(encoding="utf-8")
+    before, _, rest = text.partition(TABLE_MARKS[0])
+    _, _, after = rest.partition(TABLE_MARKS[1])
+    expected = f"{before}{TABLE_MARKS[0]}\n{helper_table()}\n{TABLE_MARKS[1]}{after}"
+    if text == expected:
+        return
+    if check:
+        yield f"CONTRIBUTING.md: the table of helpers is not that of the files. {REPAIR}"
+    else:
+        page.write_text(expected, encoding="utf-8", newline="\n")
+
+
 def main(check: bool) -> int:
-    """Sync or check every module folder; 0 if all is well."""
+    """Sync or check every module folder and the table of helpers; 0 if all is well."""
     problems = [problem for folder in module_folders() for problem in sync_folder(folder, check)]
+    problems += sync_table(check)
     print("\n".join(problems) or "all copies match")
     return 1 if problems else 0
 

@@ -1,45 +1,50 @@
 """What a set of captions is like: vocabulary, n-grams, duplicates, parts of speech, semantic redundancy."""
 
+import functools
+
 import datasets
 import evaluate
 
 from .caption_codes import row_chunks
 from .caption_diversity import CHUNK_CAPTIONS, CaptionDiversity
+from .diversity_options import check_head_shares, check_lengths, check_pos, check_word_source
+from .shared_caption_rows import as_caption_rows
+from .shared_caption_tokens import tokenizer_name
+from .shared_module import CollectionModule, check_flag, signature
+from .shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options, encoder_settings
+from .spacy_pipelines import as_tagger
+
+# isort: split
+# Files that other files of this folder need: evaluate's loader copies only what is named here.
+# Written by scripts/sync_shared.py.
 from .caption_novelty import CaptionNovelty
 from .count_distribution import CountDistribution
-from .diversity_options import check_head_shares, check_lengths, check_pos, check_word_source
-from .ngram_model import NgramModel
+from .ngram_model import expected_decisions
 from .number_table import NumberTable
 from .part_of_speech import PartOfSpeechCount
 from .running_mean import RunningMean
 from .semantic_redundancy import SemanticRedundancy
-from .shared_added_rows import added_rows_kept
-from .shared_caption_rows import as_caption_rows
-from .shared_caption_tokens import tokenizer_name
-from .shared_corpus_test import RowSplits
-from .shared_distribution_results import rows_by_size
-from .shared_embedding_rows import check_embeddings
-from .shared_module import check_flag, signature, take_compute_options, take_load_options
-from .shared_partition_test import P_VALUE_METHODS
-from .shared_ptb_tokenizer import tokenize_captions
-from .shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options, encoder_settings
-from .spacy_pipelines import as_tagger
-from .vocabulary import VocabularyCount
+from .shared_embeddings import as_embedding_arrays
+from .shared_model_paths import is_path
+from .shared_ptb_tokenizer import Shape
+from .vocabulary import vocabulary_head
+
+_LOADED = (
+    CaptionNovelty,
+    CountDistribution,
+    expected_decisions,
+    NumberTable,
+    PartOfSpeechCount,
+    RunningMean,
+    SemanticRedundancy,
+    as_embedding_arrays,
+    is_path,
+    Shape,
+    vocabulary_head,
+)
 
 # The paper's sentence encoder (supplement B.5, footnote 5); it is used where `semantic` is True and none is named.
 PAPER_ENCODER = "sentence-transformers/all-mpnet-base-v2"
-
-# Options of this module, at load or at compute time.
-DEFAULTS = {
-    "tokenizer": "ptb",
-    "head_shares": (0.9,),
-    "lengths": (5, 10, 15, 20),
-    "pos": None,
-    "semantic": False,
-    **ENCODER_DEFAULTS,
-    "encoder": None,
-    "details": False,
-}
 
 _DESCRIPTION = """
 vdtk_diversity measures what a set of captions is like, one row of captions per image or video: how large the vocabulary
@@ -62,7 +67,7 @@ _CITATION = """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    data: n_rows lists of captions, at least one a row; row i holds the captions of image or video i.
+    data: n_rows lists of captions, at least one per row; row i holds the captions of image or video i.
     tokenizer: "ptb" (default, as in the paper), "spacy" (as in vdtk), or a function from a caption to its tokens.
     head_shares: shares of all tokens for the vocabulary head, default (0.9,).
     lengths: numbers of tokens N for ED@N, default (5, 10, 15, 20).
@@ -71,7 +76,7 @@ Args:
     semantic: True adds distances between the captions of a row, by the paper's sentence encoder; default False.
     encoder: another encoder for them: name or folder of a sentence-transformers model, or a function from a list of
         distinct captions to an array of shape (n, d); implies semantic.
-    device, precision, batch_size: of the encoder's model; default None (the best device), "float32", 32.
+    device, dtype, batch_size: of the encoder's model; default "auto", "float32", 64.
     details: True adds per-row lists, histograms and the signature; default False.
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:
@@ -99,12 +104,21 @@ Examples:
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
-class VdtkDiversity(evaluate.Measurement):
+class VdtkDiversity(CollectionModule, evaluate.Measurement):
     """Token, n-gram, caption, part-of-speech and semantic diversity, as an evaluate module."""
 
+    DEFAULTS = {
+        "tokenizer": "ptb",
+        "head_shares": (0.9,),
+        "lengths": (5, 10, 15, 20),
+        "pos": None,
+        "semantic": False,
+        **ENCODER_DEFAULTS,
+        "encoder": None,
+        "details": False,
+    }
+
     def __init__(self, *args, **keywords):
-        self.load_options = self.options = take_load_options(keywords, DEFAULTS)
-        check_options(self.options)
         self.encoder = SentenceEncoder()
         super().__init__(*args, **keywords)
 
@@ -117,40 +131,39 @@ class VdtkDiversity(evaluate.Measurement):
             reference_urls=["https://arxiv.org/abs/2205.06253", "https://github.com/CannyLab/vdtk"],
         )
 
-    def add_batch(self, *, data=None, **keywords):
-        """Check every row before evaluate casts it, then add the rows."""
-        super().add_batch(data=as_caption_rows(data, "data"), **keywords)
+    def check_options(self, options):
+        """Raise unless every option of this module has a legal value."""
+        check_word_source(options["tokenizer"])
+        check_head_shares(options["head_shares"])
+        check_lengths(options["lengths"])
+        check_pos(options["pos"])
+        check_flag("semantic", options["semantic"])
+        check_encoder_options(encoder_options(options))
+        check_flag("details", options["details"])
 
-    def add(self, *, data=None, **keywords):
-        """Check one row before evaluate casts it, then add it."""
-        self.add_batch(data=[data], **keywords)
+    def checked_columns(self, options, data):
+        """Return the column as lists of captions, or raise for the first bad row."""
+        return {"data": as_caption_rows(data, "data")}
 
-    def compute(self, *, data=None, **options):
-        """Check the options of this call, then compute; after an error the rows added before it are still there."""
-        self.options = take_compute_options(options, self.load_options)
-        check_options(self.options)
-        with added_rows_kept(self):
-            return super().compute(data=data)
-
-    def _compute(self, data):
-        diversity = self._diversity()
+    def _compute(self, data, options):
+        diversity = self._diversity(options)
         chunks = list(row_chunks(data, CHUNK_CAPTIONS))
         for chunk in evaluate.utils.logging.tqdm(chunks, desc="diversity", unit="chunk", delay=1):
             diversity.update(chunk)
-        result = diversity.figures(self.options["head_shares"], self.options["lengths"])
-        return result | (diversity.details(data) | {"signature": self._signature()} if self.options["details"] else {})
+        result = diversity.figures(options["head_shares"], options["lengths"])
+        if options["details"]:
+            result |= diversity.details(data) | {"signature": self._signature(options)}
+        return result
 
-    def _diversity(self):
-        options = self.options
+    def _diversity(self, options):
         tagger = None if options["pos"] is None else as_tagger(options["pos"])
-        encoder = self._embed if is_semantic(options) else None
+        encoder = functools.partial(self._embed, options) if is_semantic(options) else None
         return CaptionDiversity(options["tokenizer"], encoder, tagger, keep_rows=options["details"])
 
-    def _embed(self, captions):
-        return self.encoder.embed(captions, encoder_options(self.options), evaluate.utils.logging.tqdm)
+    def _embed(self, options, captions):
+        return self.encoder.embed(captions, encoder_options(options), evaluate.utils.logging.tqdm)
 
-    def _signature(self):
-        options = self.options
+    def _signature(self, options):
         return signature(
             "vdtk_diversity",
             tokenizer=tokenizer_name(options["tokenizer"]),
@@ -167,14 +180,3 @@ def is_semantic(options):
 def encoder_options(options):
     """Return the options with the paper's encoder where none is named."""
     return {**options, "encoder": PAPER_ENCODER if options["encoder"] is None else options["encoder"]}
-
-
-def check_options(options):
-    """Raise unless every option of this module has a legal value."""
-    check_word_source(options["tokenizer"])
-    check_head_shares(options["head_shares"])
-    check_lengths(options["lengths"])
-    check_pos(options["pos"])
-    check_flag("semantic", options["semantic"])
-    check_encoder_options(encoder_options(options))
-    check_flag("details", options["details"])

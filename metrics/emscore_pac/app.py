@@ -20,14 +20,15 @@ from shared_demo_form import (
     uploaded_file,
 )
 from shared_demo_plots import caption_bars, example_picture
+from shared_demo_weights import score_meaning, usable_weights, weights_note
 
 # What one call may cost on a public page: one clip, captions, characters of a caption.
 LIMITS = CaptionLimits(rows=1, captions_per_row=20, characters_per_caption=300)
 # The clip's file, its length, its frames in a second, the pixels of a frame, and the frames that are looked at.
 MAX_MEGABYTES, MAX_SECONDS, MAX_RATE, MAX_MEGAPIXELS, MAX_FRAMES = 50, 60, 60, 9, 40
 
-# Weights other than the published ones: a file of the authors' format.
-CHECKPOINT = os.environ.get("MANYCAPS_CHECKPOINT")
+# Weights other than the published ones: a file, a folder or a Hub repository.
+CHECKPOINT = os.environ.get("MANYCAPS_CHECKPOINT") or None
 
 # What the table shows, and what it means.
 MEANINGS = {
@@ -55,10 +56,12 @@ def measure(video, candidates, n_frames):
     clip = check_uploaded(video, "videos[0]", MAX_MEGABYTES).read_bytes()
     check_clip(clip)
     rows = {"predictions": caption_lines(candidates, "predictions", LIMITS)}
+    weights = usable_weights(emscore_pac.encoder)
     result = emscore_pac.compute(**rows, videos=[clip], frames=int(n_frames), details=True)
     names = {"EMScore": "emscore_pac", "coarse: whole caption, whole clip": "coarse", "fine: words, frames": "fine_f"}
     scores = {label: result[f"{name}_per_candidate"][0] for label, name in names.items()}
-    return result_table(result, MEANINGS), caption_bars(scores, rows["predictions"][0])
+    meanings = MEANINGS | {"emscore_pac": score_meaning(MEANINGS["emscore_pac"], weights)}
+    return result_table(result, meanings), caption_bars(scores, rows["predictions"][0])
 
 
 def example():
@@ -81,6 +84,7 @@ page = build_page(
         introduction=(
             "How well do captions fit a video clip? Coarse, the cosine of the whole caption with the mean of the "
             "frames; fine, an F score of every word with its best frame and every frame with its best word."
+            "\n\n" + weights_note(emscore_pac.encoder)
         ),
         inputs=[
             uploaded_file(gr.Video(label="Clip", sources=["upload"], height=320, render=False)),

@@ -1,14 +1,11 @@
 """EMScore with PAC encoders: how well captions fit their videos, and their references, at two scales."""
 
-import math
-
 import datasets
 import evaluate
 import numpy as np
 
 from .embedding_matching import (
     REFERENCE_AGGREGATIONS,
-    Match,
     Text,
     closest_reference,
     combined_match,
@@ -16,21 +13,11 @@ from .embedding_matching import (
     match_reference,
     match_video,
 )
-from .shared_added_rows import added_rows_kept
 from .shared_caption_rows import as_caption_rows, check_row_counts
-from .shared_clip_checkpoints import VARIANTS, variant_name
-from .shared_clip_model import ClipModel
-from .shared_clip_rows import (
-    CLIP_CALL_DEFAULTS,
-    CLIP_LOAD_DEFAULTS,
-    ClipEncoder,
-    check_clip_options,
-    check_rows_added,
-    row_means,
-    split_rows,
-)
-from .shared_image_input import as_rgb_image
-from .shared_module import check_choice, check_flag, signature, take_compute_options, take_load_options
+from .shared_clip_checkpoints import variant_name
+from .shared_clip_rows import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS, ClipEncoder, check_clip_options
+from .shared_module import CollectionModule, check_choice, check_flag, signature
+from .shared_row_scores import scored_result
 from .shared_video_input import as_video_source, check_frames, decoder_name, video_size
 from .token_weights import (
     EQUAL_WEIGHTS,
@@ -41,20 +28,26 @@ from .token_weights import (
 )
 from .video_features import VideoEncoder, check_video_column, check_video_count
 
+# isort: split
+# Files that other files of this folder need: evaluate's loader copies only what is named here.
+# Written by scripts/sync_shared.py.
+from .shared_clip_model import Tokens
+from .shared_image_input import as_image_source
+from .shared_model_paths import is_path
+from .shared_remembered_features import RememberedFeatures
+
+_LOADED = (
+    Tokens,
+    as_image_source,
+    is_path,
+    RememberedFeatures,
+)
+
 # What a caption is compared with: its video, or also reference captions.
 CONFIG_NAMES = ("default", "references")
 
 # Options that decide the model; given at load time only, since videos are encoded when they are added.
 LOAD_DEFAULTS = {"variant": None, **CLIP_LOAD_DEFAULTS}
-
-# Options of every call, also possible at load time.
-CALL_DEFAULTS = {
-    "idf": False,
-    "reference_aggregation": "authors",
-    "frames": "all",
-    "details": False,
-    **CLIP_CALL_DEFAULTS,
-}
 
 _DESCRIPTION = """
 EMScore scores video captions with the features of a CLIP: coarse, the cosine of the whole caption with the mean of the
@@ -92,7 +85,7 @@ Args:
     frames: "all" (default), or how many, evenly spread; the same for all rows of a compute.
     batch_size: frames encoded at once, default 64.
     n_workers: videos decoded at the same time; default one for each processor core, at most 8.
-    details: True adds per-row lists, the number of cut captions and the signature; default False.
+    details: True adds per-row lists, the number of truncated captions and the signature; default False.
     At load time only:
     config_name: "default" (video only) or "references".
     variant: "pac-vit-b-32" (default), "pac-openclip-vit-l-14", "pac++-vit-b-32", "pac++-vit-l-14", "clip-vit-b-32" or
@@ -119,15 +112,23 @@ Examples:
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
-class EmscorePac(evaluate.Metric):
+class EmscorePac(CollectionModule, evaluate.Metric):
     """EMScore of captions and videos, as an evaluate module."""
 
+    DEFAULTS = {
+        "idf": False,
+        "reference_aggregation": "authors",
+        "frames": "all",
+        "details": False,
+        **CLIP_CALL_DEFAULTS,
+        **LOAD_DEFAULTS,
+    }
+    LOAD_OPTIONS = frozenset(LOAD_DEFAULTS)
+
     def __init__(self, *args, **keywords):
-        given = take_load_options(keywords, LOAD_DEFAULTS | CALL_DEFAULTS)
-        check_options(given)
-        self.load_options = self.options = {name: given[name] for name in CALL_DEFAULTS}
         super().__init__(*args, **keywords)
-        self.encoder = ClipEncoder(given["variant"], given, evaluate.utils.logging.tqdm)
+        variant = self.load_options["variant"]
+        self.encoder = ClipEncoder(variant, self.load_options, evaluate.utils.logging.tqdm, "variant")
         self.videos = VideoEncoder(self.encoder)
 
     def _info(self):
@@ -142,37 +143,40 @@ class EmscorePac(evaluate.Metric):
             reference_urls=["https://arxiv.org/abs/2303.12112", "https://arxiv.org/abs/2111.08919"],
         )
 
-    def add_batch(self, *, predictions=None, videos=None, references=None, **keywords):
+    def check_options(self, options):
+        """Raise unless every option of this module has a legal value."""
+        check_clip_options(options)
+        variant_name(options["variant"], "variant")
+        check_idf(options["idf"])
+        check_choice("reference_aggregation", options["reference_aggregation"], REFERENCE_AGGREGATIONS)
+        check_frames(options["frames"])
+        check_flag("details", options["details"])
+
+    def checked_columns(self, options, predictions, videos, references=None):
         """Check the captions and encode the videos now: only their features are kept, in place of the videos."""
         columns = {"predictions": as_caption_rows(predictions, "predictions", string_is_one_caption=True)}
         if self._has_references():
             columns["references"] = as_caption_rows(references, "references")
             check_row_counts(len(columns["predictions"]), len(columns["references"]))
-        else:
-            check_no_references(references)
         check_video_column(videos, "videos")
-        options = (self.options[name] for name in ("frames", "batch_size", "n_workers"))
-        keys = self.videos.encode_videos(videos, "videos", *options)
+        settings = (options[name] for name in ("frames", "batch_size", "n_workers"))
+        keys = self.videos.encode_videos(videos, "videos", *settings)
         check_video_count(len(columns["predictions"]), len(keys))
-        super().add_batch(videos=self._stored(keys), **columns, **keywords)
+        return {"videos": self._stored(keys), **columns}
 
-    def add(self, *, prediction=None, video=None, reference=None, **keywords):
-        """Check one caption or list of captions, and encode its video now."""
-        references = None if reference is None else [reference]
-        self.add_batch(predictions=[prediction], videos=[video], references=references, **keywords)
+    def call_options(self, given):
+        """Return the options of a call; rows that were added before have their frames already."""
+        options, added = super().call_options(given), self.load_options["frames"]
+        if len(self) and options["frames"] != added:
+            raise ValueError(
+                f"frames: expected {added!r}, with which the rows added before were encoded, got "
+                f"{options['frames']!r}. Give frames= to evaluate.load, or all rows to compute."
+            )
+        return options
 
-    def compute(self, *, predictions=None, videos=None, references=None, **options):
+    def compute(self, **given):
         """Check the options of this call, then compute; after an error the rows added before it are still there."""
-        self.options = take_compute_options(options, self.load_options)
-        try:
-            check_options(self.options)
-            self._check_frames_of_added_rows()
-            check_rows_added(self, predictions, videos, references)
-            columns = {"references": references} if self._has_references() else check_no_references(references)
-            with added_rows_kept(self):
-                result = super().compute(predictions=predictions, videos=videos, **columns)
-        finally:
-            self.options = self.load_options  # rows that are added next have the options of load time again
+        result = super().compute(**given)
         self.videos.forget()
         return result
 
@@ -180,11 +184,14 @@ class EmscorePac(evaluate.Metric):
         """Return the seconds, frames, width and height of a video file, a path or bytes, without decoding it."""
         return video_size(as_video_source(video, "video"), "video")
 
-    def _compute(self, predictions, videos, references=None):
+    def _compute(self, predictions, videos, options, references=None):
         sizes = [len(row) for row in predictions]
         captions = [caption for row in predictions for caption in row]
         others = [text for row in references for text in row] if references else []
-        texts, n_truncated = self._encode_texts(captions, others)
+        tokens = {text: self.encoder.model.tokenize(text) for text in dict.fromkeys(captions + others)}
+        weights, n_documents = self._weights(tokens, captions, others, options)
+        features = self.encoder.encode_tokens(tokens, options["batch_size"])
+        texts = {text: Text(features[text], weights.of(ids.ids)) for text, ids in tokens.items()}
         frames = self._frame_features(videos)
         on_video = [
             match_video(texts[caption], frames[video["path"]])
@@ -194,24 +201,22 @@ class EmscorePac(evaluate.Metric):
         values = match_columns(on_video)
         if references:
             on_references = [
-                self._match_references(texts[caption], [texts[text] for text in row])
+                closest_reference(
+                    [match_reference(texts[caption], texts[text]) for text in row], options["reference_aggregation"]
+                )
                 for candidates, row in zip(predictions, references, strict=True)
                 for caption in candidates
             ]
             both = [combined_match(*pair) for pair in zip(on_video, on_references, strict=True)]
             values |= match_columns(on_references, "reference_") | match_columns(both, "combined_")
-        return self._as_result(values, sizes, n_truncated)
+        result = scored_result(values, sizes, options["details"])
+        if options["details"]:
+            result["n_truncated"] = sum(tokens[text].truncated for text in captions + others)
+            result["signature"] = self._signature(options, n_documents)
+        return result
 
     def _has_references(self):
         return self.config_name == "references"
-
-    def _check_frames_of_added_rows(self):
-        added, given = self.load_options["frames"], self.options["frames"]
-        if len(self) and given != added:
-            raise ValueError(
-                f"frames: expected {added!r}, with which the rows added before were encoded, got {given!r}. Give "
-                "frames= to evaluate.load, or all rows to compute."
-            )
 
     def _stored(self, keys):
         """What stands in the table for each row's video: its key, and for other processes its features once."""
@@ -231,59 +236,30 @@ class EmscorePac(evaluate.Metric):
         }
         return self.videos.features | sent
 
-    def _encode_texts(self, captions, references):
-        """Tokens and weights of each distinct text, and how many texts were cut."""
-        model, idf = self.encoder.model, self.options["idf"]
-        tokens = {text: model.tokenize(text) for text in dict.fromkeys(captions + references)}
-        weights, self.n_documents = EQUAL_WEIGHTS, None
-        if idf is not False:
-            documents = (tokens[text].ids for text in references or captions)
-            vocabulary = model.tokenizer.encoder
-            frequency = count_tokens(documents) if idf is True else load_token_frequency(idf, vocabulary)
-            ends = model.tokenizer.sot_token_id, model.tokenizer.eot_token_id
-            weights, self.n_documents = inverse_document_frequency(frequency, *ends), frequency.n_documents
-        features = model.token_features(list(tokens.values()), self.options["batch_size"], self.encoder.text_bar)
-        texts = {
-            text: Text(rows, weights.of(ids.ids)) for (text, ids), rows in zip(tokens.items(), features, strict=True)
-        }
-        return texts, sum(tokens[text].truncated for text in captions + references)
+    def _weights(self, tokens, captions, references, options):
+        """Weights of tokens, and in how many documents they were counted."""
+        if options["idf"] is False:
+            return EQUAL_WEIGHTS, None
+        tokenizer = self.encoder.model.tokenizer
+        if options["idf"] is True:
+            frequency = count_tokens(tokens[text].ids for text in references or captions)
+        else:
+            frequency = load_token_frequency(options["idf"], tokenizer.encoder)
+        ends = tokenizer.sot_token_id, tokenizer.eot_token_id
+        return inverse_document_frequency(frequency, *ends), frequency.n_documents
 
-    def _match_references(self, caption, references):
-        matches = [match_reference(caption, reference) for reference in references]
-        return closest_reference(matches, self.options["reference_aggregation"])
-
-    def _as_result(self, values, sizes, n_truncated):
-        per_row = {name: row_means(scores, sizes) for name, scores in values.items()}
-        # fsum is exact, so the order of the rows cannot change the last digit.
-        result = {name: math.fsum(means) / len(means) for name, means in per_row.items()} | {"n_rows": len(sizes)}
-        if self.options["details"]:
-            result |= {f"{name}_per_row": means for name, means in per_row.items()}
-            result |= {f"{name}_per_candidate": split_rows(v.tolist(), sizes) for name, v in values.items()}
-            result |= {"n_truncated": n_truncated, "signature": self._signature()}
-        return result
-
-    def _signature(self):
-        idf = self.options["idf"]
+    def _signature(self, options, n_documents):
+        idf = options["idf"]
         counted = "references" if self._has_references() else "candidates"
         return signature(
             "emscore_pac",
             **self.encoder.signature_parts(),
-            frames=self.options["frames"],
+            frames=options["frames"],
             decoder=decoder_name(),
             idf="none" if idf is False else counted if idf is True else "table",
-            n_documents=self.n_documents,
-            reference_aggregation=self.options["reference_aggregation"] if self._has_references() else None,
+            n_documents=n_documents,
+            reference_aggregation=options["reference_aggregation"] if self._has_references() else None,
         )
-
-
-def check_options(options):
-    """Raise unless every option of this module has a legal value."""
-    check_clip_options(options)
-    variant_name(options.get("variant"), "variant")
-    check_idf(options["idf"])
-    check_choice("reference_aggregation", options["reference_aggregation"], REFERENCE_AGGREGATIONS)
-    check_frames(options["frames"])
-    check_flag("details", options["details"])
 
 
 def check_config_name(config_name):
@@ -293,13 +269,3 @@ def check_config_name(config_name):
             f"config_name: expected one of {', '.join(CONFIG_NAMES)}, got {config_name!r}. The weights are chosen with "
             "variant=."
         )
-
-
-def check_no_references(references):
-    """Raise if references are given where they would have no effect; return the columns that remain: none."""
-    if references is not None:
-        raise ValueError(
-            "references: expected none in the configuration 'default', got some. Load the module with "
-            "config_name='references'."
-        )
-    return {}

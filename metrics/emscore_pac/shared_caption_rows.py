@@ -1,7 +1,7 @@
 # Vendored from manycaps/shared_caption_rows.py. Edit it there, then run `python scripts/sync_shared.py`.
 """Checks of caption columns, shared by every module that reads text: each error names column, row and item."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 
 def as_caption_rows(rows: object, column: str, *, string_is_one_caption: bool = False) -> list[list[str]]:
@@ -42,27 +42,6 @@ def check_row_counts(n_predictions: int, n_references: int) -> None:
         raise ValueError(
             f"references: expected one row for each of the {n_predictions} rows of predictions, got {n_references}. "
             "Row i of both columns belongs to one image or video."
-        )
-
-
-def check_row_sizes(predictions: Sequence[Sequence[str]], references: Sequence[Sequence[str]], n_texts: int) -> None:
-    """Raise unless every row has `n_texts` texts in all, candidates and references together.
-
-    Args:
-        predictions: n_rows lists of candidates.
-        references: n_rows lists of references.
-        n_texts: least number of texts a row.
-
-    Raises:
-        ValueError: a row has fewer texts.
-    """
-    short = [i for i, row in enumerate(zip(predictions, references, strict=True)) if sum(map(len, row)) < n_texts]
-    if short:
-        i = short[0]
-        raise ValueError(
-            f"predictions[{i}], references[{i}]: expected at least {n_texts} captions in all, got "
-            f"{len(predictions[i])} candidate and {len(references[i])} reference ({len(short)} such "
-            "rows in all). Sample more candidates, or leave the row out."
         )
 
 

@@ -6,7 +6,7 @@ import os
 import pathlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -159,5 +159,5 @@ def _read_json(path: pathlib.Path) -> Any:
         raise ValueError(f"idf: expected a JSON file, got {path}: {error}. {HOW_TO_MAKE_A_TABLE}") from None
 
 
-def _is_whole(value: object) -> bool:
+def _is_whole(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)

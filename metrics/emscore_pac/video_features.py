@@ -3,8 +3,7 @@
 import math
 import os
 import queue
-import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -12,7 +11,15 @@ import numpy as np
 import PIL.Image
 
 from .shared_clip_rows import PROGRESS_DELAY, ClipEncoder
-from .shared_video_input import EncodedVideo, FrameList, as_video_source, frame_places, read_pixels, video_key
+from .shared_video_input import (
+    EncodedVideo,
+    FrameList,
+    as_video_source,
+    frame_places,
+    iterate_videos,
+    read_pixels,
+    video_key,
+)
 
 # Batches of frames that may wait decoded: 2 x 64 x 224 x 224 x 3 bytes = 19 MB with the default batch size.
 BATCHES_AHEAD = 2
@@ -25,7 +32,7 @@ UNWANTED = "unwanted"
 
 
 class VideoEncoder:
-    """The frame features of the videos seen since the last `forget`.
+    """The frame features of the videos seen since the last `forget`; then the encoder remembers those used last.
 
     Args:
         encoder: the model.
@@ -37,7 +44,7 @@ class VideoEncoder:
         self.features: dict[str, np.ndarray] = {}
 
     def forget(self) -> None:
-        """Drop all features."""
+        """Drop all features but those in the encoder's memory, which is bounded."""
         self.features.clear()
 
     def encode_videos(
@@ -62,11 +69,11 @@ class VideoEncoder:
         n_workers = n_workers or min(8, os.cpu_count() or 1)
         work = _Work(self.encoder.model, batch_size)
         keys: list[str] = []
-        total = len(videos) if hasattr(videos, "__len__") else None
+        total = len(videos) if isinstance(videos, Sized) else None
         bar = self.encoder.progress(total=total, desc=column, unit="video", leave=False, delay=PROGRESS_DELAY)
         with bar, ThreadPoolExecutor(n_workers) as pool:
             try:
-                for row, video in enumerate(videos):
+                for row, video in enumerate(iterate_videos(videos, column)):
                     where = f"{column}[{row}]"
                     try:
                         source = as_video_source(video, where)
@@ -77,7 +84,10 @@ class VideoEncoder:
                         work.fail(row, error)
                         break
                     keys.append(key)
-                    if key not in self.features and key not in work.begun:
+                    if key not in self.features and (found := self.encoder.remembered.get(("video", key))) is not None:
+                        self.features[key] = found
+                    waits = key not in self.features and key not in work.begun
+                    if waits and not isinstance(source, np.ndarray):
                         work.begin(pool, key, _Job(row, source, frames, where), n_workers)
                     bar.update(1)
                 work.finish()
@@ -85,7 +95,8 @@ class VideoEncoder:
                 work.give_up()
         for key, parts in work.done.items():
             rows = np.concatenate(parts)
-            self.features[key] = rows[frame_places(len(rows), frames)]
+            self.features[key] = chosen = rows[frame_places(len(rows), frames)]
+            self.encoder.remembered.put(("video", key), chosen, chosen.nbytes)
         if work.error is not None:
             raise work.error
         return keys
@@ -95,8 +106,8 @@ class VideoEncoder:
         d = self.encoder.model.n_features
         if features.shape[1] != d:
             raise ValueError(
-                f"{where}: expected {d} features a frame, as this checkpoint has, got {features.shape[1]}. Encode the "
-                "frames with the same checkpoint."
+                f"{where}: expected {d} features per frame, as this checkpoint has, got {features.shape[1]}. Encode "
+                "the frames with the same checkpoint."
             )
         self.features[key] = features[frame_places(len(features), frames)]
 

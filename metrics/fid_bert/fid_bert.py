@@ -28,10 +28,12 @@ from .shared_splits import Comparison
 # Written by scripts/sync_shared.py.
 from .shared_caption_rows import as_caption_rows
 from .shared_embeddings import as_embedding_arrays
+from .shared_model_paths import is_path
 
 _LOADED = (
     as_caption_rows,
     as_embedding_arrays,
+    is_path,
 )
 
 # Why a side needs two captions, for the message.
@@ -60,7 +62,7 @@ _KWARGS_DESCRIPTION = """
 Args:
     predictions: n_rows lists of candidate captions; a plain string counts as one candidate.
     references: n_rows lists of reference captions.
-        At least two captions a row in either column.
+        At least two captions per row in either column.
     prediction_embeddings, reference_embeddings: ready vectors in place of predictions and references, for compute only:
         n_rows floating-point arrays of shape (n_captions, d).
     pooled: True adds the value of all candidates against all references of all rows; default False.
@@ -72,8 +74,8 @@ Args:
     details: True adds per-row lists and the signature; default False.
     encoder: name or folder of a sentence-transformers model, or a function from a list of distinct captions to a
         floating-point array of shape (n, d); default sentence-transformers/all-MiniLM-L6-v2.
-    device: "cpu", "cuda:0", ...; default: the best one there is.
-    precision: "float32" (default), "bfloat16" or "float16", for the model's arithmetic.
+    device: "auto" (default, the best available one), or for example "cuda:0".
+    dtype: "float32" (default), "bfloat16" or "float16", for the model's arithmetic.
     batch_size: captions embedded at once, default 64.
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:

@@ -219,7 +219,8 @@ def _from_factors(difference: np.ndarray, first: np.ndarray, second: np.ndarray)
 
 def _triangular(factor: np.ndarray) -> np.ndarray:
     """R of the QR decomposition: the same covariance in d rows."""
-    return np.linalg.qr(factor, mode="r")
+    upper: np.ndarray = np.linalg.qr(factor, mode="r")  # type: ignore[assignment]  # with this mode R alone
+    return upper
 
 
 def _cross_nuclear_norms(gram: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -246,7 +247,10 @@ def _factor(
     used = np.flatnonzero(counts)
     n_texts = int(counts.sum())
     blocks = [used[start : start + block_size] for start in range(0, len(used), block_size)]
-    mean = sum(counts[block] @ vectors[block].astype(np.float64) for block in blocks) / n_texts
+    mean = np.zeros(vectors.shape[1])
+    for block in blocks:
+        mean += counts[block] @ vectors[block].astype(np.float64)
+    mean /= n_texts
     factor = np.empty((0, vectors.shape[1]))
     for i in progress(range(len(blocks)), desc="pooled covariance", unit="block", delay=1):
         root_counts = np.sqrt(counts[blocks[i]] / (n_texts - 1))

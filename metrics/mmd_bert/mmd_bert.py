@@ -28,10 +28,12 @@ from .shared_splits import Comparison
 # Written by scripts/sync_shared.py.
 from .shared_caption_rows import as_caption_rows
 from .shared_embeddings import as_embedding_arrays
+from .shared_model_paths import is_path
 
 _LOADED = (
     as_caption_rows,
     as_embedding_arrays,
+    is_path,
 )
 
 _DESCRIPTION = """
@@ -69,8 +71,8 @@ Args:
     details: True adds per-row lists and the signature; default False.
     encoder: name or folder of a sentence-transformers model, or a function from a list of distinct captions to a
         floating-point array of shape (n, d); default sentence-transformers/all-MiniLM-L6-v2.
-    device: "cpu", "cuda:0", ...; default: the best one there is.
-    precision: "float32" (default), "bfloat16" or "float16", for the model's arithmetic.
+    device: "auto" (default, the best available one), or for example "cuda:0".
+    dtype: "float32" (default), "bfloat16" or "float16", for the model's arithmetic.
     batch_size: captions embedded at once, default 64.
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:

@@ -95,6 +95,9 @@ class EmbeddingModule(DistributionModule):
         pooled = functools.partial(self.pooled_values, embedded, options) if options.get("pooled") else dict
         return self.result_of(self._rows(embedded, options, settings), options, pooled)
 
+    def _rows(self, embedded: EmbeddingRows, options: Mapping[str, Any], settings: Mapping[str, Any]) -> Rows:
+        return vector_rows(embedded, functools.partial(self.compare_vectors, options=options), settings)
+
     def _embedded(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> EmbeddingRows:
         progress = type(self).progress
         embedded = embed_caption_rows(
@@ -103,18 +106,31 @@ class EmbeddingModule(DistributionModule):
         self.check_vectors(embedded, CAPTION_COLUMNS)
         return embedded
 
-    def _rows(self, embedded: EmbeddingRows, options: Mapping[str, Any], settings: Mapping[str, Any]) -> Rows:
-        n_dimensions = embedded.vectors.shape[1]
 
-        def compare(rows: Sequence[int]) -> Comparison:
-            numbers = [np.concatenate((embedded.predictions[i], embedded.references[i])) for i in rows]
-            vectors = joint_vectors(embedded.vectors, numbers)
-            return self.compare_vectors(vectors, len(embedded.predictions[rows[0]]), options)
+def vector_rows(
+    embedded: EmbeddingRows, compare: Callable[[np.ndarray, int], Comparison], settings: Mapping[str, Any]
+) -> Rows:
+    """Return rows of embedded texts, ready to be compared.
 
-        def batch_size(n_texts: int) -> int:
-            return max(1, NUMBERS_PER_BATCH // (n_texts * n_dimensions))
+    Args:
+        embedded: the texts of all rows.
+        compare: from float64 vectors of shape (n_rows, n_texts, d), candidates first, and the number of candidates to
+            the comparison.
+        settings: what the texts add to the signature.
 
-        return Rows(embedded.sizes(), embedded.row_key, compare, batch_size, settings)
+    Returns:
+        The rows.
+    """
+    n_dimensions = embedded.vectors.shape[1]
+
+    def compare_batch(rows: Sequence[int]) -> Comparison:
+        numbers = [np.concatenate((embedded.predictions[i], embedded.references[i])) for i in rows]
+        return compare(joint_vectors(embedded.vectors, numbers), len(embedded.predictions[rows[0]]))
+
+    def batch_size(n_texts: int) -> int:
+        return max(1, NUMBERS_PER_BATCH // (n_texts * n_dimensions))
+
+    return Rows(embedded.sizes(), embedded.row_key, compare_batch, batch_size, settings)
 
 
 def embed_caption_rows(

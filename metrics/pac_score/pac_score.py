@@ -1,36 +1,43 @@
 """PAC-S: how well captions fit their images, by CLIP tuned with positive-augmented contrastive learning."""
 
-import math
-
 import datasets
 import evaluate
 import numpy as np
 
-from .shared_added_rows import added_rows_kept
 from .shared_caption_rows import as_caption_rows
-from .shared_clip_checkpoints import VARIANTS
-from .shared_clip_model import ClipModel
 from .shared_clip_rows import (
     CLIP_CALL_DEFAULTS,
     CLIP_LOAD_DEFAULTS,
     ClipEncoder,
-    as_feature_rows,
     check_clip_options,
     check_image_column,
     check_image_count,
     check_prompt,
-    check_rows_added,
     paired_cosines,
-    row_means,
-    split_rows,
+    stored_features,
+    stored_images,
     with_prompt,
 )
-from .shared_image_input import as_rgb_image
-from .shared_module import check_flag, signature, take_compute_options, take_load_options
+from .shared_module import CollectionModule, check_flag, signature
 from .shared_pac_s import PAC_PROMPT, PAC_WEIGHT, check_weight, pac_s
+from .shared_row_scores import scored_result
 
-# Options of every call, also possible at load time.
-CALL_DEFAULTS = {"prompt": PAC_PROMPT, "weight": PAC_WEIGHT, "details": False, **CLIP_CALL_DEFAULTS}
+# isort: split
+# Files that other files of this folder need: evaluate's loader copies only what is named here.
+# Written by scripts/sync_shared.py.
+from .shared_clip_checkpoints import Treatment
+from .shared_clip_model import Tokens
+from .shared_image_input import as_image_source
+from .shared_model_paths import is_path
+from .shared_remembered_features import RememberedFeatures
+
+_LOADED = (
+    Treatment,
+    Tokens,
+    as_image_source,
+    is_path,
+    RememberedFeatures,
+)
 
 _DESCRIPTION = """
 PAC-S scores captions against their images without references: the cosine of CLIP features, from a CLIP whose last
@@ -55,7 +62,7 @@ Args:
     weight: factor of the cosine, default 2.0; CLIP-S has 2.5.
     batch_size: images encoded at once, default 64.
     n_workers: threads that decode images; default one for each processor core, at most 8.
-    details: True adds per-row lists, the number of cut captions and the signature; default False.
+    details: True adds per-row lists, the number of truncated captions and the signature; default False.
     At load time only:
     config_name: "pac-vit-b-32" (default), "pac-openclip-vit-l-14", "pac++-vit-b-32", "pac++-vit-l-14",
         "clip-vit-b-32" or "clip-vit-l-14"; "pac-" may be left out.
@@ -76,15 +83,21 @@ Examples:
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
-class PacScore(evaluate.Metric):
+class PacScore(CollectionModule, evaluate.Metric):
     """PAC-S of captions and images, as an evaluate module."""
 
+    DEFAULTS = {
+        "prompt": PAC_PROMPT,
+        "weight": PAC_WEIGHT,
+        "details": False,
+        **CLIP_CALL_DEFAULTS,
+        **CLIP_LOAD_DEFAULTS,
+    }
+    LOAD_OPTIONS = frozenset(CLIP_LOAD_DEFAULTS)
+
     def __init__(self, *args, **keywords):
-        given = take_load_options(keywords, CLIP_LOAD_DEFAULTS | CALL_DEFAULTS)
-        check_options(given)
-        self.load_options = self.options = {name: given[name] for name in CALL_DEFAULTS}
         super().__init__(*args, **keywords)
-        self.encoder = ClipEncoder(self.config_name, given, evaluate.utils.logging.tqdm)
+        self.encoder = ClipEncoder(self.config_name, self.load_options, evaluate.utils.logging.tqdm)
 
     def _info(self):
         return evaluate.MetricInfo(
@@ -100,61 +113,35 @@ class PacScore(evaluate.Metric):
             reference_urls=["https://arxiv.org/abs/2303.12112", "https://github.com/aimagelab/pacscore"],
         )
 
-    def add_batch(self, *, predictions=None, images=None, **keywords):
+    def check_options(self, options):
+        """Raise unless every option of this module has a legal value."""
+        check_clip_options(options)
+        check_prompt(options["prompt"])
+        check_weight(options["weight"])
+        check_flag("details", options["details"])
+
+    def checked_columns(self, options, predictions, images):
         """Check the captions and encode the images now: only their features are kept, in place of the images."""
         predictions = as_caption_rows(predictions, "predictions", string_is_one_caption=True)
         check_image_column(images, "images")
-        features = self.encoder.encode_images(images, "images", self.options["batch_size"], self.options["n_workers"])
+        features = self.encoder.encode_images(images, "images", options["batch_size"], options["n_workers"])
         check_image_count(len(predictions), len(features))
-        stored = [{"bytes": row, "path": None} for row in features]
-        super().add_batch(predictions=predictions, images=stored, **keywords)
+        return {"predictions": predictions, "images": stored_images(features)}
 
-    def add(self, *, prediction=None, image=None, **keywords):
-        """Check one caption or list of captions, and encode its image now."""
-        self.add_batch(predictions=[prediction], images=[image], **keywords)
-
-    def compute(self, *, predictions=None, images=None, **options):
-        """Check the options of this call, then compute; after an error the rows added before it are still there."""
-        options.pop("references", None)  # without effect; evaluate.combine passes it to every module
-        self.options = take_compute_options(options, self.load_options)
-        check_options(self.options)
-        check_rows_added(self, predictions, images)
-        with added_rows_kept(self):
-            result = super().compute(predictions=predictions, images=images)
-        self.encoder.forget()
-        return result
-
-    def _compute(self, predictions, images):
-        sizes = [len(row) for row in predictions]
-        captions = with_prompt(self.options["prompt"], [caption for row in predictions for caption in row])
-        texts = self.encoder.encode_texts(captions, self.options["batch_size"])
-        pictures = as_feature_rows([image["bytes"] for image in images])
+    def _compute(self, predictions, images, options):
+        pictures, sizes = stored_features(images), [len(row) for row in predictions]
+        captions = with_prompt(options["prompt"], [caption for row in predictions for caption in row])
+        texts = self.encoder.encode_texts(captions, options["batch_size"])
         cosines = paired_cosines(texts.distinct, pictures, texts.rows, np.repeat(np.arange(len(sizes)), sizes))
-        return self._as_result(pac_s(cosines, self.options["weight"]), sizes, texts.n_truncated)
-
-    def _as_result(self, scores, sizes, n_truncated):
-        per_row = row_means(scores, sizes)
-        # fsum is exact, so the order of the rows cannot change the last digit.
-        result = {"pac_score": math.fsum(per_row) / len(per_row), "n_rows": len(per_row)}
-        if self.options["details"]:
-            result["pac_score_per_row"] = per_row
-            result["pac_score_per_candidate"] = split_rows(scores.tolist(), sizes)
-            result["n_truncated"] = n_truncated
-            result["signature"] = self._signature()
+        result = scored_result({"pac_score": pac_s(cosines, options["weight"])}, sizes, options["details"])
+        if options["details"]:
+            result |= {"n_truncated": texts.n_truncated, "signature": self._signature(options)}
         return result
 
-    def _signature(self):
+    def _signature(self, options):
         return signature(
             "pac_score",
             **self.encoder.signature_parts(),
-            prompt=repr(self.options["prompt"]),
-            weight=self.options["weight"],
+            prompt=repr(options["prompt"]),
+            weight=options["weight"],
         )
-
-
-def check_options(options):
-    """Raise unless every option of this module has a legal value."""
-    check_clip_options(options)
-    check_prompt(options["prompt"])
-    check_weight(options["weight"])
-    check_flag("details", options["details"])

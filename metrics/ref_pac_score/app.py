@@ -17,14 +17,15 @@ from shared_demo_form import (
     uploaded_file,
 )
 from shared_demo_plots import caption_bars, example_picture
+from shared_demo_weights import score_meaning, usable_weights, weights_note
 
 # What one call may cost on a public page: one image, captions, characters of a caption.
 LIMITS = CaptionLimits(rows=1, captions_per_row=20, characters_per_caption=300)
 # The image's file and, decoded, its pixels.
 MAX_MEGABYTES, MAX_MEGAPIXELS = 10, 20
 
-# Weights other than the published ones: a file of the authors' format.
-CHECKPOINT = os.environ.get("MANYCAPS_CHECKPOINT")
+# Weights other than the published ones: a file, a folder or a Hub repository.
+CHECKPOINT = os.environ.get("MANYCAPS_CHECKPOINT") or None
 
 # What the table shows, and what it means.
 MEANINGS = {
@@ -44,13 +45,15 @@ def measure(image, candidates, references):
         "predictions": caption_lines(candidates, "predictions", LIMITS),
         "references": caption_lines(references, "references", LIMITS),
     }
+    weights = usable_weights(ref_pac_score.encoder)
     result = ref_pac_score.compute(**rows, images=[path.read_bytes()], details=True)
     scores = {
         "RefPAC-S": result["ref_pac_score_per_candidate"][0],
         "PAC-S, without human captions": result["pac_score_per_candidate"][0],
     }
     bars = caption_bars(scores, rows["predictions"][0])
-    return result_table(result, MEANINGS), bars
+    meaning = score_meaning(MEANINGS["ref_pac_score"], weights)
+    return result_table(result, MEANINGS | {"ref_pac_score": meaning}), bars
 
 
 page = build_page(
@@ -59,6 +62,7 @@ page = build_page(
         introduction=(
             "How well do captions fit an image, and what people say about it? The harmonic mean of PAC-S and of the "
             "largest cosine with a human caption, both from a CLIP tuned with positive-augmented contrastive learning."
+            "\n\n" + weights_note(ref_pac_score.encoder)
         ),
         inputs=[
             uploaded_file(gr.Image(label="Image", sources=["upload"], type="filepath", height=320, render=False)),

@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 
 import filelock
 import huggingface_hub
-from huggingface_hub.errors import EntryNotFoundError
+from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 from safetensors import safe_open
 
 from .shared_clip_model import ACTIVATIONS, OPENAI_MEAN, OPENAI_STD, build_network, merge_lora, read_weights
 from .shared_clip_model import write_safetensors as write_weights
+from .shared_model_paths import HUB_PREFIX, is_path, no_such_path
 
 # Mean and standard deviation of the pixels of OpenCLIP's laion2b_s32b_b82k (open_clip, pretrained.py, _VITL14).
 INCEPTION_MEAN = INCEPTION_STD = (0.5, 0.5, 0.5)
@@ -31,6 +32,12 @@ CHUNK_SIZE = 1 << 20
 
 # Seconds without any byte after which a download is given up.
 DOWNLOAD_TIMEOUT = 60
+
+# Seconds to wait for the Hub's first answer.
+HUB_TIMEOUT = 10
+
+# What scripts/train_tiny_pac.py notes as the source of its weights.
+MADE_WORLD = "made world"
 
 # First bytes of the files that torch writes: a zip archive, or an old bare pickle.
 CHECKPOINT_STARTS = (b"PK\x03\x04", b"\x80\x02", b"\x80\x04")
@@ -68,6 +75,11 @@ class Checkpoint(NamedTuple):
     source: str
     sha256: str
     treatment: Treatment
+
+    @property
+    def is_toy(self) -> bool:
+        """Whether the weights know only the made world of coloured shapes, as those of tiny-pac do."""
+        return read_facts(self.path).get("source") == MADE_WORLD
 
 
 def _drive(file_id: str) -> str:
@@ -120,7 +132,9 @@ def variant_name(config_name: str | None, option: str = "config_name") -> str:
     )
 
 
-def find_checkpoint(config_name: str | None, checkpoint: str | os.PathLike[str] | None, progress: Any) -> Checkpoint:
+def find_checkpoint(
+    config_name: str | None, checkpoint: str | os.PathLike[str] | None, progress: Any, option: str = "config_name"
+) -> Checkpoint:
     """Find the weights that a module is to use, and download them if need be.
 
     Args:
@@ -129,6 +143,7 @@ def find_checkpoint(config_name: str | None, checkpoint: str | os.PathLike[str] 
         checkpoint: path of a .safetensors, .pth or .pt file or of a folder that scripts/convert_checkpoint.py wrote,
             or a Hub repository; None for the variant's own source.
         progress: a tqdm class for the download.
+        option: under which name the module takes a variant, for the messages.
 
     Returns:
         The checkpoint on this disk.
@@ -136,20 +151,44 @@ def find_checkpoint(config_name: str | None, checkpoint: str | os.PathLike[str] 
     Raises:
         ValueError: nothing usable is there.
     """
-    name = variant_name(config_name)
+    name = variant_name(config_name, option)
     if checkpoint is None:
         return _published(name, progress)
+    found = local_checkpoint(name, checkpoint, option)
+    return found or _from_hub(os.fspath(checkpoint).removeprefix(HUB_PREFIX), "custom", VARIANTS[name])
+
+
+def local_checkpoint(
+    config_name: str | None, checkpoint: str | os.PathLike[str], option: str = "config_name"
+) -> Checkpoint | None:
+    """Find weights on this disk; nothing is downloaded.
+
+    Args:
+        config_name: as for `find_checkpoint`.
+        checkpoint: a path or a Hub repository.
+        option: as for `find_checkpoint`.
+
+    Returns:
+        The checkpoint, or None where the name is that of a Hub repository.
+
+    Raises:
+        ValueError: a path that is not there, the name of a variant, or nothing usable.
+    """
+    name, given = variant_name(config_name, option), os.fspath(checkpoint)
     path = pathlib.Path(checkpoint).expanduser()
     if path.is_dir():
         return _local(_weights_of(path), name)
     if path.is_file():
         return _local(path, name)
-    if re.fullmatch(r"[\w.-]+/[\w.-]+", str(checkpoint)) and path.suffix not in (".pth", ".pt", ".safetensors"):
-        return _from_hub(str(checkpoint), "custom", VARIANTS[name])
-    raise ValueError(
-        f"checkpoint: expected a file, a folder or a Hub repository, got {os.fspath(checkpoint)!r}, which is not there."
-        " Check the path."
-    )
+    if isinstance(checkpoint, str) and re.fullmatch(r"[\w.-]+/[\w.-]+", given.removeprefix(HUB_PREFIX)):
+        if not is_path(given):
+            return None
+    elif {given, f"pac-{given}"} & VARIANTS.keys():
+        raise ValueError(
+            f"checkpoint: expected a file, a folder or a Hub repository, got {given!r}, the name of published weights. "
+            f"Give {option}={given!r} and no checkpoint."
+        )
+    raise ValueError(f"checkpoint: expected a file, a folder or a Hub repository, got {no_such_path(given)}")
 
 
 def file_sha256(path: pathlib.Path) -> str:
@@ -230,15 +269,15 @@ def _published(name: str, progress: Any) -> Checkpoint:
 
 def _from_hub(repository: str, name: str, variant: Variant) -> Checkpoint:
     """Weights in a Hub repository; huggingface_hub does the caching and the locking."""
+    refusal = _hub_refusal(repository)
+    fetch = _hub_file if refusal is None else _cached_file
     try:
-        path = _hub_file(repository, WEIGHTS_NAME) or _hub_file(repository, "model.safetensors")
-        config = _hub_file(repository, CONFIG_NAME)
-    except Exception as error:  # offline, no such repository, no access, an HTTP error: huggingface_hub has many kinds
-        raise ValueError(
-            f"checkpoint: expected the Hub repository {repository}, got no answer that helps "
-            f"({type(error).__name__}: {str(error).splitlines()[0]}). Check name and network, or download its "
-            f"{WEIGHTS_NAME} by hand and give checkpoint='path/to/{WEIGHTS_NAME}'."
-        ) from error
+        config = fetch(repository, CONFIG_NAME)  # before the weights: where those are, it is not missing by chance
+        path = fetch(repository, WEIGHTS_NAME) or fetch(repository, "model.safetensors")
+    except Exception as error:  # an HTTP error, a connection that breaks off, a full disk
+        raise _hub_error(repository, error) from error
+    if path is None and refusal is not None:
+        raise _hub_error(repository, refusal) from refusal
     if path is None:
         raise ValueError(
             f"checkpoint: expected {WEIGHTS_NAME} in the Hub repository {repository}, got none. Upload the folder "
@@ -247,12 +286,45 @@ def _from_hub(repository: str, name: str, variant: Variant) -> Checkpoint:
     return Checkpoint(path, name, repository, file_sha256(path), _treatment_of(path, config, variant))
 
 
+def _hub_refusal(repository: str) -> Exception | None:
+    """Why the Hub does not give a repository; None if it does.
+
+    Asked once, without the retries of a download, which take 20 seconds a file on a machine without internet.
+    """
+    try:
+        url = huggingface_hub.hf_hub_url(repository, WEIGHTS_NAME)
+        huggingface_hub.get_hf_file_metadata(url, timeout=HUB_TIMEOUT)
+    except EntryNotFoundError:
+        return None  # the repository is there
+    except Exception as error:  # offline, no such repository, no access, an HTTP error: huggingface_hub has many kinds
+        return error
+    return None
+
+
 def _hub_file(repository: str, name: str) -> pathlib.Path | None:
     """Download one file, or return None if the repository has no such file."""
     try:
         return pathlib.Path(huggingface_hub.hf_hub_download(repository, name))
+    except LocalEntryNotFoundError:  # of the same family, but it says that the Hub has not answered
+        raise
     except EntryNotFoundError:
         return None
+
+
+def _cached_file(repository: str, name: str) -> pathlib.Path | None:
+    """A file that was downloaded before, or None."""
+    found = huggingface_hub.try_to_load_from_cache(repository, name)
+    return pathlib.Path(found) if isinstance(found, str) else None
+
+
+def _hub_error(repository: str, cause: Exception) -> ValueError:
+    """Build the error for a repository that cannot be had."""
+    first_line = next(iter(str(cause).strip().splitlines()), "no reason given")
+    return ValueError(
+        f"checkpoint: expected the Hub repository {repository}, got no answer that helps "
+        f"({type(cause).__name__}: {first_line}). Check name and network, or download its {WEIGHTS_NAME} by hand and "
+        f"give checkpoint='path/to/{WEIGHTS_NAME}'; relative paths start at {pathlib.Path.cwd()}."
+    )
 
 
 def _download_and_convert(name: str, path: pathlib.Path, progress: Any) -> None:
@@ -323,7 +395,7 @@ def _download_error(name: str, got: str) -> ValueError:
     """Build the error for a download that did not work."""
     return ValueError(
         f"checkpoint: expected the file of {name} from {VARIANTS[name].source}, got {got}. Download it in a browser "
-        "and give checkpoint='path/to/the/file.pth' with the same config_name."
+        "and give checkpoint='path/to/the/file.pth' beside your other options."
     )
 
 

@@ -4,7 +4,6 @@
 import collections
 import contextlib
 import hashlib
-import math
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,10 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import PIL.Image
 
-from .shared_clip_checkpoints import Checkpoint, find_checkpoint, variant_name
-from .shared_clip_model import DTYPES, ClipModel, engine_name, merge_lora, read_weights
-from .shared_image_input import as_image_source, as_model_pixels, as_rgb_image
-from .shared_options import check_choice, check_flag, check_whole_number
+from .shared_clip_checkpoints import Checkpoint, find_checkpoint, local_checkpoint, variant_name
+from .shared_clip_model import DTYPES, ClipModel, Tokens, engine_name, merge_lora, read_weights
+from .shared_image_input import as_image_source, as_model_pixels, as_rgb_image, scaler_name
+from .shared_module import check_choice, check_flag, check_whole_number
+from .shared_remembered_features import RememberedFeatures
 
 # Options that decide the model; given at load time only, since images are encoded when they are added.
 CLIP_LOAD_DEFAULTS: Mapping[str, Any] = {
@@ -29,6 +29,9 @@ CLIP_LOAD_DEFAULTS: Mapping[str, Any] = {
 
 # Options of every call; n_workers None means one thread for each processor core, at most 8.
 CLIP_CALL_DEFAULTS: Mapping[str, Any] = {"batch_size": 64, "n_workers": None}
+
+# Bytes of features that an encoder remembers, of images, texts and videos together: with ViT-B/32 90,000 images.
+REMEMBERED_BYTES = 1 << 28
 
 # Seconds after which a progress bar appears: a training loop adds many small batches.
 PROGRESS_DELAY = 2.0
@@ -49,23 +52,28 @@ class TextFeatures(NamedTuple):
 
 
 class ClipEncoder:
-    """A checkpoint, loaded when it is first needed, and the features of the images seen since the last `forget`.
+    """A checkpoint, loaded when it is first needed, and the features that were used last.
+
+    So systems that are compared on the same images and references encode these once.
 
     Args:
         config_name: name of a variant.
         options: `CLIP_LOAD_DEFAULTS` with the user's values.
         progress: a tqdm class.
+        option: under which name the module takes the variant.
     """
 
-    def __init__(self, config_name: str | None, options: Mapping[str, Any], progress: Any) -> None:
-        self.variant = variant_name(config_name)
+    def __init__(
+        self, config_name: str | None, options: Mapping[str, Any], progress: Any, option: str = "config_name"
+    ) -> None:
+        self.variant = variant_name(config_name, option)
         self.options = options
         self.progress = progress
+        self.option = option
+        # Features by content: hash of the file to hash of the pixels as the model sees them, that to features; text to
+        # features; hash of a video to features of its frames.
+        self.remembered = RememberedFeatures(REMEMBERED_BYTES)
         self._loaded: tuple[ClipModel, Checkpoint] | None = None
-        # Features of each distinct picture, as bytes, by the hash of its pixels as the model sees them.
-        self._features: dict[bytes, bytes] = {}
-        # Hash of those pixels by the hash of the file.
-        self._files: dict[bytes, bytes] = {}
 
     @property
     def model(self) -> ClipModel:
@@ -77,10 +85,18 @@ class ClipEncoder:
         """Where the weights came from."""
         return self._load()[1]
 
+    def local_checkpoint(self) -> Checkpoint | None:
+        """Return the user's own weights where they lie on this disk; nothing is downloaded.
+
+        Raises:
+            ValueError: they are not there, or cannot be used.
+        """
+        given = self.options["checkpoint"]
+        return None if given is None else local_checkpoint(self.variant, given, self.option)
+
     def forget(self) -> None:
-        """Drop the features of images."""
-        self._features.clear()
-        self._files.clear()
+        """Drop all features."""
+        self.remembered.clear()
 
     def encode_images(
         self, images: Iterable[object], column: str, batch_size: int, n_workers: int | None
@@ -94,33 +110,39 @@ class ClipEncoder:
             n_workers: threads that read and decode.
 
         Returns:
-            float32 features of each image, as bytes.
+            float32 features of each image, as bytes; those of equal pixels are the same, and an image that is
+            remembered has the bits that it had the first time.
 
         Raises:
             TypeError, ValueError: an image cannot be used; nothing of the column is kept then but finished features.
         """
-        model, claims = self.model, _Claims(self._files)
+        model, claims = self.model, _Claims()
 
         def prepare(item: tuple[int, object]) -> _Picture:
-            return _prepare(item[1], f"{column}[{item[0]}]", model.image_size, claims)
+            return _prepare(item[1], f"{column}[{item[0]}]", model.image_size, claims, self.remembered)
 
         keys: list[bytes] = []
-        waiting: dict[bytes, np.ndarray] = {}
+        # Of this column: hash of the pixels by hash of the file, and features by hash of the pixels.
         hashes: dict[bytes, bytes] = {}
+        features: dict[bytes, bytes] = {}
+        waiting: dict[bytes, np.ndarray] = {}
         bar = self.progress(total=_length(images), desc=column, unit="image", leave=False, delay=PROGRESS_DELAY)
         with bar, ThreadPoolExecutor(n_workers or min(8, os.cpu_count() or 1)) as pool:
             for picture in ordered_results(pool, prepare, enumerate(images), 2 * batch_size):
                 keys.append(picture.key)
-                if picture.pixels is not None:
+                if picture.features is not None:
+                    features[picture.pixels_hash] = picture.features
+                if picture.pixels is not None and picture.pixels_hash not in features:
+                    waiting[picture.pixels_hash] = picture.pixels
+                if picture.pixels_hash:
                     hashes[picture.key] = picture.pixels_hash
-                    if picture.pixels_hash not in self._features:
-                        waiting[picture.pixels_hash] = picture.pixels
+                    if picture.key != picture.pixels_hash:
+                        self.remembered.put(("file", picture.key), picture.pixels_hash, len(picture.pixels_hash))
                 if len(waiting) >= batch_size:
-                    self._encode_waiting(waiting)
+                    features |= self._encode_waiting(waiting)
                 bar.update(1)
-            self._encode_waiting(waiting)
-        self._files.update(hashes)
-        return [self._features[self._files[key]] for key in keys]
+            features |= self._encode_waiting(waiting)
+        return [features[hashes[key]] for key in keys]
 
     def encode_texts(self, texts: Sequence[str], batch_size: int) -> TextFeatures:
         """Encode texts, each distinct one once.
@@ -137,10 +159,38 @@ class ClipEncoder:
         """
         places: dict[str, int] = {}
         rows = np.array([places.setdefault(text, len(places)) for text in texts])
-        tokens = [self.model.tokenize(text) for text in places]
-        features = self.model.text_features(tokens, batch_size, self.text_bar)
-        n_truncated = int(np.array([text.truncated for text in tokens])[rows].sum())
-        return TextFeatures(features, rows, n_truncated)
+        known = {text: found for text in places if (found := self.remembered.get(("text", text))) is not None}
+        new = {text: self.model.tokenize(text) for text in places if text not in known}
+        if new:
+            encoded = self.model.text_features(list(new.values()), batch_size, self.text_bar)
+            for (text, tokens), features in zip(new.items(), encoded, strict=True):
+                known[text] = features, tokens.truncated
+                self.remembered.put(("text", text), (features.copy(), tokens.truncated), features.nbytes)
+        distinct = [known[text] for text in places]
+        n_truncated = int(np.array([truncated for _, truncated in distinct])[rows].sum())
+        return TextFeatures(np.stack([features for features, _ in distinct]), rows, n_truncated)
+
+    def encode_tokens(self, texts: Mapping[str, Tokens], batch_size: int) -> dict[str, np.ndarray]:
+        """Encode every token of texts.
+
+        Args:
+            texts: distinct texts and their tokens.
+            batch_size: images that would be encoded at once.
+
+        Returns:
+            For each text a float32 array, shape (n_tokens, d).
+
+        Raises:
+            ValueError: the model gives values that are not finite.
+        """
+        known = {text: found for text in texts if (found := self.remembered.get(("tokens", text))) is not None}
+        new = [text for text in texts if text not in known]
+        if new:
+            encoded = self.model.token_features([texts[text] for text in new], batch_size, self.text_bar)
+            for text, features in zip(new, encoded, strict=True):
+                known[text] = features
+                self.remembered.put(("tokens", text), features.copy(), features.nbytes)
+        return known
 
     def signature_parts(self) -> dict[str, str]:
         """Return what identifies the weights and the arithmetic, for a signature."""
@@ -152,12 +202,13 @@ class ClipEncoder:
             "activation": checkpoint.treatment.activation,
             "dtype": self.options["dtype"],
             "engine": engine_name(),
+            "scaling": scaler_name(),
         }
 
     def _load(self) -> tuple[ClipModel, Checkpoint]:
         if self._loaded is None:
             options = self.options
-            checkpoint = find_checkpoint(self.variant, options["checkpoint"], self.progress)
+            checkpoint = find_checkpoint(self.variant, options["checkpoint"], self.progress, self.option)
             model = ClipModel(
                 merge_lora(read_weights(checkpoint.path)),
                 **checkpoint.treatment._asdict(),
@@ -168,12 +219,16 @@ class ClipEncoder:
             self._loaded = model, checkpoint
         return self._loaded
 
-    def _encode_waiting(self, waiting: dict[bytes, np.ndarray]) -> None:
-        """Move a batch of pixels through the model."""
-        if waiting:
-            features = self.model.image_features(np.stack(list(waiting.values())))
-            self._features.update((key, row.tobytes()) for key, row in zip(waiting, features, strict=True))
-            waiting.clear()
+    def _encode_waiting(self, waiting: dict[bytes, np.ndarray]) -> dict[bytes, bytes]:
+        """Move a batch of pixels through the model, and return its features."""
+        if not waiting:
+            return {}
+        encoded = self.model.image_features(np.stack(list(waiting.values())))
+        features = {key: row.tobytes() for key, row in zip(waiting, encoded, strict=True)}
+        for key, row in features.items():
+            self.remembered.put(("pixels", key), row, len(row))
+        waiting.clear()
+        return features
 
     def text_bar(self, batches: Sequence[list[int]]) -> Any:
         """Show the progress over batches of texts."""
@@ -181,19 +236,22 @@ class ClipEncoder:
 
 
 class _Picture(NamedTuple):
-    """An image on its way to the model; without pixels where another row has the same file."""
+    """An image on its way to the model."""
 
     # Hash of the file, or of the pixels where there is no file.
     key: bytes
-    pixels_hash: bytes
-    pixels: np.ndarray | None
+    # Empty where another row of the column has the same file.
+    pixels_hash: bytes = b""
+    # Where the features are remembered, they are in place of the pixels.
+    pixels: np.ndarray | None = None
+    features: bytes | None = None
 
 
 class _Claims:
-    """Which files are decoded already, or are being decoded by some thread."""
+    """Which files of a column are decoded already, or are being decoded by some thread."""
 
-    def __init__(self, known: Iterable[bytes]) -> None:
-        self._keys = set(known)
+    def __init__(self) -> None:
+        self._keys: set[bytes] = set()
         self.lock = threading.Lock()
 
     def claim(self, key: bytes) -> bool:
@@ -272,14 +330,18 @@ def check_image_count(n_predictions: int, n_images: int) -> None:
         )
 
 
-def check_rows_added(module: Any, *columns: object) -> None:
-    """Raise if a compute has neither columns of its own nor rows added before.
+def stored_images(features: Iterable[bytes]) -> list[dict[str, Any]]:
+    """Return features as a column of images, in whose place evaluate stores them.
 
-    Raises:
-        ValueError: there is nothing to compute.
+    >>> stored_images([b"1234"])
+    [{'bytes': b'1234', 'path': None}]
     """
-    if all(column is None for column in columns) and len(module) == 0:
-        raise ValueError("predictions: expected at least one row, got none. Add rows before computing.")
+    return [{"bytes": row, "path": None} for row in features]
+
+
+def stored_features(images: Iterable[Mapping[str, Any]]) -> np.ndarray:
+    """Return the features that stand in place of the images in evaluate's table: float32, shape (n, d)."""
+    return as_feature_rows([image["bytes"] for image in images])
 
 
 def as_feature_rows(features: Sequence[bytes]) -> np.ndarray:
@@ -313,25 +375,6 @@ def paired_cosines(x: np.ndarray, y: np.ndarray, x_rows: np.ndarray, y_rows: np.
     return cosines
 
 
-def row_means(values: np.ndarray, sizes: Sequence[int]) -> list[float]:
-    """Mean of each run of `sizes` values, one run after the other.
-
-    >>> row_means(np.array([1.0, 2.0, 6.0]), [1, 2])
-    [1.0, 4.0]
-    """
-    return [math.fsum(run) / len(run) for run in split_rows(values.tolist(), sizes)]
-
-
-def split_rows(values: Sequence[Any], sizes: Sequence[int]) -> list[Sequence[Any]]:
-    """Cut a sequence into runs of the given sizes.
-
-    >>> split_rows([1, 2, 6], [1, 2])
-    [[1], [2, 6]]
-    """
-    ends = np.cumsum(sizes)
-    return [values[end - size : end] for end, size in zip(ends, sizes, strict=True)]
-
-
 def ordered_results(
     pool: ThreadPoolExecutor, function: Callable[[Any], Any], items: Iterable[Any], n_ahead: int
 ) -> Iterator[Any]:
@@ -352,18 +395,26 @@ def ordered_results(
             future.cancel()
 
 
-def _prepare(image: object, where: str, size: int, claims: _Claims) -> _Picture:
-    """Read an image, and decode it unless another row has the same file."""
+def _prepare(image: object, where: str, size: int, claims: _Claims, remembered: RememberedFeatures) -> _Picture:
+    """Read an image, and decode it unless another row has the same file or its features are remembered."""
     source = as_image_source(image, where)
-    key = hashlib.blake2b(source, digest_size=16).digest() if isinstance(source, bytes) else b""
+    key = _hash(source) if isinstance(source, bytes) else b""
     if key and not claims.claim(key):
-        return _Picture(key, b"", None)
+        return _Picture(key)
+    pixels_hash = remembered.get(("file", key)) if key else None
+    if pixels_hash and (features := remembered.get(("pixels", pixels_hash))):
+        return _Picture(key, pixels_hash, features=features)
     # Two rows may hold the same PIL image, whose lazy loading is not safe from two threads.
     with claims.lock if isinstance(source, PIL.Image.Image) else contextlib.nullcontext():
         image = as_rgb_image(source, where)
     pixels = as_model_pixels(image, size)
-    pixels_hash = hashlib.blake2b(pixels.tobytes(), digest_size=16).digest()
-    return _Picture(key or pixels_hash, pixels_hash, pixels)
+    pixels_hash = _hash(pixels.tobytes())
+    features = remembered.get(("pixels", pixels_hash))
+    return _Picture(key or pixels_hash, pixels_hash, pixels if features is None else None, features)
+
+
+def _hash(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=16).digest()
 
 
 def _length(column: object) -> int | None:

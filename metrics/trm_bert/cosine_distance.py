@@ -72,7 +72,7 @@ def check_nonzero(rows: EmbeddingRows, columns: tuple[str, str]) -> None:
     Raises:
         ValueError: some vectors are zero; the message names the first text and counts them.
     """
-    is_zero = ~rows.vectors.any(axis=1)  # (n_vectors,)
+    is_zero = (rows.vectors == 0).all(axis=1)  # (n_vectors,)
     if not is_zero.any():
         return
     places = [

@@ -4,7 +4,7 @@ import json
 import os
 import pathlib
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 # What a table looks like; part of every message about a bad one.
 TABLE_LAYOUT = '{"n_documents": 8092, "document_frequency": {"a dog": 312, ...}}'
@@ -93,5 +93,5 @@ def _read_json(path: pathlib.Path) -> Any:
         ) from None
 
 
-def _is_whole(value: object) -> bool:
+def _is_whole(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)

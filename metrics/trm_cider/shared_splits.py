@@ -61,7 +61,7 @@ def exact_splits(n_candidates: int, n_references: int, max_partitions: int, *, m
     n_splits = math.comb(n_texts, n_candidates)
     if n_splits > max_partitions:
         raise ValueError(
-            f"p_value='exact': expected at most max_partitions={max_partitions} partitions a row, got {n_splits} "
+            f"p_value='exact': expected at most max_partitions={max_partitions} splits per row, got {n_splits} "
             f"for {n_candidates} candidates and {n_references} references. Use p_value='permutation', or a larger "
             "max_partitions."
         )

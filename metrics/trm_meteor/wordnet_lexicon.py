@@ -75,7 +75,7 @@ class WordNetLexicon:
         return frozenset(name for name in names if "_" not in name)
 
 
-class _EnglishWordNet(WordNetCorpusReader):
+class _EnglishWordNet(WordNetCorpusReader):  # type: ignore[misc]  # NLTK has no types
     """WordNet without the tables for other languages, which take most of NLTK's loading time."""
 
     def map_wn(self, version: str = "wordnet") -> None:

@@ -9,7 +9,9 @@ whole statistic again for every partition; it is timed on a few partitions and s
 import json
 import pathlib
 from collections.abc import Iterator
+from typing import Any
 
+import evaluate
 import numpy as np
 import torch
 
@@ -19,7 +21,7 @@ from manycaps.shared_triangle_rank import null_statistics, triangle_rank_counts,
 from metrics.fid_bert.frechet import frechet_distances, frechet_p_values
 from metrics.mmd_bert.maximum_mean_discrepancy import mmd_p_values, mmd_squared
 from metrics.trm_bert.cosine_distance import cosine_distances, cosine_similarities
-from scripts.benchmarks.timing import Comparison, compare
+from scripts.benchmarks.timing import Comparison, compare, compare_remembered
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -149,16 +151,25 @@ def within(work: str, ours, n_ours: int, milliseconds: float) -> Comparison:
     return timed._replace(peer=f"{milliseconds:g} ms a row", peer_per_second=1000 / milliseconds)
 
 
+def sample_scenes() -> list[dict[str, Any]]:
+    """Return the scenes of the quickstart's sample: references, and captions of three systems."""
+    return json.loads((ROOT / "scripts" / "quickstart_captions.json").read_text(encoding="utf-8"))["scenes"]
+
+
 def sample_captions() -> list[str]:
-    """Return the distinct captions of the quickstart's sample."""
-    scenes = json.loads((ROOT / "scripts" / "quickstart_captions.json").read_text(encoding="utf-8"))["scenes"]
-    rows = (texts for scene in scenes for texts in (scene["references"], *scene["systems"].values()))
+    """Return the distinct captions of the sample."""
+    rows = (texts for scene in sample_scenes() for texts in (scene["references"], *scene["systems"].values()))
     return list(dict.fromkeys(caption for row in rows for caption in row))
 
 
 def encoder_comparisons() -> Iterator[Comparison]:
-    """Yield the default encoder on the CPU beside one caption at a time, and beside its own limit."""
+    """Yield the default encoder beside one caption at a time, its own limit, and one that remembers nothing."""
     captions, encoder, options = sample_captions(), SentenceEncoder(), {**ENCODER_DEFAULTS, "device": "cpu"}
+
+    def embed_all() -> np.ndarray:
+        encoder.forget()
+        return encoder.embed(captions, options, lambda steps, **_: steps)
+
     encoder.embed(captions[:2], options, lambda steps, **_: steps)
     model, few = encoder._model, 24
     by_length = sorted(captions, key=len, reverse=True)
@@ -167,7 +178,7 @@ def encoder_comparisons() -> Iterator[Comparison]:
         "one caption at a time",
         "captions",
         4,
-        lambda: encoder.embed(captions, options, lambda steps, **_: steps),
+        embed_all,
         lambda: [model.encode([caption], show_progress_bar=False) for caption in captions[:few]],
         n_ours=len(captions),
         n_theirs=few,
@@ -178,9 +189,18 @@ def encoder_comparisons() -> Iterator[Comparison]:
         "SentenceTransformer.encode on them, sorted by length (the limit)",
         "captions",
         0.85,
-        lambda: encoder.embed(captions, options, lambda steps, **_: steps),
+        embed_all,
         lambda: model.encode(by_length, batch_size=options["batch_size"], show_progress_bar=False),
         n_ours=len(captions),
         n_theirs=len(captions),
         repeats=3,
     )
+    evaluate.utils.logging.disable_progress_bar()
+    module = evaluate.load(str(ROOT / "metrics" / "mmd_bert"), device="cpu")
+    scenes = sample_scenes()
+    references = [scene["references"] for scene in scenes]
+    systems = [
+        {"predictions": [scene["systems"][name] for scene in scenes], "references": references}
+        for name in scenes[0]["systems"]
+    ]
+    yield compare_remembered("mmd_bert of the sample's three systems, CPU", module, systems)

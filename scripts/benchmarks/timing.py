@@ -2,14 +2,14 @@
 
 import statistics
 import time
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 
 class Comparison(NamedTuple):
     """One line of the benchmark's table: the same work done by this project and by its peer (or its limit)."""
 
-    # What is measured, for example "METEOR, 10 + 5 captions a row".
+    # What is measured, for example "METEOR, 10 + 5 captions per row".
     work: str
     # What it is measured beside, for example "NLTK 3.10 single_meteor_score, pair by pair".
     peer: str
@@ -65,3 +65,40 @@ def compare(
         n / statistics.median(measured) for n, measured in zip((n_ours, n_theirs), seconds, strict=True)
     )
     return Comparison(work, peer, unit, ours_per_second, theirs_per_second, target)
+
+
+def from_scratch(module: Any, **columns: Any) -> Any:
+    """Compute while the module's encoder remembers nothing of earlier runs."""
+    module.encoder.forget()
+    return module.compute(**columns)
+
+
+def compare_remembered(work: str, module: Any, systems: Sequence[Mapping[str, Any]], repeats: int = 3) -> Comparison:
+    """Time several systems on the same images or references, scored by one module, beside one module each.
+
+    Args:
+        work: as in `Comparison`.
+        module: has an encoder that remembers features.
+        systems: columns of each system.
+        repeats: as in `compare`.
+
+    Returns:
+        The comparison, in systems per second.
+    """
+
+    def one_module() -> None:
+        module.encoder.forget()
+        for columns in systems:
+            module.compute(**columns)
+
+    return compare(
+        work,
+        "each system from scratch",
+        "systems",
+        None,
+        one_module,
+        lambda: [from_scratch(module, **columns) for columns in systems],
+        n_ours=len(systems),
+        n_theirs=len(systems),
+        repeats=repeats,
+    )

@@ -78,7 +78,7 @@ def comparisons() -> Iterator[Comparison]:
     lexicon, few = WordNetLexicon(), 4
     n_pairs = len(rows[0]) ** 2
     yield compare(
-        "METEOR, all pairs of 10 + 5 captions a row",
+        "METEOR, all pairs of 10 + 5 captions per row",
         "NLTK single_meteor_score",
         "pairs",
         100,
@@ -89,7 +89,7 @@ def comparisons() -> Iterator[Comparison]:
     )
     frequencies = document_frequencies([row[10:] for row in rows])
     yield compare(
-        "CIDEr-D, all pairs of 10 + 5 captions a row",
+        "CIDEr-D, all pairs of 10 + 5 captions per row",
         "the formula in a Python loop",
         "pairs",
         10,

@@ -23,7 +23,7 @@ from torch.nn.utils.rnn import pad_sequence
 from manycaps.shared_clip_model import OPENAI_MEAN, OPENAI_STD
 from manycaps.shared_video_input import EncodedVideo, read_pixels
 from scripts.benchmarks.clip import captions, random_clip
-from scripts.benchmarks.timing import Comparison, compare
+from scripts.benchmarks.timing import Comparison, compare, from_scratch
 from tests.video_clips import write_clip
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -151,7 +151,7 @@ def _compare(module: Any, checkpoint: pathlib.Path, paths: list[str], systems: l
         "the authors' scorer, a call a system",
         "rows",
         TARGET,
-        lambda: module.compute(predictions=rows, videos=paths),
+        lambda: from_scratch(module, predictions=rows, videos=paths),
         lambda: [peer.score(system, paths) for system in systems],
         n_ours=n_rows,
         n_theirs=n_rows,
@@ -162,7 +162,7 @@ def _compare(module: Any, checkpoint: pathlib.Path, paths: list[str], systems: l
         "the authors' scorer, one call",
         "rows",
         None,
-        lambda: module.compute(predictions=rows, videos=paths),
+        lambda: from_scratch(module, predictions=rows, videos=paths),
         lambda: peer.score([text for row in rows for text in row], [path for path in paths for _ in range(N_SYSTEMS)]),
         n_ours=n_rows,
         n_theirs=n_rows,
@@ -185,7 +185,7 @@ def _compare_ready(
         "the authors' scorer, one call",
         "rows",
         TARGET,
-        lambda: module.compute(predictions=rows, videos=list(features.values())),
+        lambda: from_scratch(module, predictions=rows, videos=list(features.values())),
         lambda: cached.score(texts, repeated),
         n_ours=n_rows,
         n_theirs=n_rows,
@@ -210,7 +210,7 @@ def _compare_ready(
         "decoding, then the model",
         "frames",
         None,
-        lambda: module.compute(predictions=[row[0] for row in rows], videos=paths),
+        lambda: from_scratch(module, predictions=[row[0] for row in rows], videos=paths),
         one_after_the_other,
         n_ours=n_frames,
         n_theirs=n_frames,

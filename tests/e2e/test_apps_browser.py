@@ -19,7 +19,7 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from tests.modules.sample_inputs import load_options
+from tests.modules.sample_inputs import CLIP_MODULES, load_options
 
 pytest.importorskip("gradio", reason="gradio is not installed: pip install -r tests/requirements.txt")
 from manycaps.shared_demo_files import caption_file_rows
@@ -231,15 +231,15 @@ class Starter:
         command = [sys.executable, str(ROOT / "tests" / "e2e" / "app_starter.py")]
         self.common = subprocess.Popen(command, env=self.environment, stdin=subprocess.PIPE, text=True)
 
-    def start(self, name, alone):
+    def start(self, name, alone, checkpoint=None):
         """Run `python app.py` by itself, which takes its time, or as a child of one process for all (app_starter)."""
-        folder = self.folder / name
+        folder = self.folder / f"{name}-{len(list(self.folder.iterdir()))}"
         # A Space's folder is not named like the module.
         shutil.copytree(folder_of(name), folder / "app", ignore=shutil.ignore_patterns("__pycache__"))
         port = free_port()
         environment = {"GRADIO_SERVER_PORT": str(port), "GRADIO_TEMP_DIR": str(folder / "uploads")}
-        if "checkpoint" in load_options(name):
-            environment["MANYCAPS_CHECKPOINT"] = load_options(name)["checkpoint"]
+        if checkpoint or "checkpoint" in load_options(name):
+            environment["MANYCAPS_CHECKPOINT"] = checkpoint or load_options(name)["checkpoint"]
         if not alone:
             request = {"folder": str(folder / "app"), "log": str(folder / "log"), "environment": environment}
             self.common.stdin.write(json.dumps(request) + "\n")
@@ -279,10 +279,16 @@ class Server:
 
 
 @pytest.fixture(scope="module")
-def servers(browser, tmp_path_factory):
+def starter(tmp_path_factory):
+    starter = Starter(tmp_path_factory.mktemp("apps"))
+    yield starter
+    starter.stop()
+
+
+@pytest.fixture(scope="module")
+def servers(browser, starter):
     """From a name to its running server; the next ones are started as well."""
-    starter, running = Starter(tmp_path_factory.mktemp("apps")), {}
-    names = list(CASES)
+    running, names = {}, list(CASES)
 
     def get(name):
         for other in names[names.index(name) :][: AHEAD + 1]:
@@ -292,7 +298,6 @@ def servers(browser, tmp_path_factory):
         return running[name]
 
     yield get
-    starter.stop()
     for server in running.values():
         if server.process is not starter.common:
             server.process.terminate()
@@ -512,3 +517,34 @@ def call(server, function, values):
         event = json.load(reply)["event_id"]
     with urllib.request.urlopen(f"{url}/{event}", timeout=PATIENCE) as reply:
         return reply.read().decode()
+
+
+@pytest.mark.parametrize("name", sorted(CLIP_MODULES))
+def test_a_page_with_the_toy_says_what_its_scores_are_worth(starter, browser, name, tmp_path):
+    server = starter.start(name, alone=False, checkpoint=str(ROOT / "checkpoints" / "tiny-pac"))
+    server.wait()
+    page = Page(browser, server.url)
+    warning = "a toy that knows only pictures of coloured shapes; scores of anything else mean nothing."
+    assert f"Weights: tiny-pac , {warning}" in " ".join(page.find("body")[0].text.split())
+    page.fill(written(CASES[name].own, tmp_path))
+    assert isinstance(page.compute(), dict)
+    table = page.find(".result")[0].text
+    assert warning in table
+    assert "good captions" not in table
+    assert page.errors() == ([], [])
+
+
+def test_a_page_without_weights_says_what_can_be_done(starter, browser, tmp_path):
+    server = starter.start("pac_score", alone=False, checkpoint="checkpoints/gone")
+    server.wait()
+    page = Page(browser, server.url)
+    expected = "weights: expected the CLIP of this page, got none that can be used. Try again later, or run the module"
+    assert f"This page cannot compute. {expected}" in page.find("body")[0].text
+    page.fill(written(CASES["pac_score"].own, tmp_path))
+    assert expected in page.compute()
+    assert not page.find(".result td")
+    for text in (page.find("body")[0].text, page.message()):
+        assert "gone" not in text  # no path of the server
+    assert "got 'checkpoints/gone': no such folder or file, relative paths start at" in server.said()
+    assert "Traceback" not in server.said()
+    assert page.errors() == ([], [])

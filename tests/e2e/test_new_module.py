@@ -33,7 +33,8 @@ def run(folder, *command):
 def repository(tmp_path_factory):
     """A copy of the repository with a new module of each kind."""
     copy = tmp_path_factory.mktemp("copy") / "repository"
-    names = "CHANGELOG.md CITATION.cff Makefile README.md pyproject.toml manycaps measurements metrics scripts tests"
+    pages = "CHANGELOG.md CITATION.cff CONTRIBUTING.md Makefile README.md pyproject.toml"
+    names = f"{pages} manycaps measurements metrics scripts tests"
     for name in names.split():
         source = ROOT / name
         if source.is_dir():
@@ -95,7 +96,7 @@ def test_new_modules_are_formatted_and_entered_in_the_tables(repository):
     ("name", "message"),
     [
         ("WordShare", "name: expected lower-case words joined by _, got 'WordShare'. Choose a name like word_share."),
-        ("trm_meteor", "name: expected a new name, got 'trm_meteor', which there is. Choose another."),
+        ("trm_meteor", "name: expected a new name, got 'trm_meteor', which already exists. Choose another."),
         ("numpy", "name: expected a name that no library has, got 'numpy'. A Space would import this instead."),
     ],
 )

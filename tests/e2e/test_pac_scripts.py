@@ -150,7 +150,7 @@ def test_the_report_shows_differences():
 def test_a_converted_folder_gives_the_same_features_and_open_clip_loads_it(run, tmp_path, lora):
     weights = with_lora(small_weights()) if lora else small_weights()
     source = save_checkpoint(tmp_path / "clip.pth", weights)
-    code, out, err = run("convert-checkpoint", source, tmp_path / "folder")
+    code, _, err = run("convert-checkpoint", source, tmp_path / "folder")
     assert code == 0, err
     assert "3 texts and 4 images have equal features" in err
     assert {path.name for path in (tmp_path / "folder").iterdir()} == {

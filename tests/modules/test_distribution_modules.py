@@ -275,7 +275,7 @@ def test_bad_option_values_are_refused_at_load_and_compute_time(distribution_fol
 
 def test_too_many_partitions_lose_no_row(module):
     module.add_batch(**CAPTION_ROWS)
-    with pytest.raises(ValueError, match="expected at most max_partitions=5 partitions a row, got 1?[0-9]") as error:
+    with pytest.raises(ValueError, match="expected at most max_partitions=5 splits per row, got 1?[0-9]") as error:
         module.compute(p_value="exact", max_partitions=5)
     assert "Use p_value='permutation'" in str(error.value)
     assert module.compute() == module.compute(**CAPTION_ROWS)

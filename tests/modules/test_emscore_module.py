@@ -1,6 +1,7 @@
 """emscore_pac as a user meets it: kinds of video, references, weights, options, errors, work that is not repeated."""
 
-import importlib
+import importlib.util
+import os
 import pathlib
 import threading
 import time
@@ -8,6 +9,7 @@ import time
 import datasets
 import evaluate
 import numpy as np
+import PIL.Image
 import pytest
 
 from tests.clip_checkpoints import save_checkpoint
@@ -34,18 +36,27 @@ def load(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def module(load):
-    return load()
+def loaded(load):
+    return {name: load(name) for name in ("default", "references")}
 
 
 @pytest.fixture(scope="module")
-def with_references(load):
-    return load("references")
+def expected(loaded):
+    return loaded["default"].compute(**COLUMNS)
 
 
-@pytest.fixture(scope="module")
-def expected(module):
-    return module.compute(**COLUMNS)
+@pytest.fixture
+def module(loaded, expected):
+    """The module without references, which remembers nothing of other tests."""
+    loaded["default"].encoder.forget()
+    return loaded["default"]
+
+
+@pytest.fixture
+def with_references(loaded):
+    """The same with references."""
+    loaded["references"].encoder.forget()
+    return loaded["references"]
 
 
 def helper(module, name):
@@ -218,10 +229,97 @@ def test_each_distinct_video_is_decoded_and_encoded_once(module, tmp_path, monke
     videos = [str(path), CLIPS[1], path, path.read_bytes(), CLIPS[1], np.stack(CLIPS[1])]
     for start in (0, 3):
         module.add_batch(predictions=["a dog"] * 3, videos=videos[start : start + 3])
-    module.compute()
+    first = module.compute()
     assert (len(decoded), sum(encoded)) == (2, 6)
+    again = module.compute(predictions=["a dog"] * 6, videos=videos)  # another system on the same videos
+    assert (len(decoded), sum(encoded)) == (2, 6)
+    assert again == first
+    module.compute(predictions=["a dog"], videos=[path], frames=2)
+    assert (len(decoded), sum(encoded)) == (3, 8)
+    module.encoder.forget()
     module.compute(predictions=["a dog"], videos=[path])
-    assert (len(decoded), sum(encoded)) == (3, 11)
+    assert (len(decoded), sum(encoded)) == (4, 13)
+
+
+def test_each_distinct_text_is_encoded_once(with_references, monkeypatch):
+    encoded = []
+    encode = with_references.encoder.model.token_features
+    monkeypatch.setattr(
+        with_references.encoder.model,
+        "token_features",
+        lambda texts, *rest: encoded.extend(texts) or encode(texts, *rest),
+    )
+    first = with_references.compute(**BOTH, idf=True)
+    n_texts = len({text for column in (CAPTIONS, REFERENCES) for row in column for text in row})
+    assert len(encoded) == n_texts
+    assert with_references.compute(**BOTH, idf=True) == first
+    other = [[f"not {caption}" for caption in row] for row in CAPTIONS]
+    with_references.compute(**BOTH | {"predictions": other})
+    assert len(encoded) == n_texts + sum(map(len, other))
+
+
+def test_frames_that_are_overwritten_are_read_again(module, tmp_path):
+    path = tmp_path / "frame.bmp"
+    scores = []
+    for clip in (CLIPS[0], CLIPS[3]):
+        PIL.Image.fromarray(clip[0]).save(path)
+        os.utime(path, ns=(0, 0))  # of the same size and time
+        scores.append(module.compute(predictions=["a dog"], videos=[[path]])["emscore_pac"])
+    alone = [module.compute(predictions=["a dog"], videos=[clip[:1]])["emscore_pac"] for clip in (CLIPS[0], CLIPS[3])]
+    assert scores == pytest.approx(alone, abs=TOLERANCE)
+    assert abs(scores[0] - scores[1]) > 1e-4
+
+
+def test_what_is_remembered_is_bounded(load):
+    module = load()
+    module.encoder.remembered.n_bytes = 5000
+    result = module.compute(predictions=["a dog"] * 30, videos=[noise(5, 40, 50, seed=i) for i in range(30)])
+    assert result["n_rows"] == 30
+    assert len(module.videos.features) == 0
+    assert 0 < len(module.encoder.remembered) <= 5000 // (24 * 4 * 5)
+
+
+def test_a_decoded_column_without_torchcodec_says_what_is_missing(module, tmp_path):
+    if importlib.util.find_spec("torchcodec"):
+        pytest.skip("torchcodec is installed")
+    path = str(write_clip(tmp_path / "clip.mkv", CLIPS[0], **LOSSLESS))
+    column = datasets.Dataset.from_dict({"video": [path] * 2}).cast_column("video", datasets.Video())
+    with pytest.raises(ImportError) as error:
+        module.compute(predictions=["a dog"] * 2, videos=column["video"])
+    assert str(error.value) == (
+        "videos[0]: expected torchcodec to be installed for a decoded column of datasets.Video(), got none. Run `pip "
+        "install torchcodec`, or cast the column to datasets.Video(decode=False), which does without."
+    )
+    column = column.cast_column("video", datasets.Video(decode=False))
+    assert module.compute(predictions=["a dog"] * 2, videos=column["video"])["n_rows"] == 2
+
+
+@pytest.mark.parametrize(
+    ("video", "got"),
+    [
+        (CLIPS[0], "a list of 5 frames"),
+        (np.stack(CLIPS[0]), "a list of 5 frames"),
+        (np.ones((3, 24)), "features of 3 frames"),
+    ],
+)
+def test_only_files_are_examined(module, video, got):
+    with pytest.raises(TypeError) as error:
+        module.examine_video(video)
+    assert str(error.value) == (
+        f"video: expected a video file (its path or bytes), got {got}. Take their number and their shape from the "
+        "frames themselves."
+    )
+
+
+def test_the_signature_names_what_decodes_and_scales(expected):
+    assert f"|scaling:pillow-{PIL.__version__}|" in expected["signature"]
+    assert "|decoder:av-" in expected["signature"]
+
+
+def test_the_name_of_weights_is_a_variant(load):
+    module = load(checkpoint="clip-vit-b-32")
+    with pytest.raises(ValueError, match="the name of published weights. Give variant='clip-vit-b-32' and no checkpo"):
+        module.add_batch(**COLUMNS)
 
 
 def test_decoding_runs_beside_the_model_and_not_far_ahead(module, monkeypatch):
@@ -305,11 +403,10 @@ def test_rows_survive_an_error(module, expected):
         (
             {"videos": [np.ones((2, 5))] * 4},
             ValueError,
-            "videos[0]: expected 24 features a frame, as this checkpoint has",
+            "videos[0]: expected 24 features per frame, as this checkpoint has",
         ),
         ({"predictions": [["a"], [], ["b"], ["c"]]}, ValueError, "predictions[1]: expected at least one caption"),
         ({"predictions": None}, TypeError, "predictions: expected a list of rows"),
-        ({"references": REFERENCES}, ValueError, "references: expected none in the configuration 'default', got some."),
     ],
 )
 def test_bad_columns_are_named(module, changes, error, message):

@@ -6,6 +6,7 @@ import importlib
 import inspect
 import json
 import multiprocessing
+import pathlib
 import re
 import shutil
 import sys
@@ -72,6 +73,12 @@ def flat(value):
 
 def rows_of(folder):
     return SAMPLE_INPUTS[folder.name]
+
+
+def forget(module):
+    """Let a module run its model again, if it has one."""
+    if hasattr(module, "encoder"):
+        module.encoder.forget()
 
 
 def test_there_are_modules():
@@ -217,9 +224,11 @@ def test_pieces_rows_and_whole_agree(folder):
     module, columns = load_module(folder, details=True), rows_of(folder)
     whole = module.compute(**columns)
     n_rows = len(next(iter(columns.values())))
+    forget(module)
     for start in range(0, n_rows, 3):
         module.add_batch(**{name: column[start : start + 3] for name, column in columns.items()})
     assert_same(folder, module.compute(), whole)
+    forget(module)
     singular = {"predictions": "prediction", "references": "reference", "images": "image", "videos": "video"}
     for i in range(n_rows):
         module.add(**{singular.get(name, name): column[i] for name, column in columns.items()})
@@ -229,8 +238,15 @@ def test_pieces_rows_and_whole_agree(folder):
 def test_row_order_does_not_matter(folder):
     module, columns = load_module(folder), rows_of(folder)
     forwards = module.compute(**columns)
+    forget(module)
     backwards = module.compute(**{name: column[::-1] for name, column in columns.items()})
     assert_same(folder, forwards, backwards)
+
+
+def test_a_second_compute_gives_the_same_bits(folder):
+    module = load_module(folder, details=True)
+    first, second = (json.dumps(module.compute(**rows_of(folder))) for _ in range(2))
+    assert first == second
 
 
 def test_an_unknown_option_is_refused_at_load_and_compute_time(folder):
@@ -286,3 +302,56 @@ def test_a_failed_compute_loses_no_row(folder):
     with pytest.raises((TypeError, ValueError)):
         module.compute(**{name: [None] for name in columns})
     assert_same(folder, module.compute(**columns), expected)
+
+
+STOPS = [(KeyboardInterrupt, False), (KeyboardInterrupt, True), (SystemExit, False), (GeneratorExit, False)]
+
+
+@pytest.mark.parametrize(("stop", "in_memory"), STOPS)
+def test_a_stopped_compute_loses_no_row(folder, stop, in_memory, monkeypatch):
+    module, columns = load_module(folder, keep_in_memory=in_memory), rows_of(folder)
+    expected, n_rows = module.compute(**columns), len(next(iter(columns.values())))
+    module.add_batch(**columns)
+    for method in ("_finalize", "_compute"):
+        monkeypatch.setattr(module, method, stopped_once(getattr(module, method), stop))
+        with pytest.raises(stop):
+            module.compute()
+        assert len(module) == n_rows
+    assert_same(folder, module.compute(), expected)
+    monkeypatch.setattr(module, "_compute", stopped_once(module._compute, stop))
+    with pytest.raises(stop):
+        module.compute(**columns)  # these rows the caller still has
+    assert len(module) == 0
+    assert not list(pathlib.Path(module.data_dir).glob(f"{module.experiment_id}*.arrow"))
+    assert_same(folder, module.compute(**columns), expected)
+
+
+def stopped_once(method, stop):
+    """A method that is interrupted at its end the first time."""
+    calls = []
+
+    def interrupted(*arguments, **keywords):
+        result = method(*arguments, **keywords)
+        calls.append(1)
+        if len(calls) == 1:
+            raise stop
+        return result
+
+    return interrupted
+
+
+def test_a_subclass_that_fails_loses_no_row(folder):
+    module, columns = load_module(folder), rows_of(folder)
+    expected = module.compute(**columns)
+
+    class Failing(type(module)):
+        def _compute(self, **columns):
+            raise ZeroDivisionError("the subclass's own error")
+
+    module.add_batch(**columns)
+    original, module.__class__ = type(module), Failing
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError, match="the subclass's own error"):
+            module.compute()
+    module.__class__ = original
+    assert_same(folder, module.compute(), expected)

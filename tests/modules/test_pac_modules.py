@@ -3,6 +3,7 @@
 import importlib
 import io
 import json
+import os
 
 import datasets
 import evaluate
@@ -85,6 +86,7 @@ def slow_scores(name):
 def test_add_batch_in_pieces_equals_one_compute_and_two_computes_agree(load):
     module = load()
     whole = module.compute(**columns_of(module), details=True)
+    module.encoder.forget()
     for rows in (slice(0, 1), slice(1, 4), slice(4, 6)):
         module.add_batch(**columns_of(module, rows))
     pieces = module.compute(details=True)
@@ -102,7 +104,39 @@ def test_add_one_row_at_a_time(load):
         module.add(**{name: value for name, value in row.items() if name + "s" in module.features})
     expected = module.compute()
     assert expected["n_rows"] == 6
+    module.encoder.forget()
     assert module.compute(**columns_of(module))[module.name] == pytest.approx(expected[module.name], abs=2e-6)
+
+
+def test_a_second_system_on_the_same_images_costs_its_own_captions_only(load, monkeypatch):
+    module, n_images, texts = load(), [], []
+    model = module.encoder.model
+    encode_images, encode_texts = model.image_features, model.text_features
+    monkeypatch.setattr(model, "image_features", lambda pixels: n_images.append(len(pixels)) or encode_images(pixels))
+    monkeypatch.setattr(model, "text_features", lambda new, *rest: texts.extend(new) or encode_texts(new, *rest))
+    first = module.compute(**columns_of(module))
+    n_texts = len(texts)
+    assert n_images == [6]
+    assert module.compute(**columns_of(module)) == first  # to the last bit
+    other = columns_of(module) | {"predictions": [f"no {row[0]}" for row in CAPTIONS]}
+    result = module.compute(**other)
+    assert n_images == [6]
+    assert len(texts) == n_texts + 6
+    module.encoder.forget()
+    assert module.compute(**other)[module.name] == pytest.approx(result[module.name], abs=2e-6)
+    assert n_images == [6, 6]
+
+
+def test_an_image_that_is_overwritten_is_read_again(load, tmp_path):
+    module, scores = load(), []
+    path = tmp_path / "image.bmp"
+    for array in ARRAYS[:2]:
+        PIL.Image.fromarray(array).save(path)
+        os.utime(path, ns=(0, 0))  # of the same size and time
+        scores.append(module.compute(**columns_of(module, slice(0, 1)) | {"images": [str(path)]})[module.name])
+    alone = [module.compute(**columns_of(module, slice(0, 1)) | {"images": [array]}) for array in ARRAYS[:2]]
+    assert scores == pytest.approx([result[module.name] for result in alone], abs=2e-6)
+    assert abs(scores[0] - scores[1]) > 1e-4
 
 
 def test_a_second_compute_starts_empty(load):
@@ -221,6 +255,7 @@ def test_the_signature_says_that_a_file_is_not_known_to_be_pac(load, checkpoint)
     module = load()
     signature = module.compute(**columns_of(module), details=True)["signature"]
     assert signature.startswith(f"{module.name}|version:")
+    assert f"|scaling:pillow-{PIL.__version__}|" in signature
     for part in ("variant:custom", "checkpoint:small.pth", "sha256:", "activation:quick_gelu", "dtype:float32"):
         assert f"|{part}" in signature
     assert checkpoint not in signature
@@ -316,4 +351,10 @@ def test_the_features_of_a_module_say_that_images_are_images(load):
 def test_the_checkpoint_is_loaded_only_when_it_is_needed(load):
     module = load(checkpoint="nowhere.pth")
     with pytest.raises(ValueError, match=r"checkpoint: expected a file, a folder or .*, got 'nowhere\.pth'"):
+        module.add_batch(**columns_of(module))
+
+
+def test_the_name_of_weights_is_a_config_name(load):
+    module = load(checkpoint="clip-vit-b-32")
+    with pytest.raises(ValueError, match="the name of published weights. Give config_name='clip-vit-b-32' and no chec"):
         module.add_batch(**columns_of(module))

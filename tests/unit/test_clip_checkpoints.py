@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -152,10 +153,45 @@ def test_a_known_file_is_named_whatever_it_is_given_as(tmp_path, monkeypatch):
     assert find_checkpoint("pac-vit-b-32", path, tqdm).variant == "clip-vit-b-32"
 
 
-@pytest.mark.parametrize("name", ["nowhere.pth", "a/b/c", "org/nowhere.safetensors"])
-def test_a_path_that_is_not_there_is_named(name):
-    with pytest.raises(ValueError, match=f"checkpoint: expected a file, a folder or a Hub repository, got '{name}'"):
+@pytest.mark.parametrize(
+    "name",
+    [
+        "nowhere.pth",
+        "a/b/c",
+        "org/nowhere.safetensors",
+        "./org/nowhere",
+        "checkpoints/tiny-pac",
+        "org/nowhere/",
+        pathlib.Path("org/nowhere"),
+    ],
+)
+def test_a_path_that_is_not_there_is_named_at_once(name, tmp_path, monkeypatch, asked):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError) as error:
         find_checkpoint(None, name, tqdm)
+    assert str(error.value).startswith(
+        f"checkpoint: expected a file, a folder or a Hub repository, got {str(name)!r}: no such folder or file, "
+        f"relative paths start at {tmp_path}. Check the path"
+    )
+    assert asked == []
+
+
+@pytest.mark.parametrize("name", ["/nowhere/clip", "~/nowhere"])
+def test_an_absolute_path_that_is_not_there_starts_nowhere_else(name):
+    with pytest.raises(ValueError, match=f"got '{name}': no such folder or file. Check the path.$"):
+        find_checkpoint(None, name, tqdm)
+
+
+@pytest.mark.parametrize("name", ["clip-vit-b-32", "openclip-vit-l-14", "pac++-vit-b-32"])
+def test_the_name_of_a_variant_is_no_checkpoint(name, asked):
+    for option in ("config_name", "variant"):
+        with pytest.raises(ValueError) as error:
+            find_checkpoint(None, name, tqdm, option)
+        assert str(error.value) == (
+            f"checkpoint: expected a file, a folder or a Hub repository, got '{name}', the name of published weights. "
+            f"Give {option}='{name}' and no checkpoint."
+        )
+    assert asked == []
 
 
 def test_a_converted_file_says_how_to_use_it(tmp_path):
@@ -191,16 +227,34 @@ def test_a_damaged_safetensors_file_is_named(tmp_path):
 
 
 @pytest.fixture
+def asked(monkeypatch):
+    """What the Hub is asked for; it gives nothing."""
+    urls = []
+
+    def get_hf_file_metadata(url, timeout):
+        urls.append(url)
+        raise OSError("401 Client Error: repository not found\nmore text")
+
+    monkeypatch.setattr(checkpoints.huggingface_hub, "get_hf_file_metadata", get_hf_file_metadata)
+    return urls
+
+
+@pytest.fixture
 def hub(monkeypatch, tmp_path):
     """A Hub whose only repository is org/clip, a folder."""
 
-    def hf_hub_download(repository, name):
-        if repository != "org/clip":
+    def get_hf_file_metadata(url, timeout):
+        if "/org/clip/" not in url:
             raise OSError("401 Client Error: repository not found\nmore text")
+        hf_hub_download("org/clip", url.rsplit("/", 1)[-1])
+
+    def hf_hub_download(repository, name):
+        assert repository == "org/clip"
         if not (tmp_path / name).is_file():
             raise EntryNotFoundError(name)
         return str(tmp_path / name)
 
+    monkeypatch.setattr(checkpoints.huggingface_hub, "get_hf_file_metadata", get_hf_file_metadata)
     monkeypatch.setattr(checkpoints.huggingface_hub, "hf_hub_download", hf_hub_download)
     return tmp_path
 
@@ -211,8 +265,9 @@ def test_a_hub_repository_is_used(hub):
     ):
         find_checkpoint(None, "org/clip", tqdm)
     convert_checkpoint(save_checkpoint(hub / "a.pth"), hub / "model.safetensors", TREATMENT._asdict())
-    found = find_checkpoint(None, "org/clip", tqdm)
-    assert (found.path, found.variant, found.source) == (hub / "model.safetensors", "custom", "org/clip")
+    for name in ("org/clip", "hub:org/clip"):
+        found = find_checkpoint(None, name, tqdm)
+        assert (found.path, found.variant, found.source) == (hub / "model.safetensors", "custom", "org/clip")
 
 
 def test_a_variant_on_the_hub_keeps_its_name(hub, monkeypatch):
@@ -229,6 +284,49 @@ def test_a_hub_that_refuses_is_quoted():
     )
     with pytest.raises(ValueError, match=expected):
         find_checkpoint(None, "org/other", tqdm)
+
+
+def test_a_name_that_looks_like_a_path_may_be_on_the_hub(asked):
+    with pytest.raises(ValueError, match="for a repository on the Hub write 'hub:models/clip'"):
+        find_checkpoint(None, "models/clip", tqdm)
+    with pytest.raises(ValueError, match="expected the Hub repository models/clip, got no answer that helps"):
+        find_checkpoint(None, "hub:models/clip", tqdm)
+    assert [url.rsplit("/resolve/")[0] for url in asked] == ["https://huggingface.co/models/clip"]
+
+
+FIND = """
+import time
+from tqdm import tqdm
+from manycaps.shared_clip_checkpoints import find_checkpoint
+for arguments in [(None, "org/kept"), (None, "org/clip"), ("clip-vit-b-32", None)]:
+    start = time.monotonic()
+    try:
+        print(find_checkpoint(*arguments, tqdm).path)
+    except ValueError as error:
+        print(error)
+    assert time.monotonic() - start < 5
+"""
+
+
+def test_without_a_connection_the_cache_or_the_cause_comes_within_seconds(tmp_path):
+    repository = tmp_path / "hub" / "models--org--kept"
+    snapshot = repository / "snapshots" / ("0" * 40)
+    snapshot.mkdir(parents=True)
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text("0" * 40)
+    convert_checkpoint(save_checkpoint(tmp_path / "a.pth"), snapshot / WEIGHTS_NAME, TREATMENT._asdict())
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        endpoint = f"http://127.0.0.1:{free.getsockname()[1]}"  # closed by the time it is asked
+    environment = os.environ | {"HF_HOME": str(tmp_path), "PYTHONPATH": str(ROOT), "HF_ENDPOINT": endpoint}
+    process = subprocess.run([sys.executable, "-c", FIND], env=environment, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
+    assert "Retrying" not in process.stderr
+    kept, *messages = process.stdout.splitlines()
+    assert kept == str(snapshot / WEIGHTS_NAME)
+    for message, name in zip(messages, ("org/clip", "timm/vit_base_patch32_clip_224.openai"), strict=True):
+        start = f"checkpoint: expected the Hub repository {name}, got no answer that helps (ConnectError: "
+        assert message.startswith(start)
+        assert "Connection refused" in message
 
 
 def test_a_download_is_checked_converted_and_kept(published, checkpoint_bytes):
@@ -268,7 +366,7 @@ def test_a_bad_answer_is_described_and_leaves_nothing(published, server, facts, 
     message = str(error.value)
     assert message.startswith(f"checkpoint: expected the file of pac-vit-b-32 from {running.url}, got ")
     assert got in message
-    assert message.endswith("give checkpoint='path/to/the/file.pth' with the same config_name.")
+    assert message.endswith("give checkpoint='path/to/the/file.pth' beside your other options.")
     assert [path.name for path in folder.iterdir() if path.suffix != ".lock"] == []
 
 

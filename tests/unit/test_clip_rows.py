@@ -21,13 +21,11 @@ from manycaps.shared_clip_rows import (
     check_image_column,
     check_image_count,
     check_prompt,
-    check_rows_added,
     ordered_results,
     paired_cosines,
-    row_means,
-    split_rows,
     with_prompt,
 )
+from manycaps.shared_remembered_features import BYTES_PER_ENTRY
 from tests.clip_checkpoints import save_checkpoint
 
 RNG = np.random.default_rng(0)
@@ -83,6 +81,47 @@ def test_a_file_that_comes_again_is_not_decoded_again(encoder, monkeypatch):
     encoder.encode_images([files[0]] * 20 + [files[1]] * 20, "images", batch_size=4, n_workers=4)
     encoder.encode_images(files, "images", batch_size=4, n_workers=4)
     assert len(decoded) == 2
+
+
+@pytest.mark.parametrize("n_bytes", [0, 600, 1500, 4000])
+def test_a_small_memory_forgets_features_and_changes_none(encoder, n_bytes):
+    files = [as_png(array) for array in pictures(9)]
+    column = [files[i] for i in (0, 1, 0, 2, 3, 4, 0, 5, 6, 1, 7, 8, 0)]
+    expected = encoder.encode_images(column, "images", batch_size=2, n_workers=3)
+    texts = ["a", "b", "a", "c"]
+    of_texts = encoder.encode_texts(texts, batch_size=1)
+    encoder.forget()
+    encoder.remembered.n_bytes = n_bytes
+    for _ in range(2):
+        found = encoder.encode_images(column, "images", batch_size=2, n_workers=3)
+        assert as_feature_rows(found) == pytest.approx(as_feature_rows(expected), abs=2e-6)
+        again = encoder.encode_texts(texts, batch_size=1)
+        assert again.distinct == pytest.approx(of_texts.distinct, abs=2e-6)
+        assert again.rows.tolist() == of_texts.rows.tolist()
+        assert len(encoder.remembered) * BYTES_PER_ENTRY <= n_bytes
+
+
+def test_a_text_is_encoded_once_and_counted_as_cut_each_time(encoder, monkeypatch):
+    n_texts = []
+    encode = encoder.model.text_features
+    monkeypatch.setattr(
+        encoder.model, "text_features", lambda new, *rest: n_texts.append(len(new)) or encode(new, *rest)
+    )
+    long = "dog " * 100
+    first = encoder.encode_texts(["a", long], batch_size=4)
+    second = encoder.encode_texts([long, "b", "a"], batch_size=4)
+    assert n_texts == [2, 1]
+    assert (first.n_truncated, second.n_truncated) == (1, 1)
+    assert (second.distinct[[2, 0]] == first.distinct).all()
+
+
+def test_images_that_are_finished_before_an_error_are_not_encoded_again(encoder):
+    arrays = pictures(4)
+    with pytest.raises(ValueError, match=r"^images\[4\]"):
+        encoder.encode_images([*arrays, b"no image"], "images", batch_size=2, n_workers=1)
+    assert encoder.batches == [2, 2]
+    encoder.encode_images(arrays, "images", batch_size=2, n_workers=1)
+    assert encoder.batches == [2, 2]
 
 
 def test_features_follow_the_rows_for_every_batch_size_and_number_of_threads(encoder):
@@ -201,11 +240,6 @@ def test_paired_cosines_equal_a_loop(monkeypatch):
     assert PAIRS_AT_ONCE > 7
 
 
-def test_rows_are_split_and_averaged():
-    assert split_rows([1, 2, 3], [2, 1]) == [[1, 2], [3]]
-    assert row_means(np.array([1.0, 2.0, 3.0]), [2, 1]) == [1.5, 3.0]
-
-
 def test_the_prompt_is_parted_by_one_space():
     assert with_prompt("p", ["c"]) == with_prompt("p ", ["c"]) == ["p c"]
 
@@ -235,13 +269,6 @@ def test_counts_must_agree():
     check_image_count(2, 2)
     with pytest.raises(ValueError, match="images: expected one image for each of the 2 rows of predictions, got 3"):
         check_image_count(2, 3)
-
-
-def test_something_must_have_been_added():
-    with pytest.raises(ValueError, match="predictions: expected at least one row, got none"):
-        check_rows_added([], None, None)
-    check_rows_added([1], None, None)
-    check_rows_added([], ["a"], None)
 
 
 @pytest.mark.parametrize(

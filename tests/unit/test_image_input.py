@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 import torchvision.transforms as transforms
 
-from manycaps.shared_image_input import as_image_source, as_model_pixels, as_rgb_image
+from manycaps.shared_image_input import FILE_FORMATS, as_image_source, as_model_pixels, as_rgb_image
 
 RNG = np.random.default_rng(0)
 PHOTO = RNG.integers(0, 256, (6, 8, 3), dtype=np.uint8)
@@ -164,8 +164,9 @@ def test_a_missing_file_and_a_directory_are_named(tmp_path):
 
 def test_a_text_named_jpg_is_named(tmp_path):
     (tmp_path / "text.jpg").write_text("a dog on a beach")
-    assert error_of(tmp_path / "text.jpg").startswith(
-        "images[3]: expected an image, got 16 bytes that begin with b'a dog on' (UnidentifiedImageError). Give a "
+    assert error_of(tmp_path / "text.jpg") == (
+        "images[3]: expected an image, got 16 bytes that begin with b'a dog on' (UnidentifiedImageError). Give a file "
+        f"of one of the formats {', '.join(FILE_FORMATS)}."
     )
     assert "got 0 bytes" in error_of(b"")
 

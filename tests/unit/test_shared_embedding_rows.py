@@ -3,20 +3,15 @@
 import numpy as np
 import pytest
 
-from manycaps.shared_distribution import DISTRIBUTION_DEFAULTS
+from manycaps.shared_distribution import DISTRIBUTION_DEFAULTS, compare_rows
 from manycaps.shared_embedding_rows import (
-    ARRAY_COLUMNS,
-    CAPTION_COLUMNS,
-    Comparison,
     as_embedding_rows,
     check_no_captions,
-    check_row_totals,
-    check_side_sizes,
-    check_test_sizes,
-    compare_embedding_rows,
     embed_caption_rows,
     joint_vectors,
+    vector_rows,
 )
+from manycaps.shared_splits import Comparison
 
 PAIR = np.eye(2)
 
@@ -143,33 +138,6 @@ def test_captions_beside_arrays_are_refused(given):
         check_no_captions(*given)
 
 
-def test_small_rows_are_named():
-    check_side_sizes([[1, 2]], [[1, 2]], CAPTION_COLUMNS, "why")
-    with pytest.raises(ValueError) as error:
-        check_side_sizes([[1, 2], [1], [1]], [[1, 2]] * 3, CAPTION_COLUMNS, "One is none.")
-    assert (
-        str(error.value) == "predictions[1]: expected at least two captions, got one (2 such rows in all). One is none."
-    )
-    with pytest.raises(ValueError, match=r"^reference_embeddings\[0\]: expected at least two captions, got one"):
-        check_side_sizes([[1, 2]], [[1]], ARRAY_COLUMNS, "")
-    check_row_totals([[1]], [[1, 2]], CAPTION_COLUMNS, 3)
-    with pytest.raises(ValueError) as error:
-        check_row_totals([[1, 2], [1]], [[1], [1]], ARRAY_COLUMNS, 3)
-    assert str(error.value).startswith(
-        "prediction_embeddings[1], reference_embeddings[1]: expected at least 3 captions in all, got 1 candidate and 1 "
-        "reference (1 such rows in all). Sample more"
-    )
-
-
-def test_a_test_that_cannot_be_done_is_refused_before_any_work():
-    rows = [[0] * 10], [[0] * 10]
-    check_test_sizes(*rows, DISTRIBUTION_DEFAULTS)
-    with pytest.raises(ValueError, match="expected at most max_partitions=100 partitions a row, got 184756"):
-        check_test_sizes(*rows, {**DISTRIBUTION_DEFAULTS, "p_value": "exact", "max_partitions": 100})
-    with pytest.raises(ValueError, match="expected at least 2 rows"):
-        check_test_sizes(*rows, {**DISTRIBUTION_DEFAULTS, "confidence_level": 0.9})
-
-
 @pytest.mark.parametrize("numbers_per_batch", [1, 20, 10**6])
 def test_batches_keep_the_order_of_the_rows(numbers_per_batch, monkeypatch):
     monkeypatch.setattr("manycaps.shared_embedding_rows.NUMBERS_PER_BATCH", numbers_per_batch)
@@ -183,13 +151,15 @@ def test_batches_keep_the_order_of_the_rows(numbers_per_batch, monkeypatch):
         seen.append((vectors.shape, n_candidates))
         # Under every split but the observed one the value is larger by the number of the split.
         return Comparison(
-            vectors[:, 0, 0], lambda part, splits: [vectors[part, 0, :1] + np.arange(sum(map(len, splits(8))))]
+            vectors[:, 0, 0],
+            np.zeros((len(vectors), *vectors.shape[1:])),
+            lambda part, splits: [vectors[part, 0, :1] + np.arange(sum(map(len, splits(8))))],
         )
 
-    plain = compare_embedding_rows(rows, compare, DISTRIBUTION_DEFAULTS, no_bar)
+    plain = compare_rows(vector_rows(rows, compare, {}), DISTRIBUTION_DEFAULTS, no_bar)
     assert plain.statistic.tolist() == [0, 1, 2, 3, 4]
     assert plain.tests is None
-    tested = compare_embedding_rows(rows, compare, {**DISTRIBUTION_DEFAULTS, "p_value": "exact"}, no_bar)
-    assert tested.tests.excesses.tolist() == [-1, -0.5, -1, -1, -1]
+    tested = compare_rows(vector_rows(rows, compare, {}), {**DISTRIBUTION_DEFAULTS, "p_value": "exact"}, no_bar)
+    assert tested.tests.excesses.tolist() == [-1, 0, -1, -1, -1]
     assert tested.tests.p_values.tolist() == [1.0] * 5
     assert all(shape[1:] == (2, 2) or shape[1] == 3 for shape, _ in seen)

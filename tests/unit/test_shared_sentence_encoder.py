@@ -101,14 +101,78 @@ def test_the_model_is_loaded_once_for_the_same_settings(tiny_model, monkeypatch)
     loaded = []
     monkeypatch.setattr(encoders, "load_model", lambda *a: loaded.append(a[1:]) or load_model(*a))
     encoder = SentenceEncoder()
-    for changes in ({}, {}, {"batch_size": 2}, {"device": "cpu"}, {"device": "cpu", "precision": "bfloat16"}):
+    for changes in ({}, {}, {"batch_size": 2}, {"device": "cpu"}, {"device": "cpu", "dtype": "bfloat16"}):
         encoder.embed(CAPTIONS, options(encoder=tiny_model, **changes), no_bar)
-    assert loaded == [(None, "float32"), ("cpu", "float32"), ("cpu", "bfloat16")]
+    assert loaded == [("auto", "float32"), ("cpu", "float32"), ("cpu", "bfloat16")]
 
 
-@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
-def test_narrow_arithmetic_only_on_request(tiny_model, precision):
-    full, narrow = embed(CAPTIONS, encoder=tiny_model), embed(CAPTIONS, encoder=tiny_model, precision=precision)
+@pytest.fixture
+def counted(tiny_model, monkeypatch):
+    """An encoder of the tiny model, and the captions that its models see."""
+    asked = []
+
+    def load_counted(*arguments):
+        model = load_model(*arguments)
+        encode = model.encode
+        model.encode = lambda captions, **keywords: asked.extend(captions) or encode(captions, **keywords)
+        return model
+
+    monkeypatch.setattr(encoders, "load_model", load_counted)
+    encoder = SentenceEncoder()
+    return lambda captions, **changes: encoder.embed(captions, options(encoder=tiny_model, **changes), no_bar), asked
+
+
+def test_a_caption_is_embedded_once_and_keeps_its_bits(counted, tiny_model):
+    embed_counted, asked = counted
+    first = embed_counted(CAPTIONS)
+    assert sorted(asked) == sorted(CAPTIONS)
+    assert (embed_counted(CAPTIONS[::-1], batch_size=1) == first[::-1]).all()
+    mixed = ["a bird", *CAPTIONS[1:3], "a fish"]
+    vectors = embed_counted(mixed)
+    assert (vectors[1:3] == first[1:3]).all()
+    assert sorted(asked[len(CAPTIONS) :]) == ["a bird", "a fish"]
+    assert vectors == pytest.approx(embed(mixed, encoder=tiny_model), abs=1e-6)
+
+
+def test_what_is_returned_is_not_what_is_remembered(counted):
+    embed_counted, _ = counted
+    first = embed_counted(CAPTIONS)
+    kept = first.copy()
+    for _ in range(2):
+        first[:] = 0
+        first = embed_counted(CAPTIONS)
+        assert (first == kept).all()
+
+
+def test_other_settings_remember_nothing(counted):
+    embed_counted, asked = counted
+    full = embed_counted(CAPTIONS)
+    assert not np.array_equal(embed_counted(CAPTIONS, dtype="bfloat16"), full)
+    embed_counted(CAPTIONS, device="cpu")
+    assert len(asked) == 3 * len(CAPTIONS)
+
+
+def test_what_was_not_used_for_the_longest_time_is_forgotten_first(counted, monkeypatch):
+    monkeypatch.setattr(encoders, "REMEMBERED_BYTES", 3 * 16 * 4 + 1)  # three vectors of 16 numbers
+    embed_counted, asked = counted
+    whole = embed_counted(list("abcde"))
+    assert whole == pytest.approx(np.concatenate([embed_counted([letter]) for letter in "abcde"]), abs=1e-6)
+    asked.clear()
+    for letters in ("cde", "c", "f", "ce", "d"):
+        embed_counted(list(letters))
+    assert asked == ["f", "d"]
+
+
+def test_a_function_is_asked_every_time():
+    asked, encoder = [], SentenceEncoder()
+    for _ in range(2):
+        encoder.embed(["a"], options(encoder=lambda captions: asked.append(captions) or np.ones((1, 2))), no_bar)
+    assert asked == [["a"], ["a"]]
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_narrow_arithmetic_only_on_request(tiny_model, dtype):
+    full, narrow = embed(CAPTIONS, encoder=tiny_model), embed(CAPTIONS, encoder=tiny_model, dtype=dtype)
     assert not np.array_equal(full, narrow)
     assert narrow == pytest.approx(full, abs=0.05)
 
@@ -186,8 +250,8 @@ BAD_OPTIONS = {
         TypeError,
         "encoder: expected a model's name or folder, or a function from captions to vectors, got int",
     ),
-    "device": (0, TypeError, "device: expected a name such as 'cpu' or 'cuda:0', got int"),
-    "precision": ("int8", ValueError, "precision: expected one of 'float32', 'bfloat16', 'float16', got 'int8'"),
+    "device": (0, TypeError, "device: expected a name, got int"),
+    "dtype": ("int8", ValueError, "dtype: expected one of 'float32', 'bfloat16', 'float16', got 'int8'"),
     "batch_size": (0, ValueError, "batch_size: expected a whole number of at least 1, got 0"),
 }
 
@@ -208,7 +272,7 @@ def test_a_device_that_is_not_there(tiny_model, device):
 
 
 def test_settings_for_the_signature(tiny_model):
-    assert encoder_settings(options(encoder=tiny_model)) == {"encoder": str(tiny_model), "precision": "float32"}
+    assert encoder_settings(options(encoder=tiny_model)) == {"encoder": str(tiny_model), "dtype": "float32"}
 
     def bag_of_words(captions):
         raise NotImplementedError
@@ -216,13 +280,32 @@ def test_settings_for_the_signature(tiny_model):
     assert encoder_settings(options(encoder=bag_of_words))["encoder"] == "bag_of_words"
 
 
-@pytest.mark.parametrize("name", ["/no/such/folder", "./model", "~/model", "a/b/c", pathlib.Path("/no/such/path")])
-def test_a_folder_that_does_not_exist(name, no_hub):
+@pytest.mark.parametrize("name", ["/no/such/folder", "~/model", pathlib.Path("someone/model")])
+def test_an_absolute_path_that_does_not_exist(name, no_hub):
     with pytest.raises(
-        FileNotFoundError, match="^encoder: expected a folder with a sentence-transformers model, got '"
+        FileNotFoundError,
+        match=r"^encoder: expected a folder with a sentence-transformers model, got '.*': no such folder or file\. Che",
     ):
         embed(CAPTIONS, encoder=name)
     assert no_hub == []
+
+
+@pytest.mark.parametrize("name", ["./model", "a/b/c", "checkpoints/minilm", "someone/model/"])
+def test_a_relative_path_that_does_not_exist(name, no_hub, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError) as error:
+        embed(CAPTIONS, encoder=name)
+    assert str(error.value).startswith(
+        f"encoder: expected a folder with a sentence-transformers model, got '{name}': no such folder or file, "
+        f"relative paths start at {tmp_path}. Check the path"
+    )
+    assert no_hub == []
+
+
+def test_a_name_that_looks_like_a_path_may_be_on_the_hub(no_hub):
+    with pytest.raises(OSError, match="^encoder: expected the sentence-transformers model 'models/minilm' from hugg"):
+        embed(CAPTIONS, encoder="hub:models/minilm")
+    assert "/models/minilm/" in no_hub[0][0]
 
 
 def test_a_folder_without_a_model(tmp_path):
@@ -288,7 +371,9 @@ def test_without_hub_and_package_the_error_names_the_three_ways():
 @pytest.mark.usefixtures("no_hub")
 def test_another_name_on_the_hub_has_no_copy_in_a_package():
     with pytest.raises(
-        OSError, match=r"^encoder: expected the sentence-transformers model 'someone/model' from huggingface"
+        OSError,
+        match=r"^encoder: expected the sentence-transformers model 'someone/model' from huggingface.* got Connection"
+        r".*give a folder \(relative paths start at /",
     ):
         embed(CAPTIONS, encoder="someone/model")
 

@@ -6,13 +6,8 @@ import datasets
 import evaluate
 
 from .caption_length import mean_caption_length
-from .shared_added_rows import added_rows_kept
 from .shared_caption_rows import as_caption_rows
-from .shared_options import check_flag, take_compute_options, take_load_options
-from .shared_signature import signature
-
-# Options of this module, at load or at compute time.
-DEFAULTS = {"details": False}
+from .shared_module import CollectionModule, check_flag, signature
 
 _DESCRIPTION = """
 New Slug measures how many words the captions of an image have on average.
@@ -42,13 +37,10 @@ Examples:
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
-class NewSlug(evaluate.Measurement):
+class NewSlug(CollectionModule, evaluate.Measurement):
     """Mean number of words of a set of captions, as an evaluate module."""
 
-    def __init__(self, *args, **keywords):
-        self.load_options = self.options = take_load_options(keywords, DEFAULTS)
-        check_options(self.options)
-        super().__init__(*args, **keywords)
+    DEFAULTS = {"details": False}
 
     def _info(self):
         captions = datasets.Sequence(datasets.Value("string"))
@@ -59,30 +51,18 @@ class NewSlug(evaluate.Measurement):
             features=datasets.Features({"data": captions}),
         )
 
-    def add_batch(self, *, data=None, **keywords):
-        """Check every row before evaluate casts it, then add the rows."""
-        super().add_batch(data=as_caption_rows(data, "data"), **keywords)
+    def check_options(self, options):
+        """Raise unless every option of this module has a legal value."""
+        check_flag("details", options["details"])
 
-    def add(self, *, data=None, **keywords):
-        """Check one row before evaluate casts it, then add it."""
-        self.add_batch(data=[data], **keywords)
+    def checked_columns(self, options, data):
+        """Return the column as lists of captions, or raise for the first bad row."""
+        return {"data": as_caption_rows(data, "data")}
 
-    def compute(self, *, data=None, **options):
-        """Check the options of this call, then compute; after an error the rows added before it are still there."""
-        self.options = take_compute_options(options, self.load_options)
-        check_options(self.options)
-        with added_rows_kept(self):
-            return super().compute(data=data)
-
-    def _compute(self, data):
+    def _compute(self, data, options):
         per_row = [mean_caption_length(row) for row in data]
         # fsum is exact, so the order of the rows cannot change the last digit.
         result = {"new_slug": math.fsum(per_row) / len(per_row), "n_rows": len(per_row)}
-        if self.options["details"]:
+        if options["details"]:
             result |= {"new_slug_per_row": per_row, "signature": signature("new_slug")}
         return result
-
-
-def check_options(options):
-    """Raise unless every option of this module has a legal value."""
-    check_flag("details", options["details"])

@@ -5,14 +5,9 @@ import math
 import datasets
 import evaluate
 
-from .shared_added_rows import added_rows_kept
 from .shared_caption_rows import as_caption_rows, check_row_counts
-from .shared_options import check_flag, take_compute_options, take_load_options
-from .shared_signature import signature
+from .shared_module import CollectionModule, check_flag, signature
 from .word_overlap import word_overlap
-
-# Options of this module, at load or at compute time.
-DEFAULTS = {"details": False}
 
 _DESCRIPTION = """
 New Slug compares the words of the candidate captions with those of the human captions of the same image: the share of
@@ -46,13 +41,10 @@ Examples:
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
-class NewSlug(evaluate.Metric):
+class NewSlug(CollectionModule, evaluate.Metric):
     """Overlap of the words of two sets of captions, as an evaluate module."""
 
-    def __init__(self, *args, **keywords):
-        self.load_options = self.options = take_load_options(keywords, DEFAULTS)
-        check_options(self.options)
-        super().__init__(*args, **keywords)
+    DEFAULTS = {"details": False}
 
     def _info(self):
         captions = datasets.Sequence(datasets.Value("string"))
@@ -63,33 +55,21 @@ class NewSlug(evaluate.Metric):
             features=datasets.Features({"predictions": captions, "references": captions}),
         )
 
-    def add_batch(self, *, predictions=None, references=None, **keywords):
-        """Check every row before evaluate casts it, then add the rows."""
+    def check_options(self, options):
+        """Raise unless every option of this module has a legal value."""
+        check_flag("details", options["details"])
+
+    def checked_columns(self, options, predictions, references):
+        """Return both columns as lists of lists of captions, or raise for the first bad row."""
         predictions = as_caption_rows(predictions, "predictions", string_is_one_caption=True)
         references = as_caption_rows(references, "references")
         check_row_counts(len(predictions), len(references))
-        super().add_batch(predictions=predictions, references=references, **keywords)
+        return {"predictions": predictions, "references": references}
 
-    def add(self, *, prediction=None, reference=None, **keywords):
-        """Check one row before evaluate casts it, then add it."""
-        self.add_batch(predictions=[prediction], references=[reference], **keywords)
-
-    def compute(self, *, predictions=None, references=None, **options):
-        """Check the options of this call, then compute; after an error the rows added before it are still there."""
-        self.options = take_compute_options(options, self.load_options)
-        check_options(self.options)
-        with added_rows_kept(self):
-            return super().compute(predictions=predictions, references=references)
-
-    def _compute(self, predictions, references):
+    def _compute(self, predictions, references, options):
         per_row = [word_overlap(*row) for row in zip(predictions, references, strict=True)]
         # fsum is exact, so the order of the rows cannot change the last digit.
         result = {"new_slug": math.fsum(per_row) / len(per_row), "n_rows": len(per_row)}
-        if self.options["details"]:
+        if options["details"]:
             result |= {"new_slug_per_row": per_row, "signature": signature("new_slug")}
         return result
-
-
-def check_options(options):
-    """Raise unless every option of this module has a legal value."""
-    check_flag("details", options["details"])

@@ -38,7 +38,7 @@ def test_too_many_splits_name_the_ways_out():
     with pytest.raises(ValueError) as error:
         exact_splits(10, 10, 1000)
     assert str(error.value) == (
-        "p_value='exact': expected at most max_partitions=1000 partitions a row, got 184756 for 10 candidates and "
+        "p_value='exact': expected at most max_partitions=1000 splits per row, got 184756 for 10 candidates and "
         "10 references. Use p_value='permutation', or a larger max_partitions."
     )
 

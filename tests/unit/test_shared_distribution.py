@@ -5,12 +5,16 @@ import pytest
 import scipy.stats
 
 from manycaps.shared_distribution import (
+    CAPTION_COLUMNS,
     DISTRIBUTION_DEFAULTS,
+    DistributionModule,
     bootstrap_interval,
-    check_enough_rows,
+    check_row_totals,
+    check_side_sizes,
     distribution_result,
     rows_by_size,
 )
+from manycaps.shared_embeddings import ARRAY_COLUMNS
 from manycaps.shared_splits import CorpusTest
 
 
@@ -74,7 +78,28 @@ def test_all_keys():
     assert result["q_p_value_per_row"] == [0.5, 1.0]
 
 
-def test_an_interval_of_one_row_is_refused():
-    with pytest.raises(ValueError, match="^confidence_level: expected at least 2 rows to resample, got 1"):
-        check_enough_rows(1, {"confidence_level": 0.95})
-    check_enough_rows(1, {"confidence_level": None})
+def test_small_rows_are_named():
+    check_side_sizes([(2, 2)], CAPTION_COLUMNS, "why")
+    with pytest.raises(ValueError) as error:
+        check_side_sizes([(2, 2), (1, 2), (1, 2)], CAPTION_COLUMNS, "One is none.")
+    assert (
+        str(error.value) == "predictions[1]: expected at least two captions, got one (2 such rows in all). One is none."
+    )
+    with pytest.raises(ValueError, match=r"^reference_embeddings\[0\]: expected at least two captions, got one"):
+        check_side_sizes([(2, 1)], ARRAY_COLUMNS, "")
+    check_row_totals([(1, 2)], CAPTION_COLUMNS, 3)
+    with pytest.raises(ValueError) as error:
+        check_row_totals([(2, 1), (1, 1)], ARRAY_COLUMNS, 3)
+    assert str(error.value).startswith(
+        "prediction_embeddings[1], reference_embeddings[1]: expected at least 3 captions in all, got 1 candidate and 1 "
+        "reference (1 such rows in all). Sample more"
+    )
+
+
+def test_a_test_that_cannot_be_done_is_refused_before_any_work():
+    module, sizes = DistributionModule.__new__(DistributionModule), [(10, 10)]
+    module.check_sizes(sizes, CAPTION_COLUMNS, DISTRIBUTION_DEFAULTS)
+    with pytest.raises(ValueError, match="expected at most max_partitions=100 splits per row, got 184756"):
+        module.check_sizes(sizes, CAPTION_COLUMNS, {**DISTRIBUTION_DEFAULTS, "p_value": "exact", "max_partitions": 100})
+    with pytest.raises(ValueError, match="expected at least 2 rows"):
+        module.check_sizes(sizes, CAPTION_COLUMNS, {**DISTRIBUTION_DEFAULTS, "confidence_level": 0.9})

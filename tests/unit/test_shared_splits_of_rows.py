@@ -110,7 +110,7 @@ def test_sets_of_equal_sizes_are_enumerated_without_mirror_images():
 
 
 def test_too_many_splits_are_refused_before_any_work():
-    with pytest.raises(ValueError, match=r"^p_value='exact': expected at most max_partitions=5 partitions a row"):
+    with pytest.raises(ValueError, match=r"^p_value='exact': expected at most max_partitions=5 splits per row"):
         RowSplits([(1, 2), (5, 5)], EXACT | {"max_partitions": 5})
 
 

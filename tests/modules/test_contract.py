@@ -1,0 +1,104 @@
+"""The one contract of all modules: options of a call stay in the call, columns of others are accepted and unused."""
+
+import ast
+
+import evaluate
+import pytest
+
+from tests.modules.conftest import ROOT
+from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, SAMPLE_INPUTS, VIDEOS, load_options
+from tests.modules.test_every_module import assert_same, load_module
+
+# Everything that any module reads, row by row.
+ALL_COLUMNS = {**CAPTION_ROWS, "images": IMAGES, "videos": VIDEOS, "data": CAPTION_ROWS["references"]}
+
+
+def own_and_all(folder):
+    """The rows that a module reads, alone and beside the columns of all others."""
+    own = SAMPLE_INPUTS[folder.name]
+    return own, {**ALL_COLUMNS, **own}
+
+
+def test_columns_of_other_modules_are_accepted_and_unused(folder):
+    own, every = own_and_all(folder)
+    expected = load_module(folder).compute(**own)
+    module = load_module(folder)
+    assert_same(folder, module.compute(**every), expected)
+    module.add_batch(**every)
+    assert_same(folder, module.compute(), expected)
+
+
+def test_a_column_that_no_module_has_is_refused(folder):
+    own, _ = own_and_all(folder)
+    module = load_module(folder)
+    with pytest.raises(TypeError, match=r"^add_batch: expected columns among \['data', 'images'.*got \['captions'\]"):
+        module.add_batch(**own, captions=[])
+    with pytest.raises(TypeError, match=r"^compute: expected options among .*got \['captions'\]"):
+        module.compute(**own, captions=[])
+    assert len(module) == 0
+
+
+def test_nothing_of_a_refused_call_stays_in_force(folder):
+    own, _ = own_and_all(folder)
+    module = load_module(folder)
+    expected = load_module(folder).compute(**own)
+    for option in sorted(set(module.load_options) - module.LOAD_OPTIONS):
+        with pytest.raises((TypeError, ValueError), match=rf"^{option}"):
+            module.compute(**own, **{option: {"no": "such value"} if option != "idf" else 3.5})
+    module.add_batch(**own)
+    assert_same(folder, module.compute(), expected)
+
+
+def test_options_of_a_call_end_with_it(folder):
+    own, _ = own_and_all(folder)
+    module = load_module(folder)
+    module.compute(**own, details=True)
+    assert "signature" not in module.compute(**own)
+    assert not hasattr(module, "options")
+
+
+def test_captions_images_and_videos_are_scored_by_one_combination():
+    names = ("trm_meteor", "ref_pac_score", "emscore_pac")
+    modules = [evaluate.load(name, **load_options(name)) for name in names]
+    result = evaluate.combine(modules).compute(**{key: ALL_COLUMNS[key] for key in ALL_COLUMNS if key != "data"})
+    for name in names:
+        columns = {**CAPTION_ROWS, "images": IMAGES, "videos": VIDEOS}
+        assert result[name] == pytest.approx(evaluate.load(name, **load_options(name)).compute(**columns)[name])
+
+
+def imports_of(path):
+    return {
+        node.module for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom) and node.level
+    }
+
+
+def test_the_way_from_a_call_to_a_number_is_short():
+    folder = ROOT / "metrics" / "trm_meteor"
+    # What the sync tool writes for the loader is no way that a reader has to follow.
+    glue = ast.parse((folder / "trm_meteor.py").read_text().partition("# isort: split")[0])
+    first = {node.module for node in glue.body if isinstance(node, ast.ImportFrom) and node.level}
+    steps, depth = dict.fromkeys(first, 1), 1
+    while new := {
+        name
+        for path in steps
+        for name in imports_of(folder / f"{path}.py")
+        if name not in steps and steps[path] == depth
+    }:
+        depth += 1
+        steps |= dict.fromkeys(new, depth)
+    assert depth <= 3
+    assert len(steps) + 1 <= 10
+
+
+def test_no_folder_holds_a_helper_that_its_module_does_not_run(folder):
+    copies = {
+        path.stem for path in folder.glob("shared_*.py") if not path.stem.startswith(("shared_demo_", "shared_verdict"))
+    }
+    needed, waiting = set(), {folder.name}
+    while waiting:
+        name = waiting.pop()
+        needed.add(name)
+        text = (folder / f"{name}.py").read_text()
+        nodes = ast.parse(text.partition("# isort: split")[0] if name == folder.name else text).body
+        waiting |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.level} - needed
+    assert copies <= needed
