@@ -21,11 +21,11 @@ help:
 	@echo "PYTHON=python3.12 make ...   choose the interpreter (3.10 or newer) of a new .venv"
 
 quickstart: $(VENV)/quickstart-images-$(IMAGES).installed
-	$(BIN)/python scripts/install_wordnet.py
-	$(BIN)/python scripts/quickstart.py $(if $(filter no,$(IMAGES)),--no-images)
+	$(BIN)/manycaps install-wordnet
+	$(BIN)/manycaps quickstart $(if $(filter no,$(IMAGES)),--no-images)
 
 test: $(VENV)/test.installed
-	$(BIN)/python scripts/install_wordnet.py
+	$(BIN)/manycaps install-wordnet
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 check: $(VENV)/test.installed
@@ -41,7 +41,7 @@ format: $(VENV)/test.installed
 	$(BIN)/python scripts/sync_shared.py
 
 benchmark: $(VENV)/test.installed
-	$(BIN)/python scripts/install_wordnet.py
+	$(BIN)/manycaps install-wordnet
 	$(BIN)/python scripts/benchmark.py
 
 clean:

@@ -35,7 +35,7 @@ def load_once(load):
 
 def loop_results(folder):
     """Results of the accelerate loop by name; the group of processes is kept for what follows."""
-    captions = ROOT / "scripts" / "quickstart_captions.json"
+    captions = ROOT / "manycaps" / "quickstart" / "captions.json"
     programs = {"intact": [], "all score": [ALL_SCORE], "all rows": [NEEDS, ALL_ROWS]}
     return {
         name: example("accelerate_loop", *changes, GO_ON).main(captions, 4, folder / f"{name}.jsonl")

@@ -14,7 +14,7 @@ import numpy as np
 TABLE_LAYOUT = '{"n_documents": 8092, "document_frequency": {"dog</w>": 312, ...}}'
 
 # How to make one; part of the messages too.
-HOW_TO_MAKE_A_TABLE = "Make one with scripts/count_token_frequency.py."
+HOW_TO_MAKE_A_TABLE = "Make one with `manycaps count-token-frequency`."
 
 # Token number with which CLIP's tokenizer fills a text up to 77. The authors count it like any other, so it is in every
 # document and weighs nothing; no word ends in this token, it only stands for an exclamation mark inside one.

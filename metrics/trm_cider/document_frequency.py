@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeGuard
 TABLE_LAYOUT = '{"n_documents": 8092, "document_frequency": {"a dog": 312, ...}}'
 
 # How to make one; part of the messages too.
-HOW_TO_MAKE_A_TABLE = "Make one with scripts/count_document_frequency.py."
+HOW_TO_MAKE_A_TABLE = "Make one with `manycaps count-document-frequency`."
 
 
 class DocumentFrequency(NamedTuple):

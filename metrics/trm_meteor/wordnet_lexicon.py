@@ -18,8 +18,7 @@ WORDNET_VERSION = "3.0"
 HOW_TO_GET_WORDNET = (
     "Either (1) put NLTK's 'wordnet' corpus into a folder that NLTK searches (variable NLTK_DATA); or (2) with "
     "internet, run `python -m nltk.downloader wordnet`; or (3) on Debian or Ubuntu, run "
-    "`apt-get install wordnet-base wordnet-sense-index` and then `python scripts/install_wordnet.py` of the manycaps "
-    "repository."
+    "`apt-get install wordnet-base wordnet-sense-index` and then `manycaps install-wordnet` of the package manycaps."
 )
 
 

@@ -16,16 +16,16 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
+from manycaps.pac_training.data_set import TupleRows, checked_rows
+from manycaps.pac_training.encoders import EncodedRows, Encoders
+from manycaps.pac_training.feature_cache import FeatureCache
+from manycaps.pac_training.losses import positive_augmented_loss
+from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, CachedFeatures, ProjectedRows
+from manycaps.pac_training.recipe import BATCH_SIZE, LAMBDA_T, LAMBDA_V, LEARNING_RATE, Recipe
+from manycaps.pac_training.training_loop import Rows, Training
 from manycaps.shared_clip_checkpoints import VARIANTS
 from scripts.benchmarks.clip import captions, random_clip, write_photographs
 from scripts.benchmarks.timing import Comparison, compare
-from scripts.pac_training.data_set import TupleRows, checked_rows
-from scripts.pac_training.encoders import EncodedRows, Encoders
-from scripts.pac_training.feature_cache import FeatureCache
-from scripts.pac_training.losses import positive_augmented_loss
-from scripts.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, CachedFeatures, ProjectedRows
-from scripts.pac_training.recipe import BATCH_SIZE, LAMBDA_T, LAMBDA_V, LEARNING_RATE, Recipe
-from scripts.pac_training.training_loop import Rows, Training
 
 N_IMAGES = 32
 SMALL_BATCH = 16

@@ -22,7 +22,7 @@ from scripts.command_line import start_tool
 def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     """Parse a command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--captions", type=pathlib.Path, default=ROOT / "scripts" / "quickstart_captions.json")
+    parser.add_argument("--captions", type=pathlib.Path, default=ROOT / "manycaps" / "quickstart" / "captions.json")
     parser.add_argument("--batch-size", type=int, default=4, help="rows of one process at once")
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("results.jsonl"), metavar="FILE")
     return parser.parse_args(arguments)

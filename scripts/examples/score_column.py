@@ -20,7 +20,7 @@ from scripts.command_line import start_tool
 def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     """Parse a command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--captions", type=pathlib.Path, default=ROOT / "scripts" / "quickstart_captions.json")
+    parser.add_argument("--captions", type=pathlib.Path, default=ROOT / "manycaps" / "quickstart" / "captions.json")
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("scored"), metavar="FOLDER")
     return parser.parse_args(arguments)
 

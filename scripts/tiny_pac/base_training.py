@@ -14,9 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from manycaps.shared_clip_rows import with_prompt
-from manycaps.shared_image_input import as_model_pixels
-from scripts.made_world.captions import (
+from manycaps.made_world.captions import (
     LABEL_HABITS,
     PERSON_HABITS,
     Habits,
@@ -24,8 +22,10 @@ from scripts.made_world.captions import (
     draw_claim,
     draw_wording,
 )
-from scripts.made_world.pictures import draw_picture, draw_places, group_of_cells
-from scripts.made_world.scenes import OPPOSITE, VALUES, Group, Scene, draw_scene, neighbour, pick
+from manycaps.made_world.pictures import draw_picture, draw_places, group_of_cells
+from manycaps.made_world.scenes import OPPOSITE, VALUES, Group, Scene, draw_scene, neighbour, pick
+from manycaps.shared_clip_rows import with_prompt
+from manycaps.shared_image_input import as_model_pixels
 from scripts.tiny_pac.small_clip import IMAGE_SIZE, PROMPTS, TEXT_WIDTH, VISION_WIDTH, SmallClip
 
 # Where a group can be: alone, or on one side of the other.

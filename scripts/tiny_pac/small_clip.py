@@ -8,10 +8,10 @@ import numpy as np
 import open_clip
 import torch
 
+from manycaps.made_world.captions import every_word
+from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
 from manycaps.shared_clip_model import ClipModel, Weights
 from manycaps.shared_pac_s import PAC_PROMPT
-from scripts.made_world.captions import every_word
-from scripts.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
 
 # Side of the pixels that the image encoder takes, of a patch, and of the cells of the world in these pixels.
 IMAGE_SIZE = 32

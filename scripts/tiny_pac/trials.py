@@ -11,11 +11,7 @@ import numpy as np
 import scipy.stats
 import torch
 
-from manycaps.shared_clip_rows import paired_cosines, with_prompt
-from manycaps.shared_image_input import as_model_pixels
-from manycaps.shared_pac_s import PAC_PROMPT, PAC_WEIGHT, pac_s
-from metrics.ref_pac_score.ref_pac_s import ref_pac_s
-from scripts.made_world.captions import (
+from manycaps.made_world.captions import (
     N_DRAWS,
     as_caption,
     draw_caption,
@@ -24,10 +20,14 @@ from scripts.made_world.captions import (
     draw_wording,
     wrong_claim,
 )
-from scripts.made_world.data_set import GRADES, N_REFERENCES
-from scripts.made_world.pictures import draw_picture
-from scripts.made_world.scenes import Scene, draw_scene, said_attributes
-from scripts.pac_training.retrieval import retrieval_recall
+from manycaps.made_world.data_set import GRADES, N_REFERENCES
+from manycaps.made_world.pictures import draw_picture
+from manycaps.made_world.scenes import Scene, draw_scene, said_attributes
+from manycaps.pac_training.retrieval import retrieval_recall
+from manycaps.shared_clip_rows import paired_cosines, with_prompt
+from manycaps.shared_image_input import as_model_pixels
+from manycaps.shared_pac_s import PAC_PROMPT, PAC_WEIGHT, pac_s
+from metrics.ref_pac_score.ref_pac_s import ref_pac_s
 from scripts.tiny_pac.small_clip import IMAGE_SIZE, SmallClip
 
 # Seed of the held-out scenes: the same for all checkpoints.

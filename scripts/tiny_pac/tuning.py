@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from manycaps.made_world.captions import draw_caption, other_caption
+from manycaps.made_world.pictures import draw_picture
+from manycaps.made_world.scenes import draw_scene
+from manycaps.pac_training.projections import CachedFeatures, tune_projections
+from manycaps.pac_training.recipe import BATCH_SIZE, LAMBDA_T, LAMBDA_V, PATIENCE
 from manycaps.shared_image_input import as_model_pixels
-from scripts.made_world.captions import draw_caption, other_caption
-from scripts.made_world.pictures import draw_picture
-from scripts.made_world.scenes import draw_scene
-from scripts.pac_training.projections import CachedFeatures, tune_projections
-from scripts.pac_training.recipe import BATCH_SIZE, LAMBDA_T, LAMBDA_V, PATIENCE
 from scripts.tiny_pac.small_clip import IMAGE_SIZE, SmallClip
 from scripts.tiny_pac.trials import encode
 

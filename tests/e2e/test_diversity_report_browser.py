@@ -6,7 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from scripts import diversity_report
+from manycaps import command_line
+from manycaps.report import diversity_report
 
 # Widths of a screen and of a telephone, in CSS pixels.
 WIDTHS = (1200, 400)
@@ -28,7 +29,7 @@ def page(tmp_path_factory):
     arguments = [*sources, "--semantic", "--output", str(folder / "page.html")]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(diversity_report, "load_encoder", lambda name: letter_counts)
-        assert diversity_report.main(diversity_report.parsed(arguments)) == 0
+        assert command_line.main(["diversity", *arguments]) == 0
     return folder / "page.html"
 
 

@@ -18,7 +18,7 @@ from transformers.trainer_pt_utils import nested_concat
 
 from tests.example_programs import ROOT, example
 
-CAPTIONS = ROOT / "scripts" / "quickstart_captions.json"
+CAPTIONS = ROOT / "manycaps" / "quickstart" / "captions.json"
 SCENES = json.loads(CAPTIONS.read_text(encoding="utf-8"))["scenes"]
 REFERENCES = [scene["references"] for scene in SCENES]
 

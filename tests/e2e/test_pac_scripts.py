@@ -8,8 +8,8 @@ import PIL.Image
 import pytest
 import torch
 
-from scripts import convert_checkpoint, human_correlation
-from scripts.human_correlation import BENCHMARKS, PUBLISHED, choice, correlation, published_key, report
+from manycaps.command_line import main
+from manycaps.human_correlation.protocols import BENCHMARKS, PUBLISHED, choice, correlation, published_key, report
 from tests.clip_checkpoints import save_checkpoint, small_weights, with_lora
 from tests.module_folders import PAC_SCORE, REF_PAC_SCORE
 
@@ -18,14 +18,14 @@ RNG = np.random.default_rng(0)
 
 @pytest.fixture
 def run(capsys):
-    """Run a script's main function with a command line, in this process: starting torch takes longer than the tests."""
+    """Run a command, in this process: starting torch takes longer than the tests."""
 
-    def run_script(script, *arguments):
-        code = script.main(script.parsed([str(argument) for argument in arguments]))
+    def run_command(*arguments):
+        code = main(list(map(str, arguments)))
         printed = capsys.readouterr()
         return code, printed.out, printed.err
 
-    return run_script
+    return run_command
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def test_every_benchmark_runs_end_to_end(run, benchmark, made_benchmarks, checkp
     metric = REF_PAC_SCORE if benchmark == "foil" else PAC_SCORE
     data = made_benchmarks / f"{kind}.jsonl"
     code, out, err = run(
-        human_correlation, "--benchmark", benchmark, "--metric", metric, "--options", options, "--data", data
+        "human-correlation", "--benchmark", benchmark, "--metric", metric, "--options", options, "--data", data
     )
     assert code == 0, err
     lines = {line.split()[0]: line.split()[1:] for line in out.splitlines()[2:]}
@@ -88,11 +88,11 @@ def test_every_benchmark_runs_end_to_end(run, benchmark, made_benchmarks, checkp
 
 
 def test_what_is_missing_is_said_in_one_line(run, made_benchmarks):
-    code, out, err = run(human_correlation, "--benchmark", "foil", "--metric", PAC_SCORE)
-    assert (code, out) == (1, "")
+    code, out, err = run("human-correlation", "--benchmark", "foil", "--metric", PAC_SCORE)
+    assert (code, out) == (2, "")
     assert err.startswith("--data: expected a folder or file for foil, which has no public copy.")
     data = made_benchmarks / "correlation.jsonl"
-    _, _, err = run(human_correlation, "--benchmark", "foil", "--metric", PAC_SCORE, "--data", data)
+    _, _, err = run("human-correlation", "--benchmark", "foil", "--metric", PAC_SCORE, "--data", data)
     assert "--data: expected the columns img, better, worse, got img, cand, refs, human_score." in err
 
 
@@ -150,9 +150,9 @@ def test_the_report_shows_differences():
 def test_a_converted_folder_gives_the_same_features_and_open_clip_loads_it(run, tmp_path, lora):
     weights = with_lora(small_weights()) if lora else small_weights()
     source = save_checkpoint(tmp_path / "clip.pth", weights)
-    code, out, err = run(convert_checkpoint, source, tmp_path / "folder")
+    code, _, err = run("convert-checkpoint", source, tmp_path / "folder")
     assert code == 0, err
-    assert "3 texts and 4 images have equal features" in out
+    assert "3 texts and 4 images have equal features" in err
     assert {path.name for path in (tmp_path / "folder").iterdir()} == {
         "open_clip_model.safetensors",
         "open_clip_config.json",
@@ -172,11 +172,11 @@ def test_a_converted_folder_gives_the_same_features_and_open_clip_loads_it(run, 
 
 def test_a_file_that_cannot_be_converted_is_named(run, tmp_path, checkpoint):
     torch.save({"state_dict": {"a": torch.ones(1)}}, tmp_path / "other.pth")
-    code, _, err = run(convert_checkpoint, tmp_path / "other.pth", tmp_path / "folder")
+    code, _, err = run("convert-checkpoint", tmp_path / "other.pth", tmp_path / "folder")
     assert code == 1
     assert err.startswith("checkpoint: expected the weights of a CLIP vision transformer")
     assert not (tmp_path / "folder").exists()
-    _, _, err = run(convert_checkpoint, checkpoint, tmp_path)
+    _, _, err = run("convert-checkpoint", checkpoint, tmp_path)
     assert err.startswith("folder: expected an empty or new folder, got ")
 
 
@@ -212,9 +212,9 @@ def test_any_other_module_is_asked_row_by_row(run, tmp_path):
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     command = ["--benchmark", "composite", "--metric", tmp_path / "word_overlap", "--data", tmp_path / "rows.jsonl"]
     for more in ([], ["--key", "distance", "--lower-is-better"]):
-        code, out, err = run(human_correlation, *command, *more)
+        code, out, err = run("human-correlation", *command, *more)
         assert code == 0, err
         assert [line.split()[:2] for line in out.splitlines()[2:3]] == [["tau_b", "100.00"]]
-    assert run(human_correlation, *command, "--limit", 3)[1].splitlines()[4].split() == ["n_rows", "3"]
-    code, _, err = run(human_correlation, *command, "--key", "nothing")
-    assert (code, err) == (1, "--key: expected one of overlap, distance, got 'nothing'. Check the spelling.\n")
+    assert run("human-correlation", *command, "--limit", 3)[1].splitlines()[4].split() == ["n_rows", "3"]
+    code, _, err = run("human-correlation", *command, "--key", "nothing")
+    assert (code, err) == (2, "--key: expected one of overlap, distance, got 'nothing'. Check the spelling.\n")

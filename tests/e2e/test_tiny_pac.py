@@ -13,11 +13,12 @@ import pytest
 import scipy.stats
 from safetensors.torch import load_file
 
+from manycaps.made_world.data_set import GRADES, made_row
+from manycaps.made_world.toy_scores import COLUMNS, KINDS, draw_toy_scene
+from manycaps.quickstart import comparison
 from manycaps.shared_clip_checkpoints import WEIGHTS_NAME, file_sha256
 from manycaps.shared_clip_model import read_weights, write_safetensors
-from scripts import quickstart, train_tiny_pac
-from scripts.made_world.data_set import GRADES, made_row
-from scripts.made_world.toy_scores import COLUMNS, KINDS, draw_toy_scene
+from scripts import train_tiny_pac
 from scripts.tiny_pac.publishing import TRIALS_NAME, UNTUNED_NAME
 from scripts.tiny_pac.tables import TABLES, as_markdown, read_csv, verdict
 from scripts.tiny_pac.tuning import PLAIN, VARIANTS
@@ -101,7 +102,7 @@ def quickstart_images(tmp_path_factory):
     """What the quickstart prints about images, and its folder."""
     folder, printed = tmp_path_factory.mktemp("quickstart"), io.StringIO()
     with contextlib.redirect_stdout(printed):
-        quickstart.show_images(folder)
+        comparison.show_images(folder)
     return printed.getvalue(), folder
 
 
@@ -110,7 +111,7 @@ def test_the_quickstart_shows_the_toy_and_calls_it_one(quickstart_images):
     assert "tiny-pac, a toy that knows only this world" in printed
     with (folder / "made_world.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == quickstart.N_TOY_SCENES * len(KINDS)
+    assert len(rows) == comparison.N_TOY_SCENES * len(KINDS)
     for _, name in COLUMNS:
         means = [np.mean([float(row[name]) for row in rows if row["kind"] == kind]) for kind in KINDS]
         assert means[0] > means[1] > means[2]
@@ -131,9 +132,9 @@ def test_the_readme_shows_the_toy_table(quickstart_images):
 
 
 def test_the_quickstart_says_what_is_missing(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(quickstart, "IMAGE_PACKAGES", ("torch", "no_such_package"))
-    quickstart.show_images(tmp_path)
-    assert "Left out the image metrics: no_such_package not installed." in capsys.readouterr().out
+    monkeypatch.setattr(comparison, "IMAGE_PACKAGES", ("torch", "no_such_package"))
+    comparison.show_images(tmp_path)
+    assert "Left out the image metrics: no_such_package not installed." in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 

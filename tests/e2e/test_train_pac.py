@@ -16,9 +16,9 @@ import pytest
 import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from manycaps.command_line import main
+from manycaps.pac_training import feature_cache
 from manycaps.shared_clip_model import read_weights
-from scripts.pac_training import feature_cache
-from scripts.train_pac import main, parsed
 from tests.clip_checkpoints import save_checkpoint
 from tests.module_folders import PAC_SCORE, ROOT
 from tests.training_data import picture, save_data
@@ -38,16 +38,16 @@ def folder(tmp_path_factory):
 
 
 def command(folder, output, *flags, **changes):
-    """Arguments of the script."""
+    """Arguments of the command."""
     options = OPTIONS | {"checkpoint": folder / "clip.pth"} | {k.replace("_", "-"): v for k, v in changes.items()}
     listed = [part for name, value in options.items() for part in (f"--{name}", str(value))]
     return [str(folder / "data"), str(folder / output), *listed, *flags]
 
 
 def train(folder, output, *flags, **changes):
-    """Run the script in this process; accelerate keeps a first call's precision unless it is told to forget it."""
+    """Run the command in this process; accelerate keeps a first call's precision unless it is told to forget it."""
     accelerate.state.AcceleratorState._reset_state(reset_partial_state=True)
-    assert main(parsed(command(folder, output, *flags, **changes))) == 0
+    assert main(["train-pac", *command(folder, output, *flags, **changes)]) == 0
     return folder / output
 
 
@@ -112,7 +112,7 @@ def run_quietly(arguments):
     """Entry of a process that is to be killed."""
     feature_cache.SHARD_SIZE = 16
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
-        sys.exit(main(parsed(arguments)))
+        sys.exit(main(["train-pac", *arguments]))
 
 
 def test_killed_again_and_again_it_ends_with_the_same_bits(folder, monkeypatch):
@@ -212,8 +212,8 @@ def test_crops_and_low_rank_updates_go_on_with_the_same_bits(folder, with_lora):
 
 BOTH_TRAININGS = """
 import json, sys
-from scripts.train_pac import main, parsed
-sys.exit(max(main(parsed(arguments)) for arguments in json.loads(sys.argv[1])))
+from manycaps.command_line import main
+sys.exit(max(main(["train-pac", *arguments]) for arguments in json.loads(sys.argv[1])))
 """
 
 
@@ -229,7 +229,7 @@ def test_two_processes_equal_one(folder, tmp_path):
         [sys.executable, *launch, arguments], capture_output=True, text=True, timeout=500, env=environment, check=False
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout.count("stopped: ") == 2  # of two trainings, one process speaks
+    assert done.stderr.count("stopped: ") == 2  # of two trainings, one process speaks
     for kind, flags in kinds.items():
         one, two = train(folder, f"one-{kind}", *flags, **changes), folder / f"two-{kind}"
         before, alone, together = read_weights(folder / "clip.pth"), weights_in(one), weights_in(two)
@@ -244,7 +244,7 @@ def test_two_processes_equal_one(folder, tmp_path):
 def told(capsys, folder, output, *flags, **changes):
     """Last line on standard error of a call that fails before any training."""
     accelerate.state.AcceleratorState._reset_state(reset_partial_state=True)
-    assert main(parsed(command(folder, output, *flags, **changes))) == 1
+    assert main(["train-pac", *command(folder, output, *flags, **changes)]) > 0
     assert not (folder / output / "training_state.pt").exists()
     return capsys.readouterr().err.splitlines()[-1]
 
@@ -280,12 +280,12 @@ def test_a_folder_of_another_training_is_not_overwritten(folder, trained, capsys
             f"{trained}/training_state.pt: expected the state of a training with the same data and",
         ),
     ):
-        assert main(parsed(command(folder, trained.name, *flags))) == 1
+        assert main(["train-pac", *command(folder, trained.name, *flags)]) == 1
         assert capsys.readouterr().err.splitlines()[-1].startswith(message)
     assert (trained / "training_state.pt").read_bytes() == before
 
 
 def test_images_shared_with_validation_are_noticed(folder, capsys):
     splits = {"train_split": "train", "validation_split": "train[:8]"}
-    assert main(parsed(command(folder, "shared", **SHORT, **splits))) == 0
+    assert main(["train-pac", *command(folder, "shared", **SHORT, **splits)]) == 0
     assert "validation image: expected images that are not trained on, got 4 of training." in capsys.readouterr().err

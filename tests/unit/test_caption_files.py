@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from manycaps.commands import diversity
+from manycaps.report.caption_files import load_rows
 from manycaps.shared_demo_files import CAPTION_COLUMNS, FILE_KINDS, caption_file_rows
-from scripts import diversity_report
-from scripts.report.caption_files import load_rows
 
 ROWS = [["a dog", "a brown dog"], ["a cat"]]
 
@@ -191,7 +191,7 @@ def test_a_column_of_a_file_without_columns_is_refused(tmp_path, read):
 
 
 def test_the_help_of_the_report_names_every_form():
-    text = " ".join(diversity_report.__doc__.split())
+    text = " ".join(diversity.__doc__.split())
     for kind, form in FILE_KINDS.items():
         assert f"{kind} {form}" in text
     assert f"in a column {', '.join(CAPTION_COLUMNS[2:-1])} or {CAPTION_COLUMNS[-1]};" in text

@@ -67,7 +67,7 @@ def test_other_errors_keep_their_traceback(source, capsys):
 def test_only_a_tool_that_is_run_reads_its_command_line(monkeypatch):
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     hook, calls = sys.excepthook, []
-    start_tool("scripts.quickstart", lambda: calls.append(1), *FILES)
+    start_tool("manycaps.quickstart.comparison", lambda: calls.append(1), *FILES)
     assert (calls, sys.excepthook) == ([], hook)
     start_tool("__main__", lambda: calls.append(1), *FILES)
     assert calls == [1]

@@ -9,11 +9,12 @@ import datasets
 import numpy as np
 import pytest
 
-from scripts import diversity_report
-from scripts.report.caption_files import load_rows, source_name
-from scripts.report.diversity_page import as_number
-from scripts.report.diversity_plots import vocabulary_plot
-from scripts.report.published_diversity import PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
+from manycaps import command_line
+from manycaps.report import diversity_report
+from manycaps.report.caption_files import load_rows, source_name
+from manycaps.report.diversity_page import as_number
+from manycaps.report.diversity_plots import vocabulary_plot
+from manycaps.report.published_diversity import PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
 
 ROWS = [["a dog runs", "a dog plays"], ["two cats sleep"]]
 LINES = [("one", "a dog runs"), ("one", "a dog plays"), ("two", "two cats sleep")]
@@ -165,15 +166,14 @@ def test_columns_and_groups_are_for_all_sources_or_each_its_own(tmp_path):
 
 
 def run(*arguments):
-    return diversity_report.main(diversity_report.parsed([str(argument) for argument in arguments]))
+    return command_line.main(["diversity", *map(str, arguments)])
 
 
 def test_a_source_with_several_columns_is_not_guessed(tmp_path, capsys):
     path = write_text(tmp_path / "rows.json", '[{"references": ["a dog", "a cat"], "candidates": ["a dog"]}]')
-    assert run(path, "--output", tmp_path / "page.html") == 2
+    assert run(path, "--output", tmp_path / "page.html") == 1
     assert capsys.readouterr().err.endswith(
-        f"diversity_report: {path}: expected one column of captions, got references and candidates. Name the one to "
-        "read with --column.\n"
+        f"{path}: expected one column of captions, got references and candidates. Name the one to read with --column.\n"
     )
 
 
@@ -190,12 +190,10 @@ def test_two_columns_of_a_file_are_told_apart(tmp_path):
         diversity_report.check_names([path, path], None, ["references", "references"])
 
 
-def test_a_level_that_lacks_a_package_names_its_requirements(tmp_path, capsys, monkeypatch):
+def test_a_level_that_lacks_a_package_names_its_extra(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "spacy", None)
     assert run(write_jsonl(tmp_path / "a.jsonl"), "--pos", "en_core_web_sm", "--output", tmp_path / "page.html") == 1
-    line = (
-        "spacy: expected this package, got none. Run `pip install -r measurements/vdtk_diversity/requirements.txt`.\n"
-    )
+    line = "spacy: expected this package, got none. Run `pip install 'manycaps[report]'`.\n"
     assert capsys.readouterr().err == line
 
 
@@ -250,7 +248,7 @@ def test_all_levels_have_their_tables_and_plots(tmp_path, monkeypatch):
 
 
 def test_errors_end_the_program_with_a_sentence(tmp_path, capsys):
-    assert run(tmp_path / "none.csv") == 2
+    assert run(tmp_path / "none.csv") == 1
     assert "none.csv: expected a file, got none of that name." in capsys.readouterr().err
     assert not (tmp_path / "diversity.html").exists()
 

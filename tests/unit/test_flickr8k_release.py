@@ -5,8 +5,9 @@ import pathlib
 
 import pytest
 
-from scripts import human_correlation
-from scripts.flickr8k_release import expert_rows, read_captions
+from manycaps import command_line
+from manycaps.human_correlation import protocols
+from manycaps.human_correlation.flickr8k_release import expert_rows, read_captions
 
 METRICS = pathlib.Path(__file__).resolve().parents[2] / "metrics"
 
@@ -80,7 +81,7 @@ def test_messages(release, name, text, message):
 
 def printed(capsys, folder, *options):
     command = ["--benchmark", "flickr8k-expert", "--data", str(folder), *options]
-    code = human_correlation.main(human_correlation.parsed(command))
+    code = command_line.main(["human-correlation", *command])
     captured = capsys.readouterr()
     return code, [line.split() for line in captured.out.splitlines()], captured.err
 
@@ -97,15 +98,14 @@ def test_the_command_reads_a_release(release, capsys):
     assert error.startswith(f"{release}: expected Flickr8k.token.txt or Flickr8k.token.txt.gz, got neither.")
 
 
-def test_a_metric_that_lacks_a_package_names_its_requirements(release, capsys, monkeypatch):
+def test_a_metric_that_lacks_a_package_names_its_extra(release, capsys, monkeypatch):
     def load(*arguments, **options):
-        raise ImportError("To be able to use it, you need to install the following dependencies['nltk'].")
+        raise ImportError("To be able to use it, you need to install the following dependencies['open_clip'].")
 
-    monkeypatch.setattr(human_correlation.evaluate, "load", load)
-    metric = str(METRICS / "trm_meteor")
-    code, _, error = printed(capsys, release, "--metric", metric)
+    monkeypatch.setattr(protocols.evaluate, "load", load)
+    code, _, error = printed(capsys, release, "--metric", str(METRICS / "pac_score"))
     assert code == 1
-    assert error.endswith(f"dependencies['nltk']. Run `pip install -r {metric}/requirements.txt`.\n")
+    assert error.endswith("dependencies['open_clip']. Run `pip install 'manycaps[clip]'`.\n")
 
 
 @pytest.mark.realdata

@@ -4,8 +4,8 @@ import peft
 import pytest
 import torch
 
+from manycaps.pac_training.low_rank import add_low_rank_updates, with_factors
 from manycaps.shared_clip_model import build_network, merge_lora
-from scripts.pac_training.low_rank import add_low_rank_updates, with_factors
 from tests.clip_checkpoints import small_network, small_weights
 
 

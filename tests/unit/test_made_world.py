@@ -9,8 +9,8 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 
-from scripts import make_world
-from scripts.made_world.captions import (
+from manycaps.command_line import main
+from manycaps.made_world.captions import (
     LABEL_HABITS,
     N_DRAWS,
     PERSON_HABITS,
@@ -25,9 +25,9 @@ from scripts.made_world.captions import (
     other_caption,
     wrong_claim,
 )
-from scripts.made_world.data_set import FEATURES, GRADES, N_REFERENCES, made_row
-from scripts.made_world.pictures import CELL, CELLS, RGB, SIDE, draw_picture, draw_places, group_of_cells
-from scripts.made_world.scenes import (
+from manycaps.made_world.data_set import FEATURES, GRADES, N_REFERENCES, made_row
+from manycaps.made_world.pictures import CELL, CELLS, RGB, SIDE, draw_picture, draw_places, group_of_cells
+from manycaps.made_world.scenes import (
     COLOURS,
     COUNTS,
     SHAPES,
@@ -204,14 +204,14 @@ def test_a_row_depends_on_seed_and_number_alone():
 
 def test_the_script_writes_what_datasets_reads(tmp_path, capsys):
     for name in ("a.parquet", "b.parquet"):
-        assert make_world.main(make_world.parsed([str(tmp_path / name), "--rows", "12", "--seed", "5"])) == 0
+        assert main(["make-world", str(tmp_path / name), "--rows", "12", "--seed", "5"]) == 0
     assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
     rows = datasets.load_dataset("parquet", data_files=str(tmp_path / "a.parquet"), split="train")
     assert rows.features == FEATURES
     assert len(rows) == 12
     assert np.asarray(rows[4]["image"]).tolist() == np.asarray(made_row(5, 4)["image"]).tolist()
-    assert make_world.main(make_world.parsed([str(tmp_path / "a.csv")])) == 1
-    assert make_world.main(make_world.parsed([str(tmp_path / "a.parquet"), "--rows", "0"])) == 1
+    assert main(["make-world", str(tmp_path / "a.csv")]) == 1
+    assert main(["make-world", str(tmp_path / "a.parquet"), "--rows", "0"]) == 2
     errors = capsys.readouterr().err
     assert "output: expected a name ending in .parquet, got " in errors
     assert "--rows: expected 1 or more, got 0." in errors

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from scripts.pac_training import losses, retrieval, row_schedule
-from scripts.pac_training.losses import positive_augmented_loss, symmetric_info_nce
+from manycaps.pac_training import losses, retrieval, row_schedule
+from manycaps.pac_training.losses import positive_augmented_loss, symmetric_info_nce
 from tests.oracles import positive_augmented_loop as loop
 
 

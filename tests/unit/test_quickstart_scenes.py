@@ -8,7 +8,7 @@ import textwrap
 
 import pytest
 
-from scripts.quickstart_scenes import read_scenes
+from manycaps.quickstart.scenes import read_scenes
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -25,7 +25,7 @@ def write(path, scenes):
 
 
 def test_the_bundled_sample_is_read_as_it_is():
-    path = ROOT / "scripts" / "quickstart_captions.json"
+    path = ROOT / "manycaps" / "quickstart" / "captions.json"
     assert read_scenes(path) == json.loads(path.read_text(encoding="utf-8"))["scenes"]
 
 
@@ -33,7 +33,7 @@ def test_the_help_and_the_readme_show_a_file_that_is_read(tmp_path):
     [shown] = re.findall(r"^```json\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
     (tmp_path / "a.json").write_text(shown)
     assert [scene["scene"] for scene in read_scenes(tmp_path / "a.json")] == ["beach", "kitchen"]
-    source = (ROOT / "scripts" / "quickstart.py").read_text("utf-8")
+    source = (ROOT / "manycaps" / "commands" / "quickstart.py").read_text("utf-8")
     assert textwrap.indent(shown, "    ") in ast.get_docstring(ast.parse(source))
 
 

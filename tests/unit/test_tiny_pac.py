@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+from manycaps.made_world.captions import LABEL_HABITS, PERSON_HABITS
+from manycaps.made_world.pictures import draw_places, group_of_cells
+from manycaps.made_world.scenes import OPPOSITE, Group, Scene, draw_scene, n_errors, neighbour
 from manycaps.shared_clip_model import ClipModel
-from scripts.made_world.captions import LABEL_HABITS, PERSON_HABITS
-from scripts.made_world.pictures import draw_places, group_of_cells
-from scripts.made_world.scenes import OPPOSITE, Group, Scene, draw_scene, n_errors, neighbour
 from scripts.tiny_pac.base_training import (
     ANSWERS,
     CELL_ANSWERS,

@@ -9,7 +9,7 @@ import PIL.Image
 import pytest
 from tqdm import tqdm
 
-from scripts.pac_training.data_set import checked_rows, load_split
+from manycaps.pac_training.data_set import checked_rows, load_split
 from tests.training_data import data_set, save_data, tuples
 
 OPTIONS = {
@@ -20,7 +20,7 @@ OPTIONS = {
     "n_threads": 2,
     "progress": functools.partial(tqdm, disable=True),
 }
-POSITIVES = "Make them with scripts/make_positives.py, or give --lambda-"
+POSITIVES = "Make them with `manycaps make-positives`, or give --lambda-"
 
 
 def check(rows, **changes):

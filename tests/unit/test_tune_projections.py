@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from scripts.pac_training.projections import CachedFeatures, tune_projections
+from manycaps.pac_training.projections import CachedFeatures, tune_projections
 
 D_VISUAL, D_TEXT, D = 10, 8, 6
 OPTIONS = {"batch_size": 16, "max_iterations": 40, "validate_every": 10, "learning_rate": 3e-3, "seed": 5}

@@ -3,9 +3,9 @@
 import nltk
 import pytest
 
+from manycaps import wordnet_corpus
 from metrics.trm_meteor import wordnet_lexicon
 from metrics.trm_meteor.wordnet_lexicon import WordNetLexicon
-from scripts import install_wordnet
 
 
 def test_each_word_form_is_looked_up_once(lexicon, monkeypatch):
@@ -38,7 +38,7 @@ def test_without_wordnet_the_error_names_three_ways(monkeypatch):
         WordNetLexicon()
     message = str(error.value)
     assert message.startswith("METEOR needs WordNet 3.0, got no such corpus from NLTK. Either (1)")
-    for way in ("NLTK_DATA", "python -m nltk.downloader wordnet", "python scripts/install_wordnet.py"):
+    for way in ("NLTK_DATA", "python -m nltk.downloader wordnet", "manycaps install-wordnet"):
         assert way in message
 
 
@@ -52,15 +52,15 @@ def test_another_release_is_refused(monkeypatch):
 def debian_files(tmp_path):
     source = tmp_path / "wordnet"
     source.mkdir()
-    for name in install_wordnet.WORDNET_FILES:
+    for name in wordnet_corpus.WORDNET_FILES:
         (source / name).write_text(name)
     return source
 
 
 def test_corpus_is_built_whole(debian_files, tmp_path):
-    corpus = install_wordnet.build_corpus(debian_files, tmp_path / "nltk_data")
+    corpus = wordnet_corpus.build_corpus(debian_files, tmp_path / "nltk_data")
     assert corpus == tmp_path / "nltk_data" / "corpora" / "wordnet"
-    assert {path.name for path in corpus.iterdir()} == {*install_wordnet.WORDNET_FILES, "lexnames"}
+    assert {path.name for path in corpus.iterdir()} == {*wordnet_corpus.WORDNET_FILES, "lexnames"}
     lines = (corpus / "lexnames").read_text().splitlines()
     assert [lines[0], lines[3], lines[29], lines[44]] == [
         "00\tadj.all\t3",
@@ -76,7 +76,7 @@ def test_a_missing_file_is_named_and_nothing_is_left(debian_files, tmp_path):
     with pytest.raises(
         FileNotFoundError, match=r"index\.sense missing\. Run `apt-get install wordnet-base wordnet-sense"
     ):
-        install_wordnet.build_corpus(debian_files, tmp_path / "nltk_data")
+        wordnet_corpus.build_corpus(debian_files, tmp_path / "nltk_data")
     assert not (tmp_path / "nltk_data").exists()
 
 
@@ -84,7 +84,7 @@ def test_an_interrupted_build_leaves_nothing(debian_files, tmp_path, monkeypatch
     def fail(source, target):
         raise OSError("disk full")
 
-    monkeypatch.setattr(install_wordnet.shutil, "copyfile", fail)
+    monkeypatch.setattr(wordnet_corpus.shutil, "copyfile", fail)
     with pytest.raises(OSError, match="disk full"):
-        install_wordnet.build_corpus(debian_files, tmp_path / "nltk_data")
+        wordnet_corpus.build_corpus(debian_files, tmp_path / "nltk_data")
     assert list((tmp_path / "nltk_data" / "corpora").iterdir()) == []

@@ -1,6 +1,6 @@
 """Write captions.json: the captions that the other golden files are about, all of them written for this project.
 
-Rows: fourteen scenes of scripts/quickstart_captions.json with varied candidates, three of them with one candidate
+Rows: fourteen scenes of manycaps/quickstart/captions.json with varied candidates, three of them with one candidate
 repeated and three with captions of other scenes; the rows of nasty_captions.json; and scenes of the made world. Needs
 metrics/pac_score/requirements.txt.
 """
@@ -9,10 +9,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from scripts.made_world.data_set import made_rows
+from manycaps.made_world.data_set import made_rows
 from tests.parity.golden.golden_file import GOLDEN, meta, parse_no_arguments, write_json
 
-BUNDLED = GOLDEN.parents[2] / "scripts" / "quickstart_captions.json"
+BUNDLED = GOLDEN.parents[2] / "manycaps" / "quickstart" / "captions.json"
 
 # Scenes of the bundled sample that are also there with these candidates.
 N_OTHER_SYSTEMS = 3

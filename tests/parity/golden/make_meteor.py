@@ -1,6 +1,6 @@
 """Write meteor_pairs.json: NLTK's METEOR of pairs of captions, and of captions with several references.
 
-Needs tests/requirements.txt and WordNet 3.0 (scripts/install_wordnet.py).
+Needs tests/requirements.txt and WordNet 3.0 (`manycaps install-wordnet`).
 """
 
 from nltk.corpus import wordnet

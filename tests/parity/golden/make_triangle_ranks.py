@@ -1,6 +1,6 @@
 """Write trm.json: distances of the golden sets, triangle-rank statistics and exact p-values by loops.
 
-Needs tests/requirements.txt and WordNet 3.0 (scripts/install_wordnet.py).
+Needs tests/requirements.txt and WordNet 3.0 (`manycaps install-wordnet`).
 """
 
 import math

@@ -1,0 +1,110 @@
+"""Turn a CLIP checkpoint into a folder for the Hub, and check that both give the same features."""
+
+import argparse
+import json
+import pathlib
+import sys
+from typing import Any
+
+import numpy as np
+
+from manycaps.shared_clip_checkpoints import (
+    CONFIG_NAME,
+    WEIGHTS_NAME,
+    Checkpoint,
+    Treatment,
+    convert_checkpoint,
+    file_sha256,
+    find_checkpoint,
+    variant_name,
+)
+from manycaps.shared_clip_model import HEAD_WIDTH, ClipModel, merge_lora, read_weights
+
+# Texts and pixels on which the original and the converted weights must agree.
+PROBE_CAPTIONS = ["a dog on a beach", "two people who look at a map in front of an old station", ""]
+N_PROBE_IMAGES = 4
+
+
+def open_clip_config(model: ClipModel, treatment: Treatment) -> dict[str, Any]:
+    """Describe a model in open_clip's own form."""
+    visual, network = model.network.visual, model.network
+    return {
+        "model_cfg": {
+            "embed_dim": model.n_features,
+            "quick_gelu": treatment.activation == "quick_gelu",
+            "vision_cfg": {
+                "image_size": model.image_size,
+                "layers": visual.transformer.layers,
+                "width": visual.transformer.width,
+                "head_width": min(HEAD_WIDTH, visual.transformer.width),
+                "patch_size": visual.patch_size[0],
+            },
+            "text_cfg": {
+                "context_length": model.context_length,
+                "vocab_size": network.vocab_size,
+                "width": network.transformer.width,
+                "heads": max(1, network.transformer.width // HEAD_WIDTH),
+                "layers": network.transformer.layers,
+            },
+        },
+        "preprocess_cfg": {"mean": list(treatment.mean), "std": list(treatment.std)},
+    }
+
+
+def card(name: str, source: Checkpoint, treatment: Treatment, has_lora: bool) -> str:
+    """Write the model card."""
+    variant = "" if source.variant == "custom" else f" ({source.variant})"
+    lora = " Its low-rank updates are merged, as the authors' program applies them." if has_lora else ""
+    return f"""---
+library_name: open_clip
+tags: [clip, caption-evaluation]
+---
+
+# {name}
+
+CLIP weights converted from `{source.path.name}`{variant}, sha256 `{source.sha256}`.{lora}
+Activation: {treatment.activation}. The licence is that of the original weights: state it here before you publish.
+
+```python
+import manycaps
+pac_score = manycaps.load("pac_score", checkpoint="{name}")
+```
+"""
+
+
+def features(path: pathlib.Path, treatment: Treatment) -> tuple[ClipModel, np.ndarray, np.ndarray]:
+    """Return a checkpoint's model and its features of the probes."""
+    model = ClipModel(merge_lora(read_weights(path)), **treatment._asdict(), device="cpu")
+    size = (N_PROBE_IMAGES, model.image_size, model.image_size, 3)
+    pixels = np.random.default_rng(0).integers(0, 256, size, dtype=np.uint8)
+    texts = [model.tokenize(caption) for caption in PROBE_CAPTIONS]
+    return model, model.image_features(pixels), model.text_features(texts, batch_size=1)
+
+
+def convert(arguments: argparse.Namespace) -> None:
+    """Write the folder and compare the features.
+
+    Raises:
+        ValueError: there is no such variant, the source cannot be used, the folder is not empty, or the features
+            differ.
+    """
+    source, folder = arguments.source, arguments.folder
+    variant = variant_name(arguments.variant, "--variant")
+    if folder.exists() and any(folder.iterdir()):
+        raise ValueError(f"folder: expected an empty or new folder, got {folder}, which has files. Choose another.")
+    found = find_checkpoint(variant, source, None)
+    treatment = found.treatment
+    model, *before = features(source, treatment)
+    folder.mkdir(parents=True, exist_ok=True)
+    facts = treatment._asdict() | {"source": source.name, "sha256": found.sha256, "size": source.stat().st_size}
+    convert_checkpoint(source, folder / WEIGHTS_NAME, facts)
+    (folder / CONFIG_NAME).write_text(json.dumps(open_clip_config(model, treatment), indent=2), encoding="utf-8")
+    has_lora = any("lora_" in name for name in read_weights(source))
+    (folder / "README.md").write_text(card(folder.name, found, treatment, has_lora), encoding="utf-8")
+    _, *after = features(folder / WEIGHTS_NAME, find_checkpoint(None, folder, None).treatment)
+    largest = max(float(np.abs(a - b).max()) for a, b in zip(before, after, strict=True))
+    if largest > 0:
+        raise ValueError(f"features: expected those of {source.name}, got differences up to {largest}. Do not use it.")
+    equal = f"{len(PROBE_CAPTIONS)} texts and {N_PROBE_IMAGES} images have equal features"
+    print(f"{folder / WEIGHTS_NAME}: {equal}", file=sys.stderr)
+    print(f"source sha256 {found.sha256}; new file sha256 {file_sha256(folder / WEIGHTS_NAME)}", file=sys.stderr)

@@ -1,0 +1,153 @@
+"""The command `manycaps`: data to standard output, all else to standard error, one line for what a user can mend.
+
+It ends with 0; with 1 where the data, a package or the run is at fault; with 2 for a mistaken command line; and with
+130 after ctrl-C. A command is imported when it is asked for, and its packages when it runs.
+"""
+
+import argparse
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+# Each command and what it does; `make-world` is manycaps/commands/make_world.py.
+COMMANDS = {
+    "quickstart": "compare captioning systems on the bundled sample, or on captions of your own",
+    "diversity": "measure the diversity of caption files, as an HTML page",
+    "human-correlation": "measure how well a metric agrees with people",
+    "train-pac": "train a PAC score on your own images and captions",
+    "make-positives": "add the generated images and captions that train-pac needs",
+    "convert-checkpoint": "turn a CLIP checkpoint into a folder for the Hub",
+    "count-document-frequency": "count n-grams, for trm_cider",
+    "count-token-frequency": "count the tokens of CLIP, for emscore_pac",
+    "make-world": "draw a data set of scenes with coloured shapes, to try things on",
+    "install-wordnet": "get WordNet, which METEOR needs",
+    "list": "list the modules, their variants and what is installed for them",
+    "doctor": "check what the modules need from this machine, and say what to do",
+}
+
+# Extra of this package that brings an imported package; what is not here comes with `pip install manycaps` itself.
+EXTRAS = {
+    "PIL": "clip",
+    "accelerate": "train",
+    "av": "video",
+    "diffusers": "train",
+    "filelock": "clip",
+    "gradio": "demo",
+    "huggingface_hub": "clip",
+    "open_clip": "clip",
+    "safetensors": "clip",
+    "sentence_transformers": "embeddings",
+    "spacy": "report",
+    "tensorboard": "train",
+    "torch": "clip",
+    "transformers": "train",
+}
+
+# Extras that a command needs as a whole.
+COMMAND_EXTRAS = {"train-pac": "train", "make-positives": "train"}
+
+# Exit status of a process that ctrl-C ended, as shells have it.
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Args:
+        arguments: the command line without the program's name; None for that of this process.
+
+    Returns:
+        The exit status; `SystemExit` is raised for --help and mistaken command lines.
+    """
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    parser = argparse.ArgumentParser(
+        prog="manycaps", description="Many candidate captions against many human references."
+    )
+    parser.add_argument("--version", action="version", version=_version())
+    parser.add_argument("--traceback", action="store_true", help="show the traceback of an error")
+    parsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    chosen = next((argument for argument in arguments if not argument.startswith("-")), None)
+    for name, what in COMMANDS.items():
+        own = parsers.add_parser(name, help=what, formatter_class=argparse.RawDescriptionHelpFormatter)
+        if name == chosen:
+            command = importlib.import_module(f"manycaps.commands.{name.replace('-', '_')}")
+            own.description = command.__doc__
+            own.add_argument("--traceback", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+            command.add_arguments(own)
+    given = parser.parse_args(arguments)
+    try:
+        command.run(given)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print(f"manycaps {given.command}: stopped by ctrl-C.", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has seen enough; Python would complain again when it closes the pipe.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        line = None if given.traceback else one_line(error, given.command)
+        if line is None:
+            traceback.print_exc()
+            return 1
+        print(line, file=sys.stderr)
+        return 2 if line.startswith("--") else 1
+    return 0
+
+
+def one_line(error: Exception, command: str) -> str | None:
+    """Say in one line what a user can mend.
+
+    Args:
+        error: any.
+        command: what was run.
+
+    Returns:
+        The line; it begins with "--" if an option is at fault. None if the error is one of this program.
+
+    >>> one_line(ModuleNotFoundError("No module named 'av'", name="av"), "quickstart")
+    "av: expected this package, got none. Run `pip install 'manycaps[video]'`."
+    >>> one_line(ZeroDivisionError("division by zero"), "quickstart") is None
+    True
+    """
+    if isinstance(error, ImportError):
+        return _missing_package(error, command)
+    # A message of ours says what was expected; other errors of these types may be mistakes of the program.
+    if isinstance(error, OSError | ValueError) or (type(error) in (TypeError, LookupError) and _is_ours(error)):
+        return str(error)
+    return None
+
+
+def _is_ours(error: Exception) -> bool:
+    return "expected" in str(error) or "needs" in str(error)
+
+
+def _missing_package(error: ImportError, command: str) -> str | None:
+    """One line for a package that is not installed, or too old; None if a file of this package is missing."""
+    cause: BaseException | None = error
+    while cause and not isinstance(cause, ModuleNotFoundError):
+        cause = cause.__cause__ or cause.__context__
+    name = getattr(cause or error, "name", None)
+    top = (name or "").split(".")[0]
+    if top == "manycaps":
+        return None
+    extra = COMMAND_EXTRAS.get(command) or EXTRAS.get(top) or _extra_named(str(error))
+    package = f"'manycaps[{extra}]'" if extra else "manycaps"
+    advice = f"Run `pip install {package}`."
+    if cause:
+        return f"{name}: expected this package, got none. {advice}"
+    # evaluate lists what a module needs in a sentence of its own; an old package lacks a name that is wanted of it.
+    return f"{' '.join(str(error).split())} {advice}"
+
+
+def _extra_named(message: str) -> str | None:
+    """Extra of the first package that a sentence of evaluate's names in quotes."""
+    return next((extra for name, extra in EXTRAS.items() if f"'{name}'" in message), None)
+
+
+def _version() -> str:
+    from manycaps import __version__
+
+    return f"manycaps {__version__}"

@@ -1,0 +1,26 @@
+"""Turn a CLIP checkpoint into a folder for the Hub, and check that both give the same features.
+
+manycaps convert-checkpoint clip_ViT-B-32.pth pac-vit-b-32 --variant pac-vit-b-32
+hf upload my-name/pac-vit-b-32 pac-vit-b-32
+
+Reads .pth, .pt and .safetensors files of the authors' kinds; LoRA updates (PAC-S++) are merged. The folder holds the
+weights as safetensors (no code can hide in them), open_clip's configuration (open_clip loads it too, as
+`hf-hub:my-name/pac-vit-b-32`) and a card. Needs `pip install 'manycaps[clip]'`.
+"""
+
+import argparse
+import pathlib
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line."""
+    parser.add_argument("source", type=pathlib.Path, help="the file to convert")
+    parser.add_argument("folder", type=pathlib.Path, help="the new folder; its name becomes the model's name")
+    parser.add_argument("--variant", metavar="NAME", help="a config_name of pac_score: decides activation and pixels")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Import what does the work, and do it."""
+    from manycaps.checkpoint_conversion import convert
+
+    convert(arguments)

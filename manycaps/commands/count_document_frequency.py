@@ -1,0 +1,26 @@
+"""Count in how many documents each n-gram occurs: the table that trm_cider takes as `document_frequency`.
+
+manycaps count-document-frequency captions.jsonl --column references --output table.json
+
+The input is JSON, JSON Lines, CSV or Parquet with one row per image or video and a column of caption lists, or with one
+caption per row and a second column, --document, that says which image or video it belongs to. Tokens are those of the
+COCO caption code. The output is JSON: {"n_documents": 8092, "document_frequency": {"a dog": 312, ...}}.
+"""
+
+import argparse
+import pathlib
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line."""
+    parser.add_argument("file", type=pathlib.Path)
+    parser.add_argument("--column", default="references", help="column of captions (default: references)")
+    parser.add_argument("--document", help="column that names the image or video, if a row holds one caption")
+    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("document_frequency.json"), metavar="FILE")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Import what does the work, and do it."""
+    from manycaps.frequency_tables.documents import count_documents
+
+    count_documents(arguments)

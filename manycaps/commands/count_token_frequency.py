@@ -1,0 +1,26 @@
+"""Count in how many captions each token of CLIP occurs: the table that emscore_pac takes as `idf`.
+
+manycaps count-token-frequency captions.jsonl --column references --output table.json
+
+The input is JSON, JSON Lines, CSV or Parquet with a column of captions or of caption lists; each caption is a document,
+as in the authors' program, whose published numbers use the English training captions of VATEX. The output is JSON:
+{"n_documents": 8092, "document_frequency": {"dog</w>": 312, ...}}. Needs `pip install
+'manycaps[clip]'`.
+"""
+
+import argparse
+import pathlib
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line."""
+    parser.add_argument("file", type=pathlib.Path)
+    parser.add_argument("--column", default="references", help="column of captions (default: references)")
+    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("token_frequency.json"), metavar="FILE")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Import what does the work, and do it."""
+    from manycaps.frequency_tables.tokens import count_captions
+
+    count_captions(arguments)

@@ -1,0 +1,30 @@
+"""Check what the modules need from this machine, and say what to do.
+
+manycaps doctor
+manycaps doctor --json
+
+Looks for WordNet, the sentence encoder, CLIP weights, the ffmpeg libraries, a GPU, and the variables of offline work.
+Nothing is downloaded.
+"""
+
+import argparse
+import json
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print a line per check, and below it what to do."""
+    from manycaps.machine_checks import machine_checks
+
+    checks = machine_checks()
+    if arguments.json:
+        print(json.dumps([check._asdict() for check in checks], indent=2))
+        return
+    for check in checks:
+        print(f"{'ok  ' if check.fine else 'TODO'}  {check.subject}: {check.found}")
+        if check.advice:
+            print(f"      {check.advice}")

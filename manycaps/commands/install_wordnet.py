@@ -1,0 +1,24 @@
+"""Build NLTK's WordNet 3.0 corpus out of Debian's packages, for machines that cannot run `nltk.download`.
+
+manycaps install-wordnet               into this Python's own nltk_data folder, which NLTK searches
+manycaps install-wordnet --to FOLDER   into another folder; then set NLTK_DATA=FOLDER
+
+Does nothing where NLTK already finds the corpus. Otherwise tries `nltk.download`, then the files of the packages
+wordnet-base and wordnet-sense-index, which it installs with apt-get when it runs as root.
+"""
+
+import argparse
+import pathlib
+import sys
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line."""
+    parser.add_argument("--to", type=pathlib.Path, default=pathlib.Path(sys.prefix) / "nltk_data", metavar="FOLDER")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Import what does the work, and do it."""
+    from manycaps.wordnet_corpus import install
+
+    install(arguments)

@@ -1,0 +1,30 @@
+"""List the modules, their variants and what is installed for them.
+
+manycaps list
+manycaps list --json
+"""
+
+import argparse
+import json
+
+from manycaps.installed_packages import installed_modules
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the modules."""
+    modules = installed_modules()
+    if arguments.json:
+        print(json.dumps([module._asdict() for module in modules], indent=2))
+        return
+    for module in modules:
+        print(f"{module.name}  ({module.kind})")
+        print(f"    {module.about}")
+        if module.variants:
+            print(f"    config_name: {', '.join(module.variants)}")
+        missing = f"missing {', '.join(module.missing)}: {module.advice}" if module.missing else "all installed"
+        print(f"    packages: {missing}")

@@ -1,0 +1,49 @@
+"""Compare three captioning systems on the bundled sample: plain metrics beside distribution metrics with p-values.
+
+manycaps quickstart                     results in quickstart-output/
+manycaps quickstart --output FOLDER     results elsewhere
+manycaps quickstart --captions FILE     captions of your own
+manycaps quickstart --no-images         without the second part, which needs torch
+
+Prints one table and writes it as table.csv, with a picture, null_distributions.png: for every system the mean over
+scenes that chance alone would give, and the observed one. Then the image and video metrics on scenes of a made world,
+with tiny-pac, a toy that knows nothing else: a second table, made_world.csv and made_world.png.
+
+FILE is JSON, for each image the captions of people and of every system.
+
+    {"scenes": [{"scene": "beach",
+                 "references": ["a dog runs on the beach", "a wet dog near the water"],
+                 "systems": {"mine": ["a dog in the sand", "a dog runs"], "other": ["a dog", "an animal"]}},
+                {"scene": "kitchen",
+                 "references": ["a man cooks pancakes", "somebody makes breakfast"],
+                 "systems": {"mine": ["a man at the stove", "a cook"], "other": ["a man", "a room"]}}]}
+
+Two or more scenes, the same systems in each; "scene" is a name for messages and may be left out. The
+second part needs `pip install 'manycaps[clip,video]'`.
+"""
+
+import argparse
+import pathlib
+
+# The bundled sample, beside the code that reads it.
+SAMPLE = pathlib.Path(__file__).resolve().parents[1] / "quickstart" / "captions.json"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line."""
+    parser.add_argument(
+        "--captions",
+        type=pathlib.Path,
+        default=SAMPLE,
+        metavar="FILE",
+        help="JSON in the layout above (default: the bundled sample)",
+    )
+    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("quickstart-output"), metavar="FOLDER")
+    parser.add_argument("--no-images", action="store_true", help="leave out the metrics that need torch")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Import what does the work, and do it."""
+    from manycaps.quickstart.comparison import compare_systems
+
+    compare_systems(arguments)

@@ -1,0 +1,1 @@
+"""Tables of document frequencies, counted in captions."""

@@ -1,0 +1,602 @@
+"""The maths of the modules as plain functions on arrays and token lists: no evaluate, datasets or torch is imported.
+
+Rows come first: an array of distances or vectors holds n_rows images or videos with equally many texts each, candidates
+before references; token lists come as one list of texts per row, and rows may differ in size. All results are exact in
+float64, and the same as those of the modules.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from .cider_distance import cider_d_scores, cider_distances, document_frequencies, multi_reference_cider_d
+from .cosine_distance import cosine_distances as _cosine_distances
+from .cosine_distance import cosine_similarities
+from .document_frequency import check_document_frequency, check_enough_documents, load_document_frequency
+from .frechet import frechet_distances
+from .frechet import frechet_p_values as _frechet_p_values
+from .maximum_mean_discrepancy import BANDWIDTH_RULES, ESTIMATORS
+from .maximum_mean_discrepancy import mmd_p_values as _mmd_p_values
+from .maximum_mean_discrepancy import mmd_squared as _mmd_squared
+from .meteor_distance import meteor_distances as _meteor_distances
+from .meteor_distance import meteor_scores, multi_reference_meteor
+from .ref_pac_s import ref_pac_s as _ref_pac_s
+from .shared_module import check_choice, check_whole_number
+from .shared_pac_s import PAC_WEIGHT, check_weight
+from .shared_pac_s import pac_s as _pac_s
+from .shared_ptb_tokenizer import tokenize_captions
+from .shared_splits import Splits, combined_p_value, exact_splits, harmonic_mean_p, random_splits, upper_tail_p_values
+from .shared_triangle_rank import STATISTICS, check_statistic_sizes, null_statistics, triangle_rank_counts
+from .shared_triangle_rank import triangle_rank_statistic as _triangle_rank_statistic
+from .wordnet_lexicon import WordNetLexicon
+
+__all__ = [
+    "Lexicon",
+    "cider_d",
+    "cider_d_distances",
+    "combined_p_value",
+    "cosine_distances",
+    "frechet_distance",
+    "frechet_p_values",
+    "harmonic_mean_p",
+    "meteor",
+    "meteor_distances",
+    "mmd_p_values",
+    "mmd_squared",
+    "pac_s",
+    "ptb_tokenize",
+    "ref_pac_s",
+    "triangle_rank_p_values",
+    "triangle_rank_statistic",
+]
+
+Floats = npt.NDArray[np.float64]
+
+# One text as tokens, and the texts of all rows.
+Tokens = Sequence[str]
+TokenRows = Sequence[Sequence[Tokens]]
+
+# Most splits of a row that are enumerated unless asked otherwise; more are drawn.
+MAX_SPLITS = 1_000_000
+
+
+class Lexicon(Protocol):
+    """What METEOR asks about a word form."""
+
+    def stem(self, word: str) -> str:
+        """Return the word's stem."""
+
+    def synonyms(self, stem: str) -> frozenset[str]:
+        """Return the words that share a synset with the stem."""
+
+
+# Texts.
+
+
+def ptb_tokenize(captions: Sequence[str]) -> list[list[str]]:
+    """Split captions into the tokens that the COCO caption code scores.
+
+    Those of Stanford's PTBTokenizer as the COCO caption code calls it, lower-case and without punctuation
+    (Chen et al. 2015, section 4.1, https://arxiv.org/abs/1504.00325).
+
+    Args:
+        captions: n texts.
+
+    Returns:
+        n lists of tokens.
+
+    Raises:
+        TypeError: `captions` is one string, or a caption is not a string.
+
+    >>> ptb_tokenize(["A dog .", "Two dogs' toys"])
+    [['a', 'dog'], ['two', 'dogs', 'toys']]
+    """
+    return tokenize_captions(captions)
+
+
+def meteor(candidates: TokenRows, references: TokenRows, lexicon: Lexicon | None = None) -> Floats:
+    """Score the candidates of every row against all references of the row by METEOR.
+
+    METEOR = (1 - 0.5 (chunks / matches)^3) P R / (0.9 P + 0.1 R) against the best reference, mean over the candidates
+    (Banerjee and Lavie 2005, https://aclanthology.org/W05-0909, with the parameters and the matching order of NLTK).
+
+    Args:
+        candidates: n_rows lists of token lists, at least one text per row; letter case is ignored.
+        references: the same for the references.
+        lexicon: stems and synonyms; None for Porter's stems and WordNet 3.0, which NLTK must find.
+
+    Returns:
+        float64 array, shape (n_rows,), 0 (worst) to below 1 (best).
+
+    Raises:
+        TypeError: a text is not a list of tokens.
+        ValueError: the columns differ in length, or a row has no text on one side.
+        LookupError: WordNet is needed and not installed.
+
+    >>> class NoLexicon:
+    ...     def stem(self, word):
+    ...         return word.removesuffix("s")
+    ...     def synonyms(self, stem):
+    ...         return frozenset()
+    >>> meteor([[["a", "dog", "barks"]]], [[["a", "dog", "bark"], ["a", "cat"]]], NoLexicon()).round(4).tolist()
+    [0.9815]
+    """
+    rows, sizes = _joint_rows(candidates, references)
+    scores = meteor_scores(rows, lexicon or WordNetLexicon())
+    return np.array([multi_reference_meteor(s[None], n)[0] for s, n in zip(scores, sizes, strict=True)])
+
+
+def meteor_distances(texts: TokenRows, lexicon: Lexicon | None = None) -> list[Floats]:
+    """Give the METEOR distance of all pairs of texts of a row: d(x, y) = 1 - METEOR(reference x, hypothesis y).
+
+    Texts with equal tokens have distance 0. For `triangle_rank_statistic`, stack rows of equal sizes.
+
+    Args:
+        texts: n_rows lists of token lists, at least one text per row.
+        lexicon: as for `meteor`.
+
+    Returns:
+        For each row a float64 array, shape (n_texts, n_texts), 0 to 1, not symmetric.
+
+    Raises:
+        TypeError, ValueError, LookupError: as `meteor`.
+
+    >>> class NoLexicon:
+    ...     def stem(self, word):
+    ...         return word
+    ...     def synonyms(self, stem):
+    ...         return frozenset()
+    >>> meteor_distances([[["a", "dog"], ["a", "cat"]]], NoLexicon())[0].tolist()
+    [[0.0, 0.75], [0.75, 0.0]]
+    """
+    _check_token_rows(texts, "texts")
+    distances: list[Floats] = _meteor_distances(texts, meteor_scores(texts, lexicon or WordNetLexicon()))
+    return distances
+
+
+def cider_d(
+    candidates: TokenRows,
+    references: TokenRows,
+    document_frequency: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+) -> Floats:
+    """Score the candidates of every row against all references of the row by CIDEr-D.
+
+    Mean over the references and over the candidates of 10 exp(-(l_c - l_r)^2 / 72) times the clipped tf-idf cosine,
+    averaged over n-grams of 1 to 4 tokens (Vedantam et al. 2015, section 4, https://arxiv.org/abs/1411.5726), as the
+    COCO caption code computes it.
+
+    Args:
+        candidates: n_rows lists of token lists, at least one text per row.
+        references: the same for the references.
+        document_frequency: path of a JSON file, or a mapping, of the layout
+            {"n_documents": 8092, "document_frequency": {"a dog": 312, ...}}; None counts in the references, where every
+            row is a document.
+
+    Returns:
+        float64 array, shape (n_rows,), 0 (worst) to 10 (best).
+
+    Raises:
+        TypeError: a text is not a list of tokens, or the table is of another type.
+        ValueError: the columns differ in length, a row has no text on one side, the table has another layout, or it is
+            None and there is one row.
+
+    >>> rows = [[["a", "red", "dog"]], [["a", "cat"]]]
+    >>> cider_d(rows, rows).round(4).tolist()
+    [7.5, 5.0]
+    """
+    rows, sizes = _joint_rows(candidates, references)
+    counts, n_documents = _document_frequency(references, document_frequency)
+    scores = cider_d_scores(rows, counts, n_documents)
+    return np.array([multi_reference_cider_d(s[None], n)[0] for s, n in zip(scores, sizes, strict=True)])
+
+
+def cider_d_distances(texts: TokenRows, document_frequency: str | os.PathLike[str] | Mapping[str, Any]) -> list[Floats]:
+    """Give the CIDEr-D distance of all pairs of texts of a row: d(x, y) = 10 - CIDEr-D(candidate x, reference y).
+
+    Texts with equal tokens have distance 0. For `triangle_rank_statistic`, stack rows of equal sizes.
+
+    Args:
+        texts: n_rows lists of token lists, at least one text per row.
+        document_frequency: as for `cider_d`; must be given, since texts do not say which of them are references.
+
+    Returns:
+        For each row a float64 array, shape (n_texts, n_texts), 0 to 10, not symmetric.
+
+    Raises:
+        TypeError, ValueError: as `cider_d`.
+
+    >>> cider_d_distances([[["a"], ["b"]]], {"n_documents": 2, "document_frequency": {}})[0].tolist()
+    [[0.0, 10.0], [10.0, 0.0]]
+    """
+    _check_token_rows(texts, "texts")
+    counts, n_documents = _document_frequency(texts, document_frequency)
+    distances: list[Floats] = cider_distances(texts, cider_d_scores(texts, counts, n_documents))
+    return distances
+
+
+# Vectors and distances.
+
+
+def cosine_distances(vectors: npt.ArrayLike) -> Floats:
+    """Give the cosine distance of all pairs of texts of a row: d(x, y) = 1 - cosine.
+
+    Chan et al. (2022), appendix B.1, https://arxiv.org/abs/2209.07518; the authors' program takes the similarity
+    itself for the distance.
+
+    Args:
+        vectors: floating-point array, shape (n_rows, n_texts, d), finite, no vector all zeros.
+
+    Returns:
+        float64 array, shape (n_rows, n_texts, n_texts), 0 to 2, symmetric.
+
+    Raises:
+        ValueError: another shape, or a vector that is not finite or all zeros.
+
+    >>> cosine_distances([[[2.0, 0.0], [0.0, 3.0]]]).tolist()
+    [[[0.0, 1.0], [1.0, 0.0]]]
+    """
+    rows = _as_rows(vectors, "vectors")
+    is_zero = ~rows.any(axis=2)
+    if is_zero.any():
+        row, text = np.argwhere(is_zero)[0].tolist()
+        raise ValueError(
+            f"vectors[{row}][{text}]: expected a vector that is not all zeros, which has no cosine, got zeros. Leave "
+            "this text out."
+        )
+    return _cosine_distances(cosine_similarities(rows))
+
+
+def triangle_rank_statistic(distances: npt.ArrayLike, n_candidates: int, statistic: str = "per_side") -> Floats:
+    """Compare candidates and references of every row by the ranks of their distances.
+
+    Q = sum over k of |I_k / I - 1/3|, I_k the triangles in which the edge inside a set is the shortest, the middle or
+    the longest (Chan et al. 2022, equations 3 and 4, https://arxiv.org/abs/2209.07518). "per_side" adds a Q for each
+    set, as the authors' program does; "pooled" is equation 4 as printed. Every triangle is counted, ties within 1e-9
+    under each rank that they allow.
+
+    Args:
+        distances: floating-point array, shape (n_rows, n_texts, n_texts), finite; [r, i, j] is d(text i, text j) of row
+            r, not necessarily symmetric; the first `n_candidates` texts are candidates.
+        n_candidates: number of candidates of every row, 1 to n_texts - 1; at least three texts in all.
+        statistic: "per_side" or "pooled".
+
+    Returns:
+        float64 array, shape (n_rows,): 0 (one distribution) to 8/3 ("per_side") or 4/3 ("pooled").
+
+    Raises:
+        TypeError: `n_candidates` is not a whole number.
+        ValueError: another shape, number or name.
+
+    >>> triangle_rank_statistic([[[0.0, 1.0, 5.0], [2.0, 0.0, 6.0], [5.0, 6.0, 0.0]]], 2).round(4).tolist()
+    [1.3333]
+    """
+    rows = _as_distances(distances, n_candidates, statistic)
+    return _triangle_rank_statistic(triangle_rank_counts(rows, n_candidates), statistic)
+
+
+def triangle_rank_p_values(
+    distances: npt.ArrayLike,
+    n_candidates: int,
+    statistic: str = "per_side",
+    *,
+    n_resamples: int | None = None,
+    max_splits: int = MAX_SPLITS,
+    seed: int = 0,
+) -> Floats:
+    """Share of the splits of every row whose triangle-rank statistic is at least the observed one.
+
+    Under the hypothesis that candidates and references are samples of one distribution, every split of a row's texts
+    into sets of the observed sizes is equally likely: a permutation test (Chan et al. 2022, section 3.1), exact if all
+    splits are enumerated.
+
+    Args:
+        distances: as for `triangle_rank_statistic`; for "per_side" at most 200 texts per row.
+        n_candidates: as for `triangle_rank_statistic`.
+        statistic: "per_side" or "pooled".
+        n_resamples: number of random splits, at least 1; None enumerates all of them.
+        max_splits: most splits of a row that may be enumerated.
+        seed: of the random splits, at least 0.
+
+    Returns:
+        float64 array, shape (n_rows,), above 0 and at most 1; ties within 1e-9 count as reached.
+
+    Raises:
+        TypeError: a number is not a whole number.
+        ValueError: another shape, number or name, or more than `max_splits` splits.
+
+    >>> points = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
+    >>> triangle_rank_p_values(np.abs(points[:, None] - points)[None], 3).tolist()
+    [0.1]
+    """
+    rows = _as_distances(distances, n_candidates, statistic)
+    n_rows, n_texts = rows.shape[:2]
+    check_statistic_sizes(
+        [(n_candidates, n_texts - n_candidates)] * n_rows, ("candidates", "references"), statistic, ""
+    )
+    splits = _splits(n_candidates, n_texts, n_resamples, max_splits, seed)
+    return upper_tail_p_values(
+        _triangle_rank_statistic(triangle_rank_counts(rows, n_candidates), statistic),
+        null_statistics(rows, splits, statistic),
+    )
+
+
+def mmd_squared(
+    vectors: npt.ArrayLike, n_candidates: int, sigma: str | float = "median", estimator: str = "unbiased"
+) -> Floats:
+    """Squared maximum mean discrepancy of candidates and references of every row, with a Gaussian kernel.
+
+    MMD^2 = mean k(x, x') + mean k(y, y') - 2 mean k(x, y), k(a, b) = exp(-|a - b|^2 / (2 sigma^2)) (Gretton et al.
+    2012, equations 2 to 5, https://jmlr.org/papers/v13/gretton12a.html; Chan et al. 2022, equation 6).
+
+    Args:
+        vectors: floating-point array, shape (n_rows, n_texts, d), finite; the first `n_candidates` are candidates.
+        n_candidates: number of candidates of every row; each set has at least 2 texts, 1 for "biased".
+        sigma: bandwidth: "median" or "mean" of the distances of two texts of the row, halved, or a positive number.
+        estimator: "unbiased", "biased" or "authors" (that of the authors' program).
+
+    Returns:
+        float64 array, shape (n_rows,), at most 2; "biased" is at least 0, "unbiased" has mean 0 when both sets are
+        samples of one distribution.
+
+    Raises:
+        TypeError: `n_candidates` is not a whole number.
+        ValueError: another shape, number or name.
+
+    >>> mmd_squared([[[0.0], [0.0], [1.0], [1.0]]], 2, sigma=1.0).round(4).tolist()
+    [0.7869]
+    """
+    rows = _as_kernel_rows(vectors, n_candidates, sigma, estimator)
+    return _mmd_squared(rows, n_candidates, sigma, estimator)
+
+
+def mmd_p_values(
+    vectors: npt.ArrayLike,
+    n_candidates: int,
+    sigma: str | float = "median",
+    estimator: str = "unbiased",
+    *,
+    n_resamples: int | None = None,
+    max_splits: int = MAX_SPLITS,
+    seed: int = 0,
+) -> Floats:
+    """Share of the splits of every row whose squared MMD is at least the observed one.
+
+    Args:
+        vectors: as for `mmd_squared`, as are the next three.
+        n_candidates: number of candidates of every row.
+        sigma: bandwidth; it belongs to the joint set, which no split changes.
+        estimator: "unbiased", "biased" or "authors".
+        n_resamples: as for `triangle_rank_p_values`, as are the next two.
+        max_splits: most splits of a row that may be enumerated.
+        seed: of the random splits.
+
+    Returns:
+        float64 array, shape (n_rows,), above 0 and at most 1.
+
+    Raises:
+        TypeError, ValueError: as `mmd_squared` and `triangle_rank_p_values`.
+
+    >>> mmd_p_values([[[0.0], [0.1], [5.0], [5.1]]], 2).round(4).tolist()
+    [0.3333]
+    """
+    rows = _as_kernel_rows(vectors, n_candidates, sigma, estimator)
+    splits = _splits(n_candidates, rows.shape[1], n_resamples, max_splits, seed)
+    return _mmd_p_values(rows, n_candidates, splits, sigma, estimator)[1]
+
+
+def frechet_distance(vectors: npt.ArrayLike, n_candidates: int) -> Floats:
+    """Squared Fréchet distance of candidates and references of every row.
+
+    |mu1 - mu2|^2 + Tr(C1 + C2 - 2 (C1 C2)^(1/2)), covariances with n - 1 (Dowson and Landau 1982,
+    https://doi.org/10.1016/0047-259X(82)90077-X; Heusel et al. 2017, equation 6, https://arxiv.org/abs/1706.08500).
+
+    Args:
+        vectors: floating-point array, shape (n_rows, n_texts, d), finite; the first `n_candidates` are candidates.
+        n_candidates: number of candidates of every row, 2 to n_texts - 2.
+
+    Returns:
+        float64 array, shape (n_rows,), at least 0 (equal means and covariances), in squared units of the vectors.
+
+    Raises:
+        TypeError: `n_candidates` is not a whole number.
+        ValueError: another shape or number.
+
+    >>> frechet_distance([[[0.0], [2.0], [3.0], [7.0]]], 2).round(4).tolist()
+    [18.0]
+    """
+    rows = _as_rows(vectors, "vectors")
+    _check_candidates(n_candidates, rows.shape[1], 2)
+    return frechet_distances(rows, n_candidates)
+
+
+def frechet_p_values(
+    vectors: npt.ArrayLike,
+    n_candidates: int,
+    *,
+    n_resamples: int | None = None,
+    max_splits: int = MAX_SPLITS,
+    seed: int = 0,
+) -> Floats:
+    """Share of the splits of every row whose squared Fréchet distance is at least the observed one.
+
+    Args:
+        vectors: as for `frechet_distance`.
+        n_candidates: as for `frechet_distance`.
+        n_resamples: as for `triangle_rank_p_values`, as are the next two.
+        max_splits: most splits of a row that may be enumerated.
+        seed: of the random splits.
+
+    Returns:
+        float64 array, shape (n_rows,), above 0 and at most 1.
+
+    Raises:
+        TypeError, ValueError: as `frechet_distance` and `triangle_rank_p_values`.
+
+    >>> frechet_p_values([[[0.0], [0.1], [5.0], [5.1]]], 2).round(4).tolist()
+    [0.3333]
+    """
+    rows = _as_rows(vectors, "vectors")
+    _check_candidates(n_candidates, rows.shape[1], 2)
+    splits = _splits(n_candidates, rows.shape[1], n_resamples, max_splits, seed)
+    return _frechet_p_values(rows, n_candidates, splits)[1]
+
+
+# Cosines of images and captions.
+
+
+def pac_s(cosines: npt.ArrayLike, weight: float = PAC_WEIGHT) -> Floats:
+    """Score captions by their cosines with their images: PAC-S = w max(cos, 0).
+
+    Sarto et al. (2023), equation 1, https://arxiv.org/abs/2303.12112; CLIP-S (Hessel et al. 2021) has w = 2.5.
+
+    Args:
+        cosines: floating-point array, any shape, of features of CLIP; rounding above 1 is clipped.
+        weight: w, above 0.
+
+    Returns:
+        float64 array of that shape, 0 (worst) to w (best).
+
+    Raises:
+        TypeError: the weight is not a number.
+        ValueError: the weight is not positive, or a cosine is not finite.
+
+    >>> pac_s([0.5, -0.5]).tolist()
+    [1.0, 0.0]
+    """
+    check_weight(weight)
+    return _pac_s(_as_finite(cosines, "cosines"), weight)
+
+
+def ref_pac_s(pac_scores: npt.ArrayLike, reference_cosines: npt.ArrayLike) -> Floats:
+    """Harmonic mean of PAC-S and the largest cosine with a reference, cut off at 0.
+
+    RefPAC-S = 2 PAC-S R / (PAC-S + R), R = max(0, largest cosine) (Sarto et al. 2023, equations 5 and 6,
+    https://arxiv.org/abs/2303.12112).
+
+    Args:
+        pac_scores: floating-point array, shape (n,), as from `pac_s`.
+        reference_cosines: floating-point array, shape (n,): the largest cosine of each caption with a reference.
+
+    Returns:
+        float64 array, shape (n,), 0 (worst) to 4/3 (best, for w = 2); 0 where either is 0.
+
+    Raises:
+        ValueError: the shapes differ, or a number is not finite.
+
+    >>> ref_pac_s([1.0, 2.0], [1.0, -0.5]).tolist()
+    [1.0, 0.0]
+    """
+    scores, cosines = _as_finite(pac_scores, "pac_scores"), _as_finite(reference_cosines, "reference_cosines")
+    if scores.shape != cosines.shape:
+        raise ValueError(
+            f"reference_cosines: expected shape {scores.shape}, that of pac_scores, got {cosines.shape}. Give one "
+            "cosine per score."
+        )
+    return _ref_pac_s(scores, cosines)
+
+
+# Checks.
+
+
+def _as_finite(values: npt.ArrayLike, name: str) -> Floats:
+    """Values as float64, all finite."""
+    array = np.asarray(values, dtype=np.float64)
+    if not np.isfinite(array).all():
+        place = "".join(f"[{i}]" for i in np.argwhere(~np.isfinite(array))[0].tolist())
+        raise ValueError(f"{name}{place}: expected a finite number, got NaN or infinity. Leave this row out.")
+    return array
+
+
+def _as_rows(values: npt.ArrayLike, name: str) -> Floats:
+    """Values as float64, shape (n_rows, n_texts, anything), all finite."""
+    array = _as_finite(values, name)
+    if array.ndim != 3 or not array.size:
+        raise ValueError(
+            f"{name}: expected an array of three dimensions, rows first, got shape {array.shape}. Write array[None] "
+            "for one row."
+        )
+    return array
+
+
+def _as_distances(distances: npt.ArrayLike, n_candidates: int, statistic: str) -> Floats:
+    """Distances as float64, checked as `triangle_rank_statistic` says."""
+    rows = _as_rows(distances, "distances")
+    n_texts = rows.shape[1]
+    if rows.shape[2] != n_texts or n_texts < 3:
+        raise ValueError(
+            f"distances: expected shape (n_rows, n_texts, n_texts) with at least 3 texts, got {rows.shape}. A triangle "
+            "needs three texts."
+        )
+    _check_candidates(n_candidates, n_texts, 1)
+    check_choice("statistic", statistic, STATISTICS)
+    return rows
+
+
+def _as_kernel_rows(vectors: npt.ArrayLike, n_candidates: int, sigma: str | float, estimator: str) -> Floats:
+    """Vectors as float64, checked as `mmd_squared` says."""
+    rows = _as_rows(vectors, "vectors")
+    check_choice("estimator", estimator, ESTIMATORS)
+    _check_candidates(n_candidates, rows.shape[1], 1 if estimator == "biased" else 2)
+    if isinstance(sigma, str):
+        check_choice("sigma", sigma, BANDWIDTH_RULES)
+    elif not 0 < sigma < np.inf:
+        raise ValueError(f"sigma: expected a positive finite number, got {sigma}. Or give 'median' or 'mean'.")
+    return rows
+
+
+def _check_candidates(n_candidates: int, n_texts: int, least: int) -> None:
+    """Raise unless both sets have at least `least` texts."""
+    check_whole_number("n_candidates", n_candidates, least)
+    if n_candidates > n_texts - least:
+        raise ValueError(
+            f"n_candidates: expected at most {n_texts - least} of {n_texts} texts, got {n_candidates}. The others are "
+            "references."
+        )
+
+
+def _splits(n_candidates: int, n_texts: int, n_resamples: int | None, max_splits: int, seed: int) -> Splits:
+    """All splits of a row, or random ones."""
+    check_whole_number("max_splits", max_splits, 1)
+    check_whole_number("seed", seed, 0)
+    n_references = n_texts - n_candidates
+    if n_resamples is not None:
+        check_whole_number("n_resamples", n_resamples, 1)
+        return random_splits(n_candidates, n_references, n_resamples, seed)
+    return exact_splits(n_candidates, n_references, max_splits, mirrored=False)
+
+
+def _check_token_rows(rows: TokenRows, name: str) -> None:
+    """Raise unless every row is a list of one or more token lists."""
+    for i, row in enumerate(rows):
+        if isinstance(row, str) or not len(row):
+            raise ValueError(f"{name}[{i}]: expected one or more lists of tokens, got {row!r:.80}. Leave this row out.")
+        for j, text in enumerate(row):
+            if isinstance(text, str):
+                raise TypeError(f"{name}[{i}][{j}]: expected a list of tokens, got str. Call ptb_tokenize first.")
+
+
+def _joint_rows(candidates: TokenRows, references: TokenRows) -> tuple[list[list[Tokens]], list[int]]:
+    """Texts of every row, candidates first, and the number of candidates."""
+    if len(candidates) != len(references):
+        raise ValueError(
+            f"references: expected {len(candidates)} rows, as many as candidates, got {len(references)}. Give one list "
+            "of references per list of candidates."
+        )
+    _check_token_rows(candidates, "candidates")
+    _check_token_rows(references, "references")
+    return [[*mine, *theirs] for mine, theirs in zip(candidates, references, strict=True)], list(map(len, candidates))
+
+
+def _document_frequency(
+    documents: TokenRows, source: str | os.PathLike[str] | Mapping[str, Any] | None
+) -> tuple[Mapping[str, int], int]:
+    """Document frequencies of a table, or counted in the documents, and the number of documents."""
+    if source is None:
+        check_enough_documents(len(documents))
+        return document_frequencies(documents), len(documents)
+    check_document_frequency(source)
+    counts, n_documents = load_document_frequency(source)
+    return counts, n_documents

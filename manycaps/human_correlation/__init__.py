@@ -1,0 +1,1 @@
+"""How well a metric agrees with people: the usual benchmarks of captioning metrics."""

@@ -1,0 +1,25 @@
+"""The benchmarks of captioning metrics: where they lie and how they are scored, without a package."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Benchmark(NamedTuple):
+    """Where a benchmark lies, and how it is scored."""
+
+    # Hub repository, configuration and split; None where there is no public copy.
+    hub: tuple[str, str | None, str] | None
+    # "correlation" or "choice".
+    kind: str
+    drops_references_as_candidates: bool = False
+    draws_references: bool = False
+
+
+BENCHMARKS: Mapping[str, Benchmark] = {
+    "flickr8k-expert": Benchmark(("yuwd/Flickr8k-HumanEval", "expert", "test"), "correlation", True),
+    "flickr8k-cf": Benchmark(("yuwd/Flickr8k-HumanEval", "crowdflower", "test"), "correlation"),
+    "composite": Benchmark(("yuwd/Composite", None, "test"), "correlation"),
+    "polaris": Benchmark(("yuwd/Polaris", None, "test"), "correlation"),
+    "pascal-50s": Benchmark(None, "choice", draws_references=True),
+    "foil": Benchmark(None, "choice"),
+}

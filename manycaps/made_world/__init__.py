@@ -1,0 +1,1 @@
+"""A made world: scenes of coloured shapes, their pictures and captions."""

@@ -1,0 +1,1 @@
+"""Positive-augmented contrastive learning: training a PAC score."""

@@ -1,0 +1,144 @@
+"""The two frozen encoders without their last projections, and rows that go through them at every step."""
+
+import contextlib
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import PIL.Image
+import torch
+
+from manycaps.pac_training.data_set import TupleRows
+from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
+from manycaps.pac_training.training_loop import Features
+from manycaps.shared_clip_checkpoints import Treatment
+from manycaps.shared_clip_model import ClipModel, Weights
+from manycaps.shared_image_input import as_image_source, as_model_pixels, as_rgb_image
+
+# Least share of an image's area that a random crop keeps (open_clip's default for training).
+LEAST_CROP = 0.9
+
+
+class Encoders:
+    """Both encoders of a CLIP up to, and without, their last projections.
+
+    Args:
+        weights: state dict in OpenAI's naming, LoRA updates merged.
+        treatment: activation and pixels.
+        device: a torch device's name.
+        dtype: one of the helper's `DTYPES`.
+    """
+
+    def __init__(self, weights: Weights, treatment: Treatment, device: str, dtype: str) -> None:
+        self.model = ClipModel(weights, **treatment._asdict(), device=device, dtype=dtype)
+        network = self.model.network
+        network.requires_grad_(False)
+        # 1 / tau
+        self.scale = weights["logit_scale"].float().exp().item()
+        self.projections = {
+            name: torch.nn.Parameter(weights[name].to(self.model.device, torch.float32).clone())
+            for name in (VISUAL_PROJECTION, TEXT_PROJECTION)
+        }
+        # With these two in place the model's features are those before the projections; 1 x + 0 y is x exactly.
+        network.visual.proj = None
+        width = len(network.text_projection)
+        identity = torch.eye(width, device=self.model.device, dtype=self.model.dtype)
+        network.text_projection = torch.nn.Parameter(identity, requires_grad=False)
+        self.d_visual = len(weights[VISUAL_PROJECTION])
+
+    def pixels(self, source: object, where: str, rng: np.random.Generator | None = None) -> np.ndarray:
+        """Decode one image as the model sees it, with a random crop if there is a generator."""
+        image = as_rgb_image(as_image_source(source, where), where)
+        return as_model_pixels(image if rng is None else random_crop(image, rng), self.model.image_size)
+
+
+class EncodedRows:
+    """Rows that go through the encoders at every step: for LoRA, and for images that are augmented.
+
+    Args:
+        rows: the data.
+        encoders: the model.
+        autocast: context in which the encoders run, such as accelerate's.
+        augmentation_seed: of random crops of the training images; None for none.
+        n_threads: that decode.
+    """
+
+    def __init__(
+        self,
+        rows: TupleRows,
+        encoders: Encoders,
+        *,
+        autocast: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext,
+        augmentation_seed: int | None = None,
+        n_threads: int,
+    ) -> None:
+        self.rows, self.encoders, self.image_rows = rows, encoders, rows.image_rows
+        self._autocast, self._seed = autocast, augmentation_seed
+        self._pool = ThreadPoolExecutor(n_threads)
+        # Images that are being decoded already, by iteration.
+        self._expected: dict[int | None, list[Future[np.ndarray]]] = {}
+        self._trains_encoders = any(x.requires_grad for x in encoders.model.network.parameters())
+
+    def expect(self, rows: np.ndarray, iteration: int) -> None:
+        """Begin to decode the images of the iteration after this one, while the model works."""
+        self._expected[iteration] = self._decode(rows, iteration)
+
+    def features(self, rows: np.ndarray, iteration: int | None) -> Features:
+        """Encode some rows; without an iteration, also without augmentation."""
+        decoding = self._expected.pop(iteration, None) or self._decode(rows, iteration)
+        pixels = [future.result() for future in decoding]
+        generated_captions = self.rows.generated_captions
+        return Features(
+            self._images(pixels[: len(rows)]),
+            self._texts([self.rows.captions[i] for i in rows]),
+            None if self.rows.generated_images is None else self._images(pixels[len(rows) :]),
+            None if generated_captions is None else self._texts([generated_captions[i] for i in rows]),
+        )
+
+    def _decode(self, rows: np.ndarray, iteration: int | None) -> list[Future[np.ndarray]]:
+        """Hand the real images, then the generated ones, to the threads; the data set is read in this one."""
+        columns = [column for column in (self.rows.images, self.rows.generated_images) if column is not None]
+        return [
+            self._pool.submit(self.encoders.pixels, column[i], column.where(i), self._generator(iteration, kind, i))
+            for kind, column in enumerate(columns)
+            for i in rows.tolist()
+        ]
+
+    def _generator(self, iteration: int | None, kind: int, row: int) -> np.random.Generator | None:
+        """Generator of a crop, one for each visit of each image: threads and interruptions do not matter."""
+        if self._seed is None or iteration is None:
+            return None
+        return np.random.default_rng([self._seed, iteration, kind, row])
+
+    def _images(self, pixels: Sequence[np.ndarray]) -> torch.Tensor:
+        model, projection = self.encoders.model, self.encoders.projections[VISUAL_PROJECTION]
+        if not pixels:  # a small batch may leave this process without a row
+            return projection.new_zeros(0, projection.shape[1])
+        with self._frozen(), self._autocast():
+            encoded = model.embed_pixels(torch.from_numpy(np.stack(pixels)).to(model.device))
+        return encoded.float() @ projection
+
+    def _texts(self, texts: Sequence[str]) -> torch.Tensor:
+        model, projection = self.encoders.model, self.encoders.projections[TEXT_PROJECTION]
+        if not texts:
+            return projection.new_zeros(0, projection.shape[1])
+        with self._frozen(), self._autocast():
+            encoded = model.embed_tokens(*model._as_batch([model.tokenize(text) for text in texts]))
+        return encoded.float() @ projection
+
+    def _frozen(self) -> contextlib.AbstractContextManager[Any]:
+        """Without gradients, where the encoders have nothing to learn."""
+        return contextlib.nullcontext() if self._trains_encoders else torch.no_grad()
+
+
+def random_crop(image: PIL.Image.Image, rng: np.random.Generator) -> PIL.Image.Image:
+    """Cut a rectangle of the image's proportions, of `LEAST_CROP` of its area or more, from a random place.
+
+    >>> random_crop(PIL.Image.new("RGB", (100, 50)), np.random.default_rng(0)).size
+    (98, 49)
+    """
+    side = rng.uniform(LEAST_CROP, 1.0) ** 0.5
+    width, height = (max(1, round(length * side)) for length in image.size)
+    left, top = (int(rng.integers(0, n + 1)) for n in (image.width - width, image.height - height))
+    return image.crop((left, top, left + width, top + height))

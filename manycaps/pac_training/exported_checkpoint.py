@@ -1,0 +1,90 @@
+"""A trained checkpoint as the modules load it: a folder with safetensors, open_clip's configuration and a card."""
+
+import json
+import pathlib
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from scripts.convert_checkpoint import open_clip_config
+
+from manycaps.pac_training.low_rank import with_factors
+from manycaps.saved_files import write_atomically
+from manycaps.shared_clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME, Treatment
+from manycaps.shared_clip_model import ClipModel, Weights, merge_lora, read_weights, write_safetensors
+
+# The same weights with the low-rank updates beside them, under the names of PAC-S++ files.
+LORA_NAME = "pac_lora.safetensors"
+
+
+def export_checkpoint(
+    folder: pathlib.Path,
+    weights: Weights,
+    trained: Mapping[str, torch.Tensor],
+    treatment: Treatment,
+    facts: Mapping[str, Any],
+    *,
+    keeps_factors: bool = False,
+) -> pathlib.Path:
+    """Write the weights with what was trained in its place, all other tensors as they were.
+
+    Args:
+        folder: for the files.
+        weights: state dict from which the training started.
+        trained: projections under their own names, and factors of low-rank updates, which are merged.
+        treatment: activation and pixels of the model.
+        facts: strings, numbers and dicts about the training; kept in the file.
+        keeps_factors: whether to write a second file with the factors not merged.
+
+    Returns:
+        Path of the merged weights. The folder or the file is what `checkpoint=` takes.
+
+    Raises:
+        ValueError: a weight is not finite.
+    """
+    projections = {name: tensor.cpu().float() for name, tensor in trained.items() if "lora_" not in name}
+    factors = {name: tensor for name, tensor in trained.items() if "lora_" in name}
+    unmerged = with_factors(weights | projections, factors)
+    metadata = {"format": "pt", "manycaps": json.dumps(treatment._asdict() | dict(facts))}
+    path = folder / WEIGHTS_NAME
+    write_atomically(path, lambda target: write_safetensors(merge_lora(unmerged), target, metadata))
+    if keeps_factors and factors:
+        write_atomically(folder / LORA_NAME, lambda target: write_safetensors(unmerged, target, metadata))
+    model = ClipModel(read_weights(path), **treatment._asdict(), device="cpu")  # checks what was written
+    config = json.dumps(open_clip_config(model, treatment), indent=2)
+    write_atomically(folder / CONFIG_NAME, lambda target: target.write_text(config, encoding="utf-8"))
+    text = card(folder.resolve().name, facts)
+    write_atomically(folder / "README.md", lambda target: target.write_text(text, encoding="utf-8"))
+    return path
+
+
+def card(name: str, facts: Mapping[str, Any]) -> str:
+    """Write the model card."""
+    rows = "\n".join(f"| {key} | {value} |" for key, value in _flat(facts).items())
+    return f"""---
+library_name: open_clip
+tags: [clip, caption-evaluation]
+---
+
+# {name}
+
+CLIP weights tuned by positive-augmented contrastive learning (Sarto et al., 2023). The licence is that of the weights
+it started from and of the data: state it here before you publish.
+
+```python
+import evaluate
+pac_score = evaluate.load("metrics/pac_score", checkpoint="{name}")
+```
+
+| | |
+|---|---|
+{rows}
+"""
+
+
+def _flat(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts with those of inner dicts at the same level."""
+    flat: dict[str, Any] = {}
+    for key, value in facts.items():
+        flat |= _flat(value) if isinstance(value, Mapping) else {key: value}
+    return flat

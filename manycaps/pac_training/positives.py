@@ -1,0 +1,268 @@
+"""Add the generated positives that a PAC score is trained on: a caption of every image, an image of every caption."""
+
+import argparse
+import functools
+import hashlib
+import io
+import json
+import re
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import accelerate
+import datasets
+import numpy as np
+import PIL.Image
+import torch
+from tqdm import tqdm
+
+from manycaps.pac_training.data_set import ImageColumn, caption_texts, image_hashes, load_split
+from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE
+from manycaps.saved_files import write_atomically
+from manycaps.shared_image_input import as_image_source, as_rgb_image
+
+# The paper names none: BLIP's own setting on COCO (its configs/caption_coco.yaml).
+N_BEAMS, MAX_TOKENS = 3, 20
+
+# Times that a rejected image is drawn again.
+N_RETRIES = 3
+
+# Writes captions of images; draws images of captions from seeds, None where the safety checker rejects one.
+Captioner = Callable[[Sequence[PIL.Image.Image]], list[str]]
+Painter = Callable[[Sequence[str], Sequence[int]], list[PIL.Image.Image | None]]
+
+
+class Work(NamedTuple):
+    """Rows that are to get positives."""
+
+    images: ImageColumn
+    # Row of the data set, and the caption, of each new row.
+    rows: list[int]
+    captions: list[str]
+    # Hash of the image of each row of the data set.
+    hashes: list[bytes]
+
+    @property
+    def digest(self) -> str:
+        """Hash of the content."""
+        return hashlib.sha256(repr((self.rows, self.captions, self.hashes)).encode()).hexdigest()
+
+
+def load_captioner(name: str, device: torch.device, dtype: torch.dtype) -> Captioner:
+    """Load an image-captioning model of transformers.
+
+    The model is called without transformers' pipeline, whose task has another name in each major version.
+
+    Raises:
+        ValueError: there is no such model.
+    """
+    import transformers
+
+    processor = _loaded("--captioner", name, transformers.AutoProcessor.from_pretrained, name)
+    load = transformers.AutoModelForImageTextToText.from_pretrained
+    model = _loaded("--captioner", name, load, name, dtype=dtype).to(device).eval()
+
+    @torch.inference_mode()
+    def write(images: Sequence[PIL.Image.Image]) -> list[str]:
+        inputs = processor(images=list(images), return_tensors="pt").to(device, dtype)
+        ids = model.generate(**inputs, num_beams=N_BEAMS, do_sample=False, max_new_tokens=MAX_TOKENS)
+        return [text.strip() for text in processor.batch_decode(ids, skip_special_tokens=True)]
+
+    return write
+
+
+def load_painter(name: str, device: torch.device, dtype: torch.dtype, n_steps: int) -> Painter:
+    """Load a text-to-image pipeline of diffusers.
+
+    Raises:
+        ValueError: there is no such pipeline.
+    """
+    import diffusers
+
+    load = diffusers.AutoPipelineForText2Image.from_pretrained
+    pipeline = _loaded("--painter", name, load, name, torch_dtype=dtype).to(device)
+    pipeline.set_progress_bar_config(disable=True)
+
+    def draw(captions: Sequence[str], seeds: Sequence[int]) -> list[PIL.Image.Image | None]:
+        generators = [torch.Generator().manual_seed(seed) for seed in seeds]  # on the CPU: the same on every device
+        made = pipeline(list(captions), num_inference_steps=n_steps, generator=generators)
+        rejected = getattr(made, "nsfw_content_detected", None) or [False] * len(captions)
+        return [None if bad else image for image, bad in zip(made.images, rejected, strict=True)]
+
+    return draw
+
+
+def _loaded(option: str, name: str, load: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
+    """Call a loader; raise one kind of error for the many that it may raise."""
+    try:
+        return load(*arguments, **keywords)
+    except Exception as error:  # transformers, diffusers, huggingface_hub and safetensors each raise their own
+        reason = (str(error).splitlines() or [""])[0]
+        raise ValueError(
+            f"{option}: expected a model of the Hub or a folder of one, got {name!r}, which cannot be loaded "
+            f"({type(error).__name__}: {reason}). Check the name and the network."
+        ) from error
+
+
+def load_work(arguments: argparse.Namespace, bar: Any) -> Work:
+    """Load the data set and check every caption and image.
+
+    Raises:
+        ValueError: something cannot be used.
+    """
+    data_set = load_split(arguments.data, arguments.configuration, arguments.split)
+    names = {arguments.image_column: IMAGE, arguments.caption_column: CAPTION}
+    for name in names:
+        if name not in data_set.column_names:
+            raise ValueError(
+                f"{arguments.split} {name}: expected this column, got {', '.join(data_set.column_names)}. See "
+                "--image-column and --caption-column."
+            )
+    rows, captions = [], []
+    for row, value in enumerate(data_set[arguments.caption_column]):
+        for caption in value if isinstance(value, list) else [value]:
+            rows.append(row)
+            captions.append(caption)
+    images = ImageColumn(data_set, arguments.image_column, arguments.split)
+    caption_texts(captions, arguments.split, arguments.caption_column)
+    return Work(images, rows, captions, image_hashes(images, arguments.workers, bar, decodes=True))
+
+
+def make_shard(
+    work: Work, rows: range, captioner: Captioner | None, painter: Painter | None, batch_size: int, seed: int
+) -> tuple[datasets.Dataset, int]:
+    """Make the positives of some rows.
+
+    Args:
+        work: all rows.
+        rows: which of them.
+        captioner: None to make no captions.
+        painter: None to make no images.
+        batch_size: images or captions at once.
+        seed: of the noise from which images are drawn; with the number of the row it decides the noise.
+
+    Returns:
+        The new rows, and how many were left out because no image was accepted.
+    """
+    captions = [work.captions[i] for i in rows]
+    sources = [as_image_source(work.images[work.rows[i]], work.images.where(work.rows[i])) for i in rows]
+    columns: dict[str, list[Any]] = {
+        IMAGE: [{"bytes": as_file(source), "path": None} for source in sources],
+        CAPTION: captions,
+    }
+    features = {IMAGE: datasets.Image(), CAPTION: datasets.Value("string")}
+    if captioner:
+        keys = [work.hashes[work.rows[i]] for i in rows]
+        columns[GENERATED_CAPTION] = captions_of_images(sources, keys, captioner, batch_size)
+        features[GENERATED_CAPTION] = datasets.Value("string")
+    if painter:
+        drawn = images_of_captions(captions, rows, painter, batch_size, seed)
+        columns[GENERATED_IMAGE] = [None if x is None else {"bytes": as_file(x), "path": None} for x in drawn]
+        features[GENERATED_IMAGE] = datasets.Image()
+    kept = [i for i in range(len(rows)) if columns.get(GENERATED_IMAGE, rows)[i] is not None]
+    columns = {name: [values[i] for i in kept] for name, values in columns.items()}
+    return datasets.Dataset.from_dict(columns, features=datasets.Features(features)), len(rows) - len(kept)
+
+
+def captions_of_images(
+    sources: Sequence[Any], keys: Sequence[bytes], captioner: Captioner, batch_size: int
+) -> list[str]:
+    """Caption each different image once."""
+    first = {key: i for i, key in reversed(list(enumerate(keys)))}
+    different = list(first)
+    written: dict[bytes, str] = {}
+    for start in range(0, len(different), batch_size):
+        some = different[start : start + batch_size]
+        pictures = [as_rgb_image(sources[first[key]], IMAGE) for key in some]
+        written.update(zip(some, captioner(pictures), strict=True))
+    return [written[key] for key in keys]
+
+
+def images_of_captions(
+    captions: Sequence[str], rows: Sequence[int], painter: Painter, batch_size: int, seed: int
+) -> list[PIL.Image.Image | None]:
+    """Draw each caption, again from other noise where an image is rejected; None where that does not help."""
+    images: list[PIL.Image.Image | None] = [None] * len(captions)
+    for attempt in range(1 + N_RETRIES):
+        missing = [i for i, image in enumerate(images) if image is None]
+        for start in range(0, len(missing), batch_size):
+            some = missing[start : start + batch_size]
+            seeds = [int(np.random.default_rng([seed, rows[i], attempt]).integers(2**31)) for i in some]
+            for i, image in zip(some, painter([captions[i] for i in some], seeds), strict=True):
+                images[i] = image
+    return images
+
+
+def as_file(picture: Any) -> bytes:
+    """Return the bytes of an image file: those given, or PNG, which loses nothing."""
+    if isinstance(picture, bytes):
+        return picture
+    file = io.BytesIO()
+    picture.save(file, "PNG")
+    return file.getvalue()
+
+
+def make_positives(arguments: argparse.Namespace) -> None:
+    """Make the shards that are not there yet.
+
+    Raises:
+        ValueError, OSError: data, models or the folder cannot be used.
+    """
+    for name in ("batch_size", "shard_size", "steps", "workers"):
+        if getattr(arguments, name) < 1:
+            raise ValueError(
+                f"--{name.replace('_', '-')}: expected 1 or more, got {getattr(arguments, name)}. See --help."
+            )
+    state = accelerate.PartialState(cpu=arguments.device == "cpu")
+    bar = functools.partial(tqdm, disable=not state.is_main_process)
+    work = load_work(arguments, bar)
+    name = arguments.name or re.match(r"\w*", arguments.split).group()  # type: ignore[union-attr]
+    with state.main_process_first():
+        check_plan(arguments, name, work)
+    starts = range(0, len(work.captions), arguments.shard_size)
+    paths = [arguments.output / f"{name}-{k:05d}-of-{len(starts):05d}.parquet" for k in range(len(starts))]
+    missing = [(start, path) for start, path in zip(starts, paths, strict=True) if not path.is_file()]
+    mine = missing[state.process_index :: state.num_processes]
+    dtype = torch.float16 if state.device.type == "cuda" else torch.float32
+    captioner = load_captioner(arguments.captioner, state.device, dtype) if mine and not arguments.no_captions else None
+    painter = None
+    if mine and not arguments.no_images:
+        painter = load_painter(arguments.painter, state.device, dtype, arguments.steps)
+    n_left_out = 0
+    for start, path in bar(mine, desc=f"positives of {name}", unit="shard"):
+        rows = range(start, min(start + arguments.shard_size, len(work.captions)))
+        shard, n_rejected = make_shard(work, rows, captioner, painter, arguments.batch_size, arguments.seed)
+        write_atomically(path, shard.to_parquet)
+        n_left_out += n_rejected
+    if n_left_out:
+        print(f"{n_left_out} rows were left out: no image of their caption passed the safety checker", file=sys.stderr)
+    state.wait_for_everyone()
+    if state.is_main_process:
+        print(
+            f"{arguments.output}: {len(paths)} shards of {name}, {len(mine)} made now by this process", file=sys.stderr
+        )
+
+
+def check_plan(arguments: argparse.Namespace, name: str, work: Work) -> None:
+    """Note what the shards are made from, or raise if those that are there were made from something else.
+
+    Raises:
+        ValueError: the folder has shards of other data or options.
+    """
+    plan = {
+        key: getattr(arguments, key) for key in ("captioner", "painter", "no_captions", "no_images", "steps", "seed")
+    }
+    plan |= {"batch_size": arguments.batch_size, "shard_size": arguments.shard_size, "data": work.digest}
+    path = arguments.output / f".positives-{name}.json"  # `datasets` passes over hidden files
+    if not path.is_file():
+        arguments.output.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, lambda target: target.write_text(json.dumps(plan), encoding="utf-8"))
+    made = json.loads(path.read_text(encoding="utf-8"))
+    changed = [key for key in plan if plan[key] != made.get(key)]
+    if changed:
+        listed = ", ".join(f"{key} {made.get(key)!r} instead of {plan[key]!r}" for key in changed)
+        raise ValueError(
+            f"{arguments.output}: expected shards of the same data and options, got {listed}. Give the same command as "
+            "before, or another OUTPUT folder."
+        )

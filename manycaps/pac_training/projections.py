@@ -1,0 +1,236 @@
+"""The fast path: the frozen encoders' features are computed once, and training sees only the two projections."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from manycaps.pac_training.recipe import (
+    BATCH_SIZE,
+    LAMBDA_T,
+    LAMBDA_V,
+    LEARNING_RATE,
+    MAX_ITERATIONS,
+    PATIENCE,
+    VALIDATE_EVERY,
+    WEIGHT_DECAY,
+    Recipe,
+)
+from manycaps.pac_training.training_loop import Features, Training
+
+# Names of the two projections in a CLIP's state dict.
+VISUAL_PROJECTION, TEXT_PROJECTION = "visual.proj", "text_projection"
+
+
+class CachedFeatures(NamedTuple):
+    """What the frozen encoders say about a data set, before their last projections.
+
+    Row j holds a caption, an image made from it, and a caption made from the image that it belongs to. An image with
+    several captions has several rows; an epoch visits each *image* once and draws one of its rows.
+    """
+
+    # float32, shape (n_images, d_visual), each image once.
+    images: np.ndarray
+    # float32, shape (n_rows, d_text).
+    captions: np.ndarray
+    # float32, shape (n_rows, d_visual); None where lambda_v is 0.
+    generated_images: np.ndarray | None = None
+    # float32, shape (n_rows, d_text); None where lambda_t is 0.
+    generated_captions: np.ndarray | None = None
+    # Image of each row, integers of shape (n_rows,); None where row j belongs to image j.
+    image_rows: np.ndarray | None = None
+
+
+class TunedProjections(NamedTuple):
+    """Result of `tune_projections`: the weights with the lowest validation loss, and how they were found."""
+
+    # float32, shape (d_visual, d).
+    visual_projection: np.ndarray
+    # float32, shape (d_text, d).
+    text_projection: np.ndarray
+    # Validation loss of these weights, and after how many iterations they were reached (0: those given).
+    best_loss: float
+    best_iteration: int
+    # Iterations done in all, and why there were no more.
+    n_iterations: int
+    stop_reason: str
+    # One flat dict for each validation, the first before any step: iteration, epoch, losses, retrieval recall.
+    history: list[dict[str, float]]
+
+
+class ProjectedRows:
+    """Cached features and the projections that are trained: the `Rows` of the training loop.
+
+    Args:
+        cached: features, checked by `check_cached_features`.
+        visual_projection: shape (d_visual, d).
+        text_projection: shape (d_text, d).
+    """
+
+    def __init__(self, cached: CachedFeatures, visual_projection: torch.Tensor, text_projection: torch.Tensor) -> None:
+        device = visual_projection.device
+        self.visual_projection, self.text_projection = visual_projection, text_projection
+        self.image_rows = np.arange(len(cached.captions)) if cached.image_rows is None else cached.image_rows
+        self._images, self._captions = (torch.from_numpy(x).to(device) for x in cached[:2])
+        self._generated_images, self._generated_captions = (
+            x if x is None else torch.from_numpy(x).to(device) for x in cached[2:4]
+        )
+
+    def expect(self, rows: np.ndarray, iteration: int) -> None:
+        """Prepare nothing: the features are there."""
+
+    def features(self, rows: np.ndarray, iteration: int | None) -> Features:  # noqa: ARG002, as in `Rows`
+        """Project the cached features of some rows."""
+        own = torch.from_numpy(rows).to(self._captions.device)
+        shown = torch.from_numpy(self.image_rows[rows]).to(self._captions.device)
+        generated_images, generated_captions = self._generated_images, self._generated_captions
+        return Features(
+            self._images[shown] @ self.visual_projection,
+            self._captions[own] @ self.text_projection,
+            None if generated_images is None else generated_images[own] @ self.visual_projection,
+            None if generated_captions is None else generated_captions[own] @ self.text_projection,
+        )
+
+
+def tune_projections(
+    cached: CachedFeatures,
+    validation: CachedFeatures,
+    visual_projection: np.ndarray,
+    text_projection: np.ndarray,
+    scale: float,
+    *,
+    lambda_v: float = LAMBDA_V,
+    lambda_t: float = LAMBDA_T,
+    learning_rate: float = LEARNING_RATE,
+    weight_decay: float = WEIGHT_DECAY,
+    batch_size: int = BATCH_SIZE,
+    patience: int = PATIENCE,
+    max_iterations: int = MAX_ITERATIONS,
+    validate_every: int = VALIDATE_EVERY,
+    seed: int = 0,
+    progress: Callable[..., Any] | None = None,
+    device: str = "cpu",
+) -> TunedProjections:
+    """Train the two final projections by positive-augmented contrastive learning (Sarto et al., 2023, section 3).
+
+    AdamW on `positive_augmented_loss`; the weights with the lowest validation loss are returned, those given among
+    them. The same arguments on the same machine with the same number of threads give the same bits.
+
+    Args:
+        cached: features to learn from, of at least `batch_size` images.
+        validation: features that decide when to stop.
+        visual_projection: float32 array, shape (d_visual, d): `visual.proj` of a CLIP.
+        text_projection: float32 array, shape (d_text, d): `text_projection`.
+        scale: 1 / tau, not trained: `logit_scale.exp()`.
+        lambda_v: weight of the generated images; 0 to do without.
+        lambda_t: weight of the generated captions; 0 to do without.
+        learning_rate: of AdamW.
+        weight_decay: of AdamW.
+        batch_size: images of a batch, all different.
+        patience: iterations without a better validation loss after which to stop.
+        max_iterations: iterations after which to stop in any case.
+        validate_every: iterations between two validations.
+        seed: of the order of the images and the draws of their rows.
+        progress: such as tqdm; called with total= and desc=.
+        device: where to compute.
+
+    Returns:
+        The best projections and their history.
+
+    Raises:
+        ValueError: shapes do not fit, features are not finite or absent, fewer images than a batch.
+    """
+    recipe = Recipe(
+        lambda_v=lambda_v,
+        lambda_t=lambda_t,
+        learning_rate=learning_rate,
+        weight_decay=weight_decay,
+        batch_size=batch_size,
+        patience=patience,
+        max_iterations=max_iterations,
+        validate_every=validate_every,
+        seed=seed,
+    )
+    visual, text = (
+        torch.nn.Parameter(torch.tensor(np.asarray(x), dtype=torch.float32, device=device))
+        for x in (visual_projection, text_projection)
+    )
+    cached, validation = (_without_unneeded(x, recipe) for x in (cached, validation))
+    check_cached_features(cached, "cached", recipe, len(visual), len(text))
+    check_cached_features(validation, "validation", recipe, len(visual), len(text))
+    training = Training(
+        ProjectedRows(cached, visual, text),
+        ProjectedRows(validation, visual, text),
+        {VISUAL_PROJECTION: visual, TEXT_PROJECTION: text},
+        scale,
+        recipe,
+    )
+    bar = progress(total=max_iterations, desc="projections") if progress else None
+    for event in training.run():
+        if bar is not None and "validation_loss" not in event:
+            bar.update(1)
+    if bar is not None:
+        bar.close()
+    return TunedProjections(
+        training.best_weights[VISUAL_PROJECTION].cpu().numpy(),
+        training.best_weights[TEXT_PROJECTION].cpu().numpy(),
+        training.best["validation_loss"],
+        int(training.best["iteration"]),
+        training.iteration,
+        str(training.stop_reason),
+        training.history,
+    )
+
+
+def check_cached_features(cached: CachedFeatures, name: str, recipe: Recipe, d_visual: int, d_text: int) -> None:
+    """Raise unless features fit each other, the projections and the recipe.
+
+    Args:
+        cached: the features.
+        name: what they are, for the messages.
+        recipe: says which are needed.
+        d_visual: rows of the visual projection.
+        d_text: rows of the text projection.
+
+    Raises:
+        ValueError: an array is absent, of another type or shape, or not finite; images are numbered with gaps.
+    """
+    n_rows = len(cached.captions)
+    expected = {
+        "images": (None if cached.image_rows is not None else n_rows, d_visual, True),
+        "captions": (n_rows, d_text, True),
+        "generated_images": (n_rows, d_visual, recipe.lambda_v > 0),
+        "generated_captions": (n_rows, d_text, recipe.lambda_t > 0),
+    }
+    for column, (n, d, needed) in expected.items():
+        array = getattr(cached, column)
+        if array is None and not needed:
+            continue
+        shape = f"({'n' if n is None else n}, {d})"
+        if array is None or array.dtype != np.float32 or array.ndim != 2 or array.shape != (n or len(array), d):
+            got = "None" if array is None else f"{array.dtype} of shape {array.shape}"
+            raise ValueError(
+                f"{name}.{column}: expected a float32 array of shape {shape}, got {got}. Cache the features before "
+                "the final projections, one row for each caption."
+            )
+        bad = np.flatnonzero(~np.isfinite(array).all(axis=1) | ~array.any(axis=1))
+        if len(bad):
+            raise ValueError(
+                f"{name}.{column}[{bad[0]}]: expected finite features that are not all 0, got others in {len(bad)} "
+                "rows. Leave those rows out, or cache in float32."
+            )
+    numbers = np.arange(n_rows) if cached.image_rows is None else cached.image_rows
+    if numbers.shape != (n_rows,) or not np.array_equal(np.unique(numbers), np.arange(len(cached.images))):
+        raise ValueError(
+            f"{name}.image_rows: expected for each of {n_rows} captions the number of one of {len(cached.images)} "
+            "images, each used, got others. Number the images from 0 and leave out those without a caption."
+        )
+
+
+def _without_unneeded(cached: CachedFeatures, recipe: Recipe) -> CachedFeatures:
+    """Drop the features whose term has no weight, so that nothing is computed for it."""
+    return cached._replace(
+        generated_images=cached.generated_images if recipe.lambda_v else None,
+        generated_captions=cached.generated_captions if recipe.lambda_t else None,
+    )

@@ -1,0 +1,1 @@
+"""What `manycaps quickstart` shows: captioning systems beside each other, on bundled captions or on your own."""

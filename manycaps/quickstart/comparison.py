@@ -1,0 +1,204 @@
+"""Compare three captioning systems on the bundled sample: plain metrics beside distribution metrics with p-values."""
+
+import argparse
+import csv
+import functools
+import importlib.util
+import os
+import pathlib
+import sys
+from collections.abc import Callable
+from typing import Any
+
+# Read when evaluate is imported: the modules travel with this package, so that no Hub is asked.
+os.environ.setdefault("HF_EVALUATE_OFFLINE", "1")
+
+import evaluate
+import matplotlib
+import numpy as np
+from tqdm import tqdm
+
+from manycaps.installed_modules import load
+from manycaps.quickstart.scenes import read_scenes
+from manycaps.shared_verdict import verdict
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+# Result of every module for every system: results[system][module].
+Results = dict[str, dict[str, dict[str, Any]]]
+
+# Which excess is best: human captions have none.
+nearest_to_zero = functools.partial(min, key=abs)
+
+# Columns of the table: title, module, result key, and which value is best (None: no mark).
+COLUMNS: list[tuple[str, str, str, Callable[..., Any] | None]] = [
+    ("METEOR", "trm_meteor", "meteor", max),
+    ("TRM-METEOR", "trm_meteor", "trm_meteor", min),
+    ("excess", "trm_meteor", "trm_meteor_excess", nearest_to_zero),
+    ("p", "trm_meteor", "trm_meteor_corpus_p_value", None),
+    ("CIDEr-D", "trm_cider", "cider_d", max),
+    ("TRM-CIDEr", "trm_cider", "trm_cider", min),
+    ("excess", "trm_cider", "trm_cider_excess", nearest_to_zero),
+    ("p", "trm_cider", "trm_cider_corpus_p_value", None),
+]
+
+# Modules, and what they are called in a sentence.
+TITLES = {"trm_meteor": "TRM-METEOR", "trm_cider": "TRM-CIDEr"}
+
+# How the modules test, and draw the interval of an excess.
+TEST = {"p_value": "exact", "confidence_level": 0.95, "details": True}
+
+# Draws of the mean over scenes in the picture.
+N_DRAWN_MEANS = 20_000
+
+# Scenes of the made world, and their seed: the checkpoint has seen none of them.
+N_TOY_SCENES = 60
+TOY_SEED = 2_000_000
+
+# What the image and video metrics need beside the rest.
+IMAGE_PACKAGES = ("torch", "open_clip", "av")
+
+
+def score_systems(scenes: list[dict[str, Any]]) -> Results:
+    """Return the result of every module for every system: results[system][module]."""
+    evaluate.utils.logging.disable_progress_bar()  # one bar over all the work instead
+    systems, names = list(scenes[0]["systems"]), list(TITLES)
+    references = [scene["references"] for scene in scenes]
+    results: Results = {system: {} for system in systems}
+    with tqdm(total=len(systems) * len(names), desc="systems x metrics", unit="result") as bar:
+        for name in names:
+            module = load(name, **TEST)
+            for system in systems:
+                predictions = [scene["systems"][system] for scene in scenes]
+                results[system][name] = module.compute(predictions=predictions, references=references)
+                bar.update()
+    return results
+
+
+def table_rows(results: Results) -> list[list[str]]:
+    """Return the table as text, header first; the best value of a column has a star."""
+    best = {
+        i: choose(results[system][module][key] for system in results)
+        for i, (_, module, key, choose) in enumerate(COLUMNS)
+        if choose
+    }
+    rows = [["system", *(title for title, *_ in COLUMNS)]]
+    for system in results:
+        values = [results[system][module][key] for _, module, key, _ in COLUMNS]
+        cells = [
+            f"{value:.2g}" if COLUMNS[i][3] is None else f"{value:.3f}" + ("*" if best[i] == value else " ")
+            for i, value in enumerate(values)
+        ]
+        rows.append([system, *cells])
+    return rows
+
+
+def print_table(rows: list[list[str]]) -> None:
+    """Print the table in aligned columns."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        print("  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))]))
+
+
+def write_csv(path: pathlib.Path, results: Results) -> None:
+    """Write the table's values, unrounded, under their result keys."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["system", *(key for _, _, key, _ in COLUMNS)])
+        for system, by_module in results.items():
+            writer.writerow([system, *(by_module[module][key] for _, module, key, _ in COLUMNS)])
+
+
+def null_means(scenes: list[dict[str, Any]], system: str) -> np.ndarray:
+    """Return TRM-METEOR's mean over scenes with the captions of every scene split at random: `N_DRAWN_MEANS` draws."""
+    rows = {
+        "predictions": [scene["systems"][system] for scene in scenes],
+        "references": [s["references"] for s in scenes],
+    }
+    module, rng = load("trm_meteor", **TEST), np.random.default_rng(0)
+    nulls = (module.examine(**rows, row=i).null_statistics for i in range(len(scenes)))
+    return np.mean([rng.choice(values, N_DRAWN_MEANS) for values in nulls], axis=0)
+
+
+def draw_null_distributions(path: pathlib.Path, scenes: list[dict[str, Any]], results: Results) -> None:
+    """Draw, for every system, the mean over scenes under random splits of their captions, and the observed mean."""
+    figure, axes = plt.subplots(len(results), 1, figsize=(8, 2.3 * len(results)), sharex=True, layout="constrained")
+    for axis, (system, by_module) in zip(np.atleast_1d(axes), results.items(), strict=True):
+        result = by_module["trm_meteor"]
+        axis.hist(null_means(scenes, system), 60, density=True, color="#b8c4d6", label="captions split at random")
+        axis.axvline(result["trm_meteor"], color="#c2410c", lw=2, label="candidates and references")
+        axis.set_title(
+            f"{system}: TRM-METEOR {result['trm_meteor']:.3f}, excess {result['trm_meteor_excess']:.3f}, "
+            f"p = {result['trm_meteor_corpus_p_value']:.2g}",
+            loc="left",
+            fontsize=11,
+        )
+        axis.set_yticks([])
+        axis.spines[["top", "left", "right"]].set_visible(False)
+    np.atleast_1d(axes)[0].legend(frameon=False, loc="upper right")
+    np.atleast_1d(axes)[-1].set_xlabel("triangle-rank statistic, mean over scenes (lower: more alike)")
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def reading(results: Results) -> str:
+    """Say in words what the table shows: a sentence for each metric and system, since each is a test of its own."""
+    lines = [
+        verdict(by_module[name], name, title, f"the captions of '{system}'")
+        for name, title in TITLES.items()
+        for system, by_module in results.items()
+    ]
+    highest = max(results, key=lambda system: results[system]["trm_meteor"]["meteor"])
+    return "\n".join([*lines, f"Plain METEOR puts '{highest}' first."])
+
+
+def show_images(output: pathlib.Path) -> None:
+    """Score scenes of the made world, print and write; say so where a package is missing."""
+    missing = [name for name in IMAGE_PACKAGES if importlib.util.find_spec(name) is None]
+    if missing:
+        print(
+            f"\nLeft out the image metrics: {', '.join(missing)} not installed. Run `pip install "
+            "'manycaps[clip,video]'`, or give --no-images.",
+            file=sys.stderr,
+        )
+        return
+    # torch is loaded only where these are asked for.
+    from manycaps.made_world.toy_scores import (
+        draw_toy_scene,
+        draw_toy_scenes,
+        score_toy_scenes,
+        toy_table,
+        write_toy_csv,
+    )
+
+    scenes = [draw_toy_scene(TOY_SEED, i) for i in tqdm(range(N_TOY_SCENES), desc="made scenes", unit="scene")]
+    scores = score_toy_scenes(scenes)
+    print(f"\n{N_TOY_SCENES} scenes of a made world with tiny-pac, a toy that knows only this world\n")
+    print_table(toy_table(scores))
+    write_toy_csv(output / "made_world.csv", scenes, scores)
+    draw_toy_scenes(output / "made_world.png", scenes, scores)
+    print(f"\nWrote {output / 'made_world.csv'} and {output / 'made_world.png'}.", file=sys.stderr)
+
+
+def compare_systems(arguments: argparse.Namespace) -> None:
+    """Score, print and write everything.
+
+    Raises:
+        TypeError, ValueError, OSError: the captions cannot be used, or the folder cannot be written.
+    """
+    scenes, output = read_scenes(arguments.captions), arguments.output
+    output.mkdir(parents=True, exist_ok=True)
+    results = score_systems(scenes)
+    n_candidates = len(next(iter(scenes[0]["systems"].values())))
+    print(
+        f"\n{len(scenes)} scenes, {n_candidates} candidates per scene and system; * best\n"
+        "excess: above the mean of all splits, 0 for human captions; p: the test over all scenes\n"
+    )
+    print_table(table_rows(results))
+    print(f"\n{reading(results)}\n")
+    write_csv(output / "table.csv", results)
+    draw_null_distributions(output / "null_distributions.png", scenes, results)
+    print(f"Wrote {output / 'table.csv'} and {output / 'null_distributions.png'}.", file=sys.stderr)
+    if not arguments.no_images:
+        show_images(output)

@@ -1,0 +1,1 @@
+"""The diversity report: caption files, figures, plots and the page."""

@@ -1,0 +1,162 @@
+"""Build NLTK's WordNet 3.0 corpus out of Debian's packages, for machines that cannot run `nltk.download`."""
+
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import nltk
+
+# Where Debian's wordnet-base and wordnet-sense-index put the WordNet 3.0 database.
+DEBIAN_FOLDER = pathlib.Path("/usr/share/wordnet")
+
+# The packages, for the installation and for the message.
+DEBIAN_PACKAGES = ("wordnet-base", "wordnet-sense-index")
+
+# Files that NLTK's WordNet reader opens (NLTK 3.10, WordNetCorpusReader), besides lexnames.
+WORDNET_FILES = [
+    "cntlist.rev",
+    "index.sense",
+    *(name for part in ("adj", "adv", "noun", "verb") for name in (f"data.{part}", f"index.{part}", f"{part}.exc")),
+]
+
+# Lexicographer files in the order of their numbers (WordNet 3.0, manual page lexnames(5WN)); Debian leaves out
+# `lexnames`, the file that lists them.
+LEXICOGRAPHER_FILES = [
+    "adj.all",
+    "adj.pert",
+    "adv.all",
+    "noun.Tops",
+    "noun.act",
+    "noun.animal",
+    "noun.artifact",
+    "noun.attribute",
+    "noun.body",
+    "noun.cognition",
+    "noun.communication",
+    "noun.event",
+    "noun.feeling",
+    "noun.food",
+    "noun.group",
+    "noun.location",
+    "noun.motive",
+    "noun.object",
+    "noun.person",
+    "noun.phenomenon",
+    "noun.plant",
+    "noun.possession",
+    "noun.process",
+    "noun.quantity",
+    "noun.relation",
+    "noun.shape",
+    "noun.state",
+    "noun.substance",
+    "noun.time",
+    "verb.body",
+    "verb.change",
+    "verb.cognition",
+    "verb.communication",
+    "verb.competition",
+    "verb.consumption",
+    "verb.contact",
+    "verb.creation",
+    "verb.emotion",
+    "verb.motion",
+    "verb.perception",
+    "verb.possession",
+    "verb.social",
+    "verb.stative",
+    "verb.weather",
+    "adj.ppl",
+]
+
+# Number of a syntactic category in lexnames (same source).
+CATEGORY_NUMBERS = {"noun": 1, "verb": 2, "adj": 3, "adv": 4}
+
+
+def is_installed() -> bool:
+    """Return whether NLTK finds WordNet in its data path."""
+    for name in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
+        try:
+            nltk.data.find(name)
+        except LookupError:
+            continue
+        return True
+    return False
+
+
+def lexnames() -> str:
+    r"""Return the text of WordNet's file `lexnames`: number, name and category of each lexicographer file.
+
+    >>> lexnames().splitlines()[3]
+    '03\tnoun.Tops\\t1'
+    """
+    return "".join(
+        f"{number:02d}\t{name}\t{CATEGORY_NUMBERS[name.split('.')[0]]}\n"
+        for number, name in enumerate(LEXICOGRAPHER_FILES)
+    )
+
+
+def build_corpus(source: pathlib.Path, nltk_data: pathlib.Path) -> pathlib.Path:
+    """Copy the WordNet database at `source` into an NLTK data folder, whole or not at all.
+
+    Args:
+        source: folder with Debian's WordNet 3.0 files.
+        nltk_data: folder that NLTK searches; made if need be.
+
+    Returns:
+        The folder of the corpus.
+
+    Raises:
+        FileNotFoundError: a file of the database is missing; the message names it.
+    """
+    missing = [name for name in WORDNET_FILES if not (source / name).is_file()]
+    if missing:
+        raise FileNotFoundError(
+            f"{source}: expected the WordNet 3.0 database, {', '.join(missing)} missing. "
+            f"Run `apt-get install {' '.join(DEBIAN_PACKAGES)}`."
+        )
+    corpora = nltk_data / "corpora"
+    corpora.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=corpora) as unfinished:
+        folder = pathlib.Path(unfinished) / "wordnet"
+        folder.mkdir()
+        for name in WORDNET_FILES:
+            shutil.copyfile(source / name, folder / name)
+        (folder / "lexnames").write_text(lexnames(), encoding="utf-8")
+        folder.rename(corpora / "wordnet")
+    return corpora / "wordnet"
+
+
+def install_debian_packages() -> None:
+    """Install the packages with apt-get where that is possible without asking: as root, on Debian or Ubuntu."""
+    if shutil.which("apt-get") and os.geteuid() == 0:
+        quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        subprocess.run(["apt-get", "update", "-qq"], env=quiet, check=False)
+        subprocess.run(["apt-get", "install", "-y", "-qq", *DEBIAN_PACKAGES], env=quiet, check=False)
+
+
+def install(arguments: argparse.Namespace) -> None:
+    """Find, download or build the corpus: METEOR can use it afterwards.
+
+    Raises:
+        FileNotFoundError: there is no way to it; the message names those that are left.
+    """
+    nltk_data = arguments.to
+    if is_installed():
+        print("WordNet is already where NLTK looks for it.", file=sys.stderr)
+        return
+    if not (DEBIAN_FOLDER / "index.sense").is_file():
+        if nltk.download("wordnet", download_dir=str(nltk_data), quiet=True, raise_on_error=False):
+            print(f"Downloaded WordNet into {nltk_data}.", file=sys.stderr)
+            return
+        install_debian_packages()
+    try:
+        folder = build_corpus(DEBIAN_FOLDER, nltk_data)
+    except FileNotFoundError as error:
+        other = "Or give NLTK its 'wordnet' corpus another way: `python -m nltk.downloader wordnet`."
+        raise FileNotFoundError(f"{error} {other}") from None
+    print(f"Built WordNet out of {DEBIAN_FOLDER} in {folder}.", file=sys.stderr)

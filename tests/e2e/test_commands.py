@@ -1,0 +1,155 @@
+"""The commands, run as a person runs them."""
+
+import csv
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def run(*arguments, code=0):
+    """Run `manycaps` from another folder, and return what it printed."""
+    process = subprocess.run(
+        [sys.executable, "-m", "manycaps", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT.parent,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    assert process.returncode == code, process.stdout + process.stderr
+    return process.stdout + process.stderr
+
+
+@pytest.fixture(scope="module")
+def quickstart(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("quickstart")
+    # The images have their own tests, in test_tiny_pac.py.
+    return run("quickstart", "--output", folder, "--no-images"), folder
+
+
+def test_quickstart_shows_what_the_paper_argues(quickstart):
+    printed, folder = quickstart
+    with (folder / "table.csv").open(encoding="utf-8") as file:
+        table = {row.pop("system"): {key: float(value) for key, value in row.items()} for row in csv.DictReader(file)}
+    assert list(table) == ["diverse", "repeating", "off_topic"]
+    diverse, repeating, off_topic = table.values()
+    assert repeating["meteor"] > diverse["meteor"] > off_topic["meteor"]
+    for name in ("trm_meteor", "trm_cider"):
+        assert diverse[name] < min(repeating[name], off_topic[name])
+        assert diverse[f"{name}_corpus_p_value"] > 0.2
+        assert repeating[f"{name}_corpus_p_value"] == off_topic[f"{name}_corpus_p_value"] == 0.0001
+        assert abs(diverse[f"{name}_excess"]) < 0.1
+    for title in ("TRM-METEOR", "TRM-CIDEr"):
+        # Each metric speaks for itself, and "cannot be told" has the effect and its interval beside.
+        said = f"{title}: the captions of 'diverse' cannot be told from the human captions "
+        assert re.search(said + r"\(corpus p 0\.\d+, excess -?0\.0\d+, interval -0\.\d+ to 0\.\d+\)\.", printed)
+        for system in ("repeating", "off_topic"):
+            assert f"{title}: the captions of '{system}' differ from the human captions (corpus p 0.0001" in printed
+    assert "Plain METEOR puts 'repeating' first." in printed
+    assert "100%" in printed, "a progress bar"
+
+
+def test_quickstart_draws_a_picture(quickstart):
+    picture = (quickstart[1] / "null_distributions.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) > 20_000
+
+
+def test_quickstart_compares_captions_of_your_own(tmp_path):
+    scene = {"references": ["a dog runs", "the dog"], "systems": {"mine": ["a dog", "a puppy runs"]}}
+    (tmp_path / "captions.json").write_text(json.dumps({"scenes": [scene, scene]}))
+    printed = run("quickstart", "--captions", tmp_path / "captions.json", "--output", tmp_path, "--no-images")
+    assert "TRM-METEOR: the captions of 'mine' " in printed
+    (tmp_path / "captions.json").write_text(json.dumps({"scenes": [scene, {"references": ["a dog"]}]}))
+    printed = run("quickstart", "--captions", tmp_path / "captions.json", "--output", tmp_path / "no", code=1)
+    assert re.fullmatch(r'\S+captions\.json, scenes\[1\]: expected the key "systems", got .+\n', printed)
+    assert not (tmp_path / "no").exists()
+
+
+def test_the_sample_is_as_described():
+    scenes = json.loads((ROOT / "manycaps" / "quickstart" / "captions.json").read_text(encoding="utf-8"))["scenes"]
+    assert len(scenes) >= 12
+    for scene in scenes:
+        assert 5 <= len(scene["references"]) <= 8
+        assert {system: len(captions) for system, captions in scene["systems"].items()} == {
+            "diverse": 10,
+            "repeating": 10,
+            "off_topic": 10,
+        }
+        assert len(set(scene["systems"]["repeating"])) == 1
+
+
+def test_readme_shows_the_table_that_quickstart_prints(quickstart):
+    table = quickstart[0].split("the test over all scenes\n\n")[1].split("\n\n")[0]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "\n".join(line.rstrip() for line in table.splitlines()) in readme
+
+
+ROWS = [{"references": ["a dog", "the dog"]}, {"references": ["a cat"]}]
+EXPECTED = {
+    "n_documents": 2,
+    "document_frequency": {"a": 2, "dog": 1, "a dog": 1, "the": 1, "the dog": 1, "cat": 1, "a cat": 1},
+}
+
+
+def test_document_frequency_from_rows_of_captions(tmp_path):
+    source = tmp_path / "captions.jsonl"
+    source.write_text("\n".join(map(json.dumps, ROWS)))
+    run("count-document-frequency", source, "--output", tmp_path / "table.json")
+    assert json.loads((tmp_path / "table.json").read_text()) == EXPECTED
+
+
+def test_document_frequency_from_one_caption_a_row(tmp_path):
+    source = tmp_path / "captions.csv"
+    source.write_text("image,caption\n1,a dog\n2,a cat\n1,the dog\n")
+    arguments = ("--column", "caption", "--document", "image", "--output", tmp_path / "table.json")
+    run("count-document-frequency", source, *arguments)
+    assert json.loads((tmp_path / "table.json").read_text()) == EXPECTED
+
+
+def test_document_frequency_of_a_missing_column(tmp_path):
+    source = tmp_path / "captions.jsonl"
+    source.write_text(json.dumps(ROWS[0]))
+    printed = run("count-document-frequency", source, "--column", "captions", code=1)
+    assert "expected a column captions, got references." in printed
+
+
+TOKENS = {"n_documents": 3, "document_frequency": {"a</w>": 2, "cat</w>": 1, "the</w>": 1, "dog</w>": 2}}
+
+
+def test_token_frequency_takes_each_caption_for_a_document(tmp_path):
+    lists, captions = tmp_path / "lists.jsonl", tmp_path / "captions.csv"
+    lists.write_text("\n".join(map(json.dumps, ROWS)))
+    captions.write_text("video,caption\n1,a dog\n2,A cat\n1,the dog\n")
+    for source, column in ((lists, "references"), (captions, "caption")):
+        printed = run("count-token-frequency", source, "--column", column, "--output", tmp_path / "table.json")
+        assert json.loads((tmp_path / "table.json").read_text()) == TOKENS
+        assert "4 tokens in 3 captions" in printed
+
+
+def test_token_frequency_of_a_missing_column(tmp_path):
+    source = tmp_path / "captions.jsonl"
+    source.write_text(json.dumps(ROWS[0]))
+    printed = run("count-token-frequency", source, "--column", "captions", code=1)
+    assert "expected a column captions, got references." in printed
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("module", ["trm_meteor", "trm_cider"])
+def test_msvd_systems(data_folder, module):
+    command = [sys.executable, str(ROOT / "scripts" / "msvd_systems.py"), str(data_folder / "msvd_val_references.txt")]
+    command += ["--module", module, "--clips", "3"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT.parent)
+    assert "3 clips" in done.stdout
+    assert [line.split("  ")[0] for line in done.stdout.splitlines() if " mean p " in line] == [
+        "ten other human captions",
+        "the best caption, ten times",
+        "captions of other clips",
+    ]

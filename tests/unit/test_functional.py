@@ -1,0 +1,146 @@
+"""The plain functions: their examples, the messages of their checks, and the same numbers as the modules' maths."""
+
+import doctest
+import inspect
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from manycaps import functional, module_folders
+from tests.tools import ROOT
+
+# What the functions do without.
+FOREIGN = ("evaluate", "datasets", "torch")
+
+# A finder refuses the packages: scipy would stumble over a mark in sys.modules.
+PROGRAM = """
+import json, sys
+
+class Refusal:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {foreign}:
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Refusal())
+from manycaps import functional as f
+rows = f.ptb_tokenize(["A dog runs.", "The dog is running.", "Dogs run!", "A cat sleeps."])
+table = dict(n_documents=10, document_frequency=dict(a=9, dog=4))
+vectors = [[[0.0, 1.0], [0.5, 1.0], [3.0, 1.0], [4.0, 2.0]]]
+distances = f.meteor_distances([rows])
+results = [
+    f.meteor([rows[:2]], [rows[2:]]),
+    f.cider_d([rows[:2]], [rows[2:]], table),
+    f.triangle_rank_statistic(distances, 2),
+    f.triangle_rank_p_values(f.cider_d_distances([rows], table), 2),
+    f.triangle_rank_p_values(f.cosine_distances(vectors), 2, n_resamples=99),
+    f.mmd_squared(vectors, 2),
+    f.mmd_p_values(vectors, 2),
+    f.frechet_distance(vectors, 2),
+    f.frechet_p_values(vectors, 2),
+    f.ref_pac_s(f.pac_s([0.4]), [0.8]),
+]
+p_values = results[3]
+print(json.dumps([*(result[0] for result in results), f.combined_p_value(p_values), f.harmonic_mean_p(p_values)]))
+"""
+
+
+def test_examples_run():
+    failed, tried = doctest.testmod(functional)
+    assert failed == 0
+    assert tried >= 18
+
+
+def test_every_public_function_has_an_example():
+    functions = [getattr(functional, name) for name in functional.__all__]
+    assert [f.__name__ for f in functions if inspect.isfunction(f) and ">>>" not in f.__doc__] == []
+
+
+def test_nothing_heavy_is_needed(tmp_path):
+    program = PROGRAM.format(foreign=FOREIGN)
+    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{program}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    numbers = json.loads(done.stdout)
+    assert len(numbers) == 12
+    assert all(np.isfinite(numbers))
+    # 2 * 0.4 = 0.8, and the harmonic mean of 0.8 and 0.8.
+    assert numbers[9] == pytest.approx(0.8, abs=1e-12)
+
+
+def test_the_maths_of_all_modules_is_part_of_the_package():
+    """No two module folders may have a file of one name, and the originals of vendored files come first."""
+    names = [
+        path.stem
+        for folder in module_folders().values()
+        for path in folder.glob("*.py")
+        if not path.name.startswith("shared_") and path.name != "app.py"
+    ]
+    assert sorted(names) == sorted(set(names))
+    assert {path.stem for path in (ROOT / "manycaps").glob("*.py")} & set(names) == set()
+    from manycaps import meteor_distance
+
+    assert meteor_distance.same_tokens.__module__ == "manycaps.shared_caption_tokens"
+
+
+LINE = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))[None]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: functional.ptb_tokenize("a dog"), TypeError, "captions: expected an iterable of strings, got one"),
+        (lambda: functional.meteor([[["a"]]], []), ValueError, "references: expected 1 rows, as many as candidates, "),
+        (lambda: functional.meteor([[]], [[["a"]]]), ValueError, "candidates[0]: expected one or more lists of tokens"),
+        (lambda: functional.meteor([["a dog"]], [[["a"]]]), TypeError, "candidates[0][0]: expected a list of tokens,"),
+        (lambda: functional.meteor_distances(["a"]), ValueError, "texts[0]: expected one or more lists of tokens, got"),
+        (lambda: functional.cider_d([[["a"]]], [[["a"]]]), ValueError, "references: expected"),
+        (lambda: functional.cider_d_distances([[["a"]]], {}), ValueError, "document_frequency: expected the layout"),
+        (
+            lambda: functional.cosine_distances([[[0.0]]]),
+            ValueError,
+            "vectors[0][0]: expected a vector that is not al",
+        ),
+        (lambda: functional.cosine_distances([[0.0]]), ValueError, "vectors: expected an array of three dimensions, r"),
+        (
+            lambda: functional.triangle_rank_statistic(LINE, 4),
+            ValueError,
+            "n_candidates: expected at most 3 of 4 text",
+        ),
+        (lambda: functional.triangle_rank_statistic(LINE, 2.0), TypeError, "n_candidates: expected a whole number"),
+        (lambda: functional.triangle_rank_statistic(LINE, 2, "both"), ValueError, "statistic: expected"),
+        (
+            lambda: functional.triangle_rank_statistic(LINE[:, :2, :2], 1),
+            ValueError,
+            "distances: expected shape (n_ro",
+        ),
+        (
+            lambda: functional.triangle_rank_statistic(LINE * np.nan, 2),
+            ValueError,
+            "distances[0][0][0]: expected a fi",
+        ),
+        (
+            lambda: functional.triangle_rank_p_values(LINE, 2, max_splits=5),
+            ValueError,
+            "p_value='exact': expected at ",
+        ),
+        (lambda: functional.triangle_rank_p_values(LINE, 2, n_resamples=0), ValueError, "n_resamples: expected"),
+        (lambda: functional.mmd_squared(LINE, 2, sigma=0), ValueError, "sigma: expected a positive finite number, got"),
+        (lambda: functional.mmd_squared(LINE, 2, sigma="mode"), ValueError, "sigma: expected"),
+        (lambda: functional.mmd_squared(LINE, 1), ValueError, "n_candidates: expected"),
+        (lambda: functional.mmd_squared(LINE, 2, estimator="mine"), ValueError, "estimator: expected"),
+        (
+            lambda: functional.frechet_distance(LINE, 3),
+            ValueError,
+            "n_candidates: expected at most 2 of 4 texts, got ",
+        ),
+        (lambda: functional.pac_s([0.5], 0), ValueError, "weight: expected a positive finite number, got 0."),
+        (lambda: functional.pac_s([0.5, np.nan]), ValueError, "cosines[1]: expected a finite number, got NaN or infin"),
+        (lambda: functional.ref_pac_s([0.5], 0.5), ValueError, "reference_cosines: expected shape (1,), that of pac_s"),
+    ],
+)
+def test_messages(call, error, message):
+    with pytest.raises(error) as found:
+        call()
+    assert str(found.value).startswith(message)
