@@ -6,6 +6,8 @@ WORKERS ?= 2
 # Whether the quickstart also shows the image and video metrics, which need torch: yes or no.
 IMAGES ?= yes
 BIN := $(VENV)/bin
+# What builds the package: installed first, so that an environment which has it needs no network for it.
+BUILDER := hatchling editables
 
 .PHONY: help quickstart test check format benchmark clean
 
@@ -51,10 +53,12 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and f"Python 3.10 or newer is needed, {sys.executable} is {sys.version.split()[0]}. Run PYTHON=python3.12 make ...")'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/quickstart-images-%.installed: $(BIN)/python $(wildcard scripts/requirements*.txt) $(wildcard metrics/*/requirements.txt)
-	$(BIN)/pip install --quiet -r scripts/requirements$(if $(filter no,$*),,-images).txt
+$(VENV)/quickstart-images-%.installed: $(BIN)/python pyproject.toml
+	$(BIN)/pip install --quiet $(BUILDER)
+	$(BIN)/pip install --quiet --no-build-isolation -e ".$(if $(filter no,$*),,[clip,video])"
 	touch $@
 
-$(VENV)/test.installed: $(BIN)/python tests/requirements.txt $(wildcard scripts/requirements*.txt) $(wildcard metrics/*/requirements.txt measurements/*/requirements.txt)
+$(VENV)/test.installed: $(BIN)/python pyproject.toml tests/requirements.txt $(wildcard scripts/requirements*.txt) $(wildcard metrics/*/requirements.txt measurements/*/requirements.txt)
 	$(BIN)/pip install --quiet -r tests/requirements.txt
+	$(BIN)/pip install --quiet --no-build-isolation -e .
 	touch $@

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from scripts.convert_checkpoint import open_clip_config
 
+from manycaps.checkpoint_conversion import open_clip_config
 from manycaps.pac_training.low_rank import with_factors
 from manycaps.saved_files import write_atomically
 from manycaps.shared_clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME, Treatment

@@ -1,16 +1,14 @@
 """What the README says: its Python runs, its links lead somewhere, its two commands work in a fresh clone."""
 
-import os
 import pathlib
 import re
 import subprocess
-import sys
-import sysconfig
 
 import nltk
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from tests.environments import make_environment, outer_variables
 from tests.modules.conftest import FOLDERS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -75,13 +73,9 @@ def test_the_table_names_every_module_and_every_link_leads_somewhere():
 # the tests. All else is as for a newcomer: the committed files alone, make, the installation marks, both targets.
 
 
-def make_environment(folder):
-    """Make a virtual environment that sees the packages of this one, and no others."""
-    command = [sys.executable, "-m", "venv", "--without-pip", str(folder)]
-    subprocess.run(command, check=True, capture_output=True)
-    paths = {"base": str(folder), "platbase": str(folder)}
-    inside = pathlib.Path(sysconfig.get_path("purelib", "venv", paths))
-    (inside / "packages-of-the-tests.pth").write_text(sysconfig.get_path("purelib") + "\n")
+def make_clone_environment(folder):
+    """Make an environment with the tools that the Makefile calls."""
+    make_environment(folder)
     for name in ("pip", "ruff", "mypy"):
         tool = folder / "bin" / name
         tool.write_text(f'#!/bin/sh\nexec "$(dirname "$0")/python" -m {name} "$@"\n')
@@ -93,9 +87,8 @@ def test_the_two_commands_in_a_fresh_clone(tmp_path):
     assert COMMANDS == ["make quickstart", "make test"]
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "--quiet", "--depth", "1", ROOT.as_uri(), str(clone)], check=True)
-    make_environment(clone / ".venv")
-    outside = ("PYTEST", "VIRTUAL_ENV", "PYTHONPATH", "MAKE", "MFLAGS", "HF_HOME")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(outside)}
+    make_clone_environment(clone / ".venv")
+    environment = outer_variables()
     environment["WORKERS"] = "1"
     environment["PYTEST_ADDOPTS"] = "tests/unit/test_repository.py -p no:cacheprovider"
     environment["NLTK_DATA"] = str(pathlib.Path(nltk.data.find("corpora/wordnet").path).parents[1])

@@ -1,140 +1,230 @@
-"""How a tool starts, which errors are a missing package, and whether the files that it names hold its packages."""
+"""The frame of all commands: where output goes, how it ends, and what is imported for --help."""
 
-import ast
+import argparse
 import doctest
-import importlib.metadata
+import importlib
+import json
 import re
+import subprocess
 import sys
 
 import pytest
 
-from scripts import command_line
-from scripts.command_line import missing_package, report, start_tool
-from tests.modules.test_every_module import PIP_NAMES
-from tests.tools import ROOT, SOURCES, TOOLS_WITH_PACKAGES, name_of
+import manycaps
+from manycaps import command_line, installed_packages, machine_checks
+from manycaps.command_line import COMMANDS, EXTRAS, main
+from manycaps.shared_clip_checkpoints import VARIANTS
+from tests.tools import ROOT, run_without_packages
 
-FILES = ["scripts/requirements.txt", "accelerate"]
-ADVICE = "Run `pip install -r scripts/requirements.txt accelerate`."
+# Packages that take long to import, and those that nobody needs for --help.
+HEAVY = {"numpy", "scipy", "evaluate", "datasets", "torch", "nltk", "matplotlib", "tqdm", "pandas", "pyarrow"}
+
+# What a command cannot do without on its command line.
+REQUIRED = {
+    "convert-checkpoint": ["clip.pth", "folder"],
+    "count-document-frequency": ["captions.jsonl"],
+    "count-token-frequency": ["captions.jsonl"],
+    "diversity": ["captions.jsonl"],
+    "human-correlation": ["--benchmark", "composite", "--metric", "pac_score"],
+    "make-positives": ["data", "output"],
+    "make-world": ["world.parquet"],
+    "train-pac": ["data", "output"],
+}
+
+# Commands that work without a package.
+BARE = {"list", "doctor"}
+
+# The start of a program that runs a command line.
+PROGRAM = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from manycaps.command_line import main\n"
 
 
-def raised(source):
-    """The error of a piece of code."""
-    with pytest.raises(Exception) as error:
-        exec(source)
-    return error.value
+def without_packages(*arguments):
+    return run_without_packages("-c", f"{PROGRAM}sys.exit(main({list(arguments)!r}))")
 
 
-def test_examples_run():
-    assert doctest.testmod(command_line) == (0, 1)
+@pytest.fixture
+def command(monkeypatch):
+    """Make `manycaps doctor` do what a test wants."""
+
+    def replace(run):
+        doctor = importlib.import_module("manycaps.commands.doctor")
+        monkeypatch.setattr(doctor, "run", run)
+        return lambda *arguments: main(["doctor", *arguments])
+
+    return replace
+
+
+def raising(error):
+    def run(arguments):
+        raise error
+
+    return run
+
+
+@pytest.mark.parametrize("module", [command_line, installed_packages, machine_checks])
+def test_examples_run(module):
+    assert doctest.testmod(module).failed == 0
+
+
+def test_help_imports_nothing_heavy():
+    program = f"{PROGRAM}\ntry:\n    main(sys.argv[1:])\nfinally:\n    print(sorted(sys.modules), file=sys.stderr)"
+    for arguments in (["--help"], *([name, "--help"] for name in COMMANDS)):
+        done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True)
+        assert done.stdout.startswith("usage: manycaps")
+        assert HEAVY & set(re.findall(r"'(\w+)'", done.stderr)) == set(), arguments
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_needs_no_package_and_shows_how_the_command_is_called(name):
+    done = without_packages(name, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"\nmanycaps {name}" in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [[], ["no-such-command"], ["list", "--no-such-option"], ["train-pac"]])
+def test_a_mistaken_command_line_ends_with_2(arguments):
+    done = without_packages(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("usage: manycaps")
+
+
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - BARE))
+def test_a_missing_package_is_one_line_with_its_extra(name):
+    done = without_packages(name, *REQUIRED.get(name, []))
+    assert (done.returncode, done.stdout) == (1, "")
+    line = re.fullmatch(r"(\w+): expected this package, got none\. Run `pip install (.+)`\.\n", done.stderr)
+    package, installed = line.groups()
+    extra = "train" if name in command_line.COMMAND_EXTRAS else EXTRAS.get(package)
+    assert installed == (f"'manycaps[{extra}]'" if extra else "manycaps")
+
+
+def test_the_extras_of_the_packages_are_those_of_the_package():
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    lists = dict(re.findall(r"^(\w+) = \[(.*?)\]\n(?=\w|#|\n)", text, re.MULTILINE | re.DOTALL))
+    names = {"PIL": "pillow", "open_clip": "open_clip_torch", "sentence_transformers": "sentence-transformers"}
+    for package, extra in EXTRAS.items():
+        assert f'"{names.get(package, package)}>=' in lists[extra] or f'"{package}==' in lists[extra], package
+
+
+def test_the_command_needs_no_package_for_the_list():
+    done = without_packages("list", "--json")
+    listed = {module["name"]: module for module in json.loads(done.stdout)}
+    assert done.returncode == 0
+    assert listed["trm_meteor"]["advice"] == "pip install manycaps"
+    assert "open_clip_torch" in listed["pac_score"]["missing"]
+    assert listed["pac_score"]["advice"] == "pip install 'manycaps[clip]'"
+
+
+def test_the_variants_are_those_of_the_modules():
+    assert tuple(VARIANTS) == installed_packages.CLIP_VARIANTS
+
+
+def test_the_list_for_people_names_everything(capsys):
+    assert main(["list"]) == 0
+    printed = capsys.readouterr().out
+    for name in manycaps.module_folders():
+        assert f"{name}  (" in printed
+    assert "config_name: default, references" in printed
 
 
 @pytest.mark.parametrize(
-    ("source", "line"),
+    ("error", "code", "line"),
     [
-        ("import no_such_package.part", "no_such_package: expected this package, got none."),
-        (
-            "try:\n import no_such_package\nexcept ImportError as error:\n raise ImportError('advice') from error",
-            "no_such_package: expected this package, got none.",
-        ),
-        (
-            "try:\n import no_such_package\nexcept ImportError:\n raise ImportError('advice') from None",
-            "no_such_package: expected this package, got none.",
-        ),
-        ("from json import no_such_name", "cannot import name 'no_such_name' from 'json'"),
-        ("raise ImportError('you need to install\\n nltk.')", "you need to install nltk."),
+        (ValueError("captions[0]: expected a, got b."), 1, "captions[0]: expected a, got b."),
+        (ValueError("--rows: expected 1 or more, got 0."), 2, "--rows: expected 1 or more, got 0."),
+        (TypeError("captions: expected a list, got int."), 1, "captions: expected a list, got int."),
+        (FileNotFoundError("a.json: expected a file."), 1, "a.json: expected a file."),
+        (LookupError("METEOR needs WordNet 3.0."), 1, "METEOR needs WordNet 3.0."),
+        (KeyboardInterrupt(), 130, "manycaps doctor: stopped by ctrl-C."),
     ],
 )
-def test_a_missing_package_is_one_line(source, line):
-    found = missing_package(raised(source), FILES)
-    assert found.startswith(line)
-    assert found.endswith(ADVICE)
-    assert "\n" not in found
+def test_what_a_user_can_mend_is_one_line(command, capsys, error, code, line):
+    assert command(raising(error))() == code
+    assert capsys.readouterr() == ("", f"{line}\n")
 
 
-@pytest.mark.parametrize(
-    "source",
-    ["import scripts.no_such_tool", "from manycaps.shared_module import no_such_name", "{}['key']", "int('x')"],
-)
-def test_other_errors_keep_their_traceback(source, capsys):
-    error = raised(source)
-    assert missing_package(error, FILES) is None
-    report(FILES, type(error), error, error.__traceback__)
-    printed = capsys.readouterr().err
-    assert printed.startswith("Traceback")
-    assert type(error).__name__ in printed
+@pytest.mark.parametrize("error", [TypeError("f() takes no arguments"), KeyError("a"), ZeroDivisionError()])
+def test_a_mistake_of_the_program_shows_where_it_is(command, capsys, error):
+    assert command(raising(error))() == 1
+    assert capsys.readouterr().err.startswith("Traceback")
 
 
-def test_only_a_tool_that_is_run_reads_its_command_line(monkeypatch):
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
-    hook, calls = sys.excepthook, []
-    start_tool("manycaps.quickstart.comparison", lambda: calls.append(1), *FILES)
-    assert (calls, sys.excepthook) == ([], hook)
-    start_tool("__main__", lambda: calls.append(1), *FILES)
-    assert calls == [1]
-    assert sys.excepthook is not hook
+@pytest.mark.parametrize("arguments", [["--traceback", "doctor"], ["doctor", "--traceback"]])
+def test_a_traceback_is_shown_on_request(command, capsys, arguments):
+    command(raising(ValueError("expected a, got b.")))
+    assert main(arguments) == 1
+    assert capsys.readouterr().err.startswith("Traceback")
 
 
-# The packages that a tool imports, and those that its requirements bring.
+def test_a_reader_who_stops_early_is_no_error():
+    program = f"{PROGRAM}sys.exit(main(['list', '--json']))"
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
 
 
-def imported_at_once(path, seen):
-    """Third-party packages that importing a file imports, through this repository's own modules."""
-    found = set()
-    nodes = list(ast.parse(path.read_text(encoding="utf-8")).body)
-    while nodes:
-        node = nodes.pop()
-        if isinstance(node, ast.Try | ast.If):
-            nodes += node.body
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        if isinstance(node, ast.ImportFrom):
-            package = path.parent.relative_to(ROOT).as_posix().replace("/", ".")
-            base = ".".join(filter(None, [package if node.level else "", node.module]))
-            names = [f"{base}.{alias.name}" for alias in node.names] + [base]
-        for name in names:
-            own = (ROOT / name.replace(".", "/")).with_suffix(".py")
-            if own.is_file() and own not in seen:
-                seen.add(own)
-                found |= imported_at_once(own, seen)
-            elif not (ROOT / name.split(".")[0]).is_dir():
-                found.add(name.split(".")[0])
-    return found - set(sys.stdlib_module_names)
+def test_the_version():
+    done = without_packages("--version")
+    assert done.stdout == f"manycaps {manycaps.__version__}\n"
 
 
-def brought_by(requirements):
-    """Names of the distributions that pip installs for requirements files and packages."""
-    wanted, found = list(requirements), set()
-    while wanted:
-        item = wanted.pop()
-        if item.endswith(".txt"):
-            path = ROOT / item
-            lines = [line.split("#")[0].strip() for line in path.read_text(encoding="utf-8").splitlines()]
-            files = [(path.parent / line.removeprefix("-r ")).resolve() for line in lines if line.startswith("-r ")]
-            wanted += [file.relative_to(ROOT).as_posix() for file in files]
-            wanted += [line for line in lines if line and not line.startswith("-r ")]
-            continue
-        name = re.match(r"[\w.-]+", item).group().lower().replace("_", "-")
-        if name not in found:
-            found.add(name)
-            wanted += [line for line in requires(name) if "extra ==" not in line]
-    return found
+# The doctor: each check on a machine that lacks what it looks for.
 
 
-def requires(name):
-    try:
-        return importlib.metadata.requires(name) or []
-    except importlib.metadata.PackageNotFoundError:  # no test needs mauve-text
-        return []
+def checks():
+    return {check.subject: check for check in machine_checks.machine_checks()}
 
 
-@pytest.mark.parametrize("path", TOOLS_WITH_PACKAGES, ids=name_of)
-def test_the_requirements_bring_what_the_tool_imports(path):
-    [call] = [
-        node.value
-        for node in ast.parse(SOURCES[path]).body
-        if isinstance(node, ast.Expr) and ast.unparse(node.value).startswith("start_tool(")
+def test_the_doctor_looks_for_everything(capsys):
+    assert main(["doctor", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [check["subject"] for check in found] == [
+        "packages",
+        "WordNet",
+        "sentence encoder",
+        "CLIP weights",
+        "ffmpeg libraries",
+        "GPU",
+        "offline mode",
     ]
-    requirements = [ast.literal_eval(argument) for argument in call.args[2:]]
-    imported = imported_at_once(path, set())
-    assert imported or path.stem == "benchmark", "its suites are imported when they run"
-    packages = {PIP_NAMES.get(name, name).lower().replace("_", "-") for name in imported}
-    assert packages - brought_by(requirements) == set()
+    assert all(check["advice"] or check["fine"] for check in found), "what is not fine has an advice"
+
+
+def test_the_doctor_needs_no_package():
+    done = without_packages("doctor")
+    assert done.returncode == 0
+    for advice in ("manycaps[clip]", "manycaps[embeddings]", "manycaps[video]"):
+        assert f"Run `pip install '{advice}'`." in done.stdout
+
+
+def test_the_doctor_says_how_to_get_wordnet(monkeypatch):
+    monkeypatch.setattr("nltk.data.path", [])
+    assert checks()["WordNet"].advice == "Run `manycaps install-wordnet`."
+
+
+def test_the_doctor_finds_clip_weights(monkeypatch, tmp_path):
+    monkeypatch.setattr("manycaps.shared_clip_checkpoints.cached_weights_path", lambda name: tmp_path / name)
+    assert not machine_checks._has_weights("pac-vit-b-32", VARIANTS["pac-vit-b-32"].source)
+    (tmp_path / "pac-vit-b-32").write_bytes(b"")
+    assert checks()["CLIP weights"].found.startswith("pac-vit-b-32")
+
+
+def test_the_doctor_tells_offline_mode(monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert "HF_HUB_OFFLINE=1" in checks()["offline mode"].found
+
+
+def test_every_command_has_its_file():
+    files = {path.stem.replace("_", "-") for path in (ROOT / "manycaps" / "commands").glob("[a-z]*.py")}
+    assert files == set(COMMANDS)
+    for name in COMMANDS:
+        module = importlib.import_module(f"manycaps.commands.{name.replace('-', '_')}")
+        module.add_arguments(argparse.ArgumentParser())
+
+
+def test_no_library_imports_a_command_and_no_file_of_the_package_changes_the_path():
+    for path in (ROOT / "manycaps").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert "sys.path" not in text, path
+        assert "manycaps.commands" not in text or path.name == "command_line.py", path
+        assert not re.search(r"^\s*from (scripts|tests|metrics|measurements)\b", text, re.MULTILINE), path
