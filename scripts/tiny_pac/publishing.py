@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
-from scripts.saved_files import write_atomically
 
 from manycaps.checkpoint_conversion import open_clip_config
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
+from manycaps.saved_files import write_atomically
 from manycaps.shared_clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME, Treatment, file_sha256
 from manycaps.shared_clip_model import ClipModel, Weights, read_weights, write_safetensors
 from scripts.tiny_pac.small_clip import ACTIVATION, PIXEL_MEAN, PIXEL_STD, SmallClip

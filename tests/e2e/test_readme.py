@@ -8,6 +8,7 @@ import nltk
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from manycaps import command_line, functional
 from tests.environments import make_environment, outer_variables
 from tests.modules.conftest import FOLDERS
 
@@ -34,6 +35,12 @@ def test_the_first_block_computes(namespace):
     assert 0 < namespace["result"]["trm_meteor_p_value"] <= 1
 
 
+def test_the_plain_functions_give_the_numbers_of_the_module(namespace):
+    result = namespace["result"]
+    assert namespace["statistic"].tolist() == result["trm_meteor_per_row"]
+    assert namespace["p_values"].tolist() == result["trm_meteor_p_value_per_row"]
+
+
 def test_a_log_has_the_numbers_as_curves_and_the_rows_as_a_table(namespace):
     result, scalars, table = (namespace[name] for name in ("result", "scalars", "table"))
     assert set(result) == set(scalars) | {name for row in table for name in row} - {"captions"} | {"signature"}
@@ -47,10 +54,11 @@ def test_a_log_has_the_numbers_as_curves_and_the_rows_as_a_table(namespace):
         assert (event.step, event.value) == (100, pytest.approx(value, rel=1e-6))  # float32
     [text] = events.Tensors("rows/text_summary")
     lines = text.tensor_proto.string_val[0].decode().splitlines()
-    assert lines[0] == "captions | trm_meteor_per_row | meteor_per_row | trm_meteor_p_value_per_row"
+    assert lines[0] == " | ".join(table[0])
+    assert lines[0].startswith("captions | trm_meteor_per_row | meteor_per_row | ")
     assert len(lines) == 2 + len(table)
     assert "a dog runs on the beach" in lines[2]
-    assert all(line.count(" | ") == 3 for line in lines)
+    assert all(line.count(" | ") == len(table[0]) - 1 for line in lines)
 
 
 def test_as_log_refuses_columns_that_do_not_fit(namespace):
@@ -64,6 +72,10 @@ def test_the_table_names_every_module_and_every_link_leads_somewhere():
         assert f"[card]({folder.relative_to(ROOT).as_posix()}/README.md)" in README
     links = re.findall(r"\]\((?!http)([^)#]+)\)", README)
     assert [link for link in links if not (ROOT / link).exists()] == []
+    table = re.findall(r"^\| (`manycaps .*?) \|", README, re.MULTILINE)
+    assert set(re.findall(r"`(?:manycaps )?([\w-]+)`", " ".join(table))) == set(command_line.COMMANDS)
+    for name in functional.__all__:
+        assert f"`{name}`" in README or f"functional.{name}(" in README or name == "Lexicon"
     programs = re.findall(r"python (scripts/\w+\.py)", README)
     assert [program for program in programs if not (ROOT / program).is_file()] == []
 
