@@ -10,12 +10,15 @@ from shared_demo_form import (
     Form,
     build_page,
     caption_boxes,
+    conclusion,
+    corpus_meanings,
     distribution_options,
     measure_captions,
     result_table,
     serve,
 )
 from shared_demo_plots import heat_map, null_distribution
+from shared_verdict import verdict
 
 # What one call may cost on a public page: rows, captions of a set in a row, characters of a caption.
 LIMITS = CaptionLimits(rows=20, captions_per_row=20, characters_per_caption=300)
@@ -24,11 +27,15 @@ MAX_PARTITIONS = 10_000
 
 # What the table shows, and what it means.
 MEANINGS = {
-    "fid_bert": "squared Fréchet distance, mean over rows: 0 (alike) or more; lower is better",
-    "fid_bert_p_value": "do the sets differ? small values say yes",
+    "fid_bert": "squared Fréchet distance, mean over rows: 0 or more, above 0 for people; lower is better",
+    **corpus_meanings("fid_bert"),
     "fid_bert_pooled": "squared Fréchet distance of all candidates and all references",
+    "fid_bert_pooled_p_value": "of that value, from splits of the captions of every row, as the corpus test",
     "n_rows": "number of rows",
 }
+
+# What the page says of the statistic.
+STATISTIC = "squared distance of the means of the embeddings of a row, plus that of their covariances."
 
 fid_bert = evaluate.load(str(pathlib.Path(__file__).resolve().parent / "fid_bert.py"))
 
@@ -38,8 +45,9 @@ def measure(candidates, references, pooled, p_value, row):
     options = {"pooled": pooled, "p_value": p_value, "max_partitions": MAX_PARTITIONS}
     measured = measure_captions(fid_bert, (candidates, references), LIMITS, row, **options)
     examined = measured.examined
+    sentence = verdict(measured.result, "fid_bert", "FID-BERT")
     return (
-        result_table(measured.result, MEANINGS),
+        conclusion(sentence, STATISTIC, result_table(measured.result, MEANINGS)),
         null_distribution(examined.null_statistics, examined.statistic, measured.p_value, "squared Fréchet distance"),
         heat_map(examined.pair_values, measured.candidates, measured.references, "distance of embeddings"),
     )
@@ -50,7 +58,7 @@ page = build_page(
         title="FID-BERT",
         introduction=(
             "Do the embeddings of several candidate captions have the mean and the covariance of those of several "
-            "human captions? The squared Fréchet distance of sentence embeddings, with exact p-values."
+            "human captions? The squared Fréchet distance of sentence embeddings, and a test over all images."
         ),
         inputs=caption_boxes(),
         options=distribution_options(gr.Checkbox(False, label="All rows pooled as well", render=False)),

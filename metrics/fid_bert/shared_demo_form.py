@@ -15,24 +15,100 @@ import PIL.Image
 # Seconds after which an uploaded file is deleted from the server.
 UPLOAD_LIFE = 3600
 
-# Two images as people describe them, and three systems: one that varies, one that repeats itself, one that is wrong.
-_PEOPLE = (
-    "a dog is running along the sea\na brown dog plays in the sand\nthe dog runs over the beach\n"
-    "a wet dog near the water\nsomebody walks a dog by the sea\na dog chases the waves",
-    "a father makes breakfast\npancakes are cooking in a pan\na man at the stove with a pan\n"
-    "a cook flips a pancake\na man prepares food in a kitchen",
-)
-_VARIED = (
-    "a dog runs on the beach\na dog plays in the sand\na brown dog by the sea\na dog is running\n"
-    "the animal runs along the water",
-    "a man cooks pancakes\na man flips a pancake\nsomebody makes breakfast\na cook with a pan\n"
-    "the man stands in a kitchen",
-)
-_REPEATED = ("\n".join(["a dog runs on the beach"] * 5), "\n".join(["a man cooks pancakes"] * 5))
+# The card of the module: README.md of the folder where the copy of this file stands.
+CARD = pathlib.Path(__file__).resolve().with_name("README.md")
+
+# What the pages of the triangle-rank modules say of the statistic in use.
+TRIANGLE_RANKS = {
+    "per_side": "the sum of a Q for triangles with two candidates and a Q for triangles with two human captions.",
+    "pooled": "one Q for both kinds of triangle, in which opposite deviations cancel (the paper's equation 4).",
+}
+
+# Confidence level of the interval that stands beside an effect.
+CONFIDENCE = 0.95
+
+# Five images, twelve captions each, one half for a system that varies and one for people: as the boxes take them.
+_VARIED = """\
+a wet dog shakes itself dry at the edge of a lake
+drops of water fly off a brown dog
+a brown and white dog shakes off water on the pebbles
+a spaniel gets dry after swimming in the lake
+close view of a dog throwing water from its fur
+the dog has just come out of the lake
+
+a man in an apron repairs a bicycle in his workshop
+a bicycle on a repair stand and a man with a spanner
+the mechanic is tightening a bolt on a bike
+tools hang on the wall behind a man who mends a bike
+an elderly man mends a bicycle in a garage full of tools
+a man with gray hair bends over a bicycle wheel
+
+people shopping for fresh produce at a street market
+a lady in a green coat buys tomatoes
+the woman in the green coat is looking at the vegetables
+a customer fills her basket at the vegetable stand
+fruit and vegetables are piled high on a market stand
+a seller weighs tomatoes for a woman
+
+boys play football on a dusty field at sunset
+the boy in the yellow shirt is about to shoot
+two boys fight for the ball on a sandy field
+four boys run across a dirt pitch
+a group of children chase a ball
+a boy in yellow dribbles past his friends
+
+a red train pulls into a snowy station
+a few people are about to board a red train in winter
+passengers with suitcases wait on a platform covered in snow
+a train stops at a small station in the mountains
+a red locomotive on snow covered rails
+travelers in winter coats at a railway station"""
+_PEOPLE = """\
+a dog with floppy ears on a stony shore
+the wet dog is shaking on the shore of a lake
+a spaniel shaking water from its coat
+water sprays everywhere as the dog shakes
+a brown dog stands in shallow water and shakes its fur
+a soaked dog beside the lake after a swim
+
+a bike repairman at work among his tools
+a red bicycle being repaired in a small workshop
+a man wearing an apron checks the chain of a bicycle
+a mechanic turns the pedal of an upside down bike
+somebody works on the chain of a red bicycle
+an old man is fixing the wheel of a bicycle
+
+a woman picks out tomatoes at an outdoor market
+a market stall with tomatoes, peppers and lettuce
+a woman holds a tomato and talks to the seller
+a woman shops for vegetables under a striped awning
+a shopper with a basket chooses vegetables from a stall
+a busy farmers market on a sunny morning
+
+a soccer match between young boys on bare ground
+a barefoot boy kicks a soccer ball
+some kids kick a football around as the sun goes down
+dust rises around the children as they run after the ball
+children playing a game of football without shoes
+kids are playing soccer in the evening light
+
+snow falls on people standing beside the tracks
+a train arrives while it is snowing
+the platform is white with snow and a train is coming
+people wait for their train on a cold winter day
+a woman with a suitcase watches the train come in
+a passenger train stands at the snowy platform"""
+
+# The first caption of every image as often as there were captions, and every image's captions at the image before it.
+_ROWS = [row.split("\n") for row in _VARIED.split("\n\n")]
+_REPEATED = "\n\n".join("\n".join(row[:1] * len(row)) for row in _ROWS)
+_SHIFTED = "\n\n".join("\n".join(row) for row in [*_ROWS[1:], _ROWS[0]])
+
+# What the candidates of an example are, and both boxes. A test asks every distribution module whether it agrees.
 EXAMPLE_CAPTIONS = {
-    "Varied captions": ("\n\n".join(_VARIED), "\n\n".join(_PEOPLE)),
-    "One caption repeated": ("\n\n".join(_REPEATED), "\n\n".join(_PEOPLE)),
-    "Captions of another image": ("\n\n".join(_VARIED[::-1]), "\n\n".join(_PEOPLE)),
+    "Varied captions": (_VARIED, _PEOPLE),
+    "One caption repeated": (_REPEATED, _PEOPLE),
+    "Captions of another image": (_SHIFTED, _PEOPLE),
 }
 
 # What ends a line of a text box; U+2028, form feeds and the like may be in a caption.
@@ -42,9 +118,21 @@ NEWLINE = re.compile(r"\r\n?|\n")
 USER_ERRORS = (ValueError, TypeError, LookupError, ImportError, OSError)
 
 STYLE = """
-.gradio-container { max-width: 1180px !important; margin: 0 auto !important; }
+.gradio-container { max-width: min(1180px, 100%) !important; margin: 0 auto !important; }
 .result table { width: auto; font-variant-numeric: tabular-nums; }
 .result td:nth-child(2) { text-align: right; font-weight: 600; white-space: nowrap; }
+.result h3 { border-left: 4px solid var(--primary-500); padding-left: 0.75em; }
+#card table { display: block; overflow-x: auto; }
+#card th, #card td { overflow-wrap: normal; word-break: normal; }
+@media (max-width: 640px) {
+    .result thead { display: none; }
+    .result table, .result tbody, .result td { display: block; border: none !important; }
+    .result tr { display: grid; grid-template-columns: 1fr auto; border-width: 1px 0 0 !important; }
+    .result td { overflow-wrap: anywhere; padding: 0.3em 0 !important; }
+    .result td:nth-child(3) { grid-column: 1 / 3; }
+    .drawing .image-frame { max-width: 100%; overflow-x: auto; justify-content: flex-start; }
+    .drawing img { flex: none; width: 640px !important; max-width: none !important; }
+}
 """
 
 
@@ -104,7 +192,7 @@ class MeasuredRow(NamedTuple):
 def caption_boxes() -> list[gr.Textbox]:
     """Return text boxes for the candidates and the references of several rows."""
     return [
-        gr.Textbox(label=label, info=info, lines=12, max_lines=12, render=False)
+        gr.Textbox(label=label, info=info, lines=12, max_lines=12, min_width=300, render=False)
         for label, info in (
             ("Candidate captions", "what a system says: one caption a line, an empty line before the next image"),
             ("Human captions", "what people say: the same images in the same order"),
@@ -124,7 +212,7 @@ def distribution_options(own: gr.components.Component) -> list[gr.components.Com
 def measure_captions(
     module: Any, boxes: Sequence[str], limits: CaptionLimits, row: object, **options: Any
 ) -> MeasuredRow:
-    """Score what stands in both text boxes, and look closer at one row.
+    """Score what stands in both text boxes, with an interval where there are rows enough, and look closer at one row.
 
     Args:
         module: one that compares sets of captions and has `examine`.
@@ -138,18 +226,63 @@ def measure_captions(
     """
     columns = zip(("predictions", "references"), boxes, strict=True)
     rows = {column: caption_rows(text, column, limits) for column, text in columns}
-    result = module.compute(**rows, **options, details=True)
+    confidence_level = CONFIDENCE if len(rows["predictions"]) > 1 else None
+    result = module.compute(**rows, **options, confidence_level=confidence_level, details=True)
     drawn = check_row_number(row, result["n_rows"])
     examined = module.examine(**rows, **options, row=drawn)
     p_value = result[f"{module.name}_p_value_per_row"][drawn]
     return MeasuredRow(result, rows["predictions"][drawn], rows["references"][drawn], examined, p_value)
 
 
-def build_page(form: Form) -> gr.Blocks:
-    """Lay a form out as a gradio page: inputs, options, examples, button, results.
+def corpus_meanings(name: str) -> dict[str, str]:
+    """Return what the keys mean that a module of sets of captions adds with `p_value`, for `result_table`.
+
+    >>> next(iter(corpus_meanings("trm")))
+    'trm_corpus_p_value'
+    """
+    return {
+        f"{name}_corpus_p_value": (
+            "do the sets differ? p-value of the mean over rows, with captions exchanged within every row; small values "
+            "say yes"
+        ),
+        f"{name}_z": "the mean minus its mean over such exchanges, in standard deviations; around 0 for human captions",
+        f"{name}_excess": "the same in the unit of the statistic; compares systems with unequal numbers of captions",
+        f"{name}_excess_ci_low": f"lower end of the {CONFIDENCE:.0%} bootstrap interval of the excess over rows",
+        f"{name}_excess_ci_high": "upper end; with few rows the interval is too narrow",
+        f"{name}_p_value": (
+            "the paper's combination, a calibrated harmonic mean of the p-values of single rows; more rows that say "
+            "the same do not make it smaller"
+        ),
+        f"{name}_smallest_p": "smallest p-value that a row can have; a harmonic mean of the rows' is never below it",
+    }
+
+
+def conclusion(sentence: str, statistic: str, table: str) -> str:
+    """Put what a result allows to say, and the statistic in use, above the table of results.
+
+    Args:
+        sentence: from `shared_verdict`.
+        statistic: one line on the statistic.
+        table: from `result_table`.
+
+    Returns:
+        Markdown.
+    """
+    return f"### {sentence}\n\nStatistic: {statistic} What it sees and what it misses: [card below](#card).\n\n{table}"
+
+
+def card_body(path: pathlib.Path) -> str:
+    """Return a card without the fields of the Hub above it."""
+    text = path.read_text(encoding="utf-8")
+    return re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL).strip()
+
+
+def build_page(form: Form, card: pathlib.Path = CARD) -> gr.Blocks:
+    """Lay a form out as a gradio page: inputs, options, examples, button, results, card.
 
     Args:
         form: components that were made outside of any page, and what to do with them.
+        card: file whose text stands at the end of the page.
 
     Returns:
         The page, not yet served.
@@ -182,6 +315,7 @@ def build_page(form: Form) -> gr.Blocks:
             )
             for label in form.drawings
         ]
+        gr.Markdown(card_body(card), elem_id="card")
         submit.click(_shown(form.measure), fields, [table, *pictures], api_name="compute")
     return page
 

@@ -10,12 +10,15 @@ from shared_demo_form import (
     Form,
     build_page,
     caption_boxes,
+    conclusion,
+    corpus_meanings,
     distribution_options,
     measure_captions,
     result_table,
     serve,
 )
 from shared_demo_plots import heat_map, null_distribution
+from shared_verdict import verdict
 
 # What one call may cost on a public page: rows, captions of a set in a row, characters of a caption.
 LIMITS = CaptionLimits(rows=20, captions_per_row=20, characters_per_caption=300)
@@ -24,9 +27,16 @@ MAX_PARTITIONS = 200_000
 
 # What the table shows, and what it means.
 MEANINGS = {
-    "mmd_bert": "squared maximum mean discrepancy, mean over rows: around 0 (alike), at most 2; lower is better",
-    "mmd_bert_p_value": "do the sets differ? small values say yes",
+    "mmd_bert": "squared maximum mean discrepancy, mean over rows; lower is better",
+    **corpus_meanings("mmd_bert"),
     "n_rows": "number of rows",
+}
+
+# What the page says of the estimator in use.
+ESTIMATORS = {
+    "unbiased": "leaves out the pairs of a caption with itself: around 0, also below, for human captions.",
+    "biased": "counts the pairs of a caption with itself: above 0 for human captions, the more so the fewer there are.",
+    "authors": "is that of the paper's program: the unbiased one plus a constant for these numbers of captions.",
 }
 
 mmd_bert = evaluate.load(str(pathlib.Path(__file__).resolve().parent / "mmd_bert.py"))
@@ -37,8 +47,10 @@ def measure(candidates, references, estimator, p_value, row):
     options = {"estimator": estimator, "p_value": p_value, "max_partitions": MAX_PARTITIONS}
     measured = measure_captions(mmd_bert, (candidates, references), LIMITS, row, **options)
     examined = measured.examined
+    about = f"the `{estimator}` estimator, which {ESTIMATORS[estimator]}"
+    sentence = verdict(measured.result, "mmd_bert", "MMD-BERT")
     return (
-        result_table(measured.result, MEANINGS),
+        conclusion(sentence, about, result_table(measured.result, MEANINGS)),
         null_distribution(
             examined.null_statistics, examined.statistic, measured.p_value, "squared maximum mean discrepancy"
         ),
@@ -51,7 +63,7 @@ page = build_page(
         title="MMD-BERT",
         introduction=(
             "Do several candidate captions mean the same as several human captions, and vary as much? The squared "
-            "maximum mean discrepancy of sentence embeddings with a Gaussian kernel, and exact p-values."
+            "maximum mean discrepancy of sentence embeddings with a Gaussian kernel, and a test over all images."
         ),
         inputs=caption_boxes(),
         options=distribution_options(

@@ -4,6 +4,7 @@ import functools
 import json
 import os
 import pathlib
+import re
 import shutil
 import socket
 import subprocess
@@ -23,7 +24,8 @@ from tests.modules.sample_inputs import load_options
 
 pytest.importorskip("gradio", reason="gradio is not installed: pip install -r tests/requirements.txt")
 from helpers.shared_demo_files import caption_file_rows
-from helpers.shared_demo_form import CaptionLimits, as_number, caption_rows
+from helpers.shared_demo_form import CaptionLimits, as_number, caption_rows, card_body
+from helpers.shared_verdict import verdict
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Seconds in which a page must be served, and an answer must come, on a machine that does other things as well.
@@ -36,6 +38,9 @@ AHEAD = 2
 # a way of following its progress that the client does not have.
 HARMLESS = ('"Method not implemented."',)
 
+# Width of a phone's window in pixels.
+PHONE = 400
+
 NO_LIMITS = CaptionLimits(10**6, 10**6, 10**6)
 CANDIDATES, HUMANS = "Candidate captions", "Human captions"
 
@@ -45,6 +50,9 @@ OWN = {
     HUMANS: "a dog for $ 5\na dog with a bill\n\na father makes breakfast\nsomebody cooks\na cook",
 }
 
+
+# Code of a card, where a line may begin with a hash.
+FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 # Stands for the file of a form among its fields.
 UPLOAD = "upload"
@@ -124,7 +132,7 @@ def caption_columns(fields):
 DISTRIBUTION = Case(
     example="One caption repeated",
     columns=caption_columns,
-    options={"p_value": "exact"},
+    options={"p_value": "exact", "confidence_level": 0.95},
     own=OWN,
     bad=(
         {CANDIDATES: "a dog\na cat", HUMANS: "a dog\n\na cat"},
@@ -374,6 +382,17 @@ class Page:
             path.write_bytes(file.read())
         return path
 
+    def is_wider_than(self, width):
+        """Whether the page must be scrolled sideways in a window of this width; what scrolls by itself may be wider."""
+        window = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", window)
+        try:
+            # The form puts its boxes below each other before anything is measured.
+            self.until(lambda: self.browser.execute_script("return document.body.clientWidth") == width)
+            return self.browser.execute_script("return document.documentElement.scrollWidth") > width
+        finally:
+            self.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
     def compute(self):
         """Press the button, and return the table of results, or the message."""
         self.button("Compute").click()
@@ -435,6 +454,10 @@ def assert_shows_the_modules_numbers(page, name, shown, columns):
     assert name in shown or name == "vdtk_diversity"
     assert len(shown) >= 2
     assert shown == {key: as_number(expected[key]) for key in shown}
+    if case is DISTRIBUTION:
+        assert f"{name}_corpus_p_value" in shown
+        assert page.find(".result h3")[0].text == verdict(expected, name, page.find("h1")[0].text)
+        assert page.find(".result p")[0].text.startswith("Statistic:")
     page.until(lambda: len(page.drawings()) == case.n_drawings)
     for drawing in page.drawings():
         assert drawing["width"] == 960
@@ -465,6 +488,29 @@ def test_an_example_fills_the_form(app, page, tmp_path):
         fields[UPLOAD] = page.uploaded(tmp_path)
     shown = page.compute()
     assert_shows_the_modules_numbers(page, name, shown, CASES[name].columns(as_read(fields)))
+    assert not page.is_wider_than(PHONE)
+
+
+def test_the_card_stands_below_the_form(app, page):
+    name, _ = app
+    titles = re.findall(r"^#+ (.+)$", FENCED.sub("", card_body(folder_of(name) / "README.md")), re.MULTILINE)
+    assert [title.text for title in page.find("#card :is(h1, h2, h3, h4)")] == titles
+    assert "Limitations and Bias" in titles
+
+
+def test_a_result_leads_to_the_card(app, page):
+    name, _ = app
+    if CASES[name] is not DISTRIBUTION:
+        pytest.skip("this page has no conclusion")
+    page.fill(OWN)
+    page.compute()
+    page.until(lambda: len(page.drawings()) == CASES[name].n_drawings)
+    (link,) = page.find('.result a[href="#card"]')
+    top = "return document.querySelector('#card').getBoundingClientRect().top / innerHeight"
+    assert page.browser.execute_script(top) > 1
+    link.click()
+    # The browser scrolls to a whole pixel, the card may begin at a part of one.
+    page.until(lambda: -0.01 < page.browser.execute_script(top) < 1)
 
 
 def test_what_a_user_gives(app, page, tmp_path):

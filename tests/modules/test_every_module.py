@@ -14,6 +14,7 @@ import evaluate
 import pytest
 import yaml
 
+from scripts.sync_shared import app_imports
 from tests.modules.conftest import FOLDERS, ROOT, printed_names
 from tests.modules.sample_inputs import SAMPLE_INPUTS, TOLERANCES, load_options
 
@@ -43,7 +44,7 @@ FROM_THE_CARD = {"gradio"}
 
 def is_demo_file(path):
     """Whether only the demo page uses a file; the loader does not copy it."""
-    return path.name == "app.py" or path.name.startswith("shared_demo_")
+    return path.name == "app.py" or path.stem in app_imports(path.parent)
 
 
 def front_matter(folder):

@@ -14,12 +14,17 @@ from helpers import shared_demo_form
 from helpers.shared_demo_form import (
     CaptionLimits,
     as_number,
+    build_page,
     caption_lines,
     caption_rows,
+    card_body,
     check_megapixels,
     check_row_number,
     check_uploaded,
+    conclusion,
+    corpus_meanings,
     house_messages,
+    measure_captions,
     result_table,
     uploaded_file,
 )
@@ -117,7 +122,46 @@ def test_the_table_shows_what_the_result_has():
     assert as_number(-0.0001) == "-1.0e-04"
 
 
-def test_a_page_is_built():
+def test_a_conclusion_stands_above_the_table():
+    table = result_table({"trm_z": 1.0}, corpus_meanings("trm"))
+    lines = conclusion("TRM: they differ.", "one.", table).split("\n\n")
+    assert lines[0] == "### TRM: they differ."
+    assert lines[1].startswith("Statistic: one. ")
+    assert "(#card)" in lines[1]
+    assert lines[2] == table
+
+
+class Module:
+    """Stands for a module of sets of captions: keeps the options that it is called with."""
+
+    name = "trm"
+
+    def compute(self, *, predictions, references, **options):
+        self.options = options
+        return {"n_rows": len(predictions), "trm_p_value_per_row": [0.25] * len(predictions)}
+
+    def examine(self, *, predictions, references, row, **options):
+        return "examined", row
+
+
+@pytest.mark.parametrize(("n_rows", "confidence_level"), [(1, None), (2, 0.95)])
+def test_an_interval_is_asked_for_where_there_are_rows_enough(n_rows, confidence_level):
+    module, box = Module(), "\n\n".join(["a dog"] * n_rows)
+    measured = measure_captions(module, (box, box), LIMITS, n_rows - 1, p_value="exact")
+    assert module.options == {"p_value": "exact", "confidence_level": confidence_level, "details": True}
+    assert measured.examined == ("examined", n_rows - 1)
+    assert measured.p_value == 0.25
+
+
+def test_a_card_is_shown_without_the_fields_of_the_hub(tmp_path):
+    card = tmp_path / "README.md"
+    card.write_text("---\ntitle: A\n---\n\n# Card\n\n---\n\nEnd\n", encoding="utf-8")
+    assert card_body(card) == "# Card\n\n---\n\nEnd"
+
+
+def test_a_page_is_built(tmp_path):
+    card = tmp_path / "README.md"
+    card.write_text("---\ntitle: A\n---\n# The card\n", encoding="utf-8")
     form = shared_demo_form.Form(
         title="Demo",
         introduction="",
@@ -127,7 +171,8 @@ def test_a_page_is_built():
         examples=shared_demo_form.EXAMPLE_CAPTIONS,
         measure=lambda *boxes: ("table",),
     )
-    page = shared_demo_form.build_page(form)
+    page = build_page(form, card)
+    assert "# The card" in [block.value for block in page.blocks.values() if isinstance(block, gr.Markdown)]
     assert page.title == "Demo"
     assert not page.analytics_enabled
     assert [fn.api_name for fn in page.fns.values() if fn.api_visibility == "public"] == ["compute"]
