@@ -27,77 +27,77 @@ TRIANGLE_RANKS = {
 # Confidence level of the interval that stands beside an effect.
 CONFIDENCE = 0.95
 
-# Five images, twelve captions each, dealt out by chance to a system that varies and to people: as the boxes take them.
+# Five images, twelve captions each, one half for a system that varies and one for people: as the boxes take them.
 _VARIED = """\
-a spaniel shaking water from its coat
-the wet dog is shaking on the shore of a lake
-a soaked dog beside the lake after a swim
-a spaniel gets dry after swimming in the lake
-a brown and white dog shakes off water on the pebbles
-a brown dog stands in shallow water and shakes its fur
-
-an old man is fixing the wheel of a bicycle
-the mechanic is tightening a bolt on a bike
-a bicycle on a repair stand and a man with a spanner
-somebody works on the chain of a red bicycle
-an elderly man mends a bicycle in a garage full of tools
-a bike repairman at work among his tools
-
-fruit and vegetables are piled high on a market stand
-a busy farmers market on a sunny morning
-a woman holds a tomato and talks to the seller
-the woman in the green coat is looking at the vegetables
-a customer fills her basket at the vegetable stand
-a market stall with tomatoes, peppers and lettuce
-
-boys play football on a dusty field at sunset
-a group of children chase a ball
-four boys run across a dirt pitch
-kids are playing soccer in the evening light
-children playing a game of football without shoes
-two boys fight for the ball on a sandy field
-
-people wait for their train on a cold winter day
-a woman with a suitcase watches the train come in
-a train arrives while it is snowing
-a few people are about to board a red train in winter
-the platform is white with snow and a train is coming
-travelers in winter coats at a railway station"""
-_PEOPLE = """\
-drops of water fly off a brown dog
 a wet dog shakes itself dry at the edge of a lake
+drops of water fly off a brown dog
+a brown and white dog shakes off water on the pebbles
+a spaniel gets dry after swimming in the lake
 close view of a dog throwing water from its fur
-a dog with floppy ears on a stony shore
 the dog has just come out of the lake
-water sprays everywhere as the dog shakes
 
 a man in an apron repairs a bicycle in his workshop
-a man with gray hair bends over a bicycle wheel
-a mechanic turns the pedal of an upside down bike
+a bicycle on a repair stand and a man with a spanner
+the mechanic is tightening a bolt on a bike
 tools hang on the wall behind a man who mends a bike
-a red bicycle being repaired in a small workshop
-a man wearing an apron checks the chain of a bicycle
+an elderly man mends a bicycle in a garage full of tools
+a man with gray hair bends over a bicycle wheel
 
-a woman picks out tomatoes at an outdoor market
 people shopping for fresh produce at a street market
-a woman shops for vegetables under a striped awning
 a lady in a green coat buys tomatoes
-a shopper with a basket chooses vegetables from a stall
+the woman in the green coat is looking at the vegetables
+a customer fills her basket at the vegetable stand
+fruit and vegetables are piled high on a market stand
 a seller weighs tomatoes for a woman
 
-a boy in yellow dribbles past his friends
-some kids kick a football around as the sun goes down
+boys play football on a dusty field at sunset
 the boy in the yellow shirt is about to shoot
-dust rises around the children as they run after the ball
-a barefoot boy kicks a soccer ball
-a soccer match between young boys on bare ground
+two boys fight for the ball on a sandy field
+four boys run across a dirt pitch
+a group of children chase a ball
+a boy in yellow dribbles past his friends
 
 a red train pulls into a snowy station
-a red locomotive on snow covered rails
-snow falls on people standing beside the tracks
-a passenger train stands at the snowy platform
+a few people are about to board a red train in winter
+passengers with suitcases wait on a platform covered in snow
 a train stops at a small station in the mountains
-passengers with suitcases wait on a platform covered in snow"""
+a red locomotive on snow covered rails
+travelers in winter coats at a railway station"""
+_PEOPLE = """\
+a dog with floppy ears on a stony shore
+the wet dog is shaking on the shore of a lake
+a spaniel shaking water from its coat
+water sprays everywhere as the dog shakes
+a brown dog stands in shallow water and shakes its fur
+a soaked dog beside the lake after a swim
+
+a bike repairman at work among his tools
+a red bicycle being repaired in a small workshop
+a man wearing an apron checks the chain of a bicycle
+a mechanic turns the pedal of an upside down bike
+somebody works on the chain of a red bicycle
+an old man is fixing the wheel of a bicycle
+
+a woman picks out tomatoes at an outdoor market
+a market stall with tomatoes, peppers and lettuce
+a woman holds a tomato and talks to the seller
+a woman shops for vegetables under a striped awning
+a shopper with a basket chooses vegetables from a stall
+a busy farmers market on a sunny morning
+
+a soccer match between young boys on bare ground
+a barefoot boy kicks a soccer ball
+some kids kick a football around as the sun goes down
+dust rises around the children as they run after the ball
+children playing a game of football without shoes
+kids are playing soccer in the evening light
+
+snow falls on people standing beside the tracks
+a train arrives while it is snowing
+the platform is white with snow and a train is coming
+people wait for their train on a cold winter day
+a woman with a suitcase watches the train come in
+a passenger train stands at the snowy platform"""
 
 # The first caption of every image as often as there were captions, and every image's captions at the image before it.
 _ROWS = [row.split("\n") for row in _VARIED.split("\n\n")]
@@ -114,7 +114,7 @@ EXAMPLE_CAPTIONS = {
 # What ends a line of a text box; U+2028, form feeds and the like may be in a caption.
 NEWLINE = re.compile(r"\r\n?|\n")
 
-# Errors that say what the user can fix.
+# Errors that say what the user can mend.
 USER_ERRORS = (ValueError, TypeError, LookupError, ImportError, OSError)
 
 STYLE = """
@@ -123,6 +123,7 @@ STYLE = """
 .result td:nth-child(2) { text-align: right; font-weight: 600; white-space: nowrap; }
 .result h3 { border-left: 4px solid var(--primary-500); padding-left: 0.75em; }
 #card table { display: block; overflow-x: auto; }
+#card th, #card td { overflow-wrap: normal; word-break: normal; }
 @media (max-width: 640px) {
     .result thead { display: none; }
     .result table, .result tbody, .result td { display: block; border: none !important; }
@@ -245,14 +246,14 @@ def corpus_meanings(name: str) -> dict[str, str]:
             "say yes"
         ),
         f"{name}_z": "the mean minus its mean over such exchanges, in standard deviations; around 0 for human captions",
-        f"{name}_excess": "the same in the unit of the statistic; compare systems with other numbers of captions by it",
+        f"{name}_excess": "the same in the unit of the statistic; compares systems with unequal numbers of captions",
         f"{name}_excess_ci_low": f"lower end of the {CONFIDENCE:.0%} bootstrap interval of the excess over rows",
         f"{name}_excess_ci_high": "upper end; with few rows the interval is too narrow",
         f"{name}_p_value": (
             "the paper's combination, a calibrated harmonic mean of the p-values of single rows; more rows that say "
             "the same do not make it smaller"
         ),
-        f"{name}_smallest_p": "smallest p-value that a row can have; no harmonic mean of the rows' is below it",
+        f"{name}_smallest_p": "smallest p-value that a row can have; a harmonic mean of the rows' is never below it",
     }
 
 

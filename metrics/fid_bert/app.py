@@ -35,7 +35,7 @@ MEANINGS = {
 }
 
 # What the page says of the statistic.
-STATISTIC = "how far apart the means and the covariances of the embeddings of a row are."
+STATISTIC = "squared distance of the means of the embeddings of a row, plus that of their covariances."
 
 fid_bert = evaluate.load(str(pathlib.Path(__file__).resolve().parent / "fid_bert.py"))
 

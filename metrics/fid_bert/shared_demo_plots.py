@@ -279,6 +279,8 @@ def _drawing(figure: matplotlib.figure.Figure, description: str) -> Drawing:
 def _write_values(axes: matplotlib.axes.Axes, values: np.ndarray) -> None:
     """Write every value into its field, light on dark and dark on light."""
     middle = (values.min() + values.max()) / 2
+    # Four letters fit into a field.
+    decimals = 2 if np.abs(values).max() < 9.995 else 1
     for i, j in np.ndindex(values.shape):
         color = "white" if values[i, j] <= middle else "black"
-        axes.text(j, i, f"{values[i, j]:.2f}", ha="center", va="center", color=color, fontsize=8)
+        axes.text(j, i, f"{values[i, j]:.{decimals}f}", ha="center", va="center", color=color, fontsize=8)

@@ -34,9 +34,9 @@ MEANINGS = {
 
 # What the page says of the estimator in use.
 ESTIMATORS = {
-    "unbiased": "a caption's pair with itself left out. Around 0, also below, for human captions; at most 2.",
-    "biased": "a caption's pair with itself counted. Human captions are above 0, the more so the fewer; at most 2.",
-    "authors": "as the program of the paper computes it: the unbiased value plus a constant for these set sizes.",
+    "unbiased": "leaves out the pairs of a caption with itself: around 0, also below, for human captions.",
+    "biased": "counts the pairs of a caption with itself: above 0 for human captions, the more so the fewer there are.",
+    "authors": "is that of the paper's program: the unbiased one plus a constant for these numbers of captions.",
 }
 
 mmd_bert = evaluate.load(str(pathlib.Path(__file__).resolve().parent / "mmd_bert.py"))
@@ -47,9 +47,10 @@ def measure(candidates, references, estimator, p_value, row):
     options = {"estimator": estimator, "p_value": p_value, "max_partitions": MAX_PARTITIONS}
     measured = measure_captions(mmd_bert, (candidates, references), LIMITS, row, **options)
     examined = measured.examined
+    about = f"the `{estimator}` estimator, which {ESTIMATORS[estimator]}"
     sentence = verdict(measured.result, "mmd_bert", "MMD-BERT")
     return (
-        conclusion(sentence, f"`{estimator}`, {ESTIMATORS[estimator]}", result_table(measured.result, MEANINGS)),
+        conclusion(sentence, about, result_table(measured.result, MEANINGS)),
         null_distribution(
             examined.null_statistics, examined.statistic, measured.p_value, "squared maximum mean discrepancy"
         ),

@@ -28,7 +28,7 @@ MAX_PARTITIONS = 200_000
 
 # What the table shows, and what it means.
 MEANINGS = {
-    "trm_bert": "triangle-rank statistic, mean over rows: 0 to 8/3 (pooled 4/3), not 0 for people; lower is better",
+    "trm_bert": "triangle-rank statistic, mean over rows: 0 to 8/3 (pooled 4/3), above 0 for people; lower is better",
     **corpus_meanings("trm_bert"),
     "cosine": "mean cosine of the candidates with the nearest reference, -1 to 1; higher is better",
     "n_rows": "number of rows",

@@ -28,7 +28,7 @@ MAX_PARTITIONS = 200_000
 
 # What the table shows, and what it means.
 MEANINGS = {
-    "trm_cider": "triangle-rank statistic, mean over rows: 0 to 8/3 (pooled 4/3), not 0 for people; lower is better",
+    "trm_cider": "triangle-rank statistic, mean over rows: 0 to 8/3 (pooled 4/3), above 0 for people; lower is better",
     **corpus_meanings("trm_cider"),
     "cider_d": "mean CIDEr-D of the candidates against all references, 0 to 10; higher is better",
     "n_rows": "number of rows",

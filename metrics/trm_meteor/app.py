@@ -28,7 +28,7 @@ MAX_PARTITIONS = 200_000
 
 # What the table shows, and what it means.
 MEANINGS = {
-    "trm_meteor": "triangle-rank statistic, mean over rows: 0 to 8/3 (pooled 4/3), not 0 for people; lower is better",
+    "trm_meteor": "triangle-rank statistic, mean over rows: 0 to 8/3 (pooled 4/3), above 0 for people; lower is better",
     **corpus_meanings("trm_meteor"),
     "meteor": "mean METEOR of the candidates against all references; higher is better",
     "n_rows": "number of rows",

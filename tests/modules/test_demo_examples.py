@@ -52,5 +52,8 @@ def test_every_example_shows_what_its_label_says(page, distribution_folder):
         assert list(values[2:]) == [component.value for component in compute.inputs[2:]]
         text, *_ = compute.fn(*values)
         assert re.match(f"### [A-Za-z-]+: {said} ", text), (label, text)
-        p_value = float(re.search(rf"`{name}_corpus_p_value` \| (\S+) ", text)[1])
-        assert (p_value < 0.05) == ("differ" in said)
+        shown = {key: float(value) for key, value in re.findall(r"^\| `(\w+)` \| (\S+) \|", text, re.MULTILINE)}
+        assert (shown[f"{name}_corpus_p_value"] < 0.05) == ("differ" in said), label
+        # The interval beside the sentence does not contradict it.
+        assert (shown[f"{name}_excess_ci_low"] > 0) == ("differ" in said), label
+        assert shown[f"{name}_excess_ci_high"] > 0, label

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
+from manycaps import shared_demo_plots
 from manycaps.shared_demo_plots import (
     caption_bars,
     heat_map,
@@ -59,6 +60,19 @@ def test_heat_map_of_any_captions(n):
     assert_drawn(drawing)
     across = values[:n, n:].mean()
     assert f"across {across:.3g}" in drawing.description
+
+
+@pytest.mark.parametrize("values", [[[0.0, 9.99], [9.994, 1.0]], [[0.0, 10.0], [9.996, 1.0]], [[0.0, -0.25]]])
+def test_values_fit_into_the_fields_of_a_heat_map(values):
+    written = []
+
+    class Axes:
+        def text(self, x, y, text, **style):
+            written.append(text)
+
+    shared_demo_plots._write_values(Axes(), np.array(values))
+    assert [float(text) for text in written] == pytest.approx(np.ravel(values), abs=0.05)
+    assert max(map(len, written)) <= 4 + (min(np.ravel(values)) < 0)
 
 
 def test_bars_of_any_captions():
