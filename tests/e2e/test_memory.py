@@ -51,6 +51,19 @@ blocks = null_statistics(distances, exact_splits(10, 10, 10**6), {statistic!r})
 assert upper_tail_p_values(np.zeros(20), blocks).tolist() == [1.0] * 20
 """
 
+CORPUS = """
+import evaluate
+module = evaluate.load({module!r})
+rng = np.random.default_rng(0)
+result = module.compute(
+    prediction_embeddings=rng.normal(size=(10_000, 2, 4)),
+    reference_embeddings=rng.normal(size=(10_000, 3, 4)),
+    p_value={p_value!r},
+    n_resamples=3_999,
+)
+assert result["n_rows"] == 10_000
+"""
+
 # A second video that is ten times as long must need no more memory than the first. Each frame that is kept as the model
 # sees it would be 0.15 MB, each that is kept as decoded 2.8 MB.
 VIDEOS = """
@@ -85,6 +98,13 @@ def test_a_row_of_500_and_500_captions_needs_less_than_2_gib(name):
 @pytest.mark.parametrize("statistic", ["pooled", "per_side"])
 def test_exact_p_values_of_10_and_10_captions_need_less_than_1_gib(statistic):
     assert peak_gib(EXACT, statistic=statistic) < 1
+
+
+def test_p_values_of_a_corpus_need_less_than_a_third_of_memory_more():
+    module = str(ROOT / "metrics" / "trm_bert")
+    without, tested = (peak_gib(CORPUS, module=module, p_value=p_value) for p_value in ("none", "permutation"))
+    # 0.15 GiB more than 0.88; all null values of all rows would be another 0.3 GiB.
+    assert tested < 1.3 * without
 
 
 def test_memory_does_not_grow_with_the_length_of_a_video(tmp_path):

@@ -1,0 +1,96 @@
+"""Conclusions over a corpus: captions of another image are found, whatever the smallest p-value of a row."""
+
+import gzip
+import itertools
+
+import evaluate
+import numpy as np
+import pytest
+
+from manycaps.shared_verdict import verdict
+from scripts.made_world.captions import draw_caption
+from scripts.made_world.scenes import draw_scene
+
+# Draws of the corpus test: its p-value cannot be smaller than 1 / (N_RESAMPLES + 1).
+N_RESAMPLES = 999
+
+# Any table serves: CIDEr-D cannot count documents in a single row.
+NO_FREQUENCIES = {"n_documents": 50, "document_frequency": {}}
+
+
+def bag_of_words(captions):
+    places = {word: i for i, word in enumerate(sorted({word for caption in captions for word in caption.split()}))}
+    vectors = np.zeros((len(captions), len(places)))
+    for vector, caption in zip(vectors, captions, strict=True):
+        np.add.at(vector, [places[word] for word in caption.split()], 1)
+    return vectors
+
+
+def made_rows(n_rows, n_captions):
+    """Different captions of one scene of the made world in each row."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for _ in range(n_rows):
+        scene, captions = draw_scene(rng), {}
+        while len(captions) < n_captions:
+            captions[draw_caption(rng, scene)] = None
+        rows.append(list(captions))
+    return rows
+
+
+def next_row(rows):
+    return rows[1:] + rows[:1]
+
+
+def load(folder, **options):
+    own = {"encoder": bag_of_words} if folder.name.endswith("bert") else {}
+    return evaluate.load(str(folder), p_value="exact", n_resamples=N_RESAMPLES, **own, **options)
+
+
+def test_captions_of_another_image_differ_where_no_row_can_have_a_small_p_value(distribution_folder):
+    name, module = distribution_folder.name, load(distribution_folder, confidence_level=0.95)
+    rows = made_rows(450, 5)
+    references, candidates = [row[:3] for row in rows], [row[3:] for row in rows]
+
+    human = module.compute(predictions=candidates, references=references)
+    assert abs(human[f"{name}_z"]) < 3
+    assert human[f"{name}_excess_ci_low"] < 0 < human[f"{name}_excess_ci_high"]
+    assert "cannot be told from the human captions" in verdict(human, name, name)
+
+    other = module.compute(predictions=next_row(candidates), references=references)
+    assert other[f"{name}_corpus_p_value"] == other[f"{name}_smallest_corpus_p"] == 1 / (N_RESAMPLES + 1)
+    assert other[f"{name}_z"] > 20
+    assert "the candidates differ from the human captions" in verdict(other, name, name)
+    # The combination of the rows' p-values sees nothing: none of them can be below 1/10.
+    assert other[f"{name}_smallest_p"] == pytest.approx(0.1)
+    assert other[f"{name}_harmonic_mean_p"] > 0.1
+    assert other[f"{name}_p_value"] > 0.3
+
+
+def assert_p_does_not_rise(folder, rows):
+    """Two candidates of another image and five references, of 1 to 1,000 images."""
+    name = folder.name
+    module = load(folder, **({"document_frequency": NO_FREQUENCIES} if name == "trm_cider" else {}))
+    references, wrong = [row[:5] for row in rows], next_row([row[5:7] for row in rows])
+    results = [
+        module.compute(predictions=wrong[:n_rows], references=references[:n_rows]) for n_rows in (1, 10, 100, 1000)
+    ]
+    p_values = [result[f"{name}_corpus_p_value"] for result in results]
+    # Alone, a row of 2 + 5 captions has 21 splits; beyond ten rows, the number of draws is the limit.
+    assert p_values[0] > 0.02
+    assert p_values[1] < 0.02
+    assert p_values[2:] == [1 / (N_RESAMPLES + 1)] * 2
+    assert all(later <= earlier for earlier, later in itertools.pairwise(p_values))
+
+
+def test_p_does_not_rise_with_the_number_of_images(distribution_folder):
+    assert_p_does_not_rise(distribution_folder, made_rows(1000, 7))
+
+
+@pytest.mark.realdata
+def test_p_does_not_rise_with_the_number_of_images_of_flickr8k(distribution_folder, data_folder):
+    with gzip.open(data_folder / "Flickr8k.token.txt.gz", "rt", encoding="utf-8") as file:
+        captions = [line.rstrip("\n").split("\t")[1] for line in itertools.islice(file, 5 * 1001)]
+    images = [captions[start : start + 5] for start in range(0, len(captions), 5)]
+    # The two captions behind an image's own five become the candidates of the image before it.
+    assert_p_does_not_rise(distribution_folder, [own + own[:2] for own in images])
