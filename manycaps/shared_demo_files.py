@@ -1,6 +1,6 @@
 """Caption files of a person: text, JSON, JSON Lines and CSV, read one after the other and the same way everywhere.
 
-Used by `app.py`, for an upload, and by scripts/diversity_report.py, which streams files of any size.
+Used by `app.py`, for an upload, and by `manycaps diversity`, which streams files of any size.
 """
 
 import csv

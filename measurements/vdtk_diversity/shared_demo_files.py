@@ -1,7 +1,7 @@
 # Vendored from manycaps/shared_demo_files.py. Edit it there, then run `python scripts/sync_shared.py`.
 """Caption files of a person: text, JSON, JSON Lines and CSV, read one after the other and the same way everywhere.
 
-Used by `app.py`, for an upload, and by scripts/diversity_report.py, which streams files of any size.
+Used by `app.py`, for an upload, and by `manycaps diversity`, which streams files of any size.
 """
 
 import csv

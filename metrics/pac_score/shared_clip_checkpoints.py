@@ -140,7 +140,7 @@ def find_checkpoint(
     Args:
         config_name: a variant; with `checkpoint` it only says how pixels and activations are treated where the
             checkpoint itself does not.
-        checkpoint: path of a .safetensors, .pth or .pt file or of a folder that scripts/convert_checkpoint.py wrote,
+        checkpoint: path of a .safetensors, .pth or .pt file or of a folder that `manycaps convert-checkpoint` wrote,
             or a Hub repository; None for the variant's own source.
         progress: a tqdm class for the download.
         option: under which name the module takes a variant, for the messages.
@@ -281,7 +281,7 @@ def _from_hub(repository: str, name: str, variant: Variant) -> Checkpoint:
     if path is None:
         raise ValueError(
             f"checkpoint: expected {WEIGHTS_NAME} in the Hub repository {repository}, got none. Upload the folder "
-            "that scripts/convert_checkpoint.py writes."
+            "that `manycaps convert-checkpoint` writes."
         )
     return Checkpoint(path, name, repository, file_sha256(path), _treatment_of(path, config, variant))
 
@@ -416,18 +416,18 @@ def _config_treatment(path: pathlib.Path) -> dict[str, Any]:
     except (ValueError, KeyError, AttributeError) as error:
         raise ValueError(
             f"checkpoint: expected model_cfg and preprocess_cfg in {path.name}, got {error!r}. Write the folder again "
-            "with scripts/convert_checkpoint.py."
+            "with `manycaps convert-checkpoint`."
         ) from error
     treatment = {"activation": ACTIVATIONS[0 if quick else 1]}
     return treatment | {key: pixels[key] for key in ("mean", "std") if key in pixels}
 
 
 def _weights_of(folder: pathlib.Path) -> pathlib.Path:
-    """The weights in a folder that scripts/convert_checkpoint.py or open_clip wrote."""
+    """The weights in a folder that `manycaps convert-checkpoint` or open_clip wrote."""
     path = folder / WEIGHTS_NAME
     if not path.is_file():
         raise ValueError(
             f"checkpoint: expected {WEIGHTS_NAME} in the folder {folder}, got none. Give the path of a file, or a "
-            "folder that scripts/convert_checkpoint.py wrote."
+            "folder that `manycaps convert-checkpoint` wrote."
         )
     return path

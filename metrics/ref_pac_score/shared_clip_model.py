@@ -453,7 +453,7 @@ def _weights_error(missing: Sequence[str], unknown: Sequence[str], misshapen: Se
     found = "; ".join(f"{len(names)} {kind}: {_some(names)}" for kind, names in kinds if names)
     return ValueError(
         f"checkpoint: expected the weights of a CLIP vision transformer under OpenAI's names, got {found}. Give the "
-        "state dict of such a model; scripts/convert_checkpoint.py checks a file."
+        "state dict of such a model; `manycaps convert-checkpoint` checks a file."
     )
 
 

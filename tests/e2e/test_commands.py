@@ -144,7 +144,11 @@ def test_token_frequency_of_a_missing_column(tmp_path):
 @pytest.mark.realdata
 @pytest.mark.parametrize("module", ["trm_meteor", "trm_cider"])
 def test_msvd_systems(data_folder, module):
-    command = [sys.executable, str(ROOT / "scripts" / "msvd_systems.py"), str(data_folder / "msvd_val_references.txt")]
+    command = [
+        sys.executable,
+        str(ROOT / "scripts" / "studies" / "msvd_systems.py"),
+        str(data_folder / "msvd_val_references.txt"),
+    ]
     command += ["--module", module, "--clips", "3"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT.parent)
     assert "3 clips" in done.stdout

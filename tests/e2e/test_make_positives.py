@@ -149,7 +149,7 @@ def test_rejected_images_are_drawn_again_and_then_left_out(folder, capsys, monke
     assert rows.column_names == ["image", "caption", "generated_image"]
     assert not any("number 3," in text for text in rows["caption"])
     assert len(set(seeds)) == len(seeds) == 28 + 4 + 2 + 2
-    assert told[-1] == "2 rows were left out: no image of their caption passed the safety checker"
+    assert "2 rows were left out: no image of their caption passed the safety checker" in told
 
 
 @pytest.mark.parametrize(

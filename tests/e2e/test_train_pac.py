@@ -261,7 +261,7 @@ def told(capsys, folder, output, *flags, **changes):
         (["--cache-features", "--augment"], "--cache-features: expected it without --lora-rank and --augment, which"),
         (
             ["--checkpoint", "no.pth"],
-            "checkpoint: expected a file, a folder or a Hub repository, got 'no.pth', which",
+            "checkpoint: expected a file, a folder or a Hub repository, got 'no.pth': no such",
         ),
         (["--validation-split", "test"], "data: expected a data set with a split 'test', got '"),
     ],

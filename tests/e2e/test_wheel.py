@@ -106,6 +106,7 @@ def test_every_module_computes_a_row(installed):
     assert all(isinstance(value, int | float) for value in results.values()), results
 
 
+@pytest.mark.parametrize("installed", ["wheel"], indirect=True)
 def test_the_quickstart_runs_in_any_folder(installed):
     printed = run(installed, "manycaps", "quickstart", "--no-images", "--output", "shown")
     assert "diverse" in printed

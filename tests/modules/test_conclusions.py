@@ -6,9 +6,9 @@ import itertools
 import evaluate
 import numpy as np
 import pytest
-from scripts.made_world.captions import draw_caption
-from scripts.made_world.scenes import draw_scene
 
+from manycaps.made_world.captions import draw_caption
+from manycaps.made_world.scenes import draw_scene
 from manycaps.shared_verdict import verdict
 
 # Draws of the corpus test: its p-value cannot be smaller than 1 / (N_RESAMPLES + 1).

@@ -7,8 +7,6 @@ from manycaps.shared_module import (
     check_confidence_level,
     check_flag,
     check_whole_number,
-    is_path,
-    no_such_path,
     take_compute_options,
     take_load_options,
 )
@@ -60,24 +58,3 @@ def test_messages(check, error_type, message):
 def test_no_interval_is_legal():
     check_confidence_level(None)
     check_confidence_level(0.95)
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["/a", "./a", "../a/b", "~/a", "a/b/c", "a/", "a\\b", "a.pth", "someone/a.safetensors", "checkpoints/a", "runs/a"],
-)
-def test_what_can_only_be_a_path(name):
-    assert is_path(name)
-    assert not is_path(f"hub:{name}")
-
-
-@pytest.mark.parametrize("name", ["minilm", "someone/minilm", "someone/checkpoints", "some.one/mini-lm_v2.1", "models"])
-def test_what_the_hub_may_know(name):
-    assert not is_path(name)
-
-
-def test_a_missing_path_says_where_relative_ones_start(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    start = f"no such folder or file, relative paths start at {tmp_path}. Check the path"
-    assert no_such_path("a/b/c") == f"'a/b/c': {start}."
-    assert no_such_path("runs/a") == f"'runs/a': {start}; for a repository on the Hub write 'hub:runs/a'."

@@ -1,6 +1,6 @@
 """MAUVE, MMD, Fréchet distance and TRM-BERT on ten captions against ten, beside each other: the table on the cards.
 
-python scripts/compare_mauve.py FILE [--clips 25] [--splits 99] 2> mauve.log
+python scripts/studies/compare_mauve.py FILE [--clips 25] [--splits 99] 2> mauve.log
 
 FILE has one `video<TAB>caption` a line, as MSVD's captions do. All four get the same MiniLM vectors of ten candidates
 and ten references a clip, and the same random splits for their p-values (one-sided: MAUVE rejects where it is small).
@@ -20,7 +20,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from scripts.command_line import start_tool
@@ -38,13 +38,13 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 start_tool(__name__, parsed, "mauve-text", "metrics/mmd_bert/requirements.txt")
 
 import numpy as np
+from manycaps.cosine_distance import cosine_distances, cosine_similarities
+from manycaps.frechet import frechet_distances
+from manycaps.maximum_mean_discrepancy import mmd_squared
 
 from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.shared_splits import random_splits
 from manycaps.shared_triangle_rank import triangle_rank_counts, triangle_rank_statistic
-from metrics.fid_bert.frechet import frechet_distances
-from metrics.mmd_bert.maximum_mean_discrepancy import mmd_squared
-from metrics.trm_bert.cosine_distance import cosine_distances, cosine_similarities
 
 # Candidates, and references, of each clip.
 N_CAPTIONS = 10

@@ -1,6 +1,6 @@
 """How MMD-BERT, FID-BERT and TRM-BERT depend on the numbers of captions: the tables on their cards.
 
-python scripts/embedding_metric_sizes.py FILE [--clips 50]
+python scripts/studies/embedding_metric_sizes.py FILE [--clips 50]
 
 FILE has one `video<TAB>caption` a line, as MSVD's captions do. For each of the first clips with at least 40 captions,
 n human captions stand against m other human captions of the same clip ("human"), against m captions of another clip
@@ -14,7 +14,7 @@ import pathlib
 import sys
 from collections.abc import Sequence
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from scripts.command_line import start_tool
@@ -31,13 +31,13 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 start_tool(__name__, parsed, "metrics/mmd_bert/requirements.txt")
 
 import numpy as np
+from manycaps.cosine_distance import cosine_distances, cosine_similarities
+from manycaps.frechet import frechet_distances, frechet_p_values
+from manycaps.maximum_mean_discrepancy import mmd_p_values, mmd_squared
 
 from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.shared_splits import exact_splits, harmonic_mean_p, upper_tail_p_values
 from manycaps.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
-from metrics.fid_bert.frechet import frechet_distances, frechet_p_values
-from metrics.mmd_bert.maximum_mean_discrepancy import mmd_p_values, mmd_squared
-from metrics.trm_bert.cosine_distance import cosine_distances, cosine_similarities
 
 # Captions taken of each clip.
 N_CAPTIONS = 40
