@@ -84,6 +84,10 @@ class EmbeddingModule(DistributionModule):
         embedded = self._embedded(predictions, references, options)
         return self._result(embedded, options, encoder_settings(options))
 
+    def rows_of(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> Rows:
+        """Return the rows of captions, embedded and ready to be compared."""
+        return self._rows(self._embedded(predictions, references, options), options, encoder_settings(options))
+
     def compare_one(self, predictions: Any, references: Any, options: Mapping[str, Any], row: int) -> Comparison:
         """Return the comparison of one row of captions; no other row is embedded."""
         embedded = self._embedded(predictions[row : row + 1], references[row : row + 1], options)
