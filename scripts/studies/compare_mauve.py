@@ -62,7 +62,7 @@ def one_minus_mauve(vectors: np.ndarray, n_buckets: int | str, seed: int = 25) -
 
 
 def triangle_ranks(vectors: np.ndarray) -> np.ndarray:
-    """Return the pooled triangle-rank statistic of each row."""
+    """Return the triangle-rank statistic of each row."""
     distances = cosine_distances(cosine_similarities(vectors))
     return triangle_rank_statistic(triangle_rank_counts(distances, N_CAPTIONS))
 
@@ -108,7 +108,7 @@ def system_vectors(clips: list[list[str]]) -> dict[str, np.ndarray]:
 
 
 def p_values(measure: Callable[[np.ndarray], np.ndarray], vectors: np.ndarray, n_splits: int) -> np.ndarray:
-    """Return the permutation p-value of each row, the statistic computed anew for each split."""
+    """Return the permutation p-value of each row, the statistic computed from scratch for each split."""
     (observed_split, *blocks) = random_splits(N_CAPTIONS, N_CAPTIONS, n_splits, seed=0)(n_splits)
     observed = measure(vectors)
     reached = np.ones(len(vectors))
@@ -133,7 +133,7 @@ def main(path: pathlib.Path, n_clips: int, n_splits: int) -> int:
             rejected = np.mean(p_values(measure, vectors, n_splits) <= LEVEL)
             print(
                 f"{name:<22} {system:<34} mean {values.mean():6.3f}  over clips {values.std(ddof=1):.3f} {seeds:<16} "
-                f"p <= {LEVEL}: {rejected:.2f}  {milliseconds:8.3f} ms a row",
+                f"p <= {LEVEL}: {rejected:.2f}  {milliseconds:8.3f} ms per row",
                 flush=True,
             )
     return 0

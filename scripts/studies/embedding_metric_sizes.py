@@ -76,7 +76,7 @@ def systems(vectors: np.ndarray, n: int, m: int) -> dict[str, np.ndarray]:
 
 
 def trm(vectors: np.ndarray, n: int) -> np.ndarray:
-    """Return the pooled triangle-rank statistic of each row."""
+    """Return the triangle-rank statistic of each row."""
     return triangle_rank_statistic(triangle_rank_counts(cosine_distances(cosine_similarities(vectors)), n))
 
 

@@ -2,7 +2,7 @@
 
 python scripts/studies/msvd_systems.py FILE [--module trm_meteor] [--clips 25]
 
-FILE has one `video<TAB>caption` a line, as MSVD's captions do. For each of the first clips with at least 20 captions,
+FILE has one `video<TAB>caption` per line, as MSVD's captions do. For each of the first clips with at least 20 captions,
 ten random captions (seed 0) are the references; the systems are ten other captions of the clip, the one of those with
 the best plain score repeated ten times, and ten captions of another clip. Needs scripts/requirements.txt; trm_bert also
 needs metrics/trm_bert/requirements.txt.
@@ -77,10 +77,12 @@ def main(path: pathlib.Path, name: str, n_clips: int) -> int:
     print(f"{len(clips)} clips")
     for system, predictions in systems.items():
         cells = []
-        for statistic in ("pooled", "per_side"):
+        for statistic in ("per_side", "pooled"):
             result = module.compute(predictions=predictions, references=references, statistic=statistic)
-            mean_p = np.mean(result[f"{name}_p_value_per_row"])
-            cells.append(f"{statistic} {result[name]:.3f} mean p {mean_p:.2f} p {result[f'{name}_p_value']:.2g}")
+            value, excess, z, p_value = (
+                result[key] for key in (name, f"{name}_excess", f"{name}_z", f"{name}_corpus_p_value")
+            )
+            cells.append(f"{statistic} {value:.3f} excess {excess:.3f} z {z:.1f} corpus p {p_value:.2g}")
         print(f"{system:<28} {PLAIN[name]} {result[PLAIN[name]]:.3f}   {'   '.join(cells)}", flush=True)
     return 0
 

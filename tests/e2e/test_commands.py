@@ -152,7 +152,7 @@ def test_msvd_systems(data_folder, module):
     command += ["--module", module, "--clips", "3"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT.parent)
     assert "3 clips" in done.stdout
-    assert [line.split("  ")[0] for line in done.stdout.splitlines() if " mean p " in line] == [
+    assert [line.split("  ")[0] for line in done.stdout.splitlines() if " corpus p " in line] == [
         "ten other human captions",
         "the best caption, ten times",
         "captions of other clips",

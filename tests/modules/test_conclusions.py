@@ -10,6 +10,8 @@ import pytest
 from manycaps.made_world.captions import draw_caption
 from manycaps.made_world.scenes import draw_scene
 from manycaps.shared_verdict import verdict
+from scripts.studies.caption_rows import draw_rows, read_images
+from tests.modules.conftest import ROOT
 
 # Draws of the corpus test: its p-value cannot be smaller than 1 / (N_RESAMPLES + 1).
 N_RESAMPLES = 999
@@ -94,3 +96,24 @@ def test_p_does_not_rise_with_the_number_of_images_of_flickr8k(distribution_fold
     images = [captions[start : start + 5] for start in range(0, len(captions), 5)]
     # The two captions behind an image's own five become the candidates of the image before it.
     assert_p_does_not_rise(distribution_folder, [own + own[:2] for own in images])
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(("size", "data"), [((2, 3), "Flickr8k"), ((5, 5), "MSVD"), ((10, 10), "MSVD")], ids=str)
+@pytest.mark.parametrize("name", ["trm_meteor", "trm_cider"])
+def test_the_more_captions_are_wrong_the_larger_the_value(name, size, data, data_folder):
+    module, images = evaluate.load(str(ROOT / "metrics" / name)), read_images(data_folder, data)
+    chosen = np.arange(500) % len(images)
+    values = []
+    for damage in ("human", "w = 0.1", "w = 0.2", "w = 0.5", "w = 1"):
+        predictions, references = draw_rows(images, chosen, size, damage, np.random.default_rng(0))
+        values.append(module.compute(predictions=predictions, references=references)[name])
+    assert all(less < more for less, more in itertools.pairwise(values)), values
+
+    predictions, references = draw_rows(images, chosen, size, "human", np.random.default_rng(0))
+    human = module.compute(
+        predictions=predictions, references=references, p_value="permutation", n_resamples=199, details=True
+    )
+    assert human[name] == values[0]
+    error = np.std(human[f"{name}_excess_per_row"], ddof=1) / np.sqrt(len(chosen))
+    assert abs(human[f"{name}_excess"]) < 3 * error

@@ -1,16 +1,21 @@
 """Under the null hypothesis p-values are uniform: all five distribution modules keep the level of their test.
 
-Gaussian points through the maths, and human captions split at random through the modules' own distances. The rejections
-at 5 % must lie in the binomial interval that holds 99.9 % of such counts; the draws are seeded. Identical captions make
-ties, which can only lower the count. And power: one caption repeated is recognised.
+Of rows: Gaussian points through the maths, and human captions split at random through the modules' own distances. Of
+corpora: Gaussian points and made captions through the modules. The rejections must lie in the binomial interval that
+holds 99.9 % of such counts; the draws are seeded. Identical captions make ties, which can only lower the count. And
+power: one caption repeated is recognised. scripts/studies/level_study.py does the same for 1,000 corpora of human
+captions.
 """
 
 import collections
+import functools
+import itertools
 
 import numpy as np
 import pytest
 import scipy.stats
 
+import manycaps
 from manycaps.shared_ptb_tokenizer import tokenize_captions
 from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.shared_splits import exact_splits, upper_tail_p_values
@@ -73,6 +78,49 @@ def test_other_points_are_recognised(name):
     points = rng.normal(size=(100, N_CANDIDATES + N_REFERENCES, 8))
     points[:, :N_CANDIDATES] += 2
     assert np.mean(OF_POINTS[name](points) <= LEVEL) > 0.8
+
+
+# Corpora for each test, and their rows. With 99 draws p is a multiple of 1/100, so that both levels can be met exactly.
+N_CORPORA, N_ROWS = 200, 20
+CORPUS_OPTIONS = {"p_value": "permutation", "n_resamples": 99}
+CORPUS_LEVELS = (0.01, 0.05)
+
+WORDS = "a the dog cat man woman runs sits red small beach park on in with two".split()
+
+
+@functools.cache
+def module(name):
+    return manycaps.load(name, **CORPUS_OPTIONS)
+
+
+def corpus_of_vectors(name, rng, size, seed):
+    points = rng.normal(size=(N_ROWS, sum(size), 8))
+    sides = {"prediction_embeddings": points[:, : size[0]], "reference_embeddings": points[:, size[0] :]}
+    return module(name).compute(**sides, seed=seed)[f"{name}_corpus_p_value"]
+
+
+def corpus_of_captions(name, rng, size, seed):
+    vocabularies = [rng.choice(WORDS, 8, replace=False) for _ in range(N_ROWS)]
+    made = [[" ".join(rng.choice(words, rng.integers(4, 9))) for _ in range(sum(size))] for words in vocabularies]
+    sides = {"predictions": [row[: size[0]] for row in made], "references": [row[size[0] :] for row in made]}
+    return module(name).compute(**sides, seed=seed)[f"{name}_corpus_p_value"]
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        *itertools.product(("trm_bert", "mmd_bert", "fid_bert"), [(2, 3), (3, 3), (10, 5)]),
+        # Slower, and the test is that of trm_bert; CIDEr-D weighs n-grams by the references alone.
+        ("trm_meteor", (3, 3)),
+        ("trm_cider", (3, 3)),
+    ],
+    ids=str,
+)
+def test_corpora_keep_the_level(name, size):
+    draw = corpus_of_captions if name in ("trm_meteor", "trm_cider") else corpus_of_vectors
+    p_values = np.array([draw(name, np.random.default_rng((*size, i)), size, i) for i in range(N_CORPORA)])
+    for level in CORPUS_LEVELS:
+        assert_level_is_kept(p_values, level)
 
 
 @pytest.fixture(scope="module")
