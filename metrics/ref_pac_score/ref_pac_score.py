@@ -79,6 +79,7 @@ Returns:
     signature: with details.
 Examples:
     >>> ref_pac = evaluate.load("metrics/ref_pac_score", checkpoint="path/to/checkpoint.pth")  # doctest: +SKIP
+    >>> import numpy as np
     >>> ref_pac_s(np.array([1.0, 2.0]), np.array([1.0, -0.5])).tolist()
     [1.0, 0.0]
 """
