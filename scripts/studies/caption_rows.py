@@ -14,10 +14,10 @@ import numpy as np
 from tqdm import tqdm
 
 import manycaps
-from manycaps.shared_distribution import compare_rows
+from manycaps.shared_distribution import Rows, compare_rows
 from manycaps.shared_ptb_tokenizer import tokenize_captions
 from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
-from manycaps.shared_splits import Comparison, CorpusTest
+from manycaps.shared_splits import CorpusTest
 from scripts.studies.design import DAMAGES, MODULES
 
 # Images of Flickr8k that are used; a random choice.
@@ -97,13 +97,10 @@ class CaptionMeasures:
         options = {**loaded.load_options, **options}
         return compare_rows(loaded.rows_of(predictions, references, options), options, _no_bar).tests
 
-    def comparison(
-        self, module: str, statistic: str, predictions: Captions, references: Captions, part: slice
-    ) -> Comparison:
-        """Compare the rows of a slice, all of one size; CIDEr-D counts its documents in the references of all rows."""
+    def rows(self, module: str, statistic: str, predictions: Captions, references: Captions) -> Rows:
+        """Return the rows as the module compares them; CIDEr-D counts its documents in the references of all."""
         loaded = self._modules[module]
-        rows = loaded.rows_of(predictions, references, {**loaded.load_options, "statistic": statistic})
-        return rows.compare(range(len(predictions))[part])
+        return loaded.rows_of(predictions, references, {**loaded.load_options, "statistic": statistic})
 
 
 def _no_bar(steps: Iterable[Any], **_: Any) -> Iterable[Any]:

@@ -20,9 +20,9 @@ Columns of the file: value and excess, means over all rows, with the standard er
 mean of statistic="pooled" (trm modules); found, the share of trials with a corpus p-value of at most 0.05, and
 found_by_harmonic_mean, with that of `combined_p_value`, for the sizes of the first table; rows_needed, with how many
 rows nine of ten trials would find the damage: ((1.645 s0 + 1.282 s) / excess)^2, with s0^2 the mean variance of the
-rows' null values and s the standard deviation of the rows' excesses; not given where the excess is below three standard
-errors. Lines that the file has already are not computed again. The tables for the cards are printed at the end. Needs
-scripts/requirements.txt and metrics/trm_bert/requirements.txt.
+rows' null values and s the standard deviation of the rows' excesses; "nan" where the excess is within three standard
+errors of 0, "inf" where it is further below. Lines that the file has already are not computed again. The tables for the
+cards are printed at the end. Needs scripts/requirements.txt and metrics/trm_bert/requirements.txt.
 """
 
 import argparse
@@ -81,6 +81,9 @@ LEVEL = 0.05
 # Share of trials that `rows_needed` is to reach.
 POWER = 0.9
 
+# Numbers of needed rows below this one are not shown: the normal distribution behind them does not hold for so few.
+LEAST_ROWS = 10
+
 # Rows compared at once.
 BATCH = 100
 
@@ -122,17 +125,18 @@ def rows_with_nulls(
     size = len(predictions[0]), len(references[0])
     splits = RowSplits([size], corpus_options(size, 0)).splits[size]
     values, units, nulls = [], [], []
+    rows = measures.rows(module, "per_side", predictions, references)
     for part in batches(len(predictions)):
-        compared = measures.comparison(module, "per_side", predictions, references, part)
+        compared = rows.compare(part)
         values.append(compared.statistic)
         units.append(np.ones(len(compared.statistic)) if compared.units is None else compared.units)
         nulls.append(np.concatenate(list(compared.null_values(slice(None), splits)), axis=1))
     return RowsWithNulls(*map(np.concatenate, (values, units, nulls)))
 
 
-def batches(n_rows: int) -> list[slice]:
+def batches(n_rows: int) -> list[range]:
     """Return the rows in parts that fit into memory."""
-    return [slice(start, start + BATCH) for start in range(0, n_rows, BATCH)]
+    return [range(n_rows)[start : start + BATCH] for start in range(0, n_rows, BATCH)]
 
 
 def found_shares(rows: RowsWithNulls, size: tuple[int, int], n_images: int) -> tuple[float, float]:
@@ -159,11 +163,16 @@ def found_shares(rows: RowsWithNulls, size: tuple[int, int], n_images: int) -> t
 
 
 def rows_needed(rows: RowsWithNulls) -> float:
-    """Return with how many rows `POWER` of the trials would be rejected; NaN where the excess is not above chance."""
+    """Return with how many rows `POWER` of the trials would be rejected; NaN where the excess may be chance.
+
+    Where the excess is below 0 and not by chance, no number of rows is enough: infinity.
+    """
     excesses = rows.excesses()
     excess, deviation = excesses.mean(), excesses.std(ddof=1)
-    if excess < 3 * deviation / math.sqrt(len(excesses)):
+    if abs(excess) < 3 * deviation / math.sqrt(len(excesses)):
         return math.nan
+    if excess < 0:
+        return math.inf
     null_deviation = math.sqrt(((rows.nulls.std(axis=1) * rows.units) ** 2).mean())
     quantiles = scipy.stats.norm.ppf([1 - LEVEL, POWER])
     return ((quantiles[0] * null_deviation + quantiles[1] * deviation) / excess) ** 2
@@ -186,9 +195,8 @@ def study(
     found = found_shares(rows, size, n_images) if has_trials else (math.nan, math.nan)
     pooled = math.nan
     if module in TRIANGLE_RANK_MODULES:
-        parts = batches(n_rows)
-        compared = [measures.comparison(module, "pooled", predictions, references, part) for part in parts]
-        pooled = np.concatenate([part.statistic for part in compared]).mean()
+        of_pooled = measures.rows(module, "pooled", predictions, references)
+        pooled = np.concatenate([of_pooled.compare(part).statistic for part in batches(n_rows)]).mean()
     excesses = rows.excesses()
     return {
         "value": rows.values.mean(),
@@ -244,7 +252,11 @@ def as_shown(column: str, cell: str) -> str:
         return "-"
     if column.startswith("found"):
         return f"{number:.0%}".replace("%", " %")
-    return f"{math.ceil(number):,}" if column == "rows_needed" else f"{number:.3f}"
+    if column == "rows_needed":
+        if math.isinf(number):
+            return "never"
+        return f"{math.ceil(number):,}" if number > LEAST_ROWS else f"< {LEAST_ROWS}"
+    return f"{number:.3f}"
 
 
 def main(folder: pathlib.Path, output: pathlib.Path, modules: Sequence[str], n_rows: int) -> int:
