@@ -9,8 +9,10 @@ from tests.tools import BARE_TOOLS, ROOT, TOOLS, TOOLS_WITH_PACKAGES, name_of, r
 # What a tool cannot do without on its command line.
 REQUIRED = {
     "compare_mauve": ["captions.tsv"],
+    "damage_study": ["--data", "folder"],
     "embedding_metric_sizes": ["captions.tsv"],
     "frame_sampling": ["clip.mp4", "--caption", "a dog"],
+    "level_study": ["--data", "folder"],
     "msvd_systems": ["captions.tsv"],
     "push_to_hub": ["--org", "name"],
     "train_tiny_pac": ["--output", "runs"],
