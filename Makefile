@@ -34,17 +34,17 @@ check: $(VENV)/test.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python scripts/sync_shared.py --check
+	$(BIN)/python -m scripts.repository.sync_shared --check
 	$(MAKE) test
 
 format: $(VENV)/test.installed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/python scripts/sync_shared.py
+	$(BIN)/python -m scripts.repository.sync_shared
 
 benchmark: $(VENV)/test.installed
 	$(BIN)/manycaps install-wordnet
-	$(BIN)/python scripts/benchmark.py
+	$(BIN)/python -m scripts.benchmark
 
 clean:
 	rm -rf $(VENV) quickstart-output .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -35,7 +35,7 @@ DOWNLOAD_TIMEOUT = 60
 # Seconds to wait for the Hub's first answer.
 HUB_TIMEOUT = 10
 
-# What scripts/train_tiny_pac.py notes as the source of its weights.
+# What scripts/toy/train_tiny_pac.py notes as the source of its weights.
 MADE_WORLD = "made world"
 
 # First bytes of the files that torch writes: a zip archive, or an old bare pickle.

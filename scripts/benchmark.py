@@ -1,8 +1,8 @@
 """Measure the collection beside the programs that people use today, in one process and one run.
 
-python scripts/benchmark.py                    every suite in scripts/benchmarks/
-python scripts/benchmark.py --only triangle_rank   one suite
-python scripts/benchmark.py --csv results.csv  the table as a file too
+python -m scripts.benchmark                    every suite in scripts/benchmarks/
+python -m scripts.benchmark --only triangle_rank   one suite
+python -m scripts.benchmark --csv results.csv  the table as a file too
 
 Only ratios are claims: both programs run in turn on this machine, on the same inputs. Peers are ports of the authors'
 published formulas, or the installed libraries themselves; each suite says which. Exits with 1 if a ratio that the
@@ -17,8 +17,6 @@ import sys
 from collections.abc import Sequence
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(FOLDER.parent))
-
 from scripts.benchmarks.timing import Comparison
 from scripts.command_line import start_tool
 

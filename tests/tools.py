@@ -16,11 +16,11 @@ BARE_TOOLS = [path for path in TOOLS if path not in TOOLS_WITH_PACKAGES]
 
 
 def name_of(path):
-    """Path of a tool as a person writes it."""
-    return path.relative_to(ROOT).as_posix()
+    """Return a tool as Python's option -m names it."""
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
 
 
 def run_without_packages(*arguments):
-    """Run Python where the standard library is all that can be imported."""
+    """Run Python in the repository, where the standard library and its own files are all that can be imported."""
     command = [sys.executable, "-S", "-E", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT.parent)
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)

@@ -1,4 +1,4 @@
-# Vendored from manycaps/shared_demo_files.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_demo_files.py. Edit it there, then run `make format`.
 """Caption files of a person: text, JSON, JSON Lines and CSV, read one after the other and the same way everywhere.
 
 Used by `app.py`, for an upload, and by `manycaps diversity`, which streams files of any size.

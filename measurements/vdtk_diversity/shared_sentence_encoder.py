@@ -1,4 +1,4 @@
-# Vendored from manycaps/shared_sentence_encoder.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_sentence_encoder.py. Edit it there, then run `make format`.
 """Sentence embeddings of distinct captions, from a sentence-transformers model or a function of the user's.
 
 The only helper that runs a sentence model. Importing it loads neither torch nor a model: both wait for the first use.

@@ -16,7 +16,7 @@ from .spacy_pipelines import as_tagger
 
 # isort: split
 # Files that other files of this folder need: evaluate's loader copies only what is named here.
-# Written by scripts/sync_shared.py.
+# Written by scripts/repository/sync_shared.py.
 from .caption_novelty import CaptionNovelty
 from .count_distribution import CountDistribution
 from .ngram_model import expected_decisions

@@ -30,7 +30,7 @@ from .video_features import VideoEncoder, check_video_column, check_video_count
 
 # isort: split
 # Files that other files of this folder need: evaluate's loader copies only what is named here.
-# Written by scripts/sync_shared.py.
+# Written by scripts/repository/sync_shared.py.
 from .shared_clip_model import Tokens
 from .shared_image_input import as_image_source
 from .shared_model_paths import is_path

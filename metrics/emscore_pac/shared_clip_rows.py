@@ -1,4 +1,4 @@
-# Vendored from manycaps/shared_clip_rows.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_clip_rows.py. Edit it there, then run `make format`.
 """Columns of images and captions to CLIP features: each distinct one encoded once, decoding beside the model's work."""
 
 import collections

@@ -1,4 +1,4 @@
-# Vendored from manycaps/shared_demo_form.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_demo_form.py. Edit it there, then run `make format`.
 """The form of a demo page: layout, text boxes to rows, limits, uploads, messages, results. Used by `app.py` alone."""
 
 import contextlib

@@ -1,4 +1,4 @@
-# Vendored from manycaps/shared_demo_weights.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_demo_weights.py. Edit it there, then run `make format`.
 """What a demo page says about its CLIP weights: which they are, what their scores are worth, what to do without."""
 
 import logging

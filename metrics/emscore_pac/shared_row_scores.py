@@ -1,4 +1,4 @@
-# Vendored from manycaps/shared_row_scores.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_row_scores.py. Edit it there, then run `make format`.
 """Scores of candidates as a module returns them: means over rows, and lists per row and per candidate."""
 
 import math

@@ -1,4 +1,4 @@
-# Vendored from manycaps/shared_video_input.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_video_input.py. Edit it there, then run `make format`.
 """Any kind of video to frames: decoded by PyAV as they come, upright, whole or an error, and never from a network."""
 
 import contextlib

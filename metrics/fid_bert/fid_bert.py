@@ -25,7 +25,7 @@ from .shared_splits import Comparison
 
 # isort: split
 # Files that other files of this folder need: evaluate's loader copies only what is named here.
-# Written by scripts/sync_shared.py.
+# Written by scripts/repository/sync_shared.py.
 from .shared_caption_rows import as_caption_rows
 from .shared_embeddings import as_embedding_arrays
 from .shared_model_paths import is_path

@@ -1,4 +1,4 @@
-# Vendored from manycaps/shared_caption_rows.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_caption_rows.py. Edit it there, then run `make format`.
 """Checks of caption columns, shared by every module that reads text: each error names column, row and item."""
 
 from collections.abc import Iterable

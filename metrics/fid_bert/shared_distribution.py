@@ -1,4 +1,4 @@
-# Vendored from manycaps/shared_distribution.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_distribution.py. Edit it there, then run `make format`.
 """What every module that compares two sets of captions per row has in common: checks, batches, tests, results."""
 
 import math

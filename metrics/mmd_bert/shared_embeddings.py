@@ -1,4 +1,4 @@
-# Vendored from manycaps/shared_embeddings.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_embeddings.py. Edit it there, then run `make format`.
 """Checks of ready embeddings: each error names column, row and vector."""
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-# Vendored from manycaps/shared_model_paths.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_model_paths.py. Edit it there, then run `make format`.
 """Whether the name of a model is a path or a name on the Hub, and what to say where there is none."""
 
 import pathlib

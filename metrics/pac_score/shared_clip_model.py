@@ -1,4 +1,4 @@
-# Vendored from manycaps/shared_clip_model.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_clip_model.py. Edit it there, then run `make format`.
 """CLIP as a feature extractor, built from a state dict: the only file that imports torch and open_clip.
 
 The architecture follows from the shapes of the weights, so a small checkpoint takes the same road as a published one.

@@ -1,4 +1,4 @@
-# Vendored from manycaps/shared_demo_plots.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_demo_plots.py. Edit it there, then run `make format`.
 """Drawings of the demo pages: what a score is made of, drawn by matplotlib. Used by `app.py` alone."""
 
 import io

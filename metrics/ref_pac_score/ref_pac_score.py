@@ -24,7 +24,7 @@ from .shared_row_scores import scored_result
 
 # isort: split
 # Files that other files of this folder need: evaluate's loader copies only what is named here.
-# Written by scripts/sync_shared.py.
+# Written by scripts/repository/sync_shared.py.
 from .shared_clip_checkpoints import Treatment
 from .shared_clip_model import Tokens
 from .shared_image_input import as_image_source

@@ -1,4 +1,4 @@
-# Vendored from manycaps/shared_clip_checkpoints.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_clip_checkpoints.py. Edit it there, then run `make format`.
 """Where CLIP checkpoints come from: a table of published ones, local files, the Hub; downloaded once, and safely."""
 
 import hashlib
@@ -36,7 +36,7 @@ DOWNLOAD_TIMEOUT = 60
 # Seconds to wait for the Hub's first answer.
 HUB_TIMEOUT = 10
 
-# What scripts/train_tiny_pac.py notes as the source of its weights.
+# What scripts/toy/train_tiny_pac.py notes as the source of its weights.
 MADE_WORLD = "made world"
 
 # First bytes of the files that torch writes: a zip archive, or an old bare pickle.

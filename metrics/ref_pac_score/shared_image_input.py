@@ -1,4 +1,4 @@
-# Vendored from manycaps/shared_image_input.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_image_input.py. Edit it there, then run `make format`.
 """Any kind of image to RGB: exactly the pixels given, one rule for orientation, and no network from a data column."""
 
 import io

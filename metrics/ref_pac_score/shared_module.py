@@ -1,4 +1,4 @@
-# Vendored from manycaps/shared_module.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_module.py. Edit it there, then run `make format`.
 """The contract of every module: options, columns, rows that stay after an error, and the signature of a number."""
 
 import contextlib

@@ -1,4 +1,4 @@
-# Vendored from manycaps/shared_pac_s.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_pac_s.py. Edit it there, then run `make format`.
 """PAC-S from cosines (Sarto et al., 2023, equation 1, https://arxiv.org/abs/2303.12112): NumPy only."""
 
 import math

@@ -1,4 +1,4 @@
-# Vendored from manycaps/shared_remembered_features.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_remembered_features.py. Edit it there, then run `make format`.
 """Features of contents that come again: those used last, within a bound of memory."""
 
 import threading

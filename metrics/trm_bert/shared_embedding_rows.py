@@ -1,4 +1,4 @@
-# Vendored from manycaps/shared_embedding_rows.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_embedding_rows.py. Edit it there, then run `make format`.
 """Rows of embedded texts, and the contract of modules that compare them: captions, or ready arrays in their place."""
 
 import functools

@@ -1,4 +1,4 @@
-# Vendored from manycaps/shared_splits.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_splits.py. Edit it there, then run `make format`.
 """The ways to split a row's texts into candidates and references, and the permutation tests over them.
 
 Null hypothesis (Chan et al. 2022, appendix A.5, https://arxiv.org/abs/2209.07518): candidates and references of a row

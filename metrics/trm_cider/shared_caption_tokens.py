@@ -1,4 +1,4 @@
-# Vendored from manycaps/shared_caption_tokens.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_caption_tokens.py. Edit it there, then run `make format`.
 """From captions to tokens: the PTB tokenizer or the user's own, each distinct caption once."""
 
 from collections.abc import Callable, Iterable, Sequence

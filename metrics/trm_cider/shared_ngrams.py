@@ -1,4 +1,4 @@
-# Vendored from manycaps/shared_ngrams.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_ngrams.py. Edit it there, then run `make format`.
 """N-grams of many captions as whole numbers: no tuple of strings is made for an n-gram that is only counted."""
 
 import itertools

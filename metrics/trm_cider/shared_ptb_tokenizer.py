@@ -1,4 +1,4 @@
-# Vendored from manycaps/shared_ptb_tokenizer.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_ptb_tokenizer.py. Edit it there, then run `make format`.
 """Tokens of the COCO caption code without Java: Stanford's Penn Treebank tokenizer, standard library only.
 
 Reference: PTBTokenizer of Stanford CoreNLP 3.4.1 called with `-preserveLines -lowerCase`, as wrapped by pycocoevalcap

@@ -1,4 +1,4 @@
-# Vendored from manycaps/shared_triangle_rank.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_triangle_rank.py. Edit it there, then run `make format`.
 """Triangle-rank statistic of Chan et al. (2022), https://arxiv.org/abs/2209.07518: counts, statistic, null values.
 
 A triangle is one text x in one set and an ordered pair of texts (y1, y2) in the other. Its edge inside a set,

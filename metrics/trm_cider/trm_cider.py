@@ -26,7 +26,7 @@ from .shared_triangle_rank import STATISTICS, check_statistic_sizes, triangle_ra
 
 # isort: split
 # Files that other files of this folder need: evaluate's loader copies only what is named here.
-# Written by scripts/sync_shared.py.
+# Written by scripts/repository/sync_shared.py.
 from .shared_caption_rows import as_caption_rows
 from .shared_ngrams import word_ids
 from .shared_ptb_tokenizer import Shape

@@ -1,4 +1,4 @@
-# Vendored from manycaps/shared_verdict.py. Edit it there, then run `python scripts/sync_shared.py`.
+# Vendored from manycaps/shared_verdict.py. Edit it there, then run `make format`.
 """The one sentence that a result of a distribution module allows. Used by pages and tools, not by modules."""
 
 from collections.abc import Mapping

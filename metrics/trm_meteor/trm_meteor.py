@@ -22,7 +22,7 @@ from .wordnet_lexicon import WORDNET_VERSION, WordNetLexicon
 
 # isort: split
 # Files that other files of this folder need: evaluate's loader copies only what is named here.
-# Written by scripts/sync_shared.py.
+# Written by scripts/repository/sync_shared.py.
 from .shared_caption_rows import as_caption_rows
 from .shared_ptb_tokenizer import Shape
 

@@ -1,7 +1,7 @@
 """Images per second of the CLIP encoder on an accelerator, beside the bare forward pass and beside decoding alone.
 
-python scripts/benchmarks/clip_gpu.py                          ViT-L/14 in bfloat16, random weights, 2,048 images
-python scripts/benchmarks/clip_gpu.py --architecture ViT-B-32 --dtype float32 --device cpu --images 64
+python -m scripts.benchmarks.clip_gpu                          ViT-L/14 in bfloat16, random weights, 2,048 images
+python -m scripts.benchmarks.clip_gpu --architecture ViT-B-32 --dtype float32 --device cpu --images 64
 
 Three rates on the same JPEG files of 640 x 480: what a user gets (files in, features out, decoding in threads while the
 model computes), the model alone on pixels that lie on the device, and reading, decoding and scaling alone. The first
@@ -14,13 +14,10 @@ import json
 import os
 import pathlib
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from scripts.command_line import start_tool
 

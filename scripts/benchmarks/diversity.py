@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from manycaps.shared_caption_tokens import tokenize_rows
 from measurements.vdtk_diversity import shared_ptb_tokenizer
 from measurements.vdtk_diversity.caption_codes import WordNumbers, coded_captions, row_chunks
 from measurements.vdtk_diversity.caption_diversity import CHUNK_CAPTIONS, ngram_figures, vocabulary_figures
 from measurements.vdtk_diversity.ngram_model import NgramModel
-from measurements.vdtk_diversity.shared_caption_tokens import tokenize_rows
 from measurements.vdtk_diversity.vocabulary import VocabularyCount
 from scripts.benchmarks.timing import Comparison, compare
 

@@ -1,7 +1,7 @@
 """Rows per second of training a PAC score on an accelerator, beside the bare forward and backward passes.
 
-python scripts/benchmarks/pac_training_gpu.py                       ViT-B/32 in bfloat16, random weights, batch 256
-python scripts/benchmarks/pac_training_gpu.py --device cpu --dtype float32 --rows 16 --batch-size 8 --steps 2
+python -m scripts.benchmarks.pac_training_gpu                       ViT-B/32 in bfloat16, random weights, batch 256
+python -m scripts.benchmarks.pac_training_gpu --device cpu --dtype float32 --rows 16 --batch-size 8 --steps 2
 
 Four rates, a row being an image, a caption, and the generated one of each: encoding for the cache from JPEG files of
 640 x 480, the same without files and decoding (pixels and tokens on the device), steps on cached features, and steps
@@ -14,13 +14,10 @@ import contextlib
 import json
 import os
 import pathlib
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from scripts.command_line import start_tool
 

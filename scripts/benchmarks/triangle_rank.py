@@ -25,8 +25,8 @@ from manycaps.shared_triangle_rank import null_statistics, triangle_rank_counts,
 from metrics.trm_cider.cider_distance import cider_d_scores, document_frequencies
 from metrics.trm_meteor.meteor_distance import meteor_distances, meteor_scores
 from metrics.trm_meteor.wordnet_lexicon import WordNetLexicon
+from scripts.benchmarks.cider_d_loop import cider_d
 from scripts.benchmarks.timing import Comparison, compare
-from tests.oracles.cider_d_loop import cider_d
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 

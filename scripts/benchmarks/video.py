@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import av
 import cv2
 import evaluate
 import numpy as np
@@ -24,7 +25,6 @@ from manycaps.shared_clip_model import OPENAI_MEAN, OPENAI_STD
 from manycaps.shared_video_input import EncodedVideo, read_pixels
 from scripts.benchmarks.clip import captions, random_clip
 from scripts.benchmarks.timing import Comparison, compare, from_scratch
-from tests.video_clips import write_clip
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -120,8 +120,20 @@ def write_clips(folder: pathlib.Path) -> list[str]:
     for i in range(N_CLIPS):
         coarse = rng.integers(0, 256, (FRAMES_PER_CLIP, 12, 16, 3), dtype=np.uint8)
         frames = [np.kron(frame, np.ones((20, 20, 1), np.uint8)) for frame in coarse]
-        paths.append(str(write_clip(folder / f"{i}.mp4", frames)))
+        paths.append(str(folder / f"{i}.mp4"))
+        write_clip(paths[-1], frames)
     return paths
+
+
+def write_clip(path: str, frames: Sequence[np.ndarray]) -> None:
+    """Write RGB frames of equal sizes as ten per second."""
+    with av.open(path, "w") as output:
+        stream = output.add_stream("libx264", rate=10)
+        stream.height, stream.width = frames[0].shape[:2]
+        stream.pix_fmt = "yuv420p"
+        for frame in frames:
+            output.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="rgb24")))
+        output.mux(stream.encode())
 
 
 def comparisons() -> Iterator[Comparison]:

@@ -1,7 +1,7 @@
 """Sample captions in several processes with accelerate, gather them, and score them once.
 
 accelerate launch --cpu --num_processes 2 scripts/examples/accelerate_loop.py
-python scripts/examples/accelerate_loop.py          one process: the same numbers
+python -m scripts.examples.accelerate_loop          one process: the same numbers
 
 Needs metrics/trm_meteor/requirements.txt and accelerate. The captioner draws words by the pairs that follow each other
 in the references; put `model.generate(..., do_sample=True, num_return_sequences=10)` of your own in its place.
@@ -11,11 +11,8 @@ import argparse
 import itertools
 import json
 import pathlib
-import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
 from scripts.command_line import start_tool
 
 

@@ -1,7 +1,7 @@
 """Score one file of captions with all text metrics at once, and save the numbers with everything that made them.
 
-python scripts/examples/combine_and_save.py                          the bundled sample
-python scripts/examples/combine_and_save.py --system repeating --output results/
+python -m scripts.examples.combine_and_save                          the bundled sample
+python -m scripts.examples.combine_and_save --system repeating --output results/
 
 Needs metrics/trm_meteor/requirements.txt, metrics/trm_cider/requirements.txt and metrics/mmd_bert/requirements.txt.
 """
@@ -9,11 +9,8 @@ Needs metrics/trm_meteor/requirements.txt, metrics/trm_cider/requirements.txt an
 import argparse
 import json
 import pathlib
-import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
 from scripts.command_line import start_tool
 
 

@@ -1,6 +1,6 @@
 """Score a column of a data set and write it as parquet files that can be pushed to the Hub as they are.
 
-python scripts/examples/score_column.py --output scored/
+python -m scripts.examples.score_column --output scored/
 hf upload my-name/scored-captions scored/ --repo-type dataset
 
 Needs metrics/trm_meteor/requirements.txt. Put `datasets.load_dataset(...)` in the place of `sample`.
@@ -9,11 +9,8 @@ Needs metrics/trm_meteor/requirements.txt. Put `datasets.load_dataset(...)` in t
 import argparse
 import json
 import pathlib
-import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
 from scripts.command_line import start_tool
 
 

@@ -1,6 +1,6 @@
 """Train a captioning model with Seq2SeqTrainer, evaluate sets of sampled captions, stop early on TRM-METEOR.
 
-python scripts/examples/seq2seq_trainer.py --output trained/
+python -m scripts.examples.seq2seq_trainer --output trained/
 accelerate launch --cpu --num_processes 2 scripts/examples/seq2seq_trainer.py --output trained/
 
 Needs metrics/trm_meteor/requirements.txt, metrics/mmd_bert/requirements.txt, transformers 5 and accelerate. Images,
@@ -13,11 +13,8 @@ import itertools
 import json
 import pathlib
 import random
-import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
 from scripts.command_line import start_tool
 
 

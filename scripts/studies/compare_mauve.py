@@ -1,6 +1,6 @@
 """MAUVE, MMD, Fréchet distance and TRM-BERT on ten captions against ten, beside each other: the table on the cards.
 
-python scripts/studies/compare_mauve.py FILE [--clips 25] [--splits 99] 2> mauve.log
+python -m scripts.studies.compare_mauve FILE [--clips 25] [--splits 99] 2> mauve.log
 
 FILE has one `video<TAB>caption` a line, as MSVD's captions do. All four get the same MiniLM vectors of ten candidates
 and ten references a clip, and the same random splits for their p-values (one-sided: MAUVE rejects where it is small).
@@ -19,9 +19,6 @@ import pathlib
 import sys
 import time
 from collections.abc import Callable, Sequence
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
 
 from scripts.command_line import start_tool
 

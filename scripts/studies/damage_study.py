@@ -1,6 +1,6 @@
 """What the distribution metrics find, and what they miss: the tables of damaged captions on their cards.
 
-python scripts/studies/damage_study.py --data FOLDER [--output damage.csv] [--modules trm_meteor ...] [--rows 6000]
+python -m scripts.studies.damage_study --data FOLDER [--output damage.csv] [--modules trm_meteor ...] [--rows 6000]
 
 FOLDER holds Flickr8k.token.txt.gz and msvd_val_references.txt (`image#number<TAB>caption`, `clip<TAB>caption`).
 
@@ -33,9 +33,6 @@ import pathlib
 import sys
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
 
 from scripts.command_line import start_tool
 from scripts.studies.design import DAMAGES, MODULES, TRIANGLE_RANK_MODULES

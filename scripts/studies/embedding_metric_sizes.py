@@ -1,6 +1,6 @@
 """How MMD-BERT, FID-BERT and TRM-BERT depend on the numbers of captions: the tables on their cards.
 
-python scripts/studies/embedding_metric_sizes.py FILE [--clips 50]
+python -m scripts.studies.embedding_metric_sizes FILE [--clips 50]
 
 FILE has one `video<TAB>caption` a line, as MSVD's captions do. For each of the first clips with at least 40 captions,
 n human captions stand against m other human captions of the same clip ("human"), against m captions of another clip
@@ -13,9 +13,6 @@ import collections
 import pathlib
 import sys
 from collections.abc import Sequence
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
 
 from scripts.command_line import start_tool
 

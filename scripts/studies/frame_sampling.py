@@ -1,6 +1,6 @@
 """What the number of frames does to EMScore: the table on the card of emscore_pac.
 
-python scripts/studies/frame_sampling.py clip.mp4 --checkpoint weights.pth --caption "a woman cooks" --caption "a dog"
+python -m scripts.studies.frame_sampling clip.mp4 --checkpoint weights.pth --caption "a woman cooks" --caption "a dog"
 
 Scores the captions with all frames of one clip and with fewer, evenly spread, and prints the means. The clip is decoded
 and encoded once for each line. Needs metrics/emscore_pac/requirements.txt.
@@ -12,8 +12,6 @@ import sys
 from collections.abc import Sequence
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
 from scripts.command_line import start_tool
 
 

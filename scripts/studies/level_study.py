@@ -1,6 +1,6 @@
 """Level of the corpus test: how often do human captions "differ" from human captions of the same image?
 
-python scripts/studies/level_study.py --data FOLDER [--output level.csv]
+python -m scripts.studies.level_study --data FOLDER [--output level.csv]
 
 FOLDER holds Flickr8k.token.txt.gz and msvd_val_references.txt (`image#number<TAB>caption`, `clip<TAB>caption`). A
 simulated corpus has 20 or 200 rows: images drawn at random with replacement, of each the captions that are needed, in
@@ -22,9 +22,6 @@ import itertools
 import pathlib
 import sys
 from collections.abc import Sequence
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
 
 from scripts.command_line import start_tool
 from scripts.studies.design import MODULES

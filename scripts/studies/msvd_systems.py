@@ -1,6 +1,6 @@
 """What the triangle-rank metrics say of human, repeating and unrelated captions: the table on their cards.
 
-python scripts/studies/msvd_systems.py FILE [--module trm_meteor] [--clips 25]
+python -m scripts.studies.msvd_systems FILE [--module trm_meteor] [--clips 25]
 
 FILE has one `video<TAB>caption` per line, as MSVD's captions do. For each of the first clips with at least 20 captions,
 ten random captions (seed 0) are the references; the systems are ten other captions of the clip, the one of those with
@@ -18,8 +18,6 @@ from collections.abc import Sequence
 os.environ.setdefault("HF_EVALUATE_OFFLINE", "1")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
 from scripts.command_line import start_tool
 
 # Result key of the plain metric behind each module.

@@ -144,13 +144,9 @@ def test_token_frequency_of_a_missing_column(tmp_path):
 @pytest.mark.realdata
 @pytest.mark.parametrize("module", ["trm_meteor", "trm_cider"])
 def test_msvd_systems(data_folder, module):
-    command = [
-        sys.executable,
-        str(ROOT / "scripts" / "studies" / "msvd_systems.py"),
-        str(data_folder / "msvd_val_references.txt"),
-    ]
+    command = [sys.executable, "-m", "scripts.studies.msvd_systems", str(data_folder / "msvd_val_references.txt")]
     command += ["--module", module, "--clips", "3"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT.parent)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     assert "3 clips" in done.stdout
     assert [line.split("  ")[0] for line in done.stdout.splitlines() if " corpus p " in line] == [
         "ten other human captions",

@@ -1,4 +1,4 @@
-"""A module made by scripts/new_module.py passes what every module must pass, without a line changed."""
+"""A module made by scripts/repository/new_module.py passes what every module must pass, without a line changed."""
 
 import os
 import pathlib
@@ -43,7 +43,7 @@ def repository(tmp_path_factory):
             copy.mkdir(exist_ok=True)
             shutil.copy(source, copy / name)
     for kind, name in KINDS.items():
-        code, printed = run(copy, "scripts/new_module.py", name, "--kind", kind)
+        code, printed = run(copy, "-m", "scripts.repository.new_module", name, "--kind", kind)
         assert code == 0, printed
         assert f"{name}/README.md\n" in printed
     return copy
@@ -102,5 +102,5 @@ def test_new_modules_are_formatted_and_entered_in_the_tables(repository):
 )
 def test_names_that_no_module_may_have(repository, name, message):
     before = sorted(repository.rglob("*.py"))
-    assert run(repository, "scripts/new_module.py", name) == (1, message + "\n")
+    assert run(repository, "-m", "scripts.repository.new_module", name) == (1, message + "\n")
     assert sorted(repository.rglob("*.py")) == before

@@ -15,7 +15,7 @@ import evaluate
 import huggingface_hub
 import pytest
 
-from scripts import push_to_hub, sync_shared
+from scripts.repository import push_to_hub, sync_shared
 from tests.hub_stand_in import EXPIRED, READER, WRITER, running_hub
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -269,9 +269,8 @@ def test_what_cannot_be_right_is_not_sent(push, hub, folder, versions):
     (folder / "requirements.txt").unlink()
     assert push() == (1, "demo: expected a file requirements.txt, got none. Write it.\n")
     (folder / "shared_count.py").write_text("old")
-    stale = (
-        "metrics/demo/shared_count.py: differs from manycaps/shared_count.py. Run `python scripts/sync_shared.py`.\n"
-    )
+    repair = "Run `python -m scripts.repository.sync_shared`."
+    stale = f"metrics/demo/shared_count.py: differs from manycaps/shared_count.py. {repair}\n"
     assert push() == (1, stale)
     assert hub.spaces == {}
 
@@ -299,8 +298,8 @@ def test_a_space_without_its_page_is_pointed_out(push, hub, folder):
 def test_the_command_line(hub):
     options = ["--org", "manycaps", "--module", "trm_meteor", "--module", "trm_cider", "--dry-run"]
     environment = {**os.environ, "HF_ENDPOINT": hub.endpoint, "NO_PROXY": "127.0.0.1"}
-    command = [sys.executable, str(ROOT / "scripts" / "push_to_hub.py"), *options]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1200, check=False)
+    command = [sys.executable, "-m", "scripts.repository.push_to_hub", *options]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=1200, check=False)
     assert done.returncode == 0, done.stderr
     outcomes = [line for line in done.stdout.splitlines() if line.startswith("manycaps/")]
     assert outcomes == ["manycaps/trm_meteor: would be new", "manycaps/trm_cider: would be new"]

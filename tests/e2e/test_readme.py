@@ -76,8 +76,8 @@ def test_the_table_names_every_module_and_every_link_leads_somewhere():
     assert set(re.findall(r"`(?:manycaps )?([\w-]+)`", " ".join(table))) == set(command_line.COMMANDS)
     for name in functional.__all__:
         assert f"`{name}`" in README or f"functional.{name}(" in README or name == "Lexicon"
-    programs = re.findall(r"python (scripts/\w+\.py)", README)
-    assert [program for program in programs if not (ROOT / program).is_file()] == []
+    programs = re.findall(r"python -m (scripts[\w.]+)", README)
+    assert [program for program in programs if not (ROOT / f"{program.replace('.', '/')}.py").is_file()] == []
 
 
 # The README's two commands. Left out, because it takes a quarter of an hour and the internet: downloading the packages

@@ -18,10 +18,10 @@ from manycaps.made_world.toy_scores import COLUMNS, KINDS, draw_toy_scene
 from manycaps.quickstart import comparison
 from manycaps.shared_clip_checkpoints import WEIGHTS_NAME, file_sha256
 from manycaps.shared_clip_model import read_weights, write_safetensors
-from scripts import train_tiny_pac
-from scripts.tiny_pac.publishing import TRIALS_NAME, UNTUNED_NAME
-from scripts.tiny_pac.tables import TABLES, as_markdown, read_csv, verdict
-from scripts.tiny_pac.tuning import PLAIN, VARIANTS
+from scripts.toy import train_tiny_pac
+from scripts.toy.publishing import TRIALS_NAME, UNTUNED_NAME
+from scripts.toy.tables import TABLES, as_markdown, read_csv, verdict
+from scripts.toy.tuning import PLAIN, VARIANTS
 from tests.module_folders import EMSCORE_PAC, PAC_SCORE, REF_PAC_SCORE, ROOT
 
 FOLDER = ROOT / "checkpoints" / "tiny-pac"

@@ -27,34 +27,35 @@ def test_the_process_has_no_packages():
 
 @pytest.mark.parametrize("path", TOOLS, ids=name_of)
 def test_help_needs_no_package(path):
-    done = run_without_packages(path, "--help")
+    done = run_without_packages("-m", name_of(path), "--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("usage:")
-    assert f"python {name_of(path)}" in done.stdout, "the help shows how the tool is called"
+    assert f"python -m {name_of(path)}" in done.stdout, "the help shows how the tool is called"
 
 
 @pytest.mark.parametrize("path", TOOLS_WITH_PACKAGES, ids=name_of)
 def test_a_mistyped_option_needs_no_package(path):
-    done = run_without_packages(path, "--no-such-option")
+    done = run_without_packages("-m", name_of(path), "--no-such-option")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("usage:")
 
 
 @pytest.mark.parametrize("path", TOOLS_WITH_PACKAGES, ids=name_of)
 def test_a_missing_package_is_one_line_with_the_requirements_file(path):
-    done = run_without_packages(path, *REQUIRED.get(path.stem, []))
+    done = run_without_packages("-m", name_of(path), *REQUIRED.get(path.stem, []))
     assert (done.returncode, done.stdout) == (1, "")
     _, requirements = MISSING.fullmatch(done.stderr).groups()
     files = re.findall(r"-r (\S+)", requirements)
     assert files
     assert [file for file in files if not (ROOT / file).is_file()] == []
-    help_text = run_without_packages(path, "--help").stdout
+    help_text = run_without_packages("-m", name_of(path), "--help").stdout
     for item in requirements.replace("-r ", "").split():
         assert item in help_text, "the help says what the tool needs"
 
 
 def test_the_other_tools_need_no_package():
     assert [path.stem for path in BARE_TOOLS] == ["new_module", "sync_shared"]
-    new_module, sync_shared = BARE_TOOLS
-    assert run_without_packages(sync_shared, "--check").stdout == "all copies match\n"
-    assert run_without_packages(new_module, "Bad").stderr.startswith("name: expected lower-case words joined by _")
+    assert run_without_packages("-m", "scripts.repository.sync_shared", "--check").stdout == "all copies match\n"
+    assert run_without_packages("-m", "scripts.repository.new_module", "Bad").stderr.startswith(
+        "name: expected lower-case words joined by _"
+    )

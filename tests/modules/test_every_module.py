@@ -15,7 +15,7 @@ import evaluate
 import pytest
 import yaml
 
-from scripts.sync_shared import app_imports
+from scripts.repository import sync_shared
 from tests.modules.conftest import FOLDERS, ROOT, printed_names
 from tests.modules.sample_inputs import SAMPLE_INPUTS, TOLERANCES, load_options
 
@@ -45,7 +45,7 @@ FROM_THE_CARD = {"gradio"}
 
 def is_demo_file(path):
     """Whether only the demo page uses a file; the loader does not copy it."""
-    return path.name == "app.py" or path.stem in app_imports(path.parent)
+    return path.name == "app.py" or path.stem in sync_shared.app_imports(path.parent)
 
 
 def front_matter(folder):
@@ -268,9 +268,6 @@ def test_a_copy_of_the_folder_elsewhere_gives_the_same(folder, tmp_path):
 
 
 def test_the_vendored_helpers_are_up_to_date():
-    sys.path.insert(0, str(ROOT / "scripts"))
-    import sync_shared
-
     assert sync_shared.main(check=True) == 0
 
 

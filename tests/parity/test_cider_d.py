@@ -13,8 +13,8 @@ from pycocoevalcap.cider.cider import Cider
 
 from manycaps.shared_ptb_tokenizer import tokenize
 from metrics.trm_cider.cider_distance import cider_d_scores, document_frequencies, multi_reference_cider_d
+from scripts.benchmarks.cider_d_loop import cider_d
 from tests.oracles import coco_cider
-from tests.oracles.cider_d_loop import cider_d
 
 TOKENS = st.lists(st.sampled_from("a the dog cat runs red".split()), max_size=8)
 

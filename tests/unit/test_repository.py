@@ -21,14 +21,14 @@ def test_one_version_everywhere():
 
 
 def sync(root, *arguments):
-    command = [sys.executable, str(root / "scripts" / "sync_shared.py"), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "scripts.repository.sync_shared", *arguments]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
 
 
 def small_repository(tmp_path):
-    for folder in ("scripts", "manycaps", "metrics/demo"):
+    for folder in ("scripts/repository", "manycaps", "metrics/demo"):
         (tmp_path / folder).mkdir(parents=True)
-    shutil.copy(ROOT / "scripts" / "sync_shared.py", tmp_path / "scripts")
+    shutil.copy(ROOT / "scripts" / "repository" / "sync_shared.py", tmp_path / "scripts" / "repository")
     (tmp_path / "manycaps" / "shared_a.py").write_text("from .shared_b import b\n\n\ndef a():\n    return b()\n")
     (tmp_path / "manycaps" / "shared_b.py").write_text("def _c():\n    pass\n\n\ndef b():\n    return 1\n")
     (tmp_path / "metrics/demo/demo.py").write_text("import math\n\nfrom .shared_a import a\n\nX = a()\n")
@@ -40,7 +40,7 @@ def test_sync_makes_copies_and_check_finds_drift(tmp_path):
     missing = sync(root, "--check")
     assert missing.returncode == 1
     assert (
-        "metrics/demo/shared_a.py: differs from manycaps/shared_a.py. Run `python scripts/sync_shared.py`."
+        "metrics/demo/shared_a.py: differs from manycaps/shared_a.py. Run `python -m scripts.repository.sync_shared`."
         in missing.stdout
     )
     assert sync(root).returncode == 0

@@ -10,7 +10,7 @@ from manycaps.made_world.captions import LABEL_HABITS, PERSON_HABITS
 from manycaps.made_world.pictures import draw_places, group_of_cells
 from manycaps.made_world.scenes import OPPOSITE, Group, Scene, draw_scene, n_errors, neighbour
 from manycaps.shared_clip_model import ClipModel
-from scripts.tiny_pac.base_training import (
+from scripts.toy.base_training import (
     ANSWERS,
     CELL_ANSWERS,
     NOT_ASKED,
@@ -21,10 +21,10 @@ from scripts.tiny_pac.base_training import (
     learning_rate_at,
     worded_family,
 )
-from scripts.tiny_pac.publishing import TREATMENT
-from scripts.tiny_pac.small_clip import IMAGE_SIZE, SmallClip
-from scripts.tiny_pac.tables import as_markdown, mean_and_half_width, read_csv, verdict, write_csv
-from scripts.tiny_pac.trials import PAIRS, Choices, Trials, draw_pairs, draw_trials, measure
+from scripts.toy.publishing import TREATMENT
+from scripts.toy.small_clip import IMAGE_SIZE, SmallClip
+from scripts.toy.tables import as_markdown, mean_and_half_width, read_csv, verdict, write_csv
+from scripts.toy.trials import PAIRS, Choices, Trials, draw_pairs, draw_trials, measure
 
 SEEDS = st.integers(0, 2**32 - 1)
 RED, BLUE = Group(1, "small", "red", "circle"), Group(2, "large", "blue", "square")

@@ -12,8 +12,8 @@ from manycaps.made_world.scenes import draw_scene
 from manycaps.pac_training.projections import CachedFeatures, tune_projections
 from manycaps.pac_training.recipe import BATCH_SIZE, LAMBDA_T, LAMBDA_V, PATIENCE
 from manycaps.shared_image_input import as_model_pixels
-from scripts.tiny_pac.small_clip import IMAGE_SIZE, SmallClip
-from scripts.tiny_pac.trials import encode
+from scripts.toy.small_clip import IMAGE_SIZE, SmallClip
+from scripts.toy.trials import encode
 
 # Name of the checkpoint before tuning, and of the recipe's own weights, in tables.
 PLAIN, PAC = "CLIP", "PAC"

@@ -1,11 +1,11 @@
 """Create a module folder in the house shape, complete and running, for you to put your own maths in.
 
-python scripts/new_module.py word_share                          metrics/word_share
-python scripts/new_module.py word_count --kind measurement       measurements/word_count
+python -m scripts.repository.new_module word_share                          metrics/word_share
+python -m scripts.repository.new_module word_count --kind measurement       measurements/word_count
 
-Copies scripts/module_template, vendors the helpers, and enters the module in tests/modules/sample_inputs.py, in
-tests/requirements.txt and in the README's table. It passes every test over all modules from the start; what to change
-is printed at the end.
+Copies scripts/repository/module_template, vendors the helpers, and enters the module in tests/modules/sample_inputs.py,
+in tests/requirements.txt and in the README's table. It passes every test over all modules from the start; what to
+change is printed at the end.
 """
 
 import argparse
@@ -14,12 +14,10 @@ import pathlib
 import re
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from scripts.repository import sync_shared
 
-import sync_shared
-
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-TEMPLATES = ROOT / "scripts" / "module_template"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TEMPLATES = ROOT / "scripts" / "repository" / "module_template"
 
 # Folder, sample rows of the tests over all modules, and row of the README's table, by kind.
 KINDS = {

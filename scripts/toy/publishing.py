@@ -14,9 +14,9 @@ from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
 from manycaps.saved_files import write_atomically
 from manycaps.shared_clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME, Treatment, file_sha256
 from manycaps.shared_clip_model import ClipModel, Weights, read_weights, write_safetensors
-from scripts.tiny_pac.small_clip import ACTIVATION, PIXEL_MEAN, PIXEL_STD, SmallClip
-from scripts.tiny_pac.tables import as_markdown, verdict, weaknesses, write_csv
-from scripts.tiny_pac.tuning import PAC, PLAIN, Projections
+from scripts.toy.small_clip import ACTIVATION, PIXEL_MEAN, PIXEL_STD, SmallClip
+from scripts.toy.tables import as_markdown, verdict, weaknesses, write_csv
+from scripts.toy.tuning import PAC, PLAIN, Projections
 
 # Names of a seed's files: weights with the tuned projections, the projections of all variants, and what is known.
 FACTS_NAME = "facts.json"

@@ -1,8 +1,8 @@
 """Create or update one Space of the Hugging Face Hub for every module, so that `evaluate.load("NAME/module")` works.
 
-python scripts/push_to_hub.py --org NAME --dry-run         show what would change, change nothing
-python scripts/push_to_hub.py --org NAME                   all modules
-python scripts/push_to_hub.py --org NAME --module trm_meteor --module trm_cider
+python -m scripts.repository.push_to_hub --org NAME --dry-run         show what would change, change nothing
+python -m scripts.repository.push_to_hub --org NAME                   all modules
+python -m scripts.repository.push_to_hub --org NAME --module trm_meteor --module trm_cider
 
 A Space gets the files of its module folder, vendored copies included, without tests and caches. In its requirements.txt
 every package has the version that is installed here, the one that the tests have run with. What is there already is
@@ -21,8 +21,6 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from scripts.command_line import start_tool
 
@@ -53,7 +51,7 @@ from huggingface_hub.utils.sha import git_hash
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from scripts import sync_shared
+from scripts.repository import sync_shared
 
 # Never uploaded: folders, beginnings and endings of names. What begins with a dot is left out too.
 LEFT_OUT_FOLDERS = {"__pycache__", "tests", "flagged"}

@@ -2,13 +2,22 @@
 
 import math
 from collections import Counter
+from collections.abc import Mapping, Sequence
 
 
-def ngram_counts(tokens, order):
+def ngram_counts(tokens: Sequence[str], order: int) -> Counter[str]:
+    """Count the n-grams of one order."""
     return Counter(" ".join(tokens[i : i + order]) for i in range(len(tokens) - order + 1))
 
 
-def cider_d(candidate, reference, frequencies, n_documents, sigma=6.0):
+def cider_d(
+    candidate: Sequence[str],
+    reference: Sequence[str],
+    frequencies: Mapping[str, int],
+    n_documents: int,
+    sigma: float = 6.0,
+) -> float:
+    """CIDEr-D of token lists, 0 to 10; `frequencies` says in how many of `n_documents` documents an n-gram occurs."""
     total = 0.0
     for order in (1, 2, 3, 4):
 

@@ -1,7 +1,7 @@
 """Copy manycaps/shared_*.py into every module folder whose files need it, and name all of them in its main script.
 
-python scripts/sync_shared.py            rewrite copies and imports; exit 1 if something must be fixed by hand
-python scripts/sync_shared.py --check    change nothing; exit 1 and list what is wrong
+python -m scripts.repository.sync_shared           rewrite copies and imports; exit 1 if something must be fixed by hand
+python -m scripts.repository.sync_shared --check   change nothing; exit 1 and list what is wrong
 
 A module folder must work alone, as a Space or as a copy elsewhere, so each holds its own copies of the helpers that its
 files import, and of those that these import. evaluate's loader copies only the files that the main script names: what
@@ -17,19 +17,19 @@ import re
 import sys
 from collections.abc import Iterator
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 ORIGINALS = ROOT / "manycaps"
-HEADER = "# Vendored from manycaps/{name}. Edit it there, then run `python scripts/sync_shared.py`.\n"
-REPAIR = "Run `python scripts/sync_shared.py`."
+HEADER = "# Vendored from manycaps/{name}. Edit it there, then run `make format`.\n"
+REPAIR = "Run `python -m scripts.repository.sync_shared`."
 
 # Around the table of helpers in CONTRIBUTING.md.
-TABLE_MARKS = ("<!-- helpers: written by scripts/sync_shared.py -->", "<!-- end of helpers -->")
+TABLE_MARKS = ("<!-- helpers: written by scripts/repository/sync_shared.py -->", "<!-- end of helpers -->")
 
 # First lines of the block of imports that this tool writes into a main script.
 BLOCK = (
     "# isort: split\n"
     "# Files that other files of this folder need: evaluate's loader copies only what is named here.\n"
-    "# Written by scripts/sync_shared.py.\n"
+    "# Written by scripts/repository/sync_shared.py.\n"
 )
 
 

@@ -28,7 +28,7 @@ from manycaps.shared_clip_rows import paired_cosines, with_prompt
 from manycaps.shared_image_input import as_model_pixels
 from manycaps.shared_pac_s import PAC_PROMPT, PAC_WEIGHT, pac_s
 from metrics.ref_pac_score.ref_pac_s import ref_pac_s
-from scripts.tiny_pac.small_clip import IMAGE_SIZE, SmallClip
+from scripts.toy.small_clip import IMAGE_SIZE, SmallClip
 
 # Seed of the held-out scenes: the same for all checkpoints.
 TRIAL_SEED = 1_000_000

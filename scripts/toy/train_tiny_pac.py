@@ -1,8 +1,8 @@
 """Train tiny-pac: a small CLIP that learns the made world from scratch, then the positive-augmented recipe.
 
-python scripts/train_tiny_pac.py --output runs/tiny                                 five seeds, tables
-python scripts/train_tiny_pac.py --output runs/one --seeds 0                        one of them
-python scripts/train_tiny_pac.py --output runs/tiny --publish checkpoints/tiny-pac  and the checkpoint of the first seed
+python -m scripts.toy.train_tiny_pac --output runs/tiny                               five seeds, tables
+python -m scripts.toy.train_tiny_pac --output runs/one --seeds 0                      one of them
+python -m scripts.toy.train_tiny_pac --output runs/tiny --publish checkpoints/tiny-pac  and the first checkpoint
 
 For every seed the small CLIP learns from labels such as the web has; then its two last projections are tuned on
 captions of people with generated positives (Sarto et al., 2023, equation 4), and again without one or both kinds of
@@ -21,8 +21,6 @@ import sys
 import time
 from collections.abc import Sequence
 from typing import Any
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from scripts.command_line import start_tool
 
@@ -45,11 +43,11 @@ start_tool(__name__, parsed, "scipy", "metrics/pac_score/requirements.txt")
 import torch
 import tqdm
 
-from scripts.tiny_pac.base_training import BaseRecipe, train_base
-from scripts.tiny_pac.publishing import FACTS_NAME, TRIALS_NAME, publish, read_facts, write_seed
-from scripts.tiny_pac.tables import as_markdown, write_csv
-from scripts.tiny_pac.trials import draw_trials, encode, measure
-from scripts.tiny_pac.tuning import PLAIN, Projections, TuningRecipe, tune_variants
+from scripts.toy.base_training import BaseRecipe, train_base
+from scripts.toy.publishing import FACTS_NAME, TRIALS_NAME, publish, read_facts, write_seed
+from scripts.toy.tables import as_markdown, write_csv
+from scripts.toy.trials import draw_trials, encode, measure
+from scripts.toy.tuning import PLAIN, Projections, TuningRecipe, tune_variants
 
 # Held-out scenes of the trials.
 N_TRIALS = 1000

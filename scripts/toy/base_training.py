@@ -26,7 +26,7 @@ from manycaps.made_world.pictures import draw_picture, draw_places, group_of_cel
 from manycaps.made_world.scenes import OPPOSITE, VALUES, Group, Scene, draw_scene, neighbour, pick
 from manycaps.shared_clip_rows import with_prompt
 from manycaps.shared_image_input import as_model_pixels
-from scripts.tiny_pac.small_clip import IMAGE_SIZE, PROMPTS, TEXT_WIDTH, VISION_WIDTH, SmallClip
+from scripts.toy.small_clip import IMAGE_SIZE, PROMPTS, TEXT_WIDTH, VISION_WIDTH, SmallClip
 
 # Where a group can be: alone, or on one side of the other.
 SIDES = (None, *VALUES["relation"])
