@@ -17,7 +17,7 @@ MODULE_EXTRAS = {
     "vdtk_diversity": "embeddings,report",
 }
 
-# What can be chosen with `config_name`.
+# Published weights, the option `variant` of these modules.
 CLIP_VARIANTS = (
     "pac-vit-b-32",
     "pac-openclip-vit-l-14",
@@ -26,11 +26,10 @@ CLIP_VARIANTS = (
     "clip-vit-b-32",
     "clip-vit-l-14",
 )
-MODULE_VARIANTS = {
-    "emscore_pac": ("default", "references"),
-    "pac_score": CLIP_VARIANTS,
-    "ref_pac_score": CLIP_VARIANTS,
-}
+CLIP_MODULES = ("emscore_pac", "pac_score", "ref_pac_score")
+
+# What `config_name`, evaluate's second argument, chooses.
+CONFIG_NAMES = {"emscore_pac": ("default", "references")}
 
 # Extras with Pillow; in the requirements of the other modules it is there for their demo pages.
 PICTURE_EXTRAS = ("clip", "video")
@@ -45,6 +44,7 @@ class InstalledModule(NamedTuple):
     # First sentence of its main script.
     about: str
     variants: tuple[str, ...]
+    config_names: tuple[str, ...]
     # Names of distributions that are not installed.
     missing: tuple[str, ...]
     # `pip install` line that brings them; empty if nothing is missing.
@@ -54,7 +54,7 @@ class InstalledModule(NamedTuple):
 def installed_modules() -> list[InstalledModule]:
     """Return every module of the collection, in alphabetical order.
 
-    >>> [module.variants for module in installed_modules() if module.name == "emscore_pac"]
+    >>> [module.config_names for module in installed_modules() if module.name == "emscore_pac"]
     [('default', 'references')]
     """
     modules = []
@@ -67,7 +67,9 @@ def installed_modules() -> list[InstalledModule]:
         )
         package = f"'manycaps[{extra}]'" if extra else "manycaps"
         advice = f"pip install {package}" if missing else ""
-        modules.append(InstalledModule(name, folder.parent.name, about, MODULE_VARIANTS.get(name, ()), missing, advice))
+        variants = CLIP_VARIANTS if name in CLIP_MODULES else ()
+        config_names = CONFIG_NAMES.get(name, ())
+        modules.append(InstalledModule(name, folder.parent.name, about, variants, config_names, missing, advice))
     return modules
 
 

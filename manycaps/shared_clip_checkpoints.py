@@ -104,11 +104,11 @@ VARIANTS: Mapping[str, Variant] = {
 DEFAULT_VARIANT = "pac-vit-b-32"
 
 
-def variant_name(config_name: str | None, option: str = "config_name") -> str:
+def variant_name(variant: str | None, option: str = "variant") -> str:
     """Return the full name of a variant; "pac-" may be left out, and no name means the default.
 
     Args:
-        config_name: what the user wrote.
+        variant: what the user wrote.
         option: under which name, for the message.
 
     Returns:
@@ -120,29 +120,25 @@ def variant_name(config_name: str | None, option: str = "config_name") -> str:
     >>> variant_name("openclip-vit-l-14")
     'pac-openclip-vit-l-14'
     """
-    if config_name in (None, "default"):
+    if variant in (None, "default"):
         return DEFAULT_VARIANT
-    for name in (config_name, f"pac-{config_name}"):
+    for name in (variant, f"pac-{variant}"):
         if name in VARIANTS:
             return str(name)
     raise ValueError(
-        f"{option}: expected one of {', '.join(VARIANTS)}, got {config_name!r}. For weights of your own give "
-        "checkpoint=."
+        f"{option}: expected one of {', '.join(VARIANTS)}, got {variant!r}. For weights of your own give checkpoint=."
     )
 
 
-def find_checkpoint(
-    config_name: str | None, checkpoint: str | os.PathLike[str] | None, progress: Any, option: str = "config_name"
-) -> Checkpoint:
+def find_checkpoint(variant: str | None, checkpoint: str | os.PathLike[str] | None, progress: Any) -> Checkpoint:
     """Find the weights that a module is to use, and download them if need be.
 
     Args:
-        config_name: a variant; with `checkpoint` it only says how pixels and activations are treated where the
-            checkpoint itself does not.
+        variant: name of published weights; with `checkpoint` it only says how pixels and activations are treated
+            where the checkpoint itself does not.
         checkpoint: path of a .safetensors, .pth or .pt file or of a folder that `manycaps convert-checkpoint` wrote,
             or a Hub repository; None for the variant's own source.
         progress: a tqdm class for the download.
-        option: under which name the module takes a variant, for the messages.
 
     Returns:
         The checkpoint on this disk.
@@ -150,22 +146,19 @@ def find_checkpoint(
     Raises:
         ValueError: nothing usable is there.
     """
-    name = variant_name(config_name, option)
+    name = variant_name(variant)
     if checkpoint is None:
         return _published(name, progress)
-    found = local_checkpoint(name, checkpoint, option)
+    found = local_checkpoint(name, checkpoint)
     return found or _from_hub(os.fspath(checkpoint).removeprefix(HUB_PREFIX), "custom", VARIANTS[name])
 
 
-def local_checkpoint(
-    config_name: str | None, checkpoint: str | os.PathLike[str], option: str = "config_name"
-) -> Checkpoint | None:
+def local_checkpoint(variant: str | None, checkpoint: str | os.PathLike[str]) -> Checkpoint | None:
     """Find weights on this disk; nothing is downloaded.
 
     Args:
-        config_name: as for `find_checkpoint`.
+        variant: as for `find_checkpoint`.
         checkpoint: a path or a Hub repository.
-        option: as for `find_checkpoint`.
 
     Returns:
         The checkpoint, or None where the name is that of a Hub repository.
@@ -173,7 +166,7 @@ def local_checkpoint(
     Raises:
         ValueError: a path that is not there, the name of a variant, or nothing usable.
     """
-    name, given = variant_name(config_name, option), os.fspath(checkpoint)
+    name, given = variant_name(variant), os.fspath(checkpoint)
     path = pathlib.Path(checkpoint).expanduser()
     if path.is_dir():
         return _local(_weights_of(path), name)
@@ -185,7 +178,7 @@ def local_checkpoint(
     elif {given, f"pac-{given}"} & VARIANTS.keys():
         raise ValueError(
             f"checkpoint: expected a file, a folder or a Hub repository, got {given!r}, the name of published weights. "
-            f"Give {option}={given!r} and no checkpoint."
+            f"Give variant={given!r} and no checkpoint."
         )
     raise ValueError(f"checkpoint: expected a file, a folder or a Hub repository, got {no_such_path(given)}")
 

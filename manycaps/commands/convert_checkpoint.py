@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument("source", type=pathlib.Path, help="the file to convert")
     parser.add_argument("folder", type=pathlib.Path, help="the new folder; its name becomes the model's name")
-    parser.add_argument("--variant", metavar="NAME", help="a config_name of pac_score: decides activation and pixels")
+    parser.add_argument("--variant", metavar="NAME", help="a variant of pac_score: decides activation and pixels")
 
 
 def run(arguments: argparse.Namespace) -> None:

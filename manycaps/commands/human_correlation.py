@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--metric", required=True, help="name of a module of this collection, or path or name of another one"
     )
-    parser.add_argument("--config", help="the module's config_name, for example openclip-vit-l-14")
+    parser.add_argument("--config", help="the module's config_name, for example references")
     parser.add_argument(
         "--options", default="{}", help='options at load time as JSON, for example \'{"device": "cuda"}\''
     )

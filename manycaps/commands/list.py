@@ -25,6 +25,8 @@ def run(arguments: argparse.Namespace) -> None:
         print(f"{module.name}  ({module.kind})")
         print(f"    {module.about}")
         if module.variants:
-            print(f"    config_name: {', '.join(module.variants)}")
+            print(f"    variant: {', '.join(module.variants)}")
+        if module.config_names:
+            print(f"    config_name: {', '.join(module.config_names)}")
         missing = f"missing {', '.join(module.missing)}: {module.advice}" if module.missing else "all installed"
         print(f"    packages: {missing}")

@@ -43,7 +43,7 @@ DEFAULT_START = "clip-vit-b-32"
 # Images encoded at once while features are cached.
 ENCODE_BATCH_SIZE = 64
 
-VARIANT_HELP = f"the CLIP to start from, a config_name of pac_score (default {DEFAULT_START})"
+VARIANT_HELP = f"the CLIP to start from, a variant of pac_score (default {DEFAULT_START})"
 PRECISION_HELP = "of the encoders; the projections are always trained in float32 (auto: bfloat16 on a GPU)"
 WORKERS_HELP = "threads that decode images"
 SAVE_HELP = f"iterations between two saved states, beside those after validations (default {VALIDATE_EVERY})"

@@ -14,7 +14,6 @@ from .embedding_matching import (
     match_video,
 )
 from .shared_caption_rows import as_caption_rows, check_row_counts
-from .shared_clip_checkpoints import variant_name
 from .shared_clip_rows import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS, ClipEncoder, check_clip_options
 from .shared_module import CollectionModule, check_choice, check_flag, signature
 from .shared_row_scores import scored_result
@@ -31,12 +30,14 @@ from .video_features import VideoEncoder, check_video_column, check_video_count
 # isort: split
 # Files that other files of this folder need: evaluate's loader copies only what is named here.
 # Written by scripts/repository/sync_shared.py.
+from .shared_clip_checkpoints import Treatment
 from .shared_clip_model import Tokens
 from .shared_image_input import as_image_source
 from .shared_model_paths import is_path
 from .shared_remembered_features import RememberedFeatures
 
 _LOADED = (
+    Treatment,
     Tokens,
     as_image_source,
     is_path,
@@ -45,9 +46,6 @@ _LOADED = (
 
 # What a caption is compared with: its video, or also reference captions.
 CONFIG_NAMES = ("default", "references")
-
-# Options that decide the model; given at load time only, since videos are encoded when they are added.
-LOAD_DEFAULTS = {"variant": None, **CLIP_LOAD_DEFAULTS}
 
 _DESCRIPTION = """
 EMScore scores video captions with the features of a CLIP: coarse, the cosine of the whole caption with the mean of the
@@ -121,14 +119,13 @@ class EmscorePac(CollectionModule, evaluate.Metric):
         "frames": "all",
         "details": False,
         **CLIP_CALL_DEFAULTS,
-        **LOAD_DEFAULTS,
+        **CLIP_LOAD_DEFAULTS,
     }
-    LOAD_OPTIONS = frozenset(LOAD_DEFAULTS)
+    LOAD_OPTIONS = frozenset(CLIP_LOAD_DEFAULTS)
 
     def __init__(self, *args, **keywords):
         super().__init__(*args, **keywords)
-        variant = self.load_options["variant"]
-        self.encoder = ClipEncoder(variant, self.load_options, evaluate.utils.logging.tqdm, "variant")
+        self.encoder = ClipEncoder(self.load_options, evaluate.utils.logging.tqdm)
         self.videos = VideoEncoder(self.encoder)
 
     def _info(self):
@@ -146,7 +143,6 @@ class EmscorePac(CollectionModule, evaluate.Metric):
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
         check_clip_options(options)
-        variant_name(options["variant"], "variant")
         check_idf(options["idf"])
         check_choice("reference_aggregation", options["reference_aggregation"], REFERENCE_AGGREGATIONS)
         check_frames(options["frames"])

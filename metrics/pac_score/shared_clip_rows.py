@@ -21,6 +21,7 @@ from .shared_remembered_features import RememberedFeatures
 
 # Options that decide the model; given at load time only, since images are encoded when they are added.
 CLIP_LOAD_DEFAULTS: Mapping[str, Any] = {
+    "variant": None,
     "checkpoint": None,
     "device": "auto",
     "dtype": "float32",
@@ -57,19 +58,18 @@ class ClipEncoder:
     So systems that are compared on the same images and references encode these once.
 
     Args:
-        config_name: name of a variant.
         options: `CLIP_LOAD_DEFAULTS` with the user's values.
         progress: a tqdm class.
-        option: under which name the module takes the variant.
+        config_name: evaluate's short form of the option variant, in modules that give it no other meaning.
+
+    Raises:
+        ValueError: there is no such variant, or both forms are given and differ.
     """
 
-    def __init__(
-        self, config_name: str | None, options: Mapping[str, Any], progress: Any, option: str = "config_name"
-    ) -> None:
-        self.variant = variant_name(config_name, option)
+    def __init__(self, options: Mapping[str, Any], progress: Any, config_name: str | None = None) -> None:
+        self.variant = chosen_variant(options["variant"], config_name)
         self.options = options
         self.progress = progress
-        self.option = option
         # Features by content: hash of the file to hash of the pixels as the model sees them, that to features; text to
         # features; hash of a video to features of its frames.
         self.remembered = RememberedFeatures(REMEMBERED_BYTES)
@@ -92,7 +92,7 @@ class ClipEncoder:
             ValueError: they are not there, or cannot be used.
         """
         given = self.options["checkpoint"]
-        return None if given is None else local_checkpoint(self.variant, given, self.option)
+        return None if given is None else local_checkpoint(self.variant, given)
 
     def forget(self) -> None:
         """Drop all features."""
@@ -208,7 +208,7 @@ class ClipEncoder:
     def _load(self) -> tuple[ClipModel, Checkpoint]:
         if self._loaded is None:
             options = self.options
-            checkpoint = find_checkpoint(self.variant, options["checkpoint"], self.progress, self.option)
+            checkpoint = find_checkpoint(self.variant, options["checkpoint"], self.progress)
             model = ClipModel(
                 merge_lora(read_weights(checkpoint.path)),
                 **checkpoint.treatment._asdict(),
@@ -262,6 +262,27 @@ class _Claims:
             return first
 
 
+def chosen_variant(variant: str | None, config_name: str | None) -> str:
+    """Return the full name of the variant that was asked for, in either form.
+
+    Args:
+        variant: the option.
+        config_name: evaluate's second argument, or None.
+
+    Raises:
+        ValueError: there is no such variant, or both are given and differ.
+
+    >>> chosen_variant(None, "openclip-vit-l-14")
+    'pac-openclip-vit-l-14'
+    """
+    if config_name in (None, "default"):
+        return variant_name(variant)
+    short = variant_name(config_name)
+    if variant is not None and variant_name(variant) != short:
+        raise ValueError(f"variant: expected one choice of weights, got {variant!r} and {config_name!r}. Give one.")
+    return short
+
+
 def check_clip_options(options: Mapping[str, Any]) -> None:
     """Raise unless the options of the encoder have legal values; those that are absent are not checked.
 
@@ -269,6 +290,7 @@ def check_clip_options(options: Mapping[str, Any]) -> None:
         TypeError: a value of the wrong type.
         ValueError: a value out of range.
     """
+    variant_name(options.get("variant"))
     checkpoint = options.get("checkpoint")
     if checkpoint is not None and not isinstance(checkpoint, str | os.PathLike):
         raise TypeError(

@@ -65,8 +65,8 @@ Args:
     n_workers: threads that decode images; default one for each processor core, at most 8.
     details: True adds per-row lists, the number of truncated captions and the signature; default False.
     At load time only:
-    config_name: "pac-vit-b-32" (default), "pac-openclip-vit-l-14", "pac++-vit-b-32", "pac++-vit-l-14",
-        "clip-vit-b-32" or "clip-vit-l-14"; "pac-" may be left out.
+    variant: which weights: "pac-vit-b-32" (default), "pac-openclip-vit-l-14", "pac++-vit-b-32", "pac++-vit-l-14",
+        "clip-vit-b-32" or "clip-vit-l-14"; "pac-" may be left out. evaluate's second argument is a short form of it.
     checkpoint: a .pth, .pt or .safetensors file, a folder or a Hub repository instead of the published weights.
     device: "auto" (default), or for example "cuda:0".
     dtype: "float32" (default) or "bfloat16".
@@ -100,7 +100,7 @@ class RefPacScore(CollectionModule, evaluate.Metric):
 
     def __init__(self, *args, **keywords):
         super().__init__(*args, **keywords)
-        self.encoder = ClipEncoder(self.config_name, self.load_options, evaluate.utils.logging.tqdm)
+        self.encoder = ClipEncoder(self.load_options, evaluate.utils.logging.tqdm, self.config_name)
 
     def _info(self):
         captions = datasets.Sequence(datasets.Value("string"))

@@ -127,9 +127,7 @@ def measure(arguments: argparse.Namespace, folder: pathlib.Path) -> dict[str, ob
     weights = open_clip.create_model(arguments.architecture, pretrained=None).state_dict()
     torch.save({"state_dict": weights}, folder / "clip.pth")
     options = {"checkpoint": folder / "clip.pth", "device": arguments.device, "dtype": arguments.dtype}
-    encoder = ClipEncoder(
-        None, CLIP_LOAD_DEFAULTS | CLIP_CALL_DEFAULTS | options | {"compile": arguments.compile}, NoBar
-    )
+    encoder = ClipEncoder(CLIP_LOAD_DEFAULTS | CLIP_CALL_DEFAULTS | options | {"compile": arguments.compile}, NoBar)
     paths = write_photographs(folder, arguments.images)
 
     def ours() -> None:

@@ -96,7 +96,7 @@ def test_the_score_loads_what_was_trained(folder, trained):
         "folder": trained,
         "file": trained / "open_clip_model.safetensors",
     }.items():
-        pac_score = evaluate.load(PAC_SCORE, checkpoint=str(path), config_name="clip-vit-b-32", device="cpu")
+        pac_score = evaluate.load(PAC_SCORE, checkpoint=str(path), variant="clip-vit-b-32", device="cpu")
         scores[name] = pac_score.compute(predictions=[["a red thing"], ["a blue thing"]], images=images)["pac_score"]
     assert scores["folder"] == scores["file"]
     assert abs(scores["folder"] - scores["before"]) > 1e-3
@@ -197,7 +197,7 @@ def test_low_rank_updates_change_the_attention_and_the_projections(folder, with_
 
 def test_the_score_loads_low_rank_updates_merged_or_not(with_lora):
     columns = {"predictions": [["a red thing"], ["a blue thing"]], "images": [picture("red", 1), picture("blue", 2)]}
-    options = {"config_name": "clip-vit-b-32", "device": "cpu"}
+    options = {"variant": "clip-vit-b-32", "device": "cpu"}
     merged, beside = (
         evaluate.load(PAC_SCORE, checkpoint=str(with_lora / name), **options).compute(**columns)["pac_score"]
         for name in ("open_clip_model.safetensors", "pac_lora.safetensors")

@@ -201,7 +201,7 @@ def test_references_must_be_lists_and_as_many(checkpoint):
         ({"dtype": "int8"}, ValueError, "dtype: expected one of 'float32', 'bfloat16', got 'int8'"),
         ({"prompt": 3}, TypeError, "prompt: expected a string, got int"),
         ({"details": "yes"}, TypeError, "details: expected True or False, got 'yes'"),
-        ({"config_name": "vit-b-33"}, ValueError, "config_name: expected one of pac-vit-b-32, "),
+        ({"config_name": "vit-b-33"}, ValueError, "variant: expected one of pac-vit-b-32, "),
     ],
 )
 def test_bad_options_are_refused_at_load_time(load, options, error, message):
@@ -354,7 +354,18 @@ def test_the_checkpoint_is_loaded_only_when_it_is_needed(load):
         module.add_batch(**columns_of(module))
 
 
-def test_the_name_of_weights_is_a_config_name(load):
+def test_the_second_argument_of_evaluate_is_a_short_form_of_variant(load):
+    for given in ({"config_name": "clip-vit-b-32"}, {"variant": "clip-vit-b-32"}):
+        assert load(**given).encoder.variant == "clip-vit-b-32"
+    assert load(config_name="vit-b-32", variant="pac-vit-b-32").encoder.variant == "pac-vit-b-32"
+    with pytest.raises(
+        ValueError,
+        match="^variant: expected one choice of weights, got 'pac-vit-b-32' and 'clip-vit-b-32'. Give one.$",
+    ):
+        load(config_name="clip-vit-b-32", variant="pac-vit-b-32")
+
+
+def test_the_name_of_weights_is_a_variant(load):
     module = load(checkpoint="clip-vit-b-32")
-    with pytest.raises(ValueError, match="the name of published weights. Give config_name='clip-vit-b-32' and no chec"):
+    with pytest.raises(ValueError, match="the name of published weights. Give variant='clip-vit-b-32' and no chec"):
         module.add_batch(**columns_of(module))

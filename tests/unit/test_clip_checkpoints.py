@@ -133,9 +133,7 @@ def test_short_names_of_variants(given, name):
 
 
 def test_an_unknown_variant_is_named():
-    with pytest.raises(
-        ValueError, match=r"config_name: expected one of pac-vit-b-32, .*, got 'vit-b-16'\. For weights"
-    ):
+    with pytest.raises(ValueError, match=r"variant: expected one of pac-vit-b-32, .*, got 'vit-b-16'\. For weights"):
         variant_name("vit-b-16")
 
 
@@ -184,13 +182,12 @@ def test_an_absolute_path_that_is_not_there_starts_nowhere_else(name):
 
 @pytest.mark.parametrize("name", ["clip-vit-b-32", "openclip-vit-l-14", "pac++-vit-b-32"])
 def test_the_name_of_a_variant_is_no_checkpoint(name, asked):
-    for option in ("config_name", "variant"):
-        with pytest.raises(ValueError) as error:
-            find_checkpoint(None, name, tqdm, option)
-        assert str(error.value) == (
-            f"checkpoint: expected a file, a folder or a Hub repository, got '{name}', the name of published weights. "
-            f"Give {option}='{name}' and no checkpoint."
-        )
+    with pytest.raises(ValueError) as error:
+        find_checkpoint(None, name, tqdm)
+    assert str(error.value) == (
+        f"checkpoint: expected a file, a folder or a Hub repository, got '{name}', the name of published weights. "
+        f"Give variant='{name}' and no checkpoint."
+    )
     assert asked == []
 
 

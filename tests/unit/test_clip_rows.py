@@ -40,7 +40,7 @@ def checkpoint_path(tmp_path_factory):
 @pytest.fixture
 def encoder(checkpoint_path, monkeypatch):
     """An encoder that counts the images that its model sees."""
-    made = ClipEncoder(None, OPTIONS | {"checkpoint": checkpoint_path, "device": "cpu"}, tqdm)
+    made = ClipEncoder(OPTIONS | {"checkpoint": checkpoint_path, "device": "cpu"}, tqdm)
     made.batches = []
     encode = made.model.image_features
     monkeypatch.setattr(made.model, "image_features", lambda pixels: made.batches.append(len(pixels)) or encode(pixels))
@@ -200,7 +200,7 @@ def test_progress_bars_go_through_the_given_class(checkpoint_path):
             made.append(keywords["desc"])
             super().__init__(*args, **keywords)
 
-    encoder = ClipEncoder(None, OPTIONS | {"checkpoint": checkpoint_path, "device": "cpu"}, Bar)
+    encoder = ClipEncoder(OPTIONS | {"checkpoint": checkpoint_path, "device": "cpu"}, Bar)
     encoder.encode_images(pictures(2), "images", 2, 1)
     encoder.encode_texts(["a"], 2)
     assert made == ["images", "captions"]

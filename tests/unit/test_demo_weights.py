@@ -24,7 +24,7 @@ OTHER = "not the published ones; what the paper calls a good score does not hold
 
 def encoder_of(checkpoint, config_name=None):
     options = CLIP_LOAD_DEFAULTS | CLIP_CALL_DEFAULTS | {"checkpoint": checkpoint, "device": "cpu"}
-    return ClipEncoder(config_name, options, tqdm)
+    return ClipEncoder(options, tqdm, config_name)
 
 
 @pytest.fixture
