@@ -18,7 +18,8 @@ from manycaps.shared_clip_checkpoints import (
     find_checkpoint,
     variant_name,
 )
-from manycaps.shared_clip_model import HEAD_WIDTH, ClipModel, merge_lora, read_weights
+from manycaps.shared_clip_model import HEAD_WIDTH, ClipModel
+from manycaps.shared_clip_weights import merge_lora, read_weights
 
 # Texts and pixels on which the original and the converted weights must agree.
 PROBE_CAPTIONS = ["a dog on a beach", "two people who look at a map in front of an old station", ""]

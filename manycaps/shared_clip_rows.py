@@ -13,7 +13,8 @@ import numpy as np
 import PIL.Image
 
 from .shared_clip_checkpoints import Checkpoint, find_checkpoint, local_checkpoint, variant_name
-from .shared_clip_model import DTYPES, ClipModel, Tokens, engine_name, merge_lora, read_weights
+from .shared_clip_model import DTYPES, ClipModel, Tokens, engine_name
+from .shared_clip_weights import merge_lora, read_weights
 from .shared_image_input import as_image_source, as_model_pixels, as_rgb_image, scaler_name
 from .shared_module import check_choice, check_flag, check_whole_number
 from .shared_remembered_features import RememberedFeatures

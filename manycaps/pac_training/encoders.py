@@ -13,7 +13,8 @@ from manycaps.pac_training.data_set import TupleRows
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
 from manycaps.pac_training.training_loop import Features
 from manycaps.shared_clip_checkpoints import Treatment
-from manycaps.shared_clip_model import ClipModel, Weights
+from manycaps.shared_clip_model import ClipModel
+from manycaps.shared_clip_weights import Weights
 from manycaps.shared_image_input import as_image_source, as_model_pixels, as_rgb_image
 
 # Least share of an image's area that a random crop keeps (open_clip's default for training).

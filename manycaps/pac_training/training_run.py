@@ -24,7 +24,8 @@ from manycaps.pac_training.training_log import TensorBoardLog, draw_history, sav
 from manycaps.pac_training.training_loop import Rows, Training
 from manycaps.saved_files import write_atomically
 from manycaps.shared_clip_checkpoints import Checkpoint, file_sha256, find_checkpoint, variant_name
-from manycaps.shared_clip_model import Weights, build_network, merge_lora, read_weights
+from manycaps.shared_clip_model import build_network
+from manycaps.shared_clip_weights import Weights, merge_lora, read_weights
 from manycaps.shared_pac_s import PAC_PROMPT
 
 STATE_NAME = "training_state.pt"

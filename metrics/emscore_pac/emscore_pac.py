@@ -32,6 +32,7 @@ from .video_features import VideoEncoder, check_video_column, check_video_count
 # Written by scripts/repository/sync_shared.py.
 from .shared_clip_checkpoints import Treatment
 from .shared_clip_model import Tokens
+from .shared_clip_weights import missing_library
 from .shared_image_input import as_image_source
 from .shared_model_paths import is_path
 from .shared_remembered_features import RememberedFeatures
@@ -39,6 +40,7 @@ from .shared_remembered_features import RememberedFeatures
 _LOADED = (
     Treatment,
     Tokens,
+    missing_library,
     as_image_source,
     is_path,
     RememberedFeatures,

@@ -16,8 +16,9 @@ import huggingface_hub
 from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 from safetensors import safe_open
 
-from .shared_clip_model import ACTIVATIONS, OPENAI_MEAN, OPENAI_STD, build_network, merge_lora, read_weights
-from .shared_clip_model import write_safetensors as write_weights
+from .shared_clip_model import ACTIVATIONS, OPENAI_MEAN, OPENAI_STD, build_network
+from .shared_clip_weights import merge_lora, read_weights
+from .shared_clip_weights import write_safetensors as write_weights
 from .shared_model_paths import HUB_PREFIX, is_path, no_such_path
 
 # Mean and standard deviation of the pixels of OpenCLIP's laion2b_s32b_b82k (open_clip, pretrained.py, _VITL14).

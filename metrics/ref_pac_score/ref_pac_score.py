@@ -27,6 +27,7 @@ from .shared_row_scores import scored_result
 # Written by scripts/repository/sync_shared.py.
 from .shared_clip_checkpoints import Treatment
 from .shared_clip_model import Tokens
+from .shared_clip_weights import missing_library
 from .shared_image_input import as_image_source
 from .shared_model_paths import is_path
 from .shared_remembered_features import RememberedFeatures
@@ -34,6 +35,7 @@ from .shared_remembered_features import RememberedFeatures
 _LOADED = (
     Treatment,
     Tokens,
+    missing_library,
     as_image_source,
     is_path,
     RememberedFeatures,

@@ -1,27 +1,23 @@
 # Vendored from manycaps/shared_clip_model.py. Edit it there, then run `make format`.
-"""CLIP as a feature extractor, built from a state dict: the only file that imports torch and open_clip.
+"""CLIP as a feature extractor, built from a state dict: the only file that imports open_clip.
 
 The architecture follows from the shapes of the weights, so a small checkpoint takes the same road as a published one.
 Keys are compared by name before any weight is used: no number can come from a model that was only half loaded.
 """
 
 import contextlib
-import pathlib
-import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .shared_clip_weights import DESCRIPTIVE_KEYS, Weights, check_shape_keys, check_weights, missing_library
+
 try:
     import open_clip
     import torch
-    from safetensors.torch import load_file, save_file
 except ImportError as error:
-    raise ImportError(
-        f"{error.name}: expected it to be installed for the CLIP encoders. "
-        "Run `pip install torch open_clip_torch safetensors`."
-    ) from error
+    raise missing_library(error) from error
 
 # Nonlinearity of the encoders: OpenAI's models have the sigmoid approximation, OpenCLIP's the exact function.
 ACTIVATIONS = ("quick_gelu", "gelu")
@@ -35,28 +31,9 @@ DTYPES = ("float32", "bfloat16")
 # Channels of one attention head in every CLIP vision transformer and its text encoder (open_clip, model.py).
 HEAD_WIDTH = 64
 
-# Numerator of the factor alpha / r of a LoRA update: the PAC-S++ files have alpha 1, rank 4.
-LORA_ALPHA = 1.0
-
-# Entries of OpenAI's own state dicts that describe the model and are no weights.
-DESCRIPTIVE_KEYS = frozenset({"input_resolution", "context_length", "vocab_size"})
-
-# Weights from whose shapes the architecture is read.
-SHAPE_KEYS = (
-    "visual.conv1.weight",
-    "visual.positional_embedding",
-    "visual.proj",
-    "positional_embedding",
-    "text_projection",
-    "token_embedding.weight",
-    "ln_final.weight",
-)
-
 # Texts with at most this many tokens in all are encoded at once per image of the batch size: an image of ViT-B/32 has
 # 50 tokens, so a batch of texts costs about as much as a batch of images.
 TOKENS_PER_BATCH_ITEM = 50
-
-Weights = dict[str, "torch.Tensor"]
 
 
 class Tokens(NamedTuple):
@@ -243,75 +220,6 @@ def text_batches(texts: Sequence[Tokens], batch_size: int) -> list[list[int]]:
     return batches
 
 
-def read_weights(path: pathlib.Path) -> Weights:
-    """Read a checkpoint without running any of its code.
-
-    Args:
-        path: .safetensors, or a .pth or .pt file with a dict of tensors, bare or under the key `state_dict`.
-
-    Returns:
-        The state dict, as stored.
-
-    Raises:
-        ValueError: the file is no such checkpoint, or holds more than tensors.
-    """
-    try:
-        if path.suffix == ".safetensors":
-            return load_file(path)
-        if _is_torchscript(path):
-            raise TypeError("a program is no file of tensors")
-        content = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # torch, pickle, zip and safetensors each raise their own
-        raise ValueError(
-            f"checkpoint: expected a file of tensors, got {path.name}, which is {_unreadable_kind(path)} "
-            f"({type(error).__name__}). It was not run. Download the file again, or convert it on the machine that "
-            "made it: torch.save({'state_dict': model.state_dict()}, path)."
-        ) from error
-    weights = content.get("state_dict", content) if isinstance(content, Mapping) else content
-    if not isinstance(weights, Mapping) or not all(isinstance(value, torch.Tensor) for value in weights.values()):
-        raise ValueError(
-            f"checkpoint: expected a dict of tensors, bare or under the key 'state_dict', got {path.name} with "
-            f"{_describe_content(content)}. Save model.state_dict() and give that file."
-        )
-    return dict(weights)
-
-
-def write_safetensors(weights: Weights, path: pathlib.Path, metadata: Mapping[str, str]) -> None:
-    """Write a state dict as safetensors, with a few words about it."""
-    save_file({name: tensor.contiguous() for name, tensor in weights.items()}, path, dict(metadata))
-
-
-def merge_lora(weights: Weights) -> Weights:
-    """Add low-rank updates to the weights they belong to, where the file has any.
-
-    W + (alpha / r) B A (Hu et al., 2021, equation 3, https://arxiv.org/abs/2106.09685), by the names and shapes of
-    PAC-S++ files: `visual.conv1.lora_A`, `...in_proj_weight_lora_A`, `...out_proj.lora_A`. Updates of the layers `mlp`
-    are left out: the authors' program takes them for merged before it reads the file, so its published numbers are
-    made without them.
-
-    Args:
-        weights: state dict, with or without LoRA entries.
-
-    Returns:
-        State dict without LoRA entries.
-
-    Raises:
-        ValueError: an update without its weight, or without its other factor, or of another shape.
-    """
-    merged = {name: tensor for name, tensor in weights.items() if "lora_" not in name}
-    for name in (name for name in weights if "lora_" in name):
-        target, factor = _lora_target(name)
-        partner = name[: -len(factor)] + ("lora_B" if factor == "lora_A" else "lora_A")
-        if target not in weights or partner not in weights:
-            missing = target if target not in weights else partner
-            raise ValueError(
-                f"checkpoint: expected {missing} beside {name}, got no such tensor. Use the file as published."
-            )
-        if factor == "lora_A" and ".mlp." not in name:
-            merged[target] = _lora_sum(weights, target, name, partner)
-    return merged
-
-
 def build_network(weights: Weights, activation: str) -> Any:
     """Build open_clip's CLIP with the shapes of `weights`, and put them into it, in float32.
 
@@ -328,9 +236,7 @@ def build_network(weights: Weights, activation: str) -> Any:
         ValueError: keys are missing, unknown or of a wrong shape; a weight is not finite.
     """
     weights = {name: tensor.float() for name, tensor in weights.items() if name not in DESCRIPTIVE_KEYS}
-    missing = [name for name in SHAPE_KEYS if name not in weights]
-    if missing:
-        raise _weights_error(missing, [], [])
+    check_shape_keys(weights)
     with torch.device("meta"):  # no memory and no time for weights that are replaced at once
         network = _network_of_shape(weights, activation)
     check_weights(weights, {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()})
@@ -338,29 +244,6 @@ def build_network(weights: Weights, activation: str) -> Any:
     length = network.context_length
     network.register_buffer("attn_mask", torch.full((length, length), -torch.inf).triu(1), persistent=False)
     return network
-
-
-def check_weights(weights: Weights, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Raise unless names and shapes are exactly those expected, and every value is finite.
-
-    Raises:
-        ValueError: they are not; the message names up to three of each kind.
-    """
-    missing = [name for name in shapes if name not in weights]
-    unknown = [name for name in weights if name not in shapes]
-    misshapen = [
-        f"{name} {tuple(weights[name].shape)} instead of {shape}"
-        for name, shape in shapes.items()
-        if name in weights and tuple(weights[name].shape) != shape
-    ]
-    if missing or unknown or misshapen:
-        raise _weights_error(missing, unknown, misshapen)
-    bad = [name for name, tensor in weights.items() if not torch.isfinite(tensor).all()]
-    if bad:
-        raise ValueError(
-            f"checkpoint: expected finite weights, got NaN or infinity in {_some(bad)}. Its training diverged or the "
-            "file is damaged: use another one."
-        )
 
 
 def as_device(name: str) -> "torch.device":
@@ -417,26 +300,6 @@ def _count_layers(weights: Weights, prefix: str) -> int:
     return len({name.removeprefix(prefix).split(".")[0] for name in weights if name.startswith(prefix)})
 
 
-def _lora_target(name: str) -> tuple[str, str]:
-    """Split a LoRA entry's name into the name of its weight and "lora_A" or "lora_B"."""
-    stem, factor = name[: -len("lora_A")], name[-len("lora_A") :]
-    # `attn.in_proj_weight_lora_A` belongs to `attn.in_proj_weight`, `conv1.lora_A` to `conv1.weight`.
-    return (stem.removesuffix("_") if stem.endswith("_") else stem + "weight"), factor
-
-
-def _lora_sum(weights: Weights, target: str, name_a: str, name_b: str) -> "torch.Tensor":
-    """One weight plus its update."""
-    weight, a, b = weights[target].float(), weights[name_a].float(), weights[name_b].float()
-    # A convolution's factors have r rows for each row of the kernel: (r k, in k) and (out k, r k).
-    rank = len(a) // weight.shape[-1] if weight.ndim == 4 else len(a)
-    if a.ndim != 2 or b.ndim != 2 or b.shape[1] != len(a) or b.shape[0] * a.shape[1] != weight.numel():
-        raise ValueError(
-            f"checkpoint: expected {name_b} times {name_a} to have {weight.numel()} values for {target}, got "
-            f"{tuple(b.shape)} times {tuple(a.shape)}. Use the file as published."
-        )
-    return weight + LORA_ALPHA / rank * (b @ a).reshape(weight.shape)
-
-
 def _as_features(features: "torch.Tensor") -> np.ndarray:
     """Features as a float32 array, checked."""
     array: np.ndarray = features.float().cpu().numpy()
@@ -445,43 +308,3 @@ def _as_features(features: "torch.Tensor") -> np.ndarray:
             "checkpoint: expected finite features, got NaN or infinity. Use dtype='float32', or another checkpoint."
         )
     return array
-
-
-def _weights_error(missing: Sequence[str], unknown: Sequence[str], misshapen: Sequence[str]) -> ValueError:
-    """Build the error for a state dict that does not fit."""
-    kinds = (("missing", missing), ("unknown", unknown), ("of another shape", misshapen))
-    found = "; ".join(f"{len(names)} {kind}: {_some(names)}" for kind, names in kinds if names)
-    return ValueError(
-        f"checkpoint: expected the weights of a CLIP vision transformer under OpenAI's names, got {found}. Give the "
-        "state dict of such a model; `manycaps convert-checkpoint` checks a file."
-    )
-
-
-def _some(names: Iterable[str]) -> str:
-    """Up to three names."""
-    listed = list(names)
-    return ", ".join(listed[:3]) + (", ..." if len(listed) > 3 else "")
-
-
-def _unreadable_kind(path: pathlib.Path) -> str:
-    """Say what kind of file could not be read."""
-    if path.suffix == ".safetensors":
-        return "no whole safetensors file"
-    if not zipfile.is_zipfile(path):
-        return "damaged, or no torch file, or one with Python code in it"
-    return "a TorchScript program" if _is_torchscript(path) else "a pickle with more than tensors in it"
-
-
-def _is_torchscript(path: pathlib.Path) -> bool:
-    """Whether a file holds compiled code beside its tensors, as OpenAI's own CLIP files do."""
-    if not zipfile.is_zipfile(path):
-        return False
-    with zipfile.ZipFile(path) as archive:
-        return any("/code/" in name for name in archive.namelist())
-
-
-def _describe_content(content: object) -> str:
-    """Name what a checkpoint holds instead."""
-    if isinstance(content, Mapping):
-        return "the keys " + _some(str(key) for key in content)
-    return type(content).__name__

@@ -73,6 +73,11 @@ def insert_sorted(path: pathlib.Path, line: str, among: str) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def test_path(name: str, parent: str) -> pathlib.Path:
+    """Return the file of a module's hand cases."""
+    return ROOT / "tests" / "unit" / parent / f"test_{name}.py"
+
+
 def create(name: str, kind: str) -> list[pathlib.Path]:
     """Write the folder and the entries; return the files that a person has to change."""
     check_name(name)
@@ -82,7 +87,8 @@ def create(name: str, kind: str) -> list[pathlib.Path]:
     written = []
     for source in sorted((TEMPLATES / kind).glob("*.*")):
         is_test = source.name.startswith("test_")
-        target = ROOT / "tests" / "unit" / f"test_{name}.py" if is_test else folder / fill(source.name, name)
+        target = test_path(name, parent) if is_test else folder / fill(source.name, name)
+        target.parent.mkdir(exist_ok=True)
         text = fill(source.read_text(encoding="utf-8"), name).replace("SDK_VERSION", gradio_version())
         target.write_text(text, encoding="utf-8")
         written.append(target)
@@ -107,7 +113,7 @@ def main(name: str, kind: str) -> int:
     print("Put your own maths, text and hand cases into:")
     for path in written:
         print(f"  {path.relative_to(ROOT)}")
-    print(f"Then run: python -m pytest tests/unit/test_{name}.py tests/modules -k {name}")
+    print(f"Then run: python -m pytest {test_path(name, KINDS[kind][0]).relative_to(ROOT)} tests/modules -k {name}")
     return 0
 
 

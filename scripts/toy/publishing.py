@@ -13,7 +13,8 @@ from manycaps.checkpoint_conversion import open_clip_config
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
 from manycaps.saved_files import write_atomically
 from manycaps.shared_clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME, Treatment, file_sha256
-from manycaps.shared_clip_model import ClipModel, Weights, read_weights, write_safetensors
+from manycaps.shared_clip_model import ClipModel
+from manycaps.shared_clip_weights import Weights, read_weights, write_safetensors
 from scripts.toy.small_clip import ACTIVATION, PIXEL_MEAN, PIXEL_STD, SmallClip
 from scripts.toy.tables import as_markdown, verdict, weaknesses, write_csv
 from scripts.toy.tuning import PAC, PLAIN, Projections

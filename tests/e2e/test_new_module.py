@@ -50,7 +50,10 @@ def repository(tmp_path_factory):
 
 
 def test_new_modules_pass_the_tests_over_all_modules(repository):
-    tests = ["tests/modules/test_every_module.py", *(f"tests/unit/test_{name}.py" for name in KINDS.values())]
+    tests = [
+        "tests/modules/test_every_module.py",
+        *(f"tests/unit/{kind}s/test_{name}.py" for kind, name in KINDS.items()),
+    ]
     # Two new processes for each of the two would tell nothing that one does not.
     choice = "(word_share or word_count or there_are_modules or up_to_date) and not (two_processes and word_count)"
     code, printed = run(repository, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, "-k", choice)

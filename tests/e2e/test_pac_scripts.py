@@ -161,7 +161,8 @@ def test_a_converted_folder_gives_the_same_features_and_open_clip_loads_it(run, 
     assert ("updates are merged" in (tmp_path / "folder" / "README.md").read_text()) == lora
     import open_clip
 
-    from manycaps.shared_clip_model import ClipModel, merge_lora, read_weights
+    from manycaps.shared_clip_model import ClipModel
+    from manycaps.shared_clip_weights import merge_lora, read_weights
 
     network = open_clip.create_model(f"local-dir:{tmp_path / 'folder'}").eval()
     ours = ClipModel(merge_lora(read_weights(source)), device="cpu")

@@ -102,7 +102,7 @@ def test_the_two_commands_in_a_fresh_clone(tmp_path):
     make_clone_environment(clone / ".venv")
     environment = outer_variables()
     environment["WORKERS"] = "1"
-    environment["PYTEST_ADDOPTS"] = "tests/unit/test_repository.py -p no:cacheprovider"
+    environment["PYTEST_ADDOPTS"] = "tests/unit/scripts/repository/test_sync_shared.py -p no:cacheprovider"
     environment["NLTK_DATA"] = str(pathlib.Path(nltk.data.find("corpora/wordnet").path).parents[1])
     for command in COMMANDS:
         done = subprocess.run(

@@ -17,7 +17,7 @@ from manycaps.made_world.data_set import GRADES, made_row
 from manycaps.made_world.toy_scores import COLUMNS, KINDS, draw_toy_scene
 from manycaps.quickstart import comparison
 from manycaps.shared_clip_checkpoints import WEIGHTS_NAME, file_sha256
-from manycaps.shared_clip_model import read_weights, write_safetensors
+from manycaps.shared_clip_weights import read_weights, write_safetensors
 from scripts.toy import train_tiny_pac
 from scripts.toy.publishing import TRIALS_NAME, UNTUNED_NAME
 from scripts.toy.tables import TABLES, as_markdown, read_csv, verdict

@@ -18,7 +18,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from manycaps.command_line import main
 from manycaps.pac_training import feature_cache
-from manycaps.shared_clip_model import read_weights
+from manycaps.shared_clip_weights import read_weights
 from tests.clip_checkpoints import save_checkpoint
 from tests.module_folders import PAC_SCORE, ROOT
 from tests.training_data import picture, save_data

@@ -1,8 +1,12 @@
 """Options: names refused, values checked, load time under compute time."""
 
+import pathlib
+import re
+
 import pytest
 
 from manycaps.shared_module import (
+    VERSION,
     check_choice,
     check_confidence_level,
     check_flag,
@@ -10,6 +14,8 @@ from manycaps.shared_module import (
     take_compute_options,
     take_load_options,
 )
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 DEFAULTS = {"seed": 0, "details": False}
 
@@ -58,3 +64,12 @@ def test_messages(check, error_type, message):
 def test_no_interval_is_legal():
     check_confidence_level(None)
     check_confidence_level(0.95)
+
+
+def test_one_version_everywhere():
+    for name, pattern in (
+        ("pyproject.toml", r'^version = "(.+)"$'),
+        ("CITATION.cff", r"^version: (.+)$"),
+        ("CHANGELOG.md", r"^## \[(\d.*?)\]"),
+    ):
+        assert re.search(pattern, (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE).group(1) == VERSION, name

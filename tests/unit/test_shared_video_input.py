@@ -19,6 +19,7 @@ from manycaps.shared_video_input import (
     is_cut_off,
     read_pixels,
     video_key,
+    video_size,
 )
 from tests.video_clips import LOSSLESS, noise, write_clip, write_sound
 
@@ -367,3 +368,14 @@ def test_bad_numbers_of_frames(frames, error, message):
     assert str(raised.value).startswith(message)
     check_frames("all")
     check_frames(1)
+
+
+def test_size_of_a_clip(tmp_path):
+    path = write_clip(tmp_path / "clip.mp4", noise(10))
+    for content in (str(path), path.read_bytes()):
+        assert video_size(EncodedVideo(content), "videos[0]") == (1.0, 10, 64, 48)
+
+
+def test_size_of_what_is_no_clip():
+    with pytest.raises(ValueError, match=r"^videos\[0\]: expected a video, got a file that cannot be opened as one"):
+        video_size(EncodedVideo(b"#EXTM3U\nhttp://127.0.0.1:9/a.ts\n"), "videos[0]")

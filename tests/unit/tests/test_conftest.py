@@ -3,7 +3,7 @@
 import pathlib
 from types import SimpleNamespace
 
-CONFTEST = pathlib.Path(__file__).resolve().parents[1] / "conftest.py"
+CONFTEST = pathlib.Path(__file__).resolve().parents[2] / "conftest.py"
 
 
 class Report:

@@ -10,7 +10,7 @@ import pytest
 
 from manycaps.quickstart.scenes import read_scenes
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 GOOD = {"references": ["a dog", "the dog"], "systems": {"mine": ["a puppy"], "other": ["a cat", "an animal"]}}
 

@@ -9,7 +9,7 @@ from manycaps import command_line
 from manycaps.human_correlation import protocols
 from manycaps.human_correlation.flickr8k_release import expert_rows, read_captions
 
-METRICS = pathlib.Path(__file__).resolve().parents[2] / "metrics"
+METRICS = pathlib.Path(__file__).resolve().parents[3] / "metrics"
 
 CAPTIONS = (
     "one.jpg#0\tA dog .\none.jpg#1\tThe\u2028dog .\ntwo.jpg.1#0\tA cat \x0c sits .\ntwo.jpg#1\tA \u00e9clair .\n"

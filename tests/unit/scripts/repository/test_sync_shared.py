@@ -1,23 +1,11 @@
-"""The repository agrees with itself: versions, vendoring tool, changelog."""
+"""The vendoring tool: copies, the imports that only evaluate's loader needs, and what a person has to mend."""
 
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
 
-from manycaps.shared_module import VERSION
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-
-
-def test_one_version_everywhere():
-    for name, pattern in (
-        ("pyproject.toml", r'^version = "(.+)"$'),
-        ("CITATION.cff", r"^version: (.+)$"),
-        ("CHANGELOG.md", r"^## \[(\d.*?)\]"),
-    ):
-        assert re.search(pattern, (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE).group(1) == VERSION, name
+ROOT = pathlib.Path(__file__).resolve().parents[4]
 
 
 def sync(root, *arguments):

@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from manycaps.pac_training.low_rank import add_low_rank_updates, with_factors
-from manycaps.shared_clip_model import build_network, merge_lora
+from manycaps.shared_clip_model import build_network
+from manycaps.shared_clip_weights import merge_lora
 from tests.clip_checkpoints import small_network, small_weights
 
 

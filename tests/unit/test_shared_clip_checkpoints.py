@@ -30,7 +30,8 @@ from manycaps.shared_clip_checkpoints import (
     read_facts,
     variant_name,
 )
-from manycaps.shared_clip_model import OPENAI_MEAN, OPENAI_STD, merge_lora, read_weights
+from manycaps.shared_clip_model import OPENAI_MEAN, OPENAI_STD
+from manycaps.shared_clip_weights import merge_lora, read_weights
 from tests.clip_checkpoints import save_checkpoint, small_weights, with_lora
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
