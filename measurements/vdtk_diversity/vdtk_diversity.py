@@ -27,6 +27,7 @@ from .semantic_redundancy import SemanticRedundancy
 from .shared_embeddings import as_embedding_arrays
 from .shared_model_paths import is_path
 from .shared_ptb_tokenizer import Shape
+from .shared_remembered_features import RememberedFeatures
 from .vocabulary import vocabulary_head
 
 _LOADED = (
@@ -40,6 +41,7 @@ _LOADED = (
     as_embedding_arrays,
     is_path,
     Shape,
+    RememberedFeatures,
     vocabulary_head,
 )
 

@@ -22,11 +22,13 @@ from .shared_triangle_rank import STATISTICS, check_statistic_sizes, triangle_ra
 from .shared_caption_rows import as_caption_rows
 from .shared_embeddings import as_embedding_arrays
 from .shared_model_paths import is_path
+from .shared_remembered_features import RememberedFeatures
 
 _LOADED = (
     as_caption_rows,
     as_embedding_arrays,
     is_path,
+    RememberedFeatures,
 )
 
 _DESCRIPTION = """

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import manycaps.shared_sentence_encoder as encoders
+from manycaps.shared_remembered_features import BYTES_PER_ENTRY
 from manycaps.shared_sentence_encoder import (
     DEFAULT_ENCODER,
     ENCODER_DEFAULTS,
@@ -108,7 +109,7 @@ def test_the_model_is_loaded_once_for_the_same_settings(tiny_model, monkeypatch)
 
 @pytest.fixture
 def counted(tiny_model, monkeypatch):
-    """An encoder of the tiny model, and the captions that its models see."""
+    """Embedding by the tiny model, the captions that its models see, and the encoder."""
     asked = []
 
     def load_counted(*arguments):
@@ -119,11 +120,15 @@ def counted(tiny_model, monkeypatch):
 
     monkeypatch.setattr(encoders, "load_model", load_counted)
     encoder = SentenceEncoder()
-    return lambda captions, **changes: encoder.embed(captions, options(encoder=tiny_model, **changes), no_bar), asked
+
+    def embed_counted(captions, **changes):
+        return encoder.embed(captions, options(encoder=tiny_model, **changes), no_bar)
+
+    return embed_counted, asked, encoder
 
 
 def test_a_caption_is_embedded_once_and_keeps_its_bits(counted, tiny_model):
-    embed_counted, asked = counted
+    embed_counted, asked, _ = counted
     first = embed_counted(CAPTIONS)
     assert sorted(asked) == sorted(CAPTIONS)
     assert (embed_counted(CAPTIONS[::-1], batch_size=1) == first[::-1]).all()
@@ -135,7 +140,7 @@ def test_a_caption_is_embedded_once_and_keeps_its_bits(counted, tiny_model):
 
 
 def test_what_is_returned_is_not_what_is_remembered(counted):
-    embed_counted, _ = counted
+    embed_counted, *_ = counted
     first = embed_counted(CAPTIONS)
     kept = first.copy()
     for _ in range(2):
@@ -145,16 +150,16 @@ def test_what_is_returned_is_not_what_is_remembered(counted):
 
 
 def test_other_settings_remember_nothing(counted):
-    embed_counted, asked = counted
+    embed_counted, asked, _ = counted
     full = embed_counted(CAPTIONS)
     assert not np.array_equal(embed_counted(CAPTIONS, dtype="bfloat16"), full)
     embed_counted(CAPTIONS, device="cpu")
     assert len(asked) == 3 * len(CAPTIONS)
 
 
-def test_what_was_not_used_for_the_longest_time_is_forgotten_first(counted, monkeypatch):
-    monkeypatch.setattr(encoders, "REMEMBERED_BYTES", 3 * 16 * 4 + 1)  # three vectors of 16 numbers
-    embed_counted, asked = counted
+def test_what_was_not_used_for_the_longest_time_is_forgotten_first(counted):
+    embed_counted, asked, encoder = counted
+    encoder.remembered.n_bytes = 3 * (16 * 4 + BYTES_PER_ENTRY) + 1  # three vectors of 16 numbers
     whole = embed_counted(list("abcde"))
     assert whole == pytest.approx(np.concatenate([embed_counted([letter]) for letter in "abcde"]), abs=1e-6)
     asked.clear()
