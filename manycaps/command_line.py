@@ -1,4 +1,4 @@
-"""The command `manycaps`: data to standard output, all else to standard error, one line for what a user can mend.
+"""The command `manycaps`: data to standard output, all else to standard error, one line for what a user can fix.
 
 It ends with 0; with 1 where the data, a package or the run is at fault; with 2 for a mistaken command line; and with
 130 after ctrl-C. A command is imported when it is asked for, and its packages when it runs.
@@ -98,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def one_line(error: Exception, command: str) -> str | None:
-    """Say in one line what a user can mend.
+    """Say in one line what a user can fix.
 
     Args:
         error: any.

@@ -40,7 +40,7 @@ class Tokens(NamedTuple):
 
     # Token numbers with the start and end tokens, at most `context_length`.
     ids: tuple[int, ...]
-    # Whether tokens between the start and the end were cut off.
+    # Whether tokens between the start and the end were dropped.
     truncated: bool
 
 
@@ -152,7 +152,7 @@ class ClipModel:
         return features
 
     def tokenize(self, text: str) -> Tokens:
-        """Turn a text into token numbers; a long one is cut, with the end token kept."""
+        """Turn a text into token numbers; a long one is truncated, with the end token kept."""
         ids = (self.tokenizer.sot_token_id, *self.tokenizer.encode(text), self.tokenizer.eot_token_id)
         if len(ids) <= self.context_length:
             return Tokens(ids, truncated=False)
@@ -249,7 +249,7 @@ def as_device(name: str) -> "torch.device":
     """Return a torch device that this machine has.
 
     Raises:
-        ValueError: the name is none, or the device is not there.
+        ValueError: there is no such device on this machine.
     """
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"

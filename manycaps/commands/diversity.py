@@ -9,7 +9,7 @@ manycaps diversity someone/captions --split validation --semantic --pos en_core_
 Each source is a file, a folder of a saved data set, or a data set's name on the Hub. All but .json is read as a stream;
 text files may end in .gz.
   .txt      one caption a line, an empty line before the next image
-  .json     a list of lists of captions, an object from an image's name to its captions, or a list of objects as in
+  .json     a list of lists of captions, an object that maps image names to captions, or a list of objects as in
             .jsonl
   .jsonl    on each line the captions of an image, ["a dog", "a brown dog"] or {"captions": ["a dog"]}, or one of them,
             {"image": "1.jpg", "caption": "a dog"}

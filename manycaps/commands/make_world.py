@@ -3,9 +3,9 @@
 manycaps make-world world.parquet                      10,000 scenes
 manycaps make-world test.parquet --rows 1000 --seed 1  other scenes
 
-Columns: image, caption, generated_image (the same scene, drawn anew) and generated_caption (in other words), which
-`manycaps train-pac` reads; references (4 more right captions), foil (the caption with one wrong word), foil_kind, and
-graded_captions (with 0, 1, 2, 3 and 4 wrong attributes). The same seed gives the same rows. Needs
+Columns: image, caption, generated_image (the same scene, drawn a second time) and generated_caption (in other words),
+which `manycaps train-pac` reads; references (4 more right captions), foil (the caption with one wrong word), foil_kind,
+and graded_captions (with 0, 1, 2, 3 and 4 wrong attributes). The same seed gives the same rows. Needs
 `pip install 'manycaps[clip]'`.
 """
 

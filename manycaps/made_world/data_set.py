@@ -40,8 +40,8 @@ def made_row(seed: int, row: int) -> dict[str, Any]:
         row: number of the row.
 
     Returns:
-        The columns of `FEATURES`. `generated_image` shows the same scene, drawn anew; `generated_caption` and the
-        references say what is true of it in other words; `foil` is `caption` with one wrong word; caption g of
+        The columns of `FEATURES`. `generated_image` shows the same scene, drawn a second time; `generated_caption` and
+        the references say what is true of it in other words; `foil` is `caption` with one wrong word; caption g of
         `graded_captions` has g wrong attributes.
     """
     rng = np.random.default_rng([seed, row])

@@ -4,7 +4,7 @@ peft has a layer for `nn.MultiheadAttention`, too, but two things speak against 
 update to the weights before each forward pass and subtracts it afterwards: the frozen weights drift by rounding, so
 they would neither stay what they were nor be the same after an interruption. And the update of `out_proj` counts twice
 in its forward pass: its features are ours if it is given half of that factor B. So what it trains is not what
-`merge_lora` adds up. A parametrization of torch computes W + B A / r anew each time and leaves W alone. A test compares
+`merge_lora` adds up. A parametrization of torch computes W + B A / r each time and leaves W alone. A test compares
 both on `in_proj_weight`, where they agree.
 """
 

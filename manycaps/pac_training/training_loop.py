@@ -253,12 +253,12 @@ class Training:
             listed = ", ".join(f"{name} {state['recipe'].get(name)} instead of {recipe[name]}" for name in changed)
             raise ValueError(
                 f"state: expected that of a training with the same recipe, got {listed}. Give the same options as "
-                "before, or begin anew in another folder."
+                "before, or start from scratch in another folder."
             )
         shapes = {name: tuple(weight.shape) for name, weight in self.weights.items()}
         saved = {name: tuple(weight.shape) for name, weight in state["weights"].items()}
         if shapes != saved:
             raise ValueError(
                 f"state: expected weights {shapes}, got {saved}. Give the same checkpoint and options as before, or "
-                "begin anew in another folder."
+                "start from scratch in another folder."
             )

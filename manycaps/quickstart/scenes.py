@@ -63,7 +63,7 @@ def _parsed(path: pathlib.Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"{path}: expected UTF-8 text, got byte {error.start} that is none. Save it as UTF-8."
+            f"{path}: expected UTF-8 text, got byte {error.start}, which is not valid UTF-8. Save it as UTF-8."
         ) from None
     except json.JSONDecodeError as error:
         raise ValueError(

@@ -55,7 +55,7 @@ def check_pos(pos: object) -> None:
     """Raise unless `pos` is None, a pipeline's name, a pipeline or a function.
 
     Raises:
-        TypeError: it is none of these.
+        TypeError: it is not one of these.
     """
     if pos is not None and not isinstance(pos, str) and not callable(pos):
         raise TypeError(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TextIO
 # Endings that are read, and what is expected in such a file.
 FILE_KINDS = {
     ".txt": "one caption a line, an empty line before the next image",
-    ".json": "a list of lists of captions, an object from an image's name to its captions, or a list of objects as in "
+    ".json": "a list of lists of captions, an object that maps image names to captions, or a list of objects as in "
     ".jsonl",
     ".jsonl": 'on each line the captions of an image, ["a dog", "a brown dog"] or {"captions": ["a dog"]}, or one of '
     'them, {"image": "1.jpg", "caption": "a dog"}',
@@ -81,7 +81,9 @@ def caption_file_rows(path: pathlib.Path, column: str | None = None, how: str = 
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"data: expected UTF-8 text, got byte {error.start} that is none. Save it as UTF-8.") from None
+        raise ValueError(
+            f"data: expected UTF-8 text, got byte {error.start}, which is not valid UTF-8. Save it as UTF-8."
+        ) from None
     rows: dict[Any, list[str]] = {}
     entries = file_entries(io.StringIO(text, newline=None), kind, "data")
     for place, image, _, captions in image_captions(entries, "data", column, how=how):

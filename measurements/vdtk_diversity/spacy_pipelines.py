@@ -37,7 +37,7 @@ def as_tagger(pos: object) -> Tagger:
     Raises:
         ImportError: a name is given and spaCy is not installed.
         ValueError: spaCy has no pipeline of that name.
-        TypeError: `pos` is none of these.
+        TypeError: `pos` is not one of these.
 
     >>> list(as_tagger(lambda caption: [(word, "NOUN") for word in caption.split()])(["red dog"]))
     [[('red', 'NOUN'), ('dog', 'NOUN')]]

@@ -209,7 +209,7 @@ def check_video_column(videos: object, column: str) -> None:
     """Raise unless `videos` is a column of videos, not one video.
 
     Raises:
-        TypeError: it is none.
+        TypeError: it is not one.
     """
     one = isinstance(videos, str | bytes | os.PathLike | Mapping | PIL.Image.Image)
     one = one or (isinstance(videos, np.ndarray) and videos.ndim in (1, 2))

@@ -114,7 +114,7 @@ EXAMPLE_CAPTIONS = {
 # What ends a line of a text box; U+2028, form feeds and the like may be in a caption.
 NEWLINE = re.compile(r"\r\n?|\n")
 
-# Errors that say what the user can mend.
+# Errors that say what the user can fix.
 USER_ERRORS = (ValueError, TypeError, LookupError, ImportError, OSError)
 
 STYLE = """

@@ -332,7 +332,7 @@ def check_image_column(images: object, column: str) -> None:
     """Raise unless `images` is a column of images, not one image.
 
     Raises:
-        TypeError: it is none.
+        TypeError: it is not one.
     """
     one = isinstance(images, str | bytes | os.PathLike | Mapping | PIL.Image.Image)
     if one or not isinstance(images, Iterable) or (isinstance(images, np.ndarray) and images.ndim in (2, 3)):

@@ -24,7 +24,7 @@ MAX_TRIANGLES = 8_000_000
 # Products of labels held at once by the null distributions, 8 bytes each.
 MAX_PRODUCTS = 2_000_000
 
-# Most texts of a row in the null distributions of "per_side": their cubic forms have 1.3 million terms, 32 MB a row.
+# Most texts of a row in the null distributions of "per_side": their cubic forms have 1.3 million terms, 32 MB per row.
 MAX_PER_SIDE_TEXTS = 200
 
 

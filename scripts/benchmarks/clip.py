@@ -185,7 +185,7 @@ def _compare(network: Any, pac: Any, ref: Any, paths: list[str], rows: list[list
         **runs,
     )
     yield compare(
-        "RefPAC-S, the same with 5 references an image",
+        "RefPAC-S, the same with 5 references per image",
         "the authors' loop",
         "pairs",
         1.5,

@@ -92,7 +92,7 @@ def bare_steps(cached: CachedFeatures, encoders: Encoders, n: int) -> Callable[[
 
 
 def cross_entropy_loss(*features: torch.Tensor) -> torch.Tensor:
-    """The same loss as CLIP's programs write it: two cross entropies for each term, features normalised anew."""
+    """The same loss as CLIP's programs write it: two cross entropies for each term, features normalised again."""
     images, texts, generated_images, generated_texts = features
     pairs = torch.arange(len(images))
 

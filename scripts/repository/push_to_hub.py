@@ -262,7 +262,7 @@ def reason(error: Exception, repo_id: str, n_attempts: int) -> str:
 
 
 def update_with_retries(api: HfApi, repo_id: str, files: Mapping[str, bytes], dry_run: bool) -> str:
-    """Bring a Space up to date; after a failure that may pass, wait and start anew from what the Hub then has.
+    """Bring a Space up to date; after a failure that may pass, wait and start again from what the Hub then has.
 
     Raises:
         PushError: it failed for good.

@@ -1,4 +1,4 @@
-"""Every kind of image, and every kind of thing that is none."""
+"""Every kind of image, and every kind of thing that is not one."""
 
 import io
 import pathlib

@@ -46,7 +46,7 @@ def test_names_and_more_keys_are_optional_and_order_does_not_matter(tmp_path):
     ("content", "message"),
     [
         (None, ": expected a JSON file, got none of that name. Check the path."),
-        (b"\xff", ": expected UTF-8 text, got byte 0 that is none. Save it as UTF-8."),
+        (b"\xff", ": expected UTF-8 text, got byte 0, which is not valid UTF-8. Save it as UTF-8."),
         (b'{"scenes":\n[}', ", line 2: expected JSON, got a mistake at column 2 (Expecting value). Check brackets"),
         (b"[" * 100_000, ": expected JSON, got too many brackets inside each other. Write {"),
         (b"[]", ': expected an object with the key "scenes", got list ([]). Write {'),

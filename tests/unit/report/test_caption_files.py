@@ -109,9 +109,9 @@ def test_the_page_joins_lines_of_an_image_wherever_they_stand(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.json", "{", ": expected a list of lists of captions, an object from an image's name to its captions, or"),
-        ("a.json", "[" * 100_000, ": expected a list of lists of captions, an object from an image's name"),
-        ("a.json", "3", ": expected a list of lists of captions, an object from an image's name"),
+        ("a.json", "{", ": expected a list of lists of captions, an object that maps image names to captions, or"),
+        ("a.json", "[" * 100_000, ": expected a list of lists of captions, an object that maps image names"),
+        ("a.json", "3", ": expected a list of lists of captions, an object that maps image names"),
         ("a.jsonl", '["a"]\n["b"', ", line 2: expected on each line the captions of an image"),
         (
             "a.jsonl",
@@ -160,7 +160,7 @@ def test_messages_of_both(tmp_path, read, name, content, message):
     ("name", "content", "message"),
     [
         ("a.xlsx", b"", "data: expected a file that ends in .txt, .json, .jsonl, .csv, .tsv, got .xlsx."),
-        ("a.txt", b"a d\xf6g", "data: expected UTF-8 text, got byte 3 that is none. Save it as UTF-8."),
+        ("a.txt", b"a d\xf6g", "data: expected UTF-8 text, got byte 3, which is not valid UTF-8. Save it as UTF-8."),
         (
             "a.txt",
             b"\n \n",
@@ -171,8 +171,8 @@ def test_messages_of_both(tmp_path, read, name, content, message):
             b"",
             "data: expected a column `caption`, and a column `image` where an image has several captions,",
         ),
-        ("a.json", b'["a dog"]', "data, row 0: expected a list of lists of captions, an object from an image's name"),
-        ("a.json", b'{"1.jpg": "a dog"}', "data, image '1.jpg': expected a list of lists of captions, an object from"),
+        ("a.json", b'["a dog"]', "data, row 0: expected a list of lists of captions, an object that maps image names"),
+        ("a.json", b'{"1.jpg": "a dog"}', "data, image '1.jpg': expected a list of lists of captions, an object that"),
         ("a.jsonl", b'["a"]\n["b", 3]', "data, line 2: expected on each line the captions of an image"),
     ],
 )
