@@ -112,7 +112,9 @@ def test_memory_does_not_grow_with_the_length_of_a_video(tmp_path):
     pictures = [np.kron(coarse, np.ones((40, 40, 1), np.uint8)) for coarse in noise(50, 18, 32)]
     short = write_clip(tmp_path / "short.avi", pictures, codec="mjpeg", pixels="yuvj420p")
     # Twice the first: what the allocator needs for good is taken then.
-    paths = [str(short), str(short), str(repeat_clip(tmp_path / "long.avi", short, 10))]
+    paths = [str(short), str(short), str(repeat_clip(tmp_path / "long.avi", short, 20))]
     module = str(ROOT / "metrics" / "emscore_pac")
     _, before, after, _ = peaks_gib(VIDEOS, module=module, checkpoint=str(checkpoint), paths=paths)
-    assert after - before < 0.05  # 450 more frames: 0.065 GiB as pixels of the model, 1.2 GiB as decoded
+    # 950 more frames: 0.13 GiB as pixels of the model, 2.4 GiB as decoded. What may wait decoded is 0.02 GiB, which the
+    # short clip does not fill; the rest is the allocator's.
+    assert after - before < 0.08
