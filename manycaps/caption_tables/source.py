@@ -261,7 +261,9 @@ def _side(files: list[TableFile], chosen: Mapping[str, str], sides: Sequence[str
         records = [record for record in found if isinstance(record, Record)]
         if records:
             return _understood(files, file, records, chosen, sides)
-        error = error or next((f"{file.path}: {record.reason}" for record in found), None)
+        error = error or next(
+            (f"{file.path}: {record.reason}" for record in found if isinstance(record, Unreadable)), None
+        )
     raise ValueError(error or f"{files[0].path}: expected at least one row, got none. Give a file with captions.")
 
 
