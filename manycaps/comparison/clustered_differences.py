@@ -29,7 +29,10 @@ class ClusteredDifferences(NamedTuple):
 
 
 def clustered_differences(
-    first: np.ndarray, second: np.ndarray, clusters: Sequence[Hashable] | None = None, equal_share: float = EQUAL_SHARE
+    first: np.ndarray,
+    second: np.ndarray,
+    clusters: Sequence[Hashable] | None = None,
+    equal_share: float | np.ndarray = EQUAL_SHARE,
 ) -> ClusteredDifferences:
     """Subtract the values of two systems, and add up the differences of each cluster.
 
@@ -38,7 +41,8 @@ def clustered_differences(
         second: the same of the other system of each test.
         clusters: n_rows labels; rows with equal labels belong together, those of one image for example. None: every
             row is a cluster of its own.
-        equal_share: two values that differ by no more than this share of the largest value of the test are equal.
+        equal_share: two values that differ by no more than this share of the largest value of the test are equal; an
+            array of shape (n_tests,) where tests differ.
 
     Returns:
         The differences; rows and clusters in the order of the rows.

@@ -46,7 +46,7 @@ def paired_tests(
     confidence_level: float = CONFIDENCE_LEVEL,
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
-    equal_share: float = EQUAL_SHARE,
+    equal_share: float | np.ndarray = EQUAL_SHARE,
 ) -> list[PairedTest]:
     """Compare pairs of systems on the same rows; random draws are shared by all pairs.
 
