@@ -14,6 +14,7 @@ from collections.abc import Sequence
 # Each command and what it does; `make-world` is manycaps/commands/make_world.py.
 COMMANDS = {
     "quickstart": "compare captioning systems on the bundled sample, or on captions of your own",
+    "compare": "compare captioning systems: which one is nearer to people, and is that sure",
     "diversity": "measure the diversity of caption files, as an HTML page",
     "human-correlation": "measure how well a metric agrees with people",
     "train-pac": "train a PAC score on your own images and captions",

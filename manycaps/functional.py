@@ -6,13 +6,15 @@ float64, and the same as those of the modules.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from .cider_distance import cider_d_scores, cider_distances, document_frequencies, multi_reference_cider_d
+from .comparison.holm import holm_p_values as _holm_p_values
+from .comparison.paired_tests import CONFIDENCE_LEVEL, N_RESAMPLES, PairedTest, paired_tests
 from .cosine_distance import cosine_distances as _cosine_distances
 from .cosine_distance import cosine_similarities
 from .document_frequency import check_document_frequency, check_enough_documents, load_document_frequency
@@ -24,7 +26,7 @@ from .maximum_mean_discrepancy import mmd_squared as _mmd_squared
 from .meteor_distance import meteor_distances as _meteor_distances
 from .meteor_distance import meteor_scores, multi_reference_meteor
 from .ref_pac_s import ref_pac_s as _ref_pac_s
-from .shared_module import check_choice, check_whole_number
+from .shared_module import check_choice, check_confidence_level, check_whole_number
 from .shared_pac_s import PAC_WEIGHT, check_weight
 from .shared_pac_s import pac_s as _pac_s
 from .shared_ptb_tokenizer import tokenize_captions
@@ -42,11 +44,13 @@ __all__ = [
     "frechet_distance",
     "frechet_p_values",
     "harmonic_mean_p",
+    "holm_p_values",
     "meteor",
     "meteor_distances",
     "mmd_p_values",
     "mmd_squared",
     "pac_s",
+    "paired_test",
     "ptb_tokenize",
     "ref_pac_s",
     "triangle_rank_p_values",
@@ -496,6 +500,106 @@ def ref_pac_s(pac_scores: npt.ArrayLike, reference_cosines: npt.ArrayLike) -> Fl
             "cosine per score."
         )
     return _ref_pac_s(scores, cosines)
+
+
+# Systems.
+
+
+def paired_test(
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    clusters: Sequence[Hashable] | None = None,
+    *,
+    confidence_level: float = CONFIDENCE_LEVEL,
+    n_resamples: int = N_RESAMPLES,
+    seed: int = 0,
+) -> PairedTest:
+    """Compare two systems by their values on the same rows.
+
+    p = share of the sign patterns of the rows' differences whose mean is at least as far from 0 as the observed one:
+    all patterns where no more than 20 differences are not 0, else (c + 1) / (n_resamples + 1) of random ones (Fisher
+    1935, section 21; Phipson and Smyth 2010, https://doi.org/10.2202/1544-6115.1585). Ties count, so that equal values
+    have p = 1; values within 1e-9 of the largest one are equal. The interval is a percentile bootstrap over rows.
+
+    Args:
+        first: floating-point array, shape (n_rows,), finite: the values of a system, one a row.
+        second: the same of another system, on the same rows.
+        clusters: n_rows labels: rows with equal labels, of one image for example, change their signs and are resampled
+            together. None: all rows are independent.
+        confidence_level: of the interval, between 0 and 1.
+        n_resamples: random sign patterns, and resamples of the interval, at least 1.
+        seed: of both, at least 0.
+
+    Returns:
+        A named tuple: `difference`, first minus second, mean over rows, with `ci_low` and `ci_high`; `p_value`,
+        two-sided, and `is_exact`; `n_larger`, `n_equal`, `n_smaller`, rows by the sign of their difference;
+        `effect_size`, the difference in standard deviations of the rows' differences; with a power of 80 % at the level
+        of 5 % the `minimum_detectable_difference`, and the `rows_needed` for the observed one. NaN with one cluster:
+        both ends of the interval, the detectable difference and the rows needed; where the differences do not vary:
+        the effect size.
+
+    Raises:
+        TypeError: a number is not a whole number, or the confidence level is no number.
+        ValueError: another shape or number, or a value that is not finite.
+
+    >>> result = paired_test([0.5, 0.75, 0.5], [0.25, 0.5, 0.25])
+    >>> result.difference, result.ci_low, result.p_value, result.n_larger
+    (0.25, 0.25, 0.25, 3)
+    """
+    mine, theirs = _as_finite(first, "first"), _as_finite(second, "second")
+    if mine.ndim != 1 or not mine.size:
+        raise ValueError(f"first: expected an array of shape (n_rows,), got {mine.shape}. Give one value per row.")
+    if theirs.shape != mine.shape:
+        raise ValueError(
+            f"second: expected shape {mine.shape}, that of first, got {theirs.shape}. Give both systems the same rows."
+        )
+    if clusters is not None and len(clusters) != len(mine):
+        raise ValueError(
+            f"clusters: expected {len(mine)} labels, one per row, got {len(clusters)}. Label every row, or leave "
+            "clusters out."
+        )
+    if confidence_level is None:
+        raise TypeError("confidence_level: expected a number, got None. Give a float such as 0.95.")
+    check_confidence_level(confidence_level)
+    check_whole_number("n_resamples", n_resamples, 1)
+    check_whole_number("seed", seed, 0)
+    return paired_tests(
+        mine[:, None],
+        theirs[:, None],
+        clusters,
+        confidence_level=confidence_level,
+        n_resamples=n_resamples,
+        seed=seed,
+    )[0]
+
+
+def holm_p_values(p_values: npt.ArrayLike) -> Floats:
+    """Adjust the p-values of several tests so that one false finding among them stays as rare as the level says.
+
+    The i-th smallest of n is multiplied by n + 1 - i; none falls below one before it or exceeds 1 (Holm 1979,
+    https://www.jstor.org/stable/4615733). It holds under any dependence.
+
+    Args:
+        p_values: floating-point array, shape (n,), 0 to 1.
+
+    Returns:
+        float64 array, shape (n,), in the order given.
+
+    Raises:
+        ValueError: another shape, or a number that is no p-value.
+
+    >>> holm_p_values([0.04, 0.01, 0.03]).tolist()
+    [0.06, 0.03, 0.06]
+    """
+    values = _as_finite(p_values, "p_values")
+    if values.ndim != 1:
+        raise ValueError(f"p_values: expected an array of shape (n,), got {values.shape}. Give one value per test.")
+    outside = np.flatnonzero((values < 0) | (values > 1))
+    if outside.size:
+        raise ValueError(
+            f"p_values[{outside[0]}]: expected a number from 0 to 1, got {values[outside[0]]}. Give p-values."
+        )
+    return _holm_p_values(values)
 
 
 # Checks.

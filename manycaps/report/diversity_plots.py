@@ -1,63 +1,16 @@
-"""Plots of the diversity report as inline SVG, whose colours are the page's own variables.
+"""Plots of the diversity report."""
 
-matplotlib writes plain colours; each placeholder below is replaced by a CSS variable, so that one drawing is legible on
-light and on dark pages.
-"""
-
-import html
-import io
-import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import matplotlib
-import matplotlib.figure
 import matplotlib.ticker
 import numpy as np
 
-# Placeholders that no other colour of a plot equals.
-INK, MUTED, GRID = "#010203", "#010204", "#010205"
-SERIES = ("#020301", "#020302", "#020303", "#020304", "#020305", "#020306")
-VARIABLES = {INK: "--ink", MUTED: "--published", GRID: "--grid"} | {
-    color: f"--series-{i}" for i, color in enumerate(SERIES)
-}
-
-# Line styles, so that series are told apart without colours, too.
-LINE_STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
+from manycaps.report.inline_svg import LINE_STYLES, MUTED, SERIES, SETTINGS, Plot, as_plot, new_figure
 
 # Marks of published data sets on the vocabulary plot.
 PUBLISHED_MARKS = ("o", "s", "^", "D")
-
-SETTINGS: dict[Any, Any] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "diversity-report",
-    "font.size": 11,
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": MUTED,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": GRID,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "legend.frameon": False,
-    "legend.labelcolor": INK,
-}
-
-
-class Plot(NamedTuple):
-    """One drawing and what it says."""
-
-    # Short identifier, for links and tests.
-    name: str
-    title: str
-    # How to read it.
-    caption: str
-    # What a reader who does not see the drawing must know.
-    description: str
-    svg: str
 
 
 def vocabulary_plot(curves: Mapping[str, np.ndarray], published: Mapping[str, int]) -> Plot:
@@ -68,7 +21,7 @@ def vocabulary_plot(curves: Mapping[str, np.ndarray], published: Mapping[str, in
         published: vocabulary heads at 90 % of the tokens, by name.
     """
     with matplotlib.rc_context(SETTINGS):
-        figure = _figure(4.2)
+        figure = new_figure(4.2)
         axes = figure.subplots()
         said = []
         for i, (name, counts) in enumerate(curves.items()):
@@ -91,7 +44,7 @@ def vocabulary_plot(curves: Mapping[str, np.ndarray], published: Mapping[str, in
             "The most frequent types in order, and the share of all tokens that they make up together. The line is "
             "at 90%, the grey marks are published heads."
         )
-        return _plot("vocabulary", title, caption, "; ".join(said), figure)
+        return as_plot("vocabulary", title, caption, "; ".join(said), figure)
 
 
 def share_plot(name: str, title: str, caption: str, panels: Mapping[str, Mapping[str, float]], n_measured: int) -> Plot:
@@ -106,7 +59,7 @@ def share_plot(name: str, title: str, caption: str, panels: Mapping[str, Mapping
     """
     names = list(next(iter(panels.values())))
     with matplotlib.rc_context(SETTINGS | {"axes.grid.axis": "x"}):
-        figure = _figure(0.9 + 0.34 * len(names))
+        figure = new_figure(0.9 + 0.34 * len(names))
         grid = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         for axes, (label, shares) in zip(grid, panels.items(), strict=True):
             colors = [SERIES[i % 6] if i < n_measured else MUTED for i in range(len(names))]
@@ -116,7 +69,7 @@ def share_plot(name: str, title: str, caption: str, panels: Mapping[str, Mapping
             axes.set_xticks([0, 0.5, 1], ["0%", "50%", "100%"])
         grid[0].invert_yaxis()
         said = [f"{label}: " + ", ".join(f"{n} {s:.1%}" for n, s in shares.items()) for label, shares in panels.items()]
-        return _plot(name, title, caption, "; ".join(said), figure)
+        return as_plot(name, title, caption, "; ".join(said), figure)
 
 
 def histogram_plot(
@@ -138,7 +91,7 @@ def histogram_plot(
         histograms: (counts, edges) of each data set, the edges alike.
     """
     with matplotlib.rc_context(SETTINGS):
-        figure = _figure(3.4)
+        figure = new_figure(3.4)
         axes = figure.subplots()
         said, first, last = [], np.inf, 0.0
         for i, (series, (counts, edges)) in enumerate(histograms.items()):
@@ -157,31 +110,4 @@ def histogram_plot(
             axes.set_xlim(max(first - 0.05 * (last - first), 0), last + 0.02 * (last - first))
         axes.yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1))
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        return _plot(name, title, caption, "; ".join(said), figure)
-
-
-def _figure(height: float) -> matplotlib.figure.Figure:
-    return matplotlib.figure.Figure(figsize=(11, 1.1 * height), layout="constrained")
-
-
-def _plot(name: str, title: str, caption: str, said: str, figure: matplotlib.figure.Figure) -> Plot:
-    description = f"{title}. {said}."
-    return Plot(name, title, caption, description, _as_inline_svg(figure, name, description))
-
-
-def _as_inline_svg(figure: matplotlib.figure.Figure, name: str, description: str) -> str:
-    """Write a figure as an svg element with the page's colours and font, and identifiers of its own."""
-    file = io.StringIO()
-    figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    svg = file.getvalue()
-    box = re.findall(r'viewBox="([^"]+)"', svg)[0]
-    body = svg[svg.index(">", svg.index("<svg")) + 1 : svg.rindex("</svg>")]
-    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
-    body = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', body)
-    body = re.sub(r'(xlink:href="#|url\(#)', rf"\g<1>{name}-", body)
-    body = re.sub(r"font: ([\d.]+px) [^;\"]+", r"font: \1 var(--font)", body)
-    for color, variable in VARIABLES.items():
-        body = body.replace(color, f"var({variable})")
-    label = html.escape(description, quote=True)
-    # The namespace of links is needed by the parser of a standalone file only; HTML knows it.
-    return f'<svg viewBox="{box}" role="img" aria-label="{label}" data-plot="{name}">{body}</svg>'
+        return as_plot(name, title, caption, "; ".join(said), figure)

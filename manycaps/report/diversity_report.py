@@ -20,7 +20,8 @@ from manycaps.report.diversity_page import (
     as_page,
     as_table,
 )
-from manycaps.report.diversity_plots import Plot, histogram_plot, share_plot, vocabulary_plot
+from manycaps.report.diversity_plots import histogram_plot, share_plot, vocabulary_plot
+from manycaps.report.inline_svg import Plot
 from manycaps.report.published_diversity import PAPER_ENCODER, PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
 from manycaps.spacy_pipelines import as_tagger
 

@@ -1,6 +1,5 @@
 """The report in a real browser: Debian's chromium, headless, without network."""
 
-import io
 import json
 
 import numpy as np
@@ -8,9 +7,7 @@ import pytest
 
 from manycaps import command_line
 from manycaps.report import diversity_report
-
-# Widths of a screen and of a telephone, in CSS pixels.
-WIDTHS = (1200, 400)
+from tests.browser_pages import WIDTHS, contrasts, open_page, requested_addresses, screenshot
 
 PLOTS = ["vocabulary", "evs", "duplicates", "novelty", "redundancy", "spread"]
 
@@ -35,31 +32,6 @@ def page(tmp_path_factory):
 
 def letter_counts(captions):
     return np.array([[caption.count(letter) + 0.5 for letter in "abcdefghst"] for caption in captions])
-
-
-def open_page(browser, page, width, scheme="light"):
-    """Load the page at a width and a colour scheme, without network, and return its height."""
-    browser.execute_cdp_cmd("Network.enable", {})
-    offline = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
-    browser.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    browser.get(page.as_uri())
-    height = browser.execute_script("return document.documentElement.scrollHeight")
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {**metrics, "height": height})
-    return height
-
-
-def screenshot(browser):
-    image = pytest.importorskip("PIL.Image", reason="pillow is not installed: pip install pillow")
-    return np.asarray(image.open(io.BytesIO(browser.get_screenshot_as_png())).convert("RGB"), dtype=np.int64)
-
-
-def requested_addresses(browser):
-    messages = (json.loads(entry["message"])["message"] for entry in browser.get_log("performance"))
-    return [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
 
 
 def test_opens_without_network_and_without_errors(browser, page):
@@ -127,24 +99,9 @@ def test_screenshot(browser, page, scheme):
             assert (abs(plot - rgb).sum(axis=1) < 12).sum() > 300, (name, series)
 
 
-def relative_luminance(color):
-    channels = np.array([int(part) for part in color.removeprefix("rgb(").removesuffix(")").split(",")]) / 255
-    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
-    return linear @ [0.2126, 0.7152, 0.0722]
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_and_series_have_contrast(browser, page, scheme):
     """WCAG 2.2: 4.5 for text, 3 for graphics."""
     open_page(browser, page, 1200, scheme)
-    names = ["panel", "ink", "soft", "published", *(f"series-{i}" for i in range(6))]
-    colors = browser.execute_script(
-        """const probe = document.body.appendChild(document.createElement('span'));
-           return arguments[0].map(name => {
-             probe.style.color = `var(--${name})`; return getComputedStyle(probe).color; })""",
-        names,
-    )
-    panel, *others = map(relative_luminance, colors)
-    for name, luminance in zip(names[1:], others, strict=True):
-        contrast = (max(panel, luminance) + 0.05) / (min(panel, luminance) + 0.05)
+    for name, contrast in contrasts(browser, ["ink", "soft", "published", *(f"series-{i}" for i in range(6))]).items():
         assert contrast >= (4.5 if name in ("ink", "soft") else 3), (name, contrast)

@@ -14,6 +14,7 @@ REQUIRED = {
     "frame_sampling": ["clip.mp4", "--caption", "a dog"],
     "level_study": ["--data", "folder"],
     "msvd_systems": ["captions.tsv"],
+    "paired_test_study": ["--data", "folder"],
     "push_to_hub": ["--org", "name"],
     "train_tiny_pac": ["--output", "runs"],
 }

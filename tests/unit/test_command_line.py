@@ -21,6 +21,7 @@ HEAVY = {"numpy", "scipy", "evaluate", "datasets", "torch", "nltk", "matplotlib"
 
 # What a command cannot do without on its command line.
 REQUIRED = {
+    "compare": ["a.jsonl", "b.jsonl"],
     "convert-checkpoint": ["clip.pth", "folder"],
     "count-document-frequency": ["captions.jsonl"],
     "count-token-frequency": ["captions.jsonl"],

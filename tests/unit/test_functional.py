@@ -43,7 +43,9 @@ results = [
     f.ref_pac_s(f.pac_s([0.4]), [0.8]),
 ]
 p_values = results[3]
-print(json.dumps([*(result[0] for result in results), f.combined_p_value(p_values), f.harmonic_mean_p(p_values)]))
+numbers = [f.combined_p_value(p_values), f.harmonic_mean_p(p_values), f.holm_p_values(p_values)[0]]
+numbers.append(f.paired_test([0.5, 1.0], [0.25, 0.5], n_resamples=9).p_value)
+print(json.dumps([*(result[0] for result in results), *numbers]))
 """
 
 
@@ -63,7 +65,7 @@ def test_nothing_heavy_is_needed(tmp_path):
     command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{program}"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
     numbers = json.loads(done.stdout)
-    assert len(numbers) == 12
+    assert len(numbers) == 14
     assert all(np.isfinite(numbers))
     # 2 * 0.4 = 0.8, and the harmonic mean of 0.8 and 0.8.
     assert numbers[9] == pytest.approx(0.8, abs=1e-12)

@@ -12,8 +12,8 @@ import pytest
 from manycaps import command_line
 from manycaps.report import diversity_report
 from manycaps.report.caption_files import load_rows, source_name
-from manycaps.report.diversity_page import as_number
 from manycaps.report.diversity_plots import vocabulary_plot
+from manycaps.report.page_frame import as_number
 from manycaps.report.published_diversity import PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
 
 ROWS = [["a dog runs", "a dog plays"], ["two cats sleep"]]

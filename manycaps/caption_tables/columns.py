@@ -1,0 +1,211 @@
+"""Which column of a table holds what: by the names that are usual, or by the user's own."""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from manycaps.shared_caption_rows import as_caption_rows
+
+# What a column may hold; also the keys of --columns.
+ROLES = ("predictions", "references", "id", "image", "video")
+
+# Usual names of columns of a system's captions, and of people's.
+PREDICTION_COLUMNS = ("predictions", "candidates", "samples", "prediction", "candidate", "hypothesis")
+REFERENCE_COLUMNS = ("references", "reference", "refs")
+
+# Names that do not say whose captions they are: those of the file in which they stand.
+CAPTION_COLUMNS = ("txt", "captions", "caption", "sentences", "descriptions", "text", "raw")
+
+# In this order: a sample of a tar is named by its files, and an annotation of COCO has an `id` of its own beside that
+# of its image.
+ID_COLUMNS = ("__key__", "image_id", "video_id", "id", "_id", "key")
+
+IMAGE_COLUMNS = ("image", "jpg", "jpeg", "png", "webp", "image_path", "file_name", "filename", "filepath")
+VIDEO_COLUMNS = ("video", "mp4", "webm", "avi", "mkv", "video_path")
+
+
+class Layout(NamedTuple):
+    """Names of the columns; None where there is no such column."""
+
+    predictions: str | None
+    references: str | None
+    id: str | None
+    image: str | None
+    video: str | None
+
+
+class Values(NamedTuple):
+    """What a record holds in the columns of a layout, checked."""
+
+    id: str | None
+    predictions: list[str] | None
+    references: list[str] | None
+    image: str | bytes | None
+    video: str | bytes | None
+
+
+def find_layout(names: Collection[str], chosen: Mapping[str, str], sides: Collection[str], where: str) -> Layout:
+    """Say which column holds what.
+
+    Args:
+        names: of all columns.
+        chosen: roles to names of columns, as the user gave them.
+        sides: "predictions", "references" or both: what the file may hold.
+        where: the file, for messages.
+
+    Returns:
+        The layout. Columns with a name that does not say whose captions they are hold predictions, unless the file
+        holds references alone.
+
+    Raises:
+        ValueError: a chosen column is not there; there are no captions, or several columns of them.
+
+    >>> find_layout(["image_id", "caption"], {}, ["predictions", "references"], "a.json")
+    Layout(predictions='caption', references=None, id='image_id', image=None, video=None)
+    """
+    found: dict[str, str | None] = dict.fromkeys(ROLES)
+    found |= {
+        "id": _first(names, ID_COLUMNS),
+        "image": _first(names, IMAGE_COLUMNS),
+        "video": _first(names, VIDEO_COLUMNS),
+    }
+    taken = set(chosen.values())
+    for side, usual in (("predictions", PREDICTION_COLUMNS), ("references", REFERENCE_COLUMNS)):
+        if side in sides and side not in chosen:
+            found[side] = _one(names, usual, taken, side, where)
+    main = "references" if "predictions" not in sides else "predictions"
+    if found[main] is None and main not in chosen:
+        found[main] = _one(names, CAPTION_COLUMNS, taken, main, where)
+    for role, name in chosen.items():
+        if role in sides or role not in ("predictions", "references"):
+            found[role] = _checked_name(name, names, role, where)
+    if found[main] is None:
+        usual = PREDICTION_COLUMNS if main == "predictions" else REFERENCE_COLUMNS
+        raise ValueError(
+            f"{where}: expected a column of {main}, such as {', '.join((*usual, *CAPTION_COLUMNS))}, got "
+            f"{', '.join(names)[:80] or 'no columns'}. Name it with --columns {main}=NAME."
+        )
+    return Layout(**found)
+
+
+def parsed_columns(text: str) -> dict[str, str]:
+    """Read what --columns says.
+
+    Raises:
+        ValueError: it is not a list of ROLE=NAME, or a role is unknown.
+
+    >>> parsed_columns("predictions=samples,id=image_id")
+    {'predictions': 'samples', 'id': 'image_id'}
+    """
+    chosen = {}
+    for item in text.split(","):
+        role, separator, name = item.partition("=")
+        if role not in ROLES or not separator or not name:
+            raise ValueError(
+                f"--columns: expected a list such as predictions=samples,id=image_id of {', '.join(ROLES)}, got "
+                f"{item[:40]!r}. Write ROLE=NAME, with commas between."
+            )
+        chosen[role] = name
+    return chosen
+
+
+def read_values(record: Mapping[str, Any], layout: Layout, row: int, *, one_side: bool = False) -> Values:
+    """Take the columns of a layout out of a record, and check them.
+
+    Args:
+        record: values by column.
+        layout: the columns.
+        row: number of the record in its file, for messages.
+        one_side: whether predictions or references may be missing, but not both.
+
+    Returns:
+        The values.
+
+    Raises:
+        TypeError, ValueError: a value is missing, or is not of its kind.
+
+    >>> read_values({"id": 7, "captions": ["a dog"]}, Layout("captions", None, "id", None, None), 0)
+    Values(id='7', predictions=['a dog'], references=None, image=None, video=None)
+    """
+    if one_side:
+        layout = _sides_of(record, layout)
+    return Values(
+        read_id(record, layout, row),
+        _captions(record, layout.predictions, row),
+        _captions(record, layout.references, row),
+        _medium(record, layout.image, row),
+        _medium(record, layout.video, row),
+    )
+
+
+def read_id(record: Mapping[str, Any], layout: Layout, row: int) -> str | None:
+    """Return what names a record, as text; None if the layout has no such column.
+
+    Raises:
+        ValueError: the record has no name, or one that is neither text nor a whole number.
+    """
+    if layout.id is None:
+        return None
+    value = record.get(layout.id)
+    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+        got = "none" if value is None or value == "" else f"{type(value).__name__} ({str(value)[:40]})"
+        raise ValueError(
+            f"{layout.id}[{row}]: expected an id (text or a whole number), got {got}. Write it, or leave the row out."
+        )
+    return str(value)
+
+
+def _sides_of(record: Mapping[str, Any], layout: Layout) -> Layout:
+    """The layout without a side that a record lacks; with both if it lacks both."""
+    lacking = {side: None for side in ("predictions", "references") if record.get(getattr(layout, side) or "") is None}
+    return layout if len(lacking) == 2 else layout._replace(**lacking)
+
+
+def _first(names: Collection[str], usual: Sequence[str]) -> str | None:
+    return next((name for name in usual if name in names), None)
+
+
+def _one(names: Collection[str], usual: Sequence[str], taken: Collection[str], side: str, where: str) -> str | None:
+    """The one usual name that a file has; text beside an image in a tar comes before what its metadata repeat."""
+    found = [name for name in usual if name in names and name not in taken]
+    if len(found) > 1 and found[0] != "txt":
+        raise ValueError(
+            f"{where}: expected one column of {side}, got {' and '.join(found)}. Choose with --columns {side}=NAME."
+        )
+    return found[0] if found else None
+
+
+def _checked_name(name: str, names: Collection[str], role: str, where: str) -> str:
+    if name not in names:
+        raise ValueError(
+            f"{where}: expected a column {name!r} of {role}, got {', '.join(names)[:80]}. Check --columns."
+        )
+    return name
+
+
+def _captions(record: Mapping[str, Any], name: str | None, row: int) -> list[str] | None:
+    """Captions of one column; a string is one caption."""
+    if name is None:
+        return None
+    value = record.get(name)
+    if value is None:
+        raise ValueError(f"{name}[{row}]: expected captions, got none. Write them, or leave the row out.")
+    if isinstance(value, list) and value and all(isinstance(item, dict) and "caption" in item for item in value):
+        value = [item["caption"] for item in value]  # as the COCO caption code takes them
+    try:
+        return as_caption_rows([value], name, string_is_one_caption=True)[0]
+    except (TypeError, ValueError) as error:
+        raise type(error)(str(error).replace(f"{name}[0]", f"{name}[{row}]", 1)) from None
+
+
+def _medium(record: Mapping[str, Any], name: str | None, row: int) -> str | bytes | None:
+    """Path or bytes of an image or a video; an image column of `datasets` holds both."""
+    if name is None:
+        return None
+    value = record.get(name)
+    if isinstance(value, dict) and {"bytes", "path"} >= set(value):
+        value = value.get("bytes") or value.get("path")
+    if not isinstance(value, str | bytes) or not value:
+        got = "none" if not value else f"{type(value).__name__} ({json.dumps(value, default=str)[:40]})"
+        raise ValueError(f"{name}[{row}]: expected a path or the bytes of a file, got {got}. Leave the row out.")
+    return value

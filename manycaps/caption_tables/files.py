@@ -1,0 +1,142 @@
+"""Files that hold captions: from paths, addresses, folders and patterns to a list of files, local or by fsspec."""
+
+import gzip
+import itertools
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import IO, Any, NamedTuple, cast
+
+import fsspec
+
+# Endings of tables; those of text may be followed by ".gz", and ".tgz" is ".tar.gz".
+KINDS = (".parquet", ".jsonl", ".json", ".csv", ".tsv", ".tar")
+
+# Kinds that may be compressed as a whole.
+COMPRESSIBLE = (".jsonl", ".json", ".csv", ".tsv", ".tar")
+
+# A range of numbers in braces: {00000..00999}.
+NUMBERS = re.compile(r"(\d+)\.\.(\d+)")
+
+
+class TableFile(NamedTuple):
+    """A file with rows."""
+
+    path: str
+    # One of `KINDS`.
+    kind: str
+    compressed: bool
+    n_bytes: int
+
+
+def table_files(sources: Sequence[str]) -> list[TableFile]:
+    """Find all files that paths, addresses, folders and patterns stand for.
+
+    Args:
+        sources: paths or fsspec addresses; folders stand for all tables in them, at any depth, and names may hold
+            ranges and choices in braces, `{000..099}` and `{a,b}`, and the wildcards `*`, `?` and `[...]`.
+
+    Returns:
+        Files in the order of the sources, those of a folder or wildcard sorted by name.
+
+    Raises:
+        ValueError: a source is no file, no folder, and no pattern of any; a folder holds no table; a file has an ending
+            that says nothing.
+    """
+    return [file for source in sources for path in expand_braces(source) for file in _files_of(path)]
+
+
+def expand_braces(pattern: str) -> list[str]:
+    """Write out the ranges and choices in braces, as a shell does.
+
+    >>> expand_braces("s{08..10}.tar")
+    ['s08.tar', 's09.tar', 's10.tar']
+    >>> expand_braces("{train,val}.csv")
+    ['train.csv', 'val.csv']
+    """
+    parts = re.split(r"\{([^{}]*)\}", pattern)
+    choices = [_choices(part) if i % 2 else [part] for i, part in enumerate(parts)]
+    return ["".join(chosen) for chosen in itertools.product(*choices)]
+
+
+def table_kind(path: str) -> tuple[str, bool] | None:
+    """Return the kind of a file by its ending, and whether it is compressed; None if it is no table.
+
+    >>> table_kind("a/b.JSONL.gz"), table_kind("c.tgz"), table_kind("d.zip")
+    (('.jsonl', True), ('.tar', True), None)
+    """
+    name = path.lower()
+    if name.endswith(".tgz"):
+        return ".tar", True
+    compressed = name.endswith(".gz")
+    stem, kind = os.path.splitext(name.removesuffix(".gz"))
+    if not stem or kind not in (COMPRESSIBLE if compressed else KINDS):
+        return None
+    return kind, compressed
+
+
+def is_local(path: str) -> bool:
+    """Return whether a path is on this machine's file systems, and no address.
+
+    >>> is_local("a/b.csv"), is_local("s3://bucket/b.csv")
+    (True, False)
+    """
+    return "://" not in path
+
+
+def open_bytes(path: str, compressed: bool = False) -> IO[bytes]:
+    """Open a file to be read, local or by fsspec; a compressed one gives its content.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    file = cast(IO[bytes], fsspec.open(path, "rb").open())
+    return cast(IO[bytes], gzip.GzipFile(fileobj=file)) if compressed else file
+
+
+def _choices(text: str) -> list[str]:
+    """What one pair of braces stands for."""
+    numbers = NUMBERS.fullmatch(text)
+    if numbers:
+        first, last = numbers.groups()
+        width = len(first) if first.startswith("0") or len(first) == len(last) else 0
+        return [str(number).zfill(width) for number in range(int(first), int(last) + 1)]
+    return text.split(",") if "," in text else ["{" + text + "}"]
+
+
+def _files_of(source: str) -> Iterator[TableFile]:
+    """Files that a path, folder or wildcard stands for."""
+    file_system, path = fsspec.core.url_to_fs(source)
+    if file_system.isfile(path):
+        yield _table_file(source, int(file_system.info(path)["size"]))
+        return
+    if file_system.isdir(path):
+        found = [name for name in sorted(file_system.find(path)) if table_kind(name)]
+        wanted = "at least one table in the folder"
+    else:
+        found = sorted(name for name in file_system.glob(path) if file_system.isfile(name))
+        wanted = "a file, a folder or a pattern of files"
+    if not found:
+        raise ValueError(
+            f"{source}: expected {wanted}, got none. Check the path; tables end in {', '.join(KINDS)}, those of text "
+            "and tar also in .gz."
+        )
+    for name in found:
+        yield _table_file(_as_given(name, file_system, source), int(file_system.info(name)["size"]))
+
+
+def _as_given(name: str, file_system: Any, source: str) -> str:
+    """Name a file that was found as the user named its folder: relative paths stay relative."""
+    if not is_local(source):
+        return str(file_system.unstrip_protocol(name))
+    return name if os.path.isabs(source) else os.path.relpath(name)
+
+
+def _table_file(path: str, n_bytes: int) -> TableFile:
+    kind = table_kind(path)
+    if kind is None:
+        raise ValueError(
+            f"{path}: expected a table that ends in {', '.join(KINDS)} (or .gz of text and tar), got "
+            f"{os.path.splitext(path)[1] or 'no ending'}. Convert it, or rename it."
+        )
+    return TableFile(path, *kind, n_bytes)

@@ -1,0 +1,162 @@
+"""Rows put together by id out of several places: single captions a line, and predictions and references of two files.
+
+They are kept in an SQLite file, so that memory does not grow with them and every part of a run can read its own.
+"""
+
+import contextlib
+import json
+import pathlib
+import sqlite3
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from manycaps.caption_tables.caption_row import BadRow
+from manycaps.caption_tables.columns import Values
+
+# Captions are stored as JSON without its brackets, so that those of another line can be put behind them. `refs` holds
+# the references, whose own name is a word of SQL.
+SCHEMA = """
+CREATE TABLE files (number INTEGER PRIMARY KEY, path TEXT NOT NULL);
+CREATE TABLE joined (
+    number INTEGER PRIMARY KEY, id TEXT UNIQUE, file INTEGER NOT NULL, row INTEGER NOT NULL,
+    predictions TEXT, refs TEXT, image TEXT, video TEXT
+);
+CREATE TABLE bad (file TEXT NOT NULL, row INTEGER NOT NULL, id TEXT, reason TEXT NOT NULL);
+"""
+
+INSERT = "INSERT INTO joined (id, file, row, predictions, refs, image, video) VALUES (?, ?, ?, ?, ?, ?, ?)"
+
+FIND = "SELECT joined.number, path, row, predictions, refs FROM joined JOIN files ON file = files.number WHERE id = ?"
+
+UPDATE = (
+    "UPDATE joined SET predictions = ?, refs = ?, image = coalesce(image, ?), video = coalesce(video, ?) "
+    "WHERE number = ?"
+)
+
+SELECT = (
+    "SELECT path, row, id, predictions, refs, image, video FROM joined JOIN files ON file = files.number "
+    "WHERE joined.number > ? AND joined.number <= ? ORDER BY joined.number"
+)
+
+
+class JoinedRow(NamedTuple):
+    """A row of the store; a side is None where no file had it."""
+
+    file: str
+    row: int
+    values: Values
+
+
+class JoinedRows:
+    """A store that is being filled."""
+
+    def __init__(self, path: pathlib.Path):
+        """Make an empty store; one that is there is replaced."""
+        path.unlink(missing_ok=True)
+        self.n_rows = 0
+        self._database = sqlite3.connect(path, isolation_level=None)
+        # Nobody reads a store that is not complete.
+        self._database.execute("PRAGMA journal_mode = OFF")
+        self._database.execute("PRAGMA synchronous = OFF")
+        self._database.executescript(SCHEMA)
+        self._database.execute("BEGIN")
+        self._files: dict[str, int] = {}
+
+    def add(self, file: str, row: int, values: Values, *, several: bool = False, new: bool = True) -> bool:
+        """Take in what a file says in one row.
+
+        Args:
+            file: its path.
+            row: number of the row.
+            values: what stands there.
+            several: whether captions of one id are put together; otherwise a second row of an id is bad.
+            new: whether an id that is not there yet makes a row; otherwise it is passed over.
+
+        Returns:
+            Whether the id was there, or made a row.
+        """
+        captions = _as_text(values.predictions), _as_text(values.references)
+        found = None if values.id is None else self._database.execute(FIND, (values.id,)).fetchone()
+        if found is not None:
+            number, *place, predictions, references = found
+            earlier = (predictions, references)
+            if not several and any(a is not None and b is not None for a, b in zip(earlier, captions, strict=True)):
+                self.add_bad(BadRow(file, row, values.id, _twice(row, file, *place)))
+                return True
+            both = [_behind(a, b) for a, b in zip(earlier, captions, strict=True)]
+            self._database.execute(UPDATE, (*both, values.image, values.video, number))
+        elif new:
+            number = self._file_number(file)
+            self._database.execute(INSERT, (values.id, number, row, *captions, values.image, values.video))
+            self.n_rows += 1
+        return found is not None or new
+
+    def add_bad(self, bad: BadRow) -> None:
+        """Note a row that cannot be read."""
+        self._database.execute("INSERT INTO bad VALUES (?, ?, ?, ?)", bad)
+
+    def close(self) -> None:
+        """Write everything to the disk."""
+        self._database.execute("COMMIT")
+        self._database.close()
+
+    def _file_number(self, path: str) -> int:
+        if path not in self._files:
+            self._files[path] = len(self._files)
+            self._database.execute("INSERT INTO files VALUES (?, ?)", (self._files[path], path))
+        return self._files[path]
+
+
+class JoinedStore:
+    """A store that has been filled; to be opened by any number of processes."""
+
+    def __init__(self, path: str):
+        """Open it."""
+        address = f"file:{pathlib.Path(path).resolve()}?mode=ro&immutable=1"
+        self._database = sqlite3.connect(address, uri=True)
+
+    def __enter__(self) -> "JoinedStore":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._database.close()
+
+    def __len__(self) -> int:
+        return int(self._database.execute("SELECT coalesce(max(number), 0) FROM joined").fetchone()[0])
+
+    def rows(self, start: int, stop: int) -> Iterator[JoinedRow]:
+        """Yield the rows with the numbers of `range(start, stop)`."""
+        for file, row, name, predictions, references, *media in self._database.execute(SELECT, (start, stop)):
+            yield JoinedRow(file, row, Values(name, _as_captions(predictions), _as_captions(references), *media))
+
+    def references(self, name: str) -> list[str] | None:
+        """Return the references of an id; None if it has none."""
+        found = self._database.execute("SELECT refs FROM joined WHERE id = ?", (name,)).fetchone()
+        return None if found is None else _as_captions(found[0])
+
+    def bad_rows(self) -> Iterator[BadRow]:
+        """Yield the rows that could not be read when the store was filled."""
+        rows = self._database.execute("SELECT file, row, id, reason FROM bad ORDER BY rowid")
+        return map(BadRow._make, rows)
+
+
+def filled(path: pathlib.Path) -> "contextlib.closing[JoinedRows]":
+    """Return a new store for a `with` statement."""
+    return contextlib.closing(JoinedRows(path))
+
+
+def _twice(row: int, file: str, earlier_file: str, earlier_row: int) -> str:
+    place = f"row {earlier_row}" + ("" if earlier_file == file else f" of {earlier_file}")
+    return f"id[{row}]: expected an id of its own, got that of {place}. Leave one of both out."
+
+
+def _behind(earlier: str | None, text: str | None) -> str | None:
+    return f"{earlier},{text}" if earlier is not None and text is not None else earlier or text
+
+
+def _as_text(captions: list[str] | None) -> str | None:
+    return None if captions is None else json.dumps(captions, ensure_ascii=False)[1:-1]
+
+
+def _as_captions(text: str | None) -> list[str] | None:
+    return None if text is None else list(json.loads(f"[{text}]"))

@@ -1,0 +1,391 @@
+"""Rows of captions out of any number of files: as a stream, or in pieces that are read apart from each other."""
+
+import contextlib
+import itertools
+import os
+import pathlib
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import fsspec
+
+from manycaps.caption_tables.caption_row import BadRow, CaptionRow
+from manycaps.caption_tables.columns import Layout, Values, find_layout, read_id, read_values
+from manycaps.caption_tables.files import TableFile, is_local, table_files
+from manycaps.caption_tables.joined_rows import JoinedRow, JoinedStore, filled
+from manycaps.caption_tables.json_records import json_records
+from manycaps.caption_tables.parquet_records import parquet_columns, parquet_pieces, parquet_records
+from manycaps.caption_tables.pieces import Piece, Record, Unreadable, whole
+from manycaps.caption_tables.tar_records import tar_pieces, tar_records
+from manycaps.caption_tables.text_records import text_pieces, text_records
+
+# Bytes of a file that are read as one piece, where nothing else is asked for.
+PIECE_BYTES = 1 << 24
+
+# Records that are looked at to learn which columns there are: a record may lack some.
+N_FIRST_RECORDS = 100
+
+# Kind of the file that holds joined rows.
+JOINED = ".sqlite"
+
+# Endings of files in a folder of images or videos, tried in this order behind an id.
+MEDIA_ENDINGS = {"image": (".jpg", ".jpeg", ".png", ".webp"), "video": (".mp4", ".webm", ".avi", ".mkv")}
+
+
+class Side(NamedTuple):
+    """Files of one kind, and how they are understood."""
+
+    files: tuple[TableFile, ...]
+    layout: Layout
+    # Whether a row holds one caption, so that rows of one id are put together.
+    single: bool
+    # Whether the files hold images or videos themselves, and not their paths.
+    holds_media: bool
+
+
+class Source(NamedTuple):
+    """All files, and how they are understood; it can be sent to other processes."""
+
+    main: Side
+    # Files with references alone; None: there are none.
+    references: Side | None
+    # Folder or address of the images and of the videos, by role; without one, paths are as they stand.
+    media: Mapping[str, str]
+    limit: int | None
+
+    @property
+    def needs_store(self) -> bool:
+        """Whether rows are put together by id, in a file that `fill_store` makes."""
+        return self.references is not None or self._is_joined
+
+    def description(self) -> dict[str, Any]:
+        """Say how the files are understood."""
+        sides = {"predictions": self.main} | ({} if self.references is None else {"references": self.references})
+        return {
+            name: {
+                "files": len(side.files),
+                "bytes": sum(file.n_bytes for file in side.files),
+                "columns": {role: column for role, column in side.layout._asdict().items() if column is not None},
+                "one_caption_a_line": side.single,
+            }
+            for name, side in sides.items()
+        }
+
+    def rows(self) -> Iterator[CaptionRow | BadRow]:
+        """Yield all rows in order."""
+        with tempfile.TemporaryDirectory() as folder:
+            store = None
+            if self.needs_store:
+                store = os.path.join(folder, "joined.sqlite")
+                self.fill_store(pathlib.Path(store))
+            for piece in self.pieces(PIECE_BYTES, store):
+                yield from self.read(piece, store)
+
+    def fill_store(self, path: pathlib.Path) -> None:
+        """Put rows together by id, in a new file.
+
+        Args:
+            path: of the file; one that is there is replaced.
+        """
+        with filled(path) as store:
+            if self._is_joined:
+                for file, row, found in _values(self.main):
+                    if isinstance(found, BadRow):
+                        store.add_bad(found)
+                        continue
+                    has_room = self.limit is None or store.n_rows < self.limit
+                    if not store.add(file, row, found, several=self.main.single, new=has_room):
+                        break
+            for file, row, found in _values(self.references) if self.references else ():
+                if isinstance(found, BadRow):
+                    store.add_bad(found)
+                else:
+                    # In a trial of some rows, the references of the others are passed over.
+                    new = self.limit is None or not self._is_joined
+                    store.add(file, row, found, several=self.references.single, new=new)  # type: ignore[union-attr]
+
+    def pieces(self, n_bytes: int, store: str | None = None) -> Iterator[Piece]:
+        """Cut the rows into pieces.
+
+        Args:
+            n_bytes: about the size of a piece.
+            store: path of the file that `fill_store` has made; None if none is needed.
+
+        Yields:
+            The pieces in order; together they hold every row once, and with a limit the first ones.
+        """
+        if self._is_joined:
+            assert store is not None  # `needs_store` said so
+            yield from _store_pieces(store, n_bytes)
+            return
+        pieces = itertools.chain.from_iterable(file_pieces(file, n_bytes) for file in self.main.files)
+        yield from pieces if self.limit is None else self._limited(pieces, self.limit)
+
+    def read(self, piece: Piece, store: str | None = None) -> Iterator[CaptionRow | BadRow]:
+        """Read the rows of a piece.
+
+        Args:
+            piece: as from `pieces`.
+            store: as for `pieces`.
+        """
+        with contextlib.ExitStack() as stack:
+            opened = stack.enter_context(JoinedStore(store)) if store is not None else None
+            if opened is not None and piece.first_row == 0 and piece.file == self._first_file(store):
+                yield from opened.bad_rows()
+            if self._is_joined:
+                assert opened is not None
+                rows: Iterator[Any] = map(self._joined_row, opened.rows(piece.start, piece.stop or 0))
+            else:
+                rows = (
+                    found if isinstance(found, BadRow) else self._row(file, row, found, opened)
+                    for file, row, found in _piece_values(piece, self.main)
+                )
+            yield from itertools.islice(rows, piece.n_rows)
+
+    @property
+    def _is_joined(self) -> bool:
+        """Whether all rows are in the store, and not only references that are looked up there."""
+        if self.main.holds_media:
+            return False
+        has_json = any(file.kind == ".json" for file in self.main.files)
+        return self.references is not None or has_json or self.main.single
+
+    def _first_file(self, store: str | None) -> TableFile:
+        return _store_file(store) if self._is_joined and store else self.main.files[0]
+
+    def _limited(self, pieces: Iterable[Piece], limit: int) -> Iterator[Piece]:
+        for piece in pieces:
+            n_rows = piece.n_rows
+            if n_rows is None:
+                n_rows = sum(1 for _ in itertools.islice(_piece_records(piece, self.main.layout), limit))
+            yield piece._replace(n_rows=min(n_rows, limit))
+            limit -= n_rows
+            if limit <= 0:
+                return
+
+    def _joined_row(self, found: JoinedRow) -> CaptionRow | BadRow:
+        """Check that a row has both sides."""
+        for side, captions in (("predictions", found.values.predictions), ("references", found.values.references)):
+            expected = side == "predictions" or bool(self.references or self.main.layout.references)
+            if captions is None and expected:
+                return BadRow(found.file, found.row, found.values.id, _missing_side(side, found.row))
+        return self._row(found.file, found.row, found.values, None)
+
+    def _row(self, file: str, row: int, values: Values, store: JoinedStore | None) -> CaptionRow | BadRow:
+        """Make a row of checked values: name it, look up its references, find its image and video."""
+        name = values.id if values.id is not None else self._name(file, row)
+        if store is not None:
+            values = values._replace(references=store.references(name))
+            if values.references is None:
+                return BadRow(file, row, name, _missing_side("references", row))
+        try:
+            image, video = (
+                self._medium(role, given, name, row)
+                for role, given in (("image", values.image), ("video", values.video))
+            )
+        except (ValueError, OSError) as error:
+            return BadRow(file, row, name, str(error))
+        return CaptionRow(file, row, name, values.predictions, values.references, image, video)
+
+    def _name(self, file: str, row: int) -> str:
+        """Name of a row of files without ids."""
+        return str(row) if len(self.main.files) == 1 else f"{file}:{row}"
+
+    def _medium(self, role: str, given: str | bytes | None, name: str, row: int) -> str | bytes | None:
+        """Path of an image or a video on this machine, or its bytes."""
+        folder = self.media.get(role)
+        if folder is None or isinstance(given, bytes):
+            return given
+        return _found_medium(folder, given, name, role, row)
+
+
+def open_source(
+    predictions: Sequence[str],
+    references: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
+    images: str | None = None,
+    videos: str | None = None,
+    limit: int | None = None,
+) -> Source:
+    """Find files of captions, and say how they are understood.
+
+    Args:
+        predictions: paths, fsspec addresses, folders, and patterns in braces or with wildcards; endings as in
+            `files.KINDS`. They may hold references too.
+        references: files of references, joined to the others by id; none: those are in the first files, or there are
+            none.
+        columns: from roles (`columns.ROLES`) to names of columns; a role that is not in it has one of its usual names.
+        images: folder or address of images, which a column names, or which are named like the ids.
+        videos: the same for videos.
+        limit: number of rows to read; None: all.
+
+    Returns:
+        The source.
+
+    Raises:
+        ValueError: there is no such file; no file can be read; there is no column of captions, or more than one; there
+            are no ids to join by.
+    """
+    chosen = dict(columns or {})
+    sides = ["predictions"] if references else ["predictions", "references"]
+    main = _side(table_files(predictions), chosen, sides)
+    others = _side(table_files(references), chosen, ["references"]) if references else None
+    for side in (main, others) if others else ():
+        if side is not None and side.layout.id is None:
+            raise ValueError(
+                f"{side.files[0].path}: expected a column of ids to join predictions and references by, got none. Name "
+                "it with --columns id=NAME."
+            )
+    media = {role: folder for role, folder in (("image", images), ("video", videos)) if folder is not None}
+    return Source(main, others, media, limit)
+
+
+def file_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
+    """Cut a file into pieces; one that cannot be cut, or not be read, is a single piece."""
+    cut = {".parquet": parquet_pieces, ".tar": tar_pieces, ".json": None}.get(file.kind, text_pieces)
+    if cut is None or file.n_bytes == 0:
+        yield whole(file)
+        return
+    try:
+        yield from cut(file, n_bytes)
+    except (ValueError, OSError):
+        yield whole(file)  # whoever reads it says why
+
+
+def _side(files: list[TableFile], chosen: Mapping[str, str], sides: Sequence[str]) -> Side:
+    """Learn from the first file that can be read how all are understood."""
+    error = None
+    for file in files:
+        found = _first_records(file)
+        records = [record for record in found if isinstance(record, Record)]
+        if records:
+            return _understood(files, file, records, chosen, sides)
+        error = error or next(
+            (f"{file.path}: {record.reason}" for record in found if isinstance(record, Unreadable)), None
+        )
+    raise ValueError(error or f"{files[0].path}: expected at least one row, got none. Give a file with captions.")
+
+
+def _first_records(file: TableFile) -> list[Record | Unreadable]:
+    """Records at the beginning of a file, with all their columns; or why there are none."""
+    if file.n_bytes == 0:
+        return []
+    try:
+        names = parquet_columns(file) if file.kind == ".parquet" else []
+        return list(itertools.islice(_records(whole(file), names), N_FIRST_RECORDS))
+    except (ValueError, OSError) as error:
+        return [Unreadable(0, _without_path(file.path, error))]
+
+
+def _understood(
+    files: list[TableFile], file: TableFile, records: list[Record], chosen: Mapping[str, str], sides: Sequence[str]
+) -> Side:
+    names = list(dict.fromkeys(name for record in records for name in record.values))
+    layout = find_layout(names, chosen, sides, file.path)
+    media = [record.values.get(name) for record in records for name in (layout.image, layout.video) if name is not None]
+    holds_media = file.kind == ".tar" or any(
+        isinstance(value, bytes) or (isinstance(value, dict) and value.get("bytes")) for value in media
+    )
+    if layout.id is None and not holds_media:
+        layout = layout._replace(id=layout.image or layout.video)
+    sided = [name for name in (layout.predictions, layout.references) if name is not None]
+    texts = [record.values.get(name) for record in records for name in sided]
+    single = layout.id is not None and all(isinstance(text, str) for text in texts if text is not None)
+    return Side(tuple(files), layout, single and not holds_media, holds_media)
+
+
+def _records(piece: Piece, columns: Iterable[str]) -> Iterator[Record | Unreadable]:
+    kind = piece.file.kind
+    if kind == ".parquet":
+        return parquet_records(piece, list(columns))
+    if kind == ".tar":
+        return tar_records(piece)
+    return json_records(piece.file) if kind == ".json" else text_records(piece)
+
+
+def _piece_records(piece: Piece, layout: Layout) -> Iterator[Record | Unreadable]:
+    """Records of a piece; a file that cannot be read is one unreadable place."""
+    if piece.file.n_bytes == 0:
+        yield Unreadable(0, "expected at least one row, got an empty file. Leave it out, or write it again.")
+        return
+    row = piece.first_row
+    try:
+        for found in _records(piece, {name for name in layout if name is not None}):
+            row = found.row + 1
+            yield found
+    except (ValueError, OSError) as error:
+        yield Unreadable(row, _without_path(piece.file.path, error))
+
+
+def _piece_values(piece: Piece, side: Side) -> Iterator[tuple[str, int, Values | BadRow]]:
+    """File, row and checked values of every record of a piece."""
+    file = piece.file.path
+    for found in _piece_records(piece, side.layout):
+        yield file, found.row, _checked(file, found, side)
+
+
+def _values(side: Side) -> Iterator[tuple[str, int, Values | BadRow]]:
+    """File, row and checked values of every record of all files."""
+    for file in side.files:
+        yield from _piece_values(whole(file), side)
+
+
+def _checked(file: str, found: Record | Unreadable, side: Side) -> Values | BadRow:
+    if isinstance(found, Unreadable):
+        return BadRow(file, found.row, None, found.reason)
+    name = None
+    try:
+        name = read_id(found.values, side.layout, found.row)
+        return read_values(found.values, side.layout, found.row, one_side=side.single)
+    except (TypeError, ValueError) as error:
+        return BadRow(file, found.row, name, str(error))
+
+
+def _store_file(store: str) -> TableFile:
+    return TableFile(store, JOINED, False, os.path.getsize(store))
+
+
+def _store_pieces(store: str, n_bytes: int) -> Iterator[Piece]:
+    """Cut joined rows into pieces; there is always one, which also says what could not be read."""
+    file = _store_file(store)
+    with JoinedStore(store) as opened:
+        n_rows = len(opened)
+    step = max(1, n_rows * n_bytes // file.n_bytes)
+    for start in range(0, max(1, n_rows), step):
+        stop = min(start + step, n_rows)
+        yield Piece(file, start, stop, start, stop - start, file.n_bytes * (stop - start) // max(1, n_rows))
+
+
+def _missing_side(side: str, row: int) -> str:
+    other = "references" if side == "predictions" else "predictions"
+    return f"id[{row}]: expected {side} of the same id, got none. Add them, or leave these {other} out."
+
+
+def _found_medium(folder: str, given: str | None, name: str, role: str, row: int) -> str | bytes:
+    """File of an image or a video in a folder, by the name that a column gives, or else by the id."""
+    if is_local(folder):
+        if given is not None:
+            return os.path.join(folder, given)
+        for ending in ("", *MEDIA_ENDINGS[role]):
+            if os.path.isfile(path := os.path.join(folder, name + ending)):
+                return path
+        raise ValueError(
+            f"{role}[{row}]: expected a file {name} in {folder}, with or without one of the endings "
+            f"{', '.join(MEDIA_ENDINGS[role])}, got none. Name a column of files with --columns {role}=NAME."
+        )
+    address = f"{folder.rstrip('/')}/{given or name + MEDIA_ENDINGS[role][0]}"
+    try:
+        return bytes(fsspec.open(address, "rb").open().read())
+    except Exception as error:  # each file system has errors of its own
+        raise ValueError(
+            f"{role}[{row}]: expected a file at {address}, got none ({type(error).__name__}: {error}). Check the "
+            "address."
+        ) from None
+
+
+def _without_path(path: str, error: Exception) -> str:
+    """Reason of an error, without the name of its file."""
+    if isinstance(error, OSError):
+        return f"expected a file that can be read, got {error.strerror or error}. Check its permissions and the disk."
+    return str(error).removeprefix(f"{path}: ")

@@ -1,0 +1,128 @@
+"""Records of webdataset tars: consecutive files of one name, up to its first dot, are a sample."""
+
+import io
+import json
+import os
+import tarfile
+import zlib
+from collections.abc import Iterator
+from typing import IO, Any
+
+from manycaps.caption_tables.files import TableFile, is_local, open_bytes
+from manycaps.caption_tables.pieces import Piece, Record, Unreadable, whole
+
+# Members whose text is captions, one a line.
+CAPTION_MEMBERS = ("txt", "caption", "captions", "text")
+
+# Members whose JSON is an object of values.
+VALUE_MEMBERS = ("json",)
+
+# What reading a truncated or damaged tar raises.
+DAMAGE = (tarfile.TarError, OSError, EOFError, zlib.error)
+
+
+def tar_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
+    """Cut a tar between samples, out of its headers alone; one that is compressed, remote or small is a single piece.
+
+    Args:
+        file: of kind .tar.
+        n_bytes: size of a piece.
+
+    Yields:
+        The pieces in order; of a damaged tar, up to the damage.
+    """
+    if file.compressed or not is_local(file.path) or file.n_bytes < 2 * n_bytes:
+        yield whole(file)
+        return
+    start = first_row = row = 0
+    try:
+        with tarfile.open(file.path, "r:") as archive:
+            earlier = None
+            for member in archive:
+                archive.members = []  # type: ignore[attr-defined]  # tarfile would keep every header
+                key = sample_key(member.name)
+                if not member.isfile() or key == earlier:
+                    continue
+                if earlier is not None:
+                    row += 1
+                    if member.offset - start >= n_bytes:
+                        yield Piece(file, start, member.offset, first_row, row - first_row, member.offset - start)
+                        start, first_row = member.offset, row
+                earlier = key
+    except DAMAGE:
+        pass  # whoever reads the last piece finds it and says where
+    yield Piece(file, start, None, first_row, None, file.n_bytes - start)
+
+
+def tar_records(piece: Piece) -> Iterator[Record | Unreadable]:
+    """Read the samples of a piece, each when it is complete."""
+    row, earlier, values = piece.first_row, None, dict[str, Any]()
+    reason = None
+    with open_bytes(piece.file.path, piece.file.compressed) as stream:
+        stream.seek(piece.start)
+        bounded = stream if piece.stop is None else io.BytesIO(stream.read(piece.stop - piece.start))
+        try:
+            with tarfile.open(fileobj=bounded, mode="r|") as archive:
+                for member in archive:
+                    archive.members = []  # type: ignore[attr-defined]
+                    if not member.isfile():
+                        continue
+                    key = sample_key(member.name)
+                    if earlier is not None and key != earlier:
+                        yield _record(row, values, reason)
+                        row, values, reason = row + 1, {}, None
+                    earlier = key
+                    values.setdefault("__key__", key)
+                    reason = _take(values, member, archive.extractfile(member), row) or reason
+        except DAMAGE as error:
+            yield Unreadable(
+                row,
+                f"row[{row}]: expected a whole tar, got one that ends or is damaged here ({error}). Fetch it again; "
+                "samples from here on are missing.",
+            )
+            return
+        if earlier is not None:
+            yield _record(row, values, reason)
+
+
+def sample_key(name: str) -> str:
+    """Return what the names of a sample's files have in common.
+
+    >>> sample_key("train/000.7.jpg")
+    'train/000'
+    """
+    folder, _, base = name.rpartition("/")
+    stem = base.split(".", 1)[0]
+    return f"{folder}/{stem}" if folder else stem
+
+
+def _take(values: dict[str, Any], member: tarfile.TarInfo, content: IO[bytes] | None, row: int) -> str | None:
+    """Put a member into the values of its sample; return why it cannot be understood, else None."""
+    data, ending = content.read() if content else b"", os.path.basename(member.name).partition(".")[2].lower()
+    if len(data) < member.size:
+        raise tarfile.ReadError("unexpected end of data")
+    if ending in VALUE_MEMBERS:
+        return _take_json(values, data, f"{ending}[{row}]")
+    if ending in CAPTION_MEMBERS:
+        text = data.decode("utf-8", errors="surrogateescape")
+        values[ending] = [line.strip() for line in text.split("\n") if line.strip()]
+    else:
+        values[ending] = data
+    return None
+
+
+def _take_json(values: dict[str, Any], data: bytes, where: str) -> str | None:
+    """Add the values of a JSON member; files beside it come first."""
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        return f"{where}: expected JSON, got none ({error}). Leave the sample out."
+    if not isinstance(found, dict):
+        return f"{where}: expected an object, got {type(found).__name__}. Leave the sample out."
+    for name, value in found.items():
+        values.setdefault(name, value)
+    return None
+
+
+def _record(row: int, values: dict[str, Any], reason: str | None) -> Record | Unreadable:
+    return Record(row, values) if reason is None else Unreadable(row, reason)

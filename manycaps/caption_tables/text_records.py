@@ -1,0 +1,195 @@
+"""Records of JSON Lines, CSV and TSV: read line by line, so that a bad line costs no other."""
+
+import csv
+import itertools
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from manycaps.caption_tables.files import TableFile, open_bytes
+from manycaps.caption_tables.pieces import Piece, Record, Unreadable, whole
+
+# Byte order mark of UTF-8, which some programs write.
+MARK = b"\xef\xbb\xbf"
+
+# Lines and bytes of one record of a table at most: a quote that is never closed would take in all that follows.
+MAX_RECORD_LINES = 1_000
+MAX_RECORD_BYTES = 1 << 20
+
+# What separates the cells of a table.
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+
+
+class Block(NamedTuple):
+    """The lines of one record."""
+
+    # Byte of the file at which it begins, and the one after its end.
+    start: int
+    stop: int
+    lines: list[str]
+
+
+def text_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
+    """Cut a text file between records; a compressed one is a single piece.
+
+    Args:
+        file: of kind .jsonl, .csv or .tsv.
+        n_bytes: least size of a piece but the last.
+
+    Yields:
+        The pieces in order.
+    """
+    if file.compressed:
+        yield whole(file)
+        return
+    with open_bytes(file.path) as lines:
+        blocks = _records_of(lines, file.kind, 0)
+        header = next(blocks, None) if file.kind in SEPARATORS else Block(0, 0, [])
+        if header is None:
+            return
+        start, n_rows, first_row = header.stop, 0, 0
+        stop = start
+        for block in blocks:
+            n_rows, stop = n_rows + 1, block.stop
+            if stop - start >= n_bytes:
+                yield Piece(file, start, stop, first_row, n_rows, stop - start)
+                start, first_row, n_rows = stop, first_row + n_rows, 0
+        if n_rows:
+            yield Piece(file, start, stop, first_row, n_rows, stop - start)
+
+
+def text_records(piece: Piece) -> Iterator[Record | Unreadable]:
+    """Read the records of a piece of a text file."""
+    kind = piece.file.kind
+    with open_bytes(piece.file.path, piece.file.compressed) as lines:
+        blocks = _records_of(lines, kind, 0)
+        names = _names(next(blocks, None), kind) if kind in SEPARATORS else []
+        if piece.start > 0:
+            lines.seek(piece.start)
+            blocks = _records_of(lines, kind, piece.start, names)
+        inside = itertools.takewhile(lambda block: piece.stop is None or block.start < piece.stop, blocks)
+        parse: Callable[[Block, int], Any] = _parsed_line
+        if kind in SEPARATORS:
+            parse = _CellParser(names, SEPARATORS[kind])
+        for row, block in enumerate(inside, start=piece.first_row):
+            try:
+                yield Record(row, parse(block, row))
+            except ValueError as error:
+                yield Unreadable(row, str(error))
+
+
+def _records_of(lines: Iterable[bytes], kind: str, start: int, names: list[str] | None = None) -> Iterator[Block]:
+    """Blocks of lines that make a record each; empty lines are left out."""
+    blocks = _table_blocks(lines, SEPARATORS[kind], start, names) if kind in SEPARATORS else _line_blocks(lines, start)
+    return (block for block in blocks if any(line.strip() for line in block.lines))
+
+
+def _line_blocks(lines: Iterable[bytes], start: int) -> Iterator[Block]:
+    for line in lines:
+        stop = start + len(line)
+        yield Block(start, stop, [_text(line, start)])
+        start = stop
+
+
+def _table_blocks(lines: Iterable[bytes], separator: str, start: int, names: list[str] | None) -> Iterator[Block]:
+    """Lines of a table, joined while a quote is open.
+
+    Lines that make no record together are records of their own: of a quote too many, the first line is the bad one.
+    """
+    waiting: list[bytes] = []
+    source = iter(lines)
+    again: list[bytes] = []
+    n_cells = None if names is None else len(names)
+    while True:
+        line = again.pop() if again else next(source, None)
+        if line is not None:
+            waiting.append(line)
+        if not waiting:
+            return
+        joined = b"".join(waiting)
+        is_open = joined.count(b'"') % 2 == 1
+        too_long = len(waiting) > MAX_RECORD_LINES or len(joined) > MAX_RECORD_BYTES
+        if is_open and line is not None and not too_long:
+            continue
+        if len(waiting) > 1 and (is_open or not _is_record(joined, separator, n_cells)):
+            again.extend(reversed(waiting[1:]))
+            waiting = waiting[:1]
+            joined = waiting[0]
+        texts = [_text(part, start if i == 0 else 1) for i, part in enumerate(waiting)]
+        if n_cells is None and joined.strip():
+            n_cells = len(next(csv.reader(texts, delimiter=separator), []))
+        yield Block(start, start + len(joined), texts)
+        start += len(joined)
+        waiting = []
+
+
+def _is_record(joined: bytes, separator: str, n_cells: int | None) -> bool:
+    """Whether lines are one record with the table's number of cells."""
+    try:
+        found = list(csv.reader([_text(joined, 1)], delimiter=separator, strict=True))
+    except csv.Error:
+        return False
+    return len(found) == 1 and (n_cells is None or len(found[0]) == n_cells)
+
+
+def _text(line: bytes, start: int) -> str:
+    """Text of a line; bytes that are none become lone surrogates, which the check of captions names."""
+    if start == 0:
+        line = line.removeprefix(MARK)
+    return line.decode("utf-8", errors="surrogateescape")
+
+
+def _names(header: Block | None, kind: str) -> list[str]:
+    """Names of the columns of a table."""
+    return next(csv.reader(header.lines, delimiter=SEPARATORS[kind]), []) if header else []
+
+
+def _parsed_line(block: Block, row: int) -> Any:
+    """Value of a line of JSON."""
+    try:
+        value = json.loads(block.lines[0])
+    except (json.JSONDecodeError, RecursionError) as error:
+        found = error.msg if isinstance(error, json.JSONDecodeError) else "brackets nested too deeply"
+        raise ValueError(
+            f"row[{row}]: expected a line of JSON, got none ({found}). Mend or delete this line."
+        ) from None
+    return as_values(value, row)
+
+
+def as_values(value: Any, row: int) -> Any:
+    """Return a value of JSON as values by column; a list is the captions themselves.
+
+    Raises:
+        ValueError: it is neither an object nor a list.
+
+    >>> as_values(["a dog"], 0)
+    {'captions': ['a dog']}
+    """
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, list):
+        return {"captions": value}
+    raise ValueError(
+        f"row[{row}]: expected an object or a list of captions, got {type(value).__name__}. Mend or delete this row."
+    )
+
+
+class _CellParser:
+    """From the lines of a record to its cells by column."""
+
+    def __init__(self, names: list[str], separator: str):
+        self.names = names
+        self.separator = separator
+
+    def __call__(self, block: Block, row: int) -> dict[str, str | None]:
+        try:
+            cells = next(csv.reader(block.lines, delimiter=self.separator, strict=True), [])
+        except csv.Error as error:
+            raise ValueError(f"row[{row}]: expected cells, got {error}. Mend the quotes of this line.") from None
+        if len(cells) != len(self.names):
+            raise ValueError(
+                f"row[{row}]: expected {len(self.names)} cells, got {len(cells)}. Put a caption with separators into "
+                "double quotes."
+            )
+        # An empty cell is no value.
+        return {name: cell or None for name, cell in zip(self.names, cells, strict=True)}

@@ -1,0 +1,1 @@
+"""Comparison of captioning systems: paired tests, tables, and a page."""

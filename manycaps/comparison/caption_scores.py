@@ -1,0 +1,183 @@
+"""Scores of systems by the modules of the collection, and of every two systems against each other."""
+
+import functools
+import itertools
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from manycaps.cider_distance import document_frequencies
+from manycaps.comparison.metrics import SET_MODULES
+from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, N_RESAMPLES
+from manycaps.comparison.scored_systems import Exchange, ScoredSystem, SystemRow
+from manycaps.installed_modules import load
+from manycaps.shared_ptb_tokenizer import tokenize_captions
+
+# What a module needs beside the captions.
+MODULE_COLUMNS: Mapping[str, Sequence[str]] = {
+    **dict.fromkeys(SET_MODULES, ("references",)),
+    "pac_score": ("images",),
+    "ref_pac_score": ("images", "references"),
+    "emscore_pac": ("videos",),
+}
+
+# Modules that run without a network's weights.
+WORD_MODULES = ("trm_meteor", "trm_cider")
+
+# Splits of a row that are enumerated; where a row has more, as many as `N_RESAMPLES` are drawn.
+MOST_SPLITS = 20_000
+
+
+def default_modules(rows: Sequence[SystemRow]) -> list[str]:
+    """Return the modules for what the rows have: words, and images or videos where they are given.
+
+    Raises:
+        ValueError: the rows have captions alone.
+
+    >>> default_modules([SystemRow("1", {}, references=["a dog"], image="1.jpg")])
+    ['trm_meteor', 'trm_cider', 'pac_score', 'ref_pac_score']
+    """
+    there = _columns_of(rows)
+    modules = [
+        module
+        for module, needed in MODULE_COLUMNS.items()
+        if set(needed) <= there and (module in WORD_MODULES or module not in SET_MODULES)
+    ]
+    if not modules:
+        raise ValueError(
+            "systems: expected references, images or videos to compare captions by, got captions alone. Add -r, "
+            "--images or --videos."
+        )
+    return modules
+
+
+def check_modules(modules: Sequence[str], rows: Sequence[SystemRow]) -> None:
+    """Raise unless the rows have what the modules need.
+
+    Raises:
+        ValueError: a module is unknown, or a column is missing.
+    """
+    there = _columns_of(rows)
+    for module in modules:
+        if module not in MODULE_COLUMNS:
+            known = ", ".join(MODULE_COLUMNS)
+            raise ValueError(f"--metrics: expected some of {known}, got {module!r}. Check the spelling.")
+        for needed in MODULE_COLUMNS[module]:
+            if needed not in there:
+                how = "-r" if needed == "references" else f"--{needed}"
+                lacking = next((row.id for row in rows if _value(row, needed) is None), "")
+                raise ValueError(
+                    f"{module}: expected {needed} of every row, got none for the id {lacking!r}. Add {how}, or leave "
+                    f"{module} out of --metrics."
+                )
+
+
+def _columns_of(rows: Sequence[SystemRow]) -> set[str]:
+    return {name for name in ("references", "images", "videos") if all(_value(row, name) is not None for row in rows)}
+
+
+def _value(row: SystemRow, column: str) -> Any:
+    return {"references": row.references, "images": row.image, "videos": row.video}[column]
+
+
+class CaptionScores:
+    """Scores captions, each module loaded once."""
+
+    def __init__(
+        self,
+        rows: Sequence[SystemRow],
+        modules: Sequence[str],
+        options: Mapping[str, Mapping[str, Any]],
+        *,
+        n_resamples: int = N_RESAMPLES,
+        seed: int = 0,
+    ):
+        """Load the modules.
+
+        Args:
+            rows: all rows.
+            modules: names of modules whose columns the rows have.
+            options: by module what it is loaded with.
+            n_resamples: of the modules' tests and intervals.
+            seed: of the same.
+        """
+        # A progress bar of every module would hide that of the whole.
+        os.environ.setdefault("HF_EVALUATE_OFFLINE", "1")
+        import evaluate
+
+        evaluate.utils.logging.disable_progress_bar()
+        self._rows, self._seed, self._n_resamples = rows, seed, n_resamples
+        self._modules = {module: load(module, **options.get(module, {})) for module in modules}
+
+    def systems(self, progress: Callable[[], object]) -> list[ScoredSystem]:
+        """Score every system by every module.
+
+        Args:
+            progress: called after each result.
+
+        Returns:
+            The scores in the order of the rows.
+        """
+        scored = []
+        for name in self._rows[0].captions:
+            values: dict[str, np.ndarray] = {}
+            results = {}
+            for module in self._modules:
+                columns = {column: [_value(row, column) for row in self._rows] for column in MODULE_COLUMNS[module]}
+                predictions = [row.captions[name] for row in self._rows]
+                result = self._compute(module, {}, predictions=predictions, **columns)
+                lists = {key.removesuffix("_per_row"): each for key, each in result.items() if key.endswith("_per_row")}
+                # RefPAC-S gives PAC-S too.
+                values |= {key: np.array(each) for key, each in lists.items() if key not in values}
+                results[module] = {key: each for key, each in result.items() if not isinstance(each, list)}
+                progress()
+            scored.append(ScoredSystem(name, values, results))
+        return scored
+
+    def exchanges(self, progress: Callable[[], object]) -> Iterator[Exchange]:
+        """Compare the captions of every two systems by every set metric.
+
+        Args:
+            progress: called after each result.
+
+        Yields:
+            The results; none where a row has a single caption of a system, which is no set.
+        """
+        for module, earlier, later in self.exchanged():
+            # The documents stay those of people, whichever system stands in their place.
+            counted = {"document_frequency": self._document_frequency} if module == "trm_cider" else {}
+            result = self._compute(
+                module,
+                counted,
+                predictions=[row.captions[later] for row in self._rows],
+                references=[row.captions[earlier] for row in self._rows],
+            )
+            numbers = (result[f"{module}{key}"] for key in ("", "_excess", "_z", "_corpus_p_value"))
+            progress()
+            yield Exchange(module, later, earlier, *numbers)
+
+    def exchanged(self) -> list[tuple[str, str, str]]:
+        """Return module and systems of the results that `exchanges` gives."""
+        sets = [name for name in self._rows[0].captions if all(len(row.captions[name]) > 1 for row in self._rows)]
+        modules = [module for module in self._modules if module in SET_MODULES]
+        return [(module, *pair) for module in modules for pair in itertools.combinations(sets, 2)]
+
+    def _compute(self, module: str, given: Mapping[str, Any], **columns: Any) -> dict[str, Any]:
+        options: dict[str, Any] = {"details": True, **given}
+        if module in SET_MODULES:
+            sizes = {(len(p), len(r)) for p, r in zip(columns["predictions"], columns["references"], strict=True)}
+            most = max(math.comb(sum(size), size[0]) for size in sizes)
+            options["p_value"] = "exact" if most <= MOST_SPLITS else "permutation"
+            options |= {"n_resamples": self._n_resamples, "seed": self._seed}
+            options["confidence_level"] = CONFIDENCE_LEVEL if len(self._rows) > 1 else None
+        result: dict[str, Any] = self._modules[module].compute(**columns, **options)
+        return result
+
+    @functools.cached_property
+    def _document_frequency(self) -> dict[str, Any]:
+        """Document frequencies of the references, as `trm_cider` counts them."""
+        tokens = [tokenize_captions(row.references or []) for row in self._rows]
+        return {"n_documents": len(tokens), "document_frequency": dict(document_frequencies(tokens))}

@@ -1,0 +1,308 @@
+"""The comparison of systems that were scored on the same rows: every number of the tables and of the page."""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.stats
+
+from manycaps.comparison.clustered_differences import EQUAL_SHARE, cluster_places, clustered_differences
+from manycaps.comparison.holm import holm_p_values
+from manycaps.comparison.metrics import SET_MODULES, Metric, known_metrics
+from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, N_RESAMPLES, PairedTest, paired_tests
+from manycaps.comparison.resampled_clusters import bootstrap_intervals
+from manycaps.comparison.scored_systems import Exchange, ScoredSystem, SystemRow
+from manycaps.comparison.sign_flips import sign_flip_tests
+
+# Adjusted p-values up to this one are called a difference.
+SIGNIFICANCE = 0.05
+
+# Networks compute in single precision, and their last digits depend on which captions are encoded together.
+NETWORK_MODULES = ("trm_bert", "mmd_bert", "fid_bert", "pac_score", "ref_pac_score", "emscore_pac")
+NETWORK_EQUAL_SHARE = 1e-5
+
+
+class SystemMean(NamedTuple):
+    """Mean of a system over rows, with its bootstrap interval; the ends are NaN with a single cluster of rows."""
+
+    mean: float
+    ci_low: float
+    ci_high: float
+
+
+class ComparedPair(NamedTuple):
+    """Two systems by one metric; differences are first minus second."""
+
+    first: str
+    second: str
+    test: PairedTest
+    # p-value of the test, by Holm's rule over all pairs of the metric: do they differ?
+    adjusted_p_value: float
+    # The same for "one of them is better": another number only for an excess whose means lie on both sides of 0.
+    ranking_p_value: float
+    # Name of the better system where the ranking is significant, else None.
+    better: str | None
+
+
+class ComparedMetric(NamedTuple):
+    """All systems by one metric."""
+
+    metric: Metric
+    # By system float64 arrays of shape (n_rows,).
+    values: Mapping[str, np.ndarray]
+    means: Mapping[str, SystemMean]
+    # Every system with every one before it.
+    pairs: Sequence[ComparedPair]
+
+    @property
+    def best(self) -> str:
+        """Name of the system with the best mean; the first of several."""
+        return min(self.means, key=lambda name: self.metric.distance(self.means[name].mean))
+
+    def worse_than(self, system: str) -> list[str]:
+        """Return the systems that are significantly worse than this one."""
+        return [pair.second if pair.first == system else pair.first for pair in self.pairs if pair.better == system]
+
+
+class AgainstPeople(NamedTuple):
+    """A system beside the captions of people, by a set metric; NaN where the result lacks a number."""
+
+    module: str
+    title: str
+    system: str
+    statistic: float
+    excess: float
+    ci_low: float
+    ci_high: float
+    z: float
+    p_value: float
+    smallest_p_value: float
+
+
+class ComparedExchange(NamedTuple):
+    """Whether the captions of two systems are exchangeable, with the p-value by Holm's rule over all pairs."""
+
+    title: str
+    exchange: Exchange
+    adjusted_p_value: float
+
+
+class Comparison(NamedTuple):
+    """Several systems on the same rows."""
+
+    # The baseline is the first.
+    systems: Sequence[str]
+    rows: Sequence[SystemRow]
+    # Number of the cluster of every row.
+    clusters: np.ndarray
+    metrics: Sequence[ComparedMetric]
+    people: Sequence[AgainstPeople]
+    exchanges: Sequence[ComparedExchange]
+    # Spearman's rank correlation over the rows of all systems, shape (n_metrics, n_metrics); NaN for constant values.
+    correlations: np.ndarray
+    # By system and module the line that says how the numbers were made.
+    signatures: Mapping[str, Mapping[str, str]]
+    n_resamples: int
+    seed: int
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters of rows."""
+        return int(self.clusters.max()) + 1
+
+
+def compared_systems(
+    systems: Sequence[ScoredSystem],
+    rows: Sequence[SystemRow],
+    clusters: Sequence[Hashable] | None = None,
+    exchanges: Sequence[Exchange] = (),
+    *,
+    n_resamples: int = N_RESAMPLES,
+    seed: int = 0,
+) -> Comparison:
+    """Compare systems by all metrics that they share.
+
+    Args:
+        systems: two or more, the baseline first, with values of the same rows in the same order.
+        rows: what was scored.
+        clusters: as for `clustered_differences`.
+        exchanges: results of set metrics between systems.
+        n_resamples: random sign patterns, where not all are enumerated, and resamples of the intervals.
+        seed: of both.
+
+    Returns:
+        The comparison.
+
+    Raises:
+        ValueError: there is one system only, or the systems have no metric in common.
+    """
+    check_several(len(systems), systems[0].name if systems else "")
+    shared = set.intersection(*(set(system.values) for system in systems))
+    metrics = known_metrics(shared)
+    if not metrics:
+        raise ValueError(
+            f"{systems[0].name}: expected a metric that all systems were scored by, got none. Score them by the same "
+            "metrics."
+        )
+    places = cluster_places(clusters if clusters is not None else range(len(rows)))
+    compared = _compared_metrics(metrics, systems, places, n_resamples, seed)
+    return Comparison(
+        [system.name for system in systems],
+        rows,
+        places,
+        compared,
+        [found for module in SET_MODULES for system in systems for found in _against_people(system, module)],
+        _compared_exchanges(exchanges),
+        _correlations([np.concatenate(list(metric.values.values())) for metric in compared]),
+        {
+            system.name: {module: str(result["signature"]) for module, result in system.results.items()}
+            for system in systems
+        },
+        n_resamples,
+        seed,
+    )
+
+
+def check_several(n_systems: int, first: str) -> None:
+    """Raise unless there are two systems or more."""
+    if n_systems < 2:
+        raise ValueError(f"systems: expected two or more, got one ({first}). Add the captions of another system.")
+
+
+def _compared_metrics(
+    metrics: Sequence[Metric], systems: Sequence[ScoredSystem], places: np.ndarray, n_resamples: int, seed: int
+) -> list[ComparedMetric]:
+    """Compare all systems by all metrics; random draws are shared by all of them."""
+    names, n_systems = [system.name for system in systems], len(systems)
+    # Columns: all systems by the first metric, then all by the second.
+    columns = np.stack([system.values[metric.key] for metric in metrics for system in systems], axis=1)
+    means = _system_means(columns, places, n_resamples, seed)
+    numbers = [(later, earlier) for later in range(n_systems) for earlier in range(later)]
+    starts = range(0, columns.shape[1], n_systems)
+    first, second = (columns[:, [start + pair[side] for start in starts for pair in numbers]] for side in (0, 1))
+    of_network = [metric.module in NETWORK_MODULES for metric in metrics for _ in numbers]
+    equal_shares = np.where(of_network, NETWORK_EQUAL_SHARE, EQUAL_SHARE)
+    tests = paired_tests(first, second, places.tolist(), n_resamples=n_resamples, seed=seed, equal_share=equal_shares)
+    p_values = np.array([test.p_value for test in tests])
+    ranking = _ranking_p_values(p_values, first, second, places, n_resamples, seed)
+    compared = []
+    for i, metric in enumerate(metrics):
+        own = slice(i * len(numbers), (i + 1) * len(numbers))
+        of_systems = dict(zip(names, means[i * n_systems : (i + 1) * n_systems], strict=True))
+        values = {system.name: system.values[metric.key] for system in systems}
+        chosen = ranking[own] if metric.best == "zero" else p_values[own]
+        pairs = _compared_pairs(metric, of_systems, numbers, tests[own], holm_p_values(chosen).tolist())
+        compared.append(ComparedMetric(metric, values, of_systems, pairs))
+    return compared
+
+
+def _system_means(columns: np.ndarray, places: np.ndarray, n_resamples: int, seed: int) -> list[SystemMean]:
+    """Mean and interval of every column."""
+    values = clustered_differences(columns, np.zeros_like(columns), places.tolist(), equal_share=0.0)
+    low, high = bootstrap_intervals(values.sums, values.sizes, CONFIDENCE_LEVEL, n_resamples, seed)
+    return [SystemMean(*map(float, each)) for each in zip(values.means, low, high, strict=True)]
+
+
+def _compared_pairs(
+    metric: Metric,
+    means: Mapping[str, SystemMean],
+    numbers: Sequence[tuple[int, int]],
+    tests: Sequence[PairedTest],
+    ranking: Sequence[float],
+) -> list[ComparedPair]:
+    """Put the results of one metric's pairs together; `ranking` holds adjusted p-values."""
+    names = list(means)
+    adjusted = holm_p_values(np.array([test.p_value for test in tests])).tolist()
+    pairs = []
+    for i, pair in enumerate(numbers):
+        first, second = (names[number] for number in pair)
+        better = min((first, second), key=lambda name: metric.distance(means[name].mean))
+        is_found = ranking[i] <= SIGNIFICANCE
+        pairs.append(ComparedPair(first, second, tests[i], adjusted[i], ranking[i], better if is_found else None))
+    return pairs
+
+
+def _ranking_p_values(
+    p_values: np.ndarray, first: np.ndarray, second: np.ndarray, places: np.ndarray, n_resamples: int, seed: int
+) -> np.ndarray:
+    """p-values of "one of them is nearer to 0": where means lie on both sides of it, that takes two tests.
+
+    |a| < |b| says that b - a and b + a have the sign of b. With both means on one side of 0 the sign of the sum is not
+    in question. On both sides it is tested as well, and the larger p-value counts (an intersection-union test, Berger
+    1982, https://doi.org/10.1080/00401706.1982.10487790).
+    """
+    opposite = np.flatnonzero(np.sign(first.mean(axis=0)) * np.sign(second.mean(axis=0)) < 0)
+    sums = clustered_differences(first[:, opposite], -second[:, opposite], places.tolist()).sums
+    ranking = p_values.copy()
+    ranking[opposite] = np.maximum(p_values[opposite], sign_flip_tests(sums, n_resamples, seed).p_values)
+    return ranking
+
+
+def _against_people(system: ScoredSystem, module: str) -> list[AgainstPeople]:
+    """What a module's own test says of a system; empty where it made none."""
+    result = system.results.get(module, {})
+    if f"{module}_corpus_p_value" not in result:
+        return []
+    keys = ("", "_excess", "_excess_ci_low", "_excess_ci_high", "_z", "_corpus_p_value", "_smallest_corpus_p")
+    numbers = [float(result.get(f"{module}{key}", math.nan)) for key in keys]
+    return [AgainstPeople(module, SET_MODULES[module], system.name, *numbers)]
+
+
+def _compared_exchanges(exchanges: Sequence[Exchange]) -> list[ComparedExchange]:
+    compared = []
+    for module, title in SET_MODULES.items():
+        of_module = [exchange for exchange in exchanges if exchange.module == module]
+        adjusted = holm_p_values(np.array([exchange.p_value for exchange in of_module]))
+        compared += [ComparedExchange(title, *pair) for pair in zip(of_module, adjusted.tolist(), strict=True)]
+    return compared
+
+
+def _correlations(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Spearman's correlation of every two columns; NaN where one of them is constant."""
+    ranks = [scipy.stats.rankdata(column) for column in columns]
+    correlations = np.full((len(ranks), len(ranks)), math.nan)
+    for i, mine in enumerate(ranks):
+        for j, other in enumerate(ranks):
+            if np.ptp(mine) > 0 and np.ptp(other) > 0:
+                correlations[i, j] = 1.0 if i == j else np.corrcoef(mine, other)[0, 1]
+    return correlations
+
+
+def as_json(comparison: Comparison) -> dict[str, Any]:
+    """Return every number of a comparison, without captions, as `json.dumps` takes it; NaN and infinity are None."""
+    return _finite(
+        {
+            "systems": list(comparison.systems),
+            "n_rows": len(comparison.rows),
+            "n_clusters": comparison.n_clusters,
+            "ids": [row.id for row in comparison.rows],
+            "metrics": {
+                each.metric.key: {
+                    "title": each.metric.title,
+                    "direction": each.metric.direction,
+                    "systems": {name: mean._asdict() for name, mean in each.means.items()},
+                    "pairs": [{**pair._asdict(), "test": pair.test._asdict()} for pair in each.pairs],
+                    "per_row": {name: values.tolist() for name, values in each.values.items()},
+                }
+                for each in comparison.metrics
+            },
+            "against_people": [found._asdict() for found in comparison.people],
+            "exchangeable": [
+                {**found.exchange._asdict(), "adjusted_p_value": found.adjusted_p_value}
+                for found in comparison.exchanges
+            ],
+            "correlations": comparison.correlations.tolist(),
+            "signatures": {name: dict(lines) for name, lines in comparison.signatures.items()},
+            "n_resamples": comparison.n_resamples,
+            "seed": comparison.seed,
+        }
+    )
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,237 @@
+r"""Tables of a comparison for the terminal, for Markdown and for LaTeX.
+
+A row per system: means with the best one marked, and the letters of the systems that are significantly worse; excess
+and p-value against people. Below it a row per pair of systems.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from manycaps.comparison.compared_systems import SIGNIFICANCE, AgainstPeople, ComparedMetric, Comparison
+from manycaps.comparison.comparison_text import as_digits, as_p
+
+# Letters of systems, and how a terminal writes them above the line.
+LETTERS = "abcdefghijklmnop"
+SUPERSCRIPTS = str.maketrans(LETTERS, "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖ")
+
+FORMATS = ("text", "md", "latex")
+
+# What LaTeX takes for a command, and how it is written.
+LATEX_SIGNS = {
+    "\\": r"\textbackslash{}",
+    **{sign: "\\" + sign for sign in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "|": r"\textbar{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+}
+
+
+class Cell(NamedTuple):
+    """What stands in a place of a table."""
+
+    text: str
+    is_best: bool = False
+    letters: str = ""
+    # The number behind the text, in full.
+    value: float | None = None
+
+
+def _number(value: float, form: Callable[[float], str] = as_digits, is_best: bool = False, letters: str = "") -> Cell:
+    return Cell(form(value), is_best, letters, value)
+
+
+class Table(NamedTuple):
+    """A table of any format."""
+
+    caption: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+
+
+def check_letters(n_systems: int) -> None:
+    """Raise if there are more systems than letters for them.
+
+    Raises:
+        ValueError: there are.
+    """
+    if n_systems > len(LETTERS):
+        raise ValueError(f"systems: expected at most {len(LETTERS)}, got {n_systems}. Compare fewer at a time.")
+
+
+def system_table(comparison: Comparison) -> Table:
+    """Return the table with a row per system."""
+    header, people = ["system"], {(found.module, found.system): found for found in comparison.people}
+    for compared in comparison.metrics:
+        header.append(f"{compared.metric.title}{' excess' if compared.metric.best == 'zero' else ''}")
+        if _has_people(compared, comparison):
+            header.append("p people")
+    rows = []
+    for letter, name in zip(LETTERS, comparison.systems, strict=False):
+        cells = [Cell(f"{letter} {name}")]
+        for compared in comparison.metrics:
+            worse = "".join(LETTERS[comparison.systems.index(other)] for other in compared.worse_than(name))
+            mean = compared.means[name].mean
+            is_best = mean == compared.means[compared.best].mean
+            cells.append(_number(mean, is_best=is_best, letters="".join(sorted(worse))))
+            if _has_people(compared, comparison):
+                cells.append(_number(people[compared.metric.module, name].p_value, as_p))
+        rows.append(cells)
+    return Table(
+        "Means over rows; marked: the best one; superscripts: systems that are significantly worse (p at most 0.05 "
+        "after Holm). p people: test against human captions.",
+        header,
+        rows,
+    )
+
+
+def _has_people(compared: ComparedMetric, comparison: Comparison) -> bool:
+    """Whether the test against people stands beside a metric: it was made for every system."""
+    found = [each for each in comparison.people if each.module == compared.metric.module]
+    return compared.metric.best != "highest" and len(found) == len(comparison.systems)
+
+
+def pair_table(comparison: Comparison) -> Table:
+    """Return the table with a row per pair of systems and metric."""
+    rows = [
+        [
+            Cell(compared.metric.title),
+            Cell(f"{pair.first} - {pair.second}"),
+            _number(pair.test.difference),
+            Cell(_as_interval(pair.test.ci_low, pair.test.ci_high)),
+            _number(pair.test.p_value, as_p),
+            _number(pair.adjusted_p_value, as_p, is_best=pair.adjusted_p_value <= SIGNIFICANCE),
+            Cell(f"{pair.test.n_larger}/{pair.test.n_equal}/{pair.test.n_smaller}"),
+            _number(pair.test.effect_size),
+            _number(pair.test.minimum_detectable_difference),
+            _number(pair.test.rows_needed, _as_rows),
+        ]
+        for compared in comparison.metrics
+        for pair in compared.pairs
+    ]
+    return Table(
+        "Differences of two systems, mean over rows with its 95% interval; p before and after Holm, marked: at most "
+        "0.05; rows in which the first system's value is larger, equal, smaller; effect in standard deviations of the "
+        "rows' differences; least difference that is found 80% of the time, and rows to find the observed one.",
+        ["metric", "difference", "mean", "interval", "p", "p Holm", "+/=/-", "effect", "detectable", "rows needed"],
+        rows,
+    )
+
+
+def exchange_table(comparison: Comparison) -> Table:
+    """Return the table of systems as distributions: a row per pair and set metric."""
+    rows = [
+        [
+            Cell(found.title),
+            Cell(f"{found.exchange.first}, {found.exchange.second}"),
+            _number(found.exchange.excess),
+            _number(found.exchange.z),
+            _number(found.exchange.p_value, as_p),
+            _number(found.adjusted_p_value, as_p, is_best=found.adjusted_p_value <= SIGNIFICANCE),
+        ]
+        for found in comparison.exchanges
+    ]
+    return Table(
+        "Are the captions of two systems exchangeable? Set metrics with the captions of one of them as the references; "
+        "marked: no, p at most 0.05 after Holm.",
+        ["metric", "systems", "excess", "z", "p", "p Holm"],
+        rows,
+    )
+
+
+def people_table(comparison: Comparison) -> Table:
+    """Return the table of systems against people: a row per system and set metric."""
+    return Table(
+        "Systems against people: statistic, excess over chance with its interval, distance from chance in standard "
+        "deviations, and the p-value over all rows with the least one that sets of these sizes allow.",
+        ["metric", "system", "statistic", "excess", "interval", "z", "p", "least p"],
+        [[Cell(found.title), *_people_cells(found)] for found in comparison.people],
+    )
+
+
+def _people_cells(found: AgainstPeople) -> list[Cell]:
+    return [
+        Cell(found.system),
+        _number(found.statistic),
+        _number(found.excess),
+        Cell(_as_interval(found.ci_low, found.ci_high)),
+        _number(found.z),
+        _number(found.p_value, as_p),
+        _number(found.smallest_p_value, as_p),
+    ]
+
+
+def all_tables(comparison: Comparison) -> list[Table]:
+    """Return the tables of a comparison that have rows."""
+    tables = [system_table(comparison), pair_table(comparison), people_table(comparison), exchange_table(comparison)]
+    return [table for table in tables if table.rows]
+
+
+def _as_interval(low: float, high: float) -> str:
+    return "none" if math.isnan(low) else f"[{as_digits(low)}, {as_digits(high)}]"
+
+
+def _as_rows(n_rows: float) -> str:
+    return "never" if math.isinf(n_rows) else "not defined" if math.isnan(n_rows) else f"{n_rows:,.0f}"
+
+
+def as_written(table: Table, form: str) -> str:
+    """Write a table as "text", "md" or "latex"."""
+    return {"text": _as_text, "md": _as_markdown, "latex": _as_latex}[form](table)
+
+
+def _as_text(table: Table) -> str:
+    cells = [list(table.header)]
+    for row in table.rows:
+        cells.append(
+            [f"{cell.text}{'*' if cell.is_best else ''}{cell.letters.translate(SUPERSCRIPTS)}" for cell in row]
+        )
+    widths = [max(len(row[i]) for row in cells) for i in range(len(table.header))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+    return "\n".join([table.caption.replace("marked:", "*:"), "", *lines])
+
+
+def _as_markdown(table: Table) -> str:
+    def written(cell: Cell) -> str:
+        text = cell.text.replace("|", "\\|").replace("<", "&lt;")
+        above = f"<sup>{cell.letters}</sup>" if cell.letters else ""
+        return (f"**{text}**" if cell.is_best else text) + above
+
+    rows = [list(table.header), ["---"] * len(table.header), *([written(cell) for cell in row] for row in table.rows)]
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([table.caption.replace("marked:", "bold:"), "", *lines])
+
+
+def _as_latex(table: Table) -> str:
+    def written(cell: Cell) -> str:
+        text = as_latex(cell.text)
+        return (rf"\textbf{{{text}}}" if cell.is_best else text) + (f"$^{{{cell.letters}}}$" if cell.letters else "")
+
+    rows = [r"    " + " & ".join(map(written, row)) + r" \\" for row in table.rows]
+    caption = as_latex(table.caption.replace("marked:", "bold:"))
+    return "\n".join(
+        [
+            r"% \usepackage{booktabs}",
+            r"\begin{table}",
+            rf"  \caption{{{caption}}}",
+            rf"  \begin{{tabular}}{{{'l' * len(table.header)}}}",
+            r"    \toprule",
+            r"    " + " & ".join(map(as_latex, table.header)) + r" \\",
+            r"    \midrule",
+            *rows,
+            r"    \bottomrule",
+            r"  \end{tabular}",
+            r"\end{table}",
+        ]
+    )
+
+
+def as_latex(text: str) -> str:
+    r"""Write text for LaTeX.
+
+    >>> as_latex("50% of a_b")
+    '50\\% of a\\_b'
+    """
+    return "".join(LATEX_SIGNS.get(sign, sign) for sign in text)

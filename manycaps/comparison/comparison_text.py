@@ -1,0 +1,125 @@
+"""What a comparison says in sentences: the summary of every pair, and a methods paragraph."""
+
+import math
+
+from manycaps.comparison.compared_systems import SIGNIFICANCE, ComparedMetric, ComparedPair, Comparison
+from manycaps.comparison.detectable_difference import LEVEL, POWER
+from manycaps.comparison.metrics import SET_MODULES
+from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, PairedTest
+from manycaps.comparison.sign_flips import MOST_EXACT_CLUSTERS
+from manycaps.shared_module import VERSION
+
+
+def summary(metric: ComparedMetric, pair: ComparedPair) -> str:
+    """Say in one sentence which of two systems is the better one by a metric, or what could have been found.
+
+    Args:
+        metric: one of the comparison's.
+        pair: one of the metric's.
+
+    Returns:
+        A sentence.
+    """
+    title, test = metric.metric.title, pair.test
+    p_value = f"p {as_p(pair.adjusted_p_value)} after Holm"
+    size = f"by {as_digits(abs(test.difference))} {_interval(test)}"
+    if pair.adjusted_p_value > SIGNIFICANCE:
+        return f"{title}: {pair.first} and {pair.second} cannot be told apart ({_undecided(test)}, {p_value})."
+    mean, other = (as_digits(metric.means[name].mean) for name in (pair.first, pair.second))
+    if pair.better is None:
+        return (
+            f"{title}: {pair.first} ({mean}) and {pair.second} ({other}) differ {size}, {p_value}; they lie on both "
+            f"sides of 0, and which of them is nearer to people is open (p {as_p(pair.ranking_p_value)})."
+        )
+    worse = pair.second if pair.better == pair.first else pair.first
+    if metric.metric.best == "zero" and metric.means[worse].mean * metric.means[pair.better].mean < 0:
+        mean, other = (as_digits(metric.means[name].mean) for name in (pair.better, worse))
+        p_value = f"p {as_p(pair.ranking_p_value)} after Holm"
+        return (
+            f"{title}: {pair.better} ({mean}) is nearer to people than {worse} ({other}), which lies on the other side "
+            f"of 0, {p_value}."
+        )
+    said = "scores higher" if metric.metric.best == "highest" else "is nearer to people"
+    return f"{title}: {pair.better} {said} than {worse} {size}, {p_value}."
+
+
+def _undecided(test: PairedTest) -> str:
+    """Difference, and the one that would have been found."""
+    said = f"difference {as_digits(abs(test.difference))} {_interval(test)}"
+    if test.minimum_detectable_difference > 0:
+        said += f", while one of {as_digits(test.minimum_detectable_difference)} is found {POWER:.0%} of the time"
+    return said
+
+
+def _interval(test: PairedTest) -> str:
+    """Interval of the difference without its sign."""
+    if math.isnan(test.ci_low):
+        return "[no interval]"
+    low, high = (test.ci_low, test.ci_high) if test.difference >= 0 else (-test.ci_high, -test.ci_low)
+    return f"[{as_digits(low)}, {as_digits(high)}]"
+
+
+def summaries(comparison: Comparison) -> list[str]:
+    """Return the sentences of all metrics: every system beside the baseline."""
+    baseline = comparison.systems[0]
+    return [summary(metric, pair) for metric in comparison.metrics for pair in metric.pairs if pair.second == baseline]
+
+
+def methods(comparison: Comparison) -> str:
+    """Say how the comparison was made, in a paragraph for a paper."""
+    n_pairs = len(comparison.metrics[0].pairs)
+    n_rows, n_clusters = len(comparison.rows), comparison.n_clusters
+    grouped = f" in {n_clusters:,} clusters, which are permuted and resampled as a whole" if n_clusters < n_rows else ""
+    unit = "cluster" if grouped else "row"
+    is_sampled = any(not pair.test.is_exact for metric in comparison.metrics for pair in metric.pairs)
+    flips = f"{comparison.n_resamples:,} random sign flips" if is_sampled else "all sign flips"
+    exact = f" (all where at most {MOST_EXACT_CLUSTERS} {unit}s differ)" if is_sampled else ""
+    systems = " and ".join((", ".join(comparison.systems[:-1]), comparison.systems[-1]))
+    sentences = [
+        f"We compared {systems} on {n_rows:,} rows{grouped}, with manycaps {VERSION} (seed {comparison.seed}).",
+        f"Differences of two systems are means over rows, with {CONFIDENCE_LEVEL:.0%} percentile bootstrap intervals "
+        f"({comparison.n_resamples:,} resamples of {unit}s) and two-sided paired tests by {flips}{exact}; ties count.",
+        f"p-values are adjusted by Holm's method over the {n_pairs} {'pairs' if n_pairs > 1 else 'pair'} of systems "
+        f"within each metric; {n_pairs * len(comparison.metrics)} tests were made for {len(comparison.metrics)} "
+        f"{'metrics' if len(comparison.metrics) > 1 else 'metric'}, at the level of {SIGNIFICANCE:.0%}.",
+        f"Detectable differences have a power of {POWER:.0%} at the level of {LEVEL:.0%} before adjustment.",
+    ]
+    if any(metric.metric.best == "zero" for metric in comparison.metrics):
+        sentences.append(
+            "Metrics of two sets of captions are given as their excess over the mean of all splits of an image's "
+            "captions into sets of the same sizes, which is around 0 for human captions; where two systems lie on both "
+            "sides of 0, one is called nearer to people only if their sum is significant, too."
+        )
+    if comparison.people:
+        sentences.append(
+            "The test against people is that of the mean over rows under random splits of every row's captions."
+        )
+    if comparison.exchanges:
+        titles = " and ".join(dict.fromkeys(SET_MODULES[found.exchange.module] for found in comparison.exchanges))
+        sentences.append(
+            f"Whether the captions of two systems are exchangeable was tested by {titles} with the captions of one of "
+            "them in place of the references."
+        )
+    return " ".join(sentences)
+
+
+def as_digits(value: float) -> str:
+    """Format a number with three decimals, or three significant digits where it is small.
+
+    >>> as_digits(0.12345), as_digits(0.00012345), as_digits(0.0), as_digits(float("nan"))
+    ('0.123', '0.000123', '0', 'not defined')
+    """
+    if math.isnan(value):
+        return "not defined"
+    if value == 0:
+        return "0"
+    return f"{value:.3f}" if abs(value) >= 0.01 else f"{value:.3g}"
+
+
+def as_p(value: float) -> str:
+    """Format a p-value with two significant digits.
+
+    >>> as_p(0.0001), as_p(0.6875), as_p(1.0)
+    ('0.0001', '0.69', '1')
+    """
+    return f"{value:.2g}"

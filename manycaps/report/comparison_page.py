@@ -1,0 +1,219 @@
+"""The comparison of systems as one HTML page without any request to the network."""
+
+import collections
+import html
+import importlib.util
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from manycaps.comparison.compared_systems import ComparedMetric, Comparison
+from manycaps.comparison.comparison_tables import (
+    Cell,
+    Table,
+    exchange_table,
+    pair_table,
+    people_table,
+    system_table,
+)
+from manycaps.comparison.comparison_text import as_digits, methods, summaries
+from manycaps.comparison.metrics import SET_MODULES
+from manycaps.report.comparison_plots import difference_plot, diversity_plot, metric_plot, people_plot
+from manycaps.report.inline_svg import Plot
+from manycaps.report.page_frame import as_document, as_figure
+from manycaps.report.thumbnails import thumbnail
+
+# Rows of a table of differing rows, at most: as many with each sign, of all metrics in turn.
+MOST_ROWS = 24
+
+STYLE = """
+.best { font-weight: 700; } .best::after { content: " \\2605"; color: var(--soft); }
+td sup { color: var(--series-0); }
+.above::before { content: "\\25B2\\00A0"; color: var(--series-2); } .below::before { content: "\\25BC\\00A0";
+  color: var(--series-1); }
+td.captions { white-space: normal; text-align: left; min-width: 13rem; vertical-align: top; }
+td.captions ul { margin: 0; padding-left: 1.1rem; } td.captions li { max-width: 22rem; }
+.rows td, .rows th { vertical-align: top; } .rows { max-height: 44rem; overflow-y: auto; }
+.rows thead th { position: sticky; top: 0; background: var(--panel); z-index: 1; }
+figure + figure { margin-top: .75rem; }
+thead button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; }
+thead button::after { content: " \\21C5"; } th[aria-sort=ascending] button::after { content: " \\2191"; }
+th[aria-sort=descending] button::after { content: " \\2193"; }
+blockquote { margin: 0; padding: .8rem 1rem; background: var(--panel); border-left: 3px solid var(--series-0); }
+code { overflow-wrap: anywhere; font-size: .85rem; }
+@media print { :root { color-scheme: light; } main { max-width: none; padding: 0; }
+  figure, tr { break-inside: avoid; } thead button::after { content: ""; }
+  .table { overflow: visible; max-height: none; } }
+"""
+
+# Sorts a table by the column whose button was pressed: numbers by `data-value`, the largest first, else by text.
+SCRIPT = """
+for (const button of document.querySelectorAll("thead button")) button.addEventListener("click", () => {
+  const head = button.closest("th"), body = head.closest("table").tBodies[0];
+  const falls = head.getAttribute("aria-sort") !== "descending";
+  for (const other of head.parentElement.children) other.removeAttribute("aria-sort");
+  head.setAttribute("aria-sort", falls ? "descending" : "ascending");
+  const value = row => row.cells[head.cellIndex].dataset.value ?? row.cells[head.cellIndex].textContent;
+  const compare = (a, b) => isNaN(a) || isNaN(b) ? String(a).localeCompare(String(b), "en", {numeric: true}) : a - b;
+  [...body.rows].sort((a, b) => (falls ? -1 : 1) * compare(value(a), value(b))).forEach(row => body.append(row));
+});
+"""
+
+
+def comparison_page(comparison: Comparison) -> str:
+    """Return the whole page of a comparison.
+
+    Args:
+        comparison: of two systems or more.
+
+    Returns:
+        An HTML document.
+    """
+    n_rows = f"{len(comparison.rows):,} {'rows' if len(comparison.rows) > 1 else 'row'}"
+    names = ", ".join(comparison.systems)
+    lead = f"{names} on the same {n_rows}; {comparison.systems[0]} is the baseline."
+    sentences = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in summaries(comparison))
+    sections = [
+        f'<h2 id="summary">Summary</h2><ul class="summary">{sentences}</ul>',
+        _table_section("systems", "Systems", system_table(comparison)),
+        *(_figures(metric) for metric in comparison.metrics),
+        *(_plot_section(people_plot(comparison, module)) for module in SET_MODULES),
+        _plot_section(diversity_plot(comparison)),
+        *(_rows_section(comparison, name) for name in comparison.systems[1:]),
+        _table_section("pairs", "All pairs of systems", pair_table(comparison)),
+        _table_section("people", "Systems against people", people_table(comparison)),
+        _table_section("exchangeable", "Systems as distributions", exchange_table(comparison)),
+        _table_section("correlations", "Do the metrics agree?", correlation_table(comparison)),
+        _methods_section(comparison),
+    ]
+    return as_document("Comparison of captioning systems", names, lead, "\n".join(sections), STYLE, SCRIPT)
+
+
+def _figures(compared: ComparedMetric) -> str:
+    means, rows = metric_plot(compared), difference_plot(compared)
+    return f'<h2 id="{compared.metric.key}">{html.escape(means.title)}</h2>{as_figure(means)}{as_figure(rows)}'
+
+
+def _plot_section(plot: Plot | None) -> str:
+    return "" if plot is None else f'<h2 id="{plot.name}">{html.escape(plot.title)}</h2>{as_figure(plot)}'
+
+
+def _table_section(name: str, title: str, table: Table) -> str:
+    """A table under its title; empty without rows."""
+    if not table.rows:
+        return ""
+    rows = "".join(
+        f"<tr>{_cell(first, 'th')}{''.join(_cell(cell, 'td') for cell in others)}</tr>" for first, *others in table.rows
+    )
+    caption = html.escape(table.caption.replace("marked:", "star:"))
+    return f"""<h2 id="{name}">{html.escape(title)}</h2>
+<p class="soft">{caption}</p>
+<div class="table" role="region" aria-label="{html.escape(title)}" tabindex="0"><table id="table-{name}">
+<thead><tr>{_heading(table.header)}</tr></thead><tbody>{rows}</tbody></table></div>"""
+
+
+def _heading(texts: Sequence[str]) -> str:
+    """Headings that sort the table."""
+    return "".join(f'<th scope="col"><button type="button">{html.escape(text)}</button></th>' for text in texts)
+
+
+def _cell(cell: Cell, tag: str) -> str:
+    scope = ' scope="row"' if tag == "th" else ""
+    kind = ' class="best"' if cell.is_best else ""
+    above = f"<sup>{cell.letters}</sup>" if cell.letters else ""
+    value = "" if cell.value is None else f' data-value="{cell.value!r}"'
+    return f"<{tag}{scope}{value}><span{kind}>{html.escape(cell.text)}</span>{above}</{tag}>"
+
+
+def correlation_table(comparison: Comparison) -> Table:
+    """Return the rank correlations of the metrics."""
+    titles = [compared.metric.title for compared in comparison.metrics]
+    rows = [
+        [Cell(title), *(Cell("not defined" if math.isnan(r) else f"{r:.2f}", value=float(r)) for r in row)]
+        for title, row in zip(titles, comparison.correlations, strict=True)
+    ]
+    return Table(
+        "Spearman's rank correlation of the values of all rows and systems. A metric that is better when lower has "
+        "negative correlations with one that is better when higher, where both agree.",
+        ["metric", *titles],
+        rows if len(rows) > 1 else [],
+    )
+
+
+def differing_rows(comparison: Comparison, name: str) -> list[int]:
+    """Return the rows in which a system and the baseline differ most: of each metric in turn the next of each sign."""
+    baseline, orders = comparison.systems[0], []
+    for compared in comparison.metrics:
+        differences = compared.values[name] - compared.values[baseline]
+        order = np.argsort(differences, kind="stable").tolist()
+        orders.append([row for row in order if differences[row] < 0])
+        orders.append([row for row in order[::-1] if differences[row] > 0])
+    chosen: dict[int, None] = {}
+    for rank in range(MOST_ROWS):
+        for order in orders:
+            if rank < len(order) and len(chosen) < MOST_ROWS:
+                chosen[order[rank]] = None
+    return list(chosen)
+
+
+def _rows_section(comparison: Comparison, name: str) -> str:
+    """The rows in which a system and the baseline differ most, with their captions where they are known."""
+    baseline, chosen = comparison.systems[0], differing_rows(comparison, name)
+    if not chosen:
+        return ""
+    first = comparison.rows[0]
+    has_images = first.image is not None and importlib.util.find_spec("PIL") is not None
+    sides = [(side, side) for side in (baseline, name) if first.captions]
+    header = ["row", *(["image"] if has_images else []), *(["people"] if first.references else [])]
+    header += [side for side, _ in sides] + [compared.metric.title for compared in comparison.metrics]
+    body = "".join(_differing_row(comparison, name, row, has_images) for row in chosen)
+    title = f"Rows in which {name} and {baseline} differ most"
+    place = f"rows-of-{comparison.systems.index(name)}"
+    return f"""<h2 id="{place}">{html.escape(title)}</h2>
+<p class="soft">Numbers are those of {html.escape(name)} minus those of {html.escape(baseline)}. A heading sorts the
+table.</p>
+<div class="table rows" role="region" aria-label="{html.escape(title)}" tabindex="0"><table id="table-{place}">
+<thead><tr>{_heading(header)}</tr></thead><tbody>{body}</tbody></table></div>"""
+
+
+def _differing_row(comparison: Comparison, name: str, row: int, has_images: bool) -> str:
+    found, baseline = comparison.rows[row], comparison.systems[0]
+    cells = [f'<th scope="row">{html.escape(found.id)}</th>']
+    if has_images:
+        picture = f'<img src="{thumbnail(found.image)}" alt="" loading="lazy">' if found.image is not None else ""
+        cells.append(f"<td>{picture}</td>")
+    if found.references:
+        cells.append(_captions(found.references))
+    cells += [_captions(found.captions[side]) for side in (baseline, name) if found.captions]
+    for compared in comparison.metrics:
+        difference = float(compared.values[name][row] - compared.values[baseline][row])
+        kind = "above" if difference > 0 else "below" if difference < 0 else "equal"
+        sign = "+" if difference > 0 else ""
+        cells.append(f'<td data-value="{difference!r}"><span class="{kind}">{sign}{as_digits(difference)}</span></td>')
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _captions(captions: Sequence[str]) -> str:
+    """A list of captions, each different one once, with how often it comes."""
+    items = "".join(
+        f"<li>{html.escape(caption)}{f' <b>({n} times)</b>' if n > 1 else ''}</li>"
+        for caption, n in collections.Counter(captions).items()
+    )
+    return f'<td class="captions"><ul>{items}</ul></td>'
+
+
+def _methods_section(comparison: Comparison) -> str:
+    makers: dict[str, list[str]] = {}
+    for name, lines in comparison.signatures.items():
+        for line in lines.values():
+            makers.setdefault(line, []).append(name)
+    signatures = "".join(
+        f"<dt>{html.escape(', '.join(names))}</dt><dd><code>{html.escape(line)}</code></dd>"
+        for line, names in makers.items()
+    )
+    how = f'<h2 id="signatures">Signatures</h2><dl>{signatures}</dl>' if signatures else ""
+    return f"""<h2 id="methods">Methods</h2>
+<p class="soft">To be pasted into a paper.</p>
+<blockquote id="methods-paragraph">{html.escape(methods(comparison))}</blockquote>
+{how}"""

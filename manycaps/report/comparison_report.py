@@ -1,0 +1,110 @@
+"""Compare systems, print the tables, and write the page."""
+
+import argparse
+import json
+import pathlib
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import tqdm
+
+from manycaps.caption_tables.columns import parsed_columns
+from manycaps.comparison.caption_scores import CaptionScores, check_modules, default_modules
+from manycaps.comparison.caption_systems import clusters_of, read_systems
+from manycaps.comparison.compared_systems import Comparison, as_json, check_several, compared_systems
+from manycaps.comparison.comparison_tables import all_tables, as_written, check_letters
+from manycaps.comparison.comparison_text import summaries
+from manycaps.report.caption_files import source_name
+from manycaps.report.comparison_page import comparison_page
+from manycaps.saved_files import write_atomically
+from manycaps.shared_module import check_whole_number
+
+# Options of the command line that modules are loaded with, and which modules.
+MODULE_OPTIONS = {
+    "encoder": ("trm_bert", "mmd_bert", "fid_bert"),
+    "checkpoint": ("pac_score", "ref_pac_score", "emscore_pac"),
+    "variant": ("pac_score", "ref_pac_score", "emscore_pac"),
+}
+
+
+def write_report(options: argparse.Namespace) -> None:
+    """Compare the systems of a command line.
+
+    Raises:
+        TypeError, ValueError, OSError: a file or an option cannot be used.
+        ImportError: a package is missing.
+    """
+    check_whole_number("--n-resamples", options.n_resamples, 1)
+    check_whole_number("--seed", options.seed, 0)
+    comparison = compare_files(options)
+    page, numbers = comparison_page(comparison), as_json(comparison)
+    options.output.mkdir(parents=True, exist_ok=True)
+    _write(options.output / "index.html", page)
+    _write(options.output / "comparison.json", json.dumps(numbers, indent=1, allow_nan=False) + "\n")
+    if options.format == "json":
+        print(json.dumps(numbers, indent=1, allow_nan=False))
+    else:
+        print("\n\n".join(as_written(table, options.format) for table in all_tables(comparison)))
+    for sentence in summaries(comparison):
+        print(sentence, file=sys.stderr)
+    print(f"wrote {options.output / 'index.html'} and {options.output / 'comparison.json'}", file=sys.stderr)
+
+
+def _write(path: pathlib.Path, text: str) -> None:
+    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+
+
+def compare_files(options: argparse.Namespace) -> Comparison:
+    """Read files of captions, score them, and compare the scores."""
+    files = named_systems(options.systems, options.names, options.baseline)
+    columns = parsed_columns(options.columns) if options.columns else None
+    rows = read_systems(files, options.references, columns, options.images, options.videos, options.limit)
+    modules = options.metrics.split(",") if options.metrics else default_modules(rows)
+    check_modules(modules, rows)
+    clusters = clusters_of(rows, options.clusters)
+    resampling = {"n_resamples": options.n_resamples, "seed": options.seed}
+    scores = CaptionScores(rows, modules, module_options(options), **resampling)
+    n_results = len(files) * len(modules) + len(scores.exchanged())
+    with tqdm.tqdm(total=n_results, desc="systems x metrics", unit="result") as bar:
+        systems = scores.systems(bar.update)
+        exchanges = list(scores.exchanges(bar.update))
+    return compared_systems(systems, rows, clusters, exchanges, **resampling)
+
+
+def named_systems(sources: Sequence[str], names: Sequence[str] | None, baseline: str | None) -> dict[str, str]:
+    """Return the sources by name, the baseline first.
+
+    Args:
+        sources: of the systems.
+        names: of the systems; None: those of the files.
+        baseline: name of the baseline; None: the first.
+
+    Raises:
+        ValueError: there is one system, too many, another number of names, a name twice, or no such baseline.
+
+    >>> named_systems(["runs/a.jsonl", "b.csv.gz"], None, "b")
+    {'b': 'b.csv.gz', 'a': 'runs/a.jsonl'}
+    """
+    check_several(len(sources), sources[0])
+    check_letters(len(sources))
+    chosen = list(names) if names else [source_name(source) for source in sources]
+    if len(chosen) != len(sources):
+        raise ValueError(f"--names: expected {len(sources)} names, got {len(chosen)}. Give one for each system.")
+    if len(set(chosen)) < len(chosen):
+        raise ValueError(f"--names: expected different names, got {chosen}. Tell the systems apart with --names.")
+    systems = dict(zip(chosen, sources, strict=True))
+    if baseline is not None and baseline not in systems:
+        raise ValueError(f"--baseline: expected one of {', '.join(chosen)}, got {baseline!r}. Check the spelling.")
+    first = baseline or chosen[0]
+    return {first: systems[first], **systems}
+
+
+def module_options(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """Return what every module is loaded with."""
+    given = {name: getattr(options, name) for name in MODULE_OPTIONS if getattr(options, name) is not None}
+    found: dict[str, dict[str, Any]] = {}
+    for name, value in given.items():
+        for module in MODULE_OPTIONS[name]:
+            found.setdefault(module, {})[name] = value
+    return found

@@ -1,0 +1,93 @@
+"""Plots of the reports as inline SVG, whose colours are the page's own variables.
+
+matplotlib writes plain colours; each placeholder below is replaced by a CSS variable, so that one drawing is legible on
+light and on dark pages.
+"""
+
+import html
+import io
+import re
+from typing import Any, NamedTuple
+
+import matplotlib.figure
+
+# Placeholders that no other colour of a plot equals.
+INK, MUTED, GRID = "#010203", "#010204", "#010205"
+SERIES = ("#020301", "#020302", "#020303", "#020304", "#020305", "#020306")
+VARIABLES = {INK: "--ink", MUTED: "--published", GRID: "--grid"} | {
+    color: f"--series-{i}" for i, color in enumerate(SERIES)
+}
+
+# Line styles, so that series are told apart without colours, too.
+LINE_STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
+
+SETTINGS: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "report",
+    "font.size": 11,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": MUTED,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "legend.frameon": False,
+    "legend.labelcolor": INK,
+}
+
+
+class Plot(NamedTuple):
+    """One drawing and what it says."""
+
+    # Short identifier, for links and tests.
+    name: str
+    title: str
+    # How to read it.
+    caption: str
+    # What a reader who does not see the drawing must know.
+    description: str
+    svg: str
+
+
+def new_figure(height: float) -> matplotlib.figure.Figure:
+    """Return an empty figure as wide as the page, `height` in units of 1.1 inches."""
+    return matplotlib.figure.Figure(figsize=(11, 1.1 * height), layout="constrained")
+
+
+def as_plot(name: str, title: str, caption: str, said: str, figure: matplotlib.figure.Figure) -> Plot:
+    """Turn a figure into a plot.
+
+    Args:
+        name: identifier, as are the next two.
+        title: title.
+        caption: how to read it.
+        said: what it shows, in words.
+        figure: the drawing.
+
+    Returns:
+        The plot.
+    """
+    description = f"{title}. {said}."
+    return Plot(name, title, caption, description, as_inline_svg(figure, name, description))
+
+
+def as_inline_svg(figure: matplotlib.figure.Figure, name: str, description: str) -> str:
+    """Write a figure as an svg element with the page's colours and font, and identifiers of its own."""
+    file = io.StringIO()
+    figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    svg = file.getvalue()
+    box = re.findall(r'viewBox="([^"]+)"', svg)[0]
+    body = svg[svg.index(">", svg.index("<svg")) + 1 : svg.rindex("</svg>")]
+    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
+    body = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', body)
+    body = re.sub(r'(xlink:href="#|url\(#)', rf"\g<1>{name}-", body)
+    body = re.sub(r"font: ([\d.]+px) [^;\"]+", r"font: \1 var(--font)", body)
+    for color, variable in VARIABLES.items():
+        body = body.replace(color, f"var({variable})")
+    label = html.escape(description, quote=True)
+    # The namespace of links is needed by the parser of a standalone file only; HTML knows it.
+    return f'<svg viewBox="{box}" role="img" aria-label="{label}" data-plot="{name}">{body}</svg>'

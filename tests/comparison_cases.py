@@ -1,0 +1,77 @@
+"""Small systems for the tests of comparisons."""
+
+import json
+
+import numpy as np
+
+from manycaps.comparison.compared_systems import compared_systems
+from manycaps.comparison.scored_systems import Exchange, ScoredSystem, SystemRow
+
+WORDS = "a the red small dog cat child man runs sleeps plays eats on in near grass beach house".split()
+
+NAMES = ("base", "<b> & 'q'", "third_one")
+
+
+def caption(rng, words=WORDS):
+    return " ".join(rng.choice(words, 6))
+
+
+def caption_rows(n_rows=12, n_captions=3, seed=0):
+    """References and three systems: one like the references, one that repeats itself, one of other images."""
+    rng = np.random.default_rng(seed)
+    topics = [rng.choice(WORDS, 7, replace=False) for _ in range(n_rows)]
+    people = [[caption(rng, topic) for _ in range(3 * n_captions)] for topic in topics]
+    return {
+        "references": [row[:n_captions] for row in people],
+        "base": [row[n_captions : 2 * n_captions] for row in people],
+        "repeating": [row[-1:] * n_captions for row in people],
+        "other": [people[i - 1][-n_captions:] for i in range(n_rows)],
+    }
+
+
+def write_captions(folder, rows, ids=None):
+    """Write each list of rows as NAME.jsonl, and return the paths by name."""
+    paths = {}
+    for name, lists in rows.items():
+        key = "references" if name == "references" else "captions"
+        names = ids or [f"image {i}" for i in range(len(lists))]
+        lines = [json.dumps({"id": i, key: captions}) + "\n" for i, captions in zip(names, lists, strict=True)]
+        paths[name] = folder / f"{name}.jsonl"
+        paths[name].write_text("".join(lines), encoding="utf-8")
+    return {name: str(path) for name, path in paths.items()}
+
+
+def scored(n_rows=40, shifts=(0.0, 0.3, 0.0), names=NAMES, seed=0):
+    """Systems whose excess and METEOR are shifted by known amounts."""
+    rng = np.random.default_rng(seed)
+    row = rng.normal(0.5, 0.2, n_rows)
+    systems = []
+    for name, shift in zip(names, shifts, strict=False):
+        noise = rng.normal(0, 0.05, (2, n_rows))
+        values = {"trm_meteor_excess": row + shift + noise[0], "meteor": 0.5 - shift / 2 + noise[1]}
+        excess = float(values["trm_meteor_excess"].mean())
+        result = {
+            "trm_meteor": excess + 0.4,
+            "trm_meteor_excess": excess,
+            "trm_meteor_excess_ci_low": excess - 0.05,
+            "trm_meteor_excess_ci_high": excess + 0.05,
+            "trm_meteor_z": 10 * excess,
+            "trm_meteor_corpus_p_value": 0.0001,
+            "trm_meteor_smallest_corpus_p": 0.0001,
+            "signature": "trm_meteor|version:x",
+        }
+        values["trm_meteor"] = values["trm_meteor_excess"] + 0.4
+        systems.append(ScoredSystem(name, values, {"trm_meteor": result}))
+    return systems
+
+
+def comparison(n_rows=40, clusters=None, **options):
+    """A comparison of `scored` systems, with captions."""
+    systems = scored(n_rows, **options)
+    rng = np.random.default_rng(1)
+    rows = [
+        SystemRow(f"row {i}", {s.name: [caption(rng)] * (k + 1) for k, s in enumerate(systems)}, [caption(rng)])
+        for i in range(n_rows)
+    ]
+    exchange = Exchange("trm_meteor", systems[1].name, systems[0].name, 0.9, 0.3, 3.5, 0.001)
+    return compared_systems(systems, rows, clusters, [exchange], n_resamples=999)

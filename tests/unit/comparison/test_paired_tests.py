@@ -1,0 +1,178 @@
+"""The comparison of two systems on the same rows: hand cases, edges, messages."""
+
+import doctest
+import importlib
+import math
+import pathlib
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import manycaps.comparison
+from manycaps.comparison.clustered_differences import clustered_differences
+from manycaps.comparison.detectable_difference import (
+    minimum_detectable_differences,
+    rows_needed,
+    standard_errors,
+)
+from manycaps.comparison.resampled_clusters import bootstrap_intervals
+from manycaps.comparison.sign_flips import sign_flip_tests
+from manycaps.functional import holm_p_values, paired_test
+
+FILES = sorted(pathlib.Path(manycaps.comparison.__path__[0]).glob("*.py"))
+
+
+@pytest.mark.parametrize("name", [path.stem for path in FILES if path.stem != "__init__"])
+def test_examples_run(name):
+    assert doctest.testmod(importlib.import_module(f"manycaps.comparison.{name}")).failed == 0
+
+
+def test_three_rows_by_hand():
+    # Sums of the eight sign patterns of 1, 2, 4: two of them, 7 and -7, reach 7.
+    result = paired_test([2.0, 4.0, 8.0], [1.0, 2.0, 4.0])
+    assert result.p_value == 2 / 8
+    assert result.is_exact
+    assert result.difference == pytest.approx(7 / 3, abs=1e-15)
+    assert (result.n_larger, result.n_equal, result.n_smaller) == (3, 0, 0)
+
+
+def test_ties_count():
+    # 1 + 1 - 1 = 1 is reached by every pattern of three ones.
+    assert paired_test([1.0, 1.0, 0.0], [0.0, 0.0, 1.0]).p_value == 1.0
+
+
+@pytest.mark.parametrize("n_rows", [1, 5, 300])
+def test_identical_systems(n_rows):
+    values = np.random.default_rng(0).normal(size=n_rows)
+    result = paired_test(values, values)
+    assert (result.difference, result.p_value, result.n_equal) == (0.0, 1.0, n_rows)
+    assert result.rows_needed == (math.inf if n_rows > 1 else pytest.approx(math.nan, nan_ok=True))
+    assert math.isnan(result.effect_size)
+
+
+def test_identical_systems_of_other_rounding():
+    values = np.random.default_rng(0).normal(size=300)
+    result = paired_test(values, values * (1 + 1e-13))
+    assert (result.difference, result.p_value, result.n_equal) == (0.0, 1.0, 300)
+    assert (result.ci_low, result.ci_high) == (0.0, 0.0)
+
+
+def test_balanced_ties_of_many_rows_have_p_one():
+    """Sampled: every pattern reaches a difference of 0."""
+    first = np.tile([1.0, 0.0], 100)
+    result = paired_test(first, first[::-1])
+    assert not result.is_exact
+    assert result.p_value == 1.0
+
+
+def test_one_cluster_says_nothing():
+    result = paired_test([1.0, 2.0], [0.0, 0.0], ["a", "a"])
+    assert result.p_value == 1.0
+    for value in (result.ci_low, result.ci_high, result.minimum_detectable_difference, result.rows_needed):
+        assert math.isnan(value)
+
+
+def test_rows_of_a_cluster_flip_together():
+    first, second = np.arange(1.0, 9.0), np.zeros(8)
+    assert paired_test(first, second).p_value == 2 / 2**8
+    assert paired_test(first, second, [0, 0, 1, 1, 2, 2, 3, 3]).p_value == 2 / 2**4
+
+
+def test_smallest_sampled_p_value():
+    first = np.random.default_rng(0).normal(5.0, size=50)
+    result = paired_test(first, np.zeros(50), n_resamples=199)
+    assert not result.is_exact
+    assert result.p_value == 1 / 200
+
+
+def test_exact_up_to_twenty_differences():
+    first = np.random.default_rng(0).normal(size=30)
+    second = np.where(np.arange(30) < 20, 0.0, first)
+    assert paired_test(first, second).is_exact
+    second[20] = 0.0
+    assert not paired_test(first, second).is_exact
+
+
+def test_sampled_test_is_near_the_exact_one():
+    sums = np.random.default_rng(1).normal(0.3, size=(20, 1))
+    exact = sign_flip_tests(sums, 9_999, 0)
+    # One cluster more, whose difference is too small to change anything, and the signs are drawn.
+    drawn = sign_flip_tests(np.concatenate([sums, [[1e-12]]]), 99_999, 0)
+    assert exact.are_exact.all()
+    assert not drawn.are_exact.any()
+    deviation = math.sqrt(exact.p_values[0] / 99_999)
+    assert drawn.p_values[0] == pytest.approx(exact.p_values[0], abs=4 * deviation)
+
+
+def test_interval_of_equal_differences_is_a_point():
+    result = paired_test(np.full(9, 3.0), np.full(9, 1.0))
+    assert (result.ci_low, result.ci_high) == (2.0, 2.0)
+
+
+def test_interval_narrows_with_the_level():
+    values = np.random.default_rng(0).normal(size=(40, 1))
+    sizes = np.ones(40, dtype=int)
+    ends = [bootstrap_intervals(values, sizes, level, 999, 0) for level in (0.5, 0.9, 0.99)]
+    widths = [float(high[0] - low[0]) for low, high in ends]
+    assert widths == sorted(widths)
+
+
+def test_standard_error_of_one_row_a_cluster_is_the_usual_one():
+    values = np.random.default_rng(0).normal(size=(40, 3))
+    assert standard_errors(values, np.ones(40, dtype=int)) == pytest.approx(scipy.stats.sem(values, axis=0), rel=1e-12)
+
+
+def test_standard_error_of_copied_rows_is_that_of_the_originals():
+    values = np.random.default_rng(0).normal(size=(40, 1))
+    copied = clustered_differences(np.repeat(values, 3, axis=0), np.zeros((120, 1)), np.repeat(np.arange(40), 3))
+    assert standard_errors(copied.sums, copied.sizes) == pytest.approx(scipy.stats.sem(values), rel=1e-12)
+
+
+@pytest.mark.parametrize("n_clusters", [5, 20, 200])
+def test_the_detectable_difference_is_found_four_times_of_five(n_clusters):
+    """Simulated t-tests of normal differences: 10,000, so that the share carries 0.4 percentage points."""
+    detectable = minimum_detectable_differences(np.array([1 / math.sqrt(n_clusters)]), n_clusters)
+    drawn = np.random.default_rng(0).normal(detectable[0], 1.0, size=(10_000, n_clusters))
+    found = np.mean(scipy.stats.ttest_1samp(drawn, 0.0, axis=1).pvalue <= 0.05)
+    assert found == pytest.approx(0.8, abs=0.016)
+
+
+def test_rows_needed_for_the_detectable_difference_are_those_at_hand():
+    detectable = float(minimum_detectable_differences(np.array([0.1]), 50)[0])
+    assert rows_needed(detectable * (1 + 1e-9), 0.1, n_clusters=50, n_rows=150) == 150
+    # Four times as many, less what Student's distribution with more degrees of freedom saves.
+    assert rows_needed(detectable / 2, 0.1, n_clusters=50, n_rows=150) == pytest.approx(600, rel=0.05)
+    assert rows_needed(detectable / 2, 0.1, n_clusters=50, n_rows=150) < 600
+
+
+def test_rows_needed_of_a_constant_difference():
+    assert paired_test([1.0, 2.0, 3.0], [0.0, 1.0, 2.0]).rows_needed == 2
+
+
+def test_holm_by_hand():
+    assert holm_p_values([0.01, 0.02, 0.03, 0.04]).tolist() == [0.04, 0.06, 0.06, 0.06]
+    assert holm_p_values([]).tolist() == []
+    assert holm_p_values([0.9, 0.8]).tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: paired_test([[1.0]], [[1.0]]), ValueError, "first: expected an array of shape (n_rows,), got (1, 1)."),
+        (lambda: paired_test([], []), ValueError, "first: expected an array of shape (n_rows,), got (0,)."),
+        (lambda: paired_test([1.0], [1.0, 2.0]), ValueError, "second: expected shape (1,), that of first, got (2,)."),
+        (lambda: paired_test([1.0, np.nan], [1, 2]), ValueError, "first[1]: expected a finite number, got NaN or"),
+        (lambda: paired_test([1.0], [1.0], []), ValueError, "clusters: expected 1 labels, one per row, got 0. Label"),
+        (lambda: paired_test([1.0], [1.0], confidence_level=95), ValueError, "confidence_level: expected a number bet"),
+        (lambda: paired_test([1.0], [1.0], confidence_level=None), TypeError, "confidence_level: expected a number, g"),
+        (lambda: paired_test([1.0], [1.0], n_resamples=0), ValueError, "n_resamples: expected a whole number of at le"),
+        (lambda: paired_test([1.0], [1.0], seed=-1), ValueError, "seed: expected a whole number of at least 0, got -1"),
+        (lambda: holm_p_values([0.5, 1.5]), ValueError, "p_values[1]: expected a number from 0 to 1, got 1.5."),
+        (lambda: holm_p_values(0.5), ValueError, "p_values: expected an array of shape (n,), got ()."),
+    ],
+)
+def test_messages(call, error, message):
+    with pytest.raises(error) as found:
+        call()
+    assert str(found.value).startswith(message)

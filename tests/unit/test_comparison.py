@@ -1,0 +1,277 @@
+"""Comparison of scored systems: ranking, tables, sentences, and every message."""
+
+import doctest
+import importlib
+import json
+import math
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from manycaps.comparison.compared_systems import as_json, compared_systems
+from manycaps.comparison.comparison_tables import FORMATS, all_tables, as_written, system_table
+from manycaps.comparison.comparison_text import methods, summaries, summary
+from manycaps.comparison.metrics import METRICS, known_metrics
+from manycaps.comparison.scored_systems import ScoredSystem, SystemRow
+from manycaps.functional import paired_test
+from manycaps.report import comparison_plots, comparison_report
+from manycaps.report.comparison_page import comparison_page, differing_rows
+from tests.comparison_cases import NAMES, comparison, scored
+
+# An excess and a score of a system that people would write, and of one that is further off.
+ZERO, SCORE = "trm_meteor_excess", "meteor"
+
+
+@pytest.mark.parametrize("module", [comparison_plots, comparison_report])
+def test_examples_run(module):
+    assert doctest.testmod(importlib.import_module(module.__name__)).failed == 0
+
+
+def two_systems(first, second, key=ZERO):
+    systems = [ScoredSystem(name, {key: np.array(values)}, {}) for name, values in (("a", first), ("b", second))]
+    compared = compared_systems(systems, [SystemRow(str(i), {}) for i in range(len(first))], n_resamples=999)
+    return compared.metrics[0]
+
+
+def noisy(mean, n=200, seed=0):
+    return mean + np.random.default_rng(seed).normal(0, 0.1, n)
+
+
+def test_pairs_are_those_of_the_paired_test():
+    compared, systems = comparison(), scored()
+    for metric in compared.metrics:
+        values = {system.name: system.values[metric.metric.key] for system in systems}
+        assert [(pair.first, pair.second) for pair in metric.pairs] == [
+            (NAMES[1], NAMES[0]),
+            (NAMES[2], NAMES[0]),
+            (NAMES[2], NAMES[1]),
+        ]
+        for pair in metric.pairs:
+            alone = paired_test(values[pair.first], values[pair.second], n_resamples=999)
+            assert np.array(pair.test, float) == pytest.approx(np.array(alone, float), rel=1e-9)
+            assert pair.adjusted_p_value >= pair.test.p_value
+
+
+def test_the_better_system_by_an_excess_and_by_a_score():
+    excess, score = comparison().metrics
+    assert (excess.metric.key, score.metric.key) == (ZERO, SCORE)
+    assert excess.best != NAMES[1] != score.best
+    for metric in (excess, score):
+        assert metric.worse_than(NAMES[0]) == metric.worse_than(NAMES[2]) == [NAMES[1]]
+        assert metric.worse_than(NAMES[1]) == []
+        assert metric.pairs[1].better is None
+
+
+def test_order_of_systems_changes_no_number():
+    one, other = comparison(), compared_systems(scored()[::-1], comparison().rows, n_resamples=999)
+    for mine, theirs in zip(one.metrics, other.metrics, strict=True):
+        assert mine.best == theirs.best
+        assert dict(mine.means) == dict(theirs.means)
+        found = {frozenset((pair.first, pair.second)): pair for pair in theirs.pairs}
+        for pair in mine.pairs:
+            same = found[frozenset((pair.first, pair.second))]
+            sign = 1 if same.first == pair.first else -1
+            assert (pair.adjusted_p_value, pair.better) == (same.adjusted_p_value, same.better)
+            assert pair.test.difference == sign * same.test.difference
+
+
+def test_nearer_to_people_across_zero_takes_two_tests():
+    """|a| < |b| is certain if a - b and a + b are not 0."""
+    near, far = noisy(-0.05, seed=1), noisy(0.3, seed=2)
+    compared = two_systems(near, far)
+    assert compared.pairs[0].better == "a"
+    sentence = summary(compared, compared.pairs[0])
+    assert re.fullmatch(
+        r"TRM-METEOR: a \(-0\.0\d+\) is nearer to people than b \(0\.\d+\), which lies on the other side of 0, "
+        r"p 0\.001 after Holm\.",
+        sentence,
+    )
+    # The same distance on both sides: they differ, and neither is nearer.
+    compared = two_systems(noisy(-0.2, seed=1), noisy(0.2, seed=2))
+    pair = compared.pairs[0]
+    assert pair.adjusted_p_value == 0.001
+    assert pair.ranking_p_value > 0.05
+    assert pair.better is None
+    assert "which of them is nearer to people is open (p 0." in summary(compared, pair)
+
+
+def test_nearer_on_one_side_of_zero_is_the_paired_test_alone():
+    for sign in (1, -1):
+        compared = two_systems(sign * noisy(0.1, seed=1), sign * noisy(0.3, seed=2))
+        pair = compared.pairs[0]
+        assert (pair.better, pair.ranking_p_value) == ("a", pair.adjusted_p_value)
+        low, high = sorted(abs(end) for end in (pair.test.ci_low, pair.test.ci_high))
+        assert summary(compared, pair) == (
+            f"TRM-METEOR: a is nearer to people than b by {abs(pair.test.difference):.3f} [{low:.3f}, {high:.3f}], "
+            "p 0.001 after Holm."
+        )
+
+
+def test_a_score_is_higher_and_not_nearer():
+    compared = two_systems(noisy(0.5, seed=1), noisy(0.3, seed=2), SCORE)
+    assert summary(compared, compared.pairs[0]).startswith("METEOR: a scores higher than b by 0.")
+
+
+def test_identical_systems():
+    compared = two_systems(noisy(0.3), noisy(0.3))
+    pair = compared.pairs[0]
+    assert (pair.test.difference, pair.adjusted_p_value, pair.better) == (0.0, 1.0, None)
+    assert summary(compared, pair) == (
+        "TRM-METEOR: b and a cannot be told apart (difference 0 [0, 0], p 1 after Holm)."
+    )
+
+
+def test_what_could_have_been_found_is_said():
+    compared = two_systems(noisy(0.3, seed=1), noisy(0.305, seed=2))
+    least = compared.pairs[0].test.minimum_detectable_difference
+    assert f"while one of {least:.3f} is found 80% of the time" in summary(compared, compared.pairs[0])
+
+
+def test_rows_of_a_cluster_belong_together():
+    labels = [i // 10 for i in range(40)]
+    clustered, single = comparison(clusters=labels), comparison()
+    assert (clustered.n_clusters, single.n_clusters) == (4, 40)
+    # Four clusters have 16 sign patterns.
+    assert clustered.metrics[0].pairs[0].test.p_value == 2 / 16
+    assert "on 40 rows in 4 clusters, which are permuted and resampled as a whole" in methods(clustered)
+    assert "clusters" not in methods(single)
+
+
+def test_an_excess_stands_in_place_of_its_statistic():
+    assert [metric.key for metric in known_metrics({"trm_meteor", "trm_meteor_excess"})] == ["trm_meteor_excess"]
+    assert [metric.key for metric in known_metrics({"trm_meteor", "unknown"})] == ["trm_meteor"]
+    assert len({metric.key for metric in METRICS}) == len(METRICS)
+
+
+def test_numbers_are_json_and_whole():
+    numbers = as_json(comparison())
+    assert json.loads(json.dumps(numbers, allow_nan=False)) == numbers
+    assert list(numbers["metrics"][ZERO]["systems"]) == list(NAMES)
+    assert len(numbers["metrics"][ZERO]["per_row"][NAMES[0]]) == len(numbers["ids"]) == 40
+    identical = as_json(comparison(shifts=(0.0, 0.0), names=("a", "b"), n_rows=1))
+    assert identical["metrics"][ZERO]["pairs"][0]["test"]["rows_needed"] is None
+
+
+def test_text_table():
+    written = as_written(system_table(comparison()), "text")
+    header, *lines = written.split("\n")[2:]
+    assert header.split() == "system TRM-METEOR excess p people METEOR".split()
+    assert sum(line.count("*") for line in lines) == 2
+    assert lines[0].startswith("a base")
+    assert "ᵇ" in lines[0]
+    assert "ᵇ" in lines[2]
+    assert "ᵃ" not in lines[1]
+
+
+def test_markdown_table():
+    lines = as_written(system_table(comparison()), "md").split("\n")[2:]
+    assert all(line.startswith("| ") and line.endswith(" |") for line in lines)
+    assert len({line.count("|") for line in lines}) == 1
+    assert "&lt;b> & 'q'" in lines[3]
+    assert any("**" in line and "<sup>b</sup>" in line for line in lines)
+
+
+def test_every_table_of_every_format_has_all_rows():
+    tables = all_tables(comparison())
+    assert len(tables) == 4
+    for table in tables:
+        for form in FORMATS:
+            written = as_written(table, form)
+            assert len(written.split("\n")) >= len(table.rows) + 3
+            assert all(len(row) == len(table.header) for row in table.rows)
+
+
+def test_latex_compiles(tmp_path):
+    if not shutil.which("pdflatex"):
+        pytest.skip("pdflatex is not installed: apt-get install texlive-latex-recommended")
+    tables = "\n\n".join(as_written(table, "latex") for table in all_tables(comparison()))
+    document = "\\documentclass{article}\n\\usepackage{booktabs}\n\\begin{document}\n" + tables + "\n\\end{document}\n"
+    (tmp_path / "tables.tex").write_text(document, encoding="utf-8")
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "tables.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert (tmp_path / "tables.pdf").stat().st_size > 10_000
+
+
+def test_methods_paragraph():
+    said = methods(comparison())
+    assert "We compared base, <b> & 'q' and third_one on 40 rows, with manycaps " in said
+    assert (
+        "over the 3 pairs of systems within each metric; 6 tests were made for 2 metrics, at the level of 5%." in said
+    )
+    assert "two-sided paired tests by 999 random sign flips (all where at most 20 rows differ); ties count." in said
+    few = methods(comparison(n_rows=12, shifts=(0.0, 0.3), names=("a", "b")))
+    assert "two-sided paired tests by all sign flips; ties count." in few
+    assert "over the 1 pair of systems within each metric; 2 tests were made" in few
+
+
+def test_page_is_whole_and_escaped():
+    page = comparison_page(comparison())
+    assert page.count("<h2") == page.count("</h2>")
+    assert "<b> &" not in page
+    assert "&lt;b&gt; &amp; &#x27;q&#x27;" in page
+    assert not re.search(r"""(src|href)=["'](?!data:|#)""", page)
+    assert "nan" not in re.sub(r"<svg.*?</svg>", "", page, flags=re.DOTALL)
+    for sentence in summaries(comparison(names=("a", "b", "c"))):
+        assert sentence.startswith(("TRM-METEOR: ", "METEOR: "))
+
+
+def test_page_of_scores_alone():
+    """Without captions, tests against people and signatures the page has the other parts."""
+    systems = [ScoredSystem(name, {SCORE: noisy(0.5, seed=i)}, {}) for i, name in enumerate("ab")]
+    page = comparison_page(compared_systems(systems, [SystemRow(str(i), {}) for i in range(200)], n_resamples=99))
+    places = re.findall(r'<h2 id="([^"]+)"', page)
+    assert places == ["summary", "systems", SCORE, "rows-of-1", "pairs", "methods"]
+
+
+def test_rows_that_differ_most_are_of_both_signs():
+    compared = comparison(n_rows=200, shifts=(0.0, 0.0), names=("a", "b"))
+    chosen = differing_rows(compared, "b")
+    assert len(chosen) == len(set(chosen)) == 24
+    differences = compared.metrics[0].values["b"] - compared.metrics[0].values["a"]
+    assert {int(np.argmax(differences)), int(np.argmin(differences))} <= set(chosen)
+
+
+def test_correlations():
+    compared = comparison(n_rows=30)
+    assert compared.correlations.shape == (2, 2)
+    assert np.diag(compared.correlations).tolist() == [1.0, 1.0]
+    systems = [ScoredSystem(name, {SCORE: np.zeros(3), "cider_d": np.arange(3.0)}, {}) for name in "ab"]
+    constant = compared_systems(systems, [SystemRow(str(i), {}) for i in range(3)]).correlations
+    assert math.isnan(constant[0, 1])
+    assert constant[1, 1] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: compared_systems(scored()[:1], []), "systems: expected two or more, got one (base). Add the captions"),
+        (
+            lambda: compared_systems([ScoredSystem("a", {}, {}), ScoredSystem("b", {}, {})], []),
+            "a: expected a metric that all systems were scored by, got none. Score them by the same metrics.",
+        ),
+        (
+            lambda: comparison_report.named_systems(["a.csv"], None, None),
+            "systems: expected two or more, got one (a.csv).",
+        ),
+        (lambda: comparison_report.named_systems(["a"] * 17, None, None), "systems: expected at most 16, got 17."),
+        (lambda: comparison_report.named_systems(["a", "b"], ["x"], None), "--names: expected 2 names, got 1."),
+        (
+            lambda: comparison_report.named_systems(["a", "d/a"], None, None),
+            "--names: expected different names, got ['a'",
+        ),
+        (lambda: comparison_report.named_systems(["a", "b"], None, "c"), "--baseline: expected one of a, b, got 'c'."),
+    ],
+)
+def test_messages(call, message):
+    with pytest.raises(ValueError) as found:
+        call()
+    assert str(found.value).startswith(message)
