@@ -15,6 +15,7 @@ from collections.abc import Sequence
 COMMANDS = {
     "quickstart": "compare captioning systems on the bundled sample, or on captions of your own",
     "compare": "compare captioning systems: which one is nearer to people, and is that sure",
+    "score": "score caption files of any size by any metrics",
     "diversity": "measure the diversity of caption files, as an HTML page",
     "human-correlation": "measure how well a metric agrees with people",
     "train-pac": "train a PAC score on your own images and captions",

@@ -72,7 +72,9 @@ def cider_d_scores(
     [7.5, 1.7678]
     """
     n_texts = np.array([len(row) for row in rows])
-    vocabulary: dict[str, int] = {}
+    # Numbered by the alphabet, so that the sums over n-grams of a row have one order, whatever the other rows are.
+    distinct = sorted({word for row in rows for tokens in row for word in tokens})
+    vocabulary = {word: number for number, word in enumerate(distinct)}
     words, lengths = word_ids((tokens for row in rows for tokens in row), vocabulary)
     text_of_word = np.repeat(np.arange(len(lengths)), lengths)
     row_of_text = np.repeat(np.arange(len(rows)), n_texts)

@@ -1,8 +1,9 @@
 # Vendored from manycaps/shared_distribution.py. Edit it there, then run `make format`.
 """What every module that compares two sets of captions per row has in common: checks, batches, tests, results."""
 
+import collections
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -56,11 +57,16 @@ class Rows(NamedTuple):
 
 
 class ComparedRows(NamedTuple):
-    """Results of all rows, float64 arrays of shape (n_rows,); tests where asked for."""
+    """Results of all rows, float64 arrays of shape (n_rows,); their splits where a test is asked for."""
 
     statistic: np.ndarray
     plain: np.ndarray | None
-    tests: CorpusTest | None
+    splits: RowSplits | None
+
+    @property
+    def tests(self) -> CorpusTest | None:
+        """Tests of the rows, and of the mean over them."""
+        return None if self.splits is None else self.splits.test(self.statistic)
 
 
 class ExaminedRow(NamedTuple):
@@ -269,8 +275,13 @@ def pairs_batch(n_texts: int) -> int:
     return max(1, PAIRS_PER_BATCH // n_texts**2)
 
 
-def compare_rows(rows: Rows, options: Mapping[str, Any], progress: Callable[..., Iterable[Any]]) -> ComparedRows:
-    """Reduce each row to its statistic and its plain metric, and test the statistic.
+def compare_rows(
+    rows: Rows,
+    options: Mapping[str, Any],
+    progress: Callable[..., Iterable[Any]],
+    n_earlier: "collections.Counter[bytes] | None" = None,
+) -> ComparedRows:
+    """Reduce each row to its statistic and its plain metric, and look at its splits.
 
     Rows of equal sizes are handled together, in batches of bounded memory; a row's results do not depend on the others.
 
@@ -278,6 +289,7 @@ def compare_rows(rows: Rows, options: Mapping[str, Any], progress: Callable[...,
         rows: all rows.
         options: p_value, max_partitions, n_resamples and seed.
         progress: wraps the batches in a progress bar, as `tqdm` does.
+        n_earlier: as for `RowSplits`.
 
     Returns:
         The results in the order of the rows.
@@ -286,7 +298,7 @@ def compare_rows(rows: Rows, options: Mapping[str, Any], progress: Callable[...,
         ValueError: p_value "exact" with a row too large.
     """
     # Before any work: a row with too many splits for an exact test.
-    splits = RowSplits(rows.sizes, options) if options["p_value"] != "none" else None
+    splits = RowSplits(rows.sizes, options, n_earlier) if options["p_value"] != "none" else None
     statistic, plain, has_plain = np.empty(len(rows.sizes)), np.empty(len(rows.sizes)), False
     for size, batch in progress(rows_by_size(rows.sizes, rows.batch_size), desc="rows", unit="batch", delay=1):
         compared = rows.compare(batch)
@@ -296,7 +308,7 @@ def compare_rows(rows: Rows, options: Mapping[str, Any], progress: Callable[...,
         if splits:
             units = np.ones(len(batch)) if compared.units is None else compared.units
             splits.add(size, batch, rows.row_key, compared.statistic / units, compared.null_values, units)
-    return ComparedRows(statistic, plain if has_plain else None, splits.test(statistic) if splits else None)
+    return ComparedRows(statistic, plain if has_plain else None, splits)
 
 
 def rows_by_size(
@@ -326,14 +338,16 @@ def rows_by_size(
     ]
 
 
-def bootstrap_interval(values: np.ndarray, confidence_level: float, n_resamples: int, seed: int) -> tuple[float, float]:
+def bootstrap_interval(
+    values: Collection[float], confidence_level: float, n_resamples: int, seed: int
+) -> tuple[float, float]:
     """Percentile bootstrap interval of the mean over rows, by `scipy.stats.bootstrap`.
 
     The percentile method, because its cost is linear in the rows. The values are sorted first, so that the order of
     the rows cannot change the draw.
 
     Args:
-        values: float64 array, shape (n_rows,), at least 2 rows.
+        values: float64 array, shape (n_rows,), or another collection of floats; at least 2 rows.
         confidence_level: between 0 and 1.
         n_resamples: number of resamples.
         seed: non-negative integer.
@@ -345,7 +359,7 @@ def bootstrap_interval(values: np.ndarray, confidence_level: float, n_resamples:
     (1.0, 1.0)
     """
     interval = scipy.stats.bootstrap(
-        (np.sort(values),),
+        (np.sort(np.fromiter(values, dtype=np.float64, count=len(values))),),
         np.mean,
         n_resamples=n_resamples,
         batch=max(1, MAX_BOOTSTRAP_VALUES // len(values)),
@@ -357,12 +371,13 @@ def bootstrap_interval(values: np.ndarray, confidence_level: float, n_resamples:
 
 
 def distribution_result(
-    columns: Mapping[str, np.ndarray], tests: CorpusTest | None, options: Mapping[str, Any]
+    columns: Mapping[str, Collection[float]], tests: CorpusTest | None, options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Build the keys that all distribution modules share.
 
     Args:
-        columns: float64 arrays, shape (n_rows,), by name; the first is the statistic, named like the module.
+        columns: float64 arrays, shape (n_rows,), or other collections of floats, by name; the first is the statistic,
+            named like the module.
         tests: of the statistic, or None.
         options: options of the module.
 
@@ -397,5 +412,5 @@ def distribution_result(
         lists = dict(columns)
         if tests is not None:
             lists |= {f"{name}_excess": tests.excesses, f"{name}_p_value": tests.p_values}
-        result |= {f"{key}_per_row": column.tolist() for key, column in lists.items()}
+        result |= {f"{key}_per_row": [float(value) for value in column] for key, column in lists.items()}
     return result

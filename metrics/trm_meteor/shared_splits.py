@@ -12,7 +12,7 @@ import collections
 import hashlib
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +34,16 @@ MAX_PAIR_VALUES = 2_000_000
 
 # Null values held at once, 8 bytes each; one row's are always held together.
 MAX_NULL_VALUES = 8_000_000
+
+# Drawn statistics are added as whole numbers of 2^-SUM_BITS of a power of 2 above the row's largest null value: sums of
+# whole numbers depend on no order. The powers are multiples of SUM_STEP, so that few different ones occur; the error of
+# a value is at most 2^-43 of the largest, a ten-thousandth of `TIE_TOLERANCE`.
+SUM_BITS = 50
+SUM_STEP = 8
+
+# Bits below which the sums are kept apart from those above, and rows after which they are: 2^50 x 4096 = 2^62.
+LOW_BITS = 32
+ROWS_PER_CARRY = 4096
 
 
 def exact_splits(n_candidates: int, n_references: int, max_partitions: int, *, mirrored: bool = True) -> Splits:
@@ -153,13 +163,13 @@ def upper_tail_p_values(observed: np.ndarray, null_blocks: Iterable[np.ndarray])
     return n_reached / n_splits
 
 
-def harmonic_mean_p(p_values: np.ndarray) -> float:
+def harmonic_mean_p(p_values: Collection[float]) -> float:
     """Harmonic mean of the rows' p-values (Wilson 2019, https://doi.org/10.1073/pnas.1814092116), equal weights.
 
     Approximately a p-value while it is small; `combined_p_value` is the calibrated one.
 
     Args:
-        p_values: float64 array, shape (n_rows,), each above 0 and at most 1.
+        p_values: float64 array, shape (n_rows,), or another collection of floats, each above 0 and at most 1.
 
     Returns:
         Float above 0 and at most 1.
@@ -167,10 +177,10 @@ def harmonic_mean_p(p_values: np.ndarray) -> float:
     >>> round(harmonic_mean_p(np.array([0.5, 0.1])), 4)
     0.1667
     """
-    return len(p_values) / math.fsum(1 / p_values)  # exact, whatever the order of the rows
+    return len(p_values) / math.fsum(1 / p_value for p_value in p_values)  # exact, whatever the order of the rows
 
 
-def combined_p_value(p_values: np.ndarray) -> float:
+def combined_p_value(p_values: Collection[float]) -> float:
     """p-value of "every row's candidates and references share a distribution", asymptotically exact.
 
     Wilson (2019), equation 4: 1 / harmonic mean of L p-values tends to a Landau distribution with location
@@ -178,7 +188,7 @@ def combined_p_value(p_values: np.ndarray) -> float:
     rows that is not strongly negative, and gets better as p falls.
 
     Args:
-        p_values: float64 array, shape (n_rows,), each above 0 and at most 1.
+        p_values: float64 array, shape (n_rows,), or another collection of floats, each above 0 and at most 1.
 
     Returns:
         Float between 0 and 1. One row: its own p-value.
@@ -187,7 +197,7 @@ def combined_p_value(p_values: np.ndarray) -> float:
     0.2316
     """
     if len(p_values) == 1:
-        return float(p_values[0])
+        return float(next(iter(p_values)))
     location = math.log(len(p_values)) + 1 - np.euler_gamma - math.log(2 / math.pi)
     return float(scipy.stats.landau.sf(1 / harmonic_mean_p(p_values), loc=location, scale=math.pi / 2))
 
@@ -263,12 +273,25 @@ class Comparison(NamedTuple):
     plain: np.ndarray | None = None
 
 
+class RowTests(NamedTuple):
+    """What the splits say of every row: arrays of shape (n_rows,), or other collections of as many floats."""
+
+    # The rows' p-values.
+    p_values: Collection[float]
+    # Each value minus the mean of its row's null values.
+    excesses: Collection[float]
+    # Variance of the null values; 0 where they differ by rounding alone.
+    variances: Collection[float]
+    # The unit of the null values.
+    units: Collection[float]
+
+
 class CorpusTest(NamedTuple):
     """What the splits say of every row, and of the mean over rows."""
 
-    # float64 arrays, shape (n_rows,): the rows' p-values, and each value minus the mean of its row's null values.
-    p_values: np.ndarray
-    excesses: np.ndarray
+    # As in `RowTests`.
+    p_values: Collection[float]
+    excesses: Collection[float]
     # p-value of the mean over rows; one row's own p-value.
     corpus_p_value: float
     # Distance of the mean over rows from its null mean, in null standard deviations; NaN where no split changes it.
@@ -317,10 +340,10 @@ def row_keys(predictions: Sequence[Any], references: Sequence[Any]) -> Callable[
 class RowGenerators:
     """Random numbers for every row: they depend on the seed and on the row's key, not on its place."""
 
-    def __init__(self, seed: Sequence[int]):
-        """Take the seed: whole numbers of at least 0."""
+    def __init__(self, seed: Sequence[int], n_earlier: "collections.Counter[bytes] | None" = None):
+        """Take the seed, whole numbers of at least 0, and how often keys came before, which is counted further."""
         self._seed = tuple(seed)
-        self._n_earlier: collections.Counter[bytes] = collections.Counter()
+        self._n_earlier = collections.Counter() if n_earlier is None else n_earlier
 
     def of(self, key: bytes) -> np.random.Generator:
         """Return the numbers of the next row with this key; equal rows draw independently.
@@ -334,6 +357,72 @@ class RowGenerators:
         return np.random.default_rng((*self._seed, int.from_bytes(key, "big"), n_earlier))
 
 
+class DrawnSums:
+    """Sums over rows of one drawn value each, for every draw: exact, so that parts of a corpus can be put together.
+
+    >>> whole, part, other = DrawnSums(2), DrawnSums(2), DrawnSums(2)
+    >>> for sums, value in ((whole, 0.1), (whole, 1e-9), (part, 1e-9), (other, 0.1)):
+    ...     sums.add(np.array([value, -value]), np.array([0, 1]))
+    >>> part.merge(other.parts())
+    >>> part.totals().tolist() == whole.totals().tolist()
+    True
+    """
+
+    def __init__(self, n_draws: int):
+        """Begin with zeros."""
+        self._n_draws = n_draws
+        self._n_rows = 0
+        # By power of 2: whole numbers, shape (2, n_draws), above and below `LOW_BITS`.
+        self._parts: dict[int, np.ndarray] = {}
+
+    def add(self, values: np.ndarray, drawn: np.ndarray) -> None:
+        """Add a row.
+
+        Args:
+            values: float64 array, shape (n_splits,): its null values.
+            drawn: array of whole numbers, shape (n_draws,): which of them each draw takes.
+        """
+        largest = float(np.abs(values).max())
+        if not largest:
+            return
+        power = -(-math.frexp(largest)[1] // SUM_STEP) * SUM_STEP
+        steps = np.rint(np.ldexp(values, SUM_BITS - power)).astype(np.int64)
+        self._of(power)[1] += steps[drawn]
+        self._n_rows += 1
+        if self._n_rows % ROWS_PER_CARRY == 0:
+            self._carry()
+
+    def merge(self, parts: Mapping[int, np.ndarray]) -> None:
+        """Add what `parts` of other sums gave."""
+        self._carry()
+        for power, sums in parts.items():
+            self._of(power)[:] += sums
+        self._carry()
+
+    def parts(self) -> dict[int, np.ndarray]:
+        """Return all that is to be known of the sums, for `merge`: int64 arrays, shape (2, n_draws), by power of 2."""
+        self._carry()
+        return self._parts
+
+    def totals(self) -> np.ndarray:
+        """Return the sums: float64 array, shape (n_draws,)."""
+        self._carry()
+        totals = np.zeros(self._n_draws)
+        for power in sorted(self._parts):
+            high, low = self._parts[power]
+            totals += np.ldexp(high.astype(np.float64) * 2.0**LOW_BITS + low, power - SUM_BITS)
+        return totals
+
+    def _of(self, power: int) -> np.ndarray:
+        return self._parts.setdefault(power, np.zeros((2, self._n_draws), dtype=np.int64))
+
+    def _carry(self) -> None:
+        """Move what stands above `LOW_BITS` to the upper number: then equal sums have equal numbers."""
+        for high, low in self._parts.values():
+            high += low >> LOW_BITS
+            low &= (1 << LOW_BITS) - 1
+
+
 class RowSplits:
     """Takes the null values of all rows, in batches of rows of equal sizes, and keeps what the tests need of them.
 
@@ -341,23 +430,31 @@ class RowSplits:
     and on how many equal rows came before, so the order of the rows changes nothing.
     """
 
-    def __init__(self, sizes: Sequence[tuple[int, int]], options: Mapping[str, Any]):
+    def __init__(
+        self,
+        sizes: Sequence[tuple[int, int]],
+        options: Mapping[str, Any],
+        n_earlier: "collections.Counter[bytes] | None" = None,
+    ):
         """Look up the splits of every size.
 
         Args:
             sizes: (n_candidates, n_references) of each row.
             options: p_value ("exact" or "permutation"), max_partitions, n_resamples and seed.
+            n_earlier: how often keys came before, if these rows are a part of a corpus; their keys are added.
 
         Raises:
             ValueError: p_value is "exact" and a row has more than max_partitions splits.
         """
         self.splits = {size: splits_of(size, options, mirrored=False) for size in dict.fromkeys(sizes)}
         self.n_splits = {size: _n_splits(size, options) for size in self.splits}
+        # Smallest p-values that rows can have, up to the draws, and how many rows each.
         smallest = {size: _smallest_p_value(size, self, options) for size in self.splits}
-        self._smallest = [smallest[size] for size in sizes]
-        self._generators = RowGenerators([options["seed"]])
+        self.smallest = collections.Counter(smallest[size] for size in sizes)
+        self.n_draws = options["n_resamples"]
+        self.drawn_sums = DrawnSums(self.n_draws)
+        self._generators = RowGenerators([options["seed"]], n_earlier)
         self._p_values, self._means, self._variances, self._units = np.empty((4, len(sizes)))
-        self._drawn_sums = np.zeros(options["n_resamples"])
 
     def add(
         self,
@@ -392,35 +489,57 @@ class RowSplits:
             self._variances[places] = (np.where(deviations > TIE_TOLERANCE, deviations, 0.0) * units[part]) ** 2
             self._units[places] = units[part]
             for i, values, unit in zip(places, nulls, units[part], strict=True):
-                drawn = self._generators.of(row_key(i)).integers(len(values), size=len(self._drawn_sums))
-                self._drawn_sums += unit * values[drawn]
+                drawn = self._generators.of(row_key(i)).integers(len(values), size=self.n_draws)
+                self.drawn_sums.add(unit * values, drawn)
 
-    def test(self, values: np.ndarray) -> CorpusTest:
-        """Test every row and the mean over rows.
-
-        p = (1 + number of drawn means that reach the observed one) / (n_resamples + 1), ties within the tolerance
-        counted (Phipson and Smyth 2010, https://doi.org/10.2202/1544-6115.1585). One row keeps its own p-value.
+    def row_tests(self, values: np.ndarray) -> RowTests:
+        """Test every row.
 
         Args:
             values: float64 array, shape (n_rows,): the observed statistics in their own unit.
 
         Returns:
-            The tests.
+            The tests, float64 arrays.
         """
-        excesses = values - self._means
-        tolerance = TIE_TOLERANCE * math.fsum(self._units)
-        n_reached = int(np.count_nonzero(self._drawn_sums >= math.fsum(values) - tolerance))
-        one_row = len(values) == 1
-        least = 0.0 if one_row else 1 / (1 + len(self._drawn_sums))
-        deviation = math.sqrt(math.fsum(self._variances))
-        return CorpusTest(
-            self._p_values,
-            excesses,
-            corpus_p_value=float(self._p_values[0]) if one_row else (1 + n_reached) / (1 + len(self._drawn_sums)),
-            z=math.fsum(excesses) / deviation if deviation > 0 else math.nan,
-            smallest_p=min(self._smallest),
-            smallest_corpus_p=max(math.exp(math.fsum(map(math.log, self._smallest))), least),
-        )
+        return RowTests(self._p_values, values - self._means, self._variances, self._units)
+
+    def test(self, values: np.ndarray) -> CorpusTest:
+        """Test every row and the mean over rows; `values` is as for `row_tests`."""
+        return corpus_test(values, self.row_tests(values), self.drawn_sums.totals(), self.smallest)
+
+
+def corpus_test(
+    values: Collection[float], rows: RowTests, drawn_sums: np.ndarray, smallest: Mapping[float, int]
+) -> CorpusTest:
+    """Test the mean over rows.
+
+    p = (1 + number of drawn means that reach the observed one) / (n_resamples + 1), ties within the tolerance
+    counted (Phipson and Smyth 2010, https://doi.org/10.2202/1544-6115.1585). One row keeps its own p-value. All sums
+    are exact, so that the order of the rows changes nothing.
+
+    Args:
+        values: n_rows observed statistics in their own unit.
+        rows: the tests of the rows.
+        drawn_sums: float64 array, shape (n_resamples,): sums over rows of a null value each, as from `DrawnSums`.
+        smallest: the smallest p-values that rows can have, and how many rows each.
+
+    Returns:
+        The tests.
+    """
+    tolerance = TIE_TOLERANCE * math.fsum(rows.units)
+    n_reached = int(np.count_nonzero(drawn_sums >= math.fsum(values) - tolerance))
+    one_row = len(values) == 1
+    least = 0.0 if one_row else 1 / (1 + len(drawn_sums))
+    deviation = math.sqrt(math.fsum(rows.variances))
+    logarithms = (itertools.repeat(math.log(p_value), n_rows) for p_value, n_rows in smallest.items())
+    return CorpusTest(
+        rows.p_values,
+        rows.excesses,
+        corpus_p_value=float(next(iter(rows.p_values))) if one_row else (1 + n_reached) / (1 + len(drawn_sums)),
+        z=math.fsum(rows.excesses) / deviation if deviation > 0 else math.nan,
+        smallest_p=min(smallest),
+        smallest_corpus_p=max(math.exp(math.fsum(itertools.chain.from_iterable(logarithms))), least),
+    )
 
 
 def _n_splits(size: tuple[int, int], options: Mapping[str, Any]) -> int:

@@ -29,6 +29,7 @@ REQUIRED = {
     "human-correlation": ["--benchmark", "composite", "--metric", "pac_score"],
     "make-positives": ["data", "output"],
     "make-world": ["world.parquet"],
+    "score": ["-m", "trm_meteor", "-i", "rows.jsonl", "-o", "scores"],
     "train-pac": ["data", "output"],
 }
 

@@ -1,5 +1,6 @@
 """Splits of a row, p-values by counting, the harmonic mean, and the test over the rows of a corpus."""
 
+import collections
 import itertools
 import math
 
@@ -9,8 +10,10 @@ import scipy.integrate
 
 from manycaps.shared_distribution import DISTRIBUTION_DEFAULTS
 from manycaps.shared_splits import (
+    DrawnSums,
     RowGenerators,
     RowSplits,
+    RowTests,
     combined_p_value,
     exact_splits,
     harmonic_mean_p,
@@ -18,6 +21,7 @@ from manycaps.shared_splits import (
     row_keys,
     upper_tail_p_values,
 )
+from manycaps.shared_splits import corpus_test as corpus_test_of_parts
 
 EXACT = {**DISTRIBUTION_DEFAULTS, "p_value": "exact"}
 DRAWN = {**DISTRIBUTION_DEFAULTS, "p_value": "permutation"}
@@ -191,11 +195,11 @@ def test_memory_bound_changes_nothing(monkeypatch):
 @pytest.mark.parametrize(("size", "expected"), [((2, 1), 1 / 3), ((3, 2), 1 / 10), ((3, 3), 2 / 20), ((1, 1), 1)])
 def test_smallest_p_value(size, expected):
     rows = RowSplits([size], EXACT)
-    assert rows._smallest == pytest.approx([expected])
+    assert list(rows.smallest) == pytest.approx([expected])
     drawn = RowSplits([size], DRAWN)
     # Splits drawn twice count twice.
-    assert drawn._smallest == pytest.approx([expected], abs=0.02)
-    assert RowSplits([(8, 8)], {**DRAWN, "n_resamples": 3})._smallest == [1 / 4]
+    assert list(drawn.smallest) == pytest.approx([expected], abs=0.02)
+    assert RowSplits([(8, 8)] * 5, {**DRAWN, "n_resamples": 3}).smallest == {1 / 4: 5}
 
 
 def test_sets_of_equal_sizes_are_enumerated_without_mirror_images():
@@ -224,3 +228,65 @@ def test_generators_depend_on_seed_key_and_earlier_rows():
 
     assert draw(0, [b"a", b"b", b"a"]) == [draw(0, [b"a"])[0], draw(0, [b"b"])[0], draw(0, [b"b", b"a", b"a"])[2]]
     assert len({*draw(0, [b"a", b"b", b"a"]), *draw(1, [b"a"])}) == 4
+
+
+def drawn_sums(values, drawn, order=None, cuts=()):
+    """Totals of rows in an order, put together out of the parts between the cuts."""
+    order = range(len(values)) if order is None else order
+    whole = DrawnSums(drawn.shape[1])
+    for rows in np.split(np.array(list(order)), cuts):
+        part = DrawnSums(drawn.shape[1])
+        for i in rows:
+            part.add(values[i], drawn[i])
+        whole.merge(part.parts())
+    return whole.totals()
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e9])
+def test_drawn_sums_are_exact_and_depend_on_no_order_and_no_parts(scale):
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(50, 7)) * np.exp(rng.normal(size=(50, 1)) * 4) * scale
+    values[3] = 0
+    drawn = rng.integers(7, size=(50, 20))
+    expected = [math.fsum(values[i, drawn[i, k]] for i in range(50)) for k in range(20)]
+    totals = drawn_sums(values, drawn)
+    assert totals == pytest.approx(expected, rel=0, abs=1e-12 * np.abs(values).max())
+    for order, cuts in ((rng.permutation(50), (1, 30)), (range(49, -1, -1), ()), (range(50), range(1, 50))):
+        assert drawn_sums(values, drawn, order, cuts).tolist() == totals.tolist()
+
+
+def test_drawn_sums_of_many_rows_do_not_overflow(monkeypatch):
+    monkeypatch.setattr("manycaps.shared_splits.ROWS_PER_CARRY", 64)
+    sums = DrawnSums(1)
+    for _ in range(20_000):
+        sums.add(np.array([255.0]), np.array([0]))
+    assert sums.totals().tolist() == [255.0 * 20_000]
+
+
+def test_a_corpus_in_parts_has_the_test_of_the_whole():
+    nulls = np.random.default_rng(0).normal(size=(40, 3)).cumsum(axis=1)
+    keys = [bytes([i % 9]) for i in range(40)]  # equal rows in different parts
+    nulls = nulls[[i % 9 for i in range(40)]]
+    options = EXACT | {"n_resamples": 99}
+    whole = corpus_test(nulls, options, keys=keys)
+    sums, tests, smallest = DrawnSums(99), [], collections.Counter()
+    for part in (range(5), range(5, 23), range(23, 40)):
+        earlier = collections.Counter(keys[: part.start])
+        rows = RowSplits([(2, 1)] * len(part), options, earlier)
+        placed = nulls[list(part)]
+        blocks = [placed[:, :1], placed[:, 1:]]
+        rows.add(
+            (2, 1),
+            list(range(len(part))),
+            keys[part.start :].__getitem__,
+            placed[:, 0],
+            lambda some, _, blocks=blocks: [block[some] for block in blocks],
+        )
+        sums.merge(rows.drawn_sums.parts())
+        tests.append(rows.row_tests(placed[:, 0]))
+        smallest += rows.smallest
+    together = RowTests(*map(list, map(itertools.chain.from_iterable, zip(*tests, strict=True))))
+    result = corpus_test_of_parts(nulls[:, 0].tolist(), together, sums.totals(), smallest)
+    assert list(result.p_values) == list(whole.p_values)
+    assert list(result.excesses) == list(whole.excesses)
+    assert result[2:] == whole[2:]

@@ -1,0 +1,82 @@
+"""Score caption files of any size by any metrics: in parts, on all cores, and on from where a killed run stopped.
+
+manycaps score -m trm_meteor,mmd_bert -i system.jsonl -r references.jsonl -o scores/
+manycaps score -m pac_score -i captions.parquet --images photos/ -o scores/ --device cuda
+manycaps score -m pac_score -i 'shards/{00000..00999}.tar' -o scores/ --on-error reject --max-rejected 0.05
+manycaps score -m trm_meteor -i rows.parquet -o scores/ --option p_value=exact --option confidence_level=0.95
+
+Inputs are files, folders and patterns, on this machine or at addresses that fsspec knows (s3://, gs://, https://):
+  .parquet  a row a line, with columns of captions: lists of them, or one
+  .jsonl    the same as objects, {"id": 7, "predictions": ["a dog"], "references": ["dogs", "two dogs"]}
+  .json     a list of such objects, an object from ids to captions, or COCO's results and annotations
+  .csv      a column of single captions; .tsv with tabs
+  .tar      webdataset: 000.jpg, 000.txt (a caption a line), 000.json (columns); also .tar.gz and .tgz
+Text may end in .gz. Rows with one caption each are put together by their id; predictions and references of two files
+are joined by id. Columns have their usual names (predictions, candidates, samples; references; captions, caption, text;
+id, image_id; image, file_name; video), or are named with --columns. --dry-run shows how the input is understood.
+
+FOLDER gets rows/*.parquet (id, file and row of every row, and its values), summary.json (values of the corpus, as the
+module computes them of all rows at once), and rejected.jsonl (what was left out, and why). The same command goes on
+with a run that was killed; it refuses if the input, an option or a version has changed.
+"""
+
+import argparse
+
+# Bytes of input that make a part, where nothing else is asked for.
+PART_BYTES = 1 << 24
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line."""
+    required = parser.add_argument_group("what to score")
+    required.add_argument(
+        "-m", "--metrics", required=True, metavar="NAME,...", help="modules, as `manycaps list` names them"
+    )
+    required.add_argument(
+        "-i", "--input", required=True, nargs="+", metavar="SOURCE", help="predictions, or complete rows"
+    )
+    required.add_argument("-r", "--references", nargs="+", default=[], metavar="SOURCE", help="joined by id")
+    required.add_argument("-o", "--output", required=True, metavar="FOLDER")
+    required.add_argument("--columns", metavar="ROLE=NAME,...", help="of predictions, references, id, image, video")
+    required.add_argument("--images", metavar="FOLDER", help="where the images of column or id lie")
+    required.add_argument("--videos", metavar="FOLDER", help="where the videos of column or id lie")
+    required.add_argument("--limit", type=_count, metavar="N", help="the first N rows alone")
+    required.add_argument("--dry-run", action="store_true", help="show what would be read, and score nothing")
+    how = parser.add_argument_group("how to score")
+    how.add_argument("--option", action="append", default=[], metavar="[METRIC.]NAME=VALUE", help="of the modules")
+    how.add_argument("--device", metavar="NAME", help="of the models, such as cuda; default: the best there is")
+    how.add_argument(
+        "--on-error", choices=("raise", "reject"), default="raise", help="stop at a bad row, or leave it out"
+    )
+    how.add_argument(
+        "--max-rejected", type=_share, default=1.0, metavar="SHARE", help="stop where more rows are rejected (1)"
+    )
+    how.add_argument("--restart", action="store_true", help="begin from scratch")
+    how.add_argument("--processes", type=_count, metavar="N", help="default: one a core, or one for a model")
+    how.add_argument("--part-size", type=_megabytes, default=PART_BYTES, metavar="MB", help="input of a part (16 MiB)")
+    parser.add_argument("-f", "--format", choices=("json", "text", "md", "latex"), default="json", help="of the output")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Import what does the work, and do it."""
+    from manycaps.scoring.run import run_score
+
+    run_score(arguments)
+
+
+def _count(text: str) -> int:
+    return int(_within(int(text), 1, 2**62))
+
+
+def _share(text: str) -> float:
+    return _within(float(text), 0, 1)
+
+
+def _megabytes(text: str) -> int:
+    return int(_within(float(text), 1e-4, 1e6) * 2**20)
+
+
+def _within(value: float, least: float, largest: float) -> float:
+    if not least <= value <= largest:
+        raise argparse.ArgumentTypeError(f"expected a number from {least:g} to {largest:g}, got {value}")
+    return value

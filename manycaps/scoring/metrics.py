@@ -1,0 +1,230 @@
+"""A metric as a run uses it: which columns it needs, which rows it accepts, and what it says of them."""
+
+import collections
+import functools
+import importlib
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from manycaps.caption_tables import CaptionRow
+from manycaps.installed_modules import load, module_folders
+from manycaps.shared_distribution import CAPTION_COLUMNS, DISTRIBUTION_DEFAULTS, compare_rows, text_counts
+
+# Columns of modules, and what a row calls them.
+ROW_FIELDS = {"predictions": "predictions", "references": "references", "images": "image", "videos": "video"}
+
+# Number of a row in the messages of a module that was given one row.
+FIRST_ROW = re.compile(r"\b(predictions|references|images|videos)\[0\]")
+
+
+class Metric(NamedTuple):
+    """A module and the options that are given to it."""
+
+    name: str
+    options: dict[str, Any]
+
+
+class Scores(NamedTuple):
+    """What a metric says of rows."""
+
+    # A value, or a list of them, for each row by the name of its column.
+    columns: dict[str, Collection[Any]]
+    # Numbers that are added over parts.
+    counts: dict[str, int]
+    # How the numbers were made.
+    signature: str
+    # Of a metric with p-values: sums for every draw of the corpus test, and how many rows have which smallest p-value.
+    drawn: Mapping[int, Any] | None = None
+    smallest: Mapping[float, int] | None = None
+
+
+class Scorer:
+    """A loaded metric."""
+
+    def __init__(self, metric: Metric):
+        """Load the module.
+
+        Raises:
+            ImportError: a package is missing.
+            TypeError, ValueError: there is no such module, or an option is wrong.
+        """
+        import evaluate
+
+        evaluate.utils.logging.disable_progress_bar()
+        self.name = metric.name
+        self._is_prepared = False
+        self.module = load(metric.name, **metric.options)
+        self.options: dict[str, Any] = self.module.call_options({})
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns that the module needs."""
+        return list(self.module._feature_names())
+
+    @property
+    def is_distribution(self) -> bool:
+        """Whether the module compares two sets of captions, with tests."""
+        return DISTRIBUTION_DEFAULTS.keys() <= self.module.DEFAULTS.keys()
+
+    @property
+    def has_p_values(self) -> bool:
+        """Whether rows draw from their splits, for the test of the corpus."""
+        return self.is_distribution and self.options["p_value"] != "none"
+
+    @property
+    def counts_documents(self) -> bool:
+        """Whether document frequencies are to be counted in the references of all rows."""
+        return "document_frequency" in self.options and self.options["document_frequency"] is None
+
+    def check_reducible(self) -> None:
+        """Raise if a value of the corpus cannot be put together out of parts.
+
+        Raises:
+            ValueError: an option asks for one.
+        """
+        if self.name not in module_folders() or not set(self.columns) <= set(ROW_FIELDS):
+            raise ValueError(
+                f"-m {self.name}: expected a metric that scores rows, got one of a whole data set. Run `manycaps "
+                "diversity` for it."
+            )
+        if self.options.get("pooled"):
+            raise ValueError(
+                f"--option pooled=true: expected values of rows and their means, got one of {self.name} over all "
+                "captions together, which cannot be put together out of parts. Leave it out, or give all rows to the "
+                "module in Python."
+            )
+        if self.options.get("idf") is True:
+            raise ValueError(
+                "--option idf=true: expected a table of token frequencies, got weights to be counted in all rows. Make "
+                "a table with `manycaps count-token-frequency`, and give --option idf=FILE."
+            )
+
+    def prepare(self) -> None:
+        """Load the model, once, so that what is wrong with it is not taken for a bad row."""
+        if self._is_prepared:
+            return
+        encoder: Any = getattr(self.module, "encoder", None)
+        if hasattr(encoder, "embed"):
+            encoder.embed(["a"], self.options, lambda steps, **_: steps)
+        elif encoder is not None:
+            _ = encoder.model
+        self._is_prepared = True
+
+    def accepted(self, rows: Sequence[CaptionRow]) -> tuple[dict[str, list[Any]], list[int], dict[int, str]]:
+        """Check rows as the module does; a bad row costs no other.
+
+        Returns:
+            The columns of the good rows as the module stores them; the places of these rows; and for the place of each
+            bad row what is wrong with it.
+        """
+        columns: dict[str, list[Any]] = {name: [] for name in self.columns}
+        good: list[int] = []
+        bad: dict[int, str] = {}
+        waiting = [range(len(rows))] if rows else []
+        while waiting:
+            places = waiting.pop()
+            try:
+                checked = self._checked([rows[place] for place in places])
+            except (TypeError, ValueError) as error:
+                if len(places) == 1:
+                    bad[places[0]] = FIRST_ROW.sub(rf"\1[{rows[places[0]].row}]", str(error))
+                else:
+                    middle = len(places) // 2
+                    waiting += [places[middle:], places[:middle]]
+                continue
+            good += places
+            for name, values in checked.items():
+                columns[name] += values
+        return columns, good, bad
+
+    def scores(
+        self,
+        columns: Mapping[str, list[Any]],
+        n_earlier: "collections.Counter[bytes]",
+        documents: "DocumentTable | None" = None,
+    ) -> Scores:
+        """Score rows that were accepted.
+
+        Args:
+            columns: as from `accepted`; at least one row.
+            n_earlier: how often rows of some content came before in the corpus; these are added.
+            documents: frequencies, where they are counted in all references.
+        """
+        if self.is_distribution:
+            return self._distribution_scores(columns, n_earlier, documents)
+        result = self.module._compute(**columns, options={**self.options, "details": True})
+        if hasattr(self.module, "videos"):
+            self.module.videos.forget()
+        found = {name.removesuffix("_per_row"): values for name, values in result.items() if name.endswith("_per_row")}
+        found |= {name: values for name, values in result.items() if name.endswith("_per_candidate")}
+        return Scores(found, {"n_truncated": result["n_truncated"]}, result["signature"])
+
+    def _checked(self, rows: Sequence[CaptionRow]) -> dict[str, Any]:
+        given = {name: [getattr(row, ROW_FIELDS[name]) for row in rows] for name in self.columns}
+        checked: dict[str, Any] = self.module.checked_columns(self.options, **given)
+        if self.is_distribution:
+            # An interval needs two rows of the corpus, not of a part.
+            options = {**self.options, "confidence_level": None}
+            self.module.check_sizes(text_counts(**checked), CAPTION_COLUMNS, options)
+        return checked
+
+    def _distribution_scores(
+        self,
+        columns: Mapping[str, list[Any]],
+        n_earlier: "collections.Counter[bytes]",
+        documents: "DocumentTable | None",
+    ) -> Scores:
+        counted = self.counts_documents and documents is not None
+        options = {**self.options, "document_frequency": documents.table} if counted and documents else self.options
+        rows = self.module.rows_of(**columns, options=options)
+        compared = compare_rows(rows, options, lambda steps, **_: steps, n_earlier)
+        found: dict[str, Collection[Any]] = {self.name: compared.statistic}
+        if compared.plain is not None:
+            found[self.module.PLAIN] = compared.plain
+        settings = documents.settings if counted and documents else rows.settings
+        signature = self.module._signature(self.options, settings)
+        if compared.splits is None:
+            return Scores(found, {}, signature)
+        tests = compared.splits.row_tests(compared.statistic)
+        found |= dict(zip(test_columns(self.name), tests, strict=True))
+        return Scores(found, {}, signature, compared.splits.drawn_sums.parts(), compared.splits.smallest)
+
+
+class DocumentTable(NamedTuple):
+    """Document frequencies of all references of a run."""
+
+    # As the option document_frequency takes it: the path of a JSON file.
+    table: str
+    n_documents: int
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What trm_cider writes into its signature for frequencies of the references."""
+        return {"document_frequency": "references", "n_documents": self.n_documents}
+
+
+def test_columns(name: str) -> list[str]:
+    """Return the columns of a metric's tests, in the order of `RowTests`.
+
+    >>> test_columns("trm")
+    ['trm_p_value', 'trm_excess', 'trm_null_variance', 'trm_null_unit']
+    """
+    return [f"{name}_p_value", f"{name}_excess", f"{name}_null_variance", f"{name}_null_unit"]
+
+
+def count_documents(references: Iterable[Sequence[str]], tokenizer: str) -> dict[str, int]:
+    """Count in how many rows of references each n-gram occurs, as trm_cider does."""
+    # A module's maths is found beside this package, where type checkers do not look.
+    cider_distance = importlib.import_module("manycaps.cider_distance")
+    from manycaps.shared_caption_tokens import tokenize_rows
+
+    counts: dict[str, int] = cider_distance.document_frequencies(tokenize_rows(list(references), tokenizer))
+    return counts
+
+
+@functools.cache
+def loaded_scorer(name: str, options: str) -> Scorer:
+    """Return a metric that stays loaded in this process; `options` is JSON, which can be a key."""
+    return Scorer(Metric(name, json.loads(options)))

@@ -1,0 +1,308 @@
+"""A run from the command line to the summary: plan, survey, score, put together."""
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from tqdm import tqdm
+
+from manycaps.caption_tables import open_source
+from manycaps.caption_tables.columns import parsed_columns
+from manycaps.scoring.corpus_results import corpus_result
+from manycaps.scoring.earlier_parts import EarlierParts, read_earlier, write_earlier
+from manycaps.scoring.local_engine import LocalEngine, Step
+from manycaps.scoring.manifest import check_same, inputs, manifest, versions
+from manycaps.scoring.metrics import Metric, Scorer
+from manycaps.scoring.run_folder import as_json
+from manycaps.scoring.run_settings import Part, RunSettings, plan_parts
+from manycaps.scoring.score_parts import score_part
+from manycaps.scoring.summary_tables import as_table
+from manycaps.scoring.survey import find_repeated, merge_documents, repeated_ids, survey_part
+
+# What --columns calls the columns of modules that have another name there.
+ROLE_NAMES = {"images": "image", "videos": "video"}
+
+# Rows after which the share of rejected ones says something.
+ENOUGH_ROWS = 100
+
+
+class Engine(Protocol):
+    """What runs the steps."""
+
+    def run(self, step: Step, settings: RunSettings, parts: Sequence[Part]) -> Iterator[tuple[Part, dict[str, Any]]]:
+        """Yield each part and its report, as they are finished."""
+
+
+def run_score(arguments: argparse.Namespace) -> None:
+    """Do what a command line says, and print the summary."""
+    settings = settings_of(arguments)
+    scorers = [Scorer(metric) for metric in settings.metrics]
+    check_columns(settings, scorers)
+    if arguments.dry_run:
+        print(json.dumps(_described(settings, arguments.part_size), indent=2, default=_size))
+        return
+    folder = settings.run_folder()
+    with folder.locked():
+        if arguments.restart:
+            folder.remove_results()
+        summary = _summarised(settings, scorers, arguments)
+    print(as_json(summary) if arguments.format == "json" else as_table(summary["metrics"], arguments.format), end="")
+
+
+def settings_of(arguments: argparse.Namespace) -> RunSettings:
+    """Read a command line.
+
+    Raises:
+        ValueError: an option cannot be understood, or an input is not there.
+    """
+    source = open_source(
+        arguments.input,
+        arguments.references,
+        parsed_columns(arguments.columns) if arguments.columns else None,
+        arguments.images,
+        arguments.videos,
+        arguments.limit,
+    )
+    options = metric_options(arguments.metrics.split(","), arguments.option, arguments.device)
+    metrics = tuple(Metric(name, given) for name, given in options.items())
+    return RunSettings(os.path.abspath(arguments.output), source, metrics, arguments.on_error)
+
+
+def metric_options(names: Sequence[str], given: Sequence[str], device: str | None) -> dict[str, dict[str, Any]]:
+    """Say which option goes to which metric.
+
+    Args:
+        names: of the metrics.
+        given: NAME=VALUE for every metric that has the option, METRIC.NAME=VALUE for one; a VALUE is JSON, or text.
+        device: of the models, or None.
+
+    Returns:
+        The options of each metric.
+
+    Raises:
+        ValueError: one has no value, or no metric has it.
+    """
+    chosen: dict[str, dict[str, Any]] = {name: {} for name in names}
+    known = {name: {"config_name", *_defaults(name)} for name in names}
+    for text in [*given, *([] if device is None else [f"device={device}"])]:
+        target, separator, value = text.partition("=")
+        metric, _, option = target.rpartition(".")
+        takers = [name for name in names if metric in ("", name) and option in known[name]]
+        if not separator or not takers:
+            raise ValueError(
+                f"--option {text}: expected NAME=VALUE or METRIC.NAME=VALUE with an option of {', '.join(names)}, got "
+                f"none of these. They have {', '.join(sorted(set().union(*known.values())))}."
+            )
+        for name in takers:
+            chosen[name][option] = _parsed(value)
+    return chosen
+
+
+def check_columns(settings: RunSettings, scorers: Sequence[Scorer]) -> None:
+    """Raise if the files lack what a metric needs, or a metric's values cannot be put together.
+
+    Raises:
+        ValueError: the message names the metric.
+    """
+    source = settings.source
+    there = {
+        "predictions": source.main.layout.predictions is not None,
+        "references": source.references is not None or source.main.layout.references is not None,
+        "images": source.main.layout.image is not None or "image" in source.media,
+        "videos": source.main.layout.video is not None or "video" in source.media,
+    }
+    how = {"images": "--images FOLDER", "videos": "--videos FOLDER", "references": "-r FILE"}
+    for scorer in scorers:
+        scorer.check_reducible()
+        for name in scorer.columns:
+            if not there[name]:
+                raise ValueError(
+                    f"-m {scorer.name}: expected {name}, got files without. Give {how.get(name, '-i FILE')}, or name "
+                    f"the column with --columns {ROLE_NAMES.get(name, name)}=NAME."
+                )
+
+
+def _summarised(settings: RunSettings, scorers: Sequence[Scorer], arguments: argparse.Namespace) -> dict[str, Any]:
+    """Do all steps that are not done yet."""
+    folder = settings.run_folder()
+    if settings.source.needs_store and not folder.store.exists():
+        print("putting rows together by id", file=sys.stderr)
+        folder.write(folder.store, settings.source.fill_store)
+    parts = _planned(settings, arguments.part_size)
+    now = manifest(settings, list(scorers), parts, arguments.part_size)
+    if not check_same(folder, now):
+        folder.write_json(folder.manifest, now)
+    limits = _RejectedLimit(arguments.max_rejected, settings)
+    with contextlib.ExitStack() as stack:
+        engine = stack.enter_context(_engine(arguments, scorers, len(parts)))
+        n_rows = _survey(engine, settings, scorers, parts, limits)
+        _run(engine, score_part, settings, parts, n_rows, limits)
+    return _write_summary(settings, scorers, parts)
+
+
+def _planned(settings: RunSettings, part_bytes: int) -> list[Part]:
+    folder = settings.run_folder()
+    store = str(folder.store) if settings.source.needs_store else None
+    return plan_parts(settings.source.pieces(part_bytes, store), part_bytes)
+
+
+def _survey(
+    engine: Engine,
+    settings: RunSettings,
+    scorers: Sequence[Scorer],
+    parts: Sequence[Part],
+    limits: "_RejectedLimit",
+) -> int | None:
+    """Do the first pass where it is needed; return the number of rows if it is known then."""
+    has_keys = any(scorer.has_p_values for scorer in scorers)
+    documents = any(scorer.counts_documents for scorer in scorers)
+    if settings.source.main.holds_media and not has_keys and not documents:
+        return None
+    folder = settings.run_folder()
+    n_rows = _run(engine, survey_part, settings, parts, None, limits)
+    bad: dict[int, dict[int, str]] = {}
+    for row, part, place in repeated_ids(settings, parts):
+        settings.refuse(row)
+        bad.setdefault(part, {})[place] = row.reason
+    for part, places in bad.items():
+        write_earlier(folder, part, EarlierParts({}, {**read_earlier(folder, part).bad, **places}))
+        folder.part_file("survey", part).unlink()
+    if bad:
+        return _survey(engine, settings, scorers, parts, limits)
+    if has_keys:
+        for part, keys in find_repeated(folder, len(parts), "keys").items():
+            write_earlier(folder, part, EarlierParts(keys, read_earlier(folder, part).bad))
+    if documents and folder.report("documents", 0) is None:
+        merge_documents(folder, len(parts))
+    return n_rows
+
+
+def _run(
+    engine: Engine,
+    step: Step,
+    settings: RunSettings,
+    parts: Sequence[Part],
+    n_rows: int | None,
+    limits: "_RejectedLimit",
+) -> int:
+    """Do a step for all parts, with a bar; return the number of rows."""
+    name = "survey" if step is survey_part else "score"
+    n_bytes = sum(part.n_bytes for part in parts)
+    unit = {"unit": " rows", "total": n_rows} if n_rows else {"unit": "B", "total": n_bytes, "unit_scale": True}
+    reports = {part.number: settings.run_folder().report(name, part.number) for part in parts}
+    limits.begin()
+    with tqdm(desc=name, smoothing=0.05, **unit) as bar:
+        for part in parts:
+            if (report := reports[part.number]) is not None:
+                limits.add(report)
+                bar.initial += report["n_rows"] if n_rows else part.n_bytes
+        bar.n = bar.initial
+        for part, report in engine.run(step, settings, [part for part in parts if reports[part.number] is None]):
+            bar.update(report["n_rows"] if n_rows else part.n_bytes)
+            bar.set_postfix(rows=limits.n_rows + report["n_rows"], rejected=limits.n_rejected + report["n_rejected"])
+            limits.add(report)
+    limits.finish()
+    return limits.n_rows
+
+
+class _RejectedLimit:
+    """Stops a run in which too many rows are rejected."""
+
+    def __init__(self, share: float, settings: RunSettings):
+        self.share = share
+        self.settings = settings
+        self.n_rows = self.n_rejected = 0
+
+    def begin(self) -> None:
+        self.n_rows = self.n_rejected = 0
+
+    def add(self, report: Mapping[str, Any]) -> None:
+        self.n_rows += report["n_rows"]
+        self.n_rejected += report["n_rejected"]
+        if self.n_rows + self.n_rejected >= ENOUGH_ROWS:
+            self.finish()
+
+    def finish(self) -> None:
+        """Raise if the share of rejected rows is too large.
+
+        Raises:
+            ValueError: it is.
+        """
+        if self.n_rejected > self.share * (self.n_rows + self.n_rejected):
+            raise ValueError(
+                f"--max-rejected {self.share:g}: expected fewer bad rows, got {self.n_rejected} of "
+                f"{self.n_rows + self.n_rejected}. See {self.settings.run_folder().parts}/*.rejected.jsonl, and mend "
+                "the input or allow more."
+            )
+
+
+def _write_summary(settings: RunSettings, scorers: Sequence[Scorer], parts: Sequence[Part]) -> dict[str, Any]:
+    """Put the corpus together, and write it."""
+    folder = settings.run_folder()
+    reports = [folder.report("score", part.number) or {} for part in parts]
+
+    def write_rejected(path: os.PathLike[str]) -> None:
+        with open(path, "w", encoding="utf-8") as file:
+            for part in parts:
+                file.write(folder.part_file("score", part.number, "rejected.jsonl").read_text(encoding="utf-8"))
+
+    folder.write(folder.rejected, write_rejected)
+    summary = {
+        "n_rows": sum(report["n_rows"] for report in reports),
+        "n_rejected": sum(report["n_rejected"] for report in reports),
+        "metrics": {scorer.name: corpus_result(folder, scorer, len(parts)) for scorer in scorers},
+        "options": {metric.name: metric.options for metric in settings.metrics},
+        "inputs": inputs(settings),
+        "versions": versions(list(scorers)),
+    }
+    if summary["n_rejected"] and settings.on_error == "raise":
+        raise ValueError(
+            f"{folder.path}: expected no rejected rows, got {summary['n_rejected']} of an earlier run with --on-error "
+            "reject. Give that option again, or --restart."
+        )
+    folder.write_json(folder.summary, summary)
+    return summary
+
+
+@contextlib.contextmanager
+def _engine(arguments: argparse.Namespace, scorers: Sequence[Scorer], n_parts: int) -> Iterator[Engine]:
+    has_model = any(hasattr(scorer.module, "encoder") for scorer in scorers)
+    default = 1 if has_model else len(os.sched_getaffinity(0))
+    with LocalEngine(min(arguments.processes or default, n_parts)) as machine:
+        yield machine
+
+
+def _described(settings: RunSettings, part_bytes: int) -> dict[str, Any]:
+    """What a run would read, and its first row."""
+    rows = settings.source._replace(limit=min(settings.source.limit or 1, 1)).rows()
+    first = next(rows, None)
+    described: dict[str, Any] = {
+        "inputs": settings.source.description(),
+        "metrics": {metric.name: metric.options for metric in settings.metrics},
+        "first_row": None if first is None else first._asdict(),
+    }
+    if not settings.source.needs_store:
+        described["n_parts"] = len(plan_parts(settings.source.pieces(part_bytes), part_bytes))
+    return described
+
+
+def _size(content: bytes) -> str:
+    """What a dry run shows of an image."""
+    return f"{len(content)} bytes"
+
+
+def _defaults(name: str) -> Sequence[str]:
+    from manycaps.installed_modules import load
+
+    return list(load(name).DEFAULTS)
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text

@@ -1,0 +1,143 @@
+"""The folder of a run: what lies where, written whole or not at all, and one run at a time."""
+
+import contextlib
+import errno
+import json
+import os
+import pathlib
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+# What a file is called until it is complete; a run that begins removes those of killed ones.
+INCOMPLETE = ".incomplete-"
+
+# Errors of a disk or folder that takes nothing more.
+NO_ROOM = {
+    errno.ENOSPC: "Make room",
+    errno.EDQUOT: "Make room within the quota",
+    errno.EROFS: "Make the folder writable",
+    errno.EACCES: "Make the folder writable",
+    errno.EPERM: "Make the folder writable",
+}
+
+
+class RunFolder:
+    """Paths of a run's files."""
+
+    def __init__(self, path: str | os.PathLike[str]):
+        """Take the folder; it need not be there."""
+        self.path = pathlib.Path(path)
+        self.rows = self.path / "rows"
+        self.parts = self.path / "parts"
+        self.manifest = self.path / "manifest.json"
+        self.summary = self.path / "summary.json"
+        self.rejected = self.path / "rejected.jsonl"
+        self.store = self.parts / "joined.sqlite"
+        self.document_frequency = self.parts / "document_frequency.json"
+
+    def rows_file(self, part: int) -> pathlib.Path:
+        """Scores of the rows of a part."""
+        return self.rows / f"part-{part:05}.parquet"
+
+    def part_file(self, step: str, part: int, ending: str = "json") -> pathlib.Path:
+        """What a step ("survey" or "score") says of a part; the JSON file is written last."""
+        return self.parts / f"{step}-{part:05}.{ending}"
+
+    def report(self, step: str, part: int) -> dict[str, Any] | None:
+        """Return what a finished part says; None if it is not finished."""
+        try:
+            return dict(json.loads(self.part_file(step, part).read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            return None
+
+    def write(self, path: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:
+        """Let `write` make a file under a name of its own, and give it its name when it lies on the disk.
+
+        Args:
+            path: of the file; replaced if it exists.
+            write: given a path in the same folder, which no other process uses.
+
+        Raises:
+            OSError: the disk is full, or the folder takes no files; the message says that finished parts stay.
+        """
+        temporary = path.with_name(f"{INCOMPLETE}{uuid.uuid4().hex}-{path.name}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write(temporary)
+            with temporary.open("rb+") as file:
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except OSError as error:
+            raise self._explained(error) from error
+        finally:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+    def write_json(self, path: pathlib.Path, value: Any, *, compact: bool = False) -> None:
+        """Write a JSON file; a large one is better compact."""
+        text = json.dumps(value, ensure_ascii=False) if compact else as_json(value)
+        self.write(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder for this process, and remove what killed ones left half done.
+
+        Raises:
+            OSError: another process holds it, or nothing can be written there.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            lock = (self.path / ".lock").open("w")
+        except OSError as error:
+            raise self._explained(error) from error
+        with lock:
+            try:
+                import fcntl
+
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except ImportError:  # Windows has none: two runs into one folder are then not told apart
+                pass
+            except BlockingIOError:
+                raise OSError(
+                    f"{self.path}: expected a folder that no other run writes to, got one that is in use. Wait for "
+                    "that run, or give another -o."
+                ) from None
+            for folder in (self.path, self.rows, self.parts):
+                for path in folder.glob(f"{INCOMPLETE}*"):
+                    path.unlink(missing_ok=True)
+            yield
+
+    def remove_results(self) -> None:
+        """Remove every file that a run writes, and no other."""
+        for path in (self.summary, self.rejected, self.manifest):
+            path.unlink(missing_ok=True)
+        for folder, patterns in (
+            (self.rows, ["part-*.parquet"]),
+            (self.parts, ["survey-*", "score-*", "earlier-*", "documents-*"]),
+        ):
+            for pattern in patterns:
+                for path in folder.glob(pattern):
+                    path.unlink()
+        for path in (self.store, self.document_frequency):
+            path.unlink(missing_ok=True)
+
+    def _explained(self, error: OSError) -> OSError:
+        """An error of a full or closed disk, in words; another one as it is."""
+        advice = NO_ROOM.get(error.errno or 0)
+        if advice is None:
+            return error
+        reason = os.strerror(error.errno or 0)
+        return OSError(
+            f"{self.path}: expected a folder that takes the results, got: {reason}. {advice}, and give the same "
+            "command again: finished parts stay."
+        )
+
+
+def as_json(value: Any) -> str:
+    r"""Return JSON that is written the same way every time.
+
+    >>> as_json({"a": [1, 0.5]})
+    '{\n  "a": [\n    1,\n    0.5\n  ]\n}\n'
+    """
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,201 @@
+"""First pass over the rows: count them, check them, and learn what all rows together must say before any is scored."""
+
+import collections
+import functools
+import hashlib
+import json
+import pathlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from manycaps.caption_tables import BadRow, CaptionRow
+from manycaps.scoring.earlier_parts import ReadableRows, read_earlier
+from manycaps.scoring.metrics import count_documents
+from manycaps.scoring.run_folder import RunFolder
+from manycaps.scoring.run_settings import Part, RunSettings, chunks
+from manycaps.shared_splits import row_keys
+
+# Digests sorted at once, 24 bytes each with the number of their part: about 50 MB.
+DIGESTS_AT_ONCE = 2_000_000
+
+# Digests of 16 bytes, and how they are stored.
+DIGEST = np.dtype([("high", "<u8"), ("low", "<u8")])
+
+
+def survey_part(settings: RunSettings, part: Part) -> dict[str, Any]:
+    """Read the rows of a part, and write what is to be known of them; nothing is done if it is written already.
+
+    Args:
+        settings: of the run.
+        part: its rows.
+
+    Returns:
+        The report: numbers of rows and of bad ones.
+
+    Raises:
+        ValueError: a row is bad, and the run stops at bad rows.
+    """
+    folder = settings.run_folder()
+    report = folder.report("survey", part.number)
+    if report is not None:
+        return report
+    survey = _Survey(settings, read_earlier(folder, part.number).bad)
+    for chunk in chunks(settings.rows(part)):
+        survey.add(chunk)
+    for name, digests in (("ids", survey.ids), ("keys", survey.keys)):
+        array = np.frombuffer(b"".join(digests), dtype=DIGEST)
+        folder.write(folder.part_file("survey", part.number, f"{name}.npy"), functools.partial(_save, array))
+    if survey.counter is not None:
+        frequencies = folder.part_file("survey", part.number, "frequencies.json")
+        folder.write_json(frequencies, {"n_documents": survey.n_documents, "counts": survey.counts}, compact=True)
+    report = {"n_rows": survey.n_rows, "n_rejected": survey.n_bad}
+    folder.write_json(folder.part_file("survey", part.number), report)
+    return report
+
+
+class _Survey:
+    """What is gathered over the rows of a part."""
+
+    def __init__(self, settings: RunSettings, bad: Mapping[int, str]):
+        self.settings = settings
+        self.readable = ReadableRows(bad)
+        scorers = settings.scorers()
+        self.counter = next((scorer for scorer in scorers if scorer.counts_documents), None)
+        self.has_keys = any(scorer.has_p_values for scorer in scorers)
+        self.has_ids = settings.source.main.layout.id is not None
+        self.n_rows = self.n_bad = self.n_documents = 0
+        self.ids: list[bytes] = []
+        self.keys: list[bytes] = []
+        self.counts: collections.Counter[str] = collections.Counter()
+
+    def add(self, chunk: Sequence[CaptionRow | BadRow]) -> None:
+        """Take in rows."""
+        rows, unreadable = self.readable.sort(chunk)
+        for bad in unreadable:
+            self.settings.refuse(bad)
+        self.n_bad += len(unreadable)
+        self.n_rows += len(rows)
+        if self.has_ids:
+            self.ids += [_digest(row.id) for row in rows]
+        if self.has_keys:
+            self.keys += content_keys(rows)
+        if self.counter is not None and rows:
+            columns, _, _ = self.counter.accepted(rows)
+            counted = count_documents(columns["references"], self.counter.options["tokenizer"])
+            self.counts.update(counted)
+            self.n_documents += len(columns["references"])
+
+
+def content_keys(rows: Sequence[CaptionRow]) -> list[bytes]:
+    """Return what the draws of rows depend on: digests of their captions."""
+    key = row_keys([row.predictions or [] for row in rows], [row.references or [] for row in rows])
+    return [key(i) for i in range(len(rows))]
+
+
+def find_repeated(folder: RunFolder, n_parts: int, name: str) -> dict[int, dict[bytes, int]]:
+    """Find digests that occur in several parts.
+
+    Args:
+        folder: of the run, whose parts have been surveyed.
+        n_parts: number of parts.
+        name: "keys" or "ids".
+
+    Returns:
+        For each part that has any, the digests that came in parts before it, and how often.
+    """
+    arrays = [np.load(folder.part_file("survey", part, f"{name}.npy"), mmap_mode="r") for part in range(n_parts)]
+    n_ranges = 1 + sum(map(len, arrays)) // DIGESTS_AT_ONCE
+    earlier: dict[int, dict[bytes, int]] = collections.defaultdict(dict)
+    for i in range(n_ranges):
+        for digest, parts, counts in _several(arrays, i, n_ranges):
+            before = np.cumsum(counts) - counts
+            for part, n_before in zip(parts[1:].tolist(), before[1:].tolist(), strict=True):
+                earlier[part][digest] = n_before
+    return dict(earlier)
+
+
+def repeated_ids(settings: RunSettings, parts: Sequence[Part]) -> Iterator[tuple[BadRow, int, int]]:
+    """Yield rows whose id an earlier row has.
+
+    Yields:
+        The bad row, its part, and its place among the rows of the part that can be read.
+    """
+    folder = settings.run_folder()
+    wanted = {digest for found in find_repeated(folder, len(parts), "ids").values() for digest in found}
+    for part in parts:
+        wanted |= _within(np.load(folder.part_file("survey", part.number, "ids.npy")))
+    first: dict[str, CaptionRow] = {}
+    for part in parts if wanted else ():
+        rows = (row for row in settings.rows(part) if isinstance(row, CaptionRow))
+        for place, row in enumerate(rows):
+            if _digest(row.id) not in wanted:
+                continue
+            before = first.setdefault(row.id, row)
+            if before is not row:
+                yield BadRow(row.file, row.row, row.id, _taken(row, before)), part.number, place
+
+
+def merge_documents(folder: RunFolder, n_parts: int) -> None:
+    """Add up the document frequencies of all parts, and write them as a table.
+
+    Raises:
+        ValueError: there are fewer than two documents.
+    """
+    counts: collections.Counter[str] = collections.Counter()
+    n_documents = 0
+    for part in range(n_parts):
+        path = folder.part_file("survey", part, "frequencies.json")
+        found = json.loads(path.read_text(encoding="utf-8"))
+        counts.update(found["counts"])
+        n_documents += found["n_documents"]
+    if n_documents < 2:
+        raise ValueError(
+            f"references: expected at least 2 rows to count document frequencies in, got {n_documents}. Add rows, or "
+            "give --option document_frequency=FILE, made with `manycaps count-document-frequency`."
+        )
+    table = {"n_documents": n_documents, "document_frequency": dict(sorted(counts.items()))}
+    folder.write_json(folder.document_frequency, table, compact=True)
+    folder.write_json(folder.part_file("documents", 0), {"n_documents": n_documents})
+
+
+def _several(arrays: Sequence[np.ndarray], i: int, n_ranges: int) -> Iterator[tuple[bytes, np.ndarray, np.ndarray]]:
+    """Digests of one range that more than one part has, with these parts and how often each."""
+    bounds = [(k << 64) // n_ranges for k in (i, i + 1)]
+    chosen, numbers = [], []
+    for part, array in enumerate(arrays):
+        high = array["high"]
+        inside = np.asarray(array[(high >= bounds[0]) & (high <= min(bounds[1] - 1, 2**64 - 1))])
+        chosen.append(inside)
+        numbers.append(np.full(len(inside), part))
+    # NumPy gives the result of `concatenate` the byte order of the machine.
+    digests, parts = np.concatenate(chosen).astype(DIGEST), np.concatenate(numbers)
+    order = np.lexsort((parts, digests["low"], digests["high"]))
+    digests, parts = digests[order], parts[order]
+    starts = np.flatnonzero(np.r_[True, digests[1:] != digests[:-1]]) if len(digests) else np.array([], dtype=int)
+    ends = np.r_[starts[1:], len(digests)]
+    for start, end in zip(
+        starts[parts[starts] != parts[ends - 1]], ends[parts[starts] != parts[ends - 1]], strict=True
+    ):
+        yield digests[start].tobytes(), *np.unique(parts[start:end], return_counts=True)
+
+
+def _within(ids: np.ndarray) -> set[bytes]:
+    """Digests that one part has more than once."""
+    found, counts = np.unique(ids, return_counts=True)
+    return {digest.tobytes() for digest in found[counts > 1]}
+
+
+def _taken(row: CaptionRow, before: CaptionRow) -> str:
+    place = f"row {before.row}" + ("" if before.file == row.file else f" of {before.file}")
+    return f"id[{row.row}]: expected an id of its own, got that of {place}. Leave one of both out."
+
+
+def _digest(name: str) -> bytes:
+    return hashlib.blake2b(name.encode("utf-8", errors="surrogateescape"), digest_size=16).digest()
+
+
+def _save(array: np.ndarray, path: pathlib.Path) -> None:
+    with path.open("wb") as file:
+        np.save(file, array)

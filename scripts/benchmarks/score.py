@@ -1,0 +1,118 @@
+"""`manycaps score` beside a plain Python loop over the same file, and beside decoding and encoding one after the other.
+
+The plain loop reads a file of JSON Lines into lists and calls the module once. The command does the same in one
+process, with parts, checks of every row, and results on the disk. For images the peer is the way of a simple embedding
+program (clip-retrieval without its loader's processes): every image of a tar is decoded, then the model encodes all.
+"""
+
+import contextlib
+import io
+import json
+import pathlib
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import evaluate
+import numpy as np
+import torch
+
+from manycaps.command_line import main
+from manycaps.installed_modules import load
+from manycaps.scoring.metrics import loaded_scorer
+from manycaps.shared_clip_rows import paired_cosines, with_prompt
+from manycaps.shared_image_input import as_image_source, as_model_pixels, as_rgb_image
+from manycaps.shared_pac_s import PAC_PROMPT, PAC_WEIGHT, pac_s
+from scripts.benchmarks import clip, triangle_rank
+from scripts.benchmarks.timing import Comparison, compare
+
+# Times that the rows of the suite `triangle_rank` stand in the file, each with an id of its own.
+N_REPEATS = 9
+
+N_IMAGES = 32
+
+
+def comparisons() -> Iterator[Comparison]:
+    """Yield the suite's lines."""
+    evaluate.utils.logging.disable_progress_bar()
+    with tempfile.TemporaryDirectory() as folder:
+        yield _captions(pathlib.Path(folder))
+        yield _images(pathlib.Path(folder))
+
+
+def _captions(folder: pathlib.Path) -> Comparison:
+    """Rows of 10 + 5 captions by trm_meteor."""
+    predictions, references = triangle_rank.sample_rows()
+    lines, module = folder / "rows.jsonl", load("trm_meteor")
+    with lines.open("w", encoding="utf-8") as file:
+        for i, (p, r) in enumerate(list(zip(predictions, references, strict=True)) * N_REPEATS):
+            file.write(json.dumps({"id": i, "predictions": p, "references": r}) + "\n")
+
+    def plain_loop() -> None:
+        with lines.open(encoding="utf-8") as file:
+            rows = [json.loads(line) for line in file]
+        columns = {name: [row[name] for row in rows] for name in ("predictions", "references")}
+        module.compute(**columns)
+
+    n_rows = len(predictions) * N_REPEATS
+    ours = _command("trm_meteor", lines, folder, {})
+    work = f"trm_meteor, {n_rows} rows of 10 + 5 captions, one process"
+    return compare(work, "a loop that calls the module", "rows", 0.85, ours, plain_loop, n_ours=n_rows, n_theirs=n_rows)
+
+
+def _images(folder: pathlib.Path) -> Comparison:
+    """Images of a tar, with a caption each, by pac_score with the shape of ViT-B/32 and random weights."""
+    checkpoint, tar = folder / "clip.pth", folder / "images.tar"
+    torch.save({"state_dict": clip.random_clip("ViT-B-32").state_dict()}, checkpoint)
+    paths, texts = clip.write_photographs(folder, N_IMAGES), clip.captions(N_IMAGES)
+    with tarfile.open(tar, "w") as archive:
+        for i, (path, text) in enumerate(zip(paths, texts, strict=True)):
+            for ending, data in (("jpg", pathlib.Path(path).read_bytes()), ("txt", text.encode())):
+                member = tarfile.TarInfo(f"{i:05}.{ending}")
+                member.size = len(data)
+                archive.addfile(member, io.BytesIO(data))
+    options = {"checkpoint": str(checkpoint), "device": "cpu"}
+    module, ours = load("pac_score", **options), _command("pac_score", tar, folder, options)
+    work = f"pac_score, {N_IMAGES} images of 640 x 480 out of a tar"
+    peer = "decode, then encode"
+    theirs = _decode_then_encode(module, tar)
+    return compare(work, peer, "pairs", 0.9, ours, theirs, n_ours=N_IMAGES, n_theirs=N_IMAGES, repeats=3)
+
+
+def _decode_then_encode(module: Any, tar: pathlib.Path) -> Callable[[], object]:
+    """Return a function that does the same work in two steps."""
+    model = module.encoder.model
+
+    def run() -> np.ndarray:
+        with tarfile.open(tar) as archive:
+            contents = [archive.extractfile(member) for member in archive]
+            data = [content.read() for content in contents if content is not None]
+        images = [as_rgb_image(as_image_source(image, "images"), "images") for image in data[::2]]
+        pixels = np.stack([as_model_pixels(image, model.image_size) for image in images])
+        texts = [model.tokenize(text) for text in with_prompt(PAC_PROMPT, [text.decode() for text in data[1::2]])]
+        captions = model.text_features(texts, clip.BATCH_SIZE, lambda batches: batches)
+        pictures, numbers = model.image_features(pixels), np.arange(len(texts))
+        return pac_s(paired_cosines(captions, pictures, numbers, numbers), PAC_WEIGHT)
+
+    return run
+
+
+def _command(metric: str, source: pathlib.Path, folder: pathlib.Path, options: dict[str, str]) -> Callable[[], None]:
+    """Return a function that scores a file by the command, in this process; only the model stays loaded."""
+    output = folder / "scores"
+    arguments = ["score", "-m", metric, "-i", str(source), "-o", str(output), "--processes", "1"]
+    for name, value in options.items():
+        arguments += ["--option", f"{name}={value}"]
+    scorer = loaded_scorer(metric, json.dumps(options, sort_keys=True))
+
+    def run() -> None:
+        shutil.rmtree(output, ignore_errors=True)
+        if hasattr(scorer.module, "encoder"):
+            scorer.module.encoder.forget()
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            if main(arguments):
+                raise RuntimeError(f"manycaps {' '.join(arguments)}: failed")
+
+    return run
