@@ -42,6 +42,8 @@ def write_report(options: argparse.Namespace) -> None:
     """
     check_whole_number("--n-resamples", options.n_resamples, 1)
     check_whole_number("--seed", options.seed, 0)
+    if options.limit is not None:
+        check_whole_number("--limit", options.limit, 1)
     sources = named_systems(options.systems, options.names, options.baseline)
     comparison = compare_folders(sources, options) if are_score_folders(sources) else compare_files(sources, options)
     page, numbers = comparison_page(comparison), as_json(comparison)

@@ -167,6 +167,7 @@ def bad_inputs(folder):
     yield [base, other, *people, "--clusters", "("], "--clusters: expected a regular expression, got '(' ("
     yield [base, other, *people, "--clusters", "x"], "--clusters: expected 'x' in every id, got 'a'. Mend the"
     yield [base, other, *people, "--n-resamples", "0"], "--n-resamples: expected a whole number of at least 1, got 0."
+    yield [base, other, *people, "--limit", "0"], "--limit: expected a whole number of at least 1, got 0."
     yield [base, str(folder / "none.jsonl"), *people], f"{folder / 'none.jsonl'}: expected"
 
 
