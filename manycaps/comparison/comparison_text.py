@@ -21,6 +21,11 @@ def summary(metric: ComparedMetric, pair: ComparedPair) -> str:
         A sentence.
     """
     title, test = metric.metric.title, pair.test
+    if metric.smallest_p_value > SIGNIFICANCE:
+        return (
+            f"{title}: too few rows to tell {pair.first} and {pair.second} apart: with so few, p cannot fall below "
+            f"{as_p(metric.smallest_p_value)} after Holm."
+        )
     p_value = f"p {as_p(pair.adjusted_p_value)} after Holm"
     size = f"by {as_digits(abs(test.difference))} {_interval(test)}"
     if pair.adjusted_p_value > SIGNIFICANCE:
@@ -76,7 +81,8 @@ def methods(comparison: Comparison) -> str:
     exact = f" (all where at most {MOST_EXACT_CLUSTERS} {unit}s differ)" if is_sampled else ""
     systems = " and ".join((", ".join(comparison.systems[:-1]), comparison.systems[-1]))
     sentences = [
-        f"We compared {systems} on {n_rows:,} rows{grouped}, with manycaps {VERSION} (seed {comparison.seed}).",
+        f"We compared {systems} on {n_rows:,} {'rows' if n_rows > 1 else 'row'}{grouped}, with manycaps {VERSION} "
+        f"(seed {comparison.seed}).",
         f"Differences of two systems are means over rows, with {CONFIDENCE_LEVEL:.0%} percentile bootstrap intervals "
         f"({comparison.n_resamples:,} resamples of {unit}s) and two-sided paired tests by {flips}{exact}; ties count.",
         f"p-values are adjusted by Holm's method over the {n_pairs} {'pairs' if n_pairs > 1 else 'pair'} of systems "

@@ -124,6 +124,21 @@ def test_identical_systems():
     )
 
 
+@pytest.mark.parametrize(("n_rows", "least"), [(1, 1.0), (2, 0.5), (5, 0.0625), (6, None), (200, None)])
+def test_too_few_rows_are_said(n_rows, least):
+    """Five rows have 32 sign patterns, two of which reach any difference."""
+    compared = two_systems(noisy(0.3, n_rows, seed=1), noisy(0.9, n_rows, seed=2))
+    sentence = summary(compared, compared.pairs[0])
+    if least is None:
+        assert compared.pairs[0].adjusted_p_value == compared.smallest_p_value <= 0.05
+        assert "a is nearer to people than b" in sentence
+    else:
+        assert compared.pairs[0].adjusted_p_value == compared.smallest_p_value == least
+        assert sentence == (
+            f"TRM-METEOR: too few rows to tell b and a apart: with so few, p cannot fall below {least:.2g} after Holm."
+        )
+
+
 def test_what_could_have_been_found_is_said():
     compared = two_systems(noisy(0.3, seed=1), noisy(0.305, seed=2))
     least = compared.pairs[0].test.minimum_detectable_difference
