@@ -107,6 +107,8 @@ class Comparison(NamedTuple):
     signatures: Mapping[str, Mapping[str, str]]
     n_resamples: int
     seed: int
+    # Whether all systems gave equally many captions of every row: else they are not ranked by values of sets.
+    has_equal_sizes: bool
 
     @property
     def n_clusters(self) -> int:
@@ -142,6 +144,14 @@ def compared_systems(
     check_several(len(systems), systems[0].name if systems else "")
     shared = set.intersection(*(set(system.values) for system in systems))
     metrics = known_metrics(shared)
+    has_equal_sizes = len({tuple(system.n_candidates or ()) for system in systems}) == 1
+    if not has_equal_sizes:
+        metrics = [metric for metric in metrics if metric.best == "highest"]
+    if not metrics and not has_equal_sizes:
+        raise ValueError(
+            f"{systems[0].name}: expected all systems to give equally many captions of a row, got different numbers. "
+            "The values of sets depend on them: draw equally many, or add a metric of single captions."
+        )
     if not metrics:
         raise ValueError(
             f"{systems[0].name}: expected a metric that all systems were scored by, got none. Score them by the same "
@@ -163,6 +173,7 @@ def compared_systems(
         },
         n_resamples,
         seed,
+        has_equal_sizes,
     )
 
 

@@ -9,6 +9,12 @@ from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, PairedTest
 from manycaps.comparison.sign_flips import MOST_EXACT_CLUSTERS
 from manycaps.shared_module import VERSION
 
+# What is said where systems gave different numbers of captions.
+UNEQUAL_SIZES = (
+    "The systems gave different numbers of captions, on which the values of sets depend: they are ranked by metrics of "
+    "single captions alone."
+)
+
 
 def summary(metric: ComparedMetric, pair: ComparedPair) -> str:
     """Say in one sentence which of two systems is the better one by a metric, or what could have been found.
@@ -67,7 +73,9 @@ def _interval(test: PairedTest) -> str:
 def summaries(comparison: Comparison) -> list[str]:
     """Return the sentences of all metrics: every system beside the baseline."""
     baseline = comparison.systems[0]
-    return [summary(metric, pair) for metric in comparison.metrics for pair in metric.pairs if pair.second == baseline]
+    said = [] if comparison.has_equal_sizes else [UNEQUAL_SIZES]
+    pairs = [(metric, pair) for metric in comparison.metrics for pair in metric.pairs if pair.second == baseline]
+    return said + [summary(metric, pair) for metric, pair in pairs]
 
 
 def methods(comparison: Comparison) -> str:
@@ -96,6 +104,8 @@ def methods(comparison: Comparison) -> str:
             "captions into sets of the same sizes, which is around 0 for human captions; where two systems lie on both "
             "sides of 0, one is called nearer to people only if their sum is significant, too."
         )
+    if not comparison.has_equal_sizes:
+        sentences.append(UNEQUAL_SIZES)
     if comparison.people:
         sentences.append(
             "The test against people is that of the mean over rows under random splits of every row's captions."

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from manycaps.comparison.caption_systems import check_same_ids
-from manycaps.comparison.metrics import METRICS, known_metrics
+from manycaps.comparison.metrics import METRICS
 from manycaps.comparison.scored_systems import ScoredSystem, SystemRow
 
 
@@ -55,11 +55,12 @@ def read_score_folders(
         _check_same_scoring(folder, baseline, chosen)
     keys = [metric.key for metric in METRICS if metric.module in chosen]
     keys = [key for key in keys if all(key in folder.rows.column_names for folder in read.values())]
-    _check_same_sizes(list(read.values()), keys)
-    systems = [
-        ScoredSystem(name, _values(folder, keys, baseline.ids), {module: folder.results[module] for module in chosen})
-        for name, folder in read.items()
-    ]
+    systems = []
+    for name, folder in read.items():
+        sizes = dict(zip(folder.ids, folder.rows.column("n_candidates").to_pylist(), strict=True))
+        results = {module: folder.results[module] for module in chosen}
+        n_candidates = [sizes[each] for each in baseline.ids]
+        systems.append(ScoredSystem(name, _values(folder, keys, baseline.ids), results, n_candidates))
     return systems, [SystemRow(each, {}) for each in baseline.ids]
 
 
@@ -95,23 +96,6 @@ def _check_same_scoring(folder: ScoreFolder, baseline: ScoreFolder, modules: Seq
             raise ValueError(
                 f"{folder.path}: expected {module} as in {baseline.path}, {expected}, got {got}. "
                 "Score both with the same options and versions."
-            )
-
-
-def _check_same_sizes(folders: Sequence[ScoreFolder], keys: Sequence[str]) -> None:
-    """Raise if a statistic that depends on the number of candidates would be compared between different numbers."""
-    statistics = [metric for metric in known_metrics(keys) if metric.best == "lowest"]
-    if not statistics:
-        return
-    sizes = [dict(zip(each.ids, each.rows.column("n_candidates").to_pylist(), strict=True)) for each in folders]
-    for folder, mine in zip(folders, sizes, strict=True):
-        different = [each for each, n in sizes[0].items() if mine[each] != n]
-        if different:
-            first = different[0]
-            raise ValueError(
-                f"{folder.path}, id {first!r}: expected {sizes[0][first]} captions, as in {folders[0].path}, got "
-                f"{mine[first]} ({len(different)} such rows in all). {statistics[0].title} depends on their number: "
-                "score all systems with --option p_value=exact, whose excess does not."
             )
 
 

@@ -161,6 +161,24 @@ def test_an_excess_stands_in_place_of_its_statistic():
     assert len({metric.key for metric in METRICS}) == len(METRICS)
 
 
+def test_systems_of_different_sizes_are_not_ranked_by_sets():
+    """An excess is around 0 for people whatever the number of captions; away from 0 it depends on it."""
+    sizes = ([5] * 40, [5] * 40, [5] * 39 + [4])
+    systems = [system._replace(n_candidates=size) for system, size in zip(scored(), sizes, strict=True)]
+    compared = compared_systems(systems, comparison().rows, n_resamples=99)
+    assert [metric.metric.key for metric in compared.metrics] == [SCORE]
+    assert len(compared.people) == 3
+    assert summaries(compared)[0].startswith("The systems gave different numbers of captions, on which the values of")
+    assert summaries(compared)[0] in methods(compared)
+    equal = compared_systems(systems[:2], comparison().rows, n_resamples=99)
+    assert [metric.metric.key for metric in equal.metrics] == [ZERO, SCORE]
+    assert not any("different numbers" in sentence for sentence in [*summaries(equal), methods(equal)])
+    sets_alone = [system._replace(values={ZERO: system.values[ZERO]}) for system in systems]
+    with pytest.raises(ValueError) as found:
+        compared_systems(sets_alone, comparison().rows)
+    assert str(found.value).startswith("base: expected all systems to give equally many captions of a row, got diff")
+
+
 def test_numbers_are_json_and_whole():
     numbers = as_json(comparison())
     assert json.loads(json.dumps(numbers, allow_nan=False)) == numbers
