@@ -3,11 +3,13 @@
 manycaps compare baseline.jsonl mine.jsonl -r references.jsonl
 manycaps compare systems/*.jsonl -r references.jsonl --images photos/ -o report/
 manycaps compare a.csv b.csv c.csv -m trm_meteor,mmd_bert -f latex
+manycaps compare scores/baseline scores/mine
 
 Each file holds the captions of one system, one or several for every image; the first is the baseline, or the one that
 --baseline names. References are in a file of their own, or beside the captions. Rows are put together by their ids; all
 systems must have the same rows. Files may be .jsonl, .json (also results and annotations of COCO), .csv, .tsv, .parquet
-or .tar; --columns names columns that have no usual name: --columns predictions=samples,id=image_id.
+or .tar; --columns names columns that have no usual name: --columns predictions=samples,id=image_id. In place of files,
+folders that `manycaps score` wrote: nothing is computed again, and the page has no captions.
 
 Every two systems are compared row by row: mean difference with an interval; a paired test that counts ties, with p
 corrected for the number of pairs by Holm's method; the least difference that could have been found, and the rows that
@@ -26,7 +28,7 @@ import pathlib
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
-    parser.add_argument("systems", nargs="+", metavar="SYSTEM", help="file with the captions of a system")
+    parser.add_argument("systems", nargs="+", metavar="SYSTEM", help="captions of a system, or folder of its scores")
     parser.add_argument("-r", "--references", nargs="+", default=[], metavar="FILE", help="captions of people")
     parser.add_argument("-o", "--output", type=pathlib.Path, default=pathlib.Path("report"), metavar="FOLDER")
     parser.add_argument("-m", "--metrics", metavar="NAME,...", help="modules, separated by commas")
@@ -43,6 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--encoder", metavar="NAME", help="sentence encoder of trm_bert, mmd_bert and fid_bert")
     parser.add_argument("--checkpoint", metavar="PATH", help="weights of pac_score, ref_pac_score and emscore_pac")
     parser.add_argument("--variant", metavar="NAME", help="which published weights of the same")
+    parser.add_argument(
+        "--device", metavar="NAME", help="of all networks, cuda for example; default: the best there is"
+    )
     parser.add_argument("--n-resamples", type=int, default=9_999, metavar="N", help="of tests and intervals: 9999")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of tests and intervals: 0")
 

@@ -134,7 +134,7 @@ class CaptionScores:
                 values |= {key: np.array(each) for key, each in lists.items() if key not in values}
                 results[module] = {key: each for key, each in result.items() if not isinstance(each, list)}
                 progress()
-            scored.append(ScoredSystem(name, values, results))
+            scored.append(ScoredSystem(name, values, results, [len(row.captions[name]) for row in self._rows]))
         return scored
 
     def exchanges(self, progress: Callable[[], object]) -> Iterator[Exchange]:

@@ -13,7 +13,7 @@ from manycaps.comparison.metrics import SET_MODULES, Metric, known_metrics
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, N_RESAMPLES, PairedTest, paired_tests
 from manycaps.comparison.resampled_clusters import bootstrap_intervals
 from manycaps.comparison.scored_systems import Exchange, ScoredSystem, SystemRow
-from manycaps.comparison.sign_flips import sign_flip_tests
+from manycaps.comparison.sign_flips import sign_flip_tests, smallest_p_value
 
 # Adjusted p-values up to this one are called a difference.
 SIGNIFICANCE = 0.05
@@ -54,6 +54,8 @@ class ComparedMetric(NamedTuple):
     means: Mapping[str, SystemMean]
     # Every system with every one before it.
     pairs: Sequence[ComparedPair]
+    # Least adjusted p-value that so many rows can give if all of them differ.
+    smallest_p_value: float
 
     @property
     def best(self) -> str:
@@ -105,6 +107,8 @@ class Comparison(NamedTuple):
     signatures: Mapping[str, Mapping[str, str]]
     n_resamples: int
     seed: int
+    # Whether all systems gave equally many captions of every row: else they are not ranked by values of sets.
+    has_equal_sizes: bool
 
     @property
     def n_clusters(self) -> int:
@@ -140,6 +144,14 @@ def compared_systems(
     check_several(len(systems), systems[0].name if systems else "")
     shared = set.intersection(*(set(system.values) for system in systems))
     metrics = known_metrics(shared)
+    has_equal_sizes = len({tuple(system.n_candidates or ()) for system in systems}) == 1
+    if not has_equal_sizes:
+        metrics = [metric for metric in metrics if metric.best == "highest"]
+    if not metrics and not has_equal_sizes:
+        raise ValueError(
+            f"{systems[0].name}: expected all systems to give equally many captions of a row, got different numbers. "
+            "The values of sets depend on them: draw equally many, or add a metric of single captions."
+        )
     if not metrics:
         raise ValueError(
             f"{systems[0].name}: expected a metric that all systems were scored by, got none. Score them by the same "
@@ -161,6 +173,7 @@ def compared_systems(
         },
         n_resamples,
         seed,
+        has_equal_sizes,
     )
 
 
@@ -186,6 +199,7 @@ def _compared_metrics(
     tests = paired_tests(first, second, places.tolist(), n_resamples=n_resamples, seed=seed, equal_share=equal_shares)
     p_values = np.array([test.p_value for test in tests])
     ranking = _ranking_p_values(p_values, first, second, places, n_resamples, seed)
+    smallest = min(1.0, len(numbers) * smallest_p_value(int(places.max()) + 1, n_resamples))
     compared = []
     for i, metric in enumerate(metrics):
         own = slice(i * len(numbers), (i + 1) * len(numbers))
@@ -193,7 +207,7 @@ def _compared_metrics(
         values = {system.name: system.values[metric.key] for system in systems}
         chosen = ranking[own] if metric.best == "zero" else p_values[own]
         pairs = _compared_pairs(metric, of_systems, numbers, tests[own], holm_p_values(chosen).tolist())
-        compared.append(ComparedMetric(metric, values, of_systems, pairs))
+        compared.append(ComparedMetric(metric, values, of_systems, pairs, smallest))
     return compared
 
 
@@ -281,6 +295,7 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
                 each.metric.key: {
                     "title": each.metric.title,
                     "direction": each.metric.direction,
+                    "smallest_p_value": each.smallest_p_value,
                     "systems": {name: mean._asdict() for name, mean in each.means.items()},
                     "pairs": [{**pair._asdict(), "test": pair.test._asdict()} for pair in each.pairs],
                     "per_row": {name: values.tolist() for name, values in each.values.items()},

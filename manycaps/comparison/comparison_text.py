@@ -9,6 +9,12 @@ from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, PairedTest
 from manycaps.comparison.sign_flips import MOST_EXACT_CLUSTERS
 from manycaps.shared_module import VERSION
 
+# What is said where systems gave different numbers of captions.
+UNEQUAL_SIZES = (
+    "The systems gave different numbers of captions, on which the values of sets depend: they are ranked by metrics of "
+    "single captions alone."
+)
+
 
 def summary(metric: ComparedMetric, pair: ComparedPair) -> str:
     """Say in one sentence which of two systems is the better one by a metric, or what could have been found.
@@ -21,6 +27,11 @@ def summary(metric: ComparedMetric, pair: ComparedPair) -> str:
         A sentence.
     """
     title, test = metric.metric.title, pair.test
+    if metric.smallest_p_value > SIGNIFICANCE:
+        return (
+            f"{title}: too few rows to tell {pair.first} and {pair.second} apart: with so few, p cannot fall below "
+            f"{as_p(metric.smallest_p_value)} after Holm."
+        )
     p_value = f"p {as_p(pair.adjusted_p_value)} after Holm"
     size = f"by {as_digits(abs(test.difference))} {_interval(test)}"
     if pair.adjusted_p_value > SIGNIFICANCE:
@@ -62,7 +73,9 @@ def _interval(test: PairedTest) -> str:
 def summaries(comparison: Comparison) -> list[str]:
     """Return the sentences of all metrics: every system beside the baseline."""
     baseline = comparison.systems[0]
-    return [summary(metric, pair) for metric in comparison.metrics for pair in metric.pairs if pair.second == baseline]
+    said = [] if comparison.has_equal_sizes else [UNEQUAL_SIZES]
+    pairs = [(metric, pair) for metric in comparison.metrics for pair in metric.pairs if pair.second == baseline]
+    return said + [summary(metric, pair) for metric, pair in pairs]
 
 
 def methods(comparison: Comparison) -> str:
@@ -76,7 +89,8 @@ def methods(comparison: Comparison) -> str:
     exact = f" (all where at most {MOST_EXACT_CLUSTERS} {unit}s differ)" if is_sampled else ""
     systems = " and ".join((", ".join(comparison.systems[:-1]), comparison.systems[-1]))
     sentences = [
-        f"We compared {systems} on {n_rows:,} rows{grouped}, with manycaps {VERSION} (seed {comparison.seed}).",
+        f"We compared {systems} on {n_rows:,} {'rows' if n_rows > 1 else 'row'}{grouped}, with manycaps {VERSION} "
+        f"(seed {comparison.seed}).",
         f"Differences of two systems are means over rows, with {CONFIDENCE_LEVEL:.0%} percentile bootstrap intervals "
         f"({comparison.n_resamples:,} resamples of {unit}s) and two-sided paired tests by {flips}{exact}; ties count.",
         f"p-values are adjusted by Holm's method over the {n_pairs} {'pairs' if n_pairs > 1 else 'pair'} of systems "
@@ -90,6 +104,8 @@ def methods(comparison: Comparison) -> str:
             "captions into sets of the same sizes, which is around 0 for human captions; where two systems lie on both "
             "sides of 0, one is called nearer to people only if their sum is significant, too."
         )
+    if not comparison.has_equal_sizes:
+        sentences.append(UNEQUAL_SIZES)
     if comparison.people:
         sentences.append(
             "The test against people is that of the mean over rows under random splits of every row's captions."

@@ -56,7 +56,8 @@ _TRM_METEOR, _TRM_CIDER, _TRM_BERT, _MMD_BERT, _FID_BERT = (
 )
 
 # In the order of tables. The excess of a set metric stands in place of its statistic where it is known: the statistic
-# of human captions is not 0 and depends on their number, the excess is around 0 for any number.
+# of human captions is not 0 and depends on their number, the excess is around 0 for any number. Away from 0 both depend
+# on it.
 METRICS = (
     _TRM_METEOR[0],
     Metric("meteor", "trm_meteor", "METEOR", "highest", "METEOR, as NLTK computes it"),

@@ -14,6 +14,8 @@ class ScoredSystem(NamedTuple):
     values: Mapping[str, np.ndarray]
     # By module its result, with the signature and without lists.
     results: Mapping[str, Mapping[str, Any]]
+    # Captions of every row; None where they are not known.
+    n_candidates: Sequence[int] | None = None
 
 
 class SystemRow(NamedTuple):

@@ -60,6 +60,15 @@ def sign_flip_tests(sums: np.ndarray, n_resamples: int, seed: int) -> SignFlipTe
     return SignFlipTests(p_values, are_exact)
 
 
+def smallest_p_value(n_clusters: int, n_resamples: int) -> float:
+    """Return the p-value of clusters that all differ, and all with one sign, which is the least one.
+
+    >>> smallest_p_value(5, 9_999), smallest_p_value(100, 9_999)
+    (0.0625, 0.0001)
+    """
+    return 2.0 ** (1 - n_clusters) if n_clusters <= MOST_EXACT_CLUSTERS else 1 / (n_resamples + 1)
+
+
 def _share_of_all_flips(sizes: np.ndarray, least: float) -> float:
     """Share of all sign patterns whose sum is at least `least` away from 0."""
     sizes = sizes[sizes > 0]

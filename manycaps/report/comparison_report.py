@@ -4,7 +4,7 @@ import argparse
 import json
 import pathlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tqdm
@@ -15,6 +15,7 @@ from manycaps.comparison.caption_systems import clusters_of, read_systems
 from manycaps.comparison.compared_systems import Comparison, as_json, check_several, compared_systems
 from manycaps.comparison.comparison_tables import all_tables, as_written, check_letters
 from manycaps.comparison.comparison_text import summaries
+from manycaps.comparison.score_folders import is_score_folder, read_score_folders
 from manycaps.report.caption_files import source_name
 from manycaps.report.comparison_page import comparison_page
 from manycaps.saved_files import write_atomically
@@ -25,7 +26,11 @@ MODULE_OPTIONS = {
     "encoder": ("trm_bert", "mmd_bert", "fid_bert"),
     "checkpoint": ("pac_score", "ref_pac_score", "emscore_pac"),
     "variant": ("pac_score", "ref_pac_score", "emscore_pac"),
+    "device": ("trm_bert", "mmd_bert", "fid_bert", "pac_score", "ref_pac_score", "emscore_pac"),
 }
+
+# Options that say how captions are read and scored.
+OF_CAPTIONS = ("references", "columns", "images", "videos", "limit", *MODULE_OPTIONS)
 
 
 def write_report(options: argparse.Namespace) -> None:
@@ -37,7 +42,10 @@ def write_report(options: argparse.Namespace) -> None:
     """
     check_whole_number("--n-resamples", options.n_resamples, 1)
     check_whole_number("--seed", options.seed, 0)
-    comparison = compare_files(options)
+    if options.limit is not None:
+        check_whole_number("--limit", options.limit, 1)
+    sources = named_systems(options.systems, options.names, options.baseline)
+    comparison = compare_folders(sources, options) if are_score_folders(sources) else compare_files(sources, options)
     page, numbers = comparison_page(comparison), as_json(comparison)
     options.output.mkdir(parents=True, exist_ok=True)
     _write(options.output / "index.html", page)
@@ -55,9 +63,37 @@ def _write(path: pathlib.Path, text: str) -> None:
     write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
 
 
-def compare_files(options: argparse.Namespace) -> Comparison:
+def are_score_folders(sources: Mapping[str, str]) -> bool:
+    """Whether the sources are folders of scores; else they are files of captions.
+
+    Raises:
+        ValueError: they are both.
+    """
+    scored = [source for source in sources.values() if is_score_folder(source)]
+    others = [source for source in sources.values() if source not in scored]
+    if scored and others:
+        raise ValueError(
+            f"systems: expected captions or folders of scores, got {others[0]} and {scored[0]}. Score all of them, or "
+            "none."
+        )
+    return bool(scored)
+
+
+def compare_folders(folders: Mapping[str, str], options: argparse.Namespace) -> Comparison:
+    """Compare the scores that `manycaps score` wrote."""
+    for name in OF_CAPTIONS:
+        if getattr(options, name):
+            raise ValueError(
+                f"--{name}: expected none with folders of scores, got {getattr(options, name)!r}. Leave it out: their "
+                "captions are scored already."
+            )
+    systems, rows = read_score_folders(folders, options.metrics.split(",") if options.metrics else None)
+    clusters = clusters_of(rows, options.clusters)
+    return compared_systems(systems, rows, clusters, n_resamples=options.n_resamples, seed=options.seed)
+
+
+def compare_files(files: Mapping[str, str], options: argparse.Namespace) -> Comparison:
     """Read files of captions, score them, and compare the scores."""
-    files = named_systems(options.systems, options.names, options.baseline)
     columns = parsed_columns(options.columns) if options.columns else None
     rows = read_systems(files, options.references, columns, options.images, options.videos, options.limit)
     modules = options.metrics.split(",") if options.metrics else default_modules(rows)

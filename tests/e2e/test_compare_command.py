@@ -167,6 +167,7 @@ def bad_inputs(folder):
     yield [base, other, *people, "--clusters", "("], "--clusters: expected a regular expression, got '(' ("
     yield [base, other, *people, "--clusters", "x"], "--clusters: expected 'x' in every id, got 'a'. Mend the"
     yield [base, other, *people, "--n-resamples", "0"], "--n-resamples: expected a whole number of at least 1, got 0."
+    yield [base, other, *people, "--limit", "0"], "--limit: expected a whole number of at least 1, got 0."
     yield [base, str(folder / "none.jsonl"), *people], f"{folder / 'none.jsonl'}: expected"
 
 
@@ -196,3 +197,27 @@ def test_a_page_on_many_rows_is_small_and_made_in_time():
     page = comparison_page(compared_systems(systems, rows))
     assert time.perf_counter() - start < MOST_SECONDS
     assert len(page.encode()) < MOST_BYTES
+
+
+def test_folders_of_scores_give_the_numbers_of_the_captions(files, compared, tmp_path):
+    """What `manycaps score` wrote is compared as it stands."""
+    names = ("base", "repeating", "other")
+    for name in names:
+        arguments = [
+            "-i",
+            files[name],
+            "-r",
+            files["references"],
+            "-o",
+            str(tmp_path / name),
+            "-m",
+            "trm_meteor,trm_cider",
+        ]
+        options = ["p_value=exact", "confidence_level=0.95", "n_resamples=999"]
+        assert command_line.main(["score", *arguments, *(word for each in options for word in ("--option", each))]) == 0
+    folders = [tmp_path / name for name in names]
+    assert run(*folders, "-o", tmp_path / "report", "--n-resamples", 999) == 0
+    numbers = json.loads((tmp_path / "report" / "comparison.json").read_text(encoding="utf-8"))
+    assert numbers["exchangeable"] == []
+    for key in ("systems", "ids", "metrics", "against_people", "correlations"):
+        assert numbers[key] == compared[0][key], key

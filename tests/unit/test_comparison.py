@@ -124,6 +124,21 @@ def test_identical_systems():
     )
 
 
+@pytest.mark.parametrize(("n_rows", "least"), [(1, 1.0), (2, 0.5), (5, 0.0625), (6, None), (200, None)])
+def test_too_few_rows_are_said(n_rows, least):
+    """Five rows have 32 sign patterns, two of which reach any difference."""
+    compared = two_systems(noisy(0.3, n_rows, seed=1), noisy(0.9, n_rows, seed=2))
+    sentence = summary(compared, compared.pairs[0])
+    if least is None:
+        assert compared.pairs[0].adjusted_p_value == compared.smallest_p_value <= 0.05
+        assert "a is nearer to people than b" in sentence
+    else:
+        assert compared.pairs[0].adjusted_p_value == compared.smallest_p_value == least
+        assert sentence == (
+            f"TRM-METEOR: too few rows to tell b and a apart: with so few, p cannot fall below {least:.2g} after Holm."
+        )
+
+
 def test_what_could_have_been_found_is_said():
     compared = two_systems(noisy(0.3, seed=1), noisy(0.305, seed=2))
     least = compared.pairs[0].test.minimum_detectable_difference
@@ -144,6 +159,24 @@ def test_an_excess_stands_in_place_of_its_statistic():
     assert [metric.key for metric in known_metrics({"trm_meteor", "trm_meteor_excess"})] == ["trm_meteor_excess"]
     assert [metric.key for metric in known_metrics({"trm_meteor", "unknown"})] == ["trm_meteor"]
     assert len({metric.key for metric in METRICS}) == len(METRICS)
+
+
+def test_systems_of_different_sizes_are_not_ranked_by_sets():
+    """An excess is around 0 for people whatever the number of captions; away from 0 it depends on it."""
+    sizes = ([5] * 40, [5] * 40, [5] * 39 + [4])
+    systems = [system._replace(n_candidates=size) for system, size in zip(scored(), sizes, strict=True)]
+    compared = compared_systems(systems, comparison().rows, n_resamples=99)
+    assert [metric.metric.key for metric in compared.metrics] == [SCORE]
+    assert len(compared.people) == 3
+    assert summaries(compared)[0].startswith("The systems gave different numbers of captions, on which the values of")
+    assert summaries(compared)[0] in methods(compared)
+    equal = compared_systems(systems[:2], comparison().rows, n_resamples=99)
+    assert [metric.metric.key for metric in equal.metrics] == [ZERO, SCORE]
+    assert not any("different numbers" in sentence for sentence in [*summaries(equal), methods(equal)])
+    sets_alone = [system._replace(values={ZERO: system.values[ZERO]}) for system in systems]
+    with pytest.raises(ValueError) as found:
+        compared_systems(sets_alone, comparison().rows)
+    assert str(found.value).startswith("base: expected all systems to give equally many captions of a row, got diff")
 
 
 def test_numbers_are_json_and_whole():
