@@ -30,7 +30,7 @@ class Match(NamedTuple):
     fine_precision: float
     # Mean over the frames of the cosine with the best token, -1 to 1.
     fine_recall: float
-    # 2 P R / (P + R).
+    # 2 P R / (P + R); without bounds where P and R have opposite signs.
     fine_f: float
 
     def values(self) -> dict[str, float]:

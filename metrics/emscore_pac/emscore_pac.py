@@ -95,7 +95,8 @@ Args:
     dtype: "float32" (default) or "bfloat16".
     compile: True runs the encoders through torch.compile; default False.
 Returns:
-    emscore_pac: mean over rows of the mean over a row's candidates of (coarse + fine_f) / 2, -1 to 1; higher is better.
+    emscore_pac: mean over rows of the mean over a row's candidates of (coarse + fine_f) / 2, at most 1 for positive
+        cosines; higher is better.
     coarse: cosine of the whole caption and the whole video.
     fine_precision, fine_recall, fine_f: over words, over frames, and their harmonic mean.
     full_precision, full_recall: (coarse + fine_precision) / 2 and (coarse + fine_recall) / 2.
