@@ -8,6 +8,10 @@ import numpy.typing as npt
 
 from .shared_meteor15 import pair_statistics, scores
 from .shared_meteor15_texts import Lexicon
+from .shared_ptb_tokenizer import tokenize_captions
+
+# The tokens of the COCO caption code, or the captions as they are.
+TOKENIZERS = ("ptb", "raw")
 
 # Pairs of a candidate and a reference whose statistics are held at once: 10 MB.
 PAIRS_PER_BATCH = 57_600
@@ -17,7 +21,11 @@ Ints = npt.NDArray[np.int64]
 
 
 def best_statistics(
-    candidates: Texts, references: Texts, lexicon: Lexicon, progress: Callable[..., Iterable[Any]]
+    candidates: Texts,
+    references: Texts,
+    lexicon: Lexicon,
+    progress: Callable[..., Iterable[Any]],
+    tokenizer: str = "raw",
 ) -> Ints:
     """Align every candidate with all references of its row, and keep the statistics against the best one.
 
@@ -26,6 +34,7 @@ def best_statistics(
         references: n_rows lists of texts, none of them empty.
         lexicon: of the data of METEOR 1.5.
         progress: wraps the batches in a progress bar, as `tqdm` does.
+        tokenizer: "ptb" for the tokens of the COCO caption code, joined by spaces, or "raw" for the texts as they are.
 
     Returns:
         int64 array, shape (n_candidates in all, 23), row after row: statistics against the reference with the highest
@@ -34,7 +43,7 @@ def best_statistics(
     batches = list(_batches(candidates, references))
     return np.concatenate(
         [
-            _best_of_batch(candidates[begin:end], references[begin:end], lexicon)
+            _best_of_batch(candidates[begin:end], references[begin:end], lexicon, tokenizer)
             for begin, end in progress(batches, desc="rows", unit="batch", delay=1)
         ]
     )
@@ -51,7 +60,7 @@ def _batches(candidates: Texts, references: Texts) -> Iterator[tuple[int, int]]:
     yield begin, len(candidates)
 
 
-def _best_of_batch(candidates: Texts, references: Texts, lexicon: Lexicon) -> Ints:
+def _best_of_batch(candidates: Texts, references: Texts, lexicon: Lexicon, tokenizer: str) -> Ints:
     """Statistics of the candidates of some rows against their best references."""
     numbers: dict[str, int] = {}
     hypothesis, reference, n_references = [], [], []
@@ -61,7 +70,8 @@ def _best_of_batch(candidates: Texts, references: Texts, lexicon: Lexicon) -> In
             hypothesis += [numbers.setdefault(text, len(numbers))] * len(of_row)
             reference += of_row
             n_references.append(len(of_row))
-    words = [lexicon.words(text) for text in numbers]
+    distinct = map(" ".join, tokenize_captions(list(numbers))) if tokenizer == "ptb" else numbers
+    words = [lexicon.words(text) for text in distinct]
     statistics = pair_statistics(words, hypothesis, reference, lexicon)
     return statistics[_first_largest(scores(statistics), np.array(n_references))]
 

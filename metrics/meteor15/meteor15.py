@@ -5,9 +5,8 @@ import math
 import datasets
 import evaluate
 
-from .best_reference import best_statistics
+from .best_reference import TOKENIZERS, best_statistics
 from .shared_caption_rows import as_caption_rows, check_row_counts
-from .shared_caption_tokens import tokenize_rows
 from .shared_meteor15 import corpus_score, scores
 from .shared_meteor15_data import check_data_source, load_lexicon
 from .shared_module import CollectionModule, check_choice, check_flag, signature
@@ -71,8 +70,6 @@ Examples:
     {'meteor15': 0.3957, 'meteor15_mean': 0.5731}
 """
 
-TOKENIZERS = ("ptb", "raw")
-
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class Meteor15(CollectionModule, evaluate.Metric):
@@ -107,11 +104,7 @@ class Meteor15(CollectionModule, evaluate.Metric):
     def _compute(self, predictions, references, options):
         lexicon = load_lexicon(options["meteor15_data"], type(self).progress)
         sizes = [len(row) for row in predictions]
-        if options["tokenizer"] == "ptb":
-            tokens = tokenize_rows([*predictions, *references], "ptb")
-            texts = [[" ".join(caption) for caption in row] for row in tokens]
-            predictions, references = texts[: len(sizes)], texts[len(sizes) :]
-        statistics = best_statistics(predictions, references, lexicon, type(self).progress)
+        statistics = best_statistics(predictions, references, lexicon, type(self).progress, options["tokenizer"])
         per_candidate = scores(statistics)
         per_row = row_means(per_candidate, sizes)
         result = {

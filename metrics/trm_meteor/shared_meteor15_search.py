@@ -22,8 +22,8 @@ PAIRS_PER_SEARCH = 2_048
 # Words of a hypothesis whose use is noted in one machine word.
 MASK_BITS = 64
 
-# Bits of a machine word without its sign.
-MACHINE_WORD_BITS = 63
+# Bits of a machine word without its sign: those of a path's number, and of that together with its place.
+RANK_BITS = MACHINE_WORD_BITS = 63
 
 Ints = npt.NDArray[np.int64]
 
@@ -156,10 +156,11 @@ class _Beam:
         self.end = matches.hypothesis_start + matches.hypothesis_length
         self.next_place = matches.reference_start + matches.reference_length
         self.masks = _word_masks(matches)
-        self.layout = _layout(pairs, gain[of_pairs], self.offset[of_pairs], matches.pair[of_pairs])
+        # Words up to the last match, on both sides: no path matches more.
+        self.most = int(self.end.max(initial=0) + self.next_place.max(initial=0))
+        distance = int(np.bincount(matches.pair[of_pairs], self.offset[of_pairs]).max(initial=0))
+        self.layout = _layout(len(pairs), self.most, distance)
         self.gain = gain << self.layout.unmatched
-        # A path that takes every match has nothing unmatched.
-        self.most = int(np.bincount(matches.pair[of_pairs], gain[of_pairs]).max(initial=0))
         # Starts whose match is fixed: the path has to take it.
         self.is_forced = starts.n_matches == 1
         self.is_forced[self.is_forced] = matches.is_fixed[starts.first_match[self.is_forced]]
@@ -318,19 +319,26 @@ def _word_masks(matches: Matches) -> npt.NDArray[np.uint64]:
     return masks
 
 
-def _layout(pairs: Ints, gain: Ints, offset: Ints, pair_of_match: Ints) -> _Layout:
-    """Widths in bits that no path of these pairs can exceed."""
-    n_matches = int(np.bincount(pair_of_match).max(initial=0))
-    distance = int(np.bincount(pair_of_match, offset).max(initial=0)).bit_length()
-    # A match begins at most one chunk, and the end of the text closes one.
-    chunks = (n_matches + 1).bit_length()
-    unmatched = int(np.bincount(pair_of_match, gain).max(initial=0)).bit_length()
-    pair = distance + chunks + unmatched
-    return _Layout(distance, distance + chunks, pair, pair + len(pairs).bit_length())
+def _layout(n_pairs: int, n_words: int, distance: int) -> _Layout:
+    """Widths in bits that no path exceeds: a chunk has a word of each side, and the end of a text closes one.
+
+    Raises:
+        ValueError: the texts are too long.
+    """
+    chunks = distance.bit_length()
+    unmatched = chunks + (n_words + 1).bit_length()
+    pair = unmatched + n_words.bit_length()
+    width = pair + n_pairs.bit_length()
+    if width > RANK_BITS:
+        raise ValueError(
+            f"texts: expected texts that METEOR 1.5 can align in {RANK_BITS} bits, got a pair of {n_words} words. "
+            "Split texts of thousands of words."
+        )
+    return _Layout(chunks, unmatched, pair, width)
 
 
 def _stable_order(rank: Ints, width: int) -> Ints:
-    """Numbers of the paths in stable order of their rank: one sort of both together where they fit a machine word."""
+    """Numbers of the paths in stable order of rank: by one sort of both together where they fit a machine word."""
     index_bits = len(rank).bit_length()
     if width + index_bits > MACHINE_WORD_BITS:
         return np.argsort(rank, kind="stable")
