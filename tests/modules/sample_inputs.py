@@ -7,6 +7,7 @@ import tempfile
 import numpy as np
 
 from tests.clip_checkpoints import save_checkpoint
+from tests.meteor15_data import write_data
 
 CAPTION_ROWS = {
     "predictions": [
@@ -30,6 +31,7 @@ VIDEOS = [[image, image[::-1].copy()] for image in IMAGES]
 SAMPLE_INPUTS = {
     "emscore_pac": {"predictions": [row[0] for row in CAPTION_ROWS["predictions"]], "videos": VIDEOS},
     "fid_bert": CAPTION_ROWS,
+    "meteor15": CAPTION_ROWS,
     "mmd_bert": CAPTION_ROWS,
     "pac_score": {"predictions": CAPTION_ROWS["predictions"], "images": IMAGES},
     "ref_pac_score": {**CAPTION_ROWS, "images": IMAGES},
@@ -52,6 +54,14 @@ def small_checkpoint() -> str:
     return str(save_checkpoint(pathlib.Path(tempfile.mkdtemp(prefix="small-clip-")) / "small.pth"))
 
 
+@functools.cache
+def small_meteor15_data() -> str:
+    """Path of small data of METEOR 1.5, written once."""
+    return str(write_data(pathlib.Path(tempfile.mkdtemp(prefix="small-meteor15-"))))
+
+
 def load_options(name: str) -> dict:
     """Options without which a module cannot be tried on any machine."""
+    if name == "meteor15":
+        return {"meteor15_data": small_meteor15_data()}
     return {"checkpoint": small_checkpoint(), "device": "cpu"} if name in CLIP_MODULES else {}

@@ -345,6 +345,7 @@ def test_tables(capsys, tmp_path, lines, kind):
             "-m vdtk_diversity: expected a metric that scores rows, got one of a whole data set.",
         ),
         (("-m", "pac_score"), "-m pac_score: expected images, got files without. Give --images FOLDER, or name the"),
+        (("-m", "meteor15"), "-m meteor15: expected values of rows and their means, got a score of the corpus"),
         (
             ("-m", "mmd_bert", "--option", "pooled=true"),
             "--option pooled=true: expected values of rows and their means",

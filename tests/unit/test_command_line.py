@@ -184,6 +184,7 @@ def test_the_doctor_looks_for_everything(capsys):
     assert [check["subject"] for check in found] == [
         "packages",
         "WordNet",
+        "METEOR 1.5 data",
         "sentence encoder",
         "CLIP weights",
         "ffmpeg libraries",
@@ -196,7 +197,7 @@ def test_the_doctor_looks_for_everything(capsys):
 def test_the_doctor_needs_no_package():
     done = without_packages("doctor")
     assert done.returncode == 0
-    for advice in ("manycaps[clip]", "manycaps[embeddings]", "manycaps[video]"):
+    for advice in ("manycaps[meteor]", "manycaps[clip]", "manycaps[embeddings]", "manycaps[video]"):
         assert f"Run `pip install '{advice}'`." in done.stdout
 
 

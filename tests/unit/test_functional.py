@@ -9,7 +9,8 @@ import sys
 import numpy as np
 import pytest
 
-from manycaps import functional, module_folders
+from manycaps import functional, load, module_folders
+from tests.meteor15_data import write_data
 from tests.tools import ROOT
 
 # What the functions do without.
@@ -71,6 +72,15 @@ def test_nothing_heavy_is_needed(tmp_path):
     assert numbers[9] == pytest.approx(0.8, abs=1e-12)
 
 
+def test_meteor15_is_that_of_the_module(tmp_path):
+    data = write_data(tmp_path)
+    candidates, references = [["a big dog runs", "x"], ["the movie"]], [["a large puppy ran", "dogs"], ["films of x"]]
+    tokens = [[functional.ptb_tokenize(row) for row in column] for column in (candidates, references)]
+    result = load("meteor15", meteor15_data=data, details=True).compute(predictions=candidates, references=references)
+    assert functional.meteor15(*tokens, data).tolist() == result["meteor15_per_row"]
+    assert result["meteor15_per_row"][0] > 0.2
+
+
 def test_the_maths_of_all_modules_is_part_of_the_package():
     """No two module folders may have a file of one name, and the originals of vendored files come first."""
     names = [
@@ -96,6 +106,21 @@ LINE = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))[None]
         (lambda: functional.meteor([[["a"]]], []), ValueError, "references: expected 1 rows, as many as candidates, "),
         (lambda: functional.meteor([[]], [[["a"]]]), ValueError, "candidates[0]: expected one or more lists of tokens"),
         (lambda: functional.meteor([["a dog"]], [[["a"]]]), TypeError, "candidates[0][0]: expected a list of tokens,"),
+        (
+            lambda: functional.meteor15([["a dog"]], [[["a"]]]),
+            TypeError,
+            "candidates[0][0]: expected a list of tokens,",
+        ),
+        (
+            lambda: functional.meteor15([[["a"]]], []),
+            ValueError,
+            "references: expected 1 rows, as many as candidates, ",
+        ),
+        (
+            lambda: functional.meteor15([[["a"]]], [[["a"]]], 3),
+            TypeError,
+            "meteor15_data: expected the path of meteor-",
+        ),
         (lambda: functional.meteor_distances(["a"]), ValueError, "texts[0]: expected one or more lists of tokens, got"),
         (lambda: functional.cider_d([[["a"]]], [[["a"]]]), ValueError, "references: expected"),
         (lambda: functional.cider_d_distances([[["a"]]], {}), ValueError, "document_frequency: expected the layout"),

@@ -113,12 +113,13 @@ def test_a_metric_that_lacks_a_package_names_its_extra(release, capsys, monkeypa
     ("metric", "key", "tau_b", "tau_c", "published"),
     [
         ("trm_cider", "cider_d", ["43.60", "43.6", "+0.00"], ["43.89", "43.9", "-0.01"], ""),
+        ("meteor15", "meteor15", ["41.54", "41.5", "+0.04"], ["41.82", "41.8", "+0.02"], ""),
         (
             "trm_meteor",
             "meteor",
             ["34.93", "-", "-"],
             ["35.13", "-", "-"],
-            "published: tau_b 41.5, tau_c 41.8 (METEOR 1.5, the Java program; NLTK's METEOR is another metric)",
+            "published: tau_b 41.5, tau_c 41.8 (METEOR 1.5, the module meteor15; NLTK's METEOR is another metric)",
         ),
     ],
 )

@@ -1,0 +1,124 @@
+"""METEOR 1.5, the METEOR of captioning papers, without Java."""
+
+import math
+
+import datasets
+import evaluate
+
+from .best_reference import TOKENIZERS, best_statistics
+from .shared_caption_rows import as_caption_rows, check_row_counts
+from .shared_meteor15 import corpus_score, scores
+from .shared_meteor15_data import check_data_source, load_lexicon
+from .shared_module import CollectionModule, check_choice, check_flag, signature
+from .shared_row_scores import row_means, split_rows
+
+# isort: split
+# Files that other files of this folder need: evaluate's loader copies only what is named here.
+# Written by scripts/repository/sync_shared.py.
+from .shared_meteor15_search import Matches
+from .shared_meteor15_table import compile_table
+from .shared_meteor15_texts import PhraseTable
+from .shared_meteor15_tokens import Prefixes
+from .shared_ptb_tokenizer import Shape
+
+_LOADED = (
+    Matches,
+    compile_table,
+    PhraseTable,
+    Prefixes,
+    Shape,
+)
+
+_DESCRIPTION = """
+METEOR 1.5 aligns the words of a caption with those of human captions by form, stem, synonyms and paraphrases. The score
+is the weighted harmonic mean of precision and recall, less a penalty for broken order. It is the METEOR column of
+captioning papers, computed here without Java: the same alignments and the same scores. Higher is better.
+"""
+
+_CITATION = """
+@inproceedings{denkowski2014meteor,
+  title={Meteor Universal: Language Specific Translation Evaluation for Any Target Language},
+  author={Denkowski, Michael and Lavie, Alon},
+  booktitle={Proceedings of the Ninth Workshop on Statistical Machine Translation},
+  year={2014}
+}
+"""
+
+_KWARGS_DESCRIPTION = """
+Args:
+    predictions: n_rows lists of candidate captions; a plain string counts as one candidate.
+    references: n_rows lists of reference captions.
+    tokenizer: "ptb" (default, the tokens of the COCO caption code, without punctuation) or "raw" (the captions as they
+        are). METEOR 1.5 splits both into words of its own.
+    meteor15_data: path of meteor-1.5.jar, or of a folder that holds it; default: that of the package pycocoevalcap.
+    details: True adds per-row lists, the statistics and the signature; default False.
+    Every option can be given to `evaluate.load` as well; None means "as given there".
+Returns:
+    meteor15: score of the corpus, from the summed statistics of all candidates, each against its best reference: 0 to
+        1; higher is better. It is what the COCO caption code and papers report.
+    meteor15_mean: mean over rows of the mean over a row's candidates of their own scores, 0 to 1.
+    n_rows: number of rows.
+    meteor15_per_row, meteor15_per_candidate, meteor15_statistics, signature: with details; the statistics are the 23
+        numbers that the Java program prints for each candidate.
+Examples:
+    >>> meteor15 = evaluate.load("metrics/meteor15")  # on the Hub: "manycaps/meteor15"
+    >>> result = meteor15.compute(
+    ...     predictions=["a man watches a film", "a dog runs"],
+    ...     references=[["a man watches a movie", "a person in a cinema"], ["a dog is running on the beach"]],
+    ... )
+    >>> {key: round(result[key], 4) for key in ("meteor15", "meteor15_mean")}
+    {'meteor15': 0.3957, 'meteor15_mean': 0.5731}
+"""
+
+
+@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
+class Meteor15(CollectionModule, evaluate.Metric):
+    """METEOR 1.5 of captions against human captions, as an evaluate module."""
+
+    DEFAULTS = {"tokenizer": "ptb", "meteor15_data": None, "details": False}
+    progress = evaluate.utils.logging.tqdm
+
+    def _info(self):
+        captions = datasets.Sequence(datasets.Value("string"))
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_KWARGS_DESCRIPTION,
+            features=datasets.Features({"predictions": captions, "references": captions}),
+            reference_urls=["https://aclanthology.org/W14-3348", "https://www.cs.cmu.edu/~alavie/METEOR/"],
+        )
+
+    def check_options(self, options):
+        """Raise unless every option of this module has a legal value."""
+        check_choice("tokenizer", options["tokenizer"], TOKENIZERS)
+        check_data_source(options["meteor15_data"])
+        check_flag("details", options["details"])
+
+    def checked_columns(self, options, predictions, references):
+        """Return both columns as lists of lists of captions, or raise for the first bad row."""
+        predictions = as_caption_rows(predictions, "predictions", string_is_one_caption=True)
+        references = as_caption_rows(references, "references")
+        check_row_counts(len(predictions), len(references))
+        return {"predictions": predictions, "references": references}
+
+    def _compute(self, predictions, references, options):
+        lexicon = load_lexicon(options["meteor15_data"], type(self).progress)
+        sizes = [len(row) for row in predictions]
+        statistics = best_statistics(predictions, references, lexicon, type(self).progress, options["tokenizer"])
+        per_candidate = scores(statistics)
+        per_row = row_means(per_candidate, sizes)
+        result = {
+            "meteor15": corpus_score(statistics),
+            # fsum is exact, so the order of the rows cannot change the last digit.
+            "meteor15_mean": math.fsum(per_row) / len(per_row),
+            "n_rows": len(sizes),
+        }
+        if options["details"]:
+            result["meteor15_per_row"] = per_row
+            result["meteor15_per_candidate"] = split_rows(per_candidate.tolist(), sizes)
+            result["meteor15_statistics"] = split_rows(statistics.tolist(), sizes)
+            result["signature"] = self._signature(options, lexicon.data.version)
+        return result
+
+    def _signature(self, options, version):
+        return signature("meteor15", tokenizer=options["tokenizer"], data=version)

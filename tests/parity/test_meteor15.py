@@ -1,0 +1,294 @@
+"""METEOR 1.5 against the Java program: golden statistics and scores, the slow loop, and the program itself.
+
+Statistics are whole numbers and equal. Scores: 4e-16, because Java's own `Math.pow` moves by 2.2e-16 with the compiler
+that HotSpot chooses.
+"""
+
+import gzip
+import importlib.util
+import json
+import random
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from manycaps.best_reference import best_statistics
+from tqdm import tqdm
+
+from manycaps import shared_meteor15, shared_meteor15_data, shared_meteor15_search
+from manycaps.functional import _without_progress
+from manycaps.shared_meteor15 import corpus_score, pair_statistics, scores
+from manycaps.shared_meteor15_search import BEAM_SIZE
+from manycaps.shared_meteor15_texts import Lexicon
+from tests.golden_folders import OWN_GOLDEN
+from tests.meteor15_data import WORDS, small_lexicon, write_data
+from tests.oracles import meteor15_loop
+
+SCORE_TOLERANCE = 4e-16
+NEEDS_DATA = pytest.mark.skipif(importlib.util.find_spec("pycocoevalcap") is None, reason="needs pycocoevalcap's data")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """The lexicon of the small data, as the fast code and as the loop take it."""
+    data = shared_meteor15_data.load_data(write_data(tmp_path_factory.mktemp("meteor15")), tqdm)
+    return Lexicon(data), small_lexicon()
+
+
+@pytest.fixture(scope="module")
+def english():
+    """The lexicon of the program's own data."""
+    return shared_meteor15_data.load_lexicon(None, tqdm)
+
+
+def compare_with_loop(texts, small):
+    fast, slow = small
+    pairs = [(i, j) for i in range(len(texts)) for j in range(len(texts))]
+    found = pair_statistics(texts, *zip(*pairs, strict=True), fast)
+    for (i, j), statistics in zip(pairs, found.tolist(), strict=True):
+        assert statistics == meteor15_loop.statistics(texts[i], texts[j], slow), (texts[i], texts[j])
+    assert scores(found).tolist() == [meteor15_loop.score_of(statistics) for statistics in found.tolist()]
+
+
+@given(st.lists(st.lists(st.sampled_from(WORDS), max_size=11), min_size=1, max_size=4))
+@settings(max_examples=150)
+def test_any_pair_of_texts_as_in_the_loop(small, texts):
+    compare_with_loop(texts, small)
+
+
+def test_texts_with_more_paths_than_the_beam_has(small):
+    generator = random.Random(0)
+    few = "a a the the dog puppy man person of 20s 225".split()
+    texts = [generator.choices(few, k=n) for n in (14, 17, 20, 14)]
+    kept = []
+    sort = meteor15_loop.best_paths
+
+    def best_paths(paths):
+        kept.append(len(paths))
+        return sort(paths)
+
+    meteor15_loop.best_paths = best_paths
+    try:
+        compare_with_loop(texts, small)
+    finally:
+        meteor15_loop.best_paths = sort
+    assert max(kept) > 2 * BEAM_SIZE
+
+
+def test_texts_of_more_words_than_a_machine_word_has_bits(small):
+    generator = random.Random(1)
+    texts = [generator.choices(WORDS, k=n) for n in (63, 64, 65, 90)]
+    compare_with_loop(texts, small)
+
+
+def test_numbers_of_paths_that_do_not_fit_a_machine_word(small, monkeypatch):
+    generator = random.Random(2)
+    texts = [generator.choices(WORDS, k=15) for _ in range(4)]
+    monkeypatch.setattr(shared_meteor15_search, "MACHINE_WORD_BITS", 0)
+    compare_with_loop(texts, small)
+
+
+def test_texts_too_long_for_the_search_are_refused(small, monkeypatch):
+    monkeypatch.setattr(shared_meteor15_search, "RANK_BITS", 9)
+    message = (
+        r"^texts: expected texts that METEOR 1.5 can align in 9 bits, got a pair of \d+ words\. Split texts of tho"
+    )
+    with pytest.raises(ValueError, match=message):
+        pair_statistics([["a", "a", "dog"] * 3], [0], [0], small[0])
+
+
+@pytest.mark.parametrize("name", ["MAX_PAIRS", "MAX_CELLS", "MAX_WORDS"])
+def test_batches_of_any_size(small, monkeypatch, name):
+    generator = random.Random(3)
+    texts = [generator.choices(WORDS, k=generator.randrange(12)) for _ in range(9)]
+    pairs = np.indices((9, 9)).reshape(2, -1)
+    whole = pair_statistics(texts, *pairs, small[0])
+    monkeypatch.setattr(shared_meteor15, name, 5)
+    assert pair_statistics(texts, *pairs, small[0]).tolist() == whole.tolist()
+
+
+def test_searches_of_any_number_of_pairs(small, monkeypatch):
+    generator = random.Random(4)
+    texts = [generator.choices(WORDS, k=9) for _ in range(9)]
+    pairs = np.indices((9, 9)).reshape(2, -1)
+    whole = pair_statistics(texts, *pairs, small[0])
+    monkeypatch.setattr(shared_meteor15_search, "PAIRS_PER_SEARCH", 7)
+    assert pair_statistics(texts, *pairs, small[0]).tolist() == whole.tolist()
+
+
+def test_the_first_of_equally_good_references_counts(small):
+    fast, slow = small
+    references = [["a dog", "a cat"], ["the dog", "a dog runs", "a dog runs"], ["x y", "z"]]
+    candidates = [["a dog", "cats"], ["a puppy runs"], ["of x"]]
+    found = best_statistics(candidates, references, fast, _without_progress)
+    expected = [
+        meteor15_loop.best_statistics(text.split(), [reference.split() for reference in row], slow)
+        for texts, row in zip(candidates, references, strict=True)
+        for text in texts
+    ]
+    assert found.tolist() == expected
+    assert corpus_score(found) == meteor15_loop.corpus_score(expected)
+
+
+def test_no_pairs(small):
+    assert pair_statistics([], [], [], small[0]).shape == (0, 23)
+
+
+def compare_with_golden(segments, lexicon):
+    found = best_statistics(
+        [[s["hypothesis"]] for s in segments], [s["references"] for s in segments], lexicon, _without_progress
+    )
+    expected = np.array([s["statistics"] for s in segments])
+    wrong = np.flatnonzero((found != expected).any(axis=1))
+    assert [segments[i] for i in wrong[:3]] == []
+    assert scores(found) == pytest.approx([float(s["score"]) for s in segments], abs=SCORE_TOLERANCE, rel=0)
+    return found
+
+
+@NEEDS_DATA
+def test_golden_segments(english):
+    golden = json.loads((OWN_GOLDEN / "meteor15.json").read_text(encoding="utf-8"))
+    found = compare_with_golden(golden["segments"], english)
+    assert len(found) > 500
+    # Every kind of match is there, on both sides.
+    assert (found[:, [*range(4, 12), *range(12, 20)]].max(axis=0) > 0).sum() >= 14
+    assert corpus_score(found) == pytest.approx(float(golden["meta"]["corpus_score"]), abs=SCORE_TOLERANCE, rel=0)
+
+
+@NEEDS_DATA
+@pytest.mark.realdata
+@pytest.mark.parametrize("part", ["flickr_loo4", "flickr_single", "coco", "msvd_loo", "long_adv", "uni_adv", "edge"])
+def test_golden_segments_of_real_captions(data_folder, english, part):
+    with gzip.open(data_folder / "golden" / "meteor15.json.gz", "rt", encoding="utf-8") as file:
+        segments = json.load(file)[part]
+    assert len(segments) > 200
+    compare_with_golden(segments, english)
+
+
+@NEEDS_DATA
+@pytest.mark.realdata
+def test_the_loop_on_golden_segments(data_folder, english):
+    """The oracle is no copy of the fast code: it has the golden numbers too."""
+    slow = loop_lexicon(english)
+    with gzip.open(data_folder / "golden" / "meteor15.json.gz", "rt", encoding="utf-8") as file:
+        golden = json.load(file)
+    for segment in [segment for part in golden.values() for segment in part[:200:10]]:
+        hypothesis, *references = (
+            meteor15_loop.words_of(meteor15_loop.normalized(text, slow))
+            for text in (segment["hypothesis"], *segment["references"])
+        )
+        if len(hypothesis) < 60:
+            assert meteor15_loop.best_statistics(hypothesis, references, slow) == segment["statistics"], segment
+
+
+def loop_lexicon(english):
+    """The program's data as the loop takes them; paraphrases are read back from the compiled table."""
+    data, table = english.data, english.data.paraphrases
+    lexicon = small_lexicon()
+    words = list(table.words)
+
+    class Paraphrases:
+        def get(self, phrase, default):
+            node = 0
+            for word in phrase:
+                key = (node << 32) | table.words.get(word, -1)
+                node = int(np.searchsorted(table.keys, key)) + 1
+                if word not in table.words or node > len(table.keys) or table.keys[node - 1] != key:
+                    return default
+            return [self.phrase(n) for n in table.targets[table.first_target[node] : table.first_target[node + 1]]]
+
+        def phrase(self, node):
+            found = []
+            while node:
+                key = int(table.keys[node - 1])
+                found.insert(0, words[key & 0xFFFFFFFF])
+                node = key >> 32
+            return tuple(found)
+
+    lexicon.function_words = data.function_words
+    lexicon.ordinary_prefixes, lexicon.numeric_prefixes = data.prefixes
+    lexicon.synsets = {word: set(numbers.split()) for word, numbers in data.synsets.items()}
+    lexicon.base_forms, lexicon.paraphrases = data.base_forms, Paraphrases()
+    return lexicon
+
+
+@NEEDS_DATA
+@pytest.mark.realdata
+def test_the_corpus_score_of_coco(data_folder, english):
+    rows = json.loads((data_folder / "coco_val_1000.json").read_text(encoding="utf-8"))
+    candidates, references = ([row[side] for row in rows] for side in ("candidates", "references"))
+    found = best_statistics(candidates, references, english, _without_progress)
+    assert round(corpus_score(found), 6) == 0.189302
+    assert round(scores(found).mean(), 6) == 0.194009
+
+
+class Program:
+    """The Java program, called as pycocoevalcap calls it."""
+
+    def __init__(self):
+        folder = shared_meteor15_data.find_data(None).program.parent
+        command = "java -Dfile.encoding=UTF-8 -Xmx2G -jar meteor-1.5.jar - - -stdio -l en -norm".split()
+        self.process = subprocess.Popen(
+            command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+
+    def statistics(self, hypothesis, references):
+        line = " ||| ".join(("SCORE", *references, hypothesis))
+        self.process.stdin.write(f"{line}\n".encode())
+        self.process.stdin.flush()
+        return [int(float(number)) for number in self.process.stdout.readline().split()]
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.kill()
+        self.process.wait()
+
+
+@NEEDS_DATA
+@pytest.mark.java
+@pytest.mark.skipif(not shutil.which("java"), reason="needs Java")
+def test_the_program_itself(english):
+    generator = random.Random(5)
+    rows = json.loads((OWN_GOLDEN / "captions.json").read_text(encoding="utf-8"))["rows"]
+    words = sorted({word for row in rows for text in row["references"] for word in text.split()})
+    odd = [
+        "20s",
+        "225",
+        "as",
+        "c5",
+        "“",
+        "--",
+        "a--b",
+        "p.m.",
+        "No.",
+        "5",
+        "don't",
+        "...",
+        "1,000",
+        "Ž",
+        "İ",
+        "😀",
+        "\u2003",
+    ]
+    texts = [" ".join(generator.choices(words[::3] + odd, k=generator.randrange(1, 40))) for _ in range(400)]
+    program = Program()
+    try:
+        for hypothesis, *references in zip(texts, texts[1:], texts[7:], strict=False):
+            [found] = best_statistics([[hypothesis]], [references], english, _without_progress).tolist()
+            assert found == program.statistics(hypothesis, references), (hypothesis, references)
+    finally:
+        program.close()
+
+
+@NEEDS_DATA
+def test_line_breaks_and_bars_are_text(english):
+    """They break the program's protocol; here they are white space, and words."""
+    plain, broken = "a dog runs", "a dog\nruns"
+    found = best_statistics([[plain]] * 2, [[plain], [broken]], english, _without_progress)
+    assert found[0].tolist() == found[1].tolist()
+    [bars] = best_statistics([["a ||| b"]], [["a ||| b"]], english, _without_progress).tolist()
+    assert bars[:2] == [5, 5]
