@@ -32,7 +32,7 @@ CHECKPOINT = os.environ.get("MANYCAPS_CHECKPOINT") or None
 
 # What the table shows, and what it means.
 MEANINGS = {
-    "emscore_pac": "EMScore, mean over the captions: half coarse, half fine; at most 1 for positive cosines, higher is better",
+    "emscore_pac": "EMScore, mean over the captions: half coarse, half fine; higher is better",
     "coarse": "cosine of the whole caption and the whole clip",
     "fine_f": "F score of words and frames",
     "fine_precision": "how well the words fit their best frames",
