@@ -7,7 +7,7 @@ number, pair | words not matched | chunks | distance, from the highest bits to t
 used and where its last match ended.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ MASK_BITS = 64
 RANK_BITS = MACHINE_WORD_BITS = 63
 
 Ints = npt.NDArray[np.int64]
+Numbers = TypeVar("Numbers", Ints, npt.NDArray[np.uint64])
 
 
 class Matches(NamedTuple):
@@ -235,41 +236,45 @@ class _Beam:
         n_matches[is_inside] = 0
         has_to = self.is_forced.take(start) & ~is_inside
         tried = self._tried(paths, first_match, n_matches)
-        skips = ~(is_inside | has_to)
 
         # Children in order: the matches, then the path itself unless it had to take a fixed match.
         n_children = tried.n_free + ~has_to
         behind = np.cumsum(n_children)
         itself = np.flatnonzero(~has_to)
-        position = behind.take(itself) - 1
-        child = (behind - n_children - np.cumsum(tried.n_free) + tried.n_free).take(tried.path) + np.arange(
-            len(tried.path)
-        )
-        n_all = int(behind[-1])
+        first_child = behind - n_children - np.cumsum(tried.n_free) + tried.n_free
+        places = behind.take(itself) - 1, first_child.take(tried.path) + np.arange(len(tried.path))
+        passed = self._passed(paths, ~(is_inside | has_to), tried.distance, itself)
+        extended = self._extended(paths, tried, has_to)
         made = _Paths(
-            np.empty(n_all, np.int64),
-            np.empty((len(self.masks), n_all), np.uint64),
-            np.empty(n_all, np.int64),
-            np.empty(n_all, np.int64),
+            _interleaved(passed.rank, extended.rank, *places),
+            np.stack([_interleaved(*used, *places) for used in zip(passed.used, extended.used, strict=True)]),
+            _interleaved(passed.last_end, extended.last_end, *places),
+            _interleaved(passed.next_place, extended.next_place, *places),
         )
-        before, match = np.empty(n_all, np.int64), np.full(n_all, -1)
+        before = _interleaved(itself, tried.path, *places)
+        return made, _Step(before, _interleaved(np.full(len(itself), -1), tried.match, *places))
 
-        rank = paths.rank + np.where(skips, tried.distance + self._chunk(paths.last_end != -1), 0)
-        made.rank[position] = rank.take(itself)
-        made.last_end[position] = np.where(skips, -1, paths.last_end).take(itself)
-        made.next_place[position] = paths.next_place.take(itself)
-        made.used[:, position] = paths.used.take(itself, axis=1)
-        before[position] = itself
+    def _passed(self, paths: _Paths, skips: npt.NDArray[np.bool_], distance: Ints, which: Ints) -> _Paths:
+        """Some of the paths without a match: those that skip the word end their chunk."""
+        ended = distance + self._chunk(paths.last_end != -1)
+        return _Paths(
+            (paths.rank + np.where(skips, ended, 0)).take(which),
+            paths.used.take(which, axis=1),
+            np.where(skips, -1, paths.last_end).take(which),
+            paths.next_place.take(which),
+        )
 
+    def _extended(self, paths: _Paths, tried: _Tried, has_to: npt.NDArray[np.bool_]) -> _Paths:
+        """The paths with the matches that they can take; a fixed match counts its own distance."""
         end = paths.last_end.take(tried.path)
         is_new = (end != -1) & (end != self.matches.hypothesis_start.take(tried.match))
         own = np.where(has_to.take(tried.path), self.offset.take(tried.match), tried.earlier)
-        made.rank[child] = paths.rank.take(tried.path) + own + self._chunk(is_new) - self.gain.take(tried.match)
-        made.last_end[child] = self.end.take(tried.match)
-        made.next_place[child] = self.next_place.take(tried.match)
-        made.used[:, child] = paths.used.take(tried.path, axis=1) | self.masks.take(tried.match, axis=1)
-        before[child], match[child] = tried.path, tried.match
-        return made, _Step(before, match)
+        return _Paths(
+            paths.rank.take(tried.path) + own + self._chunk(is_new) - self.gain.take(tried.match),
+            paths.used.take(tried.path, axis=1) | self.masks.take(tried.match, axis=1),
+            self.end.take(tried.match),
+            self.next_place.take(tried.match),
+        )
 
     def _tried(self, paths: _Paths, first_match: Ints, n_matches: Ints) -> _Tried:
         """The matches that paths can take: those whose hypothesis words are free."""
@@ -303,6 +308,14 @@ class _Beam:
             chosen.append(match[match >= 0])
             at[:n_going_on] = history[step].before[path]
         return np.concatenate(chosen)
+
+
+def _interleaved(first: Numbers, second: Numbers, first_places: Ints, second_places: Ints) -> Numbers:
+    """Both arrays in one, each item at its place."""
+    both = np.empty(len(first) + len(second), first.dtype)
+    both[first_places] = first
+    both[second_places] = second
+    return both
 
 
 def _word_masks(matches: Matches) -> npt.NDArray[np.uint64]:

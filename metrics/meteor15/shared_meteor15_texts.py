@@ -164,13 +164,10 @@ def encode(texts: Sequence[Sequence[str]], lexicon: Lexicon) -> Texts:
     relation[targets, sources] |= OF_HYPOTHESIS
     keys = sources * n_units + targets
     by_key = np.argsort(keys)
-    contents: dict[bytes, int] = {}
-    same = hashes[flat] if len(flat) else flat
-    content = [contents.setdefault(same[a:b].tobytes(), len(contents)) for a, b in itertools.pairwise(first_word)]
     return Texts(
         first_word,
         np.append(0, np.cumsum(is_function[flat])) if len(flat) else np.zeros(1, np.int64),
-        np.array(content, np.int64),
+        _content(hashes[flat] if len(flat) else flat, first_word),
         np.append(0, np.cumsum(np.bincount(text, minlength=len(texts)))),
         unit[by_text],
         (place - first_word[text])[by_text],
@@ -179,6 +176,13 @@ def encode(texts: Sequence[Sequence[str]], lexicon: Lexicon) -> Texts:
         keys[by_key],
         ranks[by_key],
     )
+
+
+def _content(hashes: Ints, first_word: Ints) -> Ints:
+    """Number the texts so that those of equal hashes have one number."""
+    numbers: dict[bytes, int] = {}
+    contents = (hashes[begin:end].tobytes() for begin, end in itertools.pairwise(first_word))
+    return np.array([numbers.setdefault(content, len(numbers)) for content in contents], np.int64)
 
 
 def _word_relations(forms: Sequence[WordForm], hashes: Ints, n_units: int) -> npt.NDArray[np.uint8]:
