@@ -153,7 +153,7 @@ def within(work: str, ours, n_ours: int, milliseconds: float) -> Comparison:
 
 def sample_scenes() -> list[dict[str, Any]]:
     """Return the scenes of the quickstart's sample: references, and captions of three systems."""
-    return json.loads((ROOT / "scripts" / "quickstart_captions.json").read_text(encoding="utf-8"))["scenes"]
+    return json.loads((ROOT / "manycaps" / "quickstart" / "captions.json").read_text(encoding="utf-8"))["scenes"]
 
 
 def sample_captions() -> list[str]:

@@ -200,7 +200,7 @@ def test_the_demo_page_loads_the_script_beside_it(folder):
 def test_no_file_is_named_like_a_library(folder):
     for path in folder.glob("*.py"):
         assert path.stem not in sys.stdlib_module_names
-        assert path.stem == folder.name or importlib.util.find_spec(path.stem) is None, path
+        assert path.stem == folder.name or PathFinder.find_spec(path.stem) is None, path
 
 
 def test_result_is_saved_as_json(folder, tmp_path):
