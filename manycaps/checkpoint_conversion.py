@@ -1,13 +1,17 @@
 """Turn a CLIP checkpoint into a folder for the Hub, and check that both give the same features."""
 
 import argparse
+import functools
 import json
+import os
 import pathlib
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from manycaps.saved_files import made_folder, write_folder_atomically
 from manycaps.shared_clip_checkpoints import (
     CONFIG_NAME,
     WEIGHTS_NAME,
@@ -18,8 +22,11 @@ from manycaps.shared_clip_checkpoints import (
     find_checkpoint,
     variant_name,
 )
-from manycaps.shared_clip_model import HEAD_WIDTH, ClipModel
-from manycaps.shared_clip_weights import merge_lora, read_weights
+from manycaps.shared_clip_model import ClipModel
+from manycaps.shared_clip_weights import HEAD_WIDTH, merge_lora, read_weights
+from manycaps.shared_input_files import is_regular_file
+from manycaps.shared_messages import shown_path
+from manycaps.shared_model_paths import no_such_path
 
 # Texts and pixels on which the original and the converted weights must agree.
 PROBE_CAPTIONS = ["a dog on a beach", "two people who look at a map in front of an old station", ""]
@@ -89,23 +96,39 @@ def convert(arguments: argparse.Namespace) -> None:
         ValueError: there is no such variant, the source cannot be used, the folder is not empty, or the features
             differ.
     """
-    source, folder = arguments.source, arguments.folder
+    source, folder = arguments.source, pathlib.Path(os.path.abspath(arguments.folder))
     variant = variant_name(arguments.variant, "--variant")
-    if folder.exists() and any(folder.iterdir()):
-        raise ValueError(f"folder: expected an empty or new folder, got {folder}, which has files. Choose another.")
+    if os.path.lexists(folder) and (not folder.is_dir() or any(folder.iterdir())):
+        raise ValueError(
+            f"folder: expected an empty or new folder, got {shown_path(folder)}, which is none. Choose another."
+        )
+    if not is_regular_file(source):
+        raise ValueError(f"source: expected a file, got {no_such_path(str(source))}")
     found = find_checkpoint(variant, source, None)
+    model, *before = features(source, found.treatment)
+    made_folder(folder.parent)
+    write_folder_atomically(folder, functools.partial(_write_checkpoint, source, found, model, before, folder.name))
+    equal = f"{len(PROBE_CAPTIONS)} texts and {N_PROBE_IMAGES} images have equal features"
+    print(f"{folder / WEIGHTS_NAME}: {equal}", file=sys.stderr)
+    print(f"source sha256 {found.sha256}; new file sha256 {file_sha256(folder / WEIGHTS_NAME)}", file=sys.stderr)
+
+
+def _write_checkpoint(
+    source: pathlib.Path,
+    found: Checkpoint,
+    model: ClipModel,
+    before: Sequence[np.ndarray],
+    name: str,
+    folder: pathlib.Path,
+) -> None:
+    """Write weights, configuration and card, and raise if the features are not those from before."""
     treatment = found.treatment
-    model, *before = features(source, treatment)
-    folder.mkdir(parents=True, exist_ok=True)
     facts = treatment._asdict() | {"source": source.name, "sha256": found.sha256, "size": source.stat().st_size}
     convert_checkpoint(source, folder / WEIGHTS_NAME, facts)
     (folder / CONFIG_NAME).write_text(json.dumps(open_clip_config(model, treatment), indent=2), encoding="utf-8")
-    has_lora = any("lora_" in name for name in read_weights(source))
-    (folder / "README.md").write_text(card(folder.name, found, treatment, has_lora), encoding="utf-8")
+    has_lora = any("lora_" in key for key in read_weights(source))
+    (folder / "README.md").write_text(card(name, found, treatment, has_lora), encoding="utf-8")
     _, *after = features(folder / WEIGHTS_NAME, find_checkpoint(None, folder, None).treatment)
     largest = max(float(np.abs(a - b).max()) for a, b in zip(before, after, strict=True))
     if largest > 0:
         raise ValueError(f"features: expected those of {source.name}, got differences up to {largest}. Do not use it.")
-    equal = f"{len(PROBE_CAPTIONS)} texts and {N_PROBE_IMAGES} images have equal features"
-    print(f"{folder / WEIGHTS_NAME}: {equal}", file=sys.stderr)
-    print(f"source sha256 {found.sha256}; new file sha256 {file_sha256(folder / WEIGHTS_NAME)}", file=sys.stderr)

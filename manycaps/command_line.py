@@ -11,6 +11,8 @@ import sys
 import traceback
 from collections.abc import Sequence
 
+from manycaps.shared_messages import is_in_house_form, reason_of, shown_path
+
 # Each command and what it does; `make-world` is manycaps/commands/make_world.py.
 COMMANDS = {
     "quickstart": "compare captioning systems on the bundled sample, or on captions of your own",
@@ -84,45 +86,55 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"manycaps {given.command}: stopped by ctrl-C.", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read the output has seen enough; Python would complain again when it closes the pipe.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # whoever read the output has seen enough
+        _give_up_output()
         return 1
     except Exception as error:
-        line = None if given.traceback else one_line(error, given.command)
-        if line is None:
+        if given.traceback:
             traceback.print_exc()
-            return 1
-        print(line, file=sys.stderr)
-        return 2 if line.startswith("--") else 1
+        else:
+            print(one_line(error, given.command), file=sys.stderr)
+        _give_up_output()
+        return 2 if str(error).startswith("--") else 1
     return 0
 
 
-def one_line(error: Exception, command: str) -> str | None:
-    """Say in one line what a user can fix.
+def one_line(error: Exception, command: str) -> str:
+    """Say in one line what is wrong, and what a user can fix.
 
     Args:
         error: any.
         command: what was run.
 
     Returns:
-        The line; it begins with "--" if an option is at fault. None if the error is one of this program.
+        The line; it begins with "--" if an option is at fault.
 
     >>> one_line(ModuleNotFoundError("No module named 'av'", name="av"), "quickstart")
     "av: expected this package, got none. Run `pip install 'manycaps[video]'`."
-    >>> one_line(ZeroDivisionError("division by zero"), "quickstart") is None
-    True
+    >>> one_line(OSError(28, "No space left on device"), "make-world")
+    'make-world: expected files that can be read and written, got No space left on device. Check paths and disk.'
     """
-    if isinstance(error, ImportError):
-        return _missing_package(error, command)
-    # A message of ours says what was expected; other errors of these types may be mistakes of the program.
-    if isinstance(error, OSError | ValueError) or (type(error) in (TypeError, LookupError) and _is_ours(error)):
+    if isinstance(error, ImportError) and (line := _missing_package(error, command)):
+        return line
+    if is_in_house_form(error) or (type(error) is LookupError and "needs" in str(error)):
         return str(error)
-    return None
+    if isinstance(error, OSError):
+        where = shown_path(error.filename) if isinstance(error.filename, str | bytes) else command
+        return f"{where}: expected files that can be read and written, got {reason_of(error)}. Check paths and disk."
+    if isinstance(error, MemoryError):
+        return f"{command}: expected enough memory, got too little. Give smaller files, or a smaller batch."
+    return (
+        f"{command}: expected no mistake of this program, got {type(error).__name__} ({reason_of(error)}). Run it with "
+        "--traceback, and report what it prints."
+    )
 
 
-def _is_ours(error: Exception) -> bool:
-    return "expected" in str(error) or "needs" in str(error)
+def _give_up_output() -> None:
+    """Print what is left to be printed, or nothing where that cannot be: Python would complain again at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _missing_package(error: ImportError, command: str) -> str | None:

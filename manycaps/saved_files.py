@@ -2,7 +2,10 @@
 
 import os
 import pathlib
+import shutil
 from collections.abc import Callable
+
+from manycaps.shared_messages import shown_path
 
 
 def write_atomically(path: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:
@@ -11,15 +14,94 @@ def write_atomically(path: pathlib.Path, write: Callable[[pathlib.Path], object]
     One process at a time may write a path.
 
     Args:
-        path: of the file; replaced if it exists.
+        path: of the file; replaced if it exists. A link stays, and what it points to is replaced.
         write: given the temporary path, in the same folder and with the same ending.
+
+    Raises:
+        OSError: the file cannot be written; what was there before is there still.
     """
+    check_can_be_written(path)
+    path = pathlib.Path(os.path.realpath(path))
     # Always the same name: what a killed program left is overwritten when the work is done again.
     temporary = path.with_name(f".{path.stem}.incomplete{path.suffix}")
     try:
         write(temporary)
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
+        if path.is_file():
+            shutil.copymode(path, temporary)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_folder_atomically(folder: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:
+    """Let `write` fill a folder beside an empty or new one, and give it that name only when all of it lies on the disk.
+
+    Args:
+        folder: empty, or not there.
+        write: given the temporary folder.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    check_can_be_written(folder.with_name(f".{folder.name}.incomplete-file"))
+    temporary = folder.with_name(f".{folder.name}.incomplete")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir()
+    try:
+        write(temporary)
+        for path in temporary.iterdir():
+            with path.open("rb+") as file:
+                os.fsync(file.fileno())
+        os.replace(temporary, folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def write_text_atomically(path: pathlib.Path, text: str, newline: str | None = None) -> None:
+    """Write text as UTF-8, whole or not at all; see `write_atomically`, and `open` for `newline`."""
+    write_atomically(path, lambda target: target.write_text(text, encoding="utf-8", newline=newline))
+
+
+def check_can_be_written(path: pathlib.Path) -> None:
+    """Raise if a path can be no output file: called before the work, so that none is done for nothing.
+
+    Raises:
+        FileNotFoundError: its folder is not there.
+        OSError: it is a folder, a device or another thing that must not be replaced, or its folder is not writable.
+    """
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "a device or a pipe, which is never replaced"
+        raise OSError(f"{shown_path(path)}: expected a file to write, got {kind}. Give the name of a file.")
+    target = os.path.realpath(path)
+    if os.path.islink(target):
+        raise OSError(f"{shown_path(path)}: expected a file to write, got a link to itself. Delete it.")
+    folder = pathlib.Path(target).parent
+    if not folder.is_dir():
+        raise FileNotFoundError(
+            f"{shown_path(path)}: expected a file in a folder that exists, got none of the name {shown_path(folder)}. "
+            "Make the folder first."
+        )
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(
+            f"{shown_path(path)}: expected a folder that can be written, got {shown_path(folder)}. Choose another one."
+        )
+
+
+def made_folder(path: pathlib.Path) -> pathlib.Path:
+    """Make a folder for output, unless it exists.
+
+    Returns:
+        The folder.
+
+    Raises:
+        OSError: a file is in its way, or it cannot be made.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(
+            f"{shown_path(path)}: expected a folder for output, got {error.strerror}. Choose another name."
+        ) from error
+    return path

@@ -18,7 +18,9 @@ from safetensors import safe_open
 from .shared_clip_model import ACTIVATIONS, OPENAI_MEAN, OPENAI_STD, build_network
 from .shared_clip_weights import merge_lora, read_weights
 from .shared_clip_weights import write_safetensors as write_weights
-from .shared_model_paths import HUB_PREFIX, is_path, no_such_path
+from .shared_input_files import is_folder, is_regular_file, read_json
+from .shared_messages import reason_of, shown_value
+from .shared_model_paths import HUB_PREFIX, is_path, local_path, no_such_path
 
 # Mean and standard deviation of the pixels of OpenCLIP's laion2b_s32b_b82k (open_clip, pretrained.py, _VITL14).
 INCEPTION_MEAN = INCEPTION_STD = (0.5, 0.5, 0.5)
@@ -41,6 +43,10 @@ MADE_WORLD = "made world"
 
 # First bytes of the files that torch writes: a zip archive, or an old bare pickle.
 CHECKPOINT_STARTS = (b"PK\x03\x04", b"\x80\x02", b"\x80\x04")
+
+
+# Largest size of a mean or a deviation of pixels, whose own values go from 0 to 1.
+LARGEST_PIXEL = 1e6
 
 
 class Treatment(NamedTuple):
@@ -127,7 +133,8 @@ def variant_name(variant: str | None, option: str = "variant") -> str:
         if name in VARIANTS:
             return str(name)
     raise ValueError(
-        f"{option}: expected one of {', '.join(VARIANTS)}, got {variant!r}. For weights of your own give checkpoint=."
+        f"{option}: expected one of {', '.join(VARIANTS)}, got {shown_value(variant)}. For weights of your own "
+        "give checkpoint=."
     )
 
 
@@ -168,10 +175,10 @@ def local_checkpoint(variant: str | None, checkpoint: str | os.PathLike[str]) ->
         ValueError: a path that is not there, the name of a variant, or nothing usable.
     """
     name, given = variant_name(variant), os.fspath(checkpoint)
-    path = pathlib.Path(checkpoint).expanduser()
-    if path.is_dir():
+    path = local_path(checkpoint)
+    if is_folder(path):
         return _local(_weights_of(path), name)
-    if path.is_file():
+    if is_regular_file(path):
         return _local(path, name)
     if isinstance(checkpoint, str) and re.fullmatch(r"[\w.-]+/[\w.-]+", given.removeprefix(HUB_PREFIX)):
         if not is_path(given):
@@ -236,7 +243,21 @@ def read_facts(path: pathlib.Path) -> dict[str, Any]:
         raise ValueError(
             f"checkpoint: expected a safetensors file, got {path.name}, which is not whole ({error}). Copy it again."
         ) from error
-    return json.loads(facts) if facts else {}
+    try:
+        noted = json.loads(facts) if facts else {}
+    except (ValueError, RecursionError) as error:
+        raise _facts_error(path, reason_of(error)) from error
+    if not isinstance(noted, dict):
+        raise _facts_error(path, type(noted).__name__)
+    return noted
+
+
+def _facts_error(path: pathlib.Path, got: str) -> ValueError:
+    """Build the error for a file whose notes about itself cannot be read."""
+    return ValueError(
+        f"checkpoint: expected an object in JSON as the note `manycaps` of {path.name}, got {got}. Convert the "
+        "original file again with `manycaps convert-checkpoint`."
+    )
 
 
 def _local(path: pathlib.Path, name: str) -> Checkpoint:
@@ -257,7 +278,7 @@ def _published(name: str, progress: Any) -> Checkpoint:
     with filelock.FileLock(path.with_suffix(".lock")):  # two processes: the second finds what the first has made
         if not path.is_file():
             _download_and_convert(name, path, progress)
-    return Checkpoint(path, name, variant.source, read_facts(path)["sha256"], variant.treatment)
+    return Checkpoint(path, name, variant.source, read_facts(path).get("sha256", ""), variant.treatment)
 
 
 def _from_hub(repository: str, name: str, variant: Variant) -> Checkpoint:
@@ -395,22 +416,67 @@ def _download_error(name: str, got: str) -> ValueError:
 def _treatment_of(path: pathlib.Path, config: pathlib.Path | None, variant: Variant) -> Treatment:
     """What the file, else the configuration beside it, else the variant says about pixels and activations."""
     facts = variant.treatment._asdict() | (_config_treatment(config) if config else {}) | read_facts(path)
-    return Treatment(facts["activation"], tuple(facts["mean"]), tuple(facts["std"]))
+    return as_treatment(facts, path)
+
+
+def as_treatment(facts: Mapping[str, Any], path: pathlib.Path) -> Treatment:
+    """Check what is said about pixels and activations.
+
+    Args:
+        facts: activation, mean and std.
+        path: of the file, for messages.
+
+    Returns:
+        The treatment.
+
+    Raises:
+        ValueError: an unknown activation; a mean or a deviation that is not three finite numbers, the deviations above
+            0.
+    """
+    activation = facts["activation"]
+    if activation not in ACTIVATIONS:
+        raise ValueError(
+            f"checkpoint: expected the activation {' or '.join(ACTIVATIONS)} for {path.name}, got "
+            f"{shown_value(activation)}. Convert the original file again with `manycaps convert-checkpoint`."
+        )
+    for name in ("mean", "std"):
+        numbers = facts[name]
+        if not isinstance(numbers, list | tuple) or len(numbers) != 3 or not all(map(_is_finite, numbers)):
+            raise _pixels_error(path, name, "three finite numbers", numbers)
+        if name == "std" and min(numbers) <= 0:
+            raise _pixels_error(path, name, "numbers above 0", numbers)
+    return Treatment(activation, tuple(map(float, facts["mean"])), tuple(map(float, facts["std"])))
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST_PIXEL
+
+
+def _pixels_error(path: pathlib.Path, name: str, expected: str, got: object) -> ValueError:
+    """Build the error for a mean or a deviation that cannot be one."""
+    return ValueError(
+        f"checkpoint: expected {expected} as {name} for {path.name}, got {shown_value(got)}. Write those that the "
+        "model was trained with, one for each colour."
+    )
 
 
 def _config_treatment(path: pathlib.Path) -> dict[str, Any]:
     """What an open_clip configuration beside the weights says about pixels and activations."""
     if not path.is_file():
         return {}
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-        pixels = config.get("preprocess_cfg", {})
-        quick = config["model_cfg"].get("quick_gelu", False)
-    except (ValueError, KeyError, AttributeError) as error:
+    advice = "Write the folder again with `manycaps convert-checkpoint`."
+    config = read_json(path, "checkpoint", advice)
+    model = config.get("model_cfg") if isinstance(config, dict) else None
+    pixels = config.get("preprocess_cfg", {}) if isinstance(config, dict) else None
+    if not isinstance(model, dict) or not isinstance(pixels, dict):
         raise ValueError(
-            f"checkpoint: expected model_cfg and preprocess_cfg in {path.name}, got {error!r}. Write the folder again "
-            "with `manycaps convert-checkpoint`."
-        ) from error
+            f"checkpoint: expected model_cfg and preprocess_cfg in {path.name}, got {shown_value(config)}. {advice}"
+        )
+    quick = model.get("quick_gelu", False)
+    if not isinstance(quick, bool):
+        raise ValueError(
+            f"checkpoint: expected true or false as quick_gelu in {path.name}, got {shown_value(quick)}. {advice}"
+        )
     treatment = {"activation": ACTIVATIONS[0 if quick else 1]}
     return treatment | {key: pixels[key] for key in ("mean", "std") if key in pixels}
 

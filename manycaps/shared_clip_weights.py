@@ -1,5 +1,6 @@
 """Weights of a CLIP: read without running code, low-rank updates merged, names and shapes checked, written."""
 
+import math
 import pathlib
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,15 +27,24 @@ LORA_ALPHA = 1.0
 DESCRIPTIVE_KEYS = frozenset({"input_resolution", "context_length", "vocab_size"})
 
 # Weights from whose shapes the architecture is read.
-SHAPE_KEYS = (
-    "visual.conv1.weight",
-    "visual.positional_embedding",
-    "visual.proj",
-    "positional_embedding",
-    "text_projection",
-    "token_embedding.weight",
-    "ln_final.weight",
-)
+SHAPE_KEYS = {
+    "visual.conv1.weight": 4,
+    "visual.positional_embedding": 2,
+    "visual.proj": 2,
+    "positional_embedding": 2,
+    "text_projection": 2,
+    "token_embedding.weight": 2,
+    "ln_final.weight": 1,
+}
+
+# Channels of one attention head in every CLIP vision transformer and its text encoder (open_clip, model.py).
+HEAD_WIDTH = 64
+
+# Tokens of CLIP's vocabulary, start and end included (open_clip, tokenizer.py).
+N_WORDS = 49_408
+
+# Largest side of the images, and most tokens of the texts, that a network is built for.
+MOST_PIXELS, MOST_TOKENS = 4_096, 4_096
 
 Weights = dict[str, "torch.Tensor"]
 
@@ -64,12 +74,23 @@ def read_weights(path: pathlib.Path) -> Weights:
             "made it: torch.save({'state_dict': model.state_dict()}, path)."
         ) from error
     weights = content.get("state_dict", content) if isinstance(content, Mapping) else content
-    if not isinstance(weights, Mapping) or not all(isinstance(value, torch.Tensor) for value in weights.values()):
+    if not isinstance(weights, Mapping) or not all(_is_weight(*item) for item in weights.items()):
         raise ValueError(
             f"checkpoint: expected a dict of tensors, bare or under the key 'state_dict', got {path.name} with "
             f"{_describe_content(content)}. Save model.state_dict() and give that file."
         )
     return dict(weights)
+
+
+def _is_weight(name: object, value: object) -> bool:
+    """Whether an entry of a state dict is a name and a plain tensor of numbers that are there."""
+    return (
+        isinstance(name, str)
+        and isinstance(value, torch.Tensor)
+        and value.layout == torch.strided
+        and value.device.type == "cpu"
+        and not (value.is_quantized or value.is_complex())
+    )
 
 
 def write_safetensors(weights: Weights, path: pathlib.Path, metadata: Mapping[str, str]) -> None:
@@ -109,14 +130,62 @@ def merge_lora(weights: Weights) -> Weights:
 
 
 def check_shape_keys(weights: Weights) -> None:
-    """Raise unless all weights are there from whose shapes the architecture is read.
+    """Raise unless all weights are there from whose shapes the architecture is read, with their dimensions.
 
     Raises:
-        ValueError: the message names up to three that are missing.
+        ValueError: the message names up to three that are missing, or have other dimensions.
     """
     missing = [name for name in SHAPE_KEYS if name not in weights]
     if missing:
         raise _weights_error(missing, [], [])
+    no_floats = [f"{name} of {tensor.dtype}" for name, tensor in weights.items() if not tensor.is_floating_point()]
+    if no_floats:
+        raise _weights_error([], no_floats, [])
+    misshapen = [
+        f"{name} {tuple(weights[name].shape)} instead of {n_dimensions} dimensions, none of them 0"
+        for name, n_dimensions in SHAPE_KEYS.items()
+        if weights[name].ndim != n_dimensions or not weights[name].numel()
+    ]
+    if misshapen:
+        raise _weights_error([], [], misshapen)
+
+
+def check_architecture(
+    conv_shape: Sequence[int], n_places: int, n_layers: Sequence[int], text_width: int, n_tokens: int, n_words: int
+) -> None:
+    """Raise unless shapes are those of a CLIP: each of these would fail deep in a library, or not at all.
+
+    Args:
+        conv_shape: of the image encoder's first kernel.
+        n_places: of an image, with the class token.
+        n_layers: of the image and of the text encoder.
+        text_width: of the text encoder.
+        n_tokens: most tokens of a text.
+        n_words: rows of the token embedding.
+
+    Raises:
+        ValueError: the message says which.
+    """
+    width, channels, height, length = conv_shape
+    grid = math.isqrt(max(n_places - 1, 0))
+    demands = {
+        "square kernels of 3 colours": (channels == 3 and height == length, f"{tuple(conv_shape)}"),
+        "a square grid of places and a class token": (grid > 0 and grid**2 == n_places - 1, f"{n_places} places"),
+        f"images of at most {MOST_PIXELS} pixels a side": (grid * height <= MOST_PIXELS, f"{grid * height}"),
+        "at least one layer in each encoder": (min(n_layers) > 0, f"{n_layers[0]} and {n_layers[1]}"),
+        "an image encoder of whole heads": (width % min(HEAD_WIDTH, width) == 0, f"a width of {width}"),
+        "a text encoder of whole heads": (
+            text_width % max(1, text_width // HEAD_WIDTH) == 0,
+            f"a width of {text_width}",
+        ),
+        f"texts of 3 to {MOST_TOKENS} tokens": (3 <= n_tokens <= MOST_TOKENS, f"{n_tokens}"),
+        f"a vocabulary of {N_WORDS:,} tokens": (n_words == N_WORDS, f"{n_words:,}"),
+    }
+    for demand, (is_met, got) in demands.items():
+        if not is_met:
+            raise ValueError(
+                f"checkpoint: expected {demand}, got {got}. Give the state dict of a CLIP vision transformer."
+            )
 
 
 def check_weights(weights: Weights, shapes: Mapping[str, tuple[int, ...]]) -> None:
@@ -152,9 +221,14 @@ def _lora_target(name: str) -> tuple[str, str]:
 def _lora_sum(weights: Weights, target: str, name_a: str, name_b: str) -> "torch.Tensor":
     """One weight plus its update."""
     weight, a, b = weights[target].float(), weights[name_a].float(), weights[name_b].float()
+    if not (weight.ndim in (2, 4) and a.ndim == b.ndim == 2 and weight.numel() and a.numel() and b.numel()):
+        raise ValueError(
+            f"checkpoint: expected matrices {name_b} and {name_a} and a weight {target}, got the shapes "
+            f"{tuple(b.shape)}, {tuple(a.shape)} and {tuple(weight.shape)}. Use the file as published."
+        )
     # A convolution's factors have r rows for each row of the kernel: (r k, in k) and (out k, r k).
     rank = len(a) // weight.shape[-1] if weight.ndim == 4 else len(a)
-    if a.ndim != 2 or b.ndim != 2 or b.shape[1] != len(a) or b.shape[0] * a.shape[1] != weight.numel():
+    if not rank or b.shape[1] != len(a) or b.shape[0] * a.shape[1] != weight.numel():
         raise ValueError(
             f"checkpoint: expected {name_b} times {name_a} to have {weight.numel()} values for {target}, got "
             f"{tuple(b.shape)} times {tuple(a.shape)}. Use the file as published."

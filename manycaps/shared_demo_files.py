@@ -76,7 +76,9 @@ def caption_file_rows(path: pathlib.Path, column: str | None = None, how: str = 
     """
     kind = path.suffix.lower()
     if kind not in FILE_KINDS:
-        raise ValueError(f"data: expected a file that ends in {', '.join(FILE_KINDS)}, got {kind or 'no ending'}.")
+        raise ValueError(
+            f"data: expected a file that ends in {', '.join(FILE_KINDS)}, got {kind or 'no ending'}. Convert it."
+        )
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -282,4 +284,6 @@ def _table_lines(file: TextIO, separator: str, kind: str, where: str) -> Iterato
                 )
             yield Entry(place, {name: cell or None for name, cell in line.items()})
     except csv.Error as error:
-        raise ValueError(f"{where}, line {table.line_num + 1}: expected {FILE_KINDS[kind]}, got {error}.") from None
+        raise ValueError(
+            f"{where}, line {table.line_num + 1}: expected {FILE_KINDS[kind]}, got {error}. Close the quote."
+        ) from None

@@ -5,6 +5,8 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from .shared_messages import shown_value
+
 # Version of the collection; the same as in pyproject.toml and CITATION.cff, which a test compares.
 VERSION = "0.2.0"
 
@@ -45,7 +47,13 @@ class CollectionModule:
     # Options that only `evaluate.load` takes.
     LOAD_OPTIONS: ClassVar[frozenset[str]] = frozenset()
 
+    # During a compute: whether the stored rows are being read, and the rows; a deleted file stays mapped.
+    begins_to_read: bool
+    stored: Any
+
     if TYPE_CHECKING:  # of evaluate's class
+        data: Any
+        num_process: int
 
         def _feature_names(self) -> list[str]: ...
         def __len__(self) -> int: ...
@@ -84,6 +92,13 @@ class CollectionModule:
             of_evaluate: Any = super()
             return of_evaluate.compute(options=options)
 
+    def _finalize(self) -> None:
+        """Read what is stored, and keep it in sight: evaluate deletes it while a compute may still be stopped."""
+        self.begins_to_read = True
+        of_evaluate: Any = super()
+        of_evaluate._finalize()
+        self.stored = self.data
+
     def call_options(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options of a call, completed with those of load time and checked."""
         loaded = {name: value for name, value in self.load_options.items() if name not in self.LOAD_OPTIONS}
@@ -97,8 +112,14 @@ class CollectionModule:
         if unknown:
             raise TypeError(f"add_batch: expected columns among {sorted(COLUMNS)}, got {unknown}. Check the spelling.")
         own = {name: columns.get(name) for name in self._feature_names()}
+        checked, n_before = self.checked_columns(options, **own), len(self)
         of_evaluate: Any = super()
-        of_evaluate.add_batch(**self.checked_columns(options, **own))
+        try:
+            of_evaluate.add_batch(**checked)
+        except BaseException:  # also KeyboardInterrupt and SystemExit
+            if not n_before and self.num_process == 1:
+                _forget_rows(self)  # a table that was only begun takes no rows
+            raise
 
 
 def take_load_options(keywords: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,20 +171,26 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> None:
     """
     if not isinstance(value, str) or value not in choices:
         expected = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name}: expected one of {expected}, got {value!r}. Check the spelling.")
+        raise ValueError(f"{name}: expected one of {expected}, got {shown_value(value)}. Check the spelling.")
 
 
-def check_whole_number(name: str, value: object, least: int) -> None:
-    """Raise unless `value` is an int (not a bool) of at least `least`.
+def check_whole_number(name: str, value: object, least: int, most: int | None = None) -> None:
+    """Raise unless `value` is an int (not a bool) from `least` to `most`.
 
     Raises:
         TypeError: it is no int.
-        ValueError: it is too small.
+        ValueError: it is too small or too large.
     """
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"{name}: expected a whole number, got {type(value).__name__}. Give an int.")
     if value < least:
-        raise ValueError(f"{name}: expected a whole number of at least {least}, got {value}. Give a larger one.")
+        raise ValueError(
+            f"{name}: expected a whole number of at least {least}, got {shown_value(value)}. Give a larger one."
+        )
+    if most is not None and value > most:
+        raise ValueError(
+            f"{name}: expected a whole number of at most {most:,}, got {shown_value(value)}. Give a smaller one."
+        )
 
 
 def check_flag(name: str, value: object) -> None:
@@ -173,7 +200,7 @@ def check_flag(name: str, value: object) -> None:
         TypeError: it is neither.
     """
     if not isinstance(value, bool):
-        raise TypeError(f"{name}: expected True or False, got {value!r}. Give a bool.")
+        raise TypeError(f"{name}: expected True or False, got {shown_value(value)}. Give a bool.")
 
 
 def check_confidence_level(value: object) -> None:
@@ -188,7 +215,9 @@ def check_confidence_level(value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"confidence_level: expected a number, got {type(value).__name__}. Give a float such as 0.95.")
     if not 0 < value < 1:
-        raise ValueError(f"confidence_level: expected a number between 0 and 1, got {value}. Write 95 % as 0.95.")
+        raise ValueError(
+            f"confidence_level: expected a number between 0 and 1, got {shown_value(value)}. Write 95 % as 0.95."
+        )
 
 
 def _check_names(names: Collection[str], known: Mapping[str, Any], when: str) -> None:
@@ -229,33 +258,51 @@ def added_rows_kept(module: Any) -> Iterator[None]:
         None.
     """
     n_added = len(module)
+    module.begins_to_read, module.stored = False, None
     try:
         yield
     except BaseException:  # also KeyboardInterrupt and SystemExit
         if module.num_process == 1:
             _put_back(module, n_added)
         raise
+    finally:
+        module.stored = None
 
 
 def _put_back(module: Any, n_added: int) -> None:
     """Bring a module back to the rows that it had before the compute."""
-    if module.data is None and len(module) != n_added:  # stopped between the adding of rows and `_compute`
-        module._finalize()
-    if module.data is None:
+    if not module.begins_to_read and len(module) == n_added:
         return
-    added = module.data[:n_added] if n_added else None
+    if module.stored is None:  # stopped before all rows could be read
+        _read_stored(module)
+    added = module.stored[:n_added] if n_added and module.stored is not None else None
     _forget_rows(module)
     if added:
         # evaluate's own method: the rows have passed the module's checks, and may be stored in another form.
         super(CollectionModule, module).add_batch(**added)
 
 
+def _read_stored(module: Any) -> None:
+    """Close the table and read it, also where that was begun before."""
+    import datasets  # the modules have it; the list of the commands does without
+
+    path, is_empty = module.cache_file_name, module.writer is None
+    try:
+        module._finalize()
+    except Exception:
+        if path is None or is_empty:
+            return
+        module.stored = datasets.Dataset.from_file(path)  # closed already
+
+
 def _forget_rows(module: Any) -> None:
     """Drop the Arrow data of a failed compute, release its locks and delete its files."""
-    module.data = module.writer = module.cache_file_name = module.filelock = None
-    if module.buf_writer is not None:  # keep_in_memory=True: there are no files
-        module.buf_writer = None
-        return
-    for lock, path in zip(module.filelocks, module.file_paths, strict=True):
-        os.remove(path)
-        lock.release()
+    paths = [*(getattr(module, "file_paths", None) or []), module.cache_file_name]
+    locks = [*(getattr(module, "filelocks", None) or []), module.filelock]
+    module.data = module.writer = module.cache_file_name = module.filelock = module.buf_writer = None
+    module.file_paths, module.filelocks = [], []
+    for path in dict.fromkeys(filter(None, paths)):
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(path)
+    for lock in filter(None, locks):
+        lock.release(force=True)

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import PIL.Image
 
-from .shared_image_input import as_image_source, as_model_pixels, as_rgb_image
+from .shared_image_input import as_image_source, as_model_pixels, as_rgb_image, decoded_values, stored_value
+from .shared_input_files import is_folder, open_regular_file
+from .shared_messages import reason_of, shown_path, shown_value
 
 try:
     import av
@@ -23,6 +25,12 @@ except ImportError as error:
 # FFmpeg's demuxers for files that hold a video. Left out are all that read other files or addresses named in the data,
 # such as playlists (hls, dash, concat) and descriptions of streams (sdp).
 CONTAINER_FORMATS = "asf avi flv gif matroska,webm mov,mp4,m4a,3gp,3g2,mj2 mpeg mpegts nut ogg".split()
+
+# Largest video file: an hour of film at 9 Mbit/s.
+LARGEST_VIDEO_FILE = 1 << 32
+
+# Most frames that are chosen from a video: beyond an hour of film, and "all" takes as many as there are.
+MOST_FRAMES = 100_000
 
 # Bytes read at once where a file is hashed.
 CHUNK_SIZE = 1 << 20
@@ -83,11 +91,8 @@ def as_video_source(video: object, where: str) -> VideoSource:
     >>> as_video_source({"bytes": b"RIFF", "path": None}, "videos[0]")
     EncodedVideo(content=b'RIFF')
     """
-    if hasattr(video, "as_py"):  # a value of an Arrow column
-        video = video.as_py()
-    video = getattr(video, "_hf_encoded", video)  # a decoded `datasets.Video`: the file that it was made from
-    if isinstance(video, Mapping) and {"bytes", "path"} >= set(video) and any(video.values()):
-        video = video.get("bytes") or video.get("path")
+    # Of a decoded `datasets.Video` the file that it was made from.
+    video = stored_value(getattr(video, "_hf_encoded", video))
     if isinstance(video, str | os.PathLike):
         return EncodedVideo(_checked_path(os.fsdecode(video), where))
     if isinstance(video, bytes | bytearray | memoryview):
@@ -95,7 +100,7 @@ def as_video_source(video: object, where: str) -> VideoSource:
     if hasattr(video, "get_frame_at") and hasattr(video, "__len__"):
         return _checked_frames(_DecoderFrames(video), where)
     if hasattr(video, "__array__") and not isinstance(video, PIL.Image.Image):
-        return _checked_array(np.asarray(video), where)
+        return _checked_array(_as_array(video, where), where)
     if isinstance(video, Iterable) and not isinstance(video, Mapping | PIL.Image.Image):
         return _checked_frames(list(video), where)
     raise TypeError(
@@ -116,10 +121,11 @@ def iterate_videos(videos: Iterable[object], column: str) -> Iterator[object]:
 
     Raises:
         ImportError: `datasets` decodes with torchcodec, which is not installed.
+        ValueError: a video cannot be decoded.
     """
     row = 0
     try:
-        for video in videos:
+        for video in decoded_values(videos, column, "a video"):
             yield video
             row += 1
     except ImportError as error:
@@ -152,8 +158,8 @@ def video_key(source: VideoSource, where: str) -> bytes:
             while chunk := file.read(CHUNK_SIZE):
                 digest.update(chunk)
     elif isinstance(source, FrameList):
-        for j, image in enumerate(source.images):
-            digest.update(_image_key(image, f"{where}[{j}]"))
+        for j in range(len(source.images)):
+            digest.update(_image_key(_frame(source, j, where), f"{where}[{j}]"))
     else:
         digest.update(repr(source.shape).encode() + source.tobytes())
     return digest.digest()
@@ -181,16 +187,19 @@ def frame_places(n_frames: int, frames: int | str) -> np.ndarray:
 
 
 def check_frames(frames: object) -> None:
-    """Raise unless `frames` is "all" or a positive whole number.
+    """Raise unless `frames` is "all" or a whole number from 1 to `MOST_FRAMES`.
 
     Raises:
         TypeError: it is neither a string nor an int.
-        ValueError: another string, or less than 1.
+        ValueError: another string, less than 1, or too many.
     """
     if isinstance(frames, bool) or not isinstance(frames, int | str):
         raise TypeError(f"frames: expected 'all' or a whole number, got {type(frames).__name__}. Give an int.")
-    if frames != "all" and (isinstance(frames, str) or frames < 1):
-        raise ValueError(f"frames: expected 'all' or a whole number of at least 1, got {frames!r}. Give one of them.")
+    if frames != "all" and (isinstance(frames, str) or not 1 <= frames <= MOST_FRAMES):
+        raise ValueError(
+            f"frames: expected 'all' or a whole number from 1 to {MOST_FRAMES:,}, got {shown_value(frames)}. Give one "
+            "of them."
+        )
 
 
 def decoder_name() -> str:
@@ -223,7 +232,7 @@ def read_pixels(
     if isinstance(source, FrameList):
         for j in np.unique(frame_places(len(source.images), frames)).tolist():
             place = f"{where}[{j}]"
-            yield as_model_pixels(as_rgb_image(as_image_source(source.images[j], place), place), size)
+            yield as_model_pixels(as_rgb_image(as_image_source(_frame(source, j, where), place), place), size)
         return
     as_pixels = _FrameReader(size)
     if frames == "all":
@@ -332,9 +341,11 @@ class _DecoderFrames(Sequence[np.ndarray]):
 def _checked_path(name: str, where: str) -> str:
     """Return the path of a file that is there; a web address is refused, as it is for images."""
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", name) and not pathlib.PureWindowsPath(name).drive:
-        raise ValueError(f"{where}: expected a local path, got the address {name[:80]!r}. Download it first.")
-    if pathlib.Path(name).is_dir():
-        raise ValueError(f"{where}: expected a video file, got the folder {name[:80]!r}. Give a list of its images.")
+        raise ValueError(f"{where}: expected a local path, got the address {shown_path(name)}. Download it first.")
+    if is_folder(name):
+        raise ValueError(
+            f"{where}: expected a video file, got the folder {shown_path(name)}. Give a list of its images."
+        )
     return name
 
 
@@ -344,8 +355,34 @@ def _checked_frames(images: Sequence[object], where: str) -> FrameList:
     return FrameList(images)
 
 
+def _as_array(video: object, where: str) -> np.ndarray:
+    """What says that it can be an array, as one; the mask of a masked array stays."""
+    try:
+        return np.asanyarray(video)
+    except Exception as error:  # tensors with gradients or on a device, and what else has such a method
+        raise TypeError(
+            f"{where}: expected a video, got {type(video).__name__}, which is no array ({reason_of(error)}). Convert "
+            "it to a NumPy array."
+        ) from error
+
+
+def _frame(source: FrameList, j: int, where: str) -> object:
+    """One frame, which a decoder may not be able to give."""
+    try:
+        return source.images[j]
+    except Exception as error:
+        raise ValueError(
+            f"{where}[{j}]: expected a frame that can be decoded, got {type(error).__name__} ({reason_of(error)}). "
+            "Fetch the video again, or leave the row out."
+        ) from error
+
+
 def _checked_array(array: np.ndarray, where: str) -> VideoSource:
     """Return frames or features."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(
+            f"{where}: expected an array without a mask, got {type(array).__name__}. Fill it, or leave frames out."
+        )
     if array.dtype == np.uint8 and array.ndim == 4:
         return _checked_frames(list(array), where)
     if array.ndim != 2 or not np.issubdtype(array.dtype, np.floating):
@@ -355,14 +392,16 @@ def _checked_array(array: np.ndarray, where: str) -> VideoSource:
         )
     if len(array) == 0:
         raise ValueError(f"{where}: expected at least one frame, got none. Leave the row out of all columns.")
-    usable = np.isfinite(array).all(axis=1) & array.any(axis=1)
+    with np.errstate(over="ignore", under="ignore"):  # numbers that float32 does not hold are looked for below
+        features = np.ascontiguousarray(array, dtype=np.float32)
+    usable = np.isfinite(features).all(axis=1) & features.any(axis=1)
     if not usable.all():
         j = int(np.argmin(usable))
         raise ValueError(
-            f"{where}[{j}]: expected finite features that are not all 0, got {array[j, :3].tolist()}, ... "
+            f"{where}[{j}]: expected finite features that are not all 0 as float32, got {array[j, :3].tolist()}, ... "
             f"({int((~usable).sum())} such frames in this row). Encode the frame again, or leave it out."
         )
-    return np.ascontiguousarray(array, dtype=np.float32)
+    return features
 
 
 def _image_key(image: object, where: str) -> bytes:
@@ -382,15 +421,18 @@ def _opened_file(source: EncodedVideo, where: str) -> Iterator[Any]:
         yield io.BytesIO(source.content)
         return
     try:
-        file = open(source.content, "rb")  # noqa: SIM115, closed below
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ValueError(
-            f"{where}: expected a video file, got {source.content[:80]!r} ({reason}). Check the path; relative paths "
-            "start at the working directory."
-        ) from error
-    with file:
-        yield file
+        with open_regular_file(source.content, LARGEST_VIDEO_FILE) as file:
+            yield file
+    except OSError as error:
+        raise _no_file(source.content, error, where) from error
+
+
+def _no_file(name: str, error: Exception, where: str) -> ValueError:
+    """Build the error for a file that cannot be opened or read."""
+    return ValueError(
+        f"{where}: expected a video file, got {shown_path(name)} ({reason_of(error)}). Check the path; relative paths "
+        "start at the working directory."
+    )
 
 
 @contextlib.contextmanager
@@ -400,44 +442,52 @@ def _opened(source: EncodedVideo, where: str) -> Iterator[tuple[Any, Any]]:
     with _opened_file(source, where) as file:
         try:
             container = av.open(file, options=options)
-        except (av.error.FFmpegError, ValueError) as error:
+        except Exception as error:  # FFmpeg's own, and what PyAV raises at a container without a name or a stream
             if is_cut_off(file):
                 raise _damaged(where, 0, "the end of a file that is meant to be longer") from error
             raise ValueError(
-                f"{where}: expected a video, got a file that cannot be opened as one ({_reason(error)}). Fetch the "
+                f"{where}: expected a video, got a file that cannot be opened as one ({reason_of(error)}). Fetch the "
                 "file again, or convert it to mp4."
             ) from error
         with container:
-            stream = container.streams.best("video")
-            if stream is None or stream.disposition & av.stream.Disposition.attached_pic:
-                kinds = ", ".join(sorted({other.type for other in container.streams})) or "no streams"
-                raise ValueError(
-                    f"{where}: expected a file with moving pictures, got one with {kinds} only. Leave the row out of "
-                    "all columns."
-                )
-            yield container, stream
+            yield container, _video_stream(container, where)
+
+
+def _video_stream(container: Any, where: str) -> Any:
+    """The stream of a container that holds its moving pictures, and can be decoded."""
+    try:
+        stream = container.streams.best("video")
+        kinds = ", ".join(sorted({str(other.type) for other in container.streams})) or "no streams"
+        is_picture = stream is not None and bool(stream.disposition & av.stream.Disposition.attached_pic)
+        can_be_decoded = stream is not None and stream.codec_context is not None
+    except Exception as error:
+        raise _damaged(where, 0, f"{type(error).__name__} ({reason_of(error)})") from error
+    if stream is None or is_picture:
+        raise ValueError(
+            f"{where}: expected a file with moving pictures, got one with {kinds} only. Leave the row out of all "
+            "columns."
+        )
+    if not can_be_decoded:
+        raise ValueError(
+            f"{where}: expected a video of a codec that FFmpeg knows, got one of another. Convert it to mp4 with H.264."
+        )
+    return stream
 
 
 def _decoded(source: EncodedVideo, where: str, n_threads: int) -> Iterator[Any]:
     """Decode all frames in the order in which they are shown; raise at the first that is damaged or missing."""
     n_frames = 0
     with _opened(source, where) as (container, stream):
-        # Without this FFmpeg paints over what it cannot read, and says nothing.
-        stream.codec_context.options = {"err_detect": "explode"}
-        stream.codec_context.thread_count = n_threads
-        stream.codec_context.thread_type = "AUTO"
-        try:
-            for packet in container.demux(stream):
-                if packet.is_corrupt:
-                    n_frames += len(stream.codec_context.decode(None))  # those that are on their way
-                    raise _damaged(where, n_frames, "a packet that is not whole")
-                for frame in packet.decode():
-                    if frame.is_corrupt:
-                        raise _damaged(where, n_frames, "a damaged picture")
-                    yield frame
-                    n_frames += 1
-        except av.error.FFmpegError as error:
-            raise _damaged(where, n_frames, _reason(error)) from error
+        frames = _stream_frames(container, stream, n_threads)
+        while True:
+            try:
+                frame = next(frames, None)
+            except Exception as error:  # FFmpeg's own, what PyAV raises at frames without a format, and those below
+                raise _damaged(where, n_frames, reason_of(error)) from error
+            if frame is None:
+                break
+            yield frame
+            n_frames += 1
     with _opened_file(source, where) as file:
         if is_cut_off(file):
             raise _damaged(where, n_frames, "the end of a file that is meant to be longer")
@@ -445,13 +495,29 @@ def _decoded(source: EncodedVideo, where: str, n_threads: int) -> Iterator[Any]:
         raise ValueError(f"{where}: expected at least one frame, got none. Leave the row out of all columns.")
 
 
+def _stream_frames(container: Any, stream: Any, n_threads: int) -> Iterator[Any]:
+    """Decode the frames of a stream, and raise EOFError at the first that is not whole."""
+    # Without this FFmpeg paints over what it cannot read, and says nothing.
+    stream.codec_context.options = {"err_detect": "explode"}
+    stream.codec_context.thread_count = n_threads
+    stream.codec_context.thread_type = "AUTO"
+    for packet in container.demux(stream):
+        if packet.is_corrupt:
+            yield from stream.codec_context.decode(None)  # those that are on their way
+            raise EOFError("a packet that is not whole")
+        for frame in packet.decode():
+            if frame.is_corrupt:
+                raise EOFError("a damaged picture")
+            yield frame
+
+
 def _count_packets(source: EncodedVideo, where: str) -> int:
     """Count the packets of a video without decoding them: nearly always the number of frames."""
     with _opened(source, where) as (container, stream):
         try:
             return sum(1 for packet in container.demux(stream) if packet.size and not packet.is_discard)
-        except av.error.FFmpegError:
-            return 0  # decoding will say at which frame
+        except Exception:  # whatever it is, decoding will say at which frame
+            return 0
 
 
 class _FrameReader:
@@ -487,11 +553,6 @@ def _upright(pixels: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     if abs(round(a)) != 1 or abs(round(d)) != 1:
         return pixels
     return pixels[:: round(d), :: round(a)]
-
-
-def _reason(error: Exception) -> str:
-    """Say what FFmpeg says, without the name of a file."""
-    return getattr(error, "strerror", None) or str(error)
 
 
 def _damaged(where: str, n_frames: int, got: str) -> ValueError:

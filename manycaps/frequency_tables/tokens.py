@@ -1,22 +1,19 @@
 """Count in how many captions each token of CLIP occurs: the table that emscore_pac takes as `idf`."""
 
 import argparse
-import json
 import pathlib
 import sys
 from collections.abc import Iterable
 from typing import Any
 
-import datasets
 import open_clip
 from tqdm import tqdm
 
-from manycaps.saved_files import write_atomically
+from manycaps.frequency_tables.caption_table import read_columns, write_frequencies
+from manycaps.saved_files import check_can_be_written
 from manycaps.shared_caption_rows import as_caption_rows
+from manycaps.shared_clip_model import first_tokens
 from manycaps.token_weights import count_tokens
-
-# Loader of `datasets` for a file name's ending.
-LOADERS = {".json": "json", ".jsonl": "json", ".csv": "csv", ".parquet": "parquet"}
 
 # Tokens that every published CLIP reads of a text, start and end included (open_clip, tokenizer.py).
 CONTEXT_LENGTH = 77
@@ -28,19 +25,15 @@ def read_captions(path: pathlib.Path, column: str) -> list[str]:
     Raises:
         TypeError, ValueError: the file's ending, the column or a caption is not as expected.
     """
-    if path.suffix not in LOADERS:
-        raise ValueError(f"{path}: expected a file ending in {', '.join(LOADERS)}, got {path.suffix or 'no ending'}.")
-    table = datasets.load_dataset(LOADERS[path.suffix], data_files=str(path), split="train")
-    if column not in table.column_names:
-        raise ValueError(f"{path}: expected a column {column}, got {', '.join(table.column_names)}.")
-    return [caption for row in as_caption_rows(table[column], column, string_is_one_caption=True) for caption in row]
+    rows = as_caption_rows(read_columns(path, [column])[0], column, string_is_one_caption=True)
+    return [caption for row in rows for caption in row]
 
 
 def token_table(captions: Iterable[str]) -> dict[str, Any]:
     """Count the tokens of captions, and name them as CLIP's vocabulary does."""
     tokenizer = open_clip.SimpleTokenizer()
     ends = tokenizer.sot_token_id, tokenizer.eot_token_id
-    texts = ((ends[0], *tokenizer.encode(caption)[: CONTEXT_LENGTH - 2], ends[1]) for caption in captions)
+    texts = ((ends[0], *first_tokens(tokenizer, caption)[0][: CONTEXT_LENGTH - 2], ends[1]) for caption in captions)
     frequency = count_tokens(texts)
     counts = {tokenizer.decoder[i]: count for i, count in sorted(frequency.counts.items())}
     return {"n_documents": frequency.n_documents, "document_frequency": counts}
@@ -52,8 +45,8 @@ def count_captions(arguments: argparse.Namespace) -> None:
     Raises:
         TypeError, ValueError, OSError: the captions cannot be used, or the file cannot be written.
     """
+    check_can_be_written(arguments.output)
     table = token_table(tqdm(read_captions(arguments.file, arguments.column), unit="caption"))
-    text = json.dumps(table)
-    write_atomically(arguments.output, lambda target: target.write_text(text, encoding="utf-8"))
+    write_frequencies(arguments.output, table["n_documents"], table["document_frequency"])
     n_tokens = len(table["document_frequency"])
     print(f"{n_tokens:,} tokens in {table['n_documents']:,} captions: {arguments.output}", file=sys.stderr)

@@ -6,6 +6,8 @@ import pathlib
 from collections.abc import Iterator
 from typing import Any
 
+from manycaps.shared_input_files import is_regular_file
+
 # Files of the release: captions ("image.jpg#k", tab, caption), which may be compressed, and judgements (image, caption
 # id, three ratings, separated by tabs).
 CAPTIONS_NAME = "Flickr8k.token.txt"
@@ -69,6 +71,8 @@ def read_captions(folder: pathlib.Path) -> dict[str, str]:
 
 def _fields(path: pathlib.Path, n_fields: int) -> Iterator[tuple[str, list[str]]]:
     """Yield where each line stands, and what stands between its tabs."""
+    if not is_regular_file(path):
+        raise ValueError(f"{path}: expected a file of the release, got none of that name. Put it there.")
     open_text = gzip.open if path.suffix == ".gz" else open
     with open_text(path, "rt", encoding="utf-8") as lines:
         for i, line in enumerate(lines, start=1):

@@ -15,10 +15,20 @@ import scipy.stats
 from manycaps.human_correlation.benchmarks import BENCHMARKS, Benchmark
 from manycaps.human_correlation.flickr8k_release import JUDGEMENTS_NAME, expert_rows
 from manycaps.installed_modules import load, module_folders
+from manycaps.shared_input_files import is_regular_file
+from manycaps.shared_messages import is_in_house_form, reason_of, shown_value
+from manycaps.shared_model_paths import no_such_path
+from manycaps.table_rows import table_rows
 
 # References of one draw, and number of draws, for Pascal-50S (section 4.3).
 N_DRAWN_REFERENCES = 5
 N_DRAWS = 5
+
+# Columns whose values are looked at before anything is scored.
+CHECKED_COLUMNS = ("cand", "better", "worse", "refs", "human_score")
+
+# Ending of the results that are lists with a value for each row.
+PER_ROW = "_per_row"
 
 # Keywords of this collection's modules that make them report rows.
 DETAILS = {"details": True}
@@ -90,21 +100,61 @@ def load_rows(name: str, data: pathlib.Path | None) -> Any:
         ValueError: there is no public copy and no --data, or a file or a column is missing.
     """
     benchmark = BENCHMARKS[name]
+    if data is not None and not data.exists():
+        raise ValueError(f"--data: expected a folder or a file, got {no_such_path(str(data))}")
     if data is None and benchmark.hub is None:
-        raise ValueError(f"--data: expected a folder or file for {name}, which has no public copy. See --help.")
-    if data is None:
-        rows = _load_hub(benchmark)
-    elif name == "flickr8k-expert" and (data / JUDGEMENTS_NAME).is_file():
-        rows = datasets.Dataset.from_list(expert_rows(data))
-    else:
-        rows = _load_local(data)
+        raise ValueError(
+            f"--data: expected a folder or file for {name}, which has no public copy, got none. See --help."
+        )
+    try:
+        if data is None:
+            rows = _load_hub(benchmark)
+        elif name == "flickr8k-expert" and is_regular_file(data / JUDGEMENTS_NAME):
+            rows = datasets.Dataset.from_list(expert_rows(data))
+        else:
+            rows = _load_local(data)
+    except Exception as error:  # datasets, huggingface_hub, pandas, pyarrow and gzip each raise their own
+        if is_in_house_form(error):
+            raise
+        cause = error.__cause__ or error
+        raise ValueError(
+            f"--data: expected rows of {name}, got {type(cause).__name__} ({reason_of(cause)}). Check the files, or "
+            "the way to the Hub."
+        ) from error
+    if not len(rows):
+        raise ValueError("--data: expected at least one row, got none. Give the rows of the benchmark.")
     needed = {"correlation": ["img", "cand", "human_score"], "choice": ["img", "better", "worse"]}[benchmark.kind]
     missing = [column for column in needed if column not in rows.column_names]
     if missing:
         raise ValueError(
             f"--data: expected the columns {', '.join(needed)}, got {', '.join(rows.column_names)}. Rename them."
         )
+    for i, row in enumerate(rows.remove_columns([c for c in rows.column_names if c not in CHECKED_COLUMNS])):
+        _check_row(row, i)
     return rows
+
+
+def _check_row(row: Mapping[str, Any], i: int) -> None:
+    """Raise unless the captions of a row are text, and its judgements numbers."""
+    for name in ("cand", "better", "worse"):
+        if name in row and not isinstance(row[name], str):
+            raise ValueError(
+                f"{name}[{i}]: expected a caption, got {shown_value(row[name])}. Write it, or leave the row out."
+            )
+    references = row.get("refs")
+    if references is not None and (
+        not isinstance(references, list) or not all(isinstance(text, str) for text in references)
+    ):
+        raise ValueError(
+            f"refs[{i}]: expected a list of captions, got {shown_value(references)}. Write them, or leave the row out."
+        )
+    if "human_score" in row:
+        judgements = row["human_score"] if isinstance(row["human_score"], list) else [row["human_score"]]
+        if not all(value is None or isinstance(value, int | float) for value in judgements):
+            raise ValueError(
+                f"human_score[{i}]: expected a number or a list of numbers, got {shown_value(row['human_score'])}. "
+                "Write numbers, or leave the row out."
+            )
 
 
 def _load_hub(benchmark: Benchmark) -> Any:
@@ -123,8 +173,10 @@ def _load_local(data: pathlib.Path) -> Any:
         files = sorted(p for p in (data.rglob("*") if data.is_dir() else [data]) if p.suffix in (".jsonl", ".parquet"))
         if not files:
             raise ValueError(f"--data: expected .jsonl or .parquet files in {data}, got none. See --help.")
-        builder = "json" if files[0].suffix == ".jsonl" else "parquet"
-        rows = datasets.load_dataset(builder, data_files=[str(file) for file in files], split="train")
+        if files[0].suffix == ".jsonl":
+            rows = datasets.Dataset.from_list([dict(row) for file in files for row in table_rows(file)])
+        else:
+            rows = datasets.load_dataset("parquet", data_files=[str(file) for file in files], split="train")
     if isinstance(rows.features.get("img"), datasets.Image):
         return rows.cast_column("img", datasets.Image(decode=False))
     folder = data if data.is_dir() else data.parent
@@ -153,7 +205,10 @@ def _row_scores(module: Any, given: Mapping[str, list[Any]], key: str | None) ->
     """Scores of one call with details, or of a call per row."""
     if hasattr(module, "load_options") and "details" in module.load_options:
         result = module.compute(**given, **DETAILS)
-        return result[f"{key or module.name}_per_row"]
+        rows = {name.removesuffix(PER_ROW): values for name, values in result.items() if name.endswith(PER_ROW)}
+        if (key or module.name) not in rows:
+            raise ValueError(f"--key: expected one of {', '.join(rows)}, got {shown_value(key)}. Check the spelling.")
+        return rows[key or module.name]
     scores = []
     for values in zip(*given.values(), strict=True):
         result = module.compute(**{name: [value] for name, value in zip(given, values, strict=True)})
@@ -245,6 +300,48 @@ def report(found: Mapping[str, float], published: Mapping[str, float]) -> str:
     return "\n".join(lines)
 
 
+def load_options(text: str) -> dict[str, Any]:
+    """Return the options that a command line gives as JSON.
+
+    Raises:
+        ValueError: it is no object in JSON.
+
+    >>> load_options('{"device": "cpu"}')
+    {'device': 'cpu'}
+    """
+    try:
+        options = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(
+            f"--options: expected an object in JSON, got {shown_value(text)} ({reason_of(error)}). Write for example "
+            """'{"device": "cuda"}'."""
+        ) from error
+    if not isinstance(options, dict):
+        raise ValueError(
+            f"--options: expected an object in JSON, got {shown_value(options)}. Write for example "
+            """'{"device": "cuda"}'."""
+        )
+    return options
+
+
+def load_metric(name: str, config: str | None, options: Mapping[str, Any]) -> Any:
+    """Load a module of this collection, or any other one that evaluate finds.
+
+    Raises:
+        ValueError: there is none, or it cannot be loaded with these options.
+        ImportError: a package of it is missing.
+    """
+    try:
+        return (load if name in module_folders() else evaluate.load)(name, config_name=config, **options)
+    except Exception as error:  # whatever a module of somebody else raises
+        if isinstance(error, ImportError) or is_in_house_form(error):
+            raise
+        raise ValueError(
+            f"--metric: expected the name or the path of an evaluate module, got {shown_value(name)} "
+            f"({type(error).__name__}: {reason_of(error)}). Check the spelling, --config and --options."
+        ) from error
+
+
 def correlate(arguments: argparse.Namespace) -> None:
     """Load, score and print.
 
@@ -252,10 +349,14 @@ def correlate(arguments: argparse.Namespace) -> None:
         TypeError, ValueError, OSError: the data, the module or an option cannot be used.
     """
     benchmark = BENCHMARKS[arguments.benchmark]
+    for name, least in (("limit", 1), ("seed", 0)):
+        value = getattr(arguments, name)
+        if value is not None and value < least:
+            raise ValueError(f"--{name}: expected {least} or more, got {value}. Leave it out for the usual one.")
+    options = load_options(arguments.options)
     rows = load_rows(arguments.benchmark, arguments.data)
     rows = rows.select(range(min(arguments.limit or len(rows), len(rows))))
-    load_module = load if arguments.metric in module_folders() else evaluate.load
-    module = load_module(arguments.metric, config_name=arguments.config, **json.loads(arguments.options))
+    module = load_metric(arguments.metric, arguments.config, options)
     score = scorer_of(module, arguments.key, -1.0 if arguments.lower_is_better else 1.0)
     if benchmark.kind == "correlation":
         found = correlation(rows, benchmark, score)

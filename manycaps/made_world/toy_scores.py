@@ -1,6 +1,8 @@
 """The image and video metrics on scenes of the made world, with the small checkpoint that knows only those: a toy."""
 
 import csv
+import functools
+import io
 import pathlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -10,6 +12,7 @@ import numpy as np
 import PIL.Image
 
 from ..installed_modules import data_folder, load
+from ..saved_files import write_atomically, write_text_atomically
 from .captions import as_caption, draw_claim, draw_wording, other_caption, wrong_claim
 from .pictures import draw_picture
 from .scenes import Scene, draw_scene, n_errors
@@ -85,12 +88,13 @@ def toy_table(scores: dict[str, np.ndarray]) -> list[list[str]]:
 
 def write_toy_csv(path: pathlib.Path, scenes: Sequence[ToyScene], scores: dict[str, np.ndarray]) -> None:
     """Write every caption and its scores, unrounded."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["scene", "kind", "caption", *(name for _, name in COLUMNS)])
-        for i, scene in enumerate(scenes):
-            for j, (kind, caption) in enumerate(zip(KINDS, scene.captions, strict=True)):
-                writer.writerow([i, kind, caption, *(scores[name][i, j] for _, name in COLUMNS)])
+    file = io.StringIO(newline="")
+    writer = csv.writer(file)
+    writer.writerow(["scene", "kind", "caption", *(name for _, name in COLUMNS)])
+    for i, scene in enumerate(scenes):
+        for j, (kind, caption) in enumerate(zip(KINDS, scene.captions, strict=True)):
+            writer.writerow([i, kind, caption, *(scores[name][i, j] for _, name in COLUMNS)])
+    write_text_atomically(path, file.getvalue(), newline="")
 
 
 def draw_toy_scenes(path: pathlib.Path, scenes: Sequence[ToyScene], scores: dict[str, np.ndarray]) -> None:
@@ -106,7 +110,7 @@ def draw_toy_scenes(path: pathlib.Path, scenes: Sequence[ToyScene], scores: dict
             right.text(0, 0.95 - 0.34 * j, caption, color="#166534" if j == 0 else "#c2410c", va="top", fontsize=9)
             right.text(0, 0.80 - 0.34 * j, values, color="#555555", va="top", fontsize=8)
     figure.suptitle("tiny-pac, a toy that knows only this made world", fontsize=11)
-    figure.savefig(path, dpi=150)
+    write_atomically(path, functools.partial(figure.savefig, dpi=150))
     plt.close(figure)
 
 

@@ -7,7 +7,8 @@ import datasets
 import tqdm
 
 from manycaps.made_world.data_set import FEATURES, made_rows
-from manycaps.saved_files import write_atomically
+from manycaps.saved_files import check_can_be_written, write_atomically
+from manycaps.shared_messages import shown_path
 
 # Rows that are held at once.
 ROWS_AT_ONCE = 500
@@ -41,6 +42,11 @@ def make_world(arguments: argparse.Namespace) -> None:
     """
     if arguments.rows < 1:
         raise ValueError(f"--rows: expected 1 or more, got {arguments.rows}. Leave it out for 10,000.")
+    if arguments.seed < 0:
+        raise ValueError(f"--seed: expected 0 or more, got {arguments.seed}. Leave it out for 0.")
     if arguments.output.suffix != ".parquet":
-        raise ValueError(f"output: expected a name ending in .parquet, got {arguments.output}. Add the ending.")
+        raise ValueError(
+            f"output: expected a name ending in .parquet, got {shown_path(arguments.output)}. Add the ending."
+        )
+    check_can_be_written(arguments.output)
     write_world(arguments.output, arguments.seed, arguments.rows)

@@ -1,5 +1,6 @@
 """A data set of images, captions and their generated positives: loaded, and checked before anything is trained."""
 
+import collections
 import hashlib
 import pathlib
 from collections.abc import Callable, Iterable
@@ -12,6 +13,8 @@ import numpy as np
 from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE
 from manycaps.shared_clip_rows import ordered_results, with_prompt
 from manycaps.shared_image_input import as_image_source, as_rgb_image
+from manycaps.shared_messages import reason_of, shown_value
+from manycaps.table_rows import table_rows
 
 # How to repair a column that this repository's own tool makes.
 ADVICE = {
@@ -92,14 +95,15 @@ def load_split(source: str, configuration: str | None, split: str) -> datasets.D
             return datasets.load_from_disk(str(path))
         if path.is_file():
             kind = {".jsonl": "json"}.get(path.suffix, path.suffix.removeprefix("."))
+            if kind == "json":
+                collections.deque(table_rows(path), maxlen=0)  # rubbish would end the process in pyarrow
             return datasets.load_dataset(kind, data_files={"train": str(path)}, split=split)
         return datasets.load_dataset(str(path) if path.exists() else source, configuration, split=split)
     except Exception as error:  # datasets, huggingface_hub, pyarrow and fsspec each raise their own
-        reason = (str(error).splitlines() or [""])[0]
         raise ValueError(
-            f"data: expected a data set with a split {split!r}, got {source!r}, which cannot be loaded "
-            f"({type(error).__name__}: {reason}). Give a Hub name, a folder, or a parquet file, and see --train-split "
-            "and --validation-split."
+            f"data: expected a data set with a split {split!r}, got {shown_value(source)}, which cannot be loaded "
+            f"({type(error).__name__}: {reason_of(error)}). Give a Hub name, a folder, or a parquet file, and see "
+            "--train-split and --validation-split."
         ) from error
 
 

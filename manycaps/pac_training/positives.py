@@ -19,8 +19,9 @@ from tqdm import tqdm
 
 from manycaps.pac_training.data_set import ImageColumn, caption_texts, image_hashes, load_split
 from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE
-from manycaps.saved_files import write_atomically
+from manycaps.saved_files import made_folder, write_atomically
 from manycaps.shared_image_input import as_image_source, as_rgb_image
+from manycaps.shared_input_files import read_json
 
 # The paper names none: BLIP's own setting on COCO (its configs/caption_coco.yaml).
 N_BEAMS, MAX_TOKENS = 3, 20
@@ -209,10 +210,10 @@ def make_positives(arguments: argparse.Namespace) -> None:
     Raises:
         ValueError, OSError: data, models or the folder cannot be used.
     """
-    for name in ("batch_size", "shard_size", "steps", "workers"):
-        if getattr(arguments, name) < 1:
+    for name, least in {"batch_size": 1, "shard_size": 1, "steps": 1, "workers": 1, "seed": 0}.items():
+        if getattr(arguments, name) < least:
             raise ValueError(
-                f"--{name.replace('_', '-')}: expected 1 or more, got {getattr(arguments, name)}. See --help."
+                f"--{name.replace('_', '-')}: expected {least} or more, got {getattr(arguments, name)}. See --help."
             )
     state = accelerate.PartialState(cpu=arguments.device == "cpu")
     bar = functools.partial(tqdm, disable=not state.is_main_process)
@@ -256,9 +257,11 @@ def check_plan(arguments: argparse.Namespace, name: str, work: Work) -> None:
     plan |= {"batch_size": arguments.batch_size, "shard_size": arguments.shard_size, "data": work.digest}
     path = arguments.output / f".positives-{name}.json"  # `datasets` passes over hidden files
     if not path.is_file():
-        arguments.output.mkdir(parents=True, exist_ok=True)
+        made_folder(arguments.output)
         write_atomically(path, lambda target: target.write_text(json.dumps(plan), encoding="utf-8"))
-    made = json.loads(path.read_text(encoding="utf-8"))
+    made = read_json(path, str(path), "Delete it and the shards beside it, or give another OUTPUT folder.")
+    if not isinstance(made, dict):
+        made = {}
     changed = [key for key in plan if plan[key] != made.get(key)]
     if changed:
         listed = ", ".join(f"{key} {made.get(key)!r} instead of {plan[key]!r}" for key in changed)

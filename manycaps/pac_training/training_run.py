@@ -22,10 +22,11 @@ from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
 from manycaps.pac_training.recipe import Recipe
 from manycaps.pac_training.training_log import TensorBoardLog, draw_history, save_history
 from manycaps.pac_training.training_loop import Rows, Training
-from manycaps.saved_files import write_atomically
+from manycaps.saved_files import made_folder, write_atomically
 from manycaps.shared_clip_checkpoints import Checkpoint, file_sha256, find_checkpoint, variant_name
 from manycaps.shared_clip_model import build_network
 from manycaps.shared_clip_weights import Weights, merge_lora, read_weights
+from manycaps.shared_messages import reason_of, shown_path
 from manycaps.shared_pac_s import PAC_PROMPT
 
 STATE_NAME = "training_state.pt"
@@ -56,7 +57,7 @@ def run(arguments: argparse.Namespace, accelerator: accelerate.Accelerator) -> N
     start = load_start(arguments, accelerator, bar)
     rows = load_data(arguments, bar)
     facts = facts_of(arguments, accelerator, start, rows)
-    output.mkdir(parents=True, exist_ok=True)
+    made_folder(output)
     training_features, validation_features = make_features(arguments, accelerator, start, rows, facts, bar)
     training = Training(
         training_features,
@@ -84,7 +85,8 @@ def recipe_of(arguments: argparse.Namespace) -> Recipe:
         ValueError: one is out of range.
     """
     limits = {"lambda_v": 0, "lambda_t": 0, "learning_rate": 0, "weight_decay": 0, "batch_size": 2, "patience": 1}
-    for name, least in (limits | {"max_iterations": 0, "validate_every": 1, "save_every": 1, "lora_rank": 0}).items():
+    limits |= {"max_iterations": 0, "validate_every": 1, "save_every": 1, "lora_rank": 0, "seed": 0}
+    for name, least in (limits | {"encode_batch_size": 1, "workers": 1}).items():
         value = getattr(arguments, name)
         if not least <= value < float("inf"):
             raise ValueError(f"--{name.replace('_', '-')}: expected {least} or more, got {value}. See --help.")
@@ -226,7 +228,7 @@ def load_state(path: pathlib.Path, training: Training, facts: dict[str, Any]) ->
     """
     if not path.is_file():
         return
-    state = torch.load(path, map_location="cpu", weights_only=True)
+    state = read_state(path)
     changed = [name for name in facts if facts[name] != state["facts"].get(name)]
     if changed:
         listed = ", ".join(f"{name} {state['facts'].get(name)!r} instead of {facts[name]!r}" for name in changed)
@@ -235,6 +237,24 @@ def load_state(path: pathlib.Path, training: Training, facts: dict[str, Any]) ->
             "command as before, or another OUTPUT folder."
         )
     training.load_state(state["training"])
+
+
+def read_state(path: pathlib.Path) -> dict[str, Any]:
+    """Read a saved state without running any of its code.
+
+    Raises:
+        ValueError: it is none, whatever is in the file.
+    """
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+        if not isinstance(state["facts"], dict):
+            raise TypeError("no facts")
+        return dict(state, training=dict(state["training"]))
+    except Exception as error:  # torch, pickle and zip each raise their own
+        raise ValueError(
+            f"{shown_path(path)}: expected the saved state of a training, got {type(error).__name__} "
+            f"({reason_of(error)}). It was not run. Delete it to start from the beginning, or give another folder."
+        ) from error
 
 
 def logged_steps(training: Training, output: pathlib.Path, is_main: bool, bar: Any) -> Iterator[bool]:

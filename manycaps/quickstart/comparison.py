@@ -4,6 +4,7 @@ import argparse
 import csv
 import functools
 import importlib.util
+import io
 import os
 import pathlib
 import sys
@@ -20,6 +21,7 @@ from tqdm import tqdm
 
 from manycaps.installed_modules import load
 from manycaps.quickstart.scenes import read_scenes
+from manycaps.saved_files import check_can_be_written, made_folder, write_atomically, write_text_atomically
 from manycaps.shared_verdict import verdict
 
 matplotlib.use("Agg")
@@ -45,6 +47,9 @@ COLUMNS: list[tuple[str, str, str, Callable[..., Any] | None]] = [
 
 # Modules, and what they are called in a sentence.
 TITLES = {"trm_meteor": "TRM-METEOR", "trm_cider": "TRM-CIDEr"}
+
+# Files that are written at once, and those of the second part.
+OUTPUT_NAMES = ("table.csv", "null_distributions.png", "made_world.csv", "made_world.png")
 
 # How the modules test, and draw the interval of an excess.
 TEST = {"p_value": "exact", "confidence_level": 0.95, "details": True}
@@ -103,11 +108,12 @@ def print_table(rows: list[list[str]]) -> None:
 
 def write_csv(path: pathlib.Path, results: Results) -> None:
     """Write the table's values, unrounded, under their result keys."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["system", *(key for _, _, key, _ in COLUMNS)])
-        for system, by_module in results.items():
-            writer.writerow([system, *(by_module[module][key] for _, module, key, _ in COLUMNS)])
+    file = io.StringIO(newline="")
+    writer = csv.writer(file)
+    writer.writerow(["system", *(key for _, _, key, _ in COLUMNS)])
+    for system, by_module in results.items():
+        writer.writerow([system, *(by_module[module][key] for _, module, key, _ in COLUMNS)])
+    write_text_atomically(path, file.getvalue(), newline="")
 
 
 def null_means(scenes: list[dict[str, Any]], system: str) -> np.ndarray:
@@ -138,7 +144,7 @@ def draw_null_distributions(path: pathlib.Path, scenes: list[dict[str, Any]], re
         axis.spines[["top", "left", "right"]].set_visible(False)
     np.atleast_1d(axes)[0].legend(frameon=False, loc="upper right")
     np.atleast_1d(axes)[-1].set_xlabel("triangle-rank statistic, mean over scenes (lower: more alike)")
-    figure.savefig(path, dpi=150)
+    write_atomically(path, functools.partial(figure.savefig, dpi=150))
     plt.close(figure)
 
 
@@ -188,7 +194,9 @@ def compare_systems(arguments: argparse.Namespace) -> None:
         TypeError, ValueError, OSError: the captions cannot be used, or the folder cannot be written.
     """
     scenes, output = read_scenes(arguments.captions), arguments.output
-    output.mkdir(parents=True, exist_ok=True)
+    made_folder(output)
+    for name in OUTPUT_NAMES:
+        check_can_be_written(output / name)
     results = score_systems(scenes)
     n_candidates = len(next(iter(scenes[0]["systems"].values())))
     print(

@@ -6,6 +6,8 @@ import pathlib
 from typing import Any
 
 from manycaps.shared_caption_rows import as_caption_rows
+from manycaps.shared_input_files import is_regular_file
+from manycaps.shared_messages import reason_of
 
 # What a message says of the layout.
 LAYOUT = '{"scenes": [{"references": ["a dog"], "systems": {"mine": ["a puppy"]}}, ...]}'
@@ -57,7 +59,7 @@ def read_scenes(path: pathlib.Path) -> list[dict[str, Any]]:
 
 
 def _parsed(path: pathlib.Path) -> Any:
-    if not path.is_file():
+    if not is_regular_file(path):
         raise ValueError(f"{path}: expected a JSON file, got none of that name. Check the path.")
     try:
         return json.loads(path.read_text(encoding="utf-8-sig"))
@@ -70,8 +72,8 @@ def _parsed(path: pathlib.Path) -> Any:
             f"{path}, line {error.lineno}: expected JSON, got a mistake at column {error.colno} ({error.msg}). "
             "Check brackets, quotes and commas."
         ) from None
-    except RecursionError:
-        raise ValueError(f"{path}: expected JSON, got too many brackets inside each other. Write {LAYOUT}.") from None
+    except (RecursionError, ValueError) as error:  # also a number of thousands of digits
+        raise ValueError(f"{path}: expected JSON, got {reason_of(error)}. Write {LAYOUT}.") from None
 
 
 def _checked_scene(scene: Any, where: str) -> dict[str, Any]:

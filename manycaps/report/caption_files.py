@@ -7,9 +7,14 @@ from typing import Any
 
 from manycaps.shared_caption_rows import as_caption_rows
 from manycaps.shared_demo_files import FILE_KINDS, IMAGE_COLUMN, Entry, ImageCaptions, file_entries, image_captions
+from manycaps.shared_input_files import is_folder, is_regular_file
+from manycaps.shared_messages import is_in_house_form, reason_of, shown_path
 
 # Endings of files; ".gz" after those of text is allowed.
 ENDINGS = (*FILE_KINDS, ".parquet")
+
+# Longest name of a data set on the Hub: an owner and a name of 96 letters each at most.
+LONGEST_HUB_NAME = 193
 
 # How a column is chosen, for messages.
 HOW = "with --column"
@@ -43,10 +48,12 @@ def load_rows(
         TypeError: a caption is no string.
     """
     path = pathlib.Path(source)
+    is_file = is_regular_file(path)
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
     kind = suffixes[-1] if suffixes else ""
-    is_text = path.is_file() and kind in FILE_KINDS
+    is_text = is_file and kind in FILE_KINDS
     entries = _text_entries(path, kind) if is_text else _data_set_entries(source, split, config)
+    entries = _readable(entries, source)
     lines = _checked(image_captions(entries, source, column, group_by, HOW, is_text), source)
     return _grouped(lines, f"{source}: {group_by or IMAGE_COLUMN}")
 
@@ -66,14 +73,26 @@ def source_name(source: str) -> str:
 def _text_entries(path: pathlib.Path, kind: str) -> Iterator[Entry]:
     """What a text file says, line by line."""
     open_text = gzip.open if path.suffix.lower() == ".gz" else open
+    with open_text(path, "rt", encoding="utf-8-sig") as file:
+        yield from file_entries(file, kind, str(path))
+
+
+def _readable(entries: Iterator[Entry], source: str) -> Iterator[Entry]:
+    """Pass entries on, and turn whatever a library raises while it reads into a message that names the source."""
     try:
-        with open_text(path, "rt", encoding="utf-8-sig") as file:
-            yield from file_entries(file, kind, str(path))
+        yield from entries
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
-        raise ValueError(f"{path}: expected UTF-8 text, got the byte {byte:#04x}. Save it as UTF-8.") from None
-    except EOFError:
-        raise ValueError(f"{path}: expected a whole .gz file, got one that ends too early. Copy it again.") from None
+        raise ValueError(f"{source}: expected UTF-8 text, got the byte {byte:#04x}. Save it as UTF-8.") from error
+    except EOFError as error:
+        raise ValueError(f"{source}: expected a whole .gz file, got one that ends too early. Copy it again.") from error
+    except Exception as error:  # gzip, zlib, pyarrow, fsspec, datasets and huggingface_hub each raise their own
+        if is_in_house_form(error):
+            raise
+        raise ValueError(
+            f"{shown_path(source)}: expected a file, a saved data set or a name on the Hub, got {type(error).__name__} "
+            f"({reason_of(error)}). Check the file, the spelling, and --split and --config."
+        ) from error
 
 
 def _data_set_entries(source: str, split: str | None, config: str | None) -> Iterator[Entry]:
@@ -82,21 +101,21 @@ def _data_set_entries(source: str, split: str | None, config: str | None) -> Ite
 
     path = pathlib.Path(source)
     rows: Iterable[Any]
-    if path.is_dir():
+    if is_folder(path):
         saved = datasets.load_from_disk(path)
         rows = saved[split or "train"] if isinstance(saved, datasets.DatasetDict) else saved
-    elif path.suffix.lower() == ".parquet" and path.is_file():
+    elif path.suffix.lower() == ".parquet" and is_regular_file(path):
         rows = datasets.load_dataset("parquet", data_files=str(path), split="train", streaming=True)
-    elif path.is_file():
+    elif is_regular_file(path):
         raise ValueError(
             f"{source}: expected a file of one of the kinds {', '.join(ENDINGS)} (or .gz of text), got "
             f"{''.join(path.suffixes) or 'no suffix'}. Convert it, or rename it."
         )
-    elif path.suffix.lower() in (*ENDINGS, ".gz"):
-        raise ValueError(f"{source}: expected a file, got none of that name. Check the path.")
+    elif path.suffix.lower() in (*ENDINGS, ".gz") or path.is_absolute() or len(source) > LONGEST_HUB_NAME:
+        raise ValueError(f"{shown_path(source)}: expected a file, got none of that name. Check the path.")
     else:
         rows = datasets.load_dataset(source, config, split=split or "train", streaming=True)
-    return (Entry(f"row {i}", row) for i, row in enumerate(rows))
+    yield from (Entry(f"row {i}", row) for i, row in enumerate(rows))
 
 
 def _checked(lines: Iterable[ImageCaptions], source: str) -> Iterator[ImageCaptions]:

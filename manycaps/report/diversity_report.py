@@ -23,6 +23,7 @@ from manycaps.report.diversity_page import (
 from manycaps.report.diversity_plots import histogram_plot, share_plot, vocabulary_plot
 from manycaps.report.inline_svg import Plot
 from manycaps.report.published_diversity import PAPER_ENCODER, PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
+from manycaps.saved_files import check_can_be_written, write_text_atomically
 from manycaps.spacy_pipelines import as_tagger
 
 # For each histogram of the semantic level: identifier, title, caption, axis and what is counted.
@@ -188,6 +189,8 @@ def write_report(options: argparse.Namespace) -> None:
     Raises:
         TypeError, ValueError, OSError: a source or an option cannot be used.
     """
+    for output in filter(None, (options.output, options.json)):
+        check_can_be_written(output)
     columns = for_each_source(options.column, len(options.sources), "--column")
     groups = for_each_source(options.group_by, len(options.sources), "--group-by")
     names = check_names(options.sources, options.names, columns)
@@ -201,7 +204,7 @@ def write_report(options: argparse.Namespace) -> None:
         for name, source, column in zip(names, options.sources, columns, strict=True)
     }
     page = as_page(as_tables(figures), as_plots(measured, figures), how, as_remarks(options))
-    options.output.write_text(page, encoding="utf-8")
     if options.json:
-        options.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+        write_text_atomically(options.json, json.dumps(figures, indent=2) + "\n")
+    write_text_atomically(options.output, page)
     print(f"wrote {options.output}", file=sys.stderr)

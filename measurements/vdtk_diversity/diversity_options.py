@@ -4,6 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from .shared_caption_tokens import check_tokenizer
+from .shared_messages import shown_value
+
+# Largest number of tokens for ED@N.
+MOST_TOKENS = 1_000_000
 
 
 def check_word_source(tokenizer: object) -> None:
@@ -14,7 +18,9 @@ def check_word_source(tokenizer: object) -> None:
         TypeError: neither a name nor a function.
     """
     if isinstance(tokenizer, str) and tokenizer not in ("ptb", "spacy"):
-        raise ValueError(f"tokenizer: expected 'ptb', 'spacy' or a function, got {tokenizer!r}. Check the spelling.")
+        raise ValueError(
+            f"tokenizer: expected 'ptb', 'spacy' or a function, got {shown_value(tokenizer)}. Check the spelling."
+        )
     if tokenizer != "spacy":
         check_tokenizer(tokenizer)
 
@@ -33,22 +39,26 @@ def check_head_shares(shares: object) -> None:
             )
         if not 0 < share <= 1:
             raise ValueError(
-                f"head_shares[{i}]: expected a share above 0 and at most 1, got {share}. Write 90 % as 0.9."
+                f"head_shares[{i}]: expected a share above 0 and at most 1, got {shown_value(share)}. Write 90 % as "
+                "0.9."
             )
 
 
 def check_lengths(lengths: object) -> None:
-    """Raise unless `lengths` are whole numbers of at least 1.
+    """Raise unless `lengths` are whole numbers from 1 to `MOST_TOKENS`.
 
     Raises:
         TypeError: not several whole numbers.
-        ValueError: a number below 1.
+        ValueError: a number out of range.
     """
     for i, length in enumerate(_several("lengths", lengths, "(5, 10)")):
         if isinstance(length, bool) or not isinstance(length, int):
             raise TypeError(f"lengths[{i}]: expected a whole number, got {type(length).__name__}. Give an int.")
-        if length < 1:
-            raise ValueError(f"lengths[{i}]: expected at least 1, got {length}. Give numbers of tokens.")
+        if not 1 <= length <= MOST_TOKENS:
+            raise ValueError(
+                f"lengths[{i}]: expected at least 1, at most {MOST_TOKENS:,}, got {shown_value(length)}. Give numbers "
+                "of tokens."
+            )
 
 
 def check_pos(pos: object) -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from .shared_messages import reason_of, shown_value
+
 # A word and its part of speech in the Universal Dependencies tag set: "NOUN", "PROPN", "VERB", ...
 TaggedWord = tuple[str, str]
 
@@ -69,7 +71,7 @@ def _checked_tags(tags: object, caption: str) -> list[TaggedWord]:
     if not isinstance(tags, list | tuple) or not all(_is_tagged_word(word) for word in tags):
         raise TypeError(
             f"pos: expected a list of (word, tag) pairs for the caption {caption[:40]!r}, got {type(tags).__name__} "
-            f"({str(tags)[:40]}). Return one pair of strings per token."
+            f"({shown_value(tags)}). Return one pair of strings per token."
         )
     return [(word, tag) for word, tag in tags]
 
@@ -79,14 +81,14 @@ def _is_tagged_word(word: object) -> bool:
 
 
 def _load_pipeline(name: str) -> Any:
-    spacy = _import_spacy(f"pos={name!r}")
+    spacy = _import_spacy(f"pos={shown_value(name)}")
     try:
         return spacy.load(name)
-    except OSError:
+    except Exception as error:  # there is none, or what its files and its code raise
         raise ValueError(
-            f"pos: expected the name of an installed spaCy pipeline, got {name!r}. "
-            f"Run `python -m spacy download {name}`, or give a pipeline or a function."
-        ) from None
+            f"pos: expected the name of an installed spaCy pipeline, got {shown_value(name)} ({reason_of(error)}). Run "
+            "`python -m spacy download en_core_web_sm`, or give a pipeline or a function."
+        ) from error
 
 
 def _import_spacy(wanted_by: str) -> Any:

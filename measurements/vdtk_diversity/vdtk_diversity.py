@@ -25,6 +25,8 @@ from .part_of_speech import PartOfSpeechCount
 from .running_mean import RunningMean
 from .semantic_redundancy import SemanticRedundancy
 from .shared_embeddings import as_embedding_arrays
+from .shared_input_files import is_regular_file
+from .shared_messages import shown_value
 from .shared_model_paths import is_path
 from .shared_ptb_tokenizer import Shape
 from .shared_remembered_features import RememberedFeatures
@@ -39,6 +41,8 @@ _LOADED = (
     RunningMean,
     SemanticRedundancy,
     as_embedding_arrays,
+    is_regular_file,
+    shown_value,
     is_path,
     Shape,
     RememberedFeatures,

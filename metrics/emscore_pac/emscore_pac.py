@@ -33,7 +33,9 @@ from .video_features import VideoEncoder, check_video_column, check_video_count
 from .shared_clip_checkpoints import Treatment
 from .shared_clip_model import Tokens
 from .shared_clip_weights import missing_library
-from .shared_image_input import as_image_source
+from .shared_image_input import stored_value
+from .shared_input_files import is_regular_file
+from .shared_messages import shown_value
 from .shared_model_paths import is_path
 from .shared_remembered_features import RememberedFeatures
 
@@ -41,7 +43,9 @@ _LOADED = (
     Treatment,
     Tokens,
     missing_library,
-    as_image_source,
+    stored_value,
+    is_regular_file,
+    shown_value,
     is_path,
     RememberedFeatures,
 )

@@ -11,7 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .shared_clip_weights import DESCRIPTIVE_KEYS, Weights, check_shape_keys, check_weights, missing_library
+from .shared_clip_weights import (
+    DESCRIPTIVE_KEYS,
+    HEAD_WIDTH,
+    Weights,
+    check_architecture,
+    check_shape_keys,
+    check_weights,
+    missing_library,
+)
+from .shared_messages import reason_of, shown_value
 
 try:
     import open_clip
@@ -28,12 +37,14 @@ OPENAI_STD = (0.26862954, 0.26130258, 0.27577711)
 
 DTYPES = ("float32", "bfloat16")
 
-# Channels of one attention head in every CLIP vision transformer and its text encoder (open_clip, model.py).
-HEAD_WIDTH = 64
-
 # Texts with at most this many tokens in all are encoded at once per image of the batch size: an image of ViT-B/32 has
 # 50 tokens, so a batch of texts costs about as much as a batch of images.
 TOKENS_PER_BATCH_ITEM = 50
+
+
+# Letters of a text that are made into tokens: more than the 75 tokens that a published CLIP reads can hold, none of
+# which has more than 32 bytes (open_clip, bpe_simple_vocab_16e6.txt.gz).
+MOST_LETTERS = 2_500
 
 
 class Tokens(NamedTuple):
@@ -43,6 +54,29 @@ class Tokens(NamedTuple):
     ids: tuple[int, ...]
     # Whether tokens between the start and the end were dropped.
     truncated: bool
+
+
+class FeatureError(ValueError):
+    """Features without a direction, which have no cosine: NaN, infinite, or all 0.
+
+    Args:
+        place: number of the image or text among those that were encoded.
+        got: what its features are.
+    """
+
+    def __init__(self, place: int, got: str) -> None:
+        super().__init__(
+            f"checkpoint: expected finite features that are not all 0, got {got}. Use dtype='float32', or another "
+            "checkpoint."
+        )
+        self.place, self.got = place, got
+
+    def named(self, where: str, checkpoint: str) -> ValueError:
+        """Return the error for a message that says of what the features are, and whose."""
+        return ValueError(
+            f"{where}: expected finite features that are not all 0, got {self.got} from the checkpoint {checkpoint}. "
+            "Use dtype='float32', or another checkpoint."
+        )
 
 
 class ClipModel:
@@ -103,7 +137,7 @@ class ClipModel:
             float32 array, shape (n, d), not normalised.
 
         Raises:
-            ValueError: the model gives values that are not finite.
+            FeatureError: the model gives values that are not finite, or all 0.
         """
         with self._inference():
             features = self._embed_pixels(torch.from_numpy(pixels).to(self.device))
@@ -121,13 +155,14 @@ class ClipModel:
             float32 array, shape (n, d): the end token's features, not normalised.
 
         Raises:
-            ValueError: the model gives values that are not finite.
+            FeatureError: the model gives values that are not finite, or all 0.
         """
         features = np.empty((len(texts), self.n_features), np.float32)
         with self._inference():
             for rows in progress(text_batches(texts, batch_size)):
                 ids, ends = self._as_batch([texts[i] for i in rows])
-                features[rows] = _as_features(self._embed_tokens(ids, ends))
+                with _numbered_as(rows):
+                    features[rows] = _as_features(self._embed_tokens(ids, ends))
         return features
 
     def token_features(self, texts: Sequence[Tokens], batch_size: int, progress: Any = iter) -> list[np.ndarray]:
@@ -142,21 +177,23 @@ class ClipModel:
             n float32 arrays, shape (n_tokens, d); the last row of each is what `text_features` returns.
 
         Raises:
-            ValueError: the model gives values that are not finite.
+            FeatureError: the model gives values that are not finite, or all 0.
         """
         features: list[np.ndarray] = [np.empty(0)] * len(texts)
         with self._inference():
             for rows in progress(text_batches(texts, batch_size)):
                 ids, _ = self._as_batch([texts[i] for i in rows])
                 for i, embedded in zip(rows, self._embed_tokens(ids), strict=True):
-                    features[i] = _as_features(embedded[: len(texts[i].ids)])
+                    with _numbered_as([i] * len(texts[i].ids)):
+                        features[i] = _as_features(embedded[: len(texts[i].ids)])
         return features
 
     def tokenize(self, text: str) -> Tokens:
         """Turn a text into token numbers; a long one is truncated, with the end token kept."""
-        ids = (self.tokenizer.sot_token_id, *self.tokenizer.encode(text), self.tokenizer.eot_token_id)
+        inner, is_cut = first_tokens(self.tokenizer, text)
+        ids = (self.tokenizer.sot_token_id, *inner, self.tokenizer.eot_token_id)
         if len(ids) <= self.context_length:
-            return Tokens(ids, truncated=False)
+            return Tokens(ids, truncated=is_cut)
         return Tokens((*ids[: self.context_length - 1], ids[-1]), truncated=True)
 
     def embed_pixels(self, pixels: "torch.Tensor") -> "torch.Tensor":
@@ -197,6 +234,25 @@ class ClipModel:
             yield
 
 
+def first_tokens(tokenizer: Any, text: str) -> tuple[list[int], bool]:
+    """Turn a text into token numbers, of a very long one the beginning.
+
+    The time of CLIP's tokenizer grows with the square of the length of a word, and of how often a letter is escaped:
+    so what cannot be read is left out before. Only a single word, or escapes, as long as that can have other tokens
+    than at the beginning of the whole text.
+
+    Args:
+        tokenizer: open_clip's.
+        text: any.
+
+    Returns:
+        Token numbers without start and end, and whether letters beyond `MOST_LETTERS` were left out.
+    """
+    if len(text) > MOST_LETTERS:
+        text = " ".join(text.split())  # the tokenizer sees no other blanks
+    return tokenizer.encode(text[:MOST_LETTERS]), len(text) > MOST_LETTERS
+
+
 def text_batches(texts: Sequence[Tokens], batch_size: int) -> list[list[int]]:
     """Split texts into batches of like length.
 
@@ -235,8 +291,9 @@ def build_network(weights: Weights, activation: str) -> Any:
     Raises:
         ValueError: keys are missing, unknown or of a wrong shape; a weight is not finite.
     """
-    weights = {name: tensor.float() for name, tensor in weights.items() if name not in DESCRIPTIVE_KEYS}
+    weights = {name: tensor for name, tensor in weights.items() if name not in DESCRIPTIVE_KEYS}
     check_shape_keys(weights)
+    weights = {name: tensor.float() for name, tensor in weights.items()}
     with torch.device("meta"):  # no memory and no time for weights that are replaced at once
         network = _network_of_shape(weights, activation)
     check_weights(weights, {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()})
@@ -259,7 +316,7 @@ def as_device(name: str) -> "torch.device":
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
         raise ValueError(
-            f"device: expected 'auto' or a device of this machine, got {name!r} ({str(error).splitlines()[0]}). "
+            f"device: expected 'auto' or a device of this machine, got {shown_value(name)} ({reason_of(error)}). "
             "Use 'cpu' or 'auto'."
         ) from error
     return device
@@ -276,10 +333,19 @@ def _network_of_shape(weights: Weights, activation: str) -> Any:
     grid = round((len(weights["visual.positional_embedding"]) - 1) ** 0.5)
     text_width = len(weights["ln_final.weight"])
     context_length, vocabulary = len(weights["positional_embedding"]), len(weights["token_embedding.weight"])
+    n_layers = [_count_layers(weights, f"{tower}transformer.resblocks.") for tower in ("visual.", "")]
+    check_architecture(
+        weights["visual.conv1.weight"].shape,
+        len(weights["visual.positional_embedding"]),
+        n_layers,
+        text_width,
+        context_length,
+        vocabulary,
+    )
     return open_clip.model.CLIP(
         embed_dim=weights["text_projection"].shape[1],
         vision_cfg=open_clip.CLIPVisionCfg(
-            layers=_count_layers(weights, "visual.transformer.resblocks."),
+            layers=n_layers[0],
             width=width,
             head_width=min(HEAD_WIDTH, width),
             patch_size=patch_size,
@@ -290,7 +356,7 @@ def _network_of_shape(weights: Weights, activation: str) -> Any:
             vocab_size=vocabulary,
             width=text_width,
             heads=max(1, text_width // HEAD_WIDTH),
-            layers=_count_layers(weights, "transformer.resblocks."),
+            layers=n_layers[1],
         ),
         quick_gelu=activation == "quick_gelu",
     )
@@ -300,11 +366,21 @@ def _count_layers(weights: Weights, prefix: str) -> int:
     return len({name.removeprefix(prefix).split(".")[0] for name in weights if name.startswith(prefix)})
 
 
+@contextlib.contextmanager
+def _numbered_as(rows: Sequence[int]) -> Iterator[None]:
+    """Around the features of a batch: name the text as its caller numbers it."""
+    try:
+        yield
+    except FeatureError as error:
+        raise FeatureError(rows[error.place], error.got) from None
+
+
 def _as_features(features: "torch.Tensor") -> np.ndarray:
     """Features as a float32 array, checked."""
     array: np.ndarray = features.float().cpu().numpy()
-    if not np.isfinite(array).all():
-        raise ValueError(
-            "checkpoint: expected finite features, got NaN or infinity. Use dtype='float32', or another checkpoint."
-        )
+    is_finite = np.isfinite(array).all(axis=-1)
+    usable = is_finite & array.any(axis=-1)
+    if not usable.all():
+        place = int(np.argmin(usable))
+        raise FeatureError(place, "zeros" if is_finite[place] else "NaN or infinity")
     return array

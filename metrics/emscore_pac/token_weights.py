@@ -1,14 +1,15 @@
 """Weights of tokens by inverse document frequency, counted here or read from a table: a JSON file or a mapping."""
 
-import json
 import math
 import os
-import pathlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
+
+from .shared_input_files import is_regular_file, read_json
+from .shared_messages import shown_path, shown_value
 
 # What a table looks like; part of every message about a bad one.
 TABLE_LAYOUT = '{"n_documents": 8092, "document_frequency": {"dog</w>": 312, ...}}'
@@ -19,6 +20,10 @@ HOW_TO_MAKE_A_TABLE = "Make one with `manycaps count-token-frequency`."
 # Token number with which CLIP's tokenizer fills a text up to 77. The authors count it like any other, so it is in every
 # document and weighs nothing; no word ends in this token, it only stands for an exclamation mark inside one.
 PADDING = 0
+
+
+# Most documents of a table: float64 holds every whole number up to here.
+MOST_DOCUMENTS = 2**53
 
 
 class TokenFrequency(NamedTuple):
@@ -109,8 +114,8 @@ def check_idf(source: object) -> None:
             f"idf: expected True, False, a path to a JSON file or a mapping, got {type(source).__name__}. "
             f"{HOW_TO_MAKE_A_TABLE}"
         )
-    if not pathlib.Path(source).is_file():
-        raise ValueError(f"idf: expected a JSON file, got no file at {source!s}. {HOW_TO_MAKE_A_TABLE}")
+    if not is_regular_file(source):
+        raise ValueError(f"idf: expected a JSON file, got no file at {shown_path(source)}. {HOW_TO_MAKE_A_TABLE}")
 
 
 def load_token_frequency(
@@ -133,30 +138,23 @@ def load_token_frequency(
     >>> load_token_frequency(table, {"dog</w>": 1929})
     TokenFrequency(counts={1929: 1}, n_documents=2)
     """
-    table = source if isinstance(source, Mapping) else _read_json(pathlib.Path(source))
+    table = source if isinstance(source, Mapping) else read_json(source, "idf", HOW_TO_MAKE_A_TABLE)
     counts = table.get("document_frequency") if isinstance(table, Mapping) else None
     n_documents = table.get("n_documents") if isinstance(table, Mapping) else None
-    if not isinstance(counts, Mapping) or not _is_whole(n_documents) or n_documents < 1:
-        raise ValueError(f"idf: expected the layout {TABLE_LAYOUT}, got {str(table)[:80]}. {HOW_TO_MAKE_A_TABLE}")
+    if not isinstance(counts, Mapping) or not _is_whole(n_documents) or not 1 <= n_documents <= MOST_DOCUMENTS:
+        raise ValueError(f"idf: expected the layout {TABLE_LAYOUT}, got {shown_value(table)}. {HOW_TO_MAKE_A_TABLE}")
     for token, count in counts.items():
         if token not in vocabulary:
             raise ValueError(
-                f"idf[{token!r}]: expected a token of CLIP's vocabulary, such as 'dog</w>', got none. "
+                f"idf[{shown_value(token)}]: expected a token of CLIP's vocabulary, such as 'dog</w>', got none. "
                 f"{HOW_TO_MAKE_A_TABLE}"
             )
         if not _is_whole(count) or not 1 <= count <= n_documents:
             raise ValueError(
-                f"idf[{token!r}]: expected a whole number from 1 to n_documents={n_documents}, got {count!r}. "
-                f"{HOW_TO_MAKE_A_TABLE}"
+                f"idf[{shown_value(token)}]: expected a whole number from 1 to n_documents={n_documents}, got "
+                f"{shown_value(count)}. {HOW_TO_MAKE_A_TABLE}"
             )
     return TokenFrequency({vocabulary[token]: count for token, count in counts.items()}, n_documents)
-
-
-def _read_json(path: pathlib.Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
-        raise ValueError(f"idf: expected a JSON file, got {path}: {error}. {HOW_TO_MAKE_A_TABLE}") from None
 
 
 def _is_whole(value: object) -> TypeGuard[int]:

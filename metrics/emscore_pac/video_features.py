@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import PIL.Image
 
+from .shared_caption_rows import check_no_table
+from .shared_clip_model import FeatureError
 from .shared_clip_rows import PROGRESS_DELAY, ClipEncoder
 from .shared_video_input import (
     EncodedVideo,
@@ -67,7 +69,7 @@ class VideoEncoder:
                 the column is kept then but finished features.
         """
         n_workers = n_workers or min(8, os.cpu_count() or 1)
-        work = _Work(self.encoder.model, batch_size)
+        work = _Work(self.encoder.model, self.encoder.checkpoint.source, batch_size)
         keys: list[str] = []
         total = len(videos) if isinstance(videos, Sized) else None
         bar = self.encoder.progress(total=total, desc=column, unit="video", leave=False, delay=PROGRESS_DELAY)
@@ -122,12 +124,14 @@ class _Job(NamedTuple):
 class _Work:
     """Decoding threads on one side, the model on the other, and a short queue between them."""
 
-    def __init__(self, model: Any, batch_size: int) -> None:
-        self.model = model
+    def __init__(self, model: Any, checkpoint: str, batch_size: int) -> None:
+        self.model, self.checkpoint = model, checkpoint
         self.batch_size = batch_size
         self.queue: queue.Queue[tuple[str, Any]] = queue.Queue(BATCHES_AHEAD * batch_size)
         # Features of each video, batch by batch, and those of videos that are complete.
         self.begun: dict[str, list[np.ndarray]] = {}
+        # Column and row of each video, for the messages.
+        self.places: dict[str, str] = {}
         self.done: dict[str, list[np.ndarray]] = {}
         self.waiting: list[tuple[str, np.ndarray]] = []
         self.complete: list[str] = []
@@ -140,7 +144,7 @@ class _Work:
         """Start decoding a video, once there is a thread for it."""
         while self.n_running >= n_workers:
             self._take()
-        self.begun[key] = []
+        self.begun[key], self.places[key] = [], job.where
         self.n_running += 1
         pool.submit(self._decode, key, job, max(1, (os.cpu_count() or 1) // n_workers))
 
@@ -176,7 +180,10 @@ class _Work:
     def _encode(self) -> None:
         """Move a batch of frames through the model."""
         if self.waiting:
-            features = self.model.image_features(np.stack([pixels for _, pixels in self.waiting]))
+            try:
+                features = self.model.image_features(np.stack([pixels for _, pixels in self.waiting]))
+            except FeatureError as error:
+                raise error.named(self.places[self.waiting[error.place][0]], self.checkpoint) from error
             for (key, _), row in zip(self.waiting, features, strict=True):
                 self.begun[key].append(row[None])
             self.waiting.clear()
@@ -211,8 +218,9 @@ def check_video_column(videos: object, column: str) -> None:
     Raises:
         TypeError: it is not one.
     """
-    one = isinstance(videos, str | bytes | os.PathLike | Mapping | PIL.Image.Image)
-    one = one or (isinstance(videos, np.ndarray) and videos.ndim in (1, 2))
+    check_no_table(videos, column, "a list of videos")
+    one = isinstance(videos, str | bytes | bytearray | os.PathLike | Mapping | set | frozenset | PIL.Image.Image)
+    one = one or (isinstance(videos, np.ndarray) and videos.ndim in (0, 1, 2))
     if one or not isinstance(videos, Iterable):
         raise TypeError(
             f"{column}: expected a list of videos, got one {type(videos).__name__}. Give one video per row, in a list."

@@ -6,6 +6,7 @@ import numpy as np
 
 from .frechet import (
     frechet_distances,
+    from_first,
     joint_scatter,
     null_frechet_distances,
     pair_distances,
@@ -28,12 +29,16 @@ from .shared_splits import Comparison
 # Written by scripts/repository/sync_shared.py.
 from .shared_caption_rows import as_caption_rows
 from .shared_embeddings import as_embedding_arrays
+from .shared_input_files import is_regular_file
+from .shared_messages import shown_value
 from .shared_model_paths import is_path
 from .shared_remembered_features import RememberedFeatures
 
 _LOADED = (
     as_caption_rows,
     as_embedding_arrays,
+    is_regular_file,
+    shown_value,
     is_path,
     RememberedFeatures,
 )
@@ -143,7 +148,7 @@ class FidBert(EmbeddingModule, evaluate.Metric):
     def compare_vectors(self, vectors, n_candidates, options):
         """Compare rows of vectors by means and covariances; null values are in units of the joint scatter."""
         scatter = joint_scatter(vectors)
-        scaled = vectors / np.sqrt(scatter)[:, None, None]
+        scaled = from_first(vectors) / np.sqrt(scatter)[:, None, None]
 
         def null_values(part, splits):
             return null_frechet_distances(scaled[part], n_candidates, splits)

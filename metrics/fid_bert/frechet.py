@@ -39,6 +39,7 @@ def frechet_distances(vectors: np.ndarray, n_candidates: int) -> np.ndarray:
     >>> frechet_distances(np.array([[[0.0], [2.0], [3.0], [7.0]]]), 2).round(4).tolist()
     [18.0]
     """
+    vectors = from_first(vectors)
     parts = vectors[:, :n_candidates], vectors[:, n_candidates:]
     means = [part.mean(axis=1) for part in parts]  # each (n_rows, d)
     # Scaled so that C = factor' factor.
@@ -65,7 +66,7 @@ def frechet_p_values(vectors: np.ndarray, n_candidates: int, splits: Splits) -> 
     """
     # In units of the joint scatter, which no split changes, so that the tolerance for ties fits every encoder.
     scatter = joint_scatter(vectors)
-    scaled = vectors / np.sqrt(scatter)[:, None, None]
+    scaled = from_first(vectors) / np.sqrt(scatter)[:, None, None]
     distances = frechet_distances(vectors, n_candidates)
     null = null_frechet_distances(scaled, n_candidates, splits)
     return distances, upper_tail_p_values(distances / scatter, null)
@@ -90,6 +91,7 @@ def null_frechet_distances(vectors: np.ndarray, n_candidates: int, splits: Split
     [[[18.0]]]
     """
     n, m = n_candidates, vectors.shape[1] - n_candidates
+    vectors = from_first(vectors)
     centred = vectors - vectors.mean(axis=1, keepdims=True)
     gram = centred @ centred.swapaxes(1, 2)  # (n_rows, n_texts, n_texts)
     # |mu1 - mu2|^2, and of each trace the part z'Gz / n: Tr C1 = (sum of own products - z'Gz / n) / (n - 1).
@@ -102,6 +104,24 @@ def null_frechet_distances(vectors: np.ndarray, n_candidates: int, splits: Split
     scale = 2 / np.sqrt((n - 1) * (m - 1))
     for labels, values in zip(label_blocks(forms, splits), split_values(forms, constants, splits), strict=True):
         yield np.maximum(values - scale * np.stack([_cross_nuclear_norms(of_row, labels) for of_row in gram]), 0)
+
+
+def from_first(vectors: np.ndarray) -> np.ndarray:
+    """Move every row so that its first text lies at 0, which changes no distance.
+
+    Differences of vectors near each other are exact, means of large numbers are not: so equal texts have a scatter of
+    exactly 0, and splits that tie still tie where the texts lie far from 0.
+
+    Args:
+        vectors: float64 array, shape (n_rows, n_texts, d).
+
+    Returns:
+        float64 array of the same shape.
+
+    >>> from_first(np.array([[[1e8], [1e8 + 0.5]]])).tolist()
+    [[[0.0], [0.5]]]
+    """
+    return vectors - vectors[:, :1]
 
 
 def pair_distances(vectors: np.ndarray) -> np.ndarray:
@@ -131,8 +151,7 @@ def joint_scatter(vectors: np.ndarray) -> np.ndarray:
     >>> joint_scatter(np.array([[[0.0], [2.0]], [[3.0], [3.0]]])).tolist()
     [1.0, 1.0]
     """
-    # From the first text, so that equal texts give exactly 0.
-    scatter = (vectors - vectors[:, :1]).var(axis=1).sum(axis=1)
+    scatter = from_first(vectors).var(axis=1).sum(axis=1)
     return np.where(scatter > 0, scatter, 1.0)
 
 
@@ -247,13 +266,14 @@ def _factor(
     used = np.flatnonzero(counts)
     n_texts = int(counts.sum())
     blocks = [used[start : start + block_size] for start in range(0, len(used), block_size)]
-    mean = np.zeros(vectors.shape[1])
+    # Both sets from one vector, as in `from_first`.
+    first, mean = vectors[0].astype(np.float64), np.zeros(vectors.shape[1])
     for block in blocks:
-        mean += counts[block] @ vectors[block].astype(np.float64)
+        mean += counts[block] @ (vectors[block].astype(np.float64) - first)
     mean /= n_texts
     factor = np.empty((0, vectors.shape[1]))
     for i in progress(range(len(blocks)), desc="pooled covariance", unit="block", delay=1):
         root_counts = np.sqrt(counts[blocks[i]] / (n_texts - 1))
-        centred = root_counts[:, None] * (vectors[blocks[i]].astype(np.float64) - mean)
+        centred = root_counts[:, None] * (vectors[blocks[i]].astype(np.float64) - first - mean)
         factor = _triangular(np.concatenate((factor, centred)))
     return mean, factor

@@ -7,7 +7,6 @@ The only helper that runs a sentence model. Importing it loads neither torch nor
 import functools
 import hashlib
 import importlib.util
-import json
 import logging
 import os
 import pathlib
@@ -16,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from .shared_embeddings import check_embeddings
-from .shared_model_paths import HUB_PREFIX, is_path, no_such_path
+from .shared_embeddings import as_array
+from .shared_input_files import is_folder, is_regular_file, read_json
+from .shared_messages import shown_path, shown_value
+from .shared_model_paths import HUB_PREFIX, is_path, local_path, no_such_path
 from .shared_module import check_choice, check_whole_number
 from .shared_remembered_features import RememberedFeatures
 
@@ -218,14 +219,7 @@ def as_encoder_output(output: object, n_captions: int) -> np.ndarray:
     >>> as_encoder_output([[0.5, 1.0]], 1).tolist()
     [[0.5, 1.0]]
     """
-    try:
-        array = np.asarray(output)
-    except (TypeError, ValueError, RuntimeError) as error:  # ragged lists; tensors on a device or with gradients
-        raise TypeError(
-            f"encoder output: expected a floating-point array, got {type(output).__name__} ({str(error)[:80]}). Return "
-            "a NumPy array of shape (n, d)."
-        ) from None
-    check_embeddings(array, "encoder output")
+    array = as_array(output, "encoder output", "Return a NumPy array of shape (n, d).")
     if len(array) != n_captions:
         raise ValueError(
             f"encoder output: expected one vector for each of the {n_captions} distinct captions, got {len(array)}. "
@@ -264,7 +258,8 @@ def load_model(folder: pathlib.Path, device: str, dtype: str) -> Any:
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0][:120]
         raise ValueError(
-            f"device: expected a device of this machine, got {device!r} ({reason}). Give 'auto' to have one chosen."
+            f"device: expected a device of this machine, got {shown_value(device)} ({reason}). Give 'auto' to "
+            "have one chosen."
         ) from error
     try:
         model = SentenceTransformer(
@@ -294,8 +289,8 @@ def model_folder(encoder: str) -> pathlib.Path:
     Raises:
         OSError: there is no such folder, the hub does not give the model, or its files are not the expected ones.
     """
-    folder = pathlib.Path(encoder).expanduser()
-    if folder.is_dir():
+    folder = local_path(encoder)
+    if is_folder(folder):
         return _checked_folder(folder)
     if is_path(encoder):
         raise FileNotFoundError(
@@ -347,7 +342,7 @@ def _hub_folder(name: str, revision: str | None) -> pathlib.Path:
         except Exception as error:  # the hub's errors are of many kinds, those of httpx are no OSErrors
             cause = error if cause is None or not only_cached else cause
     raise OSError(
-        f"encoder: expected the sentence-transformers model {name!r} from huggingface.co or its cache, got "
+        f"encoder: expected the sentence-transformers model {shown_value(name)} from huggingface.co or its cache, got "
         f"{type(cause).__name__} ({str(cause).strip().splitlines()[0][:160] if str(cause).strip() else ''}). Check the "
         f"name and the connection, or give a folder (relative paths start at {pathlib.Path.cwd()}); HF_HUB_OFFLINE=1 "
         "allows the cache only."
@@ -356,20 +351,41 @@ def _hub_folder(name: str, revision: str | None) -> pathlib.Path:
 
 def _checked_folder(folder: pathlib.Path, needed: Sequence[str] = ()) -> pathlib.Path:
     """Return the folder if it is a complete sentence-transformers model without pickled weights."""
-    missing = [name for name in ("modules.json", *needed) if not (folder / name).is_file()]
+    missing = [name for name in ("modules.json", *needed) if not is_regular_file(folder / name)]
     if missing:
         raise FileNotFoundError(
             f"encoder: expected a sentence-transformers model in {folder}, got a folder without {', '.join(missing)}. "
             "Save the model with SentenceTransformer.save_pretrained, or fetch it again."
         )
-    for module in json.loads((folder / "modules.json").read_text(encoding="utf-8")):
-        part = folder / module["path"]
+    for path in _module_paths(folder):
+        part = folder / path
         if any(part.glob("*.bin")) and not any(part.glob("*.safetensors")):
             raise OSError(
                 f"encoder: expected weights as safetensors in {part}, got pickled ones, which can run code. Save the "
                 "model again with SentenceTransformer.save_pretrained."
             )
     return folder
+
+
+def _module_paths(folder: pathlib.Path) -> list[str]:
+    """Folders of a model's parts, as its `modules.json` lists them.
+
+    Raises:
+        OSError: the file is no list of parts with a path, whatever is in it.
+    """
+    advice = "Save the model with SentenceTransformer.save_pretrained, or fetch it again."
+    try:
+        modules = read_json(folder / "modules.json", "encoder", advice)
+    except ValueError as error:
+        raise OSError(str(error)) from error
+    if not isinstance(modules, list) or not all(
+        isinstance(module, dict) and isinstance(module.get("path"), str) for module in modules
+    ):
+        raise OSError(
+            f"encoder: expected a list of parts with their paths in {shown_path(folder / 'modules.json')}, got "
+            f"{shown_value(modules)}. {advice}"
+        )
+    return [module["path"] for module in modules]
 
 
 def _check_weights(path: pathlib.Path) -> None:

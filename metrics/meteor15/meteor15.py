@@ -15,6 +15,7 @@ from .shared_row_scores import row_means, split_rows
 # isort: split
 # Files that other files of this folder need: evaluate's loader copies only what is named here.
 # Written by scripts/repository/sync_shared.py.
+from .shared_messages import shown_value
 from .shared_meteor15_search import Matches
 from .shared_meteor15_table import compile_table
 from .shared_meteor15_texts import PhraseTable
@@ -22,6 +23,7 @@ from .shared_meteor15_tokens import Prefixes
 from .shared_ptb_tokenizer import Shape
 
 _LOADED = (
+    shown_value,
     Matches,
     compile_table,
     PhraseTable,

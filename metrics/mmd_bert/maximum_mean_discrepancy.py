@@ -104,7 +104,8 @@ def gaussian_kernel(vectors: np.ndarray, sigma: str | float) -> np.ndarray:
     squared = squared_distances(vectors)
     sigmas = bandwidths(squared, sigma)
     is_zero = sigmas == 0
-    exponents = squared / (-2 * np.where(is_zero, 1.0, sigmas) ** 2)[:, None, None]
+    with np.errstate(over="ignore"):  # far beyond the bandwidth: the kernel is 0
+        exponents = squared / (-2 * np.where(is_zero, 1.0, sigmas) ** 2)[:, None, None]
     kernel = np.exp(exponents, out=exponents)
     kernel[is_zero] = squared[is_zero] == 0
     return kernel
@@ -340,7 +341,8 @@ def _pooled_values(
     bandwidth = float(_pooled_bandwidth(vectors, weights, sigma, progress, block_size))
     among, with_all, all_pairs = np.zeros(counts.shape[1]), np.zeros(counts.shape[1]), 0.0
     for rows, columns, squared in _distance_blocks(vectors, progress, "pooled kernel", block_size):
-        kernel = np.exp(squared / (-2 * bandwidth**2)) if bandwidth > 0 else (squared == 0).astype(np.float64)
+        with np.errstate(over="ignore"):  # as in `gaussian_kernel`
+            kernel = np.exp(squared / (-2 * bandwidth**2)) if bandwidth > 0 else (squared == 0).astype(np.float64)
         twice = 1.0 if rows == columns else 2.0
         among += twice * np.einsum("nb,nb->b", counts[rows], kernel @ counts[columns])
         for_rows = kernel @ weights[columns]

@@ -32,6 +32,9 @@ DISTRIBUTION_DEFAULTS: Mapping[str, Any] = {
     "details": False,
 }
 
+# Most draws and resamples: 1e-7 is a smaller p-value than anybody reads, and 80 MB of means.
+MOST_RESAMPLES = 10_000_000
+
 # Means of resamples computed at once, 8 bytes each per row: about 50 MB.
 MAX_BOOTSTRAP_VALUES = 6_000_000
 
@@ -174,7 +177,10 @@ def check_distribution_options(options: Mapping[str, Any]) -> None:
     """
     check_choice("p_value", options["p_value"], P_VALUE_METHODS)
     check_whole_number("max_partitions", options["max_partitions"], 1)
-    check_whole_number("n_resamples", options["n_resamples"], 1)
+    # One resample has no spread, from which an interval is made.
+    check_whole_number(
+        "n_resamples", options["n_resamples"], 1 if options["confidence_level"] is None else 2, MOST_RESAMPLES
+    )
     check_confidence_level(options["confidence_level"])
     check_whole_number("seed", options["seed"], 0)
     check_flag("details", options["details"])

@@ -2,11 +2,20 @@
 """Checks of ready embeddings: each error names column, row and vector."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
-# Largest number in an embedding: squares of larger ones, summed over the dimensions, leave the range of float64.
-LARGEST_NUMBER = 1e150
+from .shared_caption_rows import NOT_ROWS, as_list, check_no_table
+from .shared_messages import reason_of
+
+# Largest number in an embedding: the variance of a squared distance takes its fourth power, which must stay within the
+# range of float64.
+LARGEST_NUMBER = 1e70
+
+# Smallest vector, by its largest number, that is not 0: fourth powers of smaller ones leave the range, too, and
+# different vectors would count as equal.
+SMALLEST_NUMBER = 1e-70
 
 # The keywords of `compute` for ready arrays, in the order candidates, references.
 ARRAY_COLUMNS = ("prediction_embeddings", "reference_embeddings")
@@ -21,15 +30,17 @@ def as_embedding_arrays(rows: object, column: str) -> list[np.ndarray]:
 
     Raises:
         TypeError: the column is missing or no list of arrays; a row is no array of floating-point numbers.
-        ValueError: no rows, a wrong shape, a number that is NaN or too large.
+        ValueError: no rows, a wrong shape, a number that is NaN, too large or too small.
     """
-    if rows is None or isinstance(rows, str | bytes | dict) or not isinstance(rows, Iterable):
+    check_no_table(rows, column, "a list of arrays of shape (n, d)")
+    if rows is None or isinstance(rows, NOT_ROWS) or not isinstance(rows, Iterable):
         kind = "None" if rows is None else type(rows).__name__
         raise TypeError(
             f"{column}: expected a list of arrays of shape (n, d), got {kind}. "
             f"Give {ARRAY_COLUMNS[0]} and {ARRAY_COLUMNS[1]} together, one array per row."
         )
-    arrays = [_as_array(row, f"{column}[{i}]") for i, row in enumerate(rows)]
+    listed = as_list(rows, column, "a list of arrays of shape (n, d)")
+    arrays = [as_array(row, f"{column}[{i}]", "Convert it to a NumPy array.") for i, row in enumerate(listed)]
     if not arrays:
         raise ValueError(f"{column}: expected at least one row, got none. Give one array per row.")
     return arrays
@@ -44,7 +55,8 @@ def check_embeddings(array: np.ndarray, where: str) -> None:
 
     Raises:
         TypeError: other numbers than floating-point ones.
-        ValueError: another rank, no rows or columns, a number that is NaN, infinite or above `LARGEST_NUMBER`.
+        ValueError: another rank, no rows or columns, a number that is NaN, infinite or above `LARGEST_NUMBER`, a vector
+            that is not 0 and has all numbers below `SMALLEST_NUMBER`.
     """
     if not np.issubdtype(array.dtype, np.floating):
         raise TypeError(
@@ -56,29 +68,52 @@ def check_embeddings(array: np.ndarray, where: str) -> None:
             f"{where}: expected an array of shape (n, d) with n and d at least 1, got shape {array.shape}. Give one "
             "vector per text."
         )
-    if not -LARGEST_NUMBER <= float(array.min()) <= float(array.max()) <= LARGEST_NUMBER:  # or NaN
-        _raise_large_numbers(array, where)
+    # Of each vector; wide enough for every type, also in comparisons.
+    largest = np.maximum(array.max(axis=1), -array.min(axis=1)).astype(np.longdouble)  # (n,)
+    is_large = ~(largest <= LARGEST_NUMBER)  # or NaN
+    if is_large.any():
+        j = int(np.argmax(is_large))
+        raise ValueError(
+            f"{where}[{j}]: expected finite numbers of size at most {LARGEST_NUMBER:g}, got {_oddest(array[j])} "
+            f"({int(is_large.sum())} such vectors in all). Check the encoder."
+        )
+    is_small = (largest > 0) & (largest < SMALLEST_NUMBER)
+    if is_small.any():
+        j = int(np.argmax(is_small))
+        raise ValueError(
+            f"{where}[{j}]: expected zeros, or a number of size at least {SMALLEST_NUMBER:g}, got a vector up to "
+            f"{largest[j]:g} ({int(is_small.sum())} such vectors in all). Multiply all embeddings by one factor."
+        )
 
 
-def _raise_large_numbers(array: np.ndarray, where: str) -> None:
-    """Raise ValueError for the first vector with a number that is NaN, infinite or too large."""
-    bad = ~np.isfinite(array) | (np.abs(array.astype(np.float64)) > LARGEST_NUMBER)
-    vectors = np.flatnonzero(bad.any(axis=1))
-    j = int(vectors[0])
-    raise ValueError(
-        f"{where}[{j}]: expected finite numbers of size at most {LARGEST_NUMBER:g}, got {array[j][bad[j]][0]} "
-        f"({len(vectors)} such vectors in all). Check the encoder."
-    )
+def _oddest(vector: np.ndarray) -> Any:
+    """The first number of a vector that is NaN, infinite or too large."""
+    return vector[~(np.abs(vector.astype(np.longdouble)) <= LARGEST_NUMBER)][0]
 
 
-def _as_array(row: object, where: str) -> np.ndarray:
-    """One row of ready embeddings as a checked array."""
+def as_array(values: object, where: str, advice: str) -> np.ndarray:
+    """Return a table of embeddings as a checked array.
+
+    Args:
+        values: an array, a tensor on the CPU, or lists of numbers.
+        where: what a message begins with.
+        advice: what a message ends with where the values are no array.
+
+    Raises:
+        TypeError: no array of floating-point numbers, or one with a mask, which arithmetic would not see.
+        ValueError: see `check_embeddings`.
+    """
     try:
-        array = np.asarray(row)
-    except (TypeError, ValueError, RuntimeError) as error:  # ragged lists; tensors on a device or with gradients
+        array = np.asanyarray(values)
+        if isinstance(array, np.ma.MaskedArray):
+            raise TypeError("a masked array")
+        array = np.asarray(array)
+    except (
+        Exception
+    ) as error:  # ragged lists; tensors on a device or with gradients; whatever a type of the user's raises
         raise TypeError(
-            f"{where}: expected an array of shape (n, d), got {type(row).__name__} ({str(error)[:80]}). Convert it "
-            "to a NumPy array."
-        ) from None
+            f"{where}: expected a floating-point array of shape (n, d), got {type(values).__name__} "
+            f"({reason_of(error)}). {advice}"
+        ) from error
     check_embeddings(array, where)
     return array

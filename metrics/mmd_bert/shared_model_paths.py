@@ -1,7 +1,10 @@
 # Vendored from manycaps/shared_model_paths.py. Edit it there, then run `make format`.
 """Whether the name of a model is a path or a name on the Hub, and what to say where there is none."""
 
+import os
 import pathlib
+
+from .shared_messages import shown_path
 
 # Folders in which people keep models: "checkpoints/tiny-pac" is a path, and "someone/tiny-pac" a name on the Hub.
 MODEL_FOLDERS = frozenset("checkpoint checkpoints data model models output outputs results run runs weights".split())
@@ -34,6 +37,19 @@ def is_path(name: str) -> bool:
     return looks_like_one or len(parts) > 2 or (len(parts) == 2 and parts[0] in MODEL_FOLDERS)
 
 
+def local_path(name: str | os.PathLike[str]) -> pathlib.Path:
+    """Return a path with the home folder in place of `~`, where there is one.
+
+    >>> str(local_path("models/mine"))
+    'models/mine'
+    """
+    path = pathlib.Path(name)
+    try:
+        return path.expanduser()
+    except RuntimeError:  # no such user
+        return path
+
+
 def no_such_path(name: str) -> str:
     """Say that a path is not there, and where relative ones start; the end of a message.
 
@@ -43,5 +59,9 @@ def no_such_path(name: str) -> str:
     absolute = name.startswith("~") or pathlib.PurePath(name).is_absolute()
     start = "" if absolute else f", relative paths start at {pathlib.Path.cwd()}"
     # What only the folder's name makes a path may be a name on the Hub after all.
-    advice = f"; for a repository on the Hub write {HUB_PREFIX + name!r}" if name.split("/")[0] in MODEL_FOLDERS else ""
-    return f"{name!r}: no such folder or file{start}. Check the path{advice}."
+    advice = (
+        f"; for a repository on the Hub write {shown_path(HUB_PREFIX + name)}"
+        if name.split("/")[0] in MODEL_FOLDERS
+        else ""
+    )
+    return f"{shown_path(name)}: no such folder or file{start}. Check the path{advice}."

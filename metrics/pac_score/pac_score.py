@@ -28,7 +28,9 @@ from .shared_row_scores import scored_result
 from .shared_clip_checkpoints import Treatment
 from .shared_clip_model import Tokens
 from .shared_clip_weights import missing_library
-from .shared_image_input import as_image_source
+from .shared_image_input import stored_value
+from .shared_input_files import is_regular_file
+from .shared_messages import shown_value
 from .shared_model_paths import is_path
 from .shared_remembered_features import RememberedFeatures
 
@@ -36,7 +38,9 @@ _LOADED = (
     Treatment,
     Tokens,
     missing_library,
-    as_image_source,
+    stored_value,
+    is_regular_file,
+    shown_value,
     is_path,
     RememberedFeatures,
 )

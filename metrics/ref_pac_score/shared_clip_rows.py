@@ -13,10 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import PIL.Image
 
+from .shared_caption_rows import check_no_table
 from .shared_clip_checkpoints import Checkpoint, find_checkpoint, local_checkpoint, variant_name
-from .shared_clip_model import DTYPES, ClipModel, Tokens, engine_name
+from .shared_clip_model import DTYPES, ClipModel, FeatureError, Tokens, engine_name
 from .shared_clip_weights import merge_lora, read_weights
-from .shared_image_input import as_image_source, as_model_pixels, as_rgb_image, scaler_name
+from .shared_image_input import as_image_source, as_model_pixels, as_rgb_image, decoded_values, scaler_name
+from .shared_messages import shown_value
 from .shared_module import check_choice, check_flag, check_whole_number
 from .shared_remembered_features import RememberedFeatures
 
@@ -34,6 +36,12 @@ CLIP_CALL_DEFAULTS: Mapping[str, Any] = {"batch_size": 64, "n_workers": None}
 
 # Bytes of features that an encoder remembers, of images, texts and videos together: with ViT-B/32 90,000 images.
 REMEMBERED_BYTES = 1 << 28
+
+# Largest batch_size: more images at once than any memory holds.
+LARGEST_BATCH = 1_000_000
+
+# Most threads that are started: beyond some per processor core they only wait for each other.
+MOST_WORKERS = 1024
 
 # Seconds after which a progress bar appears: a training loop adds many small batches.
 PROGRESS_DELAY = 2.0
@@ -127,22 +135,25 @@ class ClipEncoder:
         hashes: dict[bytes, bytes] = {}
         features: dict[bytes, bytes] = {}
         waiting: dict[bytes, np.ndarray] = {}
+        rows_of: dict[bytes, int] = {}
         bar = self.progress(total=_length(images), desc=column, unit="image", leave=False, delay=PROGRESS_DELAY)
         with bar, ThreadPoolExecutor(n_workers or min(8, os.cpu_count() or 1)) as pool:
-            for picture in ordered_results(pool, prepare, enumerate(images), 2 * batch_size):
+            rows = enumerate(decoded_values(images, column, "an image"))
+            for picture in ordered_results(pool, prepare, rows, 2 * batch_size):
                 keys.append(picture.key)
                 if picture.features is not None:
                     features[picture.pixels_hash] = picture.features
                 if picture.pixels is not None and picture.pixels_hash not in features:
                     waiting[picture.pixels_hash] = picture.pixels
+                    rows_of.setdefault(picture.pixels_hash, len(keys) - 1)
                 if picture.pixels_hash:
                     hashes[picture.key] = picture.pixels_hash
                     if picture.key != picture.pixels_hash:
                         self.remembered.put(("file", picture.key), picture.pixels_hash, len(picture.pixels_hash))
                 if len(waiting) >= batch_size:
-                    features |= self._encode_waiting(waiting)
+                    features |= self._encode_waiting(waiting, column, rows_of)
                 bar.update(1)
-            features |= self._encode_waiting(waiting)
+            features |= self._encode_waiting(waiting, column, rows_of)
         return [features[hashes[key]] for key in keys]
 
     def encode_texts(self, texts: Sequence[str], batch_size: int) -> TextFeatures:
@@ -163,7 +174,8 @@ class ClipEncoder:
         known = {text: found for text in places if (found := self.remembered.get(("text", text))) is not None}
         new = {text: self.model.tokenize(text) for text in places if text not in known}
         if new:
-            encoded = self.model.text_features(list(new.values()), batch_size, self.text_bar)
+            with self._texts_named(list(new)):
+                encoded = self.model.text_features(list(new.values()), batch_size, self.text_bar)
             for (text, tokens), features in zip(new.items(), encoded, strict=True):
                 known[text] = features, tokens.truncated
                 self.remembered.put(("text", text), (features.copy(), tokens.truncated), features.nbytes)
@@ -187,11 +199,20 @@ class ClipEncoder:
         known = {text: found for text in texts if (found := self.remembered.get(("tokens", text))) is not None}
         new = [text for text in texts if text not in known]
         if new:
-            encoded = self.model.token_features([texts[text] for text in new], batch_size, self.text_bar)
+            with self._texts_named(new):
+                encoded = self.model.token_features([texts[text] for text in new], batch_size, self.text_bar)
             for text, features in zip(new, encoded, strict=True):
                 known[text] = features
                 self.remembered.put(("tokens", text), features.copy(), features.nbytes)
         return known
+
+    @contextlib.contextmanager
+    def _texts_named(self, texts: Sequence[str]) -> Iterator[None]:
+        """Around the encoding of texts: say of which one the features cannot be used."""
+        try:
+            yield
+        except FeatureError as error:
+            raise error.named(f"text {shown_value(texts[error.place])}", self.checkpoint.source) from error
 
     def signature_parts(self) -> dict[str, str]:
         """Return what identifies the weights and the arithmetic, for a signature."""
@@ -220,11 +241,17 @@ class ClipEncoder:
             self._loaded = model, checkpoint
         return self._loaded
 
-    def _encode_waiting(self, waiting: dict[bytes, np.ndarray]) -> dict[bytes, bytes]:
+    def _encode_waiting(
+        self, waiting: dict[bytes, np.ndarray], column: str, rows_of: Mapping[bytes, int]
+    ) -> dict[bytes, bytes]:
         """Move a batch of pixels through the model, and return its features."""
         if not waiting:
             return {}
-        encoded = self.model.image_features(np.stack(list(waiting.values())))
+        try:
+            encoded = self.model.image_features(np.stack(list(waiting.values())))
+        except FeatureError as error:
+            row = rows_of[list(waiting)[error.place]]
+            raise error.named(f"{column}[{row}]", self.checkpoint.source) from error
         features = {key: row.tobytes() for key, row in zip(waiting, encoded, strict=True)}
         for key, row in features.items():
             self.remembered.put(("pixels", key), row, len(row))
@@ -303,9 +330,9 @@ def check_clip_options(options: Mapping[str, Any]) -> None:
     if "dtype" in options:
         check_choice("dtype", options["dtype"], DTYPES)
         check_flag("compile", options["compile"])
-    check_whole_number("batch_size", options["batch_size"], 1)
+    check_whole_number("batch_size", options["batch_size"], 1, LARGEST_BATCH)
     if options["n_workers"] is not None:
-        check_whole_number("n_workers", options["n_workers"], 1)
+        check_whole_number("n_workers", options["n_workers"], 1, MOST_WORKERS)
 
 
 def check_prompt(prompt: object) -> None:
@@ -334,8 +361,9 @@ def check_image_column(images: object, column: str) -> None:
     Raises:
         TypeError: it is not one.
     """
-    one = isinstance(images, str | bytes | os.PathLike | Mapping | PIL.Image.Image)
-    if one or not isinstance(images, Iterable) or (isinstance(images, np.ndarray) and images.ndim in (2, 3)):
+    check_no_table(images, column, "a list of images")
+    one = isinstance(images, str | bytes | bytearray | os.PathLike | Mapping | set | frozenset | PIL.Image.Image)
+    if one or not isinstance(images, Iterable) or (isinstance(images, np.ndarray) and images.ndim in (0, 2, 3)):
         kind = f"array of shape {images.shape}" if isinstance(images, np.ndarray) else type(images).__name__
         raise TypeError(f"{column}: expected a list of images, got one {kind}. Give one image per row, in a list.")
 

@@ -1,9 +1,11 @@
 # Vendored from manycaps/shared_pac_s.py. Edit it there, then run `make format`.
 """PAC-S from cosines (Sarto et al., 2023, equation 1, https://arxiv.org/abs/2303.12112): NumPy only."""
 
-import math
+import sys
 
 import numpy as np
+
+from .shared_messages import shown_value
 
 # w of equation 1, which stretches the usual cosines towards [0, 1]; CLIP-S (Hessel et al., 2021) has 2.5.
 PAC_WEIGHT = 2.0
@@ -39,5 +41,7 @@ def check_weight(weight: object) -> None:
     """
     if isinstance(weight, bool) or not isinstance(weight, int | float):
         raise TypeError(f"weight: expected a number, got {type(weight).__name__}. Give a float such as 2.0.")
-    if not 0 < weight < math.inf:
-        raise ValueError(f"weight: expected a positive finite number, got {weight}. PAC-S has 2.0, CLIP-S 2.5.")
+    if not 0 < weight <= sys.float_info.max:
+        raise ValueError(
+            f"weight: expected a positive finite number, got {shown_value(weight)}. PAC-S has 2.0, CLIP-S 2.5."
+        )

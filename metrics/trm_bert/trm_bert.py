@@ -21,12 +21,16 @@ from .shared_triangle_rank import STATISTICS, check_statistic_sizes, triangle_ra
 # Written by scripts/repository/sync_shared.py.
 from .shared_caption_rows import as_caption_rows
 from .shared_embeddings import as_embedding_arrays
+from .shared_input_files import is_regular_file
+from .shared_messages import shown_value
 from .shared_model_paths import is_path
 from .shared_remembered_features import RememberedFeatures
 
 _LOADED = (
     as_caption_rows,
     as_embedding_arrays,
+    is_regular_file,
+    shown_value,
     is_path,
     RememberedFeatures,
 )

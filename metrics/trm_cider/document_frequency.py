@@ -1,16 +1,21 @@
 """Document frequencies from a table that was counted elsewhere: a JSON file or a mapping, never a pickle."""
 
-import json
 import os
-import pathlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeGuard
+
+from .shared_input_files import is_regular_file, read_json
+from .shared_messages import shown_path, shown_value
 
 # What a table looks like; part of every message about a bad one.
 TABLE_LAYOUT = '{"n_documents": 8092, "document_frequency": {"a dog": 312, ...}}'
 
 # How to make one; part of the messages too.
 HOW_TO_MAKE_A_TABLE = "Make one with `manycaps count-document-frequency`."
+
+
+# Most documents of a table: float64 holds every whole number up to here.
+MOST_DOCUMENTS = 2**53
 
 
 class DocumentFrequency(NamedTuple):
@@ -34,8 +39,10 @@ def check_document_frequency(source: object) -> None:
             f"document_frequency: expected a path to a JSON file or a mapping, got {type(source).__name__}. "
             f"{HOW_TO_MAKE_A_TABLE}"
         )
-    if not pathlib.Path(source).is_file():
-        raise ValueError(f"document_frequency: expected a JSON file, got no file at {source!s}. {HOW_TO_MAKE_A_TABLE}")
+    if not is_regular_file(source):
+        raise ValueError(
+            f"document_frequency: expected a JSON file, got no file at {shown_path(source)}. {HOW_TO_MAKE_A_TABLE}"
+        )
 
 
 def load_document_frequency(source: str | os.PathLike[str] | Mapping[str, Any]) -> DocumentFrequency:
@@ -43,7 +50,8 @@ def load_document_frequency(source: str | os.PathLike[str] | Mapping[str, Any]) 
 
     Args:
         source: path of a JSON file, or a mapping, of the layout `TABLE_LAYOUT`: every count a whole number from 1 to
-            n_documents, n_documents at least 2 (a single document gives no inverse document frequency).
+            n_documents, n_documents at least 2 (a single document gives no inverse document frequency) and at most
+            `MOST_DOCUMENTS`.
 
     Returns:
         The table.
@@ -54,19 +62,19 @@ def load_document_frequency(source: str | os.PathLike[str] | Mapping[str, Any]) 
     >>> load_document_frequency({"n_documents": 2, "document_frequency": {"a dog": 1}})
     DocumentFrequency(counts={'a dog': 1}, n_documents=2)
     """
-    table = source if isinstance(source, Mapping) else _read_json(pathlib.Path(source))
+    table = source if isinstance(source, Mapping) else read_json(source, "document_frequency", HOW_TO_MAKE_A_TABLE)
     counts = table.get("document_frequency") if isinstance(table, Mapping) else None
     n_documents = table.get("n_documents") if isinstance(table, Mapping) else None
-    if not isinstance(counts, Mapping) or not _is_whole(n_documents) or n_documents < 2:
+    if not isinstance(counts, Mapping) or not _is_whole(n_documents) or not 2 <= n_documents <= MOST_DOCUMENTS:
         raise ValueError(
-            f"document_frequency: expected the layout {TABLE_LAYOUT} with at least 2 documents, got "
-            f"{str(table)[:80]}. {HOW_TO_MAKE_A_TABLE}"
+            f"document_frequency: expected the layout {TABLE_LAYOUT} with 2 to 2**53 documents, got "
+            f"{shown_value(table)}. {HOW_TO_MAKE_A_TABLE}"
         )
     for ngram, count in counts.items():
         if not isinstance(ngram, str) or not _is_whole(count) or not 1 <= count <= n_documents:
             raise ValueError(
-                f"document_frequency[{ngram!r}]: expected a whole number from 1 to n_documents={n_documents}, got "
-                f"{count!r}. {HOW_TO_MAKE_A_TABLE}"
+                f"document_frequency[{shown_value(ngram)}]: expected a whole number from 1 to {n_documents=}, got "
+                f"{shown_value(count)}. {HOW_TO_MAKE_A_TABLE}"
             )
     return DocumentFrequency(counts, n_documents)
 
@@ -82,15 +90,6 @@ def check_enough_documents(n_rows: int) -> None:
             "references: expected at least 2 rows to count document frequencies in, got 1. Add rows, or give "
             f"document_frequency= a table. {HOW_TO_MAKE_A_TABLE}"
         )
-
-
-def _read_json(path: pathlib.Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
-        raise ValueError(
-            f"document_frequency: expected a JSON file, got {path}: {error}. {HOW_TO_MAKE_A_TABLE}"
-        ) from None
 
 
 def _is_whole(value: object) -> TypeGuard[int]:

@@ -4,7 +4,7 @@ import datasets
 import evaluate
 import numpy as np
 
-from .cider_distance import cider_d_scores, cider_distances, document_frequencies, multi_reference_cider_d
+from .cider_distance import check_tokens, cider_d_scores, cider_distances, document_frequencies, multi_reference_cider_d
 from .document_frequency import (
     DocumentFrequency,
     check_document_frequency,
@@ -28,11 +28,15 @@ from .shared_triangle_rank import STATISTICS, check_statistic_sizes, triangle_ra
 # Files that other files of this folder need: evaluate's loader copies only what is named here.
 # Written by scripts/repository/sync_shared.py.
 from .shared_caption_rows import as_caption_rows
+from .shared_input_files import is_regular_file
+from .shared_messages import shown_value
 from .shared_ngrams import word_ids
 from .shared_ptb_tokenizer import Shape
 
 _LOADED = (
     as_caption_rows,
+    is_regular_file,
+    shown_value,
     word_ids,
     Shape,
 )
@@ -142,7 +146,7 @@ class TrmCider(DistributionModule, evaluate.Metric):
         frequency = self._document_frequency(references, options)
 
         def compare(rows, n_candidates):
-            tokens = tokenize_rows(rows, options["tokenizer"])
+            tokens = self._tokens(rows, options)
             scores = cider_d_scores(tokens, frequency.counts, frequency.n_documents)
             plain = multi_reference_cider_d(np.stack(scores), n_candidates)
             distances = np.stack(cider_distances(tokens, scores))
@@ -161,11 +165,18 @@ class TrmCider(DistributionModule, evaluate.Metric):
         source = options["document_frequency"]
         if source is None:
             check_enough_documents(len(references))
-            tokens = tokenize_rows(references, options["tokenizer"])
+            tokens = self._tokens(references, options)
             return DocumentFrequency(document_frequencies(tokens), len(references))
         if source is not self.table_source:
             self.table, self.table_source = load_document_frequency(source), source
         return self.table
+
+    def _tokens(self, rows, options):
+        """Tokens of all captions; those of a tokenizer of the user's are checked."""
+        tokens = tokenize_rows(rows, options["tokenizer"])
+        if options["tokenizer"] != "ptb":
+            check_tokens(tokens)
+        return tokens
 
     def _signature(self, options, settings):
         return signature(

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
+from .shared_messages import shown_value
 from .shared_ptb_tokenizer import tokenize_captions
 
 # A tokenizer by name, or a function from one caption to its list of tokens.
@@ -20,7 +21,9 @@ def check_tokenizer(tokenizer: object) -> None:
     """
     if isinstance(tokenizer, str):
         if tokenizer != "ptb":
-            raise ValueError(f"tokenizer: expected 'ptb' or a function, got {tokenizer!r}. Check the spelling.")
+            raise ValueError(
+                f"tokenizer: expected 'ptb' or a function, got {shown_value(tokenizer)}. Check the spelling."
+            )
     elif not callable(tokenizer):
         raise TypeError(
             f"tokenizer: expected 'ptb' or a function from a caption to its tokens, got {type(tokenizer).__name__}. "
@@ -85,6 +88,6 @@ def _checked_tokens(tokens: object, caption: str) -> Sequence[str]:
     if not isinstance(tokens, list | tuple) or not all(isinstance(token, str) for token in tokens):
         raise TypeError(
             f"tokenizer: expected a list of strings for the caption {caption[:40]!r}, got {type(tokens).__name__} "
-            f"({str(tokens)[:40]}). Return one string per token."
+            f"({shown_value(tokens)}). Return one string per token."
         )
     return tokens

@@ -28,6 +28,7 @@ from .wordnet_lexicon import WORDNET_VERSION, WordNetLexicon
 # Files that other files of this folder need: evaluate's loader copies only what is named here.
 # Written by scripts/repository/sync_shared.py.
 from .shared_caption_rows import as_caption_rows
+from .shared_messages import shown_value
 from .shared_meteor15 import pair_statistics
 from .shared_meteor15_search import Matches
 from .shared_meteor15_table import compile_table
@@ -37,6 +38,7 @@ from .shared_ptb_tokenizer import Shape
 
 _LOADED = (
     as_caption_rows,
+    shown_value,
     pair_statistics,
     Matches,
     compile_table,

@@ -136,7 +136,7 @@ def test_the_list_for_people_names_everything(capsys):
         (ValueError("captions[0]: expected a, got b."), 1, "captions[0]: expected a, got b."),
         (ValueError("--rows: expected 1 or more, got 0."), 2, "--rows: expected 1 or more, got 0."),
         (TypeError("captions: expected a list, got int."), 1, "captions: expected a list, got int."),
-        (FileNotFoundError("a.json: expected a file."), 1, "a.json: expected a file."),
+        (FileNotFoundError("a.json: expected a file, got none."), 1, "a.json: expected a file, got none."),
         (LookupError("METEOR needs WordNet 3.0."), 1, "METEOR needs WordNet 3.0."),
         (KeyboardInterrupt(), 130, "manycaps doctor: stopped by ctrl-C."),
     ],
@@ -146,10 +146,39 @@ def test_what_a_user_can_mend_is_one_line(command, capsys, error, code, line):
     assert capsys.readouterr() == ("", f"{line}\n")
 
 
-@pytest.mark.parametrize("error", [TypeError("f() takes no arguments"), KeyError("a"), ZeroDivisionError()])
-def test_a_mistake_of_the_program_shows_where_it_is(command, capsys, error):
+@pytest.mark.parametrize(
+    "error", [TypeError("f() takes none"), KeyError("a"), ZeroDivisionError(), RuntimeError("a\nb")]
+)
+def test_a_mistake_of_the_program_is_one_line_too(command, capsys, error):
     assert command(raising(error))() == 1
-    assert capsys.readouterr().err.startswith("Traceback")
+    line = capsys.readouterr().err
+    assert line.startswith(f"doctor: expected no mistake of this program, got {type(error).__name__} (")
+    assert line.endswith("). Run it with --traceback, and report what it prints.\n")
+    assert line.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (FileNotFoundError(2, "No such file or directory", "a.json"), "'a.json': expected files that can be read"),
+        (OSError(28, "No space left on device"), "doctor: expected files that can be read and written, got No space"),
+        (MemoryError(), "doctor: expected enough memory, got too little."),
+    ],
+)
+def test_what_the_machine_lacks_is_one_line(command, capsys, error, line):
+    assert command(raising(error))() == 1
+    assert capsys.readouterr().err.startswith(line)
+
+
+def test_a_full_disk_behind_the_output_is_one_line():
+    program = f"{PROGRAM}sys.exit(main(['list', '--json']))"
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-c", program], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert (
+        done.stderr
+        == "list: expected files that can be read and written, got No space left on device. Check paths and disk.\n"
+    )
 
 
 @pytest.mark.parametrize("arguments", [["--traceback", "doctor"], ["doctor", "--traceback"]])

@@ -165,7 +165,9 @@ def test_descriptive_entries_of_openai_are_no_weights():
 def test_infinite_features_are_an_error_and_no_score():
     weights = small_weights()
     weights["visual.proj"] = torch.full_like(weights["visual.proj"], 3e38)
-    with pytest.raises(ValueError, match="checkpoint: expected finite features, got NaN or infinity"):
+    with pytest.raises(
+        ValueError, match="checkpoint: expected finite features that are not all 0, got NaN or infinity"
+    ):
         ClipModel(weights, device="cpu").image_features(PIXELS)
 
 

@@ -76,7 +76,7 @@ BAD_ARRAYS = {
     "ragged": (
         ([PAIR], [[[1.0, 2.0], [1.0]]]),
         TypeError,
-        "reference_embeddings[0]: expected an array of shape (n, d), got list (",
+        "reference_embeddings[0]: expected a floating-point array of shape (n, d), got list (",
     ),
     "whole numbers": (
         ([PAIR, PAIR.astype(int)], [PAIR, PAIR]),
@@ -107,17 +107,17 @@ BAD_ARRAYS = {
     "NaN": (
         ([PAIR], [np.array([[1.0, 2.0], [np.nan, 1.0], [np.inf, 0.0]])]),
         ValueError,
-        "reference_embeddings[0][1]: expected finite numbers of size at most 1e+150, got nan (2 such vectors in all)",
+        "reference_embeddings[0][1]: expected finite numbers of size at most 1e+70, got nan (2 such vectors in all)",
     ),
     "too large": (
         ([np.array([[1.0, -1e160]])], [PAIR]),
         ValueError,
-        "prediction_embeddings[0][0]: expected finite numbers of size at most 1e+150, got -1e+160",
+        "prediction_embeddings[0][0]: expected finite numbers of size at most 1e+70, got -1e+160",
     ),
     "infinite halves": (
         ([np.array([[1.0, np.inf]], dtype=np.float16)], [PAIR]),
         ValueError,
-        "prediction_embeddings[0][0]: expected finite numbers of size at most 1e+150, got inf",
+        "prediction_embeddings[0][0]: expected finite numbers of size at most 1e+70, got inf",
     ),
 }
 

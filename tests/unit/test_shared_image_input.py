@@ -158,7 +158,7 @@ def test_an_address_is_refused_and_not_fetched(address):
 
 def test_a_missing_file_and_a_directory_are_named(tmp_path):
     assert error_of("nowhere.jpg").startswith("images[3]: expected an image file, got 'nowhere.jpg' (No such file")
-    assert "(Is a directory). Check the path" in error_of(tmp_path)
+    assert "(a folder, not a regular file). Check the path" in error_of(tmp_path)
     assert error_of("a\0b").startswith("images[3]: expected an image file, got 'a\\x00b' (embedded null byte)")
 
 
@@ -206,7 +206,7 @@ def test_a_decompression_bomb_is_refused_from_its_header(side):
 def test_an_animation_is_refused(file_format):
     frames = [PIL.Image.fromarray(RNG.integers(0, 256, (8, 8, 3), dtype=np.uint8)) for _ in range(3)]
     data = encoded(frames[0], file_format, save_all=True, append_images=frames[1:])
-    expected = f"images[3]: expected a still image, got {file_format} with 3 frames. Give one frame, for example "
+    expected = f"images[3]: expected a still image, got {file_format} with several frames. Give one frame, for example "
     assert error_of(data).startswith(expected)
     assert error_of(PIL.Image.open(io.BytesIO(data))).startswith(expected)
     assert as_array(PIL.Image.open(io.BytesIO(data)).copy()).shape == (8, 8, 3)

@@ -209,7 +209,7 @@ BAD_OUTPUT = {
     "NaN": (
         np.array([[1.0], [np.nan], [1.0]]),
         ValueError,
-        "encoder output[1]: expected finite numbers of size at most 1e+150, got nan (1 such vectors",
+        "encoder output[1]: expected finite numbers of size at most 1e+70, got nan (1 such vectors",
     ),
     "one number a caption": (
         np.ones(3),
@@ -232,11 +232,15 @@ BAD_OUTPUT = {
         "encoder output: expected floating-point numbers, got int64. Convert counts",
     ),
     "nothing": (None, TypeError, "encoder output: expected floating-point numbers, got object"),
-    "ragged": ([[1.0], [1.0, 2.0], [1.0]], TypeError, "encoder output: expected a floating-point array, got list ("),
+    "ragged": (
+        [[1.0], [1.0, 2.0], [1.0]],
+        TypeError,
+        "encoder output: expected a floating-point array of shape (n, d), got list (",
+    ),
     "a tensor with gradients": (
         torch.ones(3, 2, requires_grad=True),
         TypeError,
-        "encoder output: expected a floating-point array, got Tensor (",
+        "encoder output: expected a floating-point array of shape (n, d), got Tensor (",
     ),
 }
 

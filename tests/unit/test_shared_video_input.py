@@ -315,8 +315,16 @@ def test_a_playlist_opens_nothing_else(folder, mp4):
         ([None], TypeError, "videos[3][0]: expected an image (path, bytes, PIL image or uint8 array), got NoneType."),
         (np.zeros((4, 4, 3), np.uint8), ValueError, "videos[3]: expected a uint8 array of shape (n_frames, height, wi"),
         (np.zeros((4, 4), int), ValueError, "videos[3]: expected a uint8 array of shape (n_frames, height, width, 3)"),
-        (np.array([[1.0], [0.0]]), ValueError, "videos[3][1]: expected finite features that are not all 0, got [0.0]"),
-        (np.array([[np.nan], [0.0]]), ValueError, "videos[3][0]: expected finite features that are not all 0, got [n"),
+        (
+            np.array([[1.0], [0.0]]),
+            ValueError,
+            "videos[3][1]: expected finite features that are not all 0 as float32, got [0.0]",
+        ),
+        (
+            np.array([[np.nan], [0.0]]),
+            ValueError,
+            "videos[3][0]: expected finite features that are not all 0 as float32, got [n",
+        ),
     ],
 )
 def test_bad_input_is_named(video, error, message):
@@ -355,8 +363,8 @@ def test_keys_are_equal_where_frames_are(folder, mp4):
 @pytest.mark.parametrize(
     ("frames", "error", "message"),
     [
-        (0, ValueError, "frames: expected 'all' or a whole number of at least 1, got 0. "),
-        ("every", ValueError, "frames: expected 'all' or a whole number of at least 1, got 'every'. "),
+        (0, ValueError, "frames: expected 'all' or a whole number from 1 to 100,000, got 0. "),
+        ("every", ValueError, "frames: expected 'all' or a whole number from 1 to 100,000, got 'every'. "),
         (2.0, TypeError, "frames: expected 'all' or a whole number, got float. "),
         (True, TypeError, "frames: expected 'all' or a whole number, got bool. "),
         (None, TypeError, "frames: expected 'all' or a whole number, got NoneType. "),

@@ -100,7 +100,7 @@ def test_what_is_no_table_is_refused_and_never_run(content, tmp_path):
 def test_sources_are_checked_without_reading():
     for source in (True, False, GOOD):
         check_idf(source)
-    with pytest.raises(ValueError, match="^idf: expected a JSON file, got no file at /no/such/file"):
+    with pytest.raises(ValueError, match="^idf: expected a JSON file, got no file at '/no/such/file'"):
         check_idf("/no/such/file")
     with pytest.raises(TypeError, match="^idf: expected True, False, a path to a JSON file or a mapping, got int"):
         check_idf(1)

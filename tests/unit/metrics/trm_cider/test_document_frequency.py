@@ -60,7 +60,7 @@ def test_what_is_no_table_is_refused_and_never_run(content, tmp_path):
 def test_sources_are_checked_without_reading():
     check_document_frequency(None)
     check_document_frequency(GOOD)
-    with pytest.raises(ValueError, match="^document_frequency: expected a JSON file, got no file at /no/such/file"):
+    with pytest.raises(ValueError, match="^document_frequency: expected a JSON file, got no file at '/no/such/file'"):
         check_document_frequency("/no/such/file")
     with pytest.raises(TypeError, match="^document_frequency: expected a path to a JSON file or a mapping, got int"):
         check_document_frequency(3)

@@ -1,0 +1,29 @@
+"""Every command with wrong files, outputs and options, and with a kill or a full disk at a random moment."""
+
+import pytest
+
+from tests.hostile_inputs import commands, killed_tools
+from tests.hostile_inputs.bounded_process import BoundedProcess
+
+# Seconds of computing within which a command line must be answered, and those of a tool that is killed often.
+TIME_LIMIT, KILLS_LIMIT = 20, 300
+
+# Kills, and full disks, of each tool; `python -m tests.hostile_inputs.killed_tools` makes more.
+N_KILLS = 2
+
+
+@pytest.fixture(scope="module")
+def process():
+    process = BoundedProcess("tests.hostile_inputs.commands.prepare")
+    yield process
+    process.close()
+
+
+@pytest.mark.parametrize("name", commands.all_commands())
+def test_a_hostile_command_line_is_answered_clearly(process, name):
+    assert process.call("tests.hostile_inputs.commands.complaint", name, seconds=TIME_LIMIT) is None
+
+
+@pytest.mark.parametrize("tool", killed_tools.TOOLS)
+def test_a_tool_that_is_stopped_leaves_the_old_output_or_the_whole_new_one(process, tool):
+    assert process.call("tests.hostile_inputs.killed_tools.several", tool, N_KILLS, seconds=KILLS_LIMIT) == []

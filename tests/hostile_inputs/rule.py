@@ -1,0 +1,176 @@
+"""The one rule over all modules and all hostile inputs, and what a case of it looks like.
+
+A call is answered clearly: by an error of the house's form, or by a right value. After an error the rows that were
+added before are there, and in any case the same instance then computes the right value.
+"""
+
+import functools
+import importlib
+import math
+import pathlib
+import re
+import shutil
+import tempfile
+import uuid
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tests.modules.sample_inputs import SAMPLE_INPUTS, TOLERANCES, load_options
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# `<column>[<row>][<item>]: expected <what>, got <what>. <How to fix it.>`
+HOUSE_FORM = re.compile(r"[^\n]+?: expected .+, got .+\. .+[.)\]}'\"?]", re.DOTALL)
+
+# Types of errors that a user gets.
+HOUSE_ERRORS = (ValueError, TypeError, ImportError, OSError)
+
+# Longest message: never the whole input.
+LONGEST_MESSAGE = 1_500
+
+# Modules that embed texts; here by counting letters, so that no model is needed.
+TEXT_EMBEDDERS = ("fid_bert", "mmd_bert", "trm_bert")
+
+# Rows that are added before a hostile call.
+N_ADDED = 2
+
+Columns = dict[str, Any]
+
+
+class Case(NamedTuple):
+    """A hostile call of a module's `compute`."""
+
+    # Folder of the module.
+    module: str
+    # Makes the columns and options of the call, given an empty folder, and the module's good columns.
+    given: Callable[[pathlib.Path, Columns], Columns]
+    # What the message begins with; None: the call may also be answered by finite numbers.
+    where: str | None = None
+    # Looks at an answer that must be a value: given the result, and the result of the good columns.
+    check: Callable[[Columns, Columns], bool] | None = None
+    # Rows are added before the call, unless it takes arrays, which stand in place of rows.
+    adds: bool = True
+    # What is given are options of loading; then the columns are the good ones, and the instance is another.
+    loads: bool = False
+
+
+def letter_counts(captions: list[str]) -> np.ndarray:
+    """Embed captions by counting their letters, and one more dimension so that no vector is 0."""
+    return np.array(
+        [[1.0, *(caption.count(letter) for letter in "abcdefghijklmnopqrstuvwxyz")] for caption in captions]
+    )
+
+
+def all_cases() -> dict[str, Case]:
+    """Return every case by name, `class/module/case`."""
+    found = {}
+    for name in ("images", "endless", "videos", "arrays", "columns", "options", "weights"):
+        cases = importlib.import_module(f"tests.hostile_inputs.{name}").CASES
+        found |= {f"{name}/{case}": value for case, value in cases.items()}
+    return found
+
+
+class Subject:
+    """A loaded module, and what it computes of good columns."""
+
+    def __init__(self, name: str) -> None:
+        import evaluate
+
+        warnings.simplefilter("error", RuntimeWarning)
+        folder = next(ROOT.glob(f"m*/{name}/README.md")).parent
+        options = load_options(name) | ({"encoder": letter_counts} if name in TEXT_EMBEDDERS else {})
+        evaluate.utils.logging.disable_progress_bar()
+        # A name of its own: an instance that a case has poisoned may still hold the locks of the usual one.
+        self.name, self.module = name, evaluate.load(str(folder), experiment_id=uuid.uuid4().hex, **options)
+        self.columns: Columns = dict(SAMPLE_INPUTS[name])
+        self.added = {column: rows[:N_ADDED] for column, rows in self.columns.items()}
+        self.expected = self.module.compute(**self.columns)
+        self.expected_added = self.module.compute(**self.added)
+
+    def differs(self, result: Columns, expected: Columns) -> bool:
+        """Whether two results are not the same."""
+        tolerance = TOLERANCES.get(self.name, 0.0)
+        return result.keys() != expected.keys() or any(
+            not (math.isclose(result[key], value, rel_tol=tolerance, abs_tol=tolerance) or result[key] != result[key])
+            for key, value in expected.items()
+        )
+
+
+@functools.cache
+def subject(name: str) -> Subject:
+    """Load a module once for all cases."""
+    return Subject(name)
+
+
+def prepare() -> None:
+    """Load the modules whose libraries are large."""
+    for name in ("pac_score", "emscore_pac", "fid_bert", "trm_meteor"):
+        subject(name)
+
+
+def complaint(name: str) -> str | None:
+    """Try a case; say what is against the rule, or return None."""
+    case = all_cases()[name]
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="hostile-"))
+    try:
+        found = _complaint(case, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    if found:
+        subject.cache_clear()  # the next case gets a fresh instance
+    return found
+
+
+def _complaint(case: Case, folder: pathlib.Path) -> str | None:
+    tried = subject(case.module)
+    given = case.given(folder, dict(tried.columns))
+    adds = case.adds
+    if adds:
+        tried.module.add_batch(**tried.added)
+    try:
+        result = loaded_with(case.module, given) if case.loads else tried.module.compute(**given)
+    except Exception as error:
+        found = against_the_form(error, case.where)
+        if case.check is not None:
+            found = f"refused: {error}"
+        if not found and adds and len(tried.module) != N_ADDED:
+            found = f"rows lost: {len(tried.module)} left"
+        if not found and adds and tried.differs(tried.module.compute(), tried.expected_added):
+            found = "poisoned: another value of the rows added before"
+    else:
+        found = _against_the_value(result, case, tried)
+    if not found and tried.differs(tried.module.compute(**tried.columns), tried.expected):
+        found = "poisoned: another value of good rows"
+    return found
+
+
+def against_the_form(error: BaseException, where: str | None) -> str | None:
+    """Say what is wrong with an error, or return None."""
+    text = str(error)
+    if not isinstance(error, HOUSE_ERRORS) or type(error).__module__ != "builtins":
+        return f"foreign: {type(error).__name__}: {text[:200]}"
+    if not HOUSE_FORM.fullmatch(text):
+        return f"message: {type(error).__name__}: {text[:200]}"
+    if where is not None and not text.startswith(where):
+        return f"place: expected {where}: {text[:200]}"
+    return f"long message: {len(text)} letters" if len(text) > LONGEST_MESSAGE else None
+
+
+def loaded_with(name: str, options: Columns) -> Columns:
+    """Return what a module computes of good columns when it is loaded with hostile options."""
+    import evaluate
+
+    folder = next(ROOT.glob(f"m*/{name}/README.md")).parent
+    return evaluate.load(str(folder), experiment_id=uuid.uuid4().hex, **options).compute(**SAMPLE_INPUTS[name])
+
+
+def _against_the_value(result: Columns, case: Case, tried: Subject) -> str | None:
+    if case.where is not None:
+        return f"silent: {str(result)[:200]}"
+    if case.check is not None:
+        return None if case.check(result, tried.expected) else f"wrong value: {str(result)[:200]}"
+    headline = result.get(tried.module.name, 0.0)
+    return None if math.isfinite(headline) else f"silent: {str(result)[:200]}"
