@@ -10,6 +10,7 @@ import pathlib
 import re
 import shutil
 import sys
+from importlib.machinery import PathFinder
 
 import evaluate
 import pytest
