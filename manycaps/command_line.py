@@ -38,6 +38,7 @@ EXTRAS = {
     "gradio": "demo",
     "open_clip": "clip",
     "pycocoevalcap": "meteor",
+    "ray": "ray",
     "safetensors": "clip",
     "sentence_transformers": "embeddings",
     "spacy": "report",
