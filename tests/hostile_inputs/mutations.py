@@ -90,6 +90,7 @@ def attempt_video(rng: random.Random) -> object:
 
 def attempt_checkpoint(rng: random.Random) -> object:
     """Read a damaged file of weights, or build a model of changed ones and encode with it."""
+    from manycaps.shared_clip_model import FeatureError
     from manycaps.shared_clip_weights import merge_lora, read_weights
 
     if rng.random() < 0.5:
@@ -102,7 +103,10 @@ def attempt_checkpoint(rng: random.Random) -> object:
     weights = changed_weights(dict(_weights()), rng)
     model = _clip_model(merge_lora(weights))
     pixels = np.zeros((1, model.image_size, model.image_size, 3), np.uint8)
-    return model.image_features(pixels), model.text_features([model.tokenize("a dog")], 1)
+    try:
+        return model.image_features(pixels), model.text_features([model.tokenize("a dog")], 1)
+    except FeatureError as error:  # as the modules do
+        raise error.named("images[0]", "changed weights") from error
 
 
 def changed_weights(weights: dict[str, Any], rng: random.Random) -> dict[str, Any]:
@@ -145,7 +149,7 @@ def _repeated(tensor: Any, rng: random.Random) -> Any:
 
 def _filled(number: float) -> Callable[..., Any]:
     """Return a change to one number everywhere, in no memory."""
-    return lambda tensor, rng: tensor.new_full((1,), number).expand(tensor.shape)
+    return lambda tensor, rng: tensor.new_full((), number).expand(tensor.shape)
 
 
 CHANGES: dict[str, Callable[[Any, random.Random], Any]] = {
@@ -306,7 +310,11 @@ def _clip_model(weights: dict[str, Any]) -> Any:
 
     open_clip.SimpleTokenizer = _tokenizer  # made once: it takes longer than all the rest
     return shared_clip_model.ClipModel(
-        weights, "quick_gelu", shared_clip_model.OPENAI_MEAN, shared_clip_model.OPENAI_STD, device="cpu"
+        weights,
+        activation="quick_gelu",
+        mean=shared_clip_model.OPENAI_MEAN,
+        std=shared_clip_model.OPENAI_STD,
+        device="cpu",
     )
 
 
