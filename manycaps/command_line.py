@@ -40,6 +40,7 @@ EXTRAS = {
     "gradio": "demo",
     "open_clip": "clip",
     "pycocoevalcap": "meteor",
+    "ray": "ray",
     "safetensors": "clip",
     "sentence_transformers": "embeddings",
     "spacy": "report",

@@ -18,6 +18,8 @@ id, image_id; image, file_name; video), or are named with --columns. --dry-run s
 FOLDER gets rows/*.parquet (id, file and row of every row, and its values), summary.json (values of the corpus, as the
 module computes them of all rows at once), and rejected.jsonl (what was left out, and why). The same command goes on
 with a run that was killed; it refuses if the input, an option or a version has changed.
+
+--engine ray needs `pip install 'manycaps[ray]'`; every node must see the input and FOLDER under the same names.
 """
 
 import argparse
@@ -52,6 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-rejected", type=_share, default=1.0, metavar="SHARE", help="stop where more rows are rejected (1)"
     )
     how.add_argument("--restart", action="store_true", help="begin from scratch")
+    how.add_argument("--engine", choices=("local", "ray"), default="local", help="this machine, or a Ray cluster")
+    how.add_argument("--address", metavar="NAME", help="of the cluster, auto for this machine's; default: start one")
+    how.add_argument("--num-gpus", type=float, default=0.0, metavar="N", help="of each worker of the cluster")
     how.add_argument("--processes", type=_count, metavar="N", help="default: one a core, or one for a model")
     how.add_argument("--part-size", type=_megabytes, default=PART_BYTES, metavar="MB", help="input of a part (16 MiB)")
     parser.add_argument("-f", "--format", choices=("json", "text", "md", "latex"), default="json", help="of the output")

@@ -31,7 +31,7 @@ ENOUGH_ROWS = 100
 
 
 class Engine(Protocol):
-    """What runs the steps."""
+    """What runs the steps: processes of this machine, or a cluster."""
 
     def run(self, step: Step, settings: RunSettings, parts: Sequence[Part]) -> Iterator[tuple[Part, dict[str, Any]]]:
         """Yield each part and its report, as they are finished."""
@@ -271,6 +271,12 @@ def _write_summary(settings: RunSettings, scorers: Sequence[Scorer], parts: Sequ
 @contextlib.contextmanager
 def _engine(arguments: argparse.Namespace, scorers: Sequence[Scorer], n_parts: int) -> Iterator[Engine]:
     has_model = any(hasattr(scorer.module, "encoder") for scorer in scorers)
+    if arguments.engine == "ray":
+        from manycaps.scoring.ray_engine import RayEngine
+
+        with RayEngine(arguments.address, arguments.processes, arguments.num_gpus, has_model=has_model) as cluster:
+            yield cluster
+        return
     default = 1 if has_model else len(os.sched_getaffinity(0))
     with LocalEngine(min(arguments.processes or default, n_parts)) as machine:
         yield machine

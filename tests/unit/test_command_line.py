@@ -103,7 +103,12 @@ def test_a_missing_package_is_one_line_with_its_extra(name):
 def test_the_extras_of_the_packages_are_those_of_the_package():
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     lists = dict(re.findall(r"^(\w+) = \[(.*?)\]\n(?=\w|#|\n)", text, re.MULTILINE | re.DOTALL))
-    names = {"PIL": "pillow", "open_clip": "open_clip_torch", "sentence_transformers": "sentence-transformers"}
+    names = {
+        "PIL": "pillow",
+        "open_clip": "open_clip_torch",
+        "ray": "ray[data]",
+        "sentence_transformers": "sentence-transformers",
+    }
     for package, extra in EXTRAS.items():
         assert f'"{names.get(package, package)}>=' in lists[extra] or f'"{package}==' in lists[extra], package
 

@@ -1,0 +1,126 @@
+"""Parts by a Ray cluster: tasks, or actors that load a model once. What is finished is known from the folder alone.
+
+Ray's own checkpoints, and its way to pass over bad blocks, are not used: a bad row is caught where it is read, and a
+part whose worker or node was lost is done again by another.
+"""
+
+import functools
+import json
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from manycaps.scoring.local_engine import Step
+from manycaps.scoring.run_settings import Part, RunSettings
+
+# Errors of a part that end the run with their own message.
+ERRORS = {error.__name__: error for error in (ValueError, TypeError, OSError, ImportError, LookupError)}
+
+# Parts by their numbers, as Ray Data takes and gives them: columns of a batch.
+Batch = dict[str, Any]
+
+
+class RayEngine:
+    """Runs steps on a cluster; a worker has one part at a time."""
+
+    def __init__(self, address: str | None, n_workers: int | None, n_gpus: float, *, has_model: bool):
+        """Take what the command line says.
+
+        Args:
+            address: of the cluster, "auto" for the one of this machine; None starts one that ends with the run.
+            n_workers: parts at once; None: as many as the cluster has cores, or graphics cards.
+            n_gpus: graphics cards of a worker.
+            has_model: whether workers load a model, and so stay for many parts.
+        """
+        self.address = address
+        self.n_workers = n_workers
+        self.n_gpus = n_gpus
+        self.has_model = has_model
+
+    def __enter__(self) -> "RayEngine":
+        import ray
+
+        ray.init(address=self.address, log_to_driver=False, logging_level=logging.ERROR)
+        # Its plans and hints would stand between the lines of our bar.
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        import ray
+
+        ray.shutdown()
+
+    def run(self, step: Step, settings: RunSettings, parts: Sequence[Part]) -> Iterator[tuple[Part, dict[str, Any]]]:
+        """Do a step for all parts.
+
+        Yields:
+            Each part and its report, as they are finished.
+
+        Raises:
+            ValueError, OSError: as the step.
+            ChildProcessError: the cluster gave up.
+        """
+        if not parts:
+            return
+        import ray.data
+
+        try:
+            yield from self._run(step, settings, parts)
+        except ray.exceptions.RayError as error:
+            reason = " ".join(str(error).split())[:200] or type(error).__name__
+            raise ChildProcessError(
+                f"--engine ray: expected a cluster that does every part, got: {reason}. Give the same command again: "
+                "finished parts stay."
+            ) from error
+
+    def _run(self, step: Step, settings: RunSettings, parts: Sequence[Part]) -> Iterator[tuple[Part, dict[str, Any]]]:
+        """The same, with Ray's own errors."""
+        import ray.data
+
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        by_number = {part.number: part for part in parts}
+        numbers = ray.data.from_items([{"part": number} for number in by_number], override_num_blocks=len(parts))
+        work = functools.partial(do_parts, step, settings, by_number)
+        for done in self._mapped(numbers, work).iter_rows():
+            found = json.loads(done["report"])
+            if "error" in found:
+                raise ERRORS[found["error"]](found["message"])
+            yield by_number[done["part"]], found
+
+    def _mapped(self, numbers: Any, work: Callable[[Batch], Batch]) -> Any:
+        """The work over all numbers of parts, not begun."""
+        import ray
+
+        resources = {"num_cpus": 1, "num_gpus": self.n_gpus or None}
+        if not self.has_model:
+            tasks = ray.data.TaskPoolStrategy(self.n_workers) if self.n_workers else None
+            return numbers.map_batches(work, batch_size=1, compute=tasks, **resources)
+        there: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+        most = self.n_workers or int(there.get("GPU", 0) // self.n_gpus if self.n_gpus else there.get("CPU", 1))
+        actors = ray.data.ActorPoolStrategy(min_size=1, max_size=max(1, most))
+        return numbers.map_batches(PartActor, batch_size=1, compute=actors, fn_constructor_args=(work,), **resources)
+
+
+class PartActor:
+    """Stays alive for many parts, and with it the models that its process has loaded."""
+
+    def __init__(self, work: Callable[[Batch], Batch]):
+        """Take what is to be done."""
+        self.work = work
+
+    def __call__(self, batch: Batch) -> Batch:
+        """Do the parts of a batch."""
+        return self.work(batch)
+
+
+def do_parts(step: Step, settings: RunSettings, parts: dict[int, Part], batch: Batch) -> Batch:
+    """Do a step for the parts of a batch; an error becomes a report, so that it arrives as it was raised."""
+    reports = []
+    for number in batch["part"]:
+        try:
+            report = step(settings, parts[int(number)])
+        except tuple(ERRORS.values()) as error:
+            kind = next(name for name, known in ERRORS.items() if isinstance(error, known))
+            report = {"error": kind, "message": str(error)}
+        reports.append(json.dumps(report))
+    return {"part": batch["part"], "report": reports}
