@@ -69,7 +69,7 @@ class RayEngine:
         except ray.exceptions.RayError as error:
             reason = " ".join(str(error).split())[:200] or type(error).__name__
             raise ChildProcessError(
-                f"--engine ray: expected a cluster that does every part, got: {reason}. Give the same command again: "
+                f"--engine ray: expected a cluster that does every part, got {reason}. Give the same command again: "
                 "finished parts stay."
             ) from error
 

@@ -129,7 +129,7 @@ class RunFolder:
             return error
         reason = os.strerror(error.errno or 0)
         return OSError(
-            f"{self.path}: expected a folder that takes the results, got: {reason}. {advice}, and give the same "
+            f"{self.path}: expected a folder that takes the results, got {reason}. {advice}, and give the same "
             "command again: finished parts stay."
         )
 

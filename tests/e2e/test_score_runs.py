@@ -158,7 +158,7 @@ def test_a_full_disk(lines, whole, small_disk):
     folder = small_disk / "o"
     _, err = run(*arguments_of(lines), "-o", folder, "--processes", 2, code=1)
     assert err.strip().splitlines()[-1] == (
-        f"{folder}: expected a folder that takes the results, got: No space left on device. Make room, and "
+        f"{folder}: expected a folder that takes the results, got No space left on device. Make room, and "
         "give the same command again: finished parts stay."
     )
     assert list(folder.rglob("survey-*.json"))

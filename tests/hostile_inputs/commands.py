@@ -64,7 +64,7 @@ CONTENTS: dict[str, bytes] = {
     "long_number": b'{"references": ' + b"9" * 6000 + b"}\n",
     "html": b"<html>404</html>",
     "parquet_mark": b"PAR1" + bytes(40) + b"PAR1",
-    "gzip": gzip.compress(GOOD_LINES)[:-6],
+    "gzip": gzip.compress(GOOD_LINES, mtime=0)[:-6],
 }
 
 # What stands in place of a file.

@@ -408,7 +408,7 @@ def test_a_full_disk_is_named_and_finished_parts_stay(capsys, tmp_path, lines, m
         patch.setattr("manycaps.scoring.run_folder.os.replace", fills_up)
         _, error = score(capsys, *arguments, code=1)
     assert error == (
-        f"{tmp_path / 'o'}: expected a folder that takes the results, got: No space left on device. Make room, and "
+        f"{tmp_path / 'o'}: expected a folder that takes the results, got No space left on device. Make room, and "
         "give the same command again: finished parts stay."
     )
     left = sorted(path.name for path in (tmp_path / "o").rglob("*") if path.is_file())
