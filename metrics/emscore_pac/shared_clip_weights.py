@@ -257,17 +257,22 @@ def _unreadable_kind(path: pathlib.Path) -> str:
     """Say what kind of file could not be read."""
     if path.suffix == ".safetensors":
         return "no whole safetensors file"
-    if not zipfile.is_zipfile(path):
+    try:
+        is_archive = zipfile.is_zipfile(path)
+    except zipfile.BadZipFile:  # one that says to have other parts
+        is_archive = False
+    if not is_archive:
         return "damaged, or no torch file, or one with Python code in it"
     return "a TorchScript program" if _is_torchscript(path) else "a pickle with more than tensors in it"
 
 
 def _is_torchscript(path: pathlib.Path) -> bool:
     """Whether a file holds compiled code beside its tensors, as OpenAI's own CLIP files do."""
-    if not zipfile.is_zipfile(path):
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any("/code/" in name for name in archive.namelist())
+    except Exception:  # no archive, or a damaged one, at which zipfile raises more than its own
         return False
-    with zipfile.ZipFile(path) as archive:
-        return any("/code/" in name for name in archive.namelist())
 
 
 def _describe_content(content: object) -> str:

@@ -149,7 +149,7 @@ def _repeated(tensor: Any, rng: random.Random) -> Any:
 
 def _filled(number: float) -> Callable[..., Any]:
     """Return a change to one number everywhere, in no memory."""
-    return lambda tensor, rng: tensor.new_full((), number).expand(tensor.shape)
+    return lambda tensor, rng: tensor.float().new_full((), number).expand(tensor.shape)
 
 
 CHANGES: dict[str, Callable[[Any, random.Random], Any]] = {
