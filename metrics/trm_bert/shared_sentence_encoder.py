@@ -359,7 +359,14 @@ def _checked_folder(folder: pathlib.Path, needed: Sequence[str] = ()) -> pathlib
         )
     for path in _module_paths(folder):
         part = folder / path
-        if any(part.glob("*.bin")) and not any(part.glob("*.safetensors")):
+        try:
+            is_pickled = any(part.glob("*.bin")) and not any(part.glob("*.safetensors"))
+        except OSError as error:  # a name that no file system takes
+            raise OSError(
+                f"encoder: expected folders as paths in {shown_path(folder / 'modules.json')}, got {shown_value(path)}."
+                " Save the model again with SentenceTransformer.save_pretrained."
+            ) from error
+        if is_pickled:
             raise OSError(
                 f"encoder: expected weights as safetensors in {part}, got pickled ones, which can run code. Save the "
                 "model again with SentenceTransformer.save_pretrained."

@@ -75,7 +75,7 @@ def needed_files(folder: pathlib.Path, first: set[str]) -> set[str]:
 
 def without_block(script: str) -> str:
     """Return a main script without the imports that this tool wrote."""
-    return re.sub(re.escape(BLOCK) + r".*?\n\)\n\n?", "", script, flags=re.DOTALL)
+    return re.sub(re.escape(BLOCK) + r".*?\n_LOADED = \([^)]*\)\n\n?", "", script, flags=re.DOTALL)
 
 
 def first_name(path: pathlib.Path) -> str:
@@ -95,8 +95,9 @@ def with_block(folder: pathlib.Path, script: str) -> str:
     paths = [(ORIGINALS if name.startswith("shared_") else folder) / f"{name}.py" for name in others]
     names = [first_name(path) if path.exists() else "missing" for path in paths]
     imports = "".join(f"from .{module} import {name}\n" for module, name in zip(others, names, strict=True))
-    used = "".join(f"    {name},\n" for name in names)
-    block = f"{BLOCK}{imports}\n_LOADED = (\n{used})\n"
+    # As `ruff format` writes it: a single name stands on the same line.
+    used = f"{names[0]}," if len(names) == 1 else "\n" + "".join(f"    {name},\n" for name in names)
+    block = f"{BLOCK}{imports}\n_LOADED = ({used})\n"
     last = [node for node in ast.parse(script).body if isinstance(node, ast.Import | ast.ImportFrom)][-1]
     lines = script.splitlines(keepends=True)
     before, after = "".join(lines[: last.end_lineno]), "".join(lines[last.end_lineno :])

@@ -249,7 +249,7 @@ def test_all_levels_have_their_tables_and_plots(tmp_path, monkeypatch):
 
 def test_errors_end_the_program_with_a_sentence(tmp_path, capsys):
     assert run(tmp_path / "none.csv") == 1
-    assert "none.csv: expected a file, got none of that name." in capsys.readouterr().err
+    assert "none.csv': expected a file, got none of that name." in capsys.readouterr().err
     assert not (tmp_path / "diversity.html").exists()
 
 

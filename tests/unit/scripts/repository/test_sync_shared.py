@@ -47,7 +47,7 @@ def test_sync_names_what_the_main_script_does_not_import_itself(tmp_path):
     before, block = written.split("# isort: split\n")
     assert before == "import math\n\nfrom .shared_a import a\n\n"
     # evaluate's loader takes a comment behind a relative import for an address.
-    assert "\nfrom .shared_b import b\n\n_LOADED = (\n    b,\n)\n\nX = a()\n" in block
+    assert "\nfrom .shared_b import b\n\n_LOADED = (b,)\n\nX = a()\n" in block
     # What is imported by hand afterwards leaves the block.
     (root / "metrics/demo/demo.py").write_text(written.replace("import a\n", "import a\nfrom .shared_b import b\n"))
     sync(root)
