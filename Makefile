@@ -9,11 +9,12 @@ BIN := $(VENV)/bin
 # What builds the package: installed first, so that an environment which has it needs no network for it.
 BUILDER := hatchling editables
 
-.PHONY: help quickstart test check format benchmark clean
+.PHONY: help quickstart test test-long check format benchmark clean
 
 help:
 	@echo "make quickstart   compare three captioning systems on the bundled sample"
-	@echo "make test         run all tests"
+	@echo "make test         run all tests but the long ones"
+	@echo "make test-long    run the long ones: killed clusters, killed runs, full disks"
 	@echo "make check        lint, format check, types, vendored copies, tests: what a change must pass"
 	@echo "make format       format the code and renew the vendored copies"
 	@echo "make benchmark    measure speed beside the programs that people use today"
@@ -28,7 +29,11 @@ quickstart: $(VENV)/quickstart-images-$(IMAGES).installed
 
 test: $(VENV)/test.installed
 	$(BIN)/manycaps install-wordnet
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not long"
+
+test-long: $(VENV)/test.installed
+	$(BIN)/manycaps install-wordnet
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m long
 
 check: $(VENV)/test.installed
 	$(BIN)/ruff check .

@@ -80,6 +80,7 @@ def test_two_processes_give_the_same_bytes(lines, whole, tmp_path):
     assert files_of(tmp_path / "o") == files_of(whole)
 
 
+@pytest.mark.long
 def test_a_run_that_is_killed_again_and_again_gives_the_same_bytes(lines, whole, tmp_path):
     folder, generator = tmp_path / "o", random.Random(1)
     n_finished = []
@@ -113,6 +114,7 @@ def test_processes_end_with_a_killed_parent(lines, tmp_path):
         time.sleep(0.05)
 
 
+@pytest.mark.long
 def test_a_killed_process_is_named(lines, whole, tmp_path):
     folder = tmp_path / "o"
     process = start(*arguments_of(lines), "-o", folder, "--processes", 2)
@@ -154,6 +156,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", str(folder)], check=True)
 
 
+@pytest.mark.long
 def test_a_full_disk(lines, whole, small_disk):
     folder = small_disk / "o"
     _, err = run(*arguments_of(lines), "-o", folder, "--processes", 2, code=1)
