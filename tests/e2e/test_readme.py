@@ -94,6 +94,7 @@ def make_clone_environment(folder):
         tool.chmod(0o755)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no git repository to clone")
 def test_the_two_commands_in_a_fresh_clone(tmp_path):
     assert COMMANDS == ["make quickstart", "make test"]
