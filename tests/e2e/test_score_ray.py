@@ -38,6 +38,9 @@ def environment():
     }
 
 
+pytestmark = pytest.mark.long
+
+
 @pytest.fixture(scope="module", autouse=True)
 def cluster():
     """A head and a second node, with a core each."""
@@ -131,7 +134,6 @@ def test_two_nodes_give_the_same_bytes_as_local_processes(cluster, lines, local,
     assert results(tmp_path / "o") == local
 
 
-@pytest.mark.long
 def test_a_killed_worker_costs_nothing(cluster, lines, local, tmp_path):
     process = start(lines, tmp_path / "o", *on_ray(cluster))
     wait_for_scores(tmp_path / "o", 2)
@@ -146,7 +148,6 @@ def test_a_killed_worker_costs_nothing(cluster, lines, local, tmp_path):
     assert results(tmp_path / "o") == local
 
 
-@pytest.mark.long
 def test_a_killed_node_costs_nothing(cluster, lines, local, tmp_path):
     node = cluster.add_node(num_cpus=1)
     process = start(lines, tmp_path / "o", *on_ray(cluster))
@@ -157,7 +158,6 @@ def test_a_killed_node_costs_nothing(cluster, lines, local, tmp_path):
     assert results(tmp_path / "o") == local
 
 
-@pytest.mark.long
 def test_a_killed_driver_is_followed_by_the_same_command(cluster, lines, local, tmp_path):
     process = start(lines, tmp_path / "o", *on_ray(cluster))
     wait_for_scores(tmp_path / "o", 2)
@@ -179,7 +179,6 @@ def test_an_error_of_a_worker_is_one_line(cluster, lines, tmp_path):
     )
 
 
-@pytest.mark.long
 def test_models_stay_in_actors(cluster, lines, tmp_path):
     """A sentence encoder is loaded by one actor, for all parts."""
     out, _ = finish(start(lines, tmp_path / "o", *on_ray(cluster, "-m", "mmd_bert", "--limit", "40")))
