@@ -276,6 +276,7 @@ def _compute_in_process(path, options, columns, results):
     results.put(evaluate.load(path, **options).compute(**columns))
 
 
+@pytest.mark.long
 def test_two_processes_at_once(folder):
     context = multiprocessing.get_context("spawn")
     results = context.Queue()
