@@ -37,6 +37,14 @@ def requested_addresses(browser):
     return [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
 
 
+def assert_opens_alone(browser, page):
+    """A page opens without an error on the console, and asks for nothing but itself."""
+    browser.get_log("performance")
+    open_page(browser, page, 1200)
+    assert browser.get_log("browser") == []
+    assert [url for url in requested_addresses(browser) if not url.startswith("data:")] == [page.as_uri()]
+
+
 def contrasts(browser, names):
     """WCAG contrast of each colour variable of the page with that of its panels."""
     colors = browser.execute_script(

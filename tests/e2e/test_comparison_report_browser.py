@@ -7,7 +7,7 @@ import pytest
 
 from manycaps.comparison.compared_systems import as_json
 from manycaps.report.comparison_page import comparison_page
-from tests.browser_pages import WIDTHS, contrasts, open_page, requested_addresses, screenshot
+from tests.browser_pages import WIDTHS, assert_opens_alone, contrasts, open_page, screenshot
 from tests.comparison_cases import comparison
 
 NAMES = ("base", "a longer name", "third_one")
@@ -34,10 +34,7 @@ def page(compared, tmp_path_factory):
 
 
 def test_opens_without_network_and_without_errors(browser, page):
-    browser.get_log("performance")
-    open_page(browser, page, 1200)
-    assert browser.get_log("browser") == []
-    assert [url for url in requested_addresses(browser) if not url.startswith("data:")] == [page.as_uri()]
+    assert_opens_alone(browser, page)
 
 
 @pytest.mark.parametrize("width", WIDTHS)

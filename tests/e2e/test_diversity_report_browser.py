@@ -7,7 +7,7 @@ import pytest
 
 from manycaps import command_line
 from manycaps.report import diversity_report
-from tests.browser_pages import WIDTHS, contrasts, open_page, requested_addresses, screenshot
+from tests.browser_pages import WIDTHS, assert_opens_alone, contrasts, open_page, screenshot
 
 PLOTS = ["vocabulary", "evs", "duplicates", "novelty", "redundancy", "spread"]
 
@@ -35,10 +35,7 @@ def letter_counts(captions):
 
 
 def test_opens_without_network_and_without_errors(browser, page):
-    browser.get_log("performance")
-    open_page(browser, page, 1200)
-    assert browser.get_log("browser") == []
-    assert [url for url in requested_addresses(browser) if not url.startswith("data:")] == [page.as_uri()]
+    assert_opens_alone(browser, page)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
