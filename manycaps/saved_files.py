@@ -23,7 +23,20 @@ def write_atomically(path: pathlib.Path, write: Callable[[pathlib.Path], object]
     check_can_be_written(path)
     path = pathlib.Path(os.path.realpath(path))
     # Always the same name: what a killed program left is overwritten when the work is done again.
-    temporary = path.with_name(f".{path.stem}.incomplete{path.suffix}")
+    replace_when_whole(path, path.with_name(f".{path.stem}.incomplete{path.suffix}"), write)
+
+
+def replace_when_whole(path: pathlib.Path, temporary: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:
+    """Let `write` make the file `temporary`, and give it the name `path` when it lies on the disk.
+
+    Args:
+        path: of the file; replaced if it exists.
+        temporary: in the same folder; deleted where the work fails.
+        write: given `temporary`.
+
+    Raises:
+        OSError: the file cannot be written; what was there before is there still.
+    """
     try:
         write(temporary)
         with temporary.open("rb+") as file:

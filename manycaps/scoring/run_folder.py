@@ -9,6 +9,8 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from manycaps.saved_files import replace_when_whole
+
 # What a file is called until it is complete; a run that begins removes those of killed ones.
 INCOMPLETE = ".incomplete-"
 
@@ -64,15 +66,9 @@ class RunFolder:
         temporary = path.with_name(f"{INCOMPLETE}{uuid.uuid4().hex}-{path.name}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write(temporary)
-            with temporary.open("rb+") as file:
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
+            replace_when_whole(path, temporary, write)
         except OSError as error:
             raise self._explained(error) from error
-        finally:
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
 
     def write_json(self, path: pathlib.Path, value: Any, *, compact: bool = False) -> None:
         """Write a JSON file; a large one is better compact."""
