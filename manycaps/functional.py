@@ -37,7 +37,7 @@ from .shared_row_scores import row_means
 from .shared_splits import Splits, combined_p_value, exact_splits, harmonic_mean_p, random_splits, upper_tail_p_values
 from .shared_triangle_rank import STATISTICS, check_statistic_sizes, null_statistics, triangle_rank_counts
 from .shared_triangle_rank import triangle_rank_statistic as _triangle_rank_statistic
-from .wordnet_lexicon import WordNetLexicon
+from .wordnet_lexicon import wordnet_lexicon
 
 __all__ = [
     "Lexicon",
@@ -134,7 +134,7 @@ def meteor(candidates: TokenRows, references: TokenRows, lexicon: Lexicon | None
     [0.9815]
     """
     rows, sizes = _joint_rows(candidates, references)
-    scores = meteor_scores(rows, lexicon or WordNetLexicon())
+    scores = meteor_scores(rows, lexicon or wordnet_lexicon())
     return np.array([multi_reference_meteor(s[None], n)[0] for s, n in zip(scores, sizes, strict=True)])
 
 
@@ -198,7 +198,7 @@ def meteor_distances(texts: TokenRows, lexicon: Lexicon | None = None) -> list[F
     [[0.0, 0.75], [0.75, 0.0]]
     """
     _check_token_rows(texts, "texts")
-    distances: list[Floats] = _meteor_distances(texts, meteor_scores(texts, lexicon or WordNetLexicon()))
+    distances: list[Floats] = _meteor_distances(texts, meteor_scores(texts, lexicon or wordnet_lexicon()))
     return distances
 
 
