@@ -77,6 +77,7 @@ def whole(lines, tmp_path_factory):
     return folder
 
 
+@pytest.mark.long
 def test_two_processes_give_the_same_bytes(lines, whole, tmp_path):
     run(*arguments_of(lines), "-o", tmp_path / "o", "--processes", 2)
     assert files_of(tmp_path / "o") == files_of(whole)
