@@ -111,6 +111,7 @@ def test_every_module_computes_a_row(installed):
 
 
 @pytest.mark.parametrize("installed", ["wheel"], indirect=True)
+@pytest.mark.long
 def test_the_quickstart_runs_in_any_folder(installed):
     printed = run(installed, "manycaps", "quickstart", "--no-images", "--output", "shown")
     assert "diverse" in printed
