@@ -19,10 +19,10 @@ from manycaps.table_rows import table_rows
 # Columns whose values are looked at before anything is scored.
 CHECKED_COLUMNS = ("cand", "better", "worse", "refs", "human_score")
 
-# Columns that a benchmark's rows have at least, by its kind.
+# Columns that a table of one's own has at least, by the kind of benchmark.
 NEEDED_COLUMNS = {
     "correlation": ("img", "cand", "human_score"),
-    "choice": ("better", "worse"),
+    "choice": ("img", "better", "worse"),
     "judges": ("cand", "human_score"),
 }
 
@@ -40,6 +40,7 @@ def load_rows(name: str, data: pathlib.Path | None) -> Any:
         raise ValueError(
             f"--data: expected a folder or file for {name}, which has no public copy, got none. See --help."
         )
+    released = None
     try:
         if data is None:
             rows = _load_hub(benchmark)
@@ -57,8 +58,7 @@ def load_rows(name: str, data: pathlib.Path | None) -> Any:
     if not len(rows):
         raise ValueError("--data: expected at least one row, got none. Give the rows of the benchmark.")
     needed = NEEDED_COLUMNS[benchmark.kind]
-    missing = [column for column in needed if column not in rows.column_names]
-    if missing:
+    if released is None and any(column not in rows.column_names for column in needed):
         raise ValueError(
             f"--data: expected the columns {', '.join(needed)}, got {', '.join(rows.column_names)}. Rename them."
         )

@@ -57,7 +57,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "fid_bert": ("pooled", "encoder", "device", "dtype", "batch_size"),
     "mmd_bert": ("sigma", "estimator"),
     "pac_score": ("prompt", "weight", "batch_size", "n_workers", "details", "checkpoint"),
-    "ref_pac_score": ("prompt", "weight"),
+    "ref_pac_score": ("prompt", "weight", "long_captions"),
     "emscore_pac": ("idf", "reference_aggregation", "frames"),
     "set_diversity": ("kernels", "vendi_orders", "sizes"),
     "vdtk_diversity": ("head_shares", "lengths", "pos", "semantic", "encoder", "tokenizer"),

@@ -297,6 +297,20 @@ def test_rows_of_abstract_50s(tmp_path):
     assert found["accuracy"] == pytest.approx(100 * (1 + 1 + 0.5) / 3)
 
 
+def test_abstract_50s_by_the_command(tmp_path, capsys):
+    path = tmp_path / "consensus_abstract.mat"
+    choices = [("the boy plays ball", "a girl sits"), ("an owl", "the old tree")]
+    write_triplets(path, [(f"a boy plays {i}", *pair, 1 - 2 * k) for k, pair in enumerate(choices) for i in range(6)])
+    arguments = ("--benchmark", "abstract-50s", "--metric", "trm_cider", "--key", "cider_d")
+    status, printed = run(capsys, *arguments, "--data", tmp_path)
+    assert status == 0, printed.err
+    assert "accuracy" in printed.out
+    options = json.dumps({"checkpoint": small_checkpoint(), "device": "cpu"})
+    status, printed = run(capsys, *arguments[:3], "pac_score", "--options", options, "--data", tmp_path)
+    assert status
+    assert printed.err.startswith("--data: expected the column img for a metric of images, got rows without it. Give a")
+
+
 @pytest.mark.parametrize(
     ("write", "got"),
     [
