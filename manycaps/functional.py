@@ -25,12 +25,12 @@ from .frechet import frechet_p_values as _frechet_p_values
 from .maximum_mean_discrepancy import BANDWIDTH_RULES, ESTIMATORS
 from .maximum_mean_discrepancy import mmd_p_values as _mmd_p_values
 from .maximum_mean_discrepancy import mmd_squared as _mmd_squared
-from .meteor_distance import meteor_distances as _meteor_distances
-from .meteor_distance import meteor_scores, multi_reference_meteor
 from .ref_pac_s import ref_pac_s as _ref_pac_s
 from .shared_bleu import bleu_scores, bleu_statistics
 from .shared_bleu import corpus_bleu as _corpus_bleu
 from .shared_meteor15 import scores as _meteor15_scores
+from .shared_meteor_distance import meteor_distances as _meteor_distances
+from .shared_meteor_distance import meteor_scores, multi_reference_meteor
 from .shared_module import check_choice, check_confidence_level, check_whole_number
 from .shared_pac_s import PAC_WEIGHT, check_weight
 from .shared_pac_s import pac_s as _pac_s
@@ -40,7 +40,7 @@ from .shared_row_scores import row_means
 from .shared_splits import Splits, combined_p_value, exact_splits, harmonic_mean_p, random_splits, upper_tail_p_values
 from .shared_triangle_rank import STATISTICS, check_statistic_sizes, null_statistics, triangle_rank_counts
 from .shared_triangle_rank import triangle_rank_statistic as _triangle_rank_statistic
-from .wordnet_lexicon import WordNetLexicon
+from .shared_wordnet_lexicon import WordNetLexicon
 
 __all__ = [
     "Lexicon",
