@@ -16,6 +16,7 @@ MODULE_EXTRAS = {
     "ref_pac_score": "clip",
     "trm_bert": "embeddings",
     "vdtk_diversity": "embeddings,report",
+    "vdtk_leave_one_out": "meteor,report",
 }
 
 # Published weights, the option `variant` of these modules.

