@@ -16,7 +16,7 @@ from .shared_meteor15_data import check_data_source, load_lexicon
 from .shared_module import CollectionModule, check_confidence_level, check_flag, signature
 from .shared_row_texts import RowTexts
 from .shared_spacy_pipelines import check_pos
-from .shared_wordnet_lexicon import WordNetLexicon
+from .shared_wordnet_lexicon import wordnet_lexicon
 
 # isort: split
 # Files that other files of this folder need: evaluate's loader copies only what is named here.
@@ -156,7 +156,7 @@ class VdtkLeaveOneOut(CollectionModule, evaluate.Measurement):
         metrics = scored_texts(
             self._tokens(rows, options),
             options["metrics"],
-            WordNetLexicon,
+            wordnet_lexicon,
             lambda: load_lexicon(options["meteor15_data"], evaluate.utils.logging.tqdm),
         )
         n_iterations = options["n_iterations"]
