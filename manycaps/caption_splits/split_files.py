@@ -42,15 +42,17 @@ def write_splits(arguments: argparse.Namespace) -> None:
     rows = list(good_rows(open_source(arguments.sources, columns=columns).rows()))
     check_rows(rows, arguments.sources[0])
     captions = [row.references or row.predictions or [] for row in rows]
-    strata = lengths(captions) if arguments.by == "length" else concepts(captions, arguments.labels, arguments.seed)
     ids = [row.id for row in rows]
-    if arguments.hold_out:
-        splits = held_out(strata, ids, shares, arguments.seed)
+    strata: Sequence[Any]
+    shown: Sequence[Any]
+    if arguments.by == "length":
+        shown = lengths(captions)
+        strata = shown if arguments.hold_out else tenths(shown)
     else:
-        alike = tenths(strata) if arguments.by == "length" else strata
-        splits = shared_out(alike, ids, shares, arguments.seed)
+        strata = concepts(captions, arguments.labels, arguments.seed)
+        shown = [name for _, name in strata]
+    splits = (held_out if arguments.hold_out else shared_out)(strata, ids, shares, arguments.seed)
     check_splits(ids, splits, shares)
-    shown = [stratum if arguments.by == "length" else stratum[1] for stratum in strata]
     lines = [
         json.dumps({"id": name, "split": split, arguments.by: stratum}, ensure_ascii=False)
         for name, split, stratum in zip(ids, splits, shown, strict=True)

@@ -18,6 +18,7 @@ from manycaps.core_set.reached_rows import ReachedRows, Scores, reached_rows
 from manycaps.saved_files import check_can_be_written, write_text_atomically
 from manycaps.shared_cross_bleu import CrossBleu
 from manycaps.shared_messages import shown_path
+from manycaps.shared_module import check_whole_number
 from manycaps.shared_ptb_tokenizer import tokenize_captions
 
 # Most thresholds: their numbers are kept in a byte.
@@ -42,6 +43,8 @@ def write_core_sets(arguments: argparse.Namespace) -> None:
         ValueError, OSError: an option, or a file, cannot be used.
     """
     thresholds = checked_thresholds(arguments.thresholds, arguments.scores is not None)
+    if arguments.limit is not None:
+        check_whole_number("--limit", arguments.limit, 1)
     check_can_be_written(arguments.output)
     columns = parsed_columns(arguments.columns) if arguments.columns else {}
     candidates = distinct_captions(read_rows(arguments.train, columns, arguments.limit))

@@ -2,7 +2,7 @@
 
 from .scored_texts import METRICS
 from .shared_messages import shown_value
-from .shared_module import check_choice, check_whole_number
+from .shared_module import check_choice, check_confidence_level, check_whole_number
 
 # Most iterations; each keeps a few numbers for each row while it is drawn.
 MOST_ITERATIONS = 1_000_000
@@ -42,6 +42,18 @@ def check_numbers(n_iterations: object, n_references: object, seed: object) -> N
     if n_references is not None:
         check_whole_number("n_references", n_references, 1, MOST_REFERENCES)
     check_whole_number("seed", seed, 0)
+
+
+def check_interval(confidence_level: object) -> None:
+    """Raise unless `confidence_level` is a number between 0 and 1; None is none, since there always is an interval.
+
+    Raises:
+        TypeError: it is no number.
+        ValueError: it is out of range.
+    """
+    if confidence_level is None:
+        raise TypeError("confidence_level: expected a number, got None. Give a float such as 0.95.")
+    check_confidence_level(confidence_level)
 
 
 def check_share(name: str, share: object) -> None:

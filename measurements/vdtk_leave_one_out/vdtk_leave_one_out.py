@@ -7,13 +7,13 @@ import evaluate
 
 from .drawn_hypotheses import draws
 from .leave_one_out import iteration_values, summary
-from .leave_one_out_options import check_metrics, check_numbers, check_share
+from .leave_one_out_options import check_interval, check_metrics, check_numbers, check_share
 from .masked_captions import masked_captions, without_tail
 from .scored_texts import METRICS, scored_texts
 from .shared_caption_rows import as_caption_rows
 from .shared_caption_tokens import check_tokenizer, tokenize_rows, tokenizer_name
 from .shared_meteor15_data import check_data_source, load_lexicon
-from .shared_module import CollectionModule, check_confidence_level, check_flag, signature
+from .shared_module import CollectionModule, check_flag, signature
 from .shared_row_texts import RowTexts
 from .shared_spacy_pipelines import check_pos
 from .shared_wordnet_lexicon import wordnet_lexicon
@@ -138,7 +138,7 @@ class VdtkLeaveOneOut(CollectionModule, evaluate.Measurement):
         """Raise unless every option of this module has a legal value."""
         check_metrics(options["metrics"])
         check_numbers(options["n_iterations"], options["n_references"], options["seed"])
-        check_confidence_level(options["confidence_level"])
+        check_interval(options["confidence_level"])
         check_pos(options["pos"])
         check_share("head_share", options["head_share"])
         check_tokenizer(options["tokenizer"])

@@ -83,9 +83,10 @@ def test_parts_do_not_matter(monkeypatch):
         (["--thresholds", "nan"], "--thresholds: expected numbers from 0.04 to 1, got nan. A caption"),
         (["--scores", "train.jsonl"], "--scores: expected an array of numbers in a file of NumPy (.npy), got 'train"),
         (["--scores", "small.npy"], "--scores: expected shape (3, 3), the distinct captions and the rows, got (2, 2)"),
+        (["--limit", "0"], "--limit: expected a whole number of at least 1, got 0."),
         (["--columns", "x"], "--columns: expected a list such as predictions=samples"),
     ],
-    ids=["large", "nan", "no_array", "shape", "columns"],
+    ids=["large", "nan", "no_array", "shape", "limit", "columns"],
 )
 def test_messages(files, tmp_path, monkeypatch, capsys, arguments, message):
     monkeypatch.chdir(tmp_path)

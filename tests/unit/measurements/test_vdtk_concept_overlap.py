@@ -27,9 +27,9 @@ def test_shares_equal_a_plain_loop(way):
 
 @pytest.mark.parametrize("training", [None, CAPTION_ROWS["predictions"] + ROWS[:1]], ids=["own", "training"])
 def test_the_transfer_equals_a_plain_loop(training):
-    module = manycaps.load("vdtk_concept_overlap", labels={"x": LABELS[:5]}, transfer=True, details=True)
+    module = manycaps.load("vdtk_concept_overlap", labels={"x": LABELS}, transfer=True, details=True)
     result = module.compute(data=ROWS, training=training)
-    expected = concept_overlap_loop.transfer(ROWS, training or ROWS, load_labels("x", LABELS[:5]))
+    expected = concept_overlap_loop.transfer(ROWS, training or ROWS, load_labels("x", LABELS))
     best = [np.nan if pair is None else pair[0] for pair in expected]
     assert result["x_transfer_bleu_4_per_row"] == pytest.approx(best, abs=1e-12, nan_ok=True)
     assert result["x_transfer_n_rows"] == sum(pair is not None for pair in expected)
@@ -72,7 +72,7 @@ def test_no_row_with_a_candidate():
         ({"a b": ["x"]}, ValueError, "labels: expected names of letters, digits and _, got 'a b'. Rename it"),
         ({"a": 3}, TypeError, "labels['a']: expected a list of texts, or the path of a file, got 3. Write one text"),
         ({"a": [" "]}, ValueError, "labels['a']: expected at least one label, got none. Give texts that are not bl"),
-        ({"a": "/no/such"}, ValueError, "labels['a']: expected a text file with one label a line, got /no/such"),
+        ({"a": "/no/such"}, ValueError, "labels['a']: expected a text file with one label a line, got '/no/such"),
         ({"a": [","]}, ValueError, "labels['a']: expected at least one label, got none. Write one a line."),
     ],
     ids=["none", "empty", "name", "number", "blank", "file", "commas"],
