@@ -11,6 +11,6 @@ __all__ = ["__version__", "load"]
 
 __version__ = VERSION
 
-# The maths of a module lives in its folder. As part of this package, `manycaps.meteor_distance` for example, it works
+# The maths of a module lives in its folder. As part of this package, `manycaps.cider_distance` for example, it works
 # with the originals of its `shared_` files, which are found first, and without evaluate.
 __path__ += map(str, module_folders().values())

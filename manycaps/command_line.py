@@ -19,6 +19,8 @@ COMMANDS = {
     "compare": "compare captioning systems: which one is nearer to people, and is that sure",
     "score": "score caption files of any size by any metrics",
     "diversity": "measure the diversity of caption files, as an HTML page",
+    "core-set": "find how few training captions reach a score on every row of a test set",
+    "splits": "split caption files by concept or by length, with a check that nothing leaks",
     "human-correlation": "measure how well a metric agrees with people",
     "train-pac": "train a PAC score on your own images and captions",
     "make-positives": "add the generated images and captions that train-pac needs",

@@ -19,8 +19,6 @@ from .comparison.holm import holm_p_values as _holm_p_values
 from .comparison.paired_tests import CONFIDENCE_LEVEL, N_RESAMPLES, PairedTest, paired_tests
 from .frechet import frechet_distances
 from .frechet import frechet_p_values as _frechet_p_values
-from .meteor_distance import meteor_distances as _meteor_distances
-from .meteor_distance import meteor_scores, multi_reference_meteor
 from .ref_pac_s import ref_pac_s as _ref_pac_s
 from .shared_bleu import bleu_scores, bleu_statistics
 from .shared_bleu import corpus_bleu as _corpus_bleu
@@ -32,6 +30,8 @@ from .shared_mean_discrepancy import ESTIMATORS
 from .shared_mean_discrepancy import mmd_p_values as _mmd_p_values
 from .shared_mean_discrepancy import mmd_squared as _mmd_squared
 from .shared_meteor15 import scores as _meteor15_scores
+from .shared_meteor_distance import meteor_distances as _meteor_distances
+from .shared_meteor_distance import meteor_scores, multi_reference_meteor
 from .shared_module import check_choice, check_confidence_level, check_whole_number
 from .shared_pac_s import PAC_WEIGHT, check_weight
 from .shared_pac_s import pac_s as _pac_s
@@ -41,7 +41,7 @@ from .shared_row_scores import row_means
 from .shared_splits import Splits, combined_p_value, exact_splits, harmonic_mean_p, random_splits, upper_tail_p_values
 from .shared_triangle_rank import STATISTICS, check_statistic_sizes, null_statistics, triangle_rank_counts
 from .shared_triangle_rank import triangle_rank_statistic as _triangle_rank_statistic
-from .wordnet_lexicon import wordnet_lexicon
+from .shared_wordnet_lexicon import wordnet_lexicon
 
 __all__ = [
     "Lexicon",

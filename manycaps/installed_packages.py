@@ -17,6 +17,7 @@ MODULE_EXTRAS = {
     "set_diversity": "embeddings",
     "trm_bert": "embeddings",
     "vdtk_diversity": "embeddings,report",
+    "vdtk_leave_one_out": "meteor,report",
 }
 
 # Published weights, the option `variant` of these modules.

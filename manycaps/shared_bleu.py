@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .shared_ngrams import ngram_ids, word_ids
+from .shared_row_texts import Masks, RowTexts
 
 # N-gram orders 1 to 4 (Papineni et al. 2002, section 2.3).
 MAX_ORDER = 4
@@ -26,11 +27,7 @@ STATISTICS = (
     *("candidate_length", "reference_length"),
 )
 
-# Texts of a row that one number of a mask can name.
-BITS = 64
-
 Ints = npt.NDArray[np.int64]
-Masks = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
 Tokens = Sequence[str]
 
@@ -88,69 +85,48 @@ def bleu_statistics(candidates: Sequence[Tokens], references: Sequence[Sequence[
     [2, 1, 0, 0, 3, 2, 1, 0, 3, 2]
     """
     rows = [[candidate, *own] for candidate, own in zip(candidates, references, strict=True)]
-    if not rows:
-        return np.zeros((0, len(STATISTICS)), np.int64)
     table = BleuTable(rows)
-    masks = table.all_texts()
-    masks[:, 0] &= ~np.uint64(1)
-    return table.statistics(np.array(table.first_text[:-1]), masks)
+    first = table.texts.first[:-1]
+    return table.statistics(first, table.texts.others(first))
 
 
 class BleuTable:
-    """What the captions of every row have in common, counted once: any of them is then scored against any others.
+    """What the texts of every row have in common, counted once: any of them is then scored against any others.
 
-    For the k-th occurrence of an n-gram in a text it is kept, as the bits of a mask, which texts of the row have the
-    n-gram at least k times. So the clipped matches against a set of references are the occurrences whose mask meets
-    that of the set.
+    For the k-th occurrence of an n-gram in a text a mask says which texts of the row have the n-gram at least k times.
+    So the clipped matches against some references are the occurrences whose mask meets that of the references.
     """
 
     def __init__(self, rows: Sequence[Sequence[Tokens]]) -> None:
-        """Count n-grams.
-
-        Args:
-            rows: n_rows rows of at least one token list.
-        """
-        sizes = np.array([len(row) for row in rows], np.int64)
-        # Number of the first text of every row; texts are counted through all rows.
-        self.first_text: Ints = np.append(0, np.cumsum(sizes))
-        self.row_of_text = np.repeat(np.arange(len(sizes)), sizes)
-        self.place = np.arange(len(self.row_of_text)) - self.first_text[self.row_of_text]
-        self.n_blocks = -(-int(sizes.max(initial=1)) // BITS)
+        """Count the n-grams of n_rows rows of at least one token list."""
+        self.texts = RowTexts(len(row) for row in rows)
         words, self.lengths = word_ids((tokens for row in rows for tokens in row), {})
         text_of_word = np.repeat(np.arange(len(self.lengths)), self.lengths)
         self.orders = [
             self._occurrences(ids, text_of_word[last]) for ids, last in ngram_ids(words, self.lengths, MAX_ORDER)
         ]
 
-    def all_texts(self) -> Masks:
-        """Masks of all texts of each row: uint64 array, shape (n_rows, n_blocks); bit t of a row is its text t."""
-        return self._masks(self.row_of_text, self.place, len(self.first_text) - 1)
-
-    def only(self, texts: Ints) -> Masks:
-        """Masks of some texts, by their numbers: uint64 array, shape (n_rows, n_blocks)."""
-        return self._masks(self.row_of_text[texts], self.place[texts], len(self.first_text) - 1)
-
     def statistics(self, candidates: Ints, references: Masks) -> Ints:
-        """Count what BLEU counts for one text of each row.
+        """Count what BLEU counts for some texts.
 
         Args:
-            candidates: int64 array, shape (n_rows,): number of the text of row i that is scored.
-            references: uint64 array, shape (n_rows, n_blocks): masks of the texts of row i that it is compared with, at
-                least one of each row.
+            candidates: int64 array, shape (n,): numbers of the texts that are scored.
+            references: uint64 array, shape (n, n_blocks): masks of the texts of the same row that each is compared
+                with, at least one.
 
         Returns:
-            int64 array, shape (n_rows, 10), columns as `STATISTICS`.
+            int64 array, shape (n, 10), columns as `STATISTICS`.
         """
         result = np.zeros((len(candidates), len(STATISTICS)), np.int64)
         lengths = self.lengths[candidates]
         for order, (first, masks) in enumerate(self.orders):
             number = first[candidates + 1] - first[candidates]
-            row = np.repeat(np.arange(len(candidates)), number)
-            which = np.arange(len(row)) + np.repeat(first[candidates] - np.cumsum(number) + number, number)
-            is_match = (masks[which] & references[row]).any(axis=1)
-            result[:, order] = np.bincount(row, is_match, len(candidates))
+            position = np.repeat(np.arange(len(candidates)), number)
+            which = np.arange(len(position)) + np.repeat(first[candidates] - np.cumsum(number) + number, number)
+            is_match = (masks[which] & references[position]).any(axis=1)
+            result[:, order] = np.bincount(position, is_match, len(candidates))
             result[:, MAX_ORDER + order] = np.maximum(lengths - order, 0)
-        result[:, 8], result[:, 9] = lengths, self._nearest_lengths(lengths, references)
+        result[:, 8], result[:, 9] = lengths, self._nearest_lengths(candidates, references)
         return result
 
     def _occurrences(self, ids: Ints, text: Ints) -> tuple[Ints, Masks]:
@@ -160,32 +136,19 @@ class BleuTable:
         text, ids = np.divmod(keys, n_ids) if len(keys) else (keys, keys)
         level = np.arange(frequency.sum()) - np.repeat(np.cumsum(frequency) - frequency, frequency)
         text, ids = text.repeat(frequency), ids.repeat(frequency)
-        # Occurrences with the same row, n-gram and level stand for each other.
-        pairs = np.unique(self.row_of_text[text] * n_ids + ids, return_inverse=True)[1]
+        # Occurrences with the same row, n-gram and level have one mask.
+        pairs = np.unique(self.texts.row[text] * n_ids + ids, return_inverse=True)[1]
         shared, group = np.unique(pairs * (int(level.max(initial=0)) + 1) + level, return_inverse=True)
-        masks = self._masks(group, self.place[text], len(shared))
-        first = np.append(0, np.cumsum(np.bincount(text, minlength=len(self.lengths))))
-        return first, masks[group]
+        masks = self.texts.masks(group, self.texts.place[text], len(shared))
+        return np.append(0, np.cumsum(np.bincount(text, minlength=len(self.lengths)))), masks[group]
 
-    def _masks(self, group: Ints, place: Ints, n_groups: int) -> Masks:
-        """Masks of the places of each group; no place stands twice in a group, so that bits can be added."""
-        masks = np.zeros((n_groups, self.n_blocks), np.uint64)
-        block, bit = np.divmod(place, BITS)
-        np.bitwise_or.at(masks, (group, block), np.left_shift(np.uint64(1), bit.astype(np.uint64)))
-        return masks
-
-    def _nearest_lengths(self, lengths: Ints, references: Masks) -> Ints:
-        """Length of the reference nearest in length to each row's candidate, the shorter one of two."""
-        is_reference = self.chosen(references)
-        row = self.row_of_text[is_reference]
-        own = self.lengths[is_reference]
-        distance = np.abs(own - lengths[row])
+    def _nearest_lengths(self, candidates: Ints, references: Masks) -> Ints:
+        """Length of the reference nearest in length to each candidate, the shorter one of two."""
+        position, text = self.texts.members(self.texts.row[candidates], references)
+        lengths = self.lengths[text]
+        distance = np.abs(lengths - self.lengths[candidates][position])
         width = int(self.lengths.max(initial=0)) + 1
-        least = np.full(len(lengths), width * width, np.int64)
-        np.minimum.at(least, row, distance * width + own)
-        return least % width
-
-    def chosen(self, masks: Masks) -> npt.NDArray[np.bool_]:
-        """Whether each text is in the mask of its row: bool array, shape (n_texts,)."""
-        block, bit = np.divmod(self.place, BITS)
-        return (masks[self.row_of_text, block] >> bit.astype(np.uint64)) & np.uint64(1) > 0
+        starts = np.searchsorted(position, np.arange(len(candidates)))
+        if not len(starts):
+            return np.zeros(0, np.int64)
+        return np.minimum.reduceat(distance * width + lengths, starts) % width

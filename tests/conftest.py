@@ -88,6 +88,6 @@ def golden_frequencies(golden_folder):
 @pytest.fixture(scope="session")
 def lexicon():
     """NLTK's stems and WordNet's synonyms, loaded once."""
-    from metrics.trm_meteor.wordnet_lexicon import WordNetLexicon
+    from manycaps.shared_wordnet_lexicon import WordNetLexicon
 
     return WordNetLexicon()

@@ -68,6 +68,8 @@ METRICS = (
     Metric("cosine", "trm_bert", "cosine", "highest", "cosine with the nearest reference"),
     _MMD_BERT[0],
     _FID_BERT[0],
+    Metric("bleu_4", "bleu_rouge", "BLEU-4", "highest", "BLEU-4 of single captions"),
+    Metric("rouge_l", "bleu_rouge", "ROUGE-L", "highest", "ROUGE-L"),
     Metric("pac_score", "pac_score", "PAC-S", "highest", "PAC-S"),
     Metric("ref_pac_score", "ref_pac_score", "RefPAC-S", "highest", "RefPAC-S"),
     Metric("emscore_pac", "emscore_pac", "EMScore", "highest", "EMScore"),

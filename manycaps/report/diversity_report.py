@@ -24,7 +24,7 @@ from manycaps.report.diversity_plots import histogram_plot, share_plot, vocabula
 from manycaps.report.inline_svg import Plot
 from manycaps.report.published_diversity import PAPER_ENCODER, PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
 from manycaps.saved_files import check_can_be_written, write_text_atomically
-from manycaps.spacy_pipelines import as_tagger
+from manycaps.shared_spacy_pipelines import as_tagger
 
 # For each histogram of the semantic level: identifier, title, caption, axis and what is counted.
 REDUNDANCY_PLOTS = {

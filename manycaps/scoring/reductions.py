@@ -170,7 +170,7 @@ class CodedData:
         self._diversity = importlib.import_module("manycaps.caption_diversity").CaptionDiversity()
         self._tokenizer = options["tokenizer"]
         if self._tokenizer == "spacy":
-            self._tokenizer = importlib.import_module("manycaps.spacy_pipelines").load_spacy_tokenizer()
+            self._tokenizer = importlib.import_module("manycaps.shared_spacy_pipelines").load_spacy_tokenizer()
 
     def add(self, found: Sequence[Sequence[str]]) -> None:
         """Take in the captions of some rows."""

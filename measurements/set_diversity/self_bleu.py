@@ -54,16 +54,10 @@ def self_statistics(sets: Sequence[Sequence[Sequence[str]]]) -> list[np.ndarray]
     if not larger:
         return found
     table = BleuTable([sets[i] for i in larger])
-    everything = table.all_texts()
-    sizes = np.array([len(sets[i]) for i in larger])
-    by_place = []
-    for place in range(int(sizes.max())):
-        # A row without so many captions repeats its last one, which is dropped below.
-        texts = table.first_text[:-1] + np.minimum(place, sizes - 1)
-        by_place.append(table.statistics(texts, everything & ~table.only(texts)))
-    stacked = np.stack(by_place, axis=1)  # (n_larger, n_places, 10)
-    for i, size, rows in zip(larger, sizes, stacked, strict=True):
-        found[i] = rows[:size]
+    everyone = np.arange(sum(len(sets[i]) for i in larger))
+    statistics = table.statistics(everyone, table.texts.others(everyone))
+    for i, rows in zip(larger, np.split(statistics, table.texts.first[1:-1]), strict=True):
+        found[i] = rows
     return found
 
 

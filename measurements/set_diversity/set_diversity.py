@@ -38,6 +38,7 @@ from .shared_model_paths import is_path
 from .shared_ngrams import word_ids
 from .shared_ptb_tokenizer import Shape
 from .shared_remembered_features import RememberedFeatures
+from .shared_row_texts import RowTexts
 
 _LOADED = (
     compression_ratio,
@@ -51,6 +52,7 @@ _LOADED = (
     word_ids,
     Shape,
     RememberedFeatures,
+    RowTexts,
 )
 
 _DESCRIPTION = """

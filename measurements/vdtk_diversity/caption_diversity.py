@@ -13,7 +13,7 @@ from .ngram_model import ORDERS, NgramModel, expected_decisions, expected_decisi
 from .part_of_speech import PartOfSpeechCount
 from .semantic_redundancy import DISTANCE_KINDS, Encoder, SemanticRedundancy
 from .shared_caption_tokens import Tokenizer, tokenize_rows
-from .spacy_pipelines import Tagger, load_spacy_tokenizer
+from .shared_spacy_pipelines import Tagger, load_spacy_tokenizer
 from .vocabulary import VocabularyCount, vocabulary_head
 
 # Captions taken in at once: about 50 MB of temporary arrays. The figures do not depend on it.

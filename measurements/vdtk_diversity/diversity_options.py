@@ -61,19 +61,6 @@ def check_lengths(lengths: object) -> None:
             )
 
 
-def check_pos(pos: object) -> None:
-    """Raise unless `pos` is None, a pipeline's name, a pipeline or a function.
-
-    Raises:
-        TypeError: it is not one of these.
-    """
-    if pos is not None and not isinstance(pos, str) and not callable(pos):
-        raise TypeError(
-            f"pos: expected the name of a spaCy pipeline, a pipeline or a function, got {type(pos).__name__}. "
-            "Give for example 'en_core_web_sm'."
-        )
-
-
 def _several(name: str, values: object, example: str) -> Sequence[Any]:
     if not isinstance(values, list | tuple):
         raise TypeError(

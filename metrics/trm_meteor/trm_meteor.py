@@ -8,7 +8,6 @@ import nltk
 import numpy as np
 
 from .meteor15_scores import meteor15_scores
-from .meteor_distance import meteor_distances, meteor_scores, multi_reference_meteor
 from .shared_caption_tokens import check_tokenizer, tokenize_rows, tokenizer_name
 from .shared_distribution import (
     DISTRIBUTION_DEFAULTS,
@@ -19,10 +18,11 @@ from .shared_distribution import (
     signature_settings,
 )
 from .shared_meteor15_data import check_data_source, load_lexicon
+from .shared_meteor_distance import meteor_distances, meteor_scores, multi_reference_meteor
 from .shared_module import check_choice, signature
 from .shared_splits import TIE_TOLERANCE
 from .shared_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
-from .wordnet_lexicon import WORDNET_VERSION, wordnet_lexicon
+from .shared_wordnet_lexicon import WORDNET_VERSION, wordnet_lexicon
 
 # isort: split
 # Files that other files of this folder need: evaluate's loader copies only what is named here.

@@ -202,6 +202,24 @@ CASES = {
         ),
         n_drawings=1,
     ),
+    "bleu_rouge": Case(
+        example="A man and a film",
+        columns=lambda fields: {
+            "predictions": [lines(fields[CANDIDATES])],
+            "references": [lines(fields[HUMANS])],
+        },
+        options={"details": True},
+        own={CANDIDATES: "a big dog runs\na film", HUMANS: "a large puppy\na movie about a dog"},
+        bad=(
+            {CANDIDATES: "a dog"},
+            "references[0]: expected at least one caption, got none. Write one caption a line.",
+        ),
+        over=(
+            {CANDIDATES: "a dog\n" * 51, HUMANS: "a dog"},
+            "predictions[0]: expected at most 50 captions on this page, got 51.",
+        ),
+        n_drawings=1,
+    ),
     "emscore_pac": Case(
         example="A clip and captions",
         columns=lambda fields: {"predictions": [lines(fields["Captions"])], "videos": [fields[UPLOAD]]},
@@ -232,6 +250,33 @@ CASES = {
         over=(
             {CANDIDATES: "a dog\n" * 51, HUMANS: "a dog"},
             "predictions[0]: expected at most 50 captions on this page, got 51.",
+        ),
+        n_drawings=1,
+    ),
+    "vdtk_concept_overlap": Case(
+        example="Three images",
+        columns=lambda fields: {
+            "data": caption_rows(fields["Captions"], "data", NO_LIMITS),
+            "labels": {"labels": caption_rows(fields["Labels"], "labels", NO_LIMITS)[0]},
+        },
+        options={"transfer": True},
+        own={"Captions": OWN[HUMANS], "Labels": "dog\ncook"},
+        bad=({"Captions": "a dog", "Labels": ","}, "labels['labels']: expected at least one label, got none."),
+        over=(
+            {"Captions": "a dog\n" + "a" * 301, "Labels": "dog"},
+            "data[0][1]: expected at most 300 characters on this page, got 301.",
+        ),
+        n_drawings=1,
+    ),
+    "vdtk_leave_one_out": Case(
+        example="Three images",
+        columns=lambda fields: {"data": caption_rows(fields["Captions"], "data", NO_LIMITS)},
+        options={"n_iterations": 200},
+        own={"Captions": OWN[HUMANS]},
+        bad=({"Captions": "a dog"}, "data: expected at least one row with two captions, got none."),
+        over=(
+            {"Captions": "a dog\n" + "a" * 301},
+            "data[0][1]: expected at most 300 characters on this page, got 301.",
         ),
         n_drawings=1,
     ),
@@ -494,7 +539,7 @@ def assert_shows_the_modules_numbers(page, name, shown, columns):
     case = CASES[name]
     assert isinstance(shown, dict), shown
     expected = module_of(name).compute(**columns, **case.options)
-    assert name in shown or name in ("set_diversity", "vdtk_diversity")
+    assert name in shown or name.startswith(("vdtk_", "bleu_", "set_"))
     assert len(shown) >= 2
     assert shown == {key: as_number(expected[key]) for key in shown}
     if case is DISTRIBUTION:

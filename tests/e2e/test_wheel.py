@@ -33,6 +33,7 @@ vectors = {
 clip = {"checkpoint": str(data_folder("checkpoints/tiny-pac")), "device": "cpu"}
 table = {"n_documents": 9, "document_frequency": {"a": 8, "dog": 2}}
 rows = {
+    "bleu_rouge": ({}, captions),
     "emscore_pac": (clip, {"predictions": ["a red circle"], "videos": [[picture, picture]]}),
     "fid_bert": ({}, vectors),
     "meteor15": ({"meteor15_data": "meteor15"}, captions),
@@ -45,12 +46,15 @@ rows = {
     "trm_bert": ({}, vectors),
     "trm_cider": ({"document_frequency": table}, captions),
     "trm_meteor": ({}, captions),
+    "vdtk_concept_overlap": ({"labels": {"pets": ["dog"]}}, {"data": captions["references"]}),
     "vdtk_diversity": ({}, {"data": captions["references"]}),
+    "vdtk_leave_one_out": ({"metrics": ("bleu", "rouge_l")}, {"data": captions["references"]}),
 }
 results = {}
 for name, (options, columns) in rows.items():
     result = manycaps.load(name, **options).compute(**columns)
-    results[name] = result.get(name, result.get("n_tokens", result.get("div_1")))
+    value = next(result[k] for k in (name, "n_tokens", "rouge_l", "pets_exact", "div_1") if k in result)
+    results[name] = value
 print(json.dumps(results))
 """
 

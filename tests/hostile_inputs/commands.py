@@ -431,6 +431,11 @@ MAY_SUCCEED = {"install-wordnet/in_a_file", "human-correlation/metric_empty"}
 
 # Output of each command, for the cases in which it cannot be written.
 WRITERS: dict[str, tuple[list[str], str]] = {
+    "core-set": (
+        ["core-set", "{folder}/in.jsonl", "--test", "{folder}/in.jsonl", "--output", "{folder}/out.json"],
+        "out.json",
+    ),
+    "splits": (["splits", "{folder}/in.jsonl", "--by", "length", "--output", "{folder}/out.json"], "out.json"),
     "count-document-frequency": (
         ["count-document-frequency", "{folder}/in.jsonl", "--output", "{folder}/out.json"],
         "out.json",

@@ -185,8 +185,8 @@ def attempt_caption(rng: random.Random) -> object:
     from manycaps.shared_caption_rows import LONGEST_CAPTION, as_caption_rows
     from manycaps.shared_caption_tokens import tokenize_rows
     from manycaps.shared_clip_model import first_tokens
+    from manycaps.shared_meteor_distance import meteor_scores
     from metrics.trm_cider.cider_distance import cider_d_scores
-    from metrics.trm_meteor.meteor_distance import meteor_scores
 
     def caption() -> str:
         text = "".join(rng.choices(PIECES, k=rng.choice((1, 3, 10, 40)))) * rng.choice((1, 1, 1, 1, 2, 100))
@@ -327,7 +327,7 @@ def _tokenizer() -> Any:
 
 @functools.cache
 def _lexicon() -> Any:
-    from metrics.trm_meteor.wordnet_lexicon import WordNetLexicon
+    from manycaps.shared_wordnet_lexicon import WordNetLexicon
 
     return WordNetLexicon()
 

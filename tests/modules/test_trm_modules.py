@@ -130,7 +130,7 @@ def test_golden_samples_from_captions_to_p_values(golden_folder):
 
 
 def test_small_rows_equal_the_loop_from_captions_on(lexicon):
-    from metrics.trm_meteor.meteor_distance import meteor_distances, meteor_scores
+    from manycaps.shared_meteor_distance import meteor_distances, meteor_scores
 
     result = evaluate.load("trm_meteor").compute(**CAPTION_ROWS, p_value="exact", details=True)
     for i, (candidates, references) in enumerate(zip(*CAPTION_ROWS.values(), strict=True)):

@@ -19,7 +19,7 @@ from measurements.vdtk_diversity.ngram_model import (
     expected_decisions_as_printed,
 )
 from measurements.vdtk_diversity.shared_caption_tokens import tokenize_rows
-from measurements.vdtk_diversity.spacy_pipelines import load_spacy_tokenizer
+from measurements.vdtk_diversity.shared_spacy_pipelines import load_spacy_tokenizer
 from measurements.vdtk_diversity.vocabulary import vocabulary_head
 
 EXACT = {"rel": 0, "abs": 1e-9}

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nltk.translate.meteor_score import meteor_score, single_meteor_score
 
+from manycaps import shared_meteor_distance as meteor_distance
+from manycaps.shared_meteor_distance import meteor_scores, multi_reference_meteor
 from manycaps.shared_ptb_tokenizer import tokenize
-from metrics.trm_meteor import meteor_distance
-from metrics.trm_meteor.meteor_distance import meteor_scores, multi_reference_meteor
 from tests.golden_folders import OWN_GOLDEN
 
 # Words that meet in every stage: equal, equal stems, WordNet synonyms of stems, and none of these.

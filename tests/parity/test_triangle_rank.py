@@ -9,6 +9,7 @@ import json
 import numpy as np
 import pytest
 
+from manycaps.shared_meteor_distance import meteor_distances, meteor_scores
 from manycaps.shared_splits import exact_splits, upper_tail_p_values
 from manycaps.shared_triangle_rank import (
     STATISTICS,
@@ -17,7 +18,6 @@ from manycaps.shared_triangle_rank import (
     triangle_rank_statistic,
 )
 from metrics.trm_cider.cider_distance import cider_d_scores, cider_distances
-from metrics.trm_meteor.meteor_distance import meteor_distances, meteor_scores
 from tests.golden_folders import OWN_GOLDEN
 from tests.oracles import triangle_rank_loop
 

@@ -23,12 +23,14 @@ HEAVY = {"numpy", "scipy", "evaluate", "datasets", "torch", "nltk", "matplotlib"
 REQUIRED = {
     "compare": ["a.jsonl", "b.jsonl"],
     "convert-checkpoint": ["clip.pth", "folder"],
+    "core-set": ["train.jsonl", "--test", "test.jsonl"],
     "count-document-frequency": ["captions.jsonl"],
     "count-token-frequency": ["captions.jsonl"],
     "diversity": ["captions.jsonl"],
     "human-correlation": ["--benchmark", "composite", "--metric", "pac_score"],
     "make-positives": ["data", "output"],
     "make-world": ["world.parquet"],
+    "splits": ["captions.jsonl", "--by", "length"],
     "score": ["-m", "trm_meteor", "-i", "rows.jsonl", "-o", "scores"],
     "train-pac": ["data", "output"],
 }

@@ -94,9 +94,9 @@ def test_the_maths_of_all_modules_is_part_of_the_package():
     ]
     assert sorted(names) == sorted(set(names))
     assert {path.stem for path in (ROOT / "manycaps").glob("*.py")} & set(names) == set()
-    from manycaps import meteor_distance
+    from manycaps import cider_distance
 
-    assert meteor_distance.same_tokens.__module__ == "manycaps.shared_caption_tokens"
+    assert cider_distance.same_tokens.__module__ == "manycaps.shared_caption_tokens"
 
 
 LINE = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))[None]

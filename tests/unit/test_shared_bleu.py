@@ -64,10 +64,10 @@ def test_any_text_of_a_row_against_any_others(rows, data):
     table = BleuTable(rows)
     chosen = [data.draw(st.permutations(range(len(row)))) for row in rows]
     cuts = [data.draw(st.integers(2, len(row))) for row in rows]
-    first = table.first_text[:-1]
     references = [order[1:cut] for order, cut in zip(chosen, cuts, strict=True)]
-    masks = table.only(np.concatenate([start + np.array(own) for start, own in zip(first, references, strict=True)]))
-    statistics = table.statistics(first + np.array([order[0] for order in chosen]), masks)
+    group = np.repeat(np.arange(len(rows)), [len(own) for own in references])
+    masks = table.texts.masks(group, np.concatenate(references), len(rows))
+    statistics = table.statistics(table.texts.first[:-1] + np.array([order[0] for order in chosen]), masks)
     expected = [
         bleu_rouge_loop.bleu_statistics(row[order[0]], [row[i] for i in own])
         for row, order, own in zip(rows, chosen, references, strict=True)

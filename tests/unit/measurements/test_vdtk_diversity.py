@@ -20,7 +20,6 @@ from measurements.vdtk_diversity.count_distribution import CountDistribution
 from measurements.vdtk_diversity.diversity_options import (
     check_head_shares,
     check_lengths,
-    check_pos,
     check_word_source,
 )
 from measurements.vdtk_diversity.ngram_model import (
@@ -32,7 +31,7 @@ from measurements.vdtk_diversity.number_table import NumberTable
 from measurements.vdtk_diversity.part_of_speech import PartOfSpeechCount
 from measurements.vdtk_diversity.running_mean import RunningMean
 from measurements.vdtk_diversity.semantic_redundancy import SemanticRedundancy
-from measurements.vdtk_diversity.spacy_pipelines import as_tagger, load_spacy_tokenizer
+from measurements.vdtk_diversity.shared_spacy_pipelines import as_tagger, check_pos, load_spacy_tokenizer
 from measurements.vdtk_diversity.vocabulary import vocabulary_head
 
 

@@ -3,9 +3,9 @@
 import nltk
 import pytest
 
+from manycaps import shared_wordnet_lexicon as wordnet_lexicon
 from manycaps import wordnet_corpus
-from metrics.trm_meteor import wordnet_lexicon
-from metrics.trm_meteor.wordnet_lexicon import WordNetLexicon
+from manycaps.shared_wordnet_lexicon import WordNetLexicon
 
 
 def test_each_word_form_is_looked_up_once(lexicon, monkeypatch):

@@ -1,3 +1,4 @@
+# Vendored from manycaps/shared_meteor_distance.py. Edit it there, then run `make format`.
 """METEOR as NLTK computes it, between all texts of many rows at once.
 
 Banerjee and Lavie (2005), https://aclanthology.org/W05-0909, with the parameters and the matching order of NLTK's
@@ -48,7 +49,7 @@ def meteor_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon) -> 
 
     Args:
         rows: n_rows rows of token lists; letter case is ignored.
-        lexicon: stems and synonyms, for example `wordnet_lexicon.WordNetLexicon`.
+        lexicon: stems and synonyms, for example `shared_wordnet_lexicon.WordNetLexicon`.
 
     Returns:
         For each row a float64 array, shape (n_texts, n_texts), 0 (no match) to below 1; [i, j] has text i as the

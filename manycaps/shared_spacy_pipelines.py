@@ -27,6 +27,19 @@ def load_spacy_tokenizer() -> Callable[[str], list[str]]:
     return lambda caption: [token.text.lower() for token in tokenizer(caption)]
 
 
+def check_pos(pos: object) -> None:
+    """Raise unless `pos` is None, a pipeline's name, a pipeline or a function.
+
+    Raises:
+        TypeError: it is not one of these.
+    """
+    if pos is not None and not isinstance(pos, str) and not callable(pos):
+        raise TypeError(
+            f"pos: expected the name of a spaCy pipeline, a pipeline or a function, got {type(pos).__name__}. "
+            "Give for example 'en_core_web_sm'."
+        )
+
+
 def as_tagger(pos: object) -> Tagger:
     """Return the function that tags captions.
 
@@ -45,7 +58,7 @@ def as_tagger(pos: object) -> Tagger:
     [[('red', 'NOUN'), ('dog', 'NOUN')]]
     """
     if isinstance(pos, str):
-        pos = _load_pipeline(pos)
+        pos = load_pipeline(pos)
     if hasattr(pos, "pipe"):
         return lambda captions: _pipeline_tags(pos, captions)
     if not callable(pos):
@@ -54,6 +67,23 @@ def as_tagger(pos: object) -> Tagger:
             "Give for example 'en_core_web_sm'."
         )
     return lambda captions: (_checked_tags(pos(caption), caption) for caption in captions)
+
+
+def load_pipeline(name: str) -> Any:
+    """Return the installed spaCy pipeline of that name.
+
+    Raises:
+        ImportError: spaCy is not installed.
+        ValueError: spaCy has no pipeline of that name.
+    """
+    spacy = _import_spacy(f"pos={shown_value(name)}")
+    try:
+        return spacy.load(name)
+    except Exception as error:  # there is none, or what its files and its code raise
+        raise ValueError(
+            f"pos: expected the name of an installed spaCy pipeline, got {shown_value(name)} ({reason_of(error)}). Run "
+            "`python -m spacy download en_core_web_sm`, or give a pipeline or a function."
+        ) from error
 
 
 def _pipeline_tags(pipeline: Any, captions: Iterable[str]) -> Iterator[list[TaggedWord]]:
@@ -78,17 +108,6 @@ def _checked_tags(tags: object, caption: str) -> list[TaggedWord]:
 
 def _is_tagged_word(word: object) -> bool:
     return isinstance(word, list | tuple) and len(word) == 2 and all(isinstance(part, str) for part in word)
-
-
-def _load_pipeline(name: str) -> Any:
-    spacy = _import_spacy(f"pos={shown_value(name)}")
-    try:
-        return spacy.load(name)
-    except Exception as error:  # there is none, or what its files and its code raise
-        raise ValueError(
-            f"pos: expected the name of an installed spaCy pipeline, got {shown_value(name)} ({reason_of(error)}). Run "
-            "`python -m spacy download en_core_web_sm`, or give a pipeline or a function."
-        ) from error
 
 
 def _import_spacy(wanted_by: str) -> Any:

@@ -1,0 +1,183 @@
+"""Splits of caption files, written beside the ids of their rows."""
+
+import argparse
+import collections
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from manycaps.caption_splits.shared_out import REST, held_out, random_key, shared_out
+from manycaps.caption_tables import CaptionRow, good_rows, open_source
+from manycaps.caption_tables.columns import parsed_columns
+from manycaps.concept_matches import row_matches
+from manycaps.label_lists import load_labels
+from manycaps.saved_files import check_can_be_written, write_text_atomically
+from manycaps.shared_messages import shown_path, shown_value
+from manycaps.shared_module import check_whole_number
+from manycaps.shared_ptb_tokenizer import tokenize_captions
+
+# What a row without a label of the list is called.
+NO_CONCEPT = ""
+
+# Strata of rows by length: tenths.
+N_LENGTHS = 10
+
+
+def write_splits(arguments: argparse.Namespace) -> None:
+    """Read the captions, share them out, check and write the splits.
+
+    Raises:
+        ValueError, TypeError, OSError: an option, or a file, cannot be used; two rows are of one image.
+    """
+    shares = checked_shares({"test": arguments.test, "validation": arguments.validation})
+    check_whole_number("--seed", arguments.seed, 0)
+    if (arguments.by == "concept") != (arguments.labels is not None):
+        expected = "a file" if arguments.by == "concept" else "no file without --by concept"
+        raise ValueError(f"--labels: expected {expected}, got {arguments.labels}. Name a file with one label a line.")
+    check_can_be_written(arguments.output)
+    columns = parsed_columns(arguments.columns) if arguments.columns else {}
+    rows = list(good_rows(open_source(arguments.sources, columns=columns).rows()))
+    check_rows(rows, arguments.sources[0])
+    captions = [row.references or row.predictions or [] for row in rows]
+    ids = [row.id for row in rows]
+    strata: Sequence[Any]
+    shown: Sequence[Any]
+    if arguments.by == "length":
+        shown = lengths(captions)
+        strata = shown if arguments.hold_out else tenths(shown)
+    else:
+        strata = concepts(captions, arguments.labels, arguments.seed)
+        shown = [name for _, name in strata]
+    splits = (held_out if arguments.hold_out else shared_out)(strata, ids, shares, arguments.seed)
+    check_splits(ids, splits, shares)
+    lines = [
+        json.dumps({"id": name, "split": split, arguments.by: stratum}, ensure_ascii=False)
+        for name, split, stratum in zip(ids, splits, shown, strict=True)
+    ]
+    write_text_atomically(arguments.output, "\n".join(lines) + "\n")
+    for line in summary(splits, captions, shown, arguments.by):
+        print(line)
+    print(f"{len(rows):,} rows: {arguments.output}", file=sys.stderr)
+
+
+def lengths(rows: Sequence[Sequence[str]]) -> list[float]:
+    """Return the mean number of tokens of the captions of each row.
+
+    >>> lengths([["a dog", "a dog runs far"], ["two cats."]])
+    [3.0, 2.0]
+    """
+    tokens = iter(tokenize_captions([caption for row in rows for caption in row]))
+    return [float(np.mean([len(next(tokens)) for _ in row])) for row in rows]
+
+
+def tenths(values: Sequence[float]) -> list[int]:
+    """Return for each value in which tenth of the sorted values it is, equal values together.
+
+    >>> tenths([5.0, 1.0, 1.0])
+    [6, 0, 0]
+    """
+    ordered = np.sort(values)
+    return (np.searchsorted(ordered, values) * N_LENGTHS // len(ordered)).tolist()
+
+
+def concepts(rows: Sequence[Sequence[str]], labels: str, seed: int) -> list[tuple[bytes, str]]:
+    """Return the rarest label that a row's captions name as whole words, with a number that sorts labels at random.
+
+    Args:
+        rows: n_rows lists of captions.
+        labels: path of a file with one label a line.
+        seed: of the order.
+
+    Returns:
+        n_rows pairs; a row without a label has the name `NO_CONCEPT`, and comes first.
+    """
+    names = load_labels("labels", labels)
+    found = row_matches(rows, names, "words") > 0
+    counts = found.sum(axis=0)
+    # Of equally rare labels the first of the list.
+    rarest = np.argsort(np.argsort(counts, kind="stable"), kind="stable")
+    pairs = []
+    for row in range(len(rows)):
+        own = found[[row]].indices
+        name = names[own[np.argmin(rarest[own])]][0] if len(own) else NO_CONCEPT
+        pairs.append((random_key(name, seed) if name else b"", name))
+    return pairs
+
+
+def checked_shares(shares: Mapping[str, float]) -> dict[str, float]:
+    """Return the shares that are above 0, or raise.
+
+    Raises:
+        ValueError: a share is out of range, or they leave nothing for training.
+    """
+    for name, share in shares.items():
+        if not 0 <= share < 1:
+            raise ValueError(f"--{name}: expected a share from 0 to below 1, got {share}. Write 10 % as 0.1.")
+    if not 0 < sum(shares.values()) < 1:
+        raise ValueError(
+            f"--test: expected shares that leave rows for training, and take some, got {sum(shares.values()):g} "
+            "together. Write 10 % as 0.1."
+        )
+    return {name: share for name, share in shares.items() if share > 0}
+
+
+def check_rows(rows: Sequence[CaptionRow], source: str) -> None:
+    """Raise if there is no row, or if two rows have one id, image or video: it would be in two splits.
+
+    Raises:
+        ValueError: they have.
+    """
+    if not rows:
+        raise ValueError(f"{shown_path(source)}: expected at least one row, got none. Give a file with captions.")
+    for role in ("id", "image", "video"):
+        first: dict[Any, int] = {}
+        for number, row in enumerate(rows):
+            value = getattr(row, role)
+            if value is not None and first.setdefault(value, number) != number:
+                raise ValueError(
+                    f"{role}[{number}]: expected one of its own, got that of row {first[value]} "
+                    f"({shown_value(value)}). Put all captions of an image into one row, or it is in two splits."
+                )
+
+
+def check_splits(ids: Sequence[str], splits: Sequence[str], shares: Mapping[str, float]) -> None:
+    """Raise unless every row is in one split, and every split has its share within one row.
+
+    Raises:
+        AssertionError: never, if this program makes no mistake.
+    """
+    counts = collections.Counter(splits)
+    members = {name: {i for i, split in zip(ids, splits, strict=True) if split == name} for name in counts}
+    assert sum(map(len, members.values())) == len(set().union(*members.values())) == len(ids)
+    assert all(abs(counts[name] - share * len(ids)) < 1 for name, share in shares.items())
+
+
+def summary(splits: Sequence[str], rows: Sequence[Sequence[str]], strata: Sequence[Any], by: str) -> list[str]:
+    """Say how large each split is, what it has in common with the training split, and how it differs from it.
+
+    Args:
+        splits: n_rows names.
+        rows: n_rows lists of captions.
+        strata: n_rows lengths or names of concepts.
+        by: "length" or "concept".
+    """
+    tokens = iter(tokenize_captions([caption for row in rows for caption in row]))
+    texts = [[tuple(next(tokens)) for _ in row] for row in rows]
+    train = {text for row, split in zip(texts, splits, strict=True) if split == REST for text in row}
+    known = {stratum for stratum, split in zip(strata, splits, strict=True) if split == REST}
+    lines = [f"split       rows  share  captions also in {REST}  " + ("tokens" if by == "length" else "new concepts")]
+    for name in dict.fromkeys((REST, "validation", "test")):
+        chosen = [i for i, split in enumerate(splits) if split == name]
+        if not chosen:
+            continue
+        same = 0 if name == REST else sum(text in train for i in chosen for text in texts[i])
+        last = (
+            f"{np.mean([strata[i] for i in chosen]):6.2f}"
+            if by == "length"
+            else f"{len({strata[i] for i in chosen} - known):12,}"
+        )
+        lines.append(f"{name:<10} {len(chosen):5,} {len(chosen) / len(splits):6.1%} {same:23,}  {last}")
+    return lines

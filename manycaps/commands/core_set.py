@@ -1,0 +1,46 @@
+"""Find how few training captions are needed to reach a score on every row of a test set, and which ones.
+
+manycaps core-set train.jsonl --test test.jsonl                       writes core_set.json
+manycaps core-set train.csv --test test.csv --thresholds 0.3 0.5 0.7
+manycaps core-set train.jsonl --test test.jsonl --scores scores.npy --thresholds 0.8
+
+For each threshold X a greedy set cover: again and again the caption that reaches BLEU-4 of X on most of the rows on
+which none has reached it so far, until no caption reaches another row (Chan, Myers et al. 2022, section 6.1 and Figure
+5, https://arxiv.org/abs/2205.06253). BLEU is that of single captions in the COCO caption code, against all captions of
+the row. Captions of equal tokens count once.
+
+The files are tables of captions as `manycaps score` reads them: JSON, JSON Lines, CSV, TSV, parquet and tar, one row
+per image or one per caption. Where rows have references, these are taken, else predictions. --scores takes the scores
+of any other metric, larger ones better, as an array of NumPy of shape (distinct captions, rows); distances are given
+with their sign turned. The output is JSON: for each threshold the number of captions, the rows that they reach, and the
+captions with their ids and the rows that each added; and `best_mean`, the mean over rows of the best score of all.
+"""
+
+import argparse
+import pathlib
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line."""
+    parser.add_argument("train", nargs="+", metavar="TRAIN", help="files of the captions that may be chosen")
+    parser.add_argument("--test", nargs="+", required=True, metavar="FILE", help="files of the rows to be covered")
+    parser.add_argument("-o", "--output", type=pathlib.Path, default=pathlib.Path("core_set.json"), metavar="FILE")
+    parser.add_argument("--metric", choices=("bleu_1", "bleu_2", "bleu_3", "bleu_4"), default="bleu_4")
+    parser.add_argument(
+        "--thresholds",
+        nargs="+",
+        type=float,
+        default=[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
+        metavar="X",
+        help="scores to be reached; default 0.1 to 0.9",
+    )
+    parser.add_argument("--scores", type=pathlib.Path, metavar="FILE", help="scores of another metric (.npy)")
+    parser.add_argument("--columns", metavar="ROLE=NAME,...", help="columns that have no usual name")
+    parser.add_argument("--limit", type=int, metavar="N", help="use the first rows of each side only")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Import what does the work, and do it."""
+    from manycaps.core_set.core_sets import write_core_sets
+
+    write_core_sets(arguments)

@@ -1,0 +1,42 @@
+"""Split caption files into training, validation and test rows, by the length of captions or by what they name.
+
+manycaps splits captions.jsonl --by length                                writes splits.jsonl
+manycaps splits captions.csv --by concept --labels coco.txt --test 0.2 --validation 0
+manycaps splits captions.jsonl --by length --hold-out                     the longest captions are the test set
+
+Without --hold-out every split has each length, or each concept, in the stated shares, so that scores on it are not
+those of an easy or a hard part. With it training never sees what is tested: the rows with the longest captions are the
+test split and the next ones the validation split; or the concepts are put in a random order, and the last ones are held
+out. A concept in which a split begins is in both, and the table says how many are new. Shares are met within one row.
+
+The concept of a row is the rarest label of the list that one of its captions has as whole words; --labels is a text
+file with one label a line, such as those of ImageNet, COCO, Kinetics or Places. The length is the mean number of tokens
+of a row's captions. The same seed gives the same splits, whatever the order of the rows.
+
+The output has one line for each row, {"id": "1.jpg", "split": "test", "length": 9.4}. Nothing leaks: two rows with one
+id, image or video are refused, each row is in one split, and the table counts the captions that training has too, word
+for word. The files are tables of captions as `manycaps score` reads them.
+"""
+
+import argparse
+import pathlib
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line."""
+    parser.add_argument("sources", nargs="+", metavar="FILE", help="files of captions, one row per image")
+    parser.add_argument("--by", choices=("length", "concept"), required=True)
+    parser.add_argument("--labels", metavar="FILE", help="labels, one a line, for --by concept")
+    parser.add_argument("--test", type=float, default=0.1, metavar="SHARE", help="default 0.1")
+    parser.add_argument("--validation", type=float, default=0.1, metavar="SHARE", help="default 0.1")
+    parser.add_argument("--hold-out", action="store_true", help="test what training does not have")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--columns", metavar="ROLE=NAME,...", help="columns that have no usual name")
+    parser.add_argument("-o", "--output", type=pathlib.Path, default=pathlib.Path("splits.jsonl"), metavar="FILE")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Import what does the work, and do it."""
+    from manycaps.caption_splits.split_files import write_splits
+
+    write_splits(arguments)

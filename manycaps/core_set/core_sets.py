@@ -1,0 +1,171 @@
+"""Which captions of a training set reach a score on every row of a test set, and how many are needed."""
+
+import argparse
+import json
+import pathlib
+import sys
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from tqdm import tqdm
+
+from manycaps.caption_tables import good_rows, open_source
+from manycaps.caption_tables.columns import parsed_columns
+from manycaps.core_set.greedy_cover import greedy_cover
+from manycaps.core_set.reached_rows import ReachedRows, Scores, reached_rows
+from manycaps.saved_files import check_can_be_written, write_text_atomically
+from manycaps.shared_cross_bleu import CrossBleu
+from manycaps.shared_messages import shown_path
+from manycaps.shared_module import check_whole_number
+from manycaps.shared_ptb_tokenizer import tokenize_captions
+
+# Most thresholds: their numbers are kept in a byte.
+MOST_THRESHOLDS = 200
+
+# BLEU-N of a caption without a common n-gram is up to 0.032, by the constants of the COCO caption code; thresholds
+# below this one would count them.
+LEAST_THRESHOLD = 0.04
+
+
+class Candidate(NamedTuple):
+    """A caption of the training set."""
+
+    id: str
+    caption: str
+
+
+def write_core_sets(arguments: argparse.Namespace) -> None:
+    """Read the captions, find the core sets, write and print them.
+
+    Raises:
+        ValueError, OSError: an option, or a file, cannot be used.
+    """
+    thresholds = checked_thresholds(arguments.thresholds, arguments.scores is not None)
+    if arguments.limit is not None:
+        check_whole_number("--limit", arguments.limit, 1)
+    check_can_be_written(arguments.output)
+    columns = parsed_columns(arguments.columns) if arguments.columns else {}
+    candidates = distinct_captions(read_rows(arguments.train, columns, arguments.limit))
+    tests = [captions for _, captions in read_rows(arguments.test, columns, arguments.limit)]
+    scores = _scores(arguments, candidates, tests)
+    reached = reached_rows(scores, len(candidates), len(tests), thresholds, _progress)
+    curve = [core_set(reached, level, threshold, candidates) for level, threshold in enumerate(thresholds)]
+    result = {
+        "metric": arguments.metric if arguments.scores is None else "scores",
+        "n_candidates": len(candidates),
+        "n_rows": len(tests),
+        "best_mean": float(reached.best.mean()),
+        "curve": curve,
+    }
+    write_text_atomically(arguments.output, json.dumps(result, ensure_ascii=False, indent=1) + "\n")
+    print("threshold  captions  rows reached")
+    for point in curve:
+        print(f"{point['threshold']:9.3g}  {point['n_captions']:8,}  {point['n_rows_reached']:,} of {len(tests):,}")
+    print(f"{len(candidates):,} distinct captions, {len(tests):,} rows: {arguments.output}", file=sys.stderr)
+
+
+def core_set(reached: ReachedRows, level: int, threshold: float, candidates: Sequence[Candidate]) -> dict[str, Any]:
+    """Return one point of the curve: the captions of the greedy cover at a threshold.
+
+    Args:
+        reached: as from `reached_rows`.
+        level: number of the threshold.
+        threshold: the threshold.
+        candidates: the captions.
+    """
+    first, rows = reached.at(level)
+    cover = greedy_cover(first, rows, len(reached.best))
+    return {
+        "threshold": threshold,
+        "n_captions": len(cover.candidates),
+        "n_rows_reached": sum(cover.n_new),
+        "captions": [
+            {**candidates[i]._asdict(), "n_new_rows": n} for i, n in zip(cover.candidates, cover.n_new, strict=True)
+        ],
+    }
+
+
+def read_rows(sources: Sequence[str], columns: dict[str, str], limit: int | None) -> list[tuple[str, list[str]]]:
+    """Return id and captions of every row: its references, or its predictions where there are none.
+
+    Raises:
+        ValueError: a file or a row cannot be read, or there is no row.
+    """
+    source = open_source(sources, columns=columns, limit=limit)
+    rows = [(row.id, row.references or row.predictions or []) for row in good_rows(source.rows())]
+    if not rows:
+        raise ValueError(f"{shown_path(sources[0])}: expected at least one row, got none. Give a file with captions.")
+    return rows
+
+
+def distinct_captions(rows: Sequence[tuple[str, list[str]]]) -> list[Candidate]:
+    """Return the captions of different tokens, each with the id of the first row that has it."""
+    pairs = [Candidate(name, caption) for name, captions in rows for caption in captions]
+    tokens = tokenize_captions([pair.caption for pair in pairs])
+    first: dict[tuple[str, ...], Candidate] = {}
+    for pair, text in zip(pairs, tokens, strict=True):
+        first.setdefault(tuple(text), pair)
+    return list(first.values())
+
+
+def checked_thresholds(thresholds: Sequence[float], is_foreign: bool) -> list[float]:
+    """Return the thresholds in order, each once, or raise.
+
+    Args:
+        thresholds: any numbers.
+        is_foreign: whether they belong to scores of the user's, which may have any range.
+
+    Raises:
+        ValueError: there are too many, or one is out of range.
+    """
+    ordered = sorted(set(thresholds))
+    if not 1 <= len(ordered) <= MOST_THRESHOLDS:
+        raise ValueError(f"--thresholds: expected 1 to {MOST_THRESHOLDS} numbers, got {len(ordered)}. Give fewer.")
+    for threshold in ordered:
+        if not np.isfinite(threshold) or not (is_foreign or LEAST_THRESHOLD <= threshold <= 1):
+            expected = "finite numbers" if is_foreign else f"numbers from {LEAST_THRESHOLD} to 1"
+            raise ValueError(
+                f"--thresholds: expected {expected}, got {threshold}. A caption without a common n-gram has a BLEU of "
+                "up to 0.032 in the COCO caption code."
+            )
+    return ordered
+
+
+def load_scores(path: pathlib.Path, n_candidates: int, n_rows: int) -> npt.NDArray[Any]:
+    """Return a matrix of the user's scores, which stays on the disk.
+
+    Raises:
+        ValueError: it is no array of NumPy, or has another shape.
+    """
+    try:
+        matrix = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        # NumPy takes any file for a pickle that is no array; its advice to open it all the same is not passed on.
+        raise ValueError(
+            f"--scores: expected an array of numbers in a file of NumPy (.npy), got {shown_path(path)}. Write it with "
+            "numpy.save."
+        ) from error
+    shape = getattr(matrix, "shape", None)
+    if shape != (n_candidates, n_rows) or matrix.dtype.kind not in "fiu":
+        raise ValueError(
+            f"--scores: expected shape {(n_candidates, n_rows)}, the distinct captions and the rows, got {shape}. "
+            "Write one line for each distinct caption, in the order of their first rows."
+        )
+    return matrix
+
+
+def _scores(arguments: argparse.Namespace, candidates: Sequence[Candidate], tests: Sequence[Sequence[str]]) -> Scores:
+    """The scores that the command line asks for."""
+    if arguments.scores is not None:
+        matrix = load_scores(arguments.scores, len(candidates), len(tests))
+        return lambda begin, end: matrix[begin:end]
+    tokens = tokenize_captions([candidate.caption for candidate in candidates])
+    flat = iter(tokenize_captions([caption for row in tests for caption in row]))
+    rows = [[next(flat) for _ in row] for row in tests]
+    return CrossBleu(tokens, rows, int(arguments.metric[-1])).scores
+
+
+def _progress(steps: Any, **about: Any) -> Any:
+    return tqdm(steps, delay=1, **about)

@@ -1,0 +1,153 @@
+"""How far captions name the classes of other data sets, and what captions that share a class are worth."""
+
+import math
+
+import datasets
+import evaluate
+
+from .concept_matches import WAYS, concept_matches, row_matches
+from .concept_transfer import best_transfer
+from .label_lists import check_labels, digest, load_labels
+from .shared_caption_rows import as_caption_rows
+from .shared_caption_tokens import tokenize_rows
+from .shared_module import CollectionModule, check_flag, signature
+
+# isort: split
+# Files that other files of this folder need: evaluate's loader copies only what is named here.
+# Written by scripts/repository/sync_shared.py.
+from .shared_bleu import bleu_scores
+from .shared_cross_bleu import CrossBleu
+from .shared_input_files import is_regular_file
+from .shared_messages import shown_value
+from .shared_ngrams import word_ids
+from .shared_ptb_tokenizer import Shape
+from .shared_row_texts import RowTexts
+
+_LOADED = (
+    bleu_scores,
+    CrossBleu,
+    is_regular_file,
+    shown_value,
+    word_ids,
+    Shape,
+    RowTexts,
+)
+
+_DESCRIPTION = """
+vdtk_concept_overlap says how many images have a caption that names a class of another data set, such as one on which a
+feature extractor was trained; and on request what the best caption of another image scores that shares such a class.
+"""
+
+_CITATION = """
+@inproceedings{chan2022whats,
+  title={What's in a Caption? Dataset-Specific Linguistic Diversity and Its Effect on Visual Description Models and
+         Metrics},
+  author={Chan, David M. and Myers, Austin and Vijayanarasimhan, Sudheendra and Ross, David A. and Seybold, Bryan
+          and Canny, John F.},
+  booktitle={CVPR Workshops},
+  year={2022},
+  eprint={2205.06253},
+  archivePrefix={arXiv}
+}
+"""
+
+_KWARGS_DESCRIPTION = """
+Args:
+    data: n_rows lists of captions.
+    labels: mapping from names, with which keys of the result begin, to lists of labels or to text files with one label
+        a line; must be given.
+    transfer: True scores, for each row, the captions of others that share a label; default False.
+    training: rows of captions from which these are taken; default: those of data.
+    details: True adds per-row lists and the signature; default False.
+    Every option can be given to `evaluate.load` as well; None means "as given there".
+Returns:
+    <name>_exact, <name>_words, <name>_fuzzy: share of the rows with a caption that names a label of the list, 0 to 1:
+        as a part of its text (the paper's), as whole words, or by the stems of its words in any order.
+    <name>_labels_exact, <name>_labels_words, <name>_labels_fuzzy: share of the labels that some caption names.
+    <name>_n_labels: number of labels.
+    <name>_transfer_bleu_4: with transfer; BLEU-4 of the best caption of another row that shares a label, mean over the
+        rows that have one; <name>_transfer_mean_bleu_4 of all such captions; <name>_transfer_n_rows: rows behind both.
+    n_rows: number of rows.
+    ..._per_row, signature: with details.
+Examples:
+    >>> vdtk_concept_overlap = evaluate.load("measurements/vdtk_concept_overlap")
+    >>> result = vdtk_concept_overlap.compute(data=[["two dogs run"], ["a man cooks"]], labels={"pets": ["dog", "cat"]})
+    >>> result["pets_exact"], result["pets_words"], result["pets_fuzzy"], result["pets_labels_exact"]
+    (0.5, 0.0, 0.5, 0.5)
+"""
+
+
+@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
+class VdtkConceptOverlap(CollectionModule, evaluate.Measurement):
+    """Overlap of captions with lists of labels, as an evaluate module."""
+
+    DEFAULTS = {"labels": None, "transfer": False, "training": None, "details": False}
+
+    def _info(self):
+        return evaluate.MeasurementInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_KWARGS_DESCRIPTION,
+            features=datasets.Features({"data": datasets.Sequence(datasets.Value("string"))}),
+            reference_urls=["https://arxiv.org/abs/2205.06253", "https://github.com/CannyLab/vdtk"],
+        )
+
+    def check_options(self, options):
+        """Raise unless every option of this module has a legal value."""
+        if options["labels"] is not None:
+            check_labels(options["labels"])
+        check_flag("transfer", options["transfer"])
+        if options["training"] is not None:
+            as_caption_rows(options["training"], "training")
+        check_flag("details", options["details"])
+
+    def checked_columns(self, options, data):
+        """Return the column as lists of captions, or raise for the first bad row."""
+        return {"data": as_caption_rows(data, "data")}
+
+    def _compute(self, data, options):
+        if options["labels"] is None:
+            check_labels(options["labels"])
+        lists = {name: load_labels(name, source) for name, source in options["labels"].items()}
+        result, per_row = {}, {}
+        for name, labels in lists.items():
+            for way in WAYS:
+                found = row_matches(data, labels, way)
+                has_one = found.sum(axis=1) > 0
+                result[f"{name}_{way}"] = float(has_one.mean())
+                result[f"{name}_labels_{way}"] = float((found.sum(axis=0) > 0).mean())
+                per_row[f"{name}_{way}_per_row"] = has_one.tolist()
+            result[f"{name}_n_labels"] = len(labels)
+            if options["transfer"]:
+                best, mean, n_candidates = self._transfer(data, labels, options["training"])
+                result[f"{name}_transfer_bleu_4"] = mean_of_numbers(best)
+                result[f"{name}_transfer_mean_bleu_4"] = mean_of_numbers(mean)
+                result[f"{name}_transfer_n_rows"] = int((n_candidates > 0).sum())
+                per_row[f"{name}_transfer_bleu_4_per_row"] = best.tolist()
+        result["n_rows"] = len(data)
+        if options["details"]:
+            digests = "+".join(f"{name}:{len(labels)}:{digest(labels)}" for name, labels in lists.items())
+            result |= per_row | {"signature": signature("vdtk_concept_overlap", labels=digests)}
+        return result
+
+    def _transfer(self, data, labels, training):
+        """Scores of captions that share a label with a row."""
+        rows = data if training is None else as_caption_rows(training, "training")
+        captions = [caption for row in rows for caption in row]
+        # Captions of equal tokens are one: the first stands for all, with the labels of its own text.
+        tokens = {tuple(t): i for i, t in reversed(list(enumerate(tokenize_rows([captions], "ptb")[0])))}
+        chosen = sorted(tokens.values())
+        texts = [captions[i] for i in chosen]
+        tokens = {i: list(t) for t, i in tokens.items()}
+        return best_transfer(
+            [tokens[i] for i in chosen],
+            tokenize_rows(data, "ptb"),
+            concept_matches(texts, labels, "exact"),
+            row_matches(data, labels, "exact"),
+        )
+
+
+def mean_of_numbers(values):
+    """Mean of the values that are numbers; NaN if there is none. fsum is exact, whatever the order of the rows."""
+    numbers = [value for value in values.tolist() if not math.isnan(value)]
+    return math.fsum(numbers) / len(numbers) if numbers else math.nan

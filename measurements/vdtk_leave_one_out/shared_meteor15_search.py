@@ -1,0 +1,360 @@
+# Vendored from manycaps/shared_meteor15_search.py. Edit it there, then run `make format`.
+"""The search of METEOR 1.5 for the best alignment: a beam over many pairs of texts at once, on arrays alone.
+
+Denkowski and Lavie (2014), https://aclanthology.org/W14-3348. The Java program walks along the reference with at most
+40 paths; a path is better with more matched words, then with fewer chunks, then with a smaller distance, then if it was
+made earlier. Its numbers depend on all of that, so this search has the same paths in the same order. A path here is one
+number, pair | words not matched | chunks | distance, from the highest bits to the lowest, beside the words that it has
+used and where its last match ended.
+"""
+
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+# Paths of a pair that go on (METEOR 1.5, parameter of its aligner).
+BEAM_SIZE = 40
+
+# Pairs searched at once: the arrays of a step stay in the processor's cache.
+PAIRS_PER_SEARCH = 2_048
+
+# Words of a hypothesis whose use is noted in one machine word.
+MASK_BITS = 64
+
+# Bits of a machine word without its sign: those of a path's number, and of that together with its place.
+RANK_BITS = MACHINE_WORD_BITS = 63
+
+Ints = npt.NDArray[np.int64]
+Numbers = TypeVar("Numbers", Ints, npt.NDArray[np.uint64])
+
+
+class Matches(NamedTuple):
+    """Candidates of a match, in the order in which the search tries them: pair by pair, start by start."""
+
+    # int64 arrays, shape (n_matches,): the pair, and the first word and number of words on both sides.
+    pair: Ints
+    reference_start: Ints
+    reference_length: Ints
+    hypothesis_start: Ints
+    hypothesis_length: Ints
+    # 0 exact, 1 stem, 2 synonym, 3 paraphrase.
+    kind: Ints
+    # Boolean, shape (n_matches,): no other match touches its words.
+    is_fixed: npt.NDArray[np.bool_]
+
+
+def taken(matches: Matches, numbers: Ints) -> Matches:
+    """Return some of the matches."""
+    return Matches(
+        matches.pair[numbers],
+        matches.reference_start[numbers],
+        matches.reference_length[numbers],
+        matches.hypothesis_start[numbers],
+        matches.hypothesis_length[numbers],
+        matches.kind[numbers],
+        matches.is_fixed[numbers],
+    )
+
+
+class Starts(NamedTuple):
+    """Reference words at which a path can change, of all pairs: int64 arrays, shape (n_starts,), pair by pair."""
+
+    pair: Ints
+    # Place of the word in its reference.
+    place: Ints
+    # Number of the first match that starts there, and how many do.
+    first_match: Ints
+    n_matches: Ints
+
+
+class Chosen(NamedTuple):
+    """The alignments: numbers of the matches in them, any order, and the chunks of each pair."""
+
+    matches: Ints
+    chunks: Ints
+
+
+class _Layout(NamedTuple):
+    """Where the parts of a path's number begin, in bits from the lowest."""
+
+    chunks: int
+    unmatched: int
+    pair: int
+    # Bits of the whole number.
+    width: int
+
+
+class _Paths(NamedTuple):
+    """Paths of all pairs: arrays of shape (n_paths,), `used` (n_masks, n_paths)."""
+
+    rank: Ints
+    used: npt.NDArray[np.uint64]
+    # First hypothesis word behind the last match, -1 behind a skipped word.
+    last_end: Ints
+    # First reference word that the path has not passed.
+    next_place: Ints
+
+
+class _Tried(NamedTuple):
+    """Matches that paths can take, path by path, in the order in which they are tried."""
+
+    path: Ints
+    match: Ints
+    # Number of them of each path.
+    n_free: Ints
+    # Distances of those tried before by the same path, and of all of each path.
+    earlier: Ints
+    distance: Ints
+
+
+class _Step(NamedTuple):
+    """How each path of a step came about: number of the path before it, and of its match or -1."""
+
+    before: Ints
+    match: Ints
+
+
+def search(matches: Matches, starts: Starts, n_pairs: int) -> Chosen:
+    """Find the alignment of every pair with the beam search of METEOR 1.5.
+
+    A path that is inside a match goes on; at a fixed match it takes it; elsewhere it takes each match whose hypothesis
+    words are free, and last skips the word. An exact match of words counts 2, any other half of its words on each side,
+    rounded down. The distance of a match counts for the paths made after it out of the same path, not for its own: the
+    Java program adds it to the path that it copied.
+
+    Args:
+        matches: candidates of all pairs.
+        starts: reference words at which these start, and those behind a match.
+        n_pairs: number of pairs.
+
+    Returns:
+        The chosen matches and the numbers of chunks.
+    """
+    n_steps = np.bincount(starts.pair, minlength=n_pairs)
+    first_start = np.cumsum(n_steps) - n_steps
+    by_length = np.argsort(-n_steps, kind="stable")
+    chunks = np.zeros(n_pairs, np.int64)
+    chosen = []
+    for begin in range(0, n_pairs, PAIRS_PER_SEARCH):
+        pairs = by_length[begin : begin + PAIRS_PER_SEARCH]
+        if n_steps[pairs[0]]:
+            found, chunks[pairs] = _Beam(matches, starts, pairs, first_start[pairs], n_steps[pairs]).run()
+            chosen.append(found)
+    return Chosen(np.concatenate(chosen) if chosen else np.empty(0, np.int64), chunks)
+
+
+class _Beam:
+    """The search over some pairs, those with the most starts first."""
+
+    def __init__(self, matches: Matches, starts: Starts, pairs: Ints, first_start: Ints, n_steps: Ints) -> None:
+        self.matches, self.starts = matches, starts
+        self.first_start, self.n_steps = first_start, n_steps
+        of_pairs = np.isin(matches.pair, pairs) if len(pairs) < PAIRS_PER_SEARCH else slice(None)
+        self.offset = np.abs(matches.reference_start - matches.hypothesis_start)
+        half = matches.reference_length // 2 + matches.hypothesis_length // 2
+        gain = np.where(matches.kind == 0, 2, half)
+        self.end = matches.hypothesis_start + matches.hypothesis_length
+        self.next_place = matches.reference_start + matches.reference_length
+        self.masks = _word_masks(matches)
+        # Words up to the last match, on both sides: no path matches more.
+        self.most = int(self.end.max(initial=0) + self.next_place.max(initial=0))
+        distance = int(np.bincount(matches.pair[of_pairs], self.offset[of_pairs]).max(initial=0))
+        self.layout = _layout(len(pairs), self.most, distance)
+        self.gain = gain << self.layout.unmatched
+        # Starts whose match is fixed: the path has to take it.
+        self.is_forced = starts.n_matches == 1
+        self.is_forced[self.is_forced] = matches.is_fixed[starts.first_match[self.is_forced]]
+
+    def run(self) -> tuple[Ints, Ints]:
+        """Return the chosen matches, and the chunks of each pair."""
+        n_pairs = len(self.n_steps)
+        paths = self._first_paths(n_pairs)
+        order = np.arange(n_pairs)
+        history: list[_Step] = []
+        chunks, ended = np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64)
+        for step in range(int(self.n_steps[0]) + 1):
+            paths, order = self._best(paths)
+            n_going_on = int(np.searchsorted(-self.n_steps, -step))
+            split = int(np.searchsorted(paths.rank, n_going_on << self.layout.pair))
+            if split < len(order):
+                best = self._ended(paths, split)
+                pairs = paths.rank[best] >> self.layout.pair
+                ended[pairs] = order[best]
+                chunks[pairs] = self._closed(paths)[best] >> self.layout.chunks & self._field(self.layout.unmatched)
+            if n_going_on:
+                paths = _Paths(
+                    paths.rank[:split], paths.used[:, :split], paths.last_end[:split], paths.next_place[:split]
+                )
+                paths, made = self._step(paths, step)
+                history.append(_Step(order[made.before], made.match))
+        return self._trace(history, ended), chunks
+
+    def _first_paths(self, n_pairs: int) -> _Paths:
+        """One path per pair that has passed nothing."""
+        rank = np.arange(n_pairs) << self.layout.pair | self.most << self.layout.unmatched
+        used = np.zeros((len(self.masks), n_pairs), np.uint64)
+        return _Paths(rank, used, np.full(n_pairs, -1), np.zeros(n_pairs, np.int64))
+
+    def _field(self, end: int) -> int:
+        """Bits of the chunks in a number that begins with them."""
+        return (1 << (end - self.layout.chunks)) - 1
+
+    def _best(self, paths: _Paths) -> tuple[_Paths, Ints]:
+        """The best paths of every pair, from the best to the worst, and their numbers before."""
+        order = _stable_order(paths.rank, self.layout.width)
+        rank = paths.rank.take(order)
+        pair = rank >> self.layout.pair
+        is_first = np.empty(len(pair), bool)
+        is_first[0] = True
+        np.not_equal(pair[1:], pair[:-1], out=is_first[1:])
+        first = np.flatnonzero(is_first)
+        n_paths = np.diff(first, append=len(pair))
+        if n_paths.max() > BEAM_SIZE:
+            kept = np.flatnonzero(np.arange(len(pair)) - np.repeat(first, n_paths) < BEAM_SIZE)
+            order, rank = order.take(kept), rank.take(kept)
+        used = paths.used.take(order, axis=1)
+        return _Paths(rank, used, paths.last_end.take(order), paths.next_place.take(order)), order
+
+    def _closed(self, paths: _Paths) -> Ints:
+        """The numbers of the paths when their last chunk has ended."""
+        return paths.rank + ((paths.last_end != -1).astype(np.int64) << self.layout.chunks)
+
+    def _ended(self, paths: _Paths, split: int) -> Ints:
+        """The best path of each pair that has no start left; these pairs' paths begin at `split`."""
+        closed = self._closed(paths)[split:]
+        order = _stable_order(closed, self.layout.width)
+        pair = closed[order] >> self.layout.pair
+        is_first = np.append(True, pair[1:] != pair[:-1])
+        return order[is_first] + split
+
+    def _step(self, paths: _Paths, step: int) -> tuple[_Paths, _Step]:
+        """The paths that the paths become at their pair's next start."""
+        start = self.first_start.take(paths.rank >> self.layout.pair) + step
+        place, first_match = self.starts.place.take(start), self.starts.first_match.take(start)
+        n_matches = self.starts.n_matches.take(start)
+        is_inside = paths.next_place > place
+        n_matches[is_inside] = 0
+        has_to = self.is_forced.take(start) & ~is_inside
+        tried = self._tried(paths, first_match, n_matches)
+
+        # Children in order: the matches, then the path itself unless it had to take a fixed match.
+        n_children = tried.n_free + ~has_to
+        behind = np.cumsum(n_children)
+        itself = np.flatnonzero(~has_to)
+        first_child = behind - n_children - np.cumsum(tried.n_free) + tried.n_free
+        places = behind.take(itself) - 1, first_child.take(tried.path) + np.arange(len(tried.path))
+        passed = self._passed(paths, ~(is_inside | has_to), tried.distance, itself)
+        extended = self._extended(paths, tried, has_to)
+        made = _Paths(
+            _interleaved(passed.rank, extended.rank, *places),
+            np.stack([_interleaved(*used, *places) for used in zip(passed.used, extended.used, strict=True)]),
+            _interleaved(passed.last_end, extended.last_end, *places),
+            _interleaved(passed.next_place, extended.next_place, *places),
+        )
+        before = _interleaved(itself, tried.path, *places)
+        return made, _Step(before, _interleaved(np.full(len(itself), -1), tried.match, *places))
+
+    def _passed(self, paths: _Paths, skips: npt.NDArray[np.bool_], distance: Ints, which: Ints) -> _Paths:
+        """Some of the paths without a match: those that skip the word end their chunk."""
+        ended = distance + self._chunk(paths.last_end != -1)
+        return _Paths(
+            (paths.rank + np.where(skips, ended, 0)).take(which),
+            paths.used.take(which, axis=1),
+            np.where(skips, -1, paths.last_end).take(which),
+            paths.next_place.take(which),
+        )
+
+    def _extended(self, paths: _Paths, tried: _Tried, has_to: npt.NDArray[np.bool_]) -> _Paths:
+        """The paths with the matches that they can take; a fixed match counts its own distance."""
+        end = paths.last_end.take(tried.path)
+        is_new = (end != -1) & (end != self.matches.hypothesis_start.take(tried.match))
+        own = np.where(has_to.take(tried.path), self.offset.take(tried.match), tried.earlier)
+        return _Paths(
+            paths.rank.take(tried.path) + own + self._chunk(is_new) - self.gain.take(tried.match),
+            paths.used.take(tried.path, axis=1) | self.masks.take(tried.match, axis=1),
+            self.end.take(tried.match),
+            self.next_place.take(tried.match),
+        )
+
+    def _tried(self, paths: _Paths, first_match: Ints, n_matches: Ints) -> _Tried:
+        """The matches that paths can take: those whose hypothesis words are free."""
+        behind = np.cumsum(n_matches)
+        path = np.repeat(np.arange(len(n_matches)), n_matches)
+        match = (first_match - behind + n_matches).take(path) + np.arange(len(path))
+        is_used = (paths.used[0].take(path) & self.masks[0].take(match)) != 0
+        for used, masks in zip(paths.used[1:], self.masks[1:], strict=True):
+            is_used |= (used.take(path) & masks.take(match)) != 0
+        free = np.flatnonzero(~is_used)
+        path, match = path.take(free), match.take(free)
+        offset = self.offset.take(match)
+        n_free = np.bincount(path, minlength=len(n_matches))
+        # Distances up to each match, and those up to the first match of its path.
+        total = np.append(0, np.cumsum(offset))
+        first = np.cumsum(n_free) - n_free
+        before = total.take(first)
+        return _Tried(path, match, n_free, total[:-1] - before.take(path), total.take(first + n_free) - before)
+
+    def _chunk(self, is_one_more: npt.NDArray[np.bool_]) -> Ints:
+        return is_one_more.astype(np.int64) << self.layout.chunks
+
+    def _trace(self, history: list[_Step], ended: Ints) -> Ints:
+        """The matches on the way to the paths `ended`, one per pair."""
+        chosen = []
+        at = ended.copy()
+        for step in range(len(history) - 1, -1, -1):
+            n_going_on = int(np.searchsorted(-self.n_steps, -step))
+            path = at[:n_going_on]
+            match = history[step].match[path]
+            chosen.append(match[match >= 0])
+            at[:n_going_on] = history[step].before[path]
+        return np.concatenate(chosen)
+
+
+def _interleaved(first: Numbers, second: Numbers, first_places: Ints, second_places: Ints) -> Numbers:
+    """Both arrays in one, each item at its place."""
+    both = np.empty(len(first) + len(second), first.dtype)
+    both[first_places] = first
+    both[second_places] = second
+    return both
+
+
+def _word_masks(matches: Matches) -> npt.NDArray[np.uint64]:
+    """The hypothesis words of each match as bits: array (n_masks, n_matches)."""
+    end = matches.hypothesis_start + matches.hypothesis_length
+    n_masks = max(1, -(-int(end.max(initial=0)) // MASK_BITS))
+    masks = np.zeros((n_masks, len(end)), np.uint64)
+    match = np.arange(len(end))
+    for k in range(int(matches.hypothesis_length.max(initial=0))):
+        covered = match[matches.hypothesis_length > k]
+        word = matches.hypothesis_start[covered] + k
+        masks[word // MASK_BITS, covered] |= np.uint64(1) << (word % MASK_BITS).astype(np.uint64)
+    return masks
+
+
+def _layout(n_pairs: int, n_words: int, distance: int) -> _Layout:
+    """Widths in bits that no path exceeds: a chunk has a word of each side, and the end of a text closes one.
+
+    Raises:
+        ValueError: the texts are too long.
+    """
+    chunks = distance.bit_length()
+    unmatched = chunks + (n_words + 1).bit_length()
+    pair = unmatched + n_words.bit_length()
+    width = pair + n_pairs.bit_length()
+    if width > RANK_BITS:
+        raise ValueError(
+            f"texts: expected texts that METEOR 1.5 can align in {RANK_BITS} bits, got a pair of {n_words} words. "
+            "Split texts of thousands of words."
+        )
+    return _Layout(chunks, unmatched, pair, width)
+
+
+def _stable_order(rank: Ints, width: int) -> Ints:
+    """Numbers of the paths in stable order of rank: by one sort of both together where they fit a machine word."""
+    index_bits = len(rank).bit_length()
+    if width + index_bits > MACHINE_WORD_BITS:
+        return np.argsort(rank, kind="stable")
+    both = rank << index_bits | np.arange(len(rank))
+    both.sort()
+    return both & ((1 << index_bits) - 1)

@@ -1,0 +1,105 @@
+"""BLEU-1 to 4 and ROUGE-L, with the conventions and the numbers of the COCO caption code."""
+
+import datasets
+import evaluate
+
+from .candidate_scores import candidate_scores
+from .shared_bleu import corpus_bleu
+from .shared_caption_rows import as_caption_rows, check_row_counts
+from .shared_caption_tokens import check_tokenizer, tokenize_rows, tokenizer_name
+from .shared_module import CollectionModule, check_flag, signature
+from .shared_row_scores import scored_result
+
+# isort: split
+# Files that other files of this folder need: evaluate's loader copies only what is named here.
+# Written by scripts/repository/sync_shared.py.
+from .shared_messages import shown_value
+from .shared_ngrams import word_ids
+from .shared_ptb_tokenizer import Shape
+from .shared_rouge_l import f_measure
+from .shared_row_texts import RowTexts
+
+_LOADED = (
+    shown_value,
+    word_ids,
+    Shape,
+    f_measure,
+    RowTexts,
+)
+
+_DESCRIPTION = """
+BLEU counts the n-grams that a caption has in common with human captions, ROUGE-L the longest common subsequence. Both
+are computed as the COCO caption code computes them, for the corpus as papers report it, and for every caption.
+"""
+
+_CITATION = """
+@article{chen2015microsoft,
+  title={Microsoft {COCO} Captions: Data Collection and Evaluation Server},
+  author={Chen, Xinlei and Fang, Hao and Lin, Tsung-Yi and Vedantam, Ramakrishna and Gupta, Saurabh and Dollar, Piotr
+          and Zitnick, C. Lawrence},
+  journal={arXiv:1504.00325},
+  year={2015}
+}
+"""
+
+_KWARGS_DESCRIPTION = """
+Args:
+    predictions: n_rows lists of candidate captions; a plain string counts as one candidate.
+    references: n_rows lists of reference captions.
+    tokenizer: "ptb" (default, the tokens of the COCO caption code) or a function from a caption to its tokens.
+    details: True adds per-row lists and the signature; default False.
+    Every option can be given to `evaluate.load` as well; None means "as given there".
+Returns:
+    bleu_1_corpus, bleu_2_corpus, bleu_3_corpus, bleu_4_corpus: BLEU of all candidates together, 0 to 1, higher is
+        better: what the COCO caption code and papers report.
+    rouge_l: mean over rows of ROUGE-L, 0 to 1, higher is better: what they report.
+    bleu_1, bleu_2, bleu_3, bleu_4: mean over rows of BLEU of single captions, 0 to 1; another number.
+    n_rows: number of rows.
+    ..._per_row, ..._per_candidate, signature: with details.
+Examples:
+    >>> bleu_rouge = evaluate.load("metrics/bleu_rouge")  # on the Hub: "manycaps/bleu_rouge"
+    >>> result = bleu_rouge.compute(
+    ...     predictions=["a man watches a film", "a dog runs"],
+    ...     references=[["a man watches a movie", "a person in a cinema"], ["a dog is running on the beach"]],
+    ... )
+    >>> {key: round(result[key], 4) for key in ("bleu_1_corpus", "bleu_4_corpus", "rouge_l")}
+    {'bleu_1_corpus': 0.4549, 'bleu_4_corpus': 0.3606, 'rouge_l': 0.5865}
+"""
+
+
+@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
+class BleuRouge(CollectionModule, evaluate.Metric):
+    """BLEU and ROUGE-L of captions against human captions, as an evaluate module."""
+
+    DEFAULTS = {"tokenizer": "ptb", "details": False}
+
+    def _info(self):
+        captions = datasets.Sequence(datasets.Value("string"))
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_KWARGS_DESCRIPTION,
+            features=datasets.Features({"predictions": captions, "references": captions}),
+            reference_urls=["https://aclanthology.org/P02-1040", "https://aclanthology.org/W04-1013"],
+        )
+
+    def check_options(self, options):
+        """Raise unless every option of this module has a legal value."""
+        check_tokenizer(options["tokenizer"])
+        check_flag("details", options["details"])
+
+    def checked_columns(self, options, predictions, references):
+        """Return both columns as lists of lists of captions, or raise for the first bad row."""
+        predictions = as_caption_rows(predictions, "predictions", string_is_one_caption=True)
+        references = as_caption_rows(references, "references")
+        check_row_counts(len(predictions), len(references))
+        return {"predictions": predictions, "references": references}
+
+    def _compute(self, predictions, references, options):
+        tokens = (tokenize_rows(rows, options["tokenizer"]) for rows in (predictions, references))
+        scores, statistics = candidate_scores(*tokens)
+        result = {f"bleu_{n}_corpus": value for n, value in enumerate(corpus_bleu(statistics).tolist(), start=1)}
+        result |= scored_result(scores, [len(row) for row in predictions], options["details"])
+        if options["details"]:
+            result["signature"] = signature("bleu_rouge", tokenizer=tokenizer_name(options["tokenizer"]))
+        return result

@@ -1,0 +1,95 @@
+"""`manycaps core-set` on small files: curves, captions, scores of the user's, messages."""
+
+import json
+
+import numpy as np
+import pytest
+
+from manycaps import functional
+from manycaps.command_line import main
+from manycaps.core_set import reached_rows as module
+from manycaps.core_set.greedy_cover import greedy_cover
+from manycaps.core_set.reached_rows import reached_rows
+
+TRAIN = [
+    {"id": "a", "captions": ["a man rides a horse", "a man rides a horse."]},
+    {"id": "b", "captions": ["a man rides a brown horse", "a dog runs on the beach"]},
+]
+TEST = [
+    {"id": "x", "captions": ["a man rides a horse on the beach", "a man rides a horse"]},
+    {"id": "y", "captions": ["a dog runs on the beach"]},
+    {"id": "z", "captions": ["two cats sleep on a sofa"]},
+]
+
+
+@pytest.fixture
+def files(tmp_path):
+    for name, rows in (("train", TRAIN), ("test", TEST)):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return [str(tmp_path / "train.jsonl"), "--test", str(tmp_path / "test.jsonl"), "-o", str(tmp_path / "out.json")]
+
+
+def test_captions_that_reach_a_threshold(files, tmp_path, capsys):
+    assert main(["core-set", *files, "--thresholds", "1", "0.3"]) == 0
+    result = json.loads((tmp_path / "out.json").read_text())
+    assert (result["metric"], result["n_candidates"], result["n_rows"]) == ("bleu_4", 3, 3)
+    low, high = result["curve"]
+    assert [(p["threshold"], p["n_captions"], p["n_rows_reached"]) for p in (low, high)] == [(0.3, 2, 2), (1.0, 2, 2)]
+    assert high["captions"] == [
+        {"id": "a", "caption": "a man rides a horse", "n_new_rows": 1},
+        {"id": "b", "caption": "a dog runs on the beach", "n_new_rows": 1},
+    ]
+    assert "0.3         2  2 of 3" in capsys.readouterr().out
+
+
+def test_the_best_scores_are_those_of_single_captions(files, tmp_path):
+    assert main(["core-set", *files, "--metric", "bleu_2", "--thresholds", "0.5"]) == 0
+    captions = functional.ptb_tokenize([c for row in TRAIN for c in row["captions"]])
+    best = [
+        max(functional.bleu([[c]], [functional.ptb_tokenize(row["captions"])])[0, 1] for c in captions) for row in TEST
+    ]
+    assert json.loads((tmp_path / "out.json").read_text())["best_mean"] == pytest.approx(np.mean(best), abs=1e-12)
+
+
+def test_scores_of_another_metric(files, tmp_path):
+    np.save(tmp_path / "scores.npy", np.array([[-1.0, -5, -5], [-2, -2, -2], [-9, -1, -9]]))
+    arguments = ["core-set", *files, "--scores", str(tmp_path / "scores.npy"), "--thresholds", "-2", "-1"]
+    assert main(arguments) == 0
+    points = json.loads((tmp_path / "out.json").read_text())["curve"]
+    assert [[c["caption"] for c in point["captions"]] for point in points] == [
+        ["a man rides a brown horse"],
+        ["a man rides a horse", "a dog runs on the beach"],
+    ]
+
+
+def test_parts_do_not_matter(monkeypatch):
+    scores = np.random.default_rng(0).random((20, 7))
+    thresholds = [0.3, 0.8, 0.95]
+
+    def compared():
+        reached = reached_rows(lambda b, e: scores[b:e], 20, 7, thresholds, lambda steps, **_: steps)
+        return [greedy_cover(*reached.at(level), 7) for level in range(3)], reached.best.tolist()
+
+    whole = compared()
+    monkeypatch.setattr(module, "MAX_CELLS", 1)
+    assert compared() == whole
+    assert whole[1] == scores.max(axis=0).tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--thresholds", "2"], "--thresholds: expected numbers from 0.04 to 1, got 2.0. A caption without"),
+        (["--thresholds", "nan"], "--thresholds: expected numbers from 0.04 to 1, got nan. A caption"),
+        (["--scores", "train.jsonl"], "--scores: expected an array of numbers in a file of NumPy (.npy), got 'train"),
+        (["--scores", "small.npy"], "--scores: expected shape (3, 3), the distinct captions and the rows, got (2, 2)"),
+        (["--limit", "0"], "--limit: expected a whole number of at least 1, got 0."),
+        (["--columns", "x"], "--columns: expected a list such as predictions=samples"),
+    ],
+    ids=["large", "nan", "no_array", "shape", "limit", "columns"],
+)
+def test_messages(files, tmp_path, monkeypatch, capsys, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    np.save("small.npy", np.zeros((2, 2)))
+    assert main(["core-set", *files, *arguments]) == 2
+    assert capsys.readouterr().err.startswith(message)

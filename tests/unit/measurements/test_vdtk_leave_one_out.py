@@ -1,0 +1,260 @@
+"""Leave-one-out by hand and by the COCO caption code: draws, scores of every kind, masking, messages."""
+
+import collections
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from pycocoevalcap.bleu.bleu import Bleu
+from pycocoevalcap.cider.cider import Cider
+from pycocoevalcap.rouge.rouge import Rouge
+from tqdm import tqdm
+
+from manycaps import functional
+from manycaps.shared_meteor15_data import load_lexicon
+from manycaps.shared_row_texts import RowTexts
+from measurements.vdtk_leave_one_out import cider_d_table
+from measurements.vdtk_leave_one_out.cider_d_table import CiderTable
+from measurements.vdtk_leave_one_out.drawn_hypotheses import draws
+from measurements.vdtk_leave_one_out.leave_one_out import iteration_values, summary
+from measurements.vdtk_leave_one_out.leave_one_out_options import (
+    check_interval,
+    check_metrics,
+    check_numbers,
+    check_share,
+)
+from measurements.vdtk_leave_one_out.masked_captions import masked_captions, without_tail
+from measurements.vdtk_leave_one_out.scored_texts import METRICS, cider_d_distances, scored_texts
+from tests.meteor15_data import write_data
+from tests.oracles import triangle_rank_loop
+
+WORDS = "a the dog cat runs red".split()
+ROWS = st.lists(st.lists(st.lists(st.sampled_from(WORDS), max_size=8), min_size=2, max_size=5), min_size=2, max_size=4)
+
+
+class SuffixLexicon:
+    """Stems without an s, and no synonyms."""
+
+    def stem(self, word):
+        return word.removesuffix("s")
+
+    def synonyms(self, stem):
+        return frozenset()
+
+
+def own_values(rows, draw, metrics, meteor15=None):
+    """Values of one iteration."""
+    tables = scored_texts(rows, metrics, SuffixLexicon, lambda: meteor15)
+    values = iteration_values(tables, RowTexts(map(len, rows)), [draw])
+    return {key: value for key, (value,) in values.items()}
+
+
+def as_columns(rows, draw):
+    """Hypothesis and references of every row of a draw, as token lists."""
+    texts = RowTexts(map(len, rows))
+    flat = [tokens for row in rows for tokens in row]
+    position, other = texts.members(np.arange(len(rows)), draw.references)
+    references = [[flat[i] for i in other[position == row]] for row in range(len(rows))]
+    return [[flat[i]] for i in draw.hypotheses], references
+
+
+def one_draw(rows, n_references, seed=0):
+    return next(draws([[str(text) for text in row] for row in rows], RowTexts(map(len, rows)), 1, n_references, seed))
+
+
+@settings(max_examples=40, deadline=None)
+@given(ROWS, st.sampled_from([None, 1, 2]))
+def test_an_iteration_equals_the_coco_caption_code(rows, n_references):
+    draw = one_draw(rows, n_references)
+    hypotheses, references = as_columns(rows, draw)
+    assume(any(tokens for row in references for tokens in row))  # else the COCO caption code fails
+    values = own_values(rows, draw, ("bleu", "rouge_l", "cider_d", "meteor"))
+    theirs = [{i: [" ".join(t) for t in row] for i, row in enumerate(column)} for column in (references, hypotheses)]
+    bleu = Bleu(4).compute_score(*theirs, verbose=0)[0]
+    assert [values[f"bleu_{n}"] for n in (1, 2, 3, 4)] == pytest.approx(bleu, abs=1e-12)
+    assert values["rouge_l"] == pytest.approx(Rouge().compute_score(*theirs)[0], abs=1e-12)
+    assert values["cider_d"] == pytest.approx(Cider().compute_score(*theirs)[0], abs=1e-12)
+    meteor = functional.meteor(hypotheses, references, SuffixLexicon())
+    assert values["meteor"] == pytest.approx(meteor.mean(), abs=1e-12)
+
+
+@pytest.mark.parametrize("n_references", [None, 2])
+def test_meteor15_and_triangle_ranks_of_an_iteration(tmp_path, n_references):
+    rows = [["a big dog runs", "a large puppy ran", "the dog", "a dog"], ["the movie", "the film", "a film", "films"]]
+    rows = [[text.split() for text in row] for row in rows]
+    data = write_data(tmp_path)
+    draw = one_draw(rows, n_references, seed=3)
+    lexicon = load_lexicon(data, tqdm)
+    values = own_values(rows, draw, ("meteor15", "trm_meteor", "trm_cider"), lexicon)
+    hypotheses, references = as_columns(rows, draw)
+    # Of two rows with as many words the corpus is not the mean: the module meteor15 has it.
+    from manycaps import load
+
+    columns = {"predictions": hypotheses, "references": references}
+    joined = {name: [[" ".join(tokens) for tokens in row] for row in column] for name, column in columns.items()}
+    expected = load("meteor15", meteor15_data=data).compute(**joined)["meteor15"]
+    assert values["meteor15"] == pytest.approx(expected, abs=1e-12)
+    assert expected > 0
+    texts = [[*h, *r] for h, r in zip(hypotheses, references, strict=True)]
+    distances = functional.meteor_distances(texts, SuffixLexicon())
+    each = [triangle_rank_loop.statistic(d, [0], range(1, len(d)), "per_side") for d in distances]
+    assert values["trm_meteor"] == pytest.approx(np.mean(each), abs=1e-12)
+    assert 0 <= values["trm_cider"] <= 4 / 3
+
+
+@settings(max_examples=20, deadline=None)
+@given(ROWS)
+def test_cider_d_of_pairs_is_that_of_trm_cider(rows):
+    counted = collections.Counter(
+        ngram
+        for row in rows
+        for ngram in {" ".join(t[i : i + n]) for t in row for n in (1, 2, 3, 4) for i in range(len(t) - n + 1)}
+    )
+    expected = functional.cider_d_distances(rows, {"n_documents": len(rows), "document_frequency": counted})
+    for ours, theirs in zip(cider_d_distances(rows), expected, strict=True):
+        assert ours == pytest.approx(theirs, abs=1e-9)
+
+
+def test_parts_do_not_matter(monkeypatch):
+    rows = [[["a", "dog", "runs"], ["a", "dog"], ["the", "dog", "runs"]], [["a", "cat"], ["a", "cat", "runs"]]]
+    draw = one_draw(rows, None)
+    whole = CiderTable(rows).scores(draw.hypotheses, draw.references)
+    monkeypatch.setattr(cider_d_table, "MAX_TERMS", 1)
+    assert CiderTable(rows).scores(draw.hypotheses, draw.references) == pytest.approx(whole, abs=1e-15)
+
+
+def test_by_hand():
+    # Both captions of the first row score 1/2 in words against each other, those of the second are equal: 3 of 4 words.
+    rows = [[["a", "dog"], ["a", "cat"]], [["x", "y"], ["x", "y"]]]
+    values = own_values(rows, one_draw(rows, None), ("bleu", "rouge_l"))
+    assert values["bleu_1"] == pytest.approx(0.75, abs=1e-9)
+    assert values["rouge_l"] == pytest.approx(0.75, abs=1e-12)
+
+
+def test_draws_take_every_caption_equally_often_and_never_as_its_own_reference():
+    rows = [["a", "b", "c"], ["d", "e"]]
+    texts, n = RowTexts([3, 2]), 600
+    drawn = list(draws(rows, texts, n, None, seed=1))
+    counts = np.bincount([h for draw in drawn for h in draw.hypotheses], minlength=5)
+    assert counts[:3] == pytest.approx(n / 3, abs=4 * np.sqrt(n * 2 / 9))
+    assert counts[3:] == pytest.approx(n / 2, abs=4 * np.sqrt(n / 4))
+    for draw in drawn[:20]:
+        members = texts.members(np.arange(2), draw.references)[1].tolist()
+        assert sorted([*members, *draw.hypotheses.tolist()]) == list(range(5))
+
+
+def test_limited_references_are_drawn_without_replacement():
+    rows, texts = [list("abcdef"), list("gh")], RowTexts([6, 2])
+    seen = collections.Counter()
+    for draw in draws(rows, texts, 200, 3, seed=0):
+        position, text = texts.members(np.arange(2), draw.references)
+        assert np.bincount(position).tolist() == [3, 1]
+        assert not set(text.tolist()) & set(draw.hypotheses.tolist())
+        seen.update(text[position == 0].tolist())
+    assert len(seen) == 6
+    assert min(seen.values()) > 60  # 100 on average
+
+
+def test_what_is_drawn_for_a_row_does_not_depend_on_its_place():
+    rows = [["a", "b", "c"], ["d", "e"], ["a", "b", "c"]]
+    first = [d.hypotheses for d in draws(rows, RowTexts([3, 2, 3]), 60, None, 0)]
+    second = [d.hypotheses for d in draws(rows[1:] + rows[:1], RowTexts([2, 3, 3]), 60, None, 0)]
+    places = np.array(first) - [0, 3, 5]
+    assert (places == (np.array(second) - [0, 2, 5])[:, [1, 0, 2]]).all()
+    assert (places[:, 0] != places[:, 2]).any()  # equal rows draw independently
+    other = [d.hypotheses for d in draws(rows, RowTexts([3, 2, 3]), 60, None, 1)]
+    assert not np.array_equal(first, other)
+
+
+def test_one_iteration_has_no_standard_error():
+    assert summary([0.5], 0.95)[:3] == (0.5, 0.5, 0.5)
+    assert np.isnan(summary([0.5], 0.95)[3])
+
+
+TAGS = {"a": "DET", "the": "DET", "red": "ADJ", "dog": "NOUN", "runs": "VERB", "rex": "PROPN", ".": "PUNCT"}
+
+
+def tagged(caption):
+    return [(word, TAGS[word.lower()]) for word in caption.replace(".", " .").split()]
+
+
+def test_nouns_proper_nouns_and_verbs_are_masked_and_nothing_else():
+    masked = masked_captions([["A dog runs.", "the red dog"], ["Rex runs"]], tagged)
+    tokens = functional.ptb_tokenize([caption for row in masked for caption in row])
+    assert [["unknown" if t.startswith("unknown") else t for t in row] for row in tokens] == [
+        ["a", "unknown", "unknown"],
+        ["the", "red", "unknown"],
+        ["unknown", "unknown"],
+    ]
+    unknown = [token for row in tokens for token in row if token.startswith("unknown")]
+    assert len(set(unknown)) == len(unknown) == 5
+
+
+def test_a_pipeline_masks_what_it_tags():
+    spacy = pytest.importorskip("spacy")
+    pipeline = spacy.blank("en")
+    ruler = pipeline.add_pipe("attribute_ruler")
+    for word, tag in TAGS.items():
+        ruler.add(patterns=[[{"LOWER": word}]], attrs={"POS": tag})
+    rows = [["A dog runs.", "the red dog runs"], ["Rex runs", "a dog runs."]]
+    assert masked_captions(rows, pipeline) == masked_captions(rows, tagged)
+    plain = [functional.ptb_tokenize(row) for row in rows]
+    masked = [functional.ptb_tokenize(row) for row in masked_captions(rows, pipeline)]
+    draw = one_draw(rows, None)
+    scores = [own_values(tokens, draw, ("bleu",))["bleu_1"] for tokens in (plain, masked)]
+    assert scores[1] < scores[0] / 2
+
+
+def test_no_unknown_is_a_word_of_the_captions():
+    assert masked_captions([["unknown0x dog"]], lambda c: [("unknown0x", "ADJ"), ("dog", "NOUN")]) == [
+        ["unknown0x  unknownq0x "]
+    ]
+
+
+def test_the_tail_becomes_unknown():
+    rows = [[["a", "dog"], ["a", "cat"]], [["a", "dog"], ["b"]]]
+    # 7 tokens: a (3) and dog (2) make up 5/7; b and cat, once each, are the tail.
+    assert without_tail(rows, 5 / 7) == [[["a", "dog"], ["a", "unknown0x"]], [["a", "dog"], ["unknown1x"]]]
+    assert without_tail(rows, 0.72) == [[["a", "dog"], ["a", "unknown0x"]], [["a", "dog"], ["b"]]]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: check_metrics("bleu"), TypeError, "metrics: expected a list or tuple of names, got str. Give for"),
+        (lambda: check_metrics(()), ValueError, "metrics: expected at least one name, got none. Give for example"),
+        (lambda: check_metrics(["spice"]), ValueError, "metrics[0]: expected one of 'bleu', 'rouge_l', 'cider_d', "),
+        (lambda: check_metrics(["bleu", "bleu"]), ValueError, "metrics[1]: expected each metric once, got 'bleu' aga"),
+        (lambda: check_numbers(0, None, 0), ValueError, "n_iterations: expected a whole number of at least 1, got 0."),
+        (lambda: check_numbers(1, 0, 0), ValueError, "n_references: expected a whole number of at least 1, got 0."),
+        (lambda: check_numbers(1, 1.5, 0), TypeError, "n_references: expected a whole number, got float. Give an int"),
+        (lambda: check_numbers(1, None, -1), ValueError, "seed: expected a whole number of at least 0, got -1."),
+        (lambda: check_interval(None), TypeError, "confidence_level: expected a number, got None. Give a float such"),
+        (lambda: check_interval(95), ValueError, "confidence_level: expected a number between 0 and 1, got 95. Write"),
+        (lambda: check_share("head_share", "x"), TypeError, "head_share: expected a number, got str. Give a float"),
+        (lambda: check_share("head_share", 0), ValueError, "head_share: expected a share above 0 and at most 1, got"),
+        (
+            lambda: masked_captions([["a dog"]], lambda c: [("cat", "NOUN")]),
+            ValueError,
+            "pos: expected the words of the caption 'a dog' in their order, got 'cat'. Return them as they are",
+        ),
+        (
+            lambda: masked_captions([["a dog"]], lambda c: "NOUN"),
+            TypeError,
+            "pos: expected a list of (word, tag) pairs for the caption 'a dog', got str",
+        ),
+    ],
+    ids=lambda value: None if callable(value) or isinstance(value, type) else value[:30],
+)
+def test_messages(call, error, message):
+    with pytest.raises(error) as found:
+        call()
+    assert str(found.value).startswith(message)
+
+
+def test_every_metric_has_its_keys():
+    rows = [[["a", "dog"], ["a", "cat"], ["x"]], [["x", "y"], ["x", "y"], ["y"]]]
+    for metric, keys in METRICS.items():
+        if metric != "meteor15":
+            assert tuple(own_values(rows, one_draw(rows, None), (metric,))) == keys
