@@ -19,6 +19,7 @@ COMMANDS = {
     "compare": "compare captioning systems: which one is nearer to people, and is that sure",
     "score": "score caption files of any size by any metrics",
     "diversity": "measure the diversity of caption files, as an HTML page",
+    "rows": "show chosen rows of captions, those nearest to the mean first, as an HTML page",
     "human-correlation": "measure how well a metric agrees with people",
     "train-pac": "train a PAC score on your own images and captions",
     "make-positives": "add the generated images and captions that train-pac needs",
