@@ -19,7 +19,6 @@ from .comparison.holm import holm_p_values as _holm_p_values
 from .comparison.paired_tests import CONFIDENCE_LEVEL, N_RESAMPLES, PairedTest, paired_tests
 from .cosine_distance import cosine_distances as _cosine_distances
 from .cosine_distance import cosine_similarities
-from .document_frequency import check_document_frequency, check_enough_documents, load_document_frequency
 from .frechet import frechet_distances
 from .frechet import frechet_p_values as _frechet_p_values
 from .maximum_mean_discrepancy import BANDWIDTH_RULES, ESTIMATORS
@@ -30,6 +29,7 @@ from .meteor_distance import meteor_scores, multi_reference_meteor
 from .ref_pac_s import ref_pac_s as _ref_pac_s
 from .shared_bleu import bleu_scores, bleu_statistics
 from .shared_bleu import corpus_bleu as _corpus_bleu
+from .shared_document_frequency import check_document_frequency, check_enough_documents, load_document_frequency
 from .shared_meteor15 import scores as _meteor15_scores
 from .shared_module import check_choice, check_confidence_level, check_whole_number
 from .shared_pac_s import PAC_WEIGHT, check_weight

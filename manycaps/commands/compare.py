@@ -59,6 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
+    from manycaps.installed_modules import import_evaluate
     from manycaps.report.comparison_report import write_report
 
+    import_evaluate()
     write_report(arguments)

@@ -75,8 +75,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
+    from manycaps.installed_modules import import_evaluate
     from manycaps.scoring.run import run_score
 
+    import_evaluate()
     run_score(arguments)
 
 

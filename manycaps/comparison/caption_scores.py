@@ -3,7 +3,6 @@
 import functools
 import itertools
 import math
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from manycaps.cider_distance import document_frequencies
 from manycaps.comparison.metrics import SET_MODULES
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, N_RESAMPLES
 from manycaps.comparison.scored_systems import Exchange, ScoredSystem, SystemRow
-from manycaps.installed_modules import load
+from manycaps.installed_modules import import_evaluate, load
 from manycaps.shared_ptb_tokenizer import tokenize_captions
 
 # What a module needs beside the captions.
@@ -109,10 +108,7 @@ class CaptionScores:
             seed: of the same.
         """
         # A progress bar of every module would hide that of the whole.
-        os.environ.setdefault("HF_EVALUATE_OFFLINE", "1")
-        import evaluate
-
-        evaluate.utils.logging.disable_progress_bar()
+        import_evaluate().utils.logging.disable_progress_bar()
         self._rows, self._seed, self._n_resamples = rows, seed, n_resamples
         self._modules = {module: load(module, **options.get(module, {})) for module in modules}
         self._has_table = options.get("trm_cider", {}).get("document_frequency") is not None

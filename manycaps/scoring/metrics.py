@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from manycaps.caption_tables import CaptionRow
-from manycaps.installed_modules import load, module_folders
+from manycaps.installed_modules import import_evaluate, load, module_folders
 from manycaps.scoring.reductions import MODEL_OPTIONS, Reduction, gathers, is_pooled, reduction_of
 from manycaps.shared_distribution import CAPTION_COLUMNS, DISTRIBUTION_DEFAULTS, compare_rows, text_counts
 
@@ -59,9 +59,7 @@ class Scorer:
             ImportError: a package is missing.
             TypeError, ValueError: there is no such module, or an option is wrong.
         """
-        import evaluate
-
-        evaluate.utils.logging.disable_progress_bar()
+        import_evaluate().utils.logging.disable_progress_bar()
         self.name = metric.name
         self._is_prepared = False
         self.module = load(metric.name, **metric.options)
