@@ -180,7 +180,9 @@ def _several(arrays: Sequence[np.ndarray], i: int, n_ranges: int) -> Iterator[tu
     digests, parts = np.concatenate(chosen).astype(DIGEST), np.concatenate(numbers)
     order = np.lexsort((parts, digests["low"], digests["high"]))
     digests, parts = digests[order], parts[order]
-    starts = np.flatnonzero(np.r_[True, digests[1:] != digests[:-1]]) if len(digests) else np.array([], dtype=int)
+    if not len(digests):
+        return
+    starts = np.flatnonzero(np.r_[True, digests[1:] != digests[:-1]])
     ends = np.r_[starts[1:], len(digests)]
     for start, end in zip(
         starts[parts[starts] != parts[ends - 1]], ends[parts[starts] != parts[ends - 1]], strict=True
