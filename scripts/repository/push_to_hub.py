@@ -66,9 +66,6 @@ FILES_OF_THE_HUB = {".gitattributes"}
 # Answers of a server that may be otherwise in a moment.
 PASSING_STATUSES = {408, 425, 429, 500, 502, 503, 504}
 
-# Folders of pages that belong to a command, not to a module.
-COMMAND_PAGES = sync_shared.ROOT / "spaces"
-
 # Tries of one Space, and seconds before the second one; the wait doubles each time.
 N_ATTEMPTS = 5
 FIRST_WAIT = 2.0
@@ -86,9 +83,14 @@ class PushError(Exception):
     """A Space could not be updated; the text says why and what to do."""
 
 
+def command_pages() -> pathlib.Path:
+    """Return the folder of the pages that belong to a command, not to a module."""
+    return sync_shared.ROOT / "spaces"
+
+
 def space_folders() -> dict[str, pathlib.Path]:
     """Return the folders of all Spaces by name: those of the modules, then the pages of commands."""
-    folders = [*sync_shared.module_folders(), *sorted(path.parent for path in COMMAND_PAGES.glob("*/app.py"))]
+    folders = [*sync_shared.module_folders(), *sorted(path.parent for path in command_pages().glob("*/app.py"))]
     return {folder.name: folder for folder in folders}
 
 
@@ -116,7 +118,7 @@ def package_files() -> dict[str, bytes]:
 def space_files(folder: pathlib.Path) -> dict[str, bytes]:
     """Return what a Space consists of: path in the Space to contents."""
     files, main_script = folder_files(folder), f"{folder.name}.py"
-    if folder.parent == COMMAND_PAGES:
+    if folder.parent == command_pages():
         files, main_script = package_files() | files, "app.py"
     for name in ("README.md", "requirements.txt", main_script):
         if name not in files:
@@ -339,7 +341,7 @@ def main(org: str, modules: list[str], dry_run: bool, token: str | None) -> int:
         unknown = sorted(set(modules) - set(folders))
         if unknown:
             raise PushError(f"--module: expected some of {', '.join(folders)}, got {unknown[0]}. Check the spelling.")
-        checked = (folder for folder in folders.values() if folder.parent != COMMAND_PAGES)
+        checked = (folder for folder in folders.values() if folder.parent != command_pages())
         stale = [problem for folder in checked for problem in sync_shared.sync_folder(folder, check=True)]
         if stale:
             raise PushError(stale[0])
