@@ -21,6 +21,7 @@ COMMANDS = {
     "diversity": "measure the diversity of caption files, as an HTML page",
     "core-set": "find how few training captions reach a score on every row of a test set",
     "splits": "split caption files by concept or by length, with a check that nothing leaks",
+    "rows": "show chosen rows of captions, those nearest to the mean first, as an HTML page",
     "human-correlation": "measure how well a metric agrees with people",
     "train-pac": "train a PAC score on your own images and captions",
     "make-positives": "add the generated images and captions that train-pac needs",

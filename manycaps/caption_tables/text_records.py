@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from manycaps.caption_tables.files import TableFile, open_bytes
 from manycaps.caption_tables.pieces import Piece, Record, Unreadable, whole
+from manycaps.shared_messages import reason_of
 
 # Byte order mark of UTF-8, which some programs write.
 MARK = b"\xef\xbb\xbf"
@@ -148,12 +149,16 @@ def _parsed_line(block: Block, row: int) -> Any:
     """Value of a line of JSON."""
     try:
         value = json.loads(block.lines[0])
-    except (json.JSONDecodeError, RecursionError) as error:
-        found = error.msg if isinstance(error, json.JSONDecodeError) else "brackets nested too deeply"
-        raise ValueError(
-            f"row[{row}]: expected a line of JSON, got none ({found}). Mend or delete this line."
-        ) from None
+    except RecursionError:
+        raise _not_json(row, "brackets nested too deeply") from None
+    except ValueError as error:  # also of a number of thousands of digits
+        found = error.msg if isinstance(error, json.JSONDecodeError) else reason_of(error)
+        raise _not_json(row, found) from None
     return as_values(value, row)
+
+
+def _not_json(row: int, found: str) -> ValueError:
+    return ValueError(f"row[{row}]: expected a line of JSON, got none ({found}). Mend or delete this line.")
 
 
 def as_values(value: Any, row: int) -> Any:

@@ -181,7 +181,8 @@ def _differing_row(comparison: Comparison, name: str, row: int, has_images: bool
     found, baseline = comparison.rows[row], comparison.systems[0]
     cells = [f'<th scope="row">{html.escape(found.id)}</th>']
     if has_images:
-        picture = f'<img src="{thumbnail(found.image)}" alt="" loading="lazy">' if found.image is not None else ""
+        where, image = f"images of the id {found.id!r}", found.image
+        picture = "" if image is None else f'<img src="{thumbnail(image, where)}" alt="" loading="lazy">'
         cells.append(f"<td>{picture}</td>")
     if found.references:
         cells.append(_captions(found.references))

@@ -8,6 +8,7 @@ import matplotlib.ticker
 import numpy as np
 
 from manycaps.report.inline_svg import LINE_STYLES, MUTED, SERIES, SETTINGS, Plot, as_plot, new_figure
+from manycaps.report.leave_one_out import ReferenceCurves
 
 # Marks of published data sets on the vocabulary plot.
 PUBLISHED_MARKS = ("o", "s", "^", "D")
@@ -111,3 +112,71 @@ def histogram_plot(
         axes.yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1))
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
         return as_plot(name, title, caption, "; ".join(said), figure)
+
+
+# Marks of series, so that they are told apart without colours, too.
+MARKS = ("o", "s", "^", "D", "v", "P")
+
+
+def references_plot(curves: Mapping[str, ReferenceCurves]) -> Plot:
+    """Scores of held-out captions by the number of references, a panel for each metric.
+
+    Args:
+        curves: of each data set.
+    """
+    metrics = list(next(iter(curves.values())).values)
+    with matplotlib.rc_context(SETTINGS):
+        figure = new_figure(3.2)
+        grid = figure.subplots(1, len(metrics), sharey=True, squeeze=False)[0]
+        said = []
+        for axes, metric in zip(grid, metrics, strict=True):
+            for i, (name, each) in enumerate(curves.items()):
+                values = np.array(each.values[metric])
+                shares = values / values.max() if values.max() > 0 else values
+                _draw_line(axes, i, each.n_references, shares, name)
+                said.append(f"{metric} of {name}: {values[0]:.3g} with one reference, {values[-1]:.3g} with the most")
+            axes.set(title=metric, xlabel="references", ylim=(0, 1.05))
+            axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(integer=True))
+        grid[0].set_ylabel("share of the largest mean score")
+        grid[-1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        n_rows = ", ".join(f"{each.n_rows:,} rows of {name}" for name, each in curves.items())
+        return as_plot(
+            "references",
+            "Captions of a row against each other, by the number of references",
+            f"A caption of each row against others of it (the paper's Figure S3), as a share of the largest: {n_rows}, "
+            "drawn at random. Rising curves: more references would raise the score further.",
+            "; ".join(said),
+            figure,
+        )
+
+
+def variance_plot(curves: Mapping[str, Sequence[tuple[float, float]]]) -> Plot:
+    """Scores of captions against the others of their row, by the variance of the distances in the row.
+
+    Args:
+        curves: (variance, BLEU-4) of groups of rows of each data set.
+    """
+    with matplotlib.rc_context(SETTINGS):
+        figure = new_figure(3.4)
+        axes = figure.subplots()
+        said = []
+        for i, (name, points) in enumerate(curves.items()):
+            variances, scores = zip(*points, strict=True)
+            _draw_line(axes, i, variances, scores, name)
+            said.append(f"{name}: BLEU-4 {scores[0]:.3g} at the least variance, {scores[-1]:.3g} at the largest")
+        axes.set(xlabel="variance of the cosine distances in a row", ylim=(0, None))
+        axes.set_ylabel("BLEU-4 of a caption\nagainst the others (higher: alike)")
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        return as_plot(
+            "variance",
+            "Captions of a row against each other, by the variance of their meanings",
+            "Rows of a sample in groups of rising variance (the paper's Figure 3). Falling curves: the more a row's "
+            "captions differ in meaning, the lower one of them scores against the others.",
+            "; ".join(said),
+            figure,
+        )
+
+
+def _draw_line(axes: Any, series: int, places: Sequence[float], values: Any, name: str) -> None:
+    style: dict[str, Any] = {"color": SERIES[series % 6], "linestyle": LINE_STYLES[series % 6], "lw": 2, "ms": 6}
+    axes.plot(places, values, marker=MARKS[series % 6], label=name, **style)

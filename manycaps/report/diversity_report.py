@@ -4,7 +4,7 @@ import argparse
 import functools
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,15 @@ from manycaps.report.diversity_page import (
     as_page,
     as_table,
 )
-from manycaps.report.diversity_plots import histogram_plot, share_plot, vocabulary_plot
+from manycaps.report.diversity_plots import (
+    histogram_plot,
+    references_plot,
+    share_plot,
+    variance_plot,
+    vocabulary_plot,
+)
 from manycaps.report.inline_svg import Plot
+from manycaps.report.leave_one_out import RowSample, reference_curves, variance_curve
 from manycaps.report.published_diversity import PAPER_ENCODER, PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
 from manycaps.saved_files import check_can_be_written, write_text_atomically
 from manycaps.shared_spacy_pipelines import as_tagger
@@ -47,17 +54,18 @@ REDUNDANCY_PLOTS = {
 
 def measure(
     source: str, name: str, column: str | None, group_by: str | None, options: argparse.Namespace
-) -> CaptionDiversity:
-    """Stream one source through all levels that are asked for."""
+) -> tuple[CaptionDiversity, RowSample]:
+    """Stream one source through all levels that are asked for, and keep a sample of its rows."""
     encoder = load_encoder(options.encoder or PAPER_ENCODER) if options.semantic or options.encoder else None
     tagger = as_tagger(options.pos) if options.pos else None
-    diversity = CaptionDiversity(options.tokenizer, encoder, tagger)
+    diversity, sample = CaptionDiversity(options.tokenizer, encoder, tagger), RowSample()
     rows = load_rows(source, column, group_by, options.split, options.config)
     with tqdm.tqdm(desc=name, unit=" captions", unit_scale=True) as progress:
         for chunk in row_chunks(rows, CHUNK_CAPTIONS):
             diversity.update(chunk)
+            sample.update(chunk)
             progress.update(sum(map(len, chunk)))
-    return diversity
+    return diversity, sample
 
 
 @functools.cache
@@ -125,6 +133,26 @@ def as_plots(measured: dict[str, CaptionDiversity], figures: dict[str, dict[str,
         for kind, texts in REDUNDANCY_PLOTS.items()
         if redundancy
     ]
+
+
+def leave_one_out_plots(samples: Mapping[str, RowSample], options: argparse.Namespace) -> list[Plot]:
+    """Draw how well captions score against others of their row, by references and, with an encoder, by meaning."""
+    curves = {name: curve for name, each in samples.items() if (curve := reference_curves(each.rows)) is not None}
+    plots = [references_plot(curves)] if curves else []
+    if options.semantic or options.encoder:
+        embed = load_encoder(options.encoder or PAPER_ENCODER)
+        points = {name: _variance_points(each, embed) for name, each in samples.items()}
+        points = {name: each for name, each in points.items() if each}
+        plots += [variance_plot(points)] if points else []
+    return plots
+
+
+def _variance_points(sample: RowSample, embed: Callable[[list[str]], np.ndarray]) -> list[tuple[float, float]]:
+    rows = [list(dict.fromkeys(row)) for row in sample.rows]
+    rows = [row for row in rows if len(row) > 2]
+    captions = list(dict.fromkeys(caption for row in rows for caption in row))
+    vectors = dict(zip(captions, embed(captions) if captions else [], strict=True))
+    return variance_curve(rows, [np.stack([vectors[caption] for caption in row]) for row in rows])
 
 
 def _column(rows: dict[str, dict[str, Any]], key: str) -> dict[str, float]:
@@ -195,7 +223,9 @@ def write_report(options: argparse.Namespace) -> None:
     groups = for_each_source(options.group_by, len(options.sources), "--group-by")
     names = check_names(options.sources, options.names, columns)
     parts = zip(options.sources, names, columns, groups, strict=True)
-    measured = {name: measure(source, name, column, group, options) for source, name, column, group in parts}
+    found = {name: measure(source, name, column, group, options) for source, name, column, group in parts}
+    measured = {name: diversity for name, (diversity, _) in found.items()}
+    samples = {name: sample for name, (_, sample) in found.items()}
     figures = {name: diversity.figures((0.9,), (5, 10, 15, 20)) for name, diversity in measured.items()}
     how = {
         name: f"{source}{f', column {column}' if column else ''}; {options.tokenizer} tokenizer; "
@@ -203,7 +233,8 @@ def write_report(options: argparse.Namespace) -> None:
         "captions"
         for name, source, column in zip(names, options.sources, columns, strict=True)
     }
-    page = as_page(as_tables(figures), as_plots(measured, figures), how, as_remarks(options))
+    plots = as_plots(measured, figures) + leave_one_out_plots(samples, options)
+    page = as_page(as_tables(figures), plots, how, as_remarks(options))
     if options.json:
         write_text_atomically(options.json, json.dumps(figures, indent=2) + "\n")
     write_text_atomically(options.output, page)

@@ -10,25 +10,24 @@ LONGEST = 160
 QUALITY = 70
 
 
-def thumbnail(image: str | bytes) -> str:
+def thumbnail(image: str | bytes, where: str = "images") -> str:
     """Return an image as a data URL of a few kilobytes.
 
     Args:
         image: path, or encoded bytes.
+        where: what a message calls the image.
 
     Returns:
         "data:image/jpeg;base64,...".
 
     Raises:
         ImportError: Pillow is not installed.
-        OSError: the image cannot be read.
+        ValueError, OSError: the image cannot be read.
     """
     # Only a page with images needs Pillow.
-    import PIL.Image
-    import PIL.ImageOps
+    from manycaps.shared_image_input import as_image_source, as_rgb_image
 
-    with PIL.Image.open(io.BytesIO(image) if isinstance(image, bytes) else image) as opened:
-        small = PIL.ImageOps.exif_transpose(opened).convert("RGB")
+    small = as_rgb_image(as_image_source(image, where), where)
     small.thumbnail((LONGEST, LONGEST))
     file = io.BytesIO()
     small.save(file, format="JPEG", quality=QUALITY)

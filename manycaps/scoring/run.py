@@ -160,7 +160,7 @@ def _summarised(settings: RunSettings, scorers: Sequence[Scorer], arguments: arg
         engine = stack.enter_context(_engine(arguments, scorers, len(parts)))
         n_rows = _survey(engine, settings, scorers, parts, limits)
         check_pooled_rows(scorers, n_rows, arguments.max_pooled_rows)
-        _run(engine, score_part, settings, parts, n_rows, limits)
+        _score(engine, settings, parts, n_rows, limits)
     return _write_summary(settings, scorers, parts)
 
 
@@ -185,14 +185,7 @@ def _survey(
         return None
     folder = settings.run_folder()
     n_rows = _run(engine, survey_part, settings, parts, None, limits)
-    bad: dict[int, dict[int, str]] = {}
-    for row, part, place in repeated_ids(settings, parts):
-        settings.refuse(row)
-        bad.setdefault(part, {})[place] = row.reason
-    for part, places in bad.items():
-        write_earlier(folder, part, EarlierParts({}, {**read_earlier(folder, part).bad, **places}))
-        folder.part_file("survey", part).unlink()
-    if bad:
+    if _left_out_repeated(settings, parts, "survey"):
         return _survey(engine, settings, scorers, parts, limits)
     if has_keys:
         for part, keys in find_repeated(folder, len(parts), "keys").items():
@@ -200,6 +193,33 @@ def _survey(
     if documents and folder.report("documents", 0) is None:
         merge_documents(folder, len(parts))
     return n_rows
+
+
+def _score(
+    engine: Engine, settings: RunSettings, parts: Sequence[Part], n_rows: int | None, limits: "_RejectedLimit"
+) -> None:
+    """Do the second pass; rows whose ids no survey has compared are compared now, and their parts scored again."""
+    _run(engine, score_part, settings, parts, n_rows, limits)
+    if _left_out_repeated(settings, parts, "score"):
+        _score(engine, settings, parts, n_rows, limits)
+
+
+def _left_out_repeated(settings: RunSettings, parts: Sequence[Part], step: str) -> bool:
+    """Leave out rows whose id an earlier row has, where a step has found any; say whether it is to be done again.
+
+    Raises:
+        ValueError: there is one, and the run stops at bad rows.
+    """
+    folder = settings.run_folder()
+    bad: dict[int, dict[int, str]] = {}
+    for row, part, place in repeated_ids(settings, parts, step):
+        settings.refuse(row)
+        bad.setdefault(part, {})[place] = row.reason
+    for part, places in bad.items():
+        earlier = read_earlier(folder, part)
+        write_earlier(folder, part, EarlierParts(earlier.keys, {**earlier.bad, **places}))
+        folder.part_file(step, part).unlink()
+    return bool(bad)
 
 
 def _run(

@@ -16,6 +16,7 @@ from manycaps.scoring.earlier_parts import ReadableRows, read_earlier
 from manycaps.scoring.metrics import DocumentTable, Scorer, Scores
 from manycaps.scoring.run_folder import RunFolder
 from manycaps.scoring.run_settings import Part, RunSettings, chunks
+from manycaps.scoring.survey import id_digest, write_digests
 from manycaps.shared_splits import DrawnSums
 
 # Rows of a row group.
@@ -58,6 +59,7 @@ def score_part(settings: RunSettings, part: Part) -> dict[str, Any]:
 
     folder.write(folder.rows_file(part.number), write_rows)
     folder.write(folder.part_file("score", part.number, "npz"), work.save_sums)
+    write_digests(folder.part_file("score", part.number, "ids.npy"), work.ids, folder)
     lines = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in work.rejected)
     folder.write(
         folder.part_file("score", part.number, "rejected.jsonl"), lambda path: path.write_text(lines, encoding="utf-8")
@@ -76,6 +78,10 @@ class _PartScores:
             scorer.prepare()
         earlier = read_earlier(settings.run_folder(), part.number)
         self.readable = ReadableRows(earlier.bad)
+        # Ids that the survey has not seen; those of rows without ids of their own are numbers of rows.
+        was_surveyed = settings.run_folder().report("survey", part.number) is not None
+        self.keeps_ids = settings.source.main.layout.id is not None and not was_surveyed
+        self.ids: list[bytes] = []
         self.n_earlier = {scorer.name: collections.Counter(earlier.keys) for scorer in self.scorers}
         self.documents = _documents(settings.run_folder())
         self.rejected: list[dict[str, Any]] = []
@@ -88,6 +94,8 @@ class _PartScores:
         for bad in unreadable:
             self._reject(bad, None)
         self.n_rejected += len(unreadable)
+        if self.keeps_ids:
+            self.ids += [id_digest(row.id) for row in rows]
         columns: dict[str, list[Any]] = {}
         scored, refused = set[int](), set[int]()
         for scorer in self.scorers:

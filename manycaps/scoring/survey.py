@@ -45,8 +45,7 @@ def survey_part(settings: RunSettings, part: Part) -> dict[str, Any]:
     for chunk in chunks(settings.rows(part)):
         survey.add(chunk)
     for name, digests in (("ids", survey.ids), ("keys", survey.keys)):
-        array = np.frombuffer(b"".join(digests), dtype=DIGEST)
-        folder.write(folder.part_file("survey", part.number, f"{name}.npy"), functools.partial(_save, array))
+        write_digests(folder.part_file("survey", part.number, f"{name}.npy"), digests, folder)
     if survey.counter is not None:
         frequencies = folder.part_file("survey", part.number, "frequencies.json")
         folder.write_json(frequencies, {"n_documents": survey.n_documents, "counts": survey.counts}, compact=True)
@@ -78,7 +77,7 @@ class _Survey:
         self.n_bad += len(unreadable)
         self.n_rows += len(rows)
         if self.has_ids:
-            self.ids += [_digest(row.id) for row in rows]
+            self.ids += [id_digest(row.id) for row in rows]
         if self.has_keys:
             self.keys += content_keys(rows)
         if self.counter is not None and rows:
@@ -94,18 +93,19 @@ def content_keys(rows: Sequence[CaptionRow]) -> list[bytes]:
     return [key(i) for i in range(len(rows))]
 
 
-def find_repeated(folder: RunFolder, n_parts: int, name: str) -> dict[int, dict[bytes, int]]:
+def find_repeated(folder: RunFolder, n_parts: int, name: str, step: str = "survey") -> dict[int, dict[bytes, int]]:
     """Find digests that occur in several parts.
 
     Args:
         folder: of the run, whose parts have been surveyed.
         n_parts: number of parts.
         name: "keys" or "ids".
+        step: which step has written the digests, "survey" or "score".
 
     Returns:
         For each part that has any, the digests that came in parts before it, and how often.
     """
-    arrays = [np.load(folder.part_file("survey", part, f"{name}.npy"), mmap_mode="r") for part in range(n_parts)]
+    arrays = [np.load(folder.part_file(step, part, f"{name}.npy"), mmap_mode="r") for part in range(n_parts)]
     n_ranges = 1 + sum(map(len, arrays)) // DIGESTS_AT_ONCE
     earlier: dict[int, dict[bytes, int]] = collections.defaultdict(dict)
     for i in range(n_ranges):
@@ -116,21 +116,28 @@ def find_repeated(folder: RunFolder, n_parts: int, name: str) -> dict[int, dict[
     return dict(earlier)
 
 
-def repeated_ids(settings: RunSettings, parts: Sequence[Part]) -> Iterator[tuple[BadRow, int, int]]:
+def repeated_ids(
+    settings: RunSettings, parts: Sequence[Part], step: str = "survey"
+) -> Iterator[tuple[BadRow, int, int]]:
     """Yield rows whose id an earlier row has.
+
+    Args:
+        settings: of the run.
+        parts: all of them.
+        step: which step has written the digests of the ids.
 
     Yields:
         The bad row, its part, and its place among the rows of the part that can be read.
     """
     folder = settings.run_folder()
-    wanted = {digest for found in find_repeated(folder, len(parts), "ids").values() for digest in found}
+    wanted = {digest for found in find_repeated(folder, len(parts), "ids", step).values() for digest in found}
     for part in parts:
-        wanted |= _within(np.load(folder.part_file("survey", part.number, "ids.npy")))
+        wanted |= _within(np.load(folder.part_file(step, part.number, "ids.npy")))
     first: dict[str, CaptionRow] = {}
     for part in parts if wanted else ():
         rows = (row for row in settings.rows(part) if isinstance(row, CaptionRow))
         for place, row in enumerate(rows):
-            if _digest(row.id) not in wanted:
+            if id_digest(row.id) not in wanted:
                 continue
             before = first.setdefault(row.id, row)
             if before is not row:
@@ -173,7 +180,9 @@ def _several(arrays: Sequence[np.ndarray], i: int, n_ranges: int) -> Iterator[tu
     digests, parts = np.concatenate(chosen).astype(DIGEST), np.concatenate(numbers)
     order = np.lexsort((parts, digests["low"], digests["high"]))
     digests, parts = digests[order], parts[order]
-    starts = np.flatnonzero(np.r_[True, digests[1:] != digests[:-1]]) if len(digests) else np.array([], dtype=int)
+    if not len(digests):
+        return
+    starts = np.flatnonzero(np.r_[True, digests[1:] != digests[:-1]])
     ends = np.r_[starts[1:], len(digests)]
     for start, end in zip(
         starts[parts[starts] != parts[ends - 1]], ends[parts[starts] != parts[ends - 1]], strict=True
@@ -192,8 +201,14 @@ def _taken(row: CaptionRow, before: CaptionRow) -> str:
     return f"id[{row.row}]: expected an id of its own, got that of {place}. Leave one of both out."
 
 
-def _digest(name: str) -> bytes:
+def id_digest(name: str) -> bytes:
+    """Return 16 bytes that stand for an id."""
     return hashlib.blake2b(name.encode("utf-8", errors="surrogateescape"), digest_size=16).digest()
+
+
+def write_digests(path: pathlib.Path, digests: Sequence[bytes], folder: RunFolder) -> None:
+    """Write digests as an array that can be mapped."""
+    folder.write(path, functools.partial(_save, np.frombuffer(b"".join(digests), dtype=DIGEST)))
 
 
 def _save(array: np.ndarray, path: pathlib.Path) -> None:

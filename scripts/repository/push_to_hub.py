@@ -1,5 +1,7 @@
 """Create or update one Space of the Hugging Face Hub for every module, so that `evaluate.load("NAME/module")` works.
 
+The folders of spaces/ are Spaces as well: pages of commands, which get a copy of the package beside their own files.
+
 python -m scripts.repository.push_to_hub --org NAME --dry-run         show what would change, change nothing
 python -m scripts.repository.push_to_hub --org NAME                   all modules
 python -m scripts.repository.push_to_hub --org NAME --module trm_meteor --module trm_cider
@@ -81,8 +83,19 @@ class PushError(Exception):
     """A Space could not be updated; the text says why and what to do."""
 
 
-def space_files(folder: pathlib.Path) -> dict[str, bytes]:
-    """Return what a module's Space consists of: path in the Space to contents."""
+def command_pages() -> pathlib.Path:
+    """Return the folder of the pages that belong to a command, not to a module."""
+    return sync_shared.ROOT / "spaces"
+
+
+def space_folders() -> dict[str, pathlib.Path]:
+    """Return the folders of all Spaces by name: those of the modules, then the pages of commands."""
+    folders = [*sync_shared.module_folders(), *sorted(path.parent for path in command_pages().glob("*/app.py"))]
+    return {folder.name: folder for folder in folders}
+
+
+def folder_files(folder: pathlib.Path) -> dict[str, bytes]:
+    """Return the files of a folder, without tests and caches: path inside to contents."""
     files = {}
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder)
@@ -90,7 +103,24 @@ def space_files(folder: pathlib.Path) -> dict[str, bytes]:
         left_out = path.name.startswith(LEFT_OUT_BEGINNINGS) or path.name.endswith(LEFT_OUT_ENDINGS)
         if path.is_file() and not hidden and not left_out:
             files[inside.as_posix()] = path.read_bytes()
-    for name in ("README.md", "requirements.txt", f"{folder.name}.py"):
+    return files
+
+
+def package_files() -> dict[str, bytes]:
+    """Return the package as a wheel has it: the module folders are inside."""
+    files = {f"manycaps/{name}": content for name, content in folder_files(sync_shared.ORIGINALS).items()}
+    for kind in ("metrics", "measurements"):
+        found = folder_files(sync_shared.ROOT / kind)
+        files |= {f"manycaps/{kind}/{name}": content for name, content in found.items()}
+    return files
+
+
+def space_files(folder: pathlib.Path) -> dict[str, bytes]:
+    """Return what a Space consists of: path in the Space to contents."""
+    files, main_script = folder_files(folder), f"{folder.name}.py"
+    if folder.parent == command_pages():
+        files, main_script = package_files() | files, "app.py"
+    for name in ("README.md", "requirements.txt", main_script):
         if name not in files:
             raise PushError(f"{folder.name}: expected a file {name}, got none. Write it.")
     front_matter = yaml.safe_load(files["README.md"].decode().split("---\n")[1])
@@ -305,13 +335,14 @@ def check_token(api: HfApi) -> None:
 
 def main(org: str, modules: list[str], dry_run: bool, token: str | None) -> int:
     """Update the Spaces; 0 if all are up to date now."""
-    folders = {folder.name: folder for folder in sync_shared.module_folders()}
+    folders = space_folders()
     api, failed = HfApi(token=token), False
     try:
         unknown = sorted(set(modules) - set(folders))
         if unknown:
             raise PushError(f"--module: expected some of {', '.join(folders)}, got {unknown[0]}. Check the spelling.")
-        stale = [problem for folder in folders.values() for problem in sync_shared.sync_folder(folder, check=True)]
+        checked = (folder for folder in folders.values() if folder.parent != command_pages())
+        stale = [problem for folder in checked for problem in sync_shared.sync_folder(folder, check=True)]
         if stale:
             raise PushError(stale[0])
         if not dry_run:

@@ -9,7 +9,7 @@ from manycaps import command_line
 from manycaps.report import diversity_report
 from tests.browser_pages import WIDTHS, assert_opens_alone, contrasts, open_page, screenshot
 
-PLOTS = ["vocabulary", "evs", "duplicates", "novelty", "redundancy", "spread"]
+PLOTS = ["vocabulary", "evs", "duplicates", "novelty", "redundancy", "spread", "references", "variance"]
 
 
 @pytest.fixture(scope="module")

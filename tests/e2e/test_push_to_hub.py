@@ -309,9 +309,14 @@ def test_the_command_line(hub):
 SDK_VERSION = re.search(r"^gradio==(\S+)$", (ROOT / "tests" / "requirements.txt").read_text(), re.MULTILINE)[1]
 
 
-def test_every_module_of_the_repository_makes_a_space(versions):
+def test_every_module_and_page_of_the_repository_makes_a_space(versions):
     versions["gradio"] = SDK_VERSION
-    for folder in sync_shared.module_folders():
+    folders = push_to_hub.space_folders()
+    assert "compare" in folders
+    assert {"app.py", "manycaps/__init__.py", "manycaps/metrics/trm_cider/trm_cider.py"} <= set(
+        push_to_hub.space_files(folders["compare"])
+    )
+    for folder in folders.values():
         files = push_to_hub.space_files(folder)
         assert {path.name for path in folder.glob("shared_*.py")} <= set(files)
         pins = files["requirements.txt"].decode().splitlines()

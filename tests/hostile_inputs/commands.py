@@ -103,6 +103,11 @@ READERS: dict[str, tuple[tuple[str, ...], list[str], list[str]]] = {
         ["diversity", "{folder}/in{ending}", "--output", "{folder}/out.html", "--json", "{folder}/out.json"],
         ["out.html", "out.json"],
     ),
+    "rows": (
+        (".jsonl", ".json", ".csv", ".parquet"),
+        ["rows", "{folder}/in{ending}", "--output", "{folder}/out.html"],
+        ["out.html"],
+    ),
     "quickstart": (
         (".json",),
         ["quickstart", "--captions", "{folder}/in{ending}", "--output", "{folder}/results", "--no-images"],
@@ -512,7 +517,10 @@ def prepare() -> None:
     import manycaps.pac_training.positives
     import manycaps.pac_training.training_run
     import manycaps.quickstart.comparison
+    import manycaps.report.comparison_report
     import manycaps.report.diversity_report
+    import manycaps.report.rows_report
+    import manycaps.scoring.run
 
     del evaluate, torch, manycaps
 

@@ -1,11 +1,14 @@
 """Tools that are killed, or run out of disk, at a random moment: each output is the old one or the whole new one.
 
+`manycaps score` also goes on afterwards: the same command ends with the same bits as a run that nothing stopped.
+
 python -m tests.hostile_inputs.killed_tools --each 20
 
 Every tool runs in a fork of a process that has loaded its libraries. A full disk is a limit of the size of files.
 """
 
 import argparse
+import json
 import os
 import pathlib
 import random
@@ -30,6 +33,35 @@ TOOLS: dict[str, tuple[list[str], list[str]]] = {
         ["table.csv", "null_distributions.png"],
     ),
     "convert-checkpoint": (["convert-checkpoint", "{checkpoint}", "out"], ["out"]),
+    "compare": (
+        ["compare", "captions.jsonl", "others.jsonl", "-m", "trm_cider", "--n-resamples", "99", "-o", "report"],
+        ["report/index.html", "report/comparison.json"],
+    ),
+    "rows": (["rows", "captions.jsonl", "--metric", "rouge_l", "-o", "rows.html"], ["rows.html"]),
+    "score": (
+        "score -m trm_cider,vdtk_diversity -i captions.jsonl -o scores --part-size 0.0002 --processes 1".split(),
+        ["scores/summary.json", "scores/rows"],
+    ),
+}
+
+# Tools that go on from where they were stopped.
+RESUMED = {"score"}
+
+# Captions of two systems, eight rows each.
+WORDS = "a dog runs on the beach near two cats that sleep in warm sand".split()
+CAPTIONS = {
+    f"{name}.jsonl": "".join(
+        json.dumps(
+            {
+                "id": str(i),
+                "predictions": [" ".join(WORDS[i : i + 4 + shift]), " ".join(WORDS[i + shift : i + 6])],
+                "references": [" ".join(WORDS[i : i + 5]), " ".join(WORDS[i + 1 : i + 7])],
+            }
+        )
+        + "\n"
+        for i in range(8)
+    ).encode()
+    for name, shift in (("captions", 1), ("others", 2))
 }
 
 # Ends a fork that hangs.
@@ -37,7 +69,9 @@ PATIENCE = 120
 
 
 def content_of(path: pathlib.Path) -> Any:
-    """Return what lies at a path: bytes, those of each file of a folder, or None."""
+    """Return what lies at a path: bytes, those of each file of a folder, or None; of a summary all but its input."""
+    if path.name == "summary.json" and path.exists() and path.read_bytes() != OLD.encode():
+        return json.dumps(json.loads(path.read_bytes()) | {"inputs": None})
     if path.is_dir():
         return {child.name: child.read_bytes() for child in sorted(path.iterdir())}
     return path.read_bytes() if path.exists() else None
@@ -45,7 +79,8 @@ def content_of(path: pathlib.Path) -> Any:
 
 def fill(folder: pathlib.Path, outputs: list[str]) -> None:
     """Put input files and old outputs into a folder; a folder that a tool makes must not be there."""
-    for name, content in {**OPTION_FILES, **{name: OLD.encode() for name in outputs if "." in name}}.items():
+    old = {name: OLD.encode() for name in outputs if "." in name and not name.startswith("scores/")}
+    for name, content in {**OPTION_FILES, **CAPTIONS, **old}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
 
@@ -91,16 +126,30 @@ def complaints(tool: str, each: int, seed: int = 0) -> list[str]:
             delay = rng.uniform(0, 1.2 * seconds) if i < each else None
             most_bytes = rng.randrange(max(sizes)) if i >= each else None
             status = run_in_fork(arguments, folder, delay, most_bytes)
-            for name in outputs:
+            for name in [] if tool in RESUMED else outputs:
                 content = content_of(folder / name)
                 if content not in (old[name], whole[name]):
                     found.append(f"{name}: neither old nor whole, after {delay=} {most_bytes=}, status {status}")
+            if tool in RESUMED:
+                found += _not_resumed(arguments, outputs, folder, whole)
             if i >= each and status not in (0, 1):
                 found.append(f"status {status} with {most_bytes=}")
             shutil.rmtree(folder)
     finally:
         shutil.rmtree(base, ignore_errors=True)
     return found
+
+
+def _not_resumed(arguments: list[str], outputs: list[str], folder: pathlib.Path, whole: dict[str, Any]) -> list[str]:
+    """Say what is wrong with the outputs of a tool that was stopped, and after the same command again."""
+    found = []
+    summary = content_of(folder / outputs[0])
+    if summary not in (None, whole[outputs[0]]):
+        found.append(f"{outputs[0]}: neither missing nor whole")
+    status = run_in_fork(arguments, folder, None, None)
+    if status:
+        found.append(f"the same command again: status {status}")
+    return found + [f"{name}: not as without a stop" for name in outputs if content_of(folder / name) != whole[name]]
 
 
 def _whole(arguments: list[str], outputs: list[str], folder: pathlib.Path) -> tuple[dict[str, Any], float]:

@@ -426,3 +426,32 @@ def test_stored_rows_say_where_they_come_from(capsys, tmp_path, rows, lines):
     assert {row["file"] for row in found} == {str(lines)}
     assert [row["n_candidates"] for row in found] == [len(row["predictions"]) for row in rows]
     assert math.fsum(row["meteor"] for row in found) / 60 == of_module("trm_meteor", rows)["meteor"]
+
+
+def write_tar(path, keys):
+    """Samples with an image and a caption each."""
+    with tarfile.open(path, "w") as archive:
+        for key in keys:
+            file = io.BytesIO()
+            PIL.Image.fromarray(IMAGES[0]).save(file, format="PNG")
+            for ending, data in (("png", file.getvalue()), ("txt", f"a dog {key}".encode())):
+                member = tarfile.TarInfo(f"{key}.{ending}")
+                member.size = len(data)
+                archive.addfile(member, io.BytesIO(data))
+    return path
+
+
+def test_ids_that_two_tars_share_are_found_without_a_survey(capsys, tmp_path, clip_options):
+    tars = [write_tar(tmp_path / "a.tar", "abc"), write_tar(tmp_path / "b.tar", "dbea")]
+    arguments = ["-m", "pac_score", "-i", *tars, "-o", tmp_path / "o", "--part-size", 0.0001, *clip_options]
+    for _ in range(2):  # found again, not passed over, when the command is given again
+        _, error = score(capsys, *arguments, code=1)
+        assert error == (
+            f"{tars[1]}, id 'b': id[1]: expected an id of its own, got that of row 1 of {tars[0]}. "
+            "Leave one of both out."
+        )
+    assert not list((tmp_path / "o" / "parts").glob("survey-*"))
+    found = summary(capsys, *arguments, "--on-error", "reject")
+    assert (found["n_rows"], found["n_rejected"]) == (5, 2)
+    assert [row["id"] for row in sorted_rows(tmp_path / "o")] == list("abcde")
+    assert len((tmp_path / "o" / "rejected.jsonl").read_text().splitlines()) == 2

@@ -27,6 +27,7 @@ REQUIRED = {
     "count-document-frequency": ["captions.jsonl"],
     "count-token-frequency": ["captions.jsonl"],
     "diversity": ["captions.jsonl"],
+    "rows": ["captions.jsonl"],
     "human-correlation": ["--benchmark", "composite", "--metric", "pac_score"],
     "make-positives": ["data", "output"],
     "make-world": ["world.parquet"],

@@ -1,0 +1,116 @@
+"""Chosen rows as one HTML page without any request to the network."""
+
+import html
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from manycaps.report.ordered_rows import ShownCaption, ShownRow
+from manycaps.report.page_frame import as_document
+from manycaps.report.thumbnails import thumbnail
+
+# Digits of a score: BLEU-4 of captions without a common 4-gram is not 0, and its order says nothing.
+DIGITS = 3
+
+STYLE = """
+.row { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem; align-items: start; }
+.row.pictured { grid-template-columns: 160px minmax(0, 1fr); }
+.row img { max-width: 160px; height: auto; border-radius: 6px; display: block; }
+.row h3 { font-size: 1rem; margin: .9rem 0 .4rem; } .row h3:first-child { margin-top: 0; }
+td.caption { white-space: normal; text-align: left; overflow-wrap: anywhere; min-width: 9rem; width: 100%; }
+th.left { text-align: left; } tbody th.number { position: static; }
+.mark { white-space: nowrap; font-size: .8rem; font-weight: 600; margin-left: .45rem; }
+.nearest { color: var(--series-0); } .best { color: var(--series-2); } .worst { color: var(--series-1); }
+.nearest::before { content: "\\25CF\\00A0"; } .best::before { content: "\\25B2\\00A0"; }
+.worst::before { content: "\\25BC\\00A0"; }
+tr.nearest-row td { font-weight: 600; }
+@media (max-width: 34rem) { .row.pictured { grid-template-columns: minmax(0, 1fr); } th, td { padding: .35rem .4rem; } }
+@media print { :root { color-scheme: light; } main { max-width: none; padding: 0; } section { break-inside: avoid; } }
+"""
+
+
+class Wording(NamedTuple):
+    """What the page says of its numbers."""
+
+    # What the rows are about, for the title.
+    name: str
+    # Which rows these are.
+    choice: str
+    metric: str
+    distance: str
+
+
+def rows_page(rows: Sequence[ShownRow], wording: Wording) -> str:
+    """Return the whole page.
+
+    Args:
+        rows: in the order in which they are shown.
+        wording: what their numbers are.
+
+    Returns:
+        An HTML document.
+    """
+    n_rows = f"{len(rows):,} {'row' if len(rows) == 1 else 'rows'}"
+    sections = "".join(_section(shown, i, wording) for i, shown in enumerate(rows))
+    body = f"""<ul>
+<li>Captions are ordered by their distance to the mean of the row's captions of people: {html.escape(wording.distance)}.
+0 is at the mean.</li>
+<li>{html.escape(wording.metric)}: score of a caption against the other captions of people of its row; higher is better.
+</li>
+<li><span class="mark nearest">nearest to the mean</span> <span class="mark best">best</span>
+<span class="mark worst">worst</span> by {html.escape(wording.metric)}, unless many share that score.</li>
+</ul>
+{sections}"""
+    return as_document("Rows of captions", wording.name, f"{n_rows}, {wording.choice}.", body, STYLE)
+
+
+def _section(shown: ShownRow, place: int, wording: Wording) -> str:
+    image = shown.row.image
+    where = f"images of the id {shown.row.id!r}"
+    picture = "" if image is None else f'<img src="{thumbnail(image, where)}" alt="" loading="lazy">'
+    n_captions = sum(each.n for each in shown.people)
+    tables = [_table(shown.people, f"{n_captions} captions of people", wording)]
+    if shown.system:
+        tables.append(_table(shown.system, "Captions of the system, scored against people's", wording))
+    kind = "row pictured" if picture else "row"
+    means = f"mean distance {shown.mean_distance:.2f}, mean {wording.metric} {shown.mean_score:.3f}"
+    return f"""<section aria-labelledby="row-{place}">
+<h2 id="row-{place}">{html.escape(shown.row.id)}</h2>
+<p class="soft">{html.escape(means)}</p>
+<div class="{kind}">{picture}<div>{"".join(tables)}</div></div>
+</section>
+"""
+
+
+def _table(captions: Sequence[ShownCaption], title: str, wording: Wording) -> str:
+    nearest = min(each.distance for each in captions)
+    best, worst = marked_scores([each.score for each in captions])
+    rows = "".join(_caption(each, each.distance == nearest, best, worst) for each in captions)
+    return f"""<h3>{html.escape(title)}</h3>
+<div class="table" role="region" aria-label="{html.escape(title)}" tabindex="0"><table>
+<thead><tr><th scope="col" class="left">caption</th><th scope="col">distance</th>
+<th scope="col">{html.escape(wording.metric)}</th></tr></thead><tbody>{rows}</tbody></table></div>"""
+
+
+def marked_scores(scores: Sequence[float]) -> tuple[float | None, float | None]:
+    """Return the best and the worst score as shown, None where more than a third of the captions, and two, share it.
+
+    >>> marked_scores([0.25, 0.5, 0.0001, 0.0]), marked_scores([0.1, 0.1, 0.1])
+    ((0.5, 0.0), (None, None))
+    """
+    shown = [round(score, DIGITS) for score in scores]
+    most = max(2, len(shown) // 3)
+    best, worst = (each if shown.count(each) <= most else None for each in (max(shown), min(shown)))
+    return (best, worst) if max(shown) > min(shown) else (None, None)
+
+
+def _caption(caption: ShownCaption, is_nearest: bool, best: float | None, worst: float | None) -> str:
+    marks = ['<span class="mark nearest">nearest to the mean</span>'] if is_nearest else []
+    score = round(caption.score, DIGITS)
+    marks += ['<span class="mark best">best</span>'] if score == best else []
+    marks += ['<span class="mark worst">worst</span>'] if score == worst else []
+    times = f" <b>({caption.n} times)</b>" if caption.n > 1 else ""
+    kind = ' class="nearest-row"' if is_nearest else ""
+    return (
+        f'<tr{kind}><td class="caption">{html.escape(caption.text)}{times}{"".join(marks)}</td>'
+        f"<td>{caption.distance:.2f}</td><td>{score:.{DIGITS}f}</td></tr>"
+    )
