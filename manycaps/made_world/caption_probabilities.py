@@ -1,0 +1,178 @@
+"""The exact probability of every caption that a speaker of the made world can say.
+
+A speaker's choices are few and, once the sentence is chosen, independent: a sentence is a row of parts, each with a
+handful of texts, so that probabilities are products and nothing has to be drawn.
+"""
+
+import itertools
+import math
+import string
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from .captions import GROUNDS, N_DRAWS, SIDES, as_caption
+from .scenes import OPPOSITE, Group, Scene
+from .speakers import Speaker, check_speaker, preferences, said_values, share_left_out, share_not_done, words_for
+
+# A part of a sentence: its texts and their probabilities.
+Part = Mapping[str, float]
+
+
+def caption_probabilities(speaker: Speaker, scene: Scene) -> dict[str, float]:
+    """Return every caption that a speaker can say of a scene, and its probability.
+
+    Args:
+        speaker: who says it; with `wrong` above 0 the captions of two groups are too many to be listed.
+        scene: what is there; of two groups there are up to half a million captions.
+
+    Returns:
+        Probabilities by caption, above 0, sum 1.
+
+    Raises:
+        ValueError: the speaker's numbers are not legal.
+
+    >>> scene = Scene((Group(2, "small", "red", "cross"),), None, "white")
+    >>> caption_probabilities(Speaker(temperature=0), scene)
+    {'two small red crosses on a white background': 1.0}
+    """
+    check_speaker(speaker)
+    total: dict[str, float] = {}
+    for probability, parts in _sentences(speaker, scene):
+        for text, share in _spoken(parts, None).items():
+            total[text] = total.get(text, 0.0) + probability * share
+    return total
+
+
+def caption_probability(speaker: Speaker, scene: Scene, caption: str) -> float:
+    """Return the probability that a speaker says just this caption of a scene.
+
+    Args:
+        speaker: who says it.
+        scene: what is there.
+        caption: any text.
+
+    Returns:
+        0 to 1: what `caption_probabilities` has for it, without listing the others.
+
+    Raises:
+        ValueError: the speaker's numbers are not legal.
+
+    >>> caption_probability(Speaker(temperature=0), Scene((Group(1, "large", "red", "star"),), None, "white"), "a star")
+    0.0
+    """
+    check_speaker(speaker)
+    return math.fsum(
+        probability * _spoken(parts, caption).get(caption, 0.0) for probability, parts in _sentences(speaker, scene)
+    )
+
+
+def _sentences(speaker: Speaker, scene: Scene) -> Iterator[tuple[float, list[Part]]]:
+    """Yield every sentence that may be used, its probability, and its parts, which are chosen independently."""
+    two = share_not_done(speaker.habits.names_one, speaker.temperature) if len(scene.groups) == 2 else 0.0
+    named = [(two, scene)]
+    if len(scene.groups) == 1:
+        named = [(1.0, scene)]
+    elif two < 1:
+        of_one = preferences(2, 0.0, speaker.temperature)
+        named += [
+            ((1 - two) * share, Scene((group,), None, scene.background))
+            for share, group in zip(of_one, scene.groups, strict=True)
+        ]
+    for probability, seen in named:
+        texts = _texts(speaker, seen)
+        sentences = speaker.habits.sentences[len(seen.groups) - 1]
+        shares = preferences(len(sentences), speaker.exponent, speaker.temperature)
+        for share, sentence in zip(shares, sentences, strict=True):
+            if probability * share:
+                # The verb agrees with the count of the phrase behind it, so both are one part.
+                yield probability * share, list(_parts(sentence.replace("{there} {first}", "{there_first}"), texts))
+
+
+def _parts(sentence: str, texts: Mapping[str, Part]) -> Iterator[Part]:
+    """Yield the parts of a sentence in their order, also those that never vary."""
+    for literal, name, _, _ in string.Formatter().parse(sentence):
+        if literal:
+            yield {literal: 1.0}
+        if name is not None:
+            yield texts[name]
+
+
+def _spoken(parts: Sequence[Part], caption: str | None) -> dict[str, float]:
+    """Texts of the parts one after the other, and their probabilities; with a caption only beginnings of it."""
+    spoken = {"": 1.0}
+    for part in parts:
+        longer: dict[str, float] = {}
+        for begin, probability in spoken.items():
+            for text, share in part.items():
+                if caption is None or caption.startswith(text, len(begin)):
+                    longer[begin + text] = longer.get(begin + text, 0.0) + probability * share
+        spoken = longer
+    return spoken
+
+
+def _texts(speaker: Speaker, seen: Scene) -> dict[str, Part]:
+    """Texts for every name in a sentence."""
+    phrases = [_phrases(speaker, group) for group in seen.groups]
+    texts: dict[str, Part] = {
+        "first": {text: share for (text, _), share in phrases[0].items()},
+        "second": {text: share for (text, _), share in phrases[-1].items()},
+        "there_first": {f"{there} {text}": share for (text, there), share in phrases[0].items()},
+        "ground": _merged(
+            ("" if value is None else ground.format(word), share * of_ground)
+            for value, word, share in _worded(speaker, "background", seen.background)
+            for ground, of_ground in zip(
+                GROUNDS, preferences(len(GROUNDS), speaker.exponent, speaker.temperature), strict=True
+            )
+        ),
+    }
+    if seen.relation is not None:
+        said = list(_worded(speaker, "relation", seen.relation))
+        texts["relation"] = _merged((word or "and", share) for _, word, share in said)
+        said_opposite = list(_worded(speaker, "relation", OPPOSITE[seen.relation]))
+        texts["opposite"] = _merged((word or "and", share) for _, word, share in said_opposite)
+        texts["side"] = _merged(("" if value is None else SIDES[value], share) for value, _, share in said)
+    return texts
+
+
+def _phrases(speaker: Speaker, group: Group) -> dict[tuple[str, str], float]:
+    """Noun phrases for a group, each with its "there is" or "there are", and their probabilities."""
+    worded = [list(_worded(speaker, field, value)) for field, value in zip(Group._fields, group, strict=True)]
+    phrases: dict[tuple[str, str], float] = {}
+    for choices in itertools.product(*worded):
+        said = Group(*(value for value, _, _ in choices))
+        wording = np.zeros(N_DRAWS)
+        for i, (value, word, _) in enumerate(choices):
+            if value is not None:
+                words = words_for(Group._fields[i], value)
+                wording[4 + i] = (words.index(word) + 0.5) / len(words)
+        # The first sentence about one group is its phrase alone, where no background is said.
+        text = as_caption(Scene((said,), None, None), wording)
+        key = text, "there is" if said.count in (None, 1) else "there are"
+        phrases[key] = phrases.get(key, 0.0) + math.prod(share for _, _, share in choices)
+    return phrases
+
+
+def _worded(speaker: Speaker, field: str, value: str | int | None) -> Iterator[tuple[str | int | None, str, float]]:
+    """Yield what may be said of an attribute, in which word, and with which probability; None and "" for nothing."""
+    if value is None:
+        yield None, "", 1.0
+        return
+    said = share_not_done(share_left_out(speaker, field), speaker.temperature)
+    if said < 1:
+        yield None, "", 1 - said
+    for other, share in said_values(speaker, field, value).items():
+        words = words_for(field, other)
+        liked = preferences(len(words), speaker.exponent, speaker.temperature)
+        for word, preference in zip(words, liked, strict=True):
+            if said * share * preference:
+                yield other, word, said * share * preference
+
+
+def _merged(texts: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """Texts with the sums of their probabilities."""
+    merged: dict[str, float] = {}
+    for text, share in texts:
+        if share:
+            merged[text] = merged.get(text, 0.0) + share
+    return merged
