@@ -130,8 +130,9 @@ def first_rejecting(p_by_n: dict[int, float]) -> float:
     return least
 
 
-def draw_picture(lines: Sequence[Line], title: str, output: Any, n_draws: int) -> None:
+def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
     """Draw p against the number of candidates: a column for each system, a line of panels for each combination."""
+    least = min(float(line[combination]) for line in lines for combination in COMBINATIONS)
     systems = list(dict.fromkeys(line["system"] for line in lines))
     with new_picture(output, NAME, 3.2 * len(systems) + 1.6, 6.2) as figure:
         panels = figure.subplots(2, len(systems), sharex=True, sharey=True, squeeze=False)
@@ -149,7 +150,7 @@ def draw_picture(lines: Sequence[Line], title: str, output: Any, n_draws: int) -
                         axes.fill_between(counts, [*map(min, by_n)], [*map(max, by_n)], color=color, alpha=0.12, lw=0)
                 axes.axhline(LEVEL, color="#888888", lw=0.8)
                 axes.set_yscale("log")
-                axes.set_ylim(0.5 / (n_draws + 1), 1.5)
+                axes.set_ylim(least / 2, 1.5)
                 axes.set_xlim(0.5, max(int(line["n_candidates"]) for line in lines) + 0.5)
                 axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
                 label_axes(
@@ -191,7 +192,7 @@ def main(options: argparse.Namespace) -> int:
     )
     columns = ["system", "measure", "combination", "median_trial", "fewest", "most"]
     write_lines(options.output / f"{NAME}_needed.csv", columns, needed(lines, options.trials))
-    draw_picture(lines, captions.name, options.output, options.draws)
+    draw_picture(lines, captions.name, options.output)
     return 0
 
 

@@ -18,4 +18,6 @@ STUDIES: Mapping[str, Runs] = {
     },
     "temperature": {BUNDLED: (), "MSVD": ("--rows", "100")},
     "search": {BUNDLED: (), "MSVD": ("--rows", "100")},
+    "quality_diversity": {BUNDLED: (), "MSVD": ()},
+    "central_captions": {BUNDLED: (), "MSVD": (), "Flickr8k": (), "COCO": ("--rows", "1000")},
 }
