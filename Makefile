@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 # What builds the package: installed first, so that an environment which has it needs no network for it.
 BUILDER := hatchling editables
 
-.PHONY: help quickstart test test-long check format benchmark clean
+.PHONY: help quickstart test test-long check format benchmark studies clean
 
 help:
 	@echo "make quickstart   compare three captioning systems on the bundled sample"
@@ -18,6 +18,7 @@ help:
 	@echo "make check        lint, format check, types, vendored copies, tests: what a change must pass"
 	@echo "make format       format the code and renew the vendored copies"
 	@echo "make benchmark    measure speed beside the programs that people use today"
+	@echo "make studies      renew the tables and pictures of docs/studies.md: bundled captions, DATA=FOLDER public ones too"
 	@echo "make clean        delete .venv and what the targets wrote"
 	@echo "IMAGES=no make quickstart   without the image metrics, which need torch"
 	@echo "WORKERS=8 make test       run as many test files at once (2)"
@@ -51,8 +52,12 @@ benchmark: $(VENV)/test.installed
 	$(BIN)/manycaps install-wordnet
 	$(BIN)/python -m scripts.benchmark
 
+studies: $(VENV)/test.installed
+	$(BIN)/manycaps install-wordnet
+	$(BIN)/python -m scripts.studies.renew_studies $(if $(DATA),--data $(DATA))
+
 clean:
-	rm -rf $(VENV) quickstart-output .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) quickstart-output studies-output .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and f"Python 3.10 or newer is needed, {sys.executable} is {sys.version.split()[0]}. Run PYTHON=python3.12 make ...")'

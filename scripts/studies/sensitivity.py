@@ -1,0 +1,266 @@
+"""How many candidates does each test need? Figure 3 and Tables 1 and B.1 of the distribution paper, exactly.
+
+python -m scripts.studies.sensitivity [--references FILE --predictions NAME=FILE ...] [--output FOLDER]
+
+Chan et al. (2022), https://arxiv.org/abs/2209.07518: p-values of METEOR, CIDEr-D, BERT, their triangle-rank forms, MMD
+and the Frechet distance as candidates are added one by one, the set of n + 1 being that of n and one more. Null: the
+candidates and references of an image are of one distribution, so every split of its captions is equally likely; all
+splits are looked at, for 10 + 10 captions 184,756 of each image. Plain scores are the mean over the candidates, and
+their p-values are of both tails, since a system may be too near to people as well; `_low` is the lower tail alone.
+The rows' p-values are combined in two ways: by their harmonic mean (the paper), and by drawing one split of every
+image and testing the mean over images (`--draws`). "human" is the paper's leave-one-out test: it should not reject.
+
+Written: sensitivity.csv, a line for each system, number of candidates, trial (other captions and images) and measure;
+sensitivity_needed.csv, the least number of candidates from which on a test rejects at 5 % in the median trial, and in
+every trial; and the picture. Needs scripts/requirements.txt and metrics/trm_bert/requirements.txt.
+"""
+
+import argparse
+import functools
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from scripts.command_line import start_tool
+from scripts.studies.design import DAMAGES, MODULES
+from scripts.studies.study_frame import (
+    Line,
+    StudyTable,
+    add_frame_options,
+    matching,
+    numbers,
+    study_settings,
+    write_lines,
+)
+from scripts.studies.study_options import add_caption_options
+
+# What candidates of people are made of, where no systems are given.
+SYSTEMS = ("human", "w = 0.2", "w = 0.5", "repeated")
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_frame_options(parser)
+    add_caption_options(parser, n_rows=50)
+    parser.add_argument("--systems", nargs="+", choices=DAMAGES, default=SYSTEMS, help="candidates written by people")
+    parser.add_argument("--modules", nargs="+", choices=MODULES, default=MODULES)
+    parser.add_argument("--trials", type=int, default=1, metavar="N", help="draws of images and captions, default 1")
+    parser.add_argument("--draws", type=int, default=9_999, metavar="N", help="of the test over images, default 9999")
+    return parser.parse_args(arguments)
+
+
+start_tool(__name__, parsed, "scripts/requirements.txt", "metrics/trm_bert/requirements.txt")
+
+import numpy as np
+
+from manycaps.shared_distribution import DISTRIBUTION_DEFAULTS, Rows
+from manycaps.shared_splits import RowSplits, exact_splits, harmonic_mean_p
+from scripts.studies.aggregated_scores import PLAIN_SCORES, two_sided
+from scripts.studies.caption_rows import CaptionMeasures
+from scripts.studies.study_inputs import Captions, DrawnRows, draw_systems, read_captions
+from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, label_axes, new_picture
+
+NAME = "sensitivity"
+KEY = ("system", "n_candidates", "trial")
+COLUMNS = ("measure", "n_references", "n_rows", "value", "excess", "harmonic_mean_p", "corpus_p", "smallest_p")
+
+# Splits of an image, at most: those of 11 + 11 captions.
+MAX_SPLITS = 1_000_000
+
+# Options of the test run.
+SMALL = ("--rows", "4", "--sizes", "4", "4", "--draws", "199", "--systems", "human", "repeated")
+
+# Images compared at once: 184,756 null values each take 15 MB for ten.
+BATCH = 10
+
+LEVEL = 0.05
+
+# Measures in the picture: title, colour and line.
+SHOWN = {
+    "meteor": ("METEOR", BLUE, "--"),
+    "trm_meteor": ("TRM-METEOR", BLUE, "-"),
+    "cider_d": ("CIDEr-D", ORANGE, "--"),
+    "trm_cider": ("TRM-CIDEr", ORANGE, "-"),
+    "bert": ("BERT cosine", GREEN, "--"),
+    "trm_bert": ("TRM-BERT", GREEN, "-"),
+    "mmd_bert": ("MMD", PURPLE, "-"),
+    "fid_bert": ("Frechet", BLACK, "-"),
+}
+
+# Combinations of the rows' p-values: column and title.
+COMBINATIONS = {"harmonic_mean_p": "harmonic mean of the images' p", "corpus_p": "one split of every image"}
+
+
+class Nulls:
+    """Null values of all rows, gathered for the test of each row and of the mean over rows."""
+
+    def __init__(self, size: tuple[int, int], keys: Sequence[bytes], n_draws: int):
+        """Begin without rows; `keys` are those of the rows, which their draws depend on."""
+        options = {**DISTRIBUTION_DEFAULTS, "p_value": "exact", "max_partitions": MAX_SPLITS, "n_resamples": n_draws}
+        self._size, self._keys = size, keys
+        self._splits = RowSplits([size] * len(keys), options)
+        self._values = np.empty(len(keys))
+
+    def add(
+        self, places: Sequence[int], values: np.ndarray, nulls: np.ndarray, units: np.ndarray | None = None
+    ) -> None:
+        """Take in rows: their statistic in its own unit, and null values in units."""
+        self._values[list(places)] = values
+        scale = np.ones(len(values)) if units is None else units
+        self._splits.add(
+            self._size, list(places), self._keys.__getitem__, values / scale, lambda part, _: [nulls[part]], scale
+        )
+
+    def result(self) -> tuple[float, float, np.ndarray, float]:
+        """Return the mean over rows, its excess, the rows' p-values, and the p-value of the mean."""
+        tests = self._splits.test(self._values)
+        excess = float(np.mean(np.asarray(tests.excesses)))
+        return float(self._values.mean()), excess, np.asarray(tests.p_values), tests.corpus_p_value
+
+
+def distribution_lines(module: str, rows: Rows, size: tuple[int, int], n_draws: int) -> Iterator[list[Any]]:
+    """Yield the lines of a module, and of the plain score that its distances are made of."""
+    n_rows = len(rows.sizes)
+    keys = [rows.row_key(i) for i in range(n_rows)]
+    tests = Nulls(size, keys, n_draws)
+    plain = {name: score for name, score in PLAIN_SCORES.items() if score.module == module}
+    tails = {name: (Nulls(size, keys, n_draws), Nulls(size, keys, n_draws)) for name in plain}
+    tests_itself = size[0] > 1 or bool(plain)
+    splits = exact_splits(*size, MAX_SPLITS, mirrored=False)
+    # A plain score tells candidates from references: it needs the mirror images of the splits as well.
+    all_splits = exact_splits(*size, MAX_SPLITS)
+    for start in range(0, n_rows, BATCH) if tests_itself else ():
+        places = range(n_rows)[start : start + BATCH]
+        compared = rows.compare(places)
+        nulls = np.concatenate(list(compared.null_values(slice(None), splits)), axis=1)
+        tests.add(places, compared.statistic, nulls, compared.units)
+        for name, score in plain.items():
+            # The first split is the observed one.
+            values = score.aggregate(score.scores(compared.pair_values), all_splits)
+            for sign, tail in zip((1, -1), tails[name], strict=True):
+                tail.add(places, sign * values[:, 0], sign * values)
+    if tests_itself:
+        value, excess, p_values, corpus_p = tests.result()
+        yield [module, size[1], n_rows, value, excess, harmonic_mean_p(p_values), corpus_p, p_values.min()]
+    for name, (high, low) in tails.items():
+        value, excess, upper, corpus_upper = high.result()
+        lower, corpus_lower = low.result()[2:]
+        for title, p_values, corpus_p in (
+            (name, two_sided(upper, lower), float(two_sided(np.array(corpus_upper), np.array(corpus_lower)))),
+            (f"{name}_low", lower, corpus_lower),
+        ):
+            yield [title, size[1], n_rows, value, excess, harmonic_mean_p(p_values), corpus_p, p_values.min()]
+
+
+def study(
+    measures: CaptionMeasures, drawn: DrawnRows, modules: Sequence[str], n_draws: int, system: str, n: int
+) -> Iterator[list[Any]]:
+    """Yield the lines of a system with its first n candidates."""
+    predictions: Captions = [row[:n] for row in drawn.candidates[system]]
+    size = n, len(drawn.references[0])
+    for module in modules:
+        yield from distribution_lines(
+            module, measures.rows(module, "per_side", predictions, drawn.references), size, n_draws
+        )
+
+
+def needed(lines: Sequence[Line], n_trials: int) -> list[list[Any]]:
+    """Return, for every system, measure and combination, from how many candidates on a test rejects; "-": never."""
+    systems, measures = (list(dict.fromkeys(line[column] for line in lines)) for column in ("system", "measure"))
+    found = []
+    for system in systems:
+        for measure in measures:
+            for combination in COMBINATIONS:
+                of_trials = []
+                for trial in range(n_trials):
+                    p_by_n = {
+                        int(line["n_candidates"]): float(line[combination])
+                        for line in matching(lines, system=system, measure=measure, trial=trial)
+                    }
+                    of_trials.append(first_rejecting(p_by_n))
+                ranked = sorted(of_trials)
+                shown = [ranked[len(ranked) // 2], ranked[0], ranked[-1]]
+                found.append([system, measure, combination, *("-" if n == np.inf else int(n) for n in shown)])
+    return found
+
+
+def first_rejecting(p_by_n: dict[int, float]) -> float:
+    """Return the least number of candidates from which on all p-values are at most 5 %; infinity where there is none.
+
+    >>> first_rejecting({1: 0.01, 2: 0.3, 3: 0.04, 4: 0.01})
+    3
+    """
+    least = np.inf
+    for n in sorted(p_by_n, reverse=True):
+        if p_by_n[n] > LEVEL:
+            break
+        least = n
+    return least
+
+
+def draw_picture(lines: Sequence[Line], title: str, output: Any, n_draws: int) -> None:
+    """Draw p against the number of candidates: a column for each system, a line of panels for each combination."""
+    systems = list(dict.fromkeys(line["system"] for line in lines))
+    with new_picture(output, NAME, 3.2 * len(systems) + 1.6, 6.2) as figure:
+        panels = figure.subplots(2, len(systems), sharex=True, sharey=True, squeeze=False)
+        for column, system in enumerate(systems):
+            for row, (combination, described) in enumerate(COMBINATIONS.items()):
+                axes = panels[row, column]
+                for measure, (label, color, style) in SHOWN.items():
+                    mine = matching(lines, system=system, measure=measure)
+                    counts = sorted({int(line["n_candidates"]) for line in mine})
+                    by_n = [numbers(mine, combination, n_candidates=n) for n in counts]
+                    axes.plot(
+                        counts, [np.median(p) for p in by_n], style, color=color, marker=".", label=label, clip_on=False
+                    )
+                    if len(by_n) and len(by_n[0]) > 1:
+                        axes.fill_between(counts, [*map(min, by_n)], [*map(max, by_n)], color=color, alpha=0.12, lw=0)
+                axes.axhline(LEVEL, color="#888888", lw=0.8)
+                axes.set_yscale("log")
+                axes.set_ylim(0.5 / (n_draws + 1), 1.5)
+                label_axes(
+                    axes,
+                    "candidates of an image" if row else "",
+                    f"p, {described}" if column == 0 else "",
+                    better="lower finds a difference" if column == 0 else "",
+                )
+                if row == 0:
+                    axes.set_title(system)
+        figure.suptitle(f"{title}: p-values as candidates are added; grey: 5 %")
+        figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside right center")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Compute what the table does not have yet, then draw it."""
+    captions = read_captions(options)
+    table = StudyTable(options.output, NAME, KEY, COLUMNS, study_settings(options))
+    damages = () if captions.systems and not options.corpus else options.systems
+    trials = range(options.trials)
+    drawn = [draw_systems(captions, damages, options.rows, (options.seed, trial)) for trial in trials]
+    systems = list(drawn[0].candidates)
+    cells = [
+        (system, n, trial)
+        for trial in trials
+        for n in range(1, captions.size[0] + 1)
+        for system in systems
+        if all(len(row) >= n for row in drawn[trial].candidates[system])
+    ]
+
+    @functools.cache
+    def measures() -> CaptionMeasures:
+        texts = [[*rows.references, *(row for lists in rows.candidates.values() for row in lists)] for rows in drawn]
+        return CaptionMeasures(caption for lists in texts for row in lists for caption in row)
+
+    lines = table.fill(
+        cells,
+        lambda system, n, trial: study(measures(), drawn[trial], options.modules, options.draws, system, n),
+    )
+    columns = ["system", "measure", "combination", "median_trial", "fewest", "most"]
+    write_lines(options.output / f"{NAME}_needed.csv", columns, needed(lines, options.trials))
+    draw_picture(lines, captions.name, options.output, options.draws)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(parsed()))

@@ -1,0 +1,147 @@
+"""The frame of the studies in docs/studies.md: options, a table that resumes, further tables; needs no package.
+
+A study is a program of this folder that calls `add_frame_options`. It is written in this order: docstring, `parsed`,
+`start_tool`, packages, and `main(options)`, which fills a `StudyTable` cell by cell and draws a picture from the lines
+of that table alone. `renew_studies.py` and the tests find it by that call.
+"""
+
+import argparse
+import csv
+import io
+import json
+import pathlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from manycaps.saved_files import made_folder, write_text_atomically
+from manycaps.shared_messages import shown_path
+
+# Folder of what the studies write, unless another one is given.
+OUTPUT = pathlib.Path("studies-output")
+
+# A line of a table, as in the file.
+Line = Mapping[str, str]
+
+# What a cell stands for: the first columns of its lines.
+Cell = tuple[Any, ...]
+
+
+def add_frame_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that every study has."""
+    parser.add_argument("--output", type=pathlib.Path, default=OUTPUT, metavar="FOLDER", help=f"default: {OUTPUT}")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of every random choice, default 0")
+
+
+def study_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what a table depends on: all options but the folder that it is written to."""
+    return {name: shown_option(value) for name, value in vars(options).items() if name != "output"}
+
+
+def shown_option(value: Any) -> Any:
+    """Return an option as JSON can hold it; of a path its name alone, so that no file names a machine's folders."""
+    if isinstance(value, pathlib.Path):
+        return value.name
+    return [shown_option(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+class StudyTable:
+    """A CSV file that is filled cell by cell: what an interrupted study has computed is not computed again.
+
+    A cell has any number of lines. The file is replaced after each cell, so that it never holds a part of one, and at
+    the end its lines stand in the order of the cells: an interrupted study leaves the same bytes as an undisturbed one.
+    """
+
+    def __init__(
+        self, folder: pathlib.Path, name: str, key: Sequence[str], columns: Sequence[str], settings: Mapping[str, Any]
+    ):
+        """Read what there is.
+
+        Args:
+            folder: made if it is not there.
+            name: of the study; the table is NAME.csv, and NAME.json says with which settings it was made.
+            key: names of the first columns, which say what a cell is about.
+            columns: names of the others.
+            settings: everything that the numbers depend on, as JSON can hold it.
+
+        Raises:
+            ValueError: the folder has a table that was made with other settings.
+            OSError: the folder cannot be made.
+        """
+        self._name, self._path = name, made_folder(folder) / f"{name}.csv"
+        self._key, self._columns = tuple(key), (*key, *columns)
+        self._lines: dict[tuple[str, ...], list[Line]] = {}
+        made_with = folder / f"{name}.json"
+        text = json.dumps({"study": name, "settings": settings}, indent=1, sort_keys=True) + "\n"
+        if self._path.exists():
+            if not made_with.exists() or made_with.read_text(encoding="utf-8") != text:
+                raise ValueError(
+                    f"{shown_path(self._path)}: expected a table made with the settings of this call, got one made "
+                    f"with those of {made_with.name}. Choose another --output, or delete the table."
+                )
+            for line in read_lines(self._path):
+                self._lines.setdefault(tuple(line[column] for column in self._key), []).append(line)
+        write_text_atomically(made_with, text)
+
+    def fill(self, cells: Iterable[Cell], study: Callable[..., Iterable[Sequence[Any]]]) -> list[Line]:
+        """Compute the cells that the file does not have, and return all lines.
+
+        Args:
+            cells: values of the key's columns; strings or whole numbers.
+            study: called with a cell's values; returns the lines of the cell, each with the values of the columns.
+
+        Returns:
+            The lines in the order of the cells, as the file holds them.
+        """
+        from tqdm import tqdm
+
+        keys = {tuple(map(str, cell)): cell for cell in cells}
+        for key, cell in tqdm(keys.items(), desc=self._name, unit="cell"):
+            if key not in self._lines:
+                found = [[*cell, *values] for values in study(*cell)]
+                self._lines[key] = [dict(zip(self._columns, map(as_cell, line), strict=True)) for line in found]
+                self._write(line for lines in self._lines.values() for line in lines)
+        ordered = [line for key in keys for line in self._lines[key]]
+        self._write(ordered)
+        return ordered
+
+    def _write(self, lines: Iterable[Line]) -> None:
+        write_lines(self._path, self._columns, ([line[column] for column in self._columns] for line in lines))
+
+
+def as_cell(value: Any) -> str:
+    """Format a value for a table: six digits of a number that is not whole.
+
+    >>> [as_cell(value) for value in ("human", 3, 0.123456789, float("nan"))]
+    ['human', '3', '0.123457', 'nan']
+    """
+    return f"{float(value):.6g}" if hasattr(value, "__float__") and not isinstance(value, int) else str(value)
+
+
+def write_lines(path: pathlib.Path, columns: Sequence[str], lines: Iterable[Sequence[Any]]) -> None:
+    """Write a table, whole or not at all."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([as_cell(value) for value in line] for line in lines)
+    write_text_atomically(path, text.getvalue(), newline="")
+
+
+def read_lines(path: pathlib.Path) -> list[Line]:
+    """Return the lines of a table."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def numbers(lines: Iterable[Line], column: str, **where: Any) -> list[float]:
+    """Return a column of the lines that have the values of `where`.
+
+    >>> numbers([{"system": "a", "z": "1.5"}, {"system": "b", "z": "2"}], "z", system="a")
+    [1.5]
+    """
+    return [float(line[column]) for line in matching(lines, **where)]
+
+
+def matching(lines: Iterable[Line], **where: Any) -> list[Line]:
+    """Return the lines that have the values of `where`."""
+    wanted = {column: str(value) for column, value in where.items()}
+    return [line for line in lines if wanted.items() <= line.items()]

@@ -1,0 +1,19 @@
+"""The studies of docs/studies.md, and the captions that each runs on; needs no package."""
+
+from collections.abc import Mapping, Sequence
+
+# The captions of this project: what every study runs on without options.
+BUNDLED = "bundled"
+
+# Further arguments of a run, by --corpus.
+Runs = Mapping[str, Sequence[str]]
+
+# By study: its runs, the bundled one first.
+STUDIES: Mapping[str, Runs] = {
+    "sensitivity": {
+        BUNDLED: ("--trials", "3"),
+        "MSVD": ("--rows", "25", "--trials", "3"),
+        "COCO": ("--rows", "500", "--trials", "3", "--systems", "human", "w = 1"),
+        "Flickr8k": ("--rows", "500", "--trials", "3", "--systems", "human", "w = 0.5", "w = 1", "repeated"),
+    },
+}

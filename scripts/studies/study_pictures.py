@@ -1,0 +1,62 @@
+"""Pictures of the studies: one look, labelled axes that say which direction is better, SVG and PNG with equal bytes."""
+
+import pathlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib
+import matplotlib.axes
+import matplotlib.figure
+
+SETTINGS: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "studies",
+    "font.size": 10,
+    "axes.titlesize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#dddddd",
+    "legend.frameon": False,
+    "figure.facecolor": "white",
+}
+
+# Colours that people with colour blindness tell apart (Okabe and Ito 2008, https://jfly.uni-koeln.de/color), by what a
+# metric compares; a triangle-rank metric has the colour of its distance.
+BLUE, ORANGE, GREEN, PURPLE, BLACK, SKY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9"
+
+# Dots per inch of the PNG.
+RESOLUTION = 120
+
+
+@contextmanager
+def new_picture(folder: pathlib.Path, name: str, width: float, height: float) -> Iterator[matplotlib.figure.Figure]:
+    """Give an empty figure, and save it as NAME.svg and NAME.png when the block ends.
+
+    Args:
+        folder: where the files go.
+        name: of the study.
+        width: in inches.
+        height: in inches.
+    """
+    with matplotlib.rc_context(SETTINGS):
+        figure = matplotlib.figure.Figure(figsize=(width, height), layout="constrained")
+        yield figure
+        # Neither a date nor a version: the files of equal pictures are equal.
+        figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
+        figure.savefig(folder / f"{name}.png", metadata={"Software": None}, dpi=RESOLUTION)
+
+
+def label_axes(axes: matplotlib.axes.Axes, x: str, y: str, *, better: str = "") -> None:
+    """Name both axes.
+
+    Args:
+        axes: to be labelled.
+        x: what stands on the horizontal axis, with its unit.
+        y: what stands on the vertical axis, with its unit.
+        better: which direction of the vertical axis means what, for example "lower is better".
+    """
+    axes.set_xlabel(x)
+    axes.set_ylabel(f"{y}\n({better})" if better else y)

@@ -1,0 +1,58 @@
+"""Every study runs on its bundled captions, writes the same table each time, and has its section and its picture."""
+
+import importlib
+import re
+
+import pytest
+
+from scripts.studies.study_list import BUNDLED, STUDIES
+from tests.tools import ROOT, SOURCES
+
+PAGE = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
+SECTIONS = dict(re.findall(r"^## `(\w+)`.*?\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+
+# Columns that a clock writes.
+TIMED = {"efficiency": ("rows_per_second", "rows_per_second_low", "rows_per_second_high")}
+
+
+def run(study, folder):
+    """Run a study in this process, so that models are loaded once, and return its tables without what a clock wrote."""
+    program = importlib.import_module(f"scripts.studies.{study}")
+    assert program.main(program.parsed(["--output", str(folder), *getattr(program, "SMALL", ())])) == 0
+    return {path.name: without_times(study, path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.csv"))}
+
+
+def without_times(study, text):
+    rows = [line.split(",") for line in text.splitlines()]
+    kept = [i for i, column in enumerate(rows[0]) if column not in TIMED.get(study, ())]
+    return [[row[i] for i in kept] for row in rows]
+
+
+def test_all_studies_are_in_the_list():
+    found = [path.stem for path, text in SOURCES.items() if "\n    add_frame_options(parser)" in text]
+    assert sorted(found) == sorted(STUDIES)
+    assert all(next(iter(runs)) == BUNDLED for runs in STUDIES.values())
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_a_study_writes_the_same_tables_each_time(study, tmp_path):
+    first, second = (run(study, tmp_path / name) for name in ("first", "second"))
+    assert first == second
+    assert len(first[f"{study}.csv"]) > 1
+    svg = (tmp_path / "first" / f"{study}.svg").read_text(encoding="utf-8")
+    assert svg.startswith("<?xml")
+    assert (tmp_path / "first" / f"{study}.png").read_bytes().startswith(b"\x89PNG")
+    # A finished study is drawn again, and nothing is computed.
+    program = importlib.import_module(f"scripts.studies.{study}")
+    before = (tmp_path / "first" / f"{study}.csv").stat().st_size
+    assert program.main(program.parsed(["--output", str(tmp_path / "first"), *getattr(program, "SMALL", ())])) == 0
+    assert (tmp_path / "first" / f"{study}.csv").stat().st_size == before
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_a_study_has_its_section_with_pictures_that_are_there(study):
+    pictures = re.findall(r"!\[([^\]]+)\]\((studies/[^)]+\.svg)\)", SECTIONS[study])
+    assert pictures
+    assert [path for _, path in pictures if not (ROOT / "docs" / path).is_file()] == []
+    assert [path for _, path in pictures if not (ROOT / "docs" / path).with_suffix(".csv").is_file()] == []
+    assert f"python -m scripts.studies.{study}" in SECTIONS[study]
