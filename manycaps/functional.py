@@ -28,11 +28,14 @@ from .maximum_mean_discrepancy import mmd_squared as _mmd_squared
 from .meteor_distance import meteor_distances as _meteor_distances
 from .meteor_distance import meteor_scores, multi_reference_meteor
 from .ref_pac_s import ref_pac_s as _ref_pac_s
+from .shared_bleu import bleu_scores, bleu_statistics
+from .shared_bleu import corpus_bleu as _corpus_bleu
 from .shared_meteor15 import scores as _meteor15_scores
 from .shared_module import check_choice, check_confidence_level, check_whole_number
 from .shared_pac_s import PAC_WEIGHT, check_weight
 from .shared_pac_s import pac_s as _pac_s
 from .shared_ptb_tokenizer import tokenize_captions
+from .shared_rouge_l import rouge_l_scores
 from .shared_row_scores import row_means
 from .shared_splits import Splits, combined_p_value, exact_splits, harmonic_mean_p, random_splits, upper_tail_p_values
 from .shared_triangle_rank import STATISTICS, check_statistic_sizes, null_statistics, triangle_rank_counts
@@ -41,9 +44,11 @@ from .wordnet_lexicon import WordNetLexicon
 
 __all__ = [
     "Lexicon",
+    "bleu",
     "cider_d",
     "cider_d_distances",
     "combined_p_value",
+    "corpus_bleu",
     "cosine_distances",
     "frechet_distance",
     "frechet_p_values",
@@ -58,6 +63,7 @@ __all__ = [
     "paired_test",
     "ptb_tokenize",
     "ref_pac_s",
+    "rouge_l",
     "triangle_rank_p_values",
     "triangle_rank_statistic",
 ]
@@ -236,6 +242,77 @@ def cider_d(
     counts, n_documents = _document_frequency(references, document_frequency)
     scores = cider_d_scores(rows, counts, n_documents)
     return np.array([multi_reference_cider_d(s[None], n)[0] for s, n in zip(scores, sizes, strict=True)])
+
+
+def bleu(candidates: TokenRows, references: TokenRows) -> Floats:
+    """Score the candidates of every row against all references of the row by BLEU-1 to BLEU-4.
+
+    Brevity penalty times the geometric mean of the clipped precisions of n-grams of 1 to N tokens, of each candidate
+    alone (Papineni et al. 2002, https://aclanthology.org/P02-1040); mean over the candidates. As in the COCO caption
+    code the reference of the nearest length counts, and 1e-15 and 1e-9 keep a precision of 0 above 0: without a common
+    4-gram BLEU-4 is about 0.0001. The score of a corpus is another one: `corpus_bleu`.
+
+    Args:
+        candidates: n_rows lists of token lists, at least one text per row.
+        references: the same for the references.
+
+    Returns:
+        float64 array, shape (n_rows, 4), 0 (worst) to 1 (best).
+
+    Raises:
+        TypeError: a text is not a list of tokens.
+        ValueError: the columns differ in length, or a row has no text on one side.
+
+    >>> bleu([[["a", "red", "dog"]]], [[["a", "dog"], ["a", "red", "cat"]]])[0, :2].round(4).tolist()
+    [1.0, 0.7071]
+    """
+    statistics, sizes = _bleu_statistics(candidates, references)
+    return np.stack([np.array(row_means(scores, sizes)) for scores in bleu_scores(statistics).T], axis=1)
+
+
+def corpus_bleu(candidates: TokenRows, references: TokenRows) -> Floats:
+    """Score all candidates together by BLEU-1 to BLEU-4, as papers report it.
+
+    The n-grams and lengths of all candidates are summed before anything is divided; otherwise as `bleu`.
+
+    Args:
+        candidates: as for `bleu`.
+        references: as for `bleu`.
+
+    Returns:
+        float64 array, shape (4,), 0 (worst) to 1 (best).
+
+    Raises:
+        TypeError, ValueError: as `bleu`.
+
+    >>> corpus_bleu([[["a", "dog"]], [["a", "cat"]]], [[["a", "dog"]], [["the", "cow"]]])[:2].round(4).tolist()
+    [0.5, 0.5]
+    """
+    return _corpus_bleu(_bleu_statistics(candidates, references)[0])
+
+
+def rouge_l(candidates: TokenRows, references: TokenRows) -> Floats:
+    """Score the candidates of every row against all references of the row by ROUGE-L.
+
+    (1 + 1.44) P R / (R + 1.44 P), P and R the shares of the candidate and of a reference in their longest common
+    subsequence, each the best over the references, as in the COCO caption code (Lin 2004, section 3.1,
+    https://aclanthology.org/W04-1013); mean over the candidates. The score of a corpus is the mean.
+
+    Args:
+        candidates: n_rows lists of token lists, at least one text per row.
+        references: the same for the references.
+
+    Returns:
+        float64 array, shape (n_rows,), 0 (worst) to 1 (best).
+
+    Raises:
+        TypeError, ValueError: as `bleu`.
+
+    >>> rouge_l([[["a", "red", "dog"]]], [[["a", "dog"]]]).round(4).tolist()
+    [0.8299]
+    """
+    texts, own_references, sizes = _each_candidate(candidates, references)
+    return np.array(row_means(rouge_l_scores(texts, own_references), sizes))
 
 
 def cider_d_distances(texts: TokenRows, document_frequency: str | os.PathLike[str] | Mapping[str, Any]) -> list[Floats]:
@@ -641,6 +718,21 @@ def holm_p_values(p_values: npt.ArrayLike) -> Floats:
             f"p_values[{outside[0]}]: expected a number from 0 to 1, got {values[outside[0]]}. Give p-values."
         )
     return _holm_p_values(values)
+
+
+def _each_candidate(
+    candidates: TokenRows, references: TokenRows
+) -> tuple[list[Tokens], list[Sequence[Tokens]], list[int]]:
+    """All candidates in one line, the references of each, and the number of candidates of each row."""
+    sizes = _joint_rows(candidates, references)[1]
+    texts = [tokens for row in candidates for tokens in row]
+    return texts, [own for own, size in zip(references, sizes, strict=True) for _ in range(size)], sizes
+
+
+def _bleu_statistics(candidates: TokenRows, references: TokenRows) -> tuple[npt.NDArray[np.int64], list[int]]:
+    """Statistics of all candidates in one line, and the number of candidates of each row."""
+    texts, own_references, sizes = _each_candidate(candidates, references)
+    return bleu_statistics(texts, own_references), sizes
 
 
 def _without_progress(batches: Iterable[Any], **_about: Any) -> Iterable[Any]:

@@ -41,6 +41,9 @@ results = [
     f.mmd_p_values(vectors, 2),
     f.frechet_distance(vectors, 2),
     f.frechet_p_values(vectors, 2),
+    f.bleu([rows[:2]], [rows[2:]])[0],
+    f.corpus_bleu([rows[:2]], [rows[2:]]),
+    f.rouge_l([rows[:2]], [rows[2:]]),
     f.ref_pac_s(f.pac_s([0.4]), [0.8]),
 ]
 p_values = results[3]
@@ -66,10 +69,10 @@ def test_nothing_heavy_is_needed(tmp_path):
     command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{program}"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
     numbers = json.loads(done.stdout)
-    assert len(numbers) == 14
+    assert len(numbers) == 17
     assert all(np.isfinite(numbers))
     # 2 * 0.4 = 0.8, and the harmonic mean of 0.8 and 0.8.
-    assert numbers[9] == pytest.approx(0.8, abs=1e-12)
+    assert numbers[12] == pytest.approx(0.8, abs=1e-12)
 
 
 def test_meteor15_is_that_of_the_module(tmp_path):
@@ -123,6 +126,9 @@ LINE = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))[None]
         ),
         (lambda: functional.meteor_distances(["a"]), ValueError, "texts[0]: expected one or more lists of tokens, got"),
         (lambda: functional.cider_d([[["a"]]], [[["a"]]]), ValueError, "references: expected"),
+        (lambda: functional.bleu([[["a"]]], []), ValueError, "references: expected 1 rows, as many as candidates, got"),
+        (lambda: functional.corpus_bleu([[]], [[["a"]]]), ValueError, "candidates[0]: expected one or more lists of t"),
+        (lambda: functional.rouge_l([["a dog"]], [[["a"]]]), TypeError, "candidates[0][0]: expected a list of tokens,"),
         (lambda: functional.cider_d_distances([[["a"]]], {}), ValueError, "document_frequency: expected the layout"),
         (
             lambda: functional.cosine_distances([[[0.0]]]),
