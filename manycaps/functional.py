@@ -17,19 +17,20 @@ from .best_reference import best_statistics
 from .cider_distance import cider_d_scores, cider_distances, document_frequencies, multi_reference_cider_d
 from .comparison.holm import holm_p_values as _holm_p_values
 from .comparison.paired_tests import CONFIDENCE_LEVEL, N_RESAMPLES, PairedTest, paired_tests
-from .cosine_distance import cosine_distances as _cosine_distances
-from .cosine_distance import cosine_similarities
-from .document_frequency import check_document_frequency, check_enough_documents, load_document_frequency
 from .frechet import frechet_distances
 from .frechet import frechet_p_values as _frechet_p_values
-from .maximum_mean_discrepancy import BANDWIDTH_RULES, ESTIMATORS
-from .maximum_mean_discrepancy import mmd_p_values as _mmd_p_values
-from .maximum_mean_discrepancy import mmd_squared as _mmd_squared
 from .meteor_distance import meteor_distances as _meteor_distances
 from .meteor_distance import meteor_scores, multi_reference_meteor
 from .ref_pac_s import ref_pac_s as _ref_pac_s
 from .shared_bleu import bleu_scores, bleu_statistics
 from .shared_bleu import corpus_bleu as _corpus_bleu
+from .shared_cosine_distance import cosine_distances as _cosine_distances
+from .shared_cosine_distance import cosine_similarities
+from .shared_document_frequency import check_document_frequency, check_enough_documents, load_document_frequency
+from .shared_kernels import BANDWIDTH_RULES
+from .shared_mean_discrepancy import ESTIMATORS
+from .shared_mean_discrepancy import mmd_p_values as _mmd_p_values
+from .shared_mean_discrepancy import mmd_squared as _mmd_squared
 from .shared_meteor15 import scores as _meteor15_scores
 from .shared_module import check_choice, check_confidence_level, check_whole_number
 from .shared_pac_s import PAC_WEIGHT, check_weight
@@ -40,7 +41,7 @@ from .shared_row_scores import row_means
 from .shared_splits import Splits, combined_p_value, exact_splits, harmonic_mean_p, random_splits, upper_tail_p_values
 from .shared_triangle_rank import STATISTICS, check_statistic_sizes, null_statistics, triangle_rank_counts
 from .shared_triangle_rank import triangle_rank_statistic as _triangle_rank_statistic
-from .wordnet_lexicon import WordNetLexicon
+from .wordnet_lexicon import wordnet_lexicon
 
 __all__ = [
     "Lexicon",
@@ -140,7 +141,7 @@ def meteor(candidates: TokenRows, references: TokenRows, lexicon: Lexicon | None
     [0.9815]
     """
     rows, sizes = _joint_rows(candidates, references)
-    scores = meteor_scores(rows, lexicon or WordNetLexicon())
+    scores = meteor_scores(rows, lexicon or wordnet_lexicon())
     return np.array([multi_reference_meteor(s[None], n)[0] for s, n in zip(scores, sizes, strict=True)])
 
 
@@ -204,7 +205,7 @@ def meteor_distances(texts: TokenRows, lexicon: Lexicon | None = None) -> list[F
     [[0.0, 0.75], [0.75, 0.0]]
     """
     _check_token_rows(texts, "texts")
-    distances: list[Floats] = _meteor_distances(texts, meteor_scores(texts, lexicon or WordNetLexicon()))
+    distances: list[Floats] = _meteor_distances(texts, meteor_scores(texts, lexicon or wordnet_lexicon()))
     return distances
 
 

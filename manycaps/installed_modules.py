@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import sys
 from typing import Any
 
 PACKAGE = pathlib.Path(__file__).resolve().parent
@@ -56,8 +57,37 @@ def load(name: str, **options: Any) -> Any:
     folders = module_folders()
     if name not in folders:
         raise ValueError(f"name: expected one of {', '.join(folders)}, got {name!r}. Check the spelling.")
-    # Read when evaluate is imported: it would ask the Hub for what the folder holds.
-    os.environ.setdefault("HF_EVALUATE_OFFLINE", "1")
+    stay_off_the_hub()
     import evaluate
 
     return evaluate.load(str(folders[name] / f"{name}.py"), **options)
+
+
+def stay_off_the_hub() -> None:
+    """Let evaluate not ask the Hub for what the folders hold. To be called before evaluate is imported."""
+    os.environ.setdefault("HF_EVALUATE_OFFLINE", "1")
+
+
+def import_evaluate() -> Any:
+    """Import evaluate as a command needs it: without the Hub, and without the packages behind `evaluate.evaluator`.
+
+    For its evaluators evaluate imports transformers, and that torch and torchvision, where they are installed: seconds
+    for something that no command uses. Without transformers it imports nothing in their place. A module that needs
+    transformers imports it afterwards. Only for programs of their own: `evaluate.evaluator` stays without transformers.
+
+    Returns:
+        The package.
+
+    Raises:
+        ImportError: evaluate is not installed.
+    """
+    stay_off_the_hub()
+    if "evaluate" not in sys.modules and "transformers" not in sys.modules:
+        sys.modules["transformers"] = None  # type: ignore[assignment]  # so an import says that there is none
+        try:
+            import evaluate
+        finally:
+            del sys.modules["transformers"]
+    import evaluate
+
+    return evaluate

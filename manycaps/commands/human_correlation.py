@@ -2,19 +2,30 @@
 
 manycaps human-correlation --benchmark flickr8k-expert --metric pac_score
 manycaps human-correlation --benchmark pascal-50s --metric trm_meteor --key meteor --data pascal.jsonl
+manycaps human-correlation --benchmark vatex-eval --metric emscore_pac --data VATEX-EVAL
 manycaps human-correlation --benchmark polaris --metric rouge --key rougeL --limit 500
 manycaps human-correlation --benchmark flickr8k-expert --metric trm_cider --key cider_d --data FLICKR8K
 
 Prints Kendall's tau_b and tau_c, or the accuracy of choosing between two captions, beside the published value and the
-difference. Public copies on the Hub are used for flickr8k-expert, flickr8k-cf, composite and polaris; pascal-50s and
-foil have none, and need --data.
+difference; vatex-eval has tau_b and Spearman's rho, coco-systems a table of systems. Public copies on the Hub are used
+for flickr8k-expert, flickr8k-cf, composite and polaris; the others have none, and need --data.
 
 --data takes a `datasets` folder (save_to_disk, or with .parquet or .jsonl files) or one such file, with the columns of
 the public copies:
   correlation (first four benchmarks): img, cand (one caption), refs (list of captions), human_score (one number, or
       the list of all judgements)
-  choice (pascal-50s, foil): img, better, worse (captions; for foil the correct one and the foil), refs; category
-      optional (pascal-50s: HC, HI, HM, MM)
+  choice (pascal-50s, abstract-50s, foil): img, better, worse (captions; for foil the correct one and the foil), refs;
+      category optional (pascal-50s: HC, HI, HM, MM)
+  judges (vatex-eval): video (a file, or .npy with frame features), cand, refs, human_score (one number of each judge)
+Files as they were released:
+  abstract-50s: consensus_abstract.mat. It names no image, so metrics of images need a table with img.
+  vatex-eval: candidates_list, gts_list, human_scores and video_ids as .npy. They were released as pickles, which can
+      run code and are not read; the error says how to convert them. Videos: videos/<id>.mp4, or .npy (frame features).
+  activitynet-foil: final_right_video_sentences.json, final_foil_video_sentences.json, anet_entities_test_1.json and _2.
+      Videos: videos/<id>.npy, frame features of the whole video, or videos/<id>_seg_<i>.mp4, the segment of a sentence.
+  coco-systems: a folder with one file of COCO annotations, a list of {"image_id", "caption"} for each system, and
+      images/. The systems of the paper are known as show_and_tell.json, show_attend_and_tell.json, up_down.json,
+      sgae.json, aoanet.json, m2_transformer.json, x_transformer.json, vinvl.json and humans.json.
 Images may be paths relative to the folder. A metric without references or images is simply not given them.
 flickr8k-expert also takes the folder of the Flickr8k release (Hodosh et al., 2013, https://doi.org/10.1613/jair.3994):
 Flickr8k.token.txt (or .gz), ExpertAnnotations.txt, and for metrics of images Flicker8k_Dataset. The last command above
@@ -24,8 +35,12 @@ NLTK's METEOR, which is another metric.
 Protocols (Sarto et al., 2023, sections 4.2-4.4). flickr8k-expert: each judgement is one data point, rows whose
 candidate is one of the references are dropped. flickr8k-cf: mean share of "yes" per caption. composite, polaris: one
 judgement per row. pascal-50s: five of the references drawn at random, five times, accuracies averaged. foil: with all
-references given. A tie between two captions counts as half a success. A metric of this
-collection is given by its name, any other one as `evaluate.load` takes it.
+references given. abstract-50s: as pascal-50s. vatex-eval: scores are rounded to four decimals and compared with each
+judge alone, and the correlations averaged; --references N uses the first N, with --config references and --key
+combined_emscore_pac. The published values come with 10 frames and the IDF of VATEX's training captions: --options
+'{"frames": 10, "idf": "TABLE"}'. activitynet-foil: the score of a paragraph is the mean over its sentences, each
+against its segment and the references of about that time. A tie between two captions counts as half a success. A metric
+of this collection is given by its name, any other one as `evaluate.load` takes it.
 """
 
 import argparse
@@ -50,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--data", type=pathlib.Path, help="local folder or file instead of the public copy")
     parser.add_argument("--limit", type=int, help="use the first rows only")
+    parser.add_argument("--references", type=int, help="vatex-eval: how many references of a caption, the first ones")
     parser.add_argument("--seed", type=int, default=0, help="of the draws of references")
 
 

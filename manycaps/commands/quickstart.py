@@ -44,6 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
+    from manycaps.installed_modules import import_evaluate
     from manycaps.quickstart.comparison import compare_systems
 
+    import_evaluate()
     compare_systems(arguments)

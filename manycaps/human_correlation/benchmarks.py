@@ -9,7 +9,7 @@ class Benchmark(NamedTuple):
 
     # Hub repository, configuration and split; None where there is no public copy.
     hub: tuple[str, str | None, str] | None
-    # "correlation" or "choice".
+    # "correlation", "choice", "judges" (each alone), "paragraphs" or "systems".
     kind: str
     drops_references_as_candidates: bool = False
     draws_references: bool = False
@@ -21,5 +21,9 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "composite": Benchmark(("yuwd/Composite", None, "test"), "correlation"),
     "polaris": Benchmark(("yuwd/Polaris", None, "test"), "correlation"),
     "pascal-50s": Benchmark(None, "choice", draws_references=True),
+    "abstract-50s": Benchmark(None, "choice", draws_references=True),
     "foil": Benchmark(None, "choice"),
+    "vatex-eval": Benchmark(None, "judges"),
+    "activitynet-foil": Benchmark(None, "paragraphs"),
+    "coco-systems": Benchmark(None, "systems"),
 }

@@ -7,25 +7,30 @@ import pathlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import datasets
 import evaluate
 import numpy as np
 import scipy.stats
 
+from manycaps.human_correlation.activitynet_foil import activitynet_foil_rows
+from manycaps.human_correlation.benchmark_rows import load_rows
 from manycaps.human_correlation.benchmarks import BENCHMARKS, Benchmark
-from manycaps.human_correlation.flickr8k_release import JUDGEMENTS_NAME, expert_rows
+from manycaps.human_correlation.coco_systems import system_rows
+from manycaps.human_correlation.protocol_figures import (
+    first_references,
+    judge_correlations,
+    paragraph_choice,
+    system_scores,
+    system_table,
+)
+from manycaps.human_correlation.published_values import OTHER_METRICS, PUBLISHED
+from manycaps.human_correlation.video_files import video_value
 from manycaps.installed_modules import load, module_folders
-from manycaps.shared_input_files import is_regular_file
 from manycaps.shared_messages import is_in_house_form, reason_of, shown_value
 from manycaps.shared_model_paths import no_such_path
-from manycaps.table_rows import table_rows
 
 # References of one draw, and number of draws, for Pascal-50S (section 4.3).
 N_DRAWN_REFERENCES = 5
 N_DRAWS = 5
-
-# Columns whose values are looked at before anything is scored.
-CHECKED_COLUMNS = ("cand", "better", "worse", "refs", "human_score")
 
 # Ending of the results that are lists with a value for each row.
 PER_ROW = "_per_row"
@@ -33,154 +38,8 @@ PER_ROW = "_per_row"
 # Keywords of this collection's modules that make them report rows.
 DETAILS = {"details": True}
 
-# Published values in percent, taus or accuracies: Sarto et al., 2023, Tables 1, 2, 4 and 6 (ViT-B/32, FOIL with 4
-# references), and Table 8 (OpenCLIP ViT-L/14).
-PUBLISHED: Mapping[str, Mapping[str, Mapping[str, float]]] = {
-    "pac_score": {
-        "flickr8k-expert": {"tau_b": 53.9, "tau_c": 54.3},
-        "flickr8k-cf": {"tau_b": 36.0, "tau_c": 18.6},
-        "composite": {"tau_b": 51.5, "tau_c": 55.7},
-        "pascal-50s": {"HC": 60.6, "HI": 99.3, "HM": 96.9, "MM": 72.9, "accuracy": 82.4},
-        "foil": {"accuracy": 89.9},
-    },
-    "ref_pac_score": {
-        "flickr8k-expert": {"tau_b": 55.5, "tau_c": 55.9},
-        "flickr8k-cf": {"tau_b": 37.6, "tau_c": 19.5},
-        "composite": {"tau_b": 53.0, "tau_c": 57.3},
-        "pascal-50s": {"HC": 67.7, "HI": 99.6, "HM": 96.0, "MM": 75.6, "accuracy": 84.7},
-        "foil": {"accuracy": 94.9},
-    },
-    "clip_s": {
-        "flickr8k-expert": {"tau_b": 51.1, "tau_c": 51.2},
-        "flickr8k-cf": {"tau_b": 34.4, "tau_c": 17.7},
-        "composite": {"tau_b": 49.8, "tau_c": 53.8},
-        "pascal-50s": {"HC": 55.9, "HI": 99.3, "HM": 96.5, "MM": 72.0, "accuracy": 80.9},
-        "foil": {"accuracy": 87.2},
-    },
-    "pac_score openclip-vit-l-14": {
-        "flickr8k-expert": {"tau_b": 55.3, "tau_c": 55.7},
-        "flickr8k-cf": {"tau_b": 37.0, "tau_c": 19.1},
-        "pascal-50s": {"accuracy": 82.8},
-        "foil": {"accuracy": 93.1},
-    },
-    "meteor15": {
-        "flickr8k-expert": {"tau_b": 41.5, "tau_c": 41.8},
-        "flickr8k-cf": {"tau_b": 22.2, "tau_c": 11.5},
-        "composite": {"tau_b": 36.0, "tau_c": 38.9},
-        "pascal-50s": {"HC": 66.0, "HI": 97.7, "HM": 94.0, "MM": 66.6, "accuracy": 81.1},
-        "foil": {"accuracy": 82.0},
-    },
-    "cider_d": {
-        "flickr8k-expert": {"tau_b": 43.6, "tau_c": 43.9},
-        "flickr8k-cf": {"tau_b": 24.6, "tau_c": 12.7},
-        "composite": {"tau_b": 34.9, "tau_c": 37.7},
-        "pascal-50s": {"HC": 66.5, "HI": 97.9, "HM": 90.7, "MM": 65.2, "accuracy": 80.1},
-        "foil": {"accuracy": 94.1},
-    },
-    "rouge": {
-        "flickr8k-expert": {"tau_b": 32.1, "tau_c": 32.3},
-        "flickr8k-cf": {"tau_b": 19.9, "tau_c": 10.3},
-        "composite": {"tau_b": 30.0, "tau_c": 32.4},
-        "pascal-50s": {"HC": 63.9, "HI": 95.0, "HM": 92.3, "MM": 60.9, "accuracy": 78.0},
-        "foil": {"accuracy": 70.4},
-    },
-}
-
-# Keys whose published values belong to another metric, and what to say of it.
-OTHER_METRICS = {"meteor": ("meteor15", "METEOR 1.5, the module meteor15; NLTK's METEOR is another metric")}
-
 Rows = Sequence[Mapping[str, Any]]
 Scorer = Callable[[Rows, Sequence[str]], np.ndarray]
-
-
-def load_rows(name: str, data: pathlib.Path | None) -> Any:
-    """Load a benchmark's rows, images undecoded.
-
-    Raises:
-        ValueError: there is no public copy and no --data, or a file or a column is missing.
-    """
-    benchmark = BENCHMARKS[name]
-    if data is not None and not data.exists():
-        raise ValueError(f"--data: expected a folder or a file, got {no_such_path(str(data))}")
-    if data is None and benchmark.hub is None:
-        raise ValueError(
-            f"--data: expected a folder or file for {name}, which has no public copy, got none. See --help."
-        )
-    try:
-        if data is None:
-            rows = _load_hub(benchmark)
-        elif name == "flickr8k-expert" and is_regular_file(data / JUDGEMENTS_NAME):
-            rows = datasets.Dataset.from_list(expert_rows(data))
-        else:
-            rows = _load_local(data)
-    except Exception as error:  # datasets, huggingface_hub, pandas, pyarrow and gzip each raise their own
-        if is_in_house_form(error):
-            raise
-        cause = error.__cause__ or error
-        raise ValueError(
-            f"--data: expected rows of {name}, got {type(cause).__name__} ({reason_of(cause)}). Check the files, or "
-            "the way to the Hub."
-        ) from error
-    if not len(rows):
-        raise ValueError("--data: expected at least one row, got none. Give the rows of the benchmark.")
-    needed = {"correlation": ["img", "cand", "human_score"], "choice": ["img", "better", "worse"]}[benchmark.kind]
-    missing = [column for column in needed if column not in rows.column_names]
-    if missing:
-        raise ValueError(
-            f"--data: expected the columns {', '.join(needed)}, got {', '.join(rows.column_names)}. Rename them."
-        )
-    for i, row in enumerate(rows.remove_columns([c for c in rows.column_names if c not in CHECKED_COLUMNS])):
-        _check_row(row, i)
-    return rows
-
-
-def _check_row(row: Mapping[str, Any], i: int) -> None:
-    """Raise unless the captions of a row are text, and its judgements numbers."""
-    for name in ("cand", "better", "worse"):
-        if name in row and not isinstance(row[name], str):
-            raise ValueError(
-                f"{name}[{i}]: expected a caption, got {shown_value(row[name])}. Write it, or leave the row out."
-            )
-    references = row.get("refs")
-    if references is not None and (
-        not isinstance(references, list) or not all(isinstance(text, str) for text in references)
-    ):
-        raise ValueError(
-            f"refs[{i}]: expected a list of captions, got {shown_value(references)}. Write them, or leave the row out."
-        )
-    if "human_score" in row:
-        judgements = row["human_score"] if isinstance(row["human_score"], list) else [row["human_score"]]
-        if not all(value is None or isinstance(value, int | float) for value in judgements):
-            raise ValueError(
-                f"human_score[{i}]: expected a number or a list of numbers, got {shown_value(row['human_score'])}. "
-                "Write numbers, or leave the row out."
-            )
-
-
-def _load_hub(benchmark: Benchmark) -> Any:
-    """Load a public copy."""
-    repository, configuration, split = benchmark.hub or ("", None, "")
-    parts = datasets.load_dataset(repository, configuration)
-    rows = parts[split] if split in parts else parts[next(iter(parts))]
-    return rows.cast_column("img", datasets.Image(decode=False))
-
-
-def _load_local(data: pathlib.Path) -> Any:
-    """Load a folder or a file; image paths are made absolute."""
-    if data.is_dir() and (data / "dataset_info.json").exists():
-        rows = datasets.load_from_disk(str(data))
-    else:
-        files = sorted(p for p in (data.rglob("*") if data.is_dir() else [data]) if p.suffix in (".jsonl", ".parquet"))
-        if not files:
-            raise ValueError(f"--data: expected .jsonl or .parquet files in {data}, got none. See --help.")
-        if files[0].suffix == ".jsonl":
-            rows = datasets.Dataset.from_list([dict(row) for file in files for row in table_rows(file)])
-        else:
-            rows = datasets.load_dataset("parquet", data_files=[str(file) for file in files], split="train")
-    if isinstance(rows.features.get("img"), datasets.Image):
-        return rows.cast_column("img", datasets.Image(decode=False))
-    folder = data if data.is_dir() else data.parent
-    return rows.map(lambda row: {"img": str(folder / row["img"])}) if "img" in rows.column_names else rows
 
 
 def scorer_of(module: Any, key: str | None, sign: float) -> Scorer:
@@ -188,17 +47,30 @@ def scorer_of(module: Any, key: str | None, sign: float) -> Scorer:
 
     A module of this collection reports rows itself; any other is asked row by row for `key`, or for its first number.
     """
-    columns = set(module.features if isinstance(module.features, Mapping) else module.features[0])
+    columns = _columns(module)
 
     def score(rows: Rows, captions: Sequence[str]) -> np.ndarray:
         given: dict[str, list[Any]] = {"predictions": list(captions)}
         if "references" in columns:
             given["references"] = [list(row["refs"]) for row in rows]
-        if "images" in columns:
-            given["images"] = [row["img"] for row in rows]
+        for column, name in (("images", "img"), ("videos", "video")):
+            if column in columns:
+                if any(name not in row for row in rows):
+                    raise ValueError(
+                        f"--data: expected the column {name} for a metric of {column}, got rows without it. Give a "
+                        "table with it."
+                    )
+                given[column] = [
+                    row[name] if name == "img" else video_value(row[name], row.get("part")) for row in rows
+                ]
         return sign * np.array(_row_scores(module, given, key))
 
     return score
+
+
+def _columns(module: Any) -> set[str]:
+    """Names of the columns that a module takes."""
+    return set(module.features if isinstance(module.features, Mapping) else module.features[0])
 
 
 def _row_scores(module: Any, given: Mapping[str, list[Any]], key: str | None) -> list[float]:
@@ -239,6 +111,8 @@ def choice(rows: Any, benchmark: Benchmark, score: Scorer, seed: int) -> dict[st
     if benchmark.draws_references and all(row.get("refs") for row in rows):
         draws = [_draw(rows, np.random.default_rng([seed, i])) for i in range(N_DRAWS)]
     wins = np.mean([_wins(drawn, score) for drawn in draws], axis=0)  # (n_rows,)
+    # What breaking a tie of the judges at random gives on average.
+    wins = np.where([bool(row.get("is_tie")) for row in rows], 0.5, wins)
     categories = np.array([str(row.get("category") or "") for row in rows])
     found = {name: 100 * float(wins[categories == name].mean()) for name in sorted(set(categories)) if name}
     # The mean of the tables is the mean over categories.
@@ -284,6 +158,8 @@ def published_key(name: str, config: str | None, key: str | None = None) -> str:
         return str(key)
     if name == "pac_score" and config == "clip-vit-b-32":
         return "clip_s"
+    if name == "emscore_pac":  # its configuration says whether it gets references, see `published_place`
+        return name
     return name if config in (None, "pac-vit-b-32", "vit-b-32") else f"{name} {config.removeprefix('pac-')}"
 
 
@@ -349,25 +225,59 @@ def correlate(arguments: argparse.Namespace) -> None:
         TypeError, ValueError, OSError: the data, the module or an option cannot be used.
     """
     benchmark = BENCHMARKS[arguments.benchmark]
-    for name, least in (("limit", 1), ("seed", 0)):
+    for name, least in (("limit", 1), ("seed", 0), ("references", 1)):
         value = getattr(arguments, name)
         if value is not None and value < least:
             raise ValueError(f"--{name}: expected {least} or more, got {value}. Leave it out for the usual one.")
-    options = load_options(arguments.options)
-    rows = load_rows(arguments.benchmark, arguments.data)
-    rows = rows.select(range(min(arguments.limit or len(rows), len(rows))))
-    module = load_metric(arguments.metric, arguments.config, options)
+    module = load_metric(arguments.metric, arguments.config, load_options(arguments.options))
     score = scorer_of(module, arguments.key, -1.0 if arguments.lower_is_better else 1.0)
-    if benchmark.kind == "correlation":
-        found = correlation(rows, benchmark, score)
-    else:
-        found = choice(rows, benchmark, score, arguments.seed)
     name = published_key(module.name, arguments.config, arguments.key)
     if name == "meteor" and getattr(module, "load_options", {}).get("meteor") == "1.5":
         name = "meteor15"
+    if benchmark.kind == "systems":
+        systems = {system: rows[: arguments.limit] for system, rows in system_rows(_folder(arguments.data)).items()}
+        print(f"{name} of {len(systems)} systems")
+        print(system_table(system_scores(systems, score), name))
+        return
+    found = _found(arguments, benchmark, score)
     other, remark = OTHER_METRICS.get(name, ("", ""))
-    print(f"{name} on {arguments.benchmark}, in percent")
-    print(report(found, PUBLISHED.get(name, {}).get(arguments.benchmark, {})))
-    if published := PUBLISHED.get(other, {}).get(arguments.benchmark):
+    place = published_place(arguments.benchmark, module, arguments.references)
+    print(f"{name} on {place}, in percent")
+    print(report(found, PUBLISHED.get(name, {}).get(place, {})))
+    if published := PUBLISHED.get(other, {}).get(place):
         values = ", ".join(f"{figure} {value}" for figure, value in published.items())
         print(f"published: {values} ({remark})")
+
+
+def published_place(benchmark: str, module: Any, n_references: int | None) -> str:
+    """Name a benchmark as the table of published values does, with the references that a metric of videos gets."""
+    has_references = "references" in _columns(module)
+    if benchmark == "vatex-eval":
+        return f"{benchmark} {(9 if n_references is None else n_references) if has_references else 0}"
+    has_videos = "videos" in _columns(module)
+    return f"{benchmark} references" if benchmark == "activitynet-foil" and has_references and has_videos else benchmark
+
+
+def _found(arguments: argparse.Namespace, benchmark: Benchmark, score: Scorer) -> dict[str, float]:
+    """Load the rows of a benchmark, and return its figures."""
+    if benchmark.kind == "paragraphs":
+        return paragraph_choice(activitynet_foil_rows(_folder(arguments.data))[: arguments.limit], score)
+    rows = load_rows(arguments.benchmark, arguments.data)
+    rows = rows.select(range(min(arguments.limit or len(rows), len(rows))))
+    if benchmark.kind == "judges":
+        return judge_correlations(first_references(list(rows), arguments.references), score)
+    if benchmark.kind == "correlation":
+        return correlation(rows, benchmark, score)
+    return choice(rows, benchmark, score, arguments.seed)
+
+
+def _folder(data: pathlib.Path | None) -> pathlib.Path:
+    """Return the folder of a benchmark that is read from one.
+
+    Raises:
+        ValueError: none is given, or there is none.
+    """
+    if data is None or not data.is_dir():
+        got = "none" if data is None else no_such_path(str(data)) if not data.exists() else "a file"
+        raise ValueError(f"--data: expected the folder of the benchmark's files, got {got}. See --help.")
+    return data

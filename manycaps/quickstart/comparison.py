@@ -5,21 +5,16 @@ import csv
 import functools
 import importlib.util
 import io
-import os
 import pathlib
 import sys
 from collections.abc import Callable
 from typing import Any
 
-# Read when evaluate is imported: the modules travel with this package, so that no Hub is asked.
-os.environ.setdefault("HF_EVALUATE_OFFLINE", "1")
-
-import evaluate
 import matplotlib
 import numpy as np
 from tqdm import tqdm
 
-from manycaps.installed_modules import load
+from manycaps.installed_modules import import_evaluate, load
 from manycaps.quickstart.scenes import read_scenes
 from manycaps.saved_files import check_can_be_written, made_folder, write_atomically, write_text_atomically
 from manycaps.shared_verdict import verdict
@@ -67,7 +62,7 @@ IMAGE_PACKAGES = ("torch", "open_clip", "av")
 
 def score_systems(scenes: list[dict[str, Any]]) -> Results:
     """Return the result of every module for every system: results[system][module]."""
-    evaluate.utils.logging.disable_progress_bar()  # one bar over all the work instead
+    import_evaluate().utils.logging.disable_progress_bar()  # one bar over all the work instead
     systems, names = list(scenes[0]["systems"]), list(TITLES)
     references = [scene["references"] for scene in scenes]
     results: Results = {system: {} for system in systems}

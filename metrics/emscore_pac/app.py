@@ -37,7 +37,7 @@ MEANINGS = {
     "fine_f": "F score of words and frames",
     "fine_precision": "how well the words fit their best frames",
     "fine_recall": "how well the frames fit their best words",
-    "n_truncated": "captions of more than 77 tokens, of which only the first were read",
+    "n_truncated": "captions of more tokens than the model reads, of which only the first were read",
 }
 
 emscore_pac = evaluate.load(str(pathlib.Path(__file__).resolve().parent / "emscore_pac.py"), checkpoint=CHECKPOINT)

@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .shared_long_captions import mean_direction
+
 # How the scores of several references become one.
 REFERENCE_AGGREGATIONS = ("authors", "equation_8")
 
@@ -19,6 +21,8 @@ class Text(NamedTuple):
     tokens: np.ndarray
     # float64 array, shape (n_tokens,), at least 0, not all 0.
     weights: np.ndarray
+    # float array, shape (d,), not 0: the whole caption where it was read in several windows; None for its end token.
+    whole: np.ndarray | None = None
 
 
 class Match(NamedTuple):
@@ -69,7 +73,7 @@ def match_video(caption: Text, frames: np.ndarray) -> Match:
         total += block.sum(axis=0)
     recall = float(np.concatenate(best_tokens).mean())
     length = np.linalg.norm(total)
-    coarse = float(tokens[-1] @ total / length) if length > 0 else float("nan")
+    coarse = float(_whole(caption) @ total / length) if length > 0 else float("nan")
     return _match(coarse, _weighted_mean(best_frame, caption.weights), recall)
 
 
@@ -90,7 +94,7 @@ def match_reference(caption: Text, reference: Text) -> Match:
     cosines = unit_rows(caption.tokens) @ unit_rows(reference.tokens).T  # (n_tokens, n_reference_tokens)
     precision = _weighted_mean(cosines.max(axis=1), caption.weights)
     recall = _weighted_mean(cosines.max(axis=0), reference.weights)
-    return _match(float(cosines[-1, -1]), precision, recall)
+    return _match(float(_whole(caption) @ _whole(reference)), precision, recall)
 
 
 def closest_reference(matches: Sequence[Match], aggregation: str) -> Match:
@@ -135,6 +139,32 @@ def unit_rows(vectors: np.ndarray) -> np.ndarray:
     """
     vectors = np.asarray(vectors, np.float64)  # (n, d)
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def text_of_windows(windows: Sequence[np.ndarray], weights: Sequence[np.ndarray]) -> Text:
+    """Put the windows in which a caption was read together.
+
+    Args:
+        windows: float arrays, shape (n_tokens, d), one for each window, start and end token included.
+        weights: float64 arrays, shape (n_tokens,), of their tokens.
+
+    Returns:
+        The caption with the tokens of all windows. The whole of several is the mean of their unit end tokens.
+
+    >>> two = text_of_windows([np.array([[1.0, 0.0], [2.0, 0.0]]), np.array([[0.0, 1.0]])], [np.ones(2), np.ones(1)])
+    >>> two.tokens.shape, two.whole.tolist()
+    ((3, 2), [0.5, 0.5])
+    """
+    if len(windows) == 1:
+        return Text(windows[0], weights[0])
+    whole = mean_direction(np.stack([tokens[-1] for tokens in windows]))
+    return Text(np.concatenate(windows), np.concatenate(weights), whole)
+
+
+def _whole(caption: Text) -> np.ndarray:
+    """Unit vector of a whole caption."""
+    vector: np.ndarray = unit_rows((caption.tokens[-1] if caption.whole is None else caption.whole)[None])[0]
+    return vector
 
 
 def match_columns(matches: Sequence[Match], prefix: str = "") -> dict[str, np.ndarray]:

@@ -6,15 +6,22 @@ import numpy as np
 
 from .embedding_matching import (
     REFERENCE_AGGREGATIONS,
-    Text,
     closest_reference,
     combined_match,
     match_columns,
     match_reference,
     match_video,
+    text_of_windows,
 )
 from .shared_caption_rows import as_caption_rows, check_row_counts
-from .shared_clip_rows import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS, ClipEncoder, check_clip_options
+from .shared_clip_rows import (
+    CLIP_CALL_DEFAULTS,
+    CLIP_LOAD_DEFAULTS,
+    ClipEncoder,
+    check_clip_options,
+    count_long_texts,
+    long_captions_name,
+)
 from .shared_module import CollectionModule, check_choice, check_flag, signature
 from .shared_row_scores import scored_result
 from .shared_video_input import as_video_source, check_frames, decoder_name, video_size
@@ -35,6 +42,7 @@ from .shared_clip_model import Tokens
 from .shared_clip_weights import missing_library
 from .shared_image_input import stored_value
 from .shared_input_files import is_regular_file
+from .shared_long_captions import sentences
 from .shared_messages import shown_value
 from .shared_model_paths import is_path
 from .shared_remembered_features import RememberedFeatures
@@ -45,6 +53,7 @@ _LOADED = (
     missing_library,
     stored_value,
     is_regular_file,
+    sentences,
     shown_value,
     is_path,
     RememberedFeatures,
@@ -87,9 +96,11 @@ Args:
     reference_aggregation: "authors" (default; the largest of each value by itself) or "equation_8" (the reference with
         the largest score).
     frames: "all" (default), or how many, evenly spread; the same for all rows of a compute.
+    long_captions: of captions that are longer than the checkpoint reads: "truncate" (default) drops their last words,
+        "window" reads them in runs of whole sentences; the whole caption is then the mean of these. Both are counted.
     batch_size: frames encoded at once, default 64.
     n_workers: videos decoded at the same time; default one for each processor core, at most 8.
-    details: True adds per-row lists, the number of truncated captions and the signature; default False.
+    details: True adds per-row lists and the signature; default False.
     At load time only:
     config_name: "default" (video only) or "references".
     variant: "pac-vit-b-32" (default), "pac-openclip-vit-l-14", "pac++-vit-b-32", "pac++-vit-l-14", "clip-vit-b-32" or
@@ -105,12 +116,13 @@ Returns:
     fine_precision, fine_recall, fine_f: over words, over frames, and their harmonic mean.
     full_precision, full_recall: (coarse + fine_precision) / 2 and (coarse + fine_recall) / 2.
     n_rows: number of rows.
+    n_truncated: captions of which words were not read; n_windowed: with "window", captions read in several windows.
     reference_..., combined_...: with references, each of these values against the references, and the mean of both.
-    ..._per_row, ..._per_candidate, n_truncated, signature: with details.
+    ..._per_row, ..._per_candidate, signature: with details.
 Examples:
     >>> emscore = evaluate.load("metrics/emscore_pac", checkpoint="path/to/checkpoint.pth")  # doctest: +SKIP
     >>> emscore.compute(predictions=["a dog runs"], videos=["dog.mp4"], frames=10)  # doctest: +SKIP
-    >>> caption = Text(np.array([[1.0, 0.0], [0.0, 1.0]]), np.ones(2))
+    >>> caption = text_of_windows([np.array([[1.0, 0.0], [0.0, 1.0]])], [np.ones(2)])
     >>> match_video(caption, np.array([[0.0, 2.0]]))
     Match(coarse=1.0, fine_precision=0.5, fine_recall=1.0, fine_f=0.6666666666666666)
 """
@@ -191,10 +203,16 @@ class EmscorePac(CollectionModule, evaluate.Metric):
         sizes = [len(row) for row in predictions]
         captions = [caption for row in predictions for caption in row]
         others = [text for row in references for text in row] if references else []
-        tokens = {text: self.encoder.model.tokenize(text) for text in dict.fromkeys(captions + others)}
-        weights, n_documents = self._weights(tokens, captions, others, options)
-        features = self.encoder.encode_tokens(tokens, options["batch_size"])
-        texts = {text: Text(features[text], weights.of(ids.ids)) for text, ids in tokens.items()}
+        read = self.encoder.read_texts(dict.fromkeys(captions + others), options["long_captions"])
+        weights, n_documents = self._weights(read, captions, others, options)
+        parts = {part: tokens for own in read.values() for part, tokens in zip(own.parts, own.tokens, strict=True)}
+        features = self.encoder.encode_tokens(parts, options["batch_size"])
+        texts = {
+            text: text_of_windows(
+                [features[part] for part in own.parts], [weights.of(tokens.ids) for tokens in own.tokens]
+            )
+            for text, own in read.items()
+        }
         frames = self._frame_features(videos)
         on_video = [
             match_video(texts[caption], frames[video["path"]])
@@ -213,10 +231,8 @@ class EmscorePac(CollectionModule, evaluate.Metric):
             both = [combined_match(*pair) for pair in zip(on_video, on_references, strict=True)]
             values |= match_columns(on_references, "reference_") | match_columns(both, "combined_")
         result = scored_result(values, sizes, options["details"])
-        if options["details"]:
-            result["n_truncated"] = sum(tokens[text].truncated for text in captions + others)
-            result["signature"] = self._signature(options, n_documents)
-        return result
+        result |= count_long_texts([read[text] for text in captions + others], options["long_captions"])
+        return result | ({"signature": self._signature(options, n_documents)} if options["details"] else {})
 
     def _has_references(self):
         return self.config_name == "references"
@@ -239,13 +255,13 @@ class EmscorePac(CollectionModule, evaluate.Metric):
         }
         return self.videos.features | sent
 
-    def _weights(self, tokens, captions, references, options):
+    def _weights(self, read, captions, references, options):
         """Weights of tokens, and in how many documents they were counted."""
         if options["idf"] is False:
             return EQUAL_WEIGHTS, None
         tokenizer = self.encoder.model.tokenizer
         if options["idf"] is True:
-            frequency = count_tokens(tokens[text].ids for text in references or captions)
+            frequency = count_tokens(read[text].joined_ids() for text in references or captions)
         else:
             frequency = load_token_frequency(options["idf"], tokenizer.encoder)
         ends = tokenizer.sot_token_id, tokenizer.eot_token_id
@@ -262,6 +278,7 @@ class EmscorePac(CollectionModule, evaluate.Metric):
             idf="none" if idf is False else counted if idf is True else "table",
             n_documents=n_documents,
             reference_aggregation=options["reference_aggregation"] if self._has_references() else None,
+            long_captions=long_captions_name(options),
         )
 
 

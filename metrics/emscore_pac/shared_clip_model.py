@@ -18,6 +18,7 @@ from .shared_clip_weights import (
     check_architecture,
     check_shape_keys,
     check_weights,
+    join_positions,
     missing_library,
 )
 from .shared_messages import reason_of, shown_value
@@ -42,8 +43,14 @@ DTYPES = ("float32", "bfloat16")
 TOKENS_PER_BATCH_ITEM = 50
 
 
-# Letters of a text that are made into tokens: more than the 75 tokens that a published CLIP reads can hold, none of
-# which has more than 32 bytes (open_clip, bpe_simple_vocab_16e6.txt.gz).
+# Most letters of a token: none has more than 32 bytes (open_clip, bpe_simple_vocab_16e6.txt.gz).
+LETTERS_OF_A_TOKEN = 32
+
+# Tokens that a published CLIP reads, start and end included.
+PUBLISHED_LENGTH = 77
+
+# Letters of a text that are made into tokens where a model reads 75 of them between start and end, as published CLIPs
+# do: more than these can hold.
 MOST_LETTERS = 2_500
 
 
@@ -190,7 +197,8 @@ class ClipModel:
 
     def tokenize(self, text: str) -> Tokens:
         """Turn a text into token numbers; a long one is truncated, with the end token kept."""
-        inner, is_cut = first_tokens(self.tokenizer, text)
+        n_letters = MOST_LETTERS + LETTERS_OF_A_TOKEN * max(0, self.context_length - PUBLISHED_LENGTH)
+        inner, is_cut = first_tokens(self.tokenizer, text, n_letters)
         ids = (self.tokenizer.sot_token_id, *inner, self.tokenizer.eot_token_id)
         if len(ids) <= self.context_length:
             return Tokens(ids, truncated=is_cut)
@@ -234,7 +242,7 @@ class ClipModel:
             yield
 
 
-def first_tokens(tokenizer: Any, text: str) -> tuple[list[int], bool]:
+def first_tokens(tokenizer: Any, text: str, n_letters: int = MOST_LETTERS) -> tuple[list[int], bool]:
     """Turn a text into token numbers, of a very long one the beginning.
 
     The time of CLIP's tokenizer grows with the square of the length of a word, and of how often a letter is escaped:
@@ -244,13 +252,14 @@ def first_tokens(tokenizer: Any, text: str) -> tuple[list[int], bool]:
     Args:
         tokenizer: open_clip's.
         text: any.
+        n_letters: how many are made into tokens.
 
     Returns:
-        Token numbers without start and end, and whether letters beyond `MOST_LETTERS` were left out.
+        Token numbers without start and end, and whether letters beyond `n_letters` were left out.
     """
-    if len(text) > MOST_LETTERS:
+    if len(text) > n_letters:
         text = " ".join(text.split())  # the tokenizer sees no other blanks
-    return tokenizer.encode(text[:MOST_LETTERS]), len(text) > MOST_LETTERS
+    return tokenizer.encode(text[:n_letters]), len(text) > n_letters
 
 
 def text_batches(texts: Sequence[Tokens], batch_size: int) -> list[list[int]]:
@@ -291,7 +300,7 @@ def build_network(weights: Weights, activation: str) -> Any:
     Raises:
         ValueError: keys are missing, unknown or of a wrong shape; a weight is not finite.
     """
-    weights = {name: tensor for name, tensor in weights.items() if name not in DESCRIPTIVE_KEYS}
+    weights = join_positions({name: tensor for name, tensor in weights.items() if name not in DESCRIPTIVE_KEYS})
     check_shape_keys(weights)
     weights = {name: tensor.float() for name, tensor in weights.items()}
     with torch.device("meta"):  # no memory and no time for weights that are replaced at once

@@ -47,6 +47,13 @@ N_WORDS = 49_408
 # Largest side of the images, and most tokens of the texts, that a network is built for.
 MOST_PIXELS, MOST_TOKENS = 4_096, 4_096
 
+# Positions of the text that LongCLIP keeps from CLIP; those behind them are in a table of their own (Zhang et al.,
+# 2024, https://arxiv.org/abs/2403.15378; `mask1` and `mask2` of the authors' program, model/model_longclip.py).
+KEPT_POSITIONS = 20
+
+# LongCLIP's second table.
+STRETCHED_KEY = "positional_embedding_res"
+
 Weights = dict[str, "torch.Tensor"]
 
 
@@ -128,6 +135,33 @@ def merge_lora(weights: Weights) -> Weights:
         if factor == "lora_A" and ".mlp." not in name:
             merged[target] = _lora_sum(weights, target, name, partner)
     return merged
+
+
+def join_positions(weights: Weights) -> Weights:
+    """Make one table of positions of LongCLIP's two: its model adds the first 20 rows of one, the rest of the other.
+
+    Args:
+        weights: state dict, of LongCLIP or of any other CLIP.
+
+    Returns:
+        State dict without `STRETCHED_KEY`; the same where there is none.
+
+    Raises:
+        ValueError: the second table has no partner of its shape, or none of its rows is used.
+    """
+    if STRETCHED_KEY not in weights:
+        return weights
+    first, second = weights.get("positional_embedding"), weights[STRETCHED_KEY]
+    is_pair = first is not None and first.ndim == 2 and first.shape == second.shape and second.is_floating_point()
+    if first is None or not is_pair or len(first) <= KEPT_POSITIONS:
+        got = "none" if first is None else f"{tuple(first.shape)}"
+        raise ValueError(
+            f"checkpoint: expected positional_embedding and {STRETCHED_KEY} of one shape with more than "
+            f"{KEPT_POSITIONS} rows, got {got} and {tuple(second.shape)} of {second.dtype}. Use the file as published."
+        )
+    joined = torch.cat((first[:KEPT_POSITIONS].float(), second[KEPT_POSITIONS:].float()))
+    rest = {name: tensor for name, tensor in weights.items() if name != STRETCHED_KEY}
+    return rest | {"positional_embedding": joined}
 
 
 def check_shape_keys(weights: Weights) -> None:

@@ -30,7 +30,7 @@ CHECKPOINT = os.environ.get("MANYCAPS_CHECKPOINT") or None
 # What the table shows, and what it means.
 MEANINGS = {
     "pac_score": "PAC-S, mean over the captions: 0 (worst) to 2 (best)",
-    "n_truncated": "captions of more than 77 tokens, of which only the first were read",
+    "n_truncated": "captions of more tokens than the model reads, of which only the first were read",
 }
 
 pac_score = evaluate.load(str(pathlib.Path(__file__).resolve().parent / "pac_score.py"), checkpoint=CHECKPOINT)

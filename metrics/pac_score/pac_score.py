@@ -13,10 +13,10 @@ from .shared_clip_rows import (
     check_image_column,
     check_image_count,
     check_prompt,
+    long_captions_name,
     paired_cosines,
     stored_features,
     stored_images,
-    with_prompt,
 )
 from .shared_module import CollectionModule, check_flag, signature
 from .shared_pac_s import PAC_PROMPT, PAC_WEIGHT, check_weight, pac_s
@@ -30,6 +30,7 @@ from .shared_clip_model import Tokens
 from .shared_clip_weights import missing_library
 from .shared_image_input import stored_value
 from .shared_input_files import is_regular_file
+from .shared_long_captions import sentences
 from .shared_messages import shown_value
 from .shared_model_paths import is_path
 from .shared_remembered_features import RememberedFeatures
@@ -40,6 +41,7 @@ _LOADED = (
     missing_library,
     stored_value,
     is_regular_file,
+    sentences,
     shown_value,
     is_path,
     RememberedFeatures,
@@ -66,9 +68,11 @@ Args:
     images: n_rows images: paths, encoded bytes, PIL images, uint8 arrays (height, width, 3), or a `datasets` column.
     prompt: words before every caption, default "A photo depicts"; "" for none.
     weight: factor of the cosine, default 2.0; CLIP-S has 2.5.
+    long_captions: of captions that are longer than the checkpoint reads: "truncate" (default) drops their last words,
+        "window" reads them in runs of whole sentences and takes the mean of these. Both are counted.
     batch_size: images encoded at once, default 64.
     n_workers: threads that decode images; default one for each processor core, at most 8.
-    details: True adds per-row lists, the number of truncated captions and the signature; default False.
+    details: True adds per-row lists and the signature; default False.
     At load time only:
     variant: which weights: "pac-vit-b-32" (default), "pac-openclip-vit-l-14", "pac++-vit-b-32", "pac++-vit-l-14",
         "clip-vit-b-32" or "clip-vit-l-14"; "pac-" may be left out. evaluate's second argument is a short form of it.
@@ -79,7 +83,8 @@ Args:
 Returns:
     pac_score: mean over rows of the mean over a row's candidates, 0 to weight; higher is better.
     n_rows: number of rows.
-    pac_score_per_row, pac_score_per_candidate, n_truncated, signature: with details.
+    n_truncated: captions of which words were not read; n_windowed: with "window", captions read in several windows.
+    pac_score_per_row, pac_score_per_candidate, signature: with details.
 Examples:
     >>> pac_score = evaluate.load("metrics/pac_score", checkpoint="path/to/checkpoint.pth")  # doctest: +SKIP
     >>> pac_score.compute(predictions=["a red square"], images=["red_square.png"])  # doctest: +SKIP
@@ -136,13 +141,12 @@ class PacScore(CollectionModule, evaluate.Metric):
 
     def _compute(self, predictions, images, options):
         pictures, sizes = stored_features(images), [len(row) for row in predictions]
-        captions = with_prompt(options["prompt"], [caption for row in predictions for caption in row])
-        texts = self.encoder.encode_texts(captions, options["batch_size"])
+        captions = [caption for row in predictions for caption in row]
+        texts = self.encoder.encode_captions(options["prompt"], captions, options)
         cosines = paired_cosines(texts.distinct, pictures, texts.rows, np.repeat(np.arange(len(sizes)), sizes))
         result = scored_result({"pac_score": pac_s(cosines, options["weight"])}, sizes, options["details"])
-        if options["details"]:
-            result |= {"n_truncated": texts.n_truncated, "signature": self._signature(options)}
-        return result
+        result |= texts.counts(options["long_captions"])
+        return result | ({"signature": self._signature(options)} if options["details"] else {})
 
     def _signature(self, options):
         return signature(
@@ -150,4 +154,5 @@ class PacScore(CollectionModule, evaluate.Metric):
             **self.encoder.signature_parts(),
             prompt=repr(options["prompt"]),
             weight=options["weight"],
+            long_captions=long_captions_name(options),
         )

@@ -31,7 +31,7 @@ CHECKPOINT = os.environ.get("MANYCAPS_CHECKPOINT") or None
 MEANINGS = {
     "ref_pac_score": "RefPAC-S, mean over the captions: 0 (worst) to 1.33 (best)",
     "pac_score": "the same without human captions: 0 (worst) to 2 (best)",
-    "n_truncated": "captions of more than 77 tokens, of which only the first were read",
+    "n_truncated": "captions of more tokens than the model reads, of which only the first were read",
 }
 
 ref_pac_score = evaluate.load(str(pathlib.Path(__file__).resolve().parent / "ref_pac_score.py"), checkpoint=CHECKPOINT)

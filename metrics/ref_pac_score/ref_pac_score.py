@@ -13,10 +13,10 @@ from .shared_clip_rows import (
     check_image_column,
     check_image_count,
     check_prompt,
+    long_captions_name,
     paired_cosines,
     stored_features,
     stored_images,
-    with_prompt,
 )
 from .shared_module import CollectionModule, check_flag, signature
 from .shared_pac_s import PAC_PROMPT, PAC_WEIGHT, check_weight, pac_s
@@ -30,6 +30,7 @@ from .shared_clip_model import Tokens
 from .shared_clip_weights import missing_library
 from .shared_image_input import stored_value
 from .shared_input_files import is_regular_file
+from .shared_long_captions import sentences
 from .shared_messages import shown_value
 from .shared_model_paths import is_path
 from .shared_remembered_features import RememberedFeatures
@@ -40,6 +41,7 @@ _LOADED = (
     missing_library,
     stored_value,
     is_regular_file,
+    sentences,
     shown_value,
     is_path,
     RememberedFeatures,
@@ -67,9 +69,11 @@ Args:
     references: n_rows lists of reference captions.
     prompt: words before every caption and reference, default "A photo depicts"; "" for none.
     weight: factor of the image cosine, default 2.0; RefCLIP-S has 2.5.
+    long_captions: of captions that are longer than the checkpoint reads: "truncate" (default) drops their last words,
+        "window" reads them in runs of whole sentences and takes the mean of these. Both are counted.
     batch_size: images encoded at once, default 64.
     n_workers: threads that decode images; default one for each processor core, at most 8.
-    details: True adds per-row lists, the number of truncated captions and the signature; default False.
+    details: True adds per-row lists and the signature; default False.
     At load time only:
     variant: which weights: "pac-vit-b-32" (default), "pac-openclip-vit-l-14", "pac++-vit-b-32", "pac++-vit-l-14",
         "clip-vit-b-32" or "clip-vit-l-14"; "pac-" may be left out. evaluate's second argument is a short form of it.
@@ -81,7 +85,8 @@ Returns:
     ref_pac_score: mean over rows of the mean over a row's candidates, 0 to 2 weight / (weight + 1); higher is better.
     pac_score: the same without references, 0 to weight.
     n_rows: number of rows.
-    ref_pac_score_per_row, ref_pac_score_per_candidate, pac_score_per_row, pac_score_per_candidate, n_truncated,
+    n_truncated: captions of which words were not read; n_windowed: with "window", captions read in several windows.
+    ref_pac_score_per_row, ref_pac_score_per_candidate, pac_score_per_row, pac_score_per_candidate,
     signature: with details.
 Examples:
     >>> ref_pac = evaluate.load("metrics/ref_pac_score", checkpoint="path/to/checkpoint.pth")  # doctest: +SKIP
@@ -140,8 +145,8 @@ class RefPacScore(CollectionModule, evaluate.Metric):
     def _compute(self, predictions, images, references, options):
         pictures, sizes = stored_features(images), [len(row) for row in predictions]
         candidates = [caption for row in predictions for caption in row]
-        captions = with_prompt(options["prompt"], candidates + [text for row in references for text in row])
-        texts = self.encoder.encode_texts(captions, options["batch_size"])
+        captions = candidates + [text for row in references for text in row]
+        texts = self.encoder.encode_captions(options["prompt"], captions, options)
         places = text_places(sizes, [len(row) for row in references])
         image_cosines = paired_cosines(texts.distinct, pictures, texts.rows[: len(candidates)], places.rows)
         text_cosines = paired_cosines(
@@ -151,9 +156,8 @@ class RefPacScore(CollectionModule, evaluate.Metric):
         ref_pac_scores = ref_pac_s(pac_scores, largest_by_caption(text_cosines, places.n_references))
         scores = {"ref_pac_score": ref_pac_scores, "pac_score": pac_scores}
         result = scored_result(scores, sizes, options["details"])
-        if options["details"]:
-            result |= {"n_truncated": texts.n_truncated, "signature": self._signature(options)}
-        return result
+        result |= texts.counts(options["long_captions"])
+        return result | ({"signature": self._signature(options)} if options["details"] else {})
 
     def _signature(self, options):
         return signature(
@@ -161,4 +165,5 @@ class RefPacScore(CollectionModule, evaluate.Metric):
             **self.encoder.signature_parts(),
             prompt=repr(options["prompt"]),
             weight=options["weight"],
+            long_captions=long_captions_name(options),
         )

@@ -18,6 +18,7 @@ from .shared_clip_checkpoints import Checkpoint, find_checkpoint, local_checkpoi
 from .shared_clip_model import DTYPES, ClipModel, FeatureError, Tokens, engine_name
 from .shared_clip_weights import merge_lora, read_weights
 from .shared_image_input import as_image_source, as_model_pixels, as_rgb_image, decoded_values, scaler_name
+from .shared_long_captions import LONG_CAPTIONS, mean_direction, sentence_windows
 from .shared_messages import shown_value
 from .shared_module import check_choice, check_flag, check_whole_number
 from .shared_remembered_features import RememberedFeatures
@@ -31,8 +32,9 @@ CLIP_LOAD_DEFAULTS: Mapping[str, Any] = {
     "compile": False,
 }
 
-# Options of every call; n_workers None means one thread for each processor core, at most 8.
-CLIP_CALL_DEFAULTS: Mapping[str, Any] = {"batch_size": 64, "n_workers": None}
+# Options of every call; long_captions "truncate" drops what a model does not read, "window" reads runs of whole
+# sentences; n_workers None means one thread for each processor core, at most 8.
+CLIP_CALL_DEFAULTS: Mapping[str, Any] = {"batch_size": 64, "n_workers": None, "long_captions": "truncate"}
 
 # Bytes of features that an encoder remembers, of images, texts and videos together: with ViT-B/32 90,000 images.
 REMEMBERED_BYTES = 1 << 28
@@ -57,8 +59,32 @@ class TextFeatures(NamedTuple):
     distinct: np.ndarray
     # Row of `distinct` for each text, shape (n_texts,).
     rows: np.ndarray
-    # Texts that were longer than the model reads.
+    # Texts of which words were not read: they, or one of their sentences, were longer than the model reads.
     n_truncated: int
+    # Texts that were read in several windows.
+    n_windowed: int = 0
+
+    def counts(self, long_captions: str) -> dict[str, int]:
+        """Return the keys that a result has of long texts."""
+        windowed = {"n_windowed": self.n_windowed} if long_captions == "window" else {}
+        return {"n_truncated": self.n_truncated} | windowed
+
+
+class ReadText(NamedTuple):
+    """What a text is read in: itself, or runs of its sentences."""
+
+    parts: Sequence[str]
+    # Of each part.
+    tokens: Sequence[Tokens]
+
+    def joined_ids(self) -> tuple[int, ...]:
+        """Return the token numbers as if the parts had been read as a whole.
+
+        >>> ReadText(["a b", "c"], [Tokens((8, 1, 2, 9), False), Tokens((8, 3, 9), False)]).joined_ids()
+        (8, 1, 2, 3, 9)
+        """
+        ids = [tokens.ids for tokens in self.tokens]
+        return (ids[0][0], *(i for own in ids for i in own[1:-1]), ids[0][-1])
 
 
 class ClipEncoder:
@@ -182,6 +208,51 @@ class ClipEncoder:
         distinct = [known[text] for text in places]
         n_truncated = int(np.array([truncated for _, truncated in distinct])[rows].sum())
         return TextFeatures(np.stack([features for features, _ in distinct]), rows, n_truncated)
+
+    def encode_captions(self, prompt: str, captions: Sequence[str], options: Mapping[str, Any]) -> TextFeatures:
+        """Encode captions behind a prompt, each distinct one once; long ones as the option `long_captions` says.
+
+        Args:
+            prompt: words before every caption, and before every window of one.
+            captions: n captions.
+            options: batch_size and long_captions.
+
+        Returns:
+            The features of the distinct captions; of one that is read in windows their `mean_direction`.
+
+        Raises:
+            ValueError: the model gives values that are not finite, or windows whose features cancel out.
+        """
+        if options["long_captions"] == "truncate":
+            return self.encode_texts(with_prompt(prompt, captions), options["batch_size"])
+        places: dict[str, int] = {}
+        rows = np.array([places.setdefault(caption, len(places)) for caption in captions])
+        windows = [self.windows(prompt, caption) for caption in places]
+        encoded = self.encode_texts([text for texts in windows for text in texts], options["batch_size"])
+        ends = np.cumsum([len(texts) for texts in windows])
+        features = [
+            mean_direction(encoded.distinct[encoded.rows[end - len(texts) : end]])
+            for texts, end in zip(windows, ends, strict=True)
+        ]
+        lost = np.array([any(self.model.tokenize(text).truncated for text in texts) for texts in windows])
+        several = np.array([len(texts) > 1 for texts in windows])
+        return TextFeatures(np.stack(features), rows, int(lost[rows].sum()), int(several[rows].sum()))
+
+    def windows(self, prompt: str, caption: str) -> list[str]:
+        """Return what a caption is read in: itself, or runs of its sentences, each behind the prompt."""
+        start = with_prompt(prompt, [""])[0]
+        parts = sentence_windows(caption, lambda text: not self.model.tokenize(start + text).truncated)
+        return [start + part for part in parts]
+
+    def read_texts(self, texts: Iterable[str], long_captions: str) -> dict[str, "ReadText"]:
+        """Return for each text what it is read in, itself or runs of its sentences, and the tokens of these."""
+        read = {}
+        for text in texts:
+            tokens = self.model.tokenize(text)
+            is_split = tokens.truncated and long_captions == "window"
+            parts = self.windows("", text) if is_split else [text]
+            read[text] = ReadText(parts, [self.model.tokenize(part) for part in parts] if is_split else [tokens])
+        return read
 
     def encode_tokens(self, texts: Mapping[str, Tokens], batch_size: int) -> dict[str, np.ndarray]:
         """Encode every token of texts.
@@ -331,8 +402,30 @@ def check_clip_options(options: Mapping[str, Any]) -> None:
         check_choice("dtype", options["dtype"], DTYPES)
         check_flag("compile", options["compile"])
     check_whole_number("batch_size", options["batch_size"], 1, LARGEST_BATCH)
+    if "long_captions" in options:
+        check_choice("long_captions", options["long_captions"], LONG_CAPTIONS)
     if options["n_workers"] is not None:
         check_whole_number("n_workers", options["n_workers"], 1, MOST_WORKERS)
+
+
+def count_long_texts(texts: Sequence[ReadText], long_captions: str) -> dict[str, int]:
+    """Return the keys that a result has of long texts.
+
+    >>> count_long_texts([ReadText(["a", "b"], [Tokens((8, 9), False), Tokens((8, 9), True)])], "window")
+    {'n_truncated': 1, 'n_windowed': 1}
+    """
+    n_truncated = sum(any(tokens.truncated for tokens in text.tokens) for text in texts)
+    windowed = {"n_windowed": sum(len(text.parts) > 1 for text in texts)} if long_captions == "window" else {}
+    return {"n_truncated": n_truncated} | windowed
+
+
+def long_captions_name(options: Mapping[str, Any]) -> str | None:
+    """Name what is done with long captions, for a signature; None for "truncate", which is not named.
+
+    >>> long_captions_name({"long_captions": "window"})
+    'window'
+    """
+    return None if options["long_captions"] == "truncate" else str(options["long_captions"])
 
 
 def check_prompt(prompt: object) -> None:

@@ -113,13 +113,13 @@ class CollectionModule:
         if unknown:
             raise TypeError(f"add_batch: expected columns among {sorted(COLUMNS)}, got {unknown}. Check the spelling.")
         own = {name: columns.get(name) for name in self._feature_names()}
-        checked, n_before = self.checked_columns(options, **own), len(self)
+        checked, before = self.checked_columns(options, **own), _written(self)
         of_evaluate: Any = super()
         try:
             of_evaluate.add_batch(**checked)
         except BaseException:  # also KeyboardInterrupt and SystemExit
-            if not n_before and self.num_process == 1:
-                _forget_rows(self)  # a table that was only begun takes no rows
+            if self.num_process == 1:
+                _take_back(self, *before)
             raise
 
 
@@ -268,6 +268,43 @@ def added_rows_kept(module: Any) -> Iterator[None]:
         raise
     finally:
         module.stored = None
+
+
+def _written(module: Any) -> tuple[int, int]:
+    """Rows of the open table of a module, and the bytes that were written to it."""
+    return (0, 0) if module.writer is None else (len(module), module.writer.stream.tell())
+
+
+def _take_back(module: Any, n_before: int, n_bytes: int) -> None:
+    """Bring a module back to its first rows after an `add_batch` that was stopped, perhaps within a row.
+
+    Rows reach the table in blocks, each in one `add_batch`: those of the stopped one lie behind the rows that stay,
+    and may be whole, or some of them, or broken.
+    """
+    if n_before and _written(module) == (n_before, n_bytes):
+        return  # stopped before anything was written
+    added = _first_rows(module, n_before) if n_before else None
+    _forget_rows(module)  # a table that was only begun takes no rows
+    if added:
+        super(CollectionModule, module).add_batch(**added)
+
+
+def _first_rows(module: Any, n_rows: int) -> dict[str, Any]:
+    """Read the first rows of a table that is still being written."""
+    import datasets  # the modules have it; the list of the commands does without
+    import pyarrow
+
+    if module.buf_writer is not None:
+        source = pyarrow.BufferReader(module.buf_writer.getvalue())
+    else:
+        module.writer.stream.flush()
+        source = pyarrow.OSFile(module.cache_file_name)
+    blocks: list[Any] = []
+    with source, pyarrow.ipc.open_stream(source) as reader:
+        while sum(block.num_rows for block in blocks) < n_rows:  # what lies behind may be broken
+            blocks.append(reader.read_next_batch())
+        rows: dict[str, Any] = datasets.Dataset(pyarrow.Table.from_batches(blocks, reader.schema))[:]
+    return rows
 
 
 def _put_back(module: Any, n_added: int) -> None:

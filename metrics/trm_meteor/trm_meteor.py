@@ -22,7 +22,7 @@ from .shared_meteor15_data import check_data_source, load_lexicon
 from .shared_module import check_choice, signature
 from .shared_splits import TIE_TOLERANCE
 from .shared_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
-from .wordnet_lexicon import WORDNET_VERSION, WordNetLexicon
+from .wordnet_lexicon import WORDNET_VERSION, wordnet_lexicon
 
 # isort: split
 # Files that other files of this folder need: evaluate's loader copies only what is named here.
@@ -129,7 +129,6 @@ class TrmMeteor(DistributionModule, evaluate.Metric):
     }
     PLAIN = "meteor"
     progress = evaluate.utils.logging.tqdm
-    lexicon = None
 
     def _info(self):
         captions = datasets.Sequence(datasets.Value("string"))
@@ -177,8 +176,7 @@ class TrmMeteor(DistributionModule, evaluate.Metric):
             return functools.partial(
                 meteor15_scores, lexicon=load_lexicon(options["meteor15_data"], type(self).progress)
             )
-        self.lexicon = self.lexicon or WordNetLexicon()
-        return functools.partial(meteor_scores, lexicon=self.lexicon)
+        return functools.partial(meteor_scores, lexicon=wordnet_lexicon())
 
     def _compute(self, predictions, references, options):
         return self.caption_result(predictions, references, options)

@@ -30,7 +30,7 @@ class WordNetLexicon:
 
     def __init__(self) -> None:
         self._stemmer = PorterStemmer()
-        self._wordnet = _load_wordnet()
+        self._wordnet = _open_corpus(_corpus_root())
         self._stems: dict[str, str] = {}
         self._synonyms: dict[str, frozenset[str]] = {}
         # NLTK's reader moves the positions of files that it keeps open.
@@ -82,17 +82,37 @@ class _EnglishWordNet(WordNetCorpusReader):  # type: ignore[misc]  # NLTK has no
         """Map no synsets from other WordNet releases: only wordnets of other languages need it."""
 
 
-def _load_wordnet() -> WordNetCorpusReader:
-    """Open the corpus in NLTK's data path, downloading it if need be; LookupError names the ways to get it."""
+# The lexicon of each place where the corpus was found: opening one takes more than a second.
+_OPENED: dict[str, WordNetLexicon] = {}
+
+
+def wordnet_lexicon() -> WordNetLexicon:
+    """Return the lexicon of this process, opened when it is asked for first.
+
+    Raises:
+        LookupError: WordNet 3.0 is not installed; the message names the ways to get it.
+    """
+    place = str(_corpus_root())
+    if place not in _OPENED:
+        _OPENED[place] = WordNetLexicon()
+    return _OPENED[place]
+
+
+def _corpus_root() -> nltk.data.PathPointer:
+    """The place of the corpus in NLTK's data path, downloaded if need be; LookupError names the ways to get it."""
     try:
-        root = _find_corpus()
+        return _find_corpus()
     except LookupError:
         nltk.download("wordnet", quiet=True, raise_on_error=False)
-        try:
-            root = _find_corpus()
-        except LookupError:
-            message = f"METEOR needs WordNet {WORDNET_VERSION}, got no such corpus from NLTK. {HOW_TO_GET_WORDNET}"
-            raise LookupError(message) from None
+    try:
+        return _find_corpus()
+    except LookupError:
+        message = f"METEOR needs WordNet {WORDNET_VERSION}, got no such corpus from NLTK. {HOW_TO_GET_WORDNET}"
+        raise LookupError(message) from None
+
+
+def _open_corpus(root: nltk.data.PathPointer) -> WordNetCorpusReader:
+    """Open the corpus, if it is of the release that the scores rest on."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The multilingual functions are not available")
         reader = _EnglishWordNet(root, None)

@@ -143,12 +143,14 @@ def meteor15_comparisons(rows: list[list[list[str]]]) -> Iterator[Comparison]:
     long = [" ".join(distinct[(9 * i + k) % len(distinct)] for k in range(9)).split() for i in range(45)]
     long_rows = [long[start : start + 15] for start in (0, 15, 30)]
     peer, their_scores = java_meteor()
-    for what, texts, n_theirs in (("all pairs of 10 + 5 captions", rows, 4), ("pairs of 100-word texts", long_rows, 1)):
+    # In long texts both programs spend their time in the search; in captions, ours shares the work of words.
+    cases = (("all pairs of 10 + 5 captions", rows, 4, 10), ("pairs of 100-word texts", long_rows, 1, 2))
+    for what, texts, n_theirs, claim in cases:
         yield compare(
             f"METEOR 1.5, {what} per row, tokens to scores",
             peer,
             "pairs",
-            10,
+            claim,
             lambda texts=texts: meteor15_scores(texts, Lexicon(lexicon.data)),
             lambda texts=texts, n=n_theirs: [their_scores(row) for row in texts[:n]],
             n_ours=len(texts) * 225,

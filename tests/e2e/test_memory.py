@@ -100,6 +100,7 @@ def test_exact_p_values_of_10_and_10_captions_need_less_than_1_gib(statistic):
     assert peak_gib(EXACT, statistic=statistic) < 1
 
 
+@pytest.mark.long
 def test_p_values_of_a_corpus_need_less_than_a_third_of_memory_more():
     module = str(ROOT / "metrics" / "trm_bert")
     without, tested = (peak_gib(CORPUS, module=module, p_value=p_value) for p_value in ("none", "permutation"))
@@ -107,6 +108,7 @@ def test_p_values_of_a_corpus_need_less_than_a_third_of_memory_more():
     assert tested < 1.3 * without
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_length_of_a_video(tmp_path):
     checkpoint = save_checkpoint(tmp_path / "small.pth", small_weights(vision_cfg=EYES))
     pictures = [np.kron(coarse, np.ones((40, 40, 1), np.uint8)) for coarse in noise(50, 18, 32)]

@@ -34,6 +34,7 @@ if accelerator.is_main_process:
 """
 
 
+@pytest.mark.long
 def test_two_processes_equal_one(tmp_path):
     checkpoint = str(save_checkpoint(tmp_path / "small.pth"))
     rows = []

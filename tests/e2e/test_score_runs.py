@@ -27,6 +27,8 @@ def start(*arguments):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # A shell's background jobs ignore ctrl-C, and so would what they start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 
 
@@ -75,6 +77,7 @@ def whole(lines, tmp_path_factory):
     return folder
 
 
+@pytest.mark.long
 def test_two_processes_give_the_same_bytes(lines, whole, tmp_path):
     run(*arguments_of(lines), "-o", tmp_path / "o", "--processes", 2)
     assert files_of(tmp_path / "o") == files_of(whole)

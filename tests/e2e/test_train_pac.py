@@ -115,6 +115,7 @@ def run_quietly(arguments):
         sys.exit(main(["train-pac", *arguments]))
 
 
+@pytest.mark.long
 def test_killed_again_and_again_it_ends_with_the_same_bits(folder, monkeypatch):
     monkeypatch.setattr(feature_cache, "SHARD_SIZE", 16)
     whole = train(folder, "whole")
@@ -217,6 +218,7 @@ sys.exit(max(main(["train-pac", *arguments]) for arguments in json.loads(sys.arg
 """
 
 
+@pytest.mark.long
 def test_two_processes_equal_one(folder, tmp_path):
     # 15 images are no multiple of 2; with low-rank updates the gradients run through both encoders.
     changes = SHORT | {"batch_size": 15}

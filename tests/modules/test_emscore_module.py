@@ -114,9 +114,10 @@ def test_values_are_those_of_a_slow_loop(with_references, idf):
 
 
 def test_keys(module, with_references):
-    assert list(module.compute(**COLUMNS, details=False)) == [*NAMES, "n_rows"]
+    assert list(module.compute(**COLUMNS, details=False)) == [*NAMES, "n_rows", "n_truncated"]
     result = with_references.compute(**BOTH, details=False)
-    assert list(result) == [prefix + name for prefix in ("", "reference_", "combined_") for name in NAMES] + ["n_rows"]
+    names = [prefix + name for prefix in ("", "reference_", "combined_") for name in NAMES]
+    assert list(result) == [*names, "n_rows", "n_truncated"]
     assert all(type(value) in (float, int) for value in result.values())
 
 

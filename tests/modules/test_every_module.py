@@ -11,6 +11,7 @@ import re
 import shutil
 import sys
 from importlib.machinery import PathFinder
+from unittest import mock
 
 import evaluate
 import pytest
@@ -338,6 +339,61 @@ def stopped_once(method, stop):
         return result
 
     return interrupted
+
+
+class StoppedInTheMiddle:
+    """A file whose next block of some size is half written when ctrl-C comes."""
+
+    def __init__(self, file):
+        self.file, self.stopped = file, False
+
+    def write(self, block):
+        if len(block) > 8 and not self.stopped:
+            self.stopped = True
+            self.file.write(memoryview(block)[: len(block) // 2])
+            raise KeyboardInterrupt
+        return self.file.write(block)
+
+    def __getattr__(self, name):
+        return getattr(self.file, name)
+
+
+def stopped_add_batch(folder, stop, monkeypatch, in_memory=False):
+    """Add two rows, be stopped while adding the others, and add them again."""
+    module, columns = load_module(folder, keep_in_memory=in_memory), rows_of(folder)
+    expected, n_rows = module.compute(**columns), len(next(iter(columns.values())))
+    first, second = ({name: column[part] for name, column in columns.items()} for part in (slice(2), slice(2, None)))
+    module.add_batch(**first)
+    writer = module.writer
+    stop(writer)
+    with pytest.raises(KeyboardInterrupt):
+        module.add_batch(**second)
+    assert len(module) == 2
+    if module.writer is writer:
+        monkeypatch.undo()
+    module.add_batch(**second)
+    assert len(module) == n_rows
+    assert_same(folder, module.compute(), expected)
+
+
+def test_an_add_batch_stopped_within_a_block_keeps_the_rows_added_before(folder, monkeypatch):
+    def stop(writer):
+        monkeypatch.setattr(writer.stream, "f", StoppedInTheMiddle(writer.stream.f))
+
+    stopped_add_batch(folder, stop, monkeypatch)
+
+
+@pytest.mark.parametrize("in_memory", [False, True])
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_an_add_batch_stopped_around_the_writing_keeps_the_rows_added_before(moment, in_memory, monkeypatch):
+    def stop(writer):
+        write = stopped_once(writer.write_batch, KeyboardInterrupt)
+        monkeypatch.setattr(
+            writer, "write_batch", write if moment == "after" else mock.Mock(side_effect=KeyboardInterrupt)
+        )
+
+    folder = next(folder for folder in FOLDERS if folder.name == "vdtk_diversity")
+    stopped_add_batch(folder, stop, monkeypatch, in_memory)
 
 
 def test_a_subclass_that_fails_loses_no_row(folder):

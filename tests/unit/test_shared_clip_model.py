@@ -75,6 +75,7 @@ def test_bfloat16_is_close_but_not_equal(model):
 
 
 @pytest.mark.skipif(not (shutil.which(os.environ.get("CXX", "g++"))), reason="torch.compile needs a C++ compiler")
+@pytest.mark.long
 def test_compiled_features_are_the_same(model):
     compiled = ClipModel(small_weights(), compile=True, device="cpu")
     texts = [model.tokenize(caption) for caption in CAPTIONS[:2]]

@@ -19,6 +19,20 @@ def test_each_word_form_is_looked_up_once(lexicon, monkeypatch):
     assert calls == ["couch", "qwzx"]
 
 
+def test_a_process_opens_the_corpus_once(monkeypatch):
+    first = wordnet_lexicon.wordnet_lexicon()
+    monkeypatch.setattr(wordnet_lexicon, "_open_corpus", None)
+    assert wordnet_lexicon.wordnet_lexicon() is first
+
+
+def test_a_corpus_that_is_gone_is_missed_even_so(monkeypatch):
+    wordnet_lexicon.wordnet_lexicon()
+    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setattr(nltk, "download", lambda *args, **keywords: False)
+    with pytest.raises(LookupError, match=r"^METEOR needs WordNet 3\.0"):
+        wordnet_lexicon.wordnet_lexicon()
+
+
 def test_synonyms_are_single_words(lexicon):
     assert {"couch", "sofa", "lounge"} <= lexicon.synonyms("couch")
     assert not any("_" in name for name in lexicon.synonyms("car"))

@@ -1,0 +1,74 @@
+"""Abstract-50S (Vedantam et al., 2015): pairs of captions of clip-art, and which of them people prefer.
+
+Read from `consensus_abstract.mat` of the release, whose triplets hold a reference sentence, both captions, and the
+choice of one person: above 0 for the first caption, below 0 for the second.
+"""
+
+import pathlib
+from typing import Any
+
+import numpy as np
+
+from manycaps.shared_messages import reason_of, shown_path
+
+FILE_NAME = "consensus_abstract.mat"
+
+# Pairs of which both captions are right come first; of the rest one is of another image (Sarto et al., 2023,
+# section 4.3).
+N_BOTH_RIGHT = 200
+
+
+def abstract_50s_rows(path: pathlib.Path) -> list[dict[str, Any]]:
+    """Return the pairs of captions in the order of the file.
+
+    Args:
+        path: the .mat file. It names no image: metrics of images need rows with `img` in a table of one's own.
+
+    Returns:
+        For each pair `better` and `worse` (by the majority), `refs` (the sentences that the persons were shown),
+        `category` ("HC" both right, "HI" one of another image) and `is_tie` (as many for the one as for the other).
+
+    Raises:
+        ValueError: the file cannot be read, or holds other things.
+    """
+    import scipy.io
+
+    try:
+        triplets = scipy.io.loadmat(path, squeeze_me=True, struct_as_record=True)["triplets"]
+        rows = np.atleast_1d(triplets)
+        entries = [tuple(_plain(part) for part in row) for row in rows]
+        checked = [(str(a), str(b), str(c), float(winner)) for a, b, c, winner in entries]
+    except Exception as error:  # scipy, numpy and a missing name each raise their own
+        raise ValueError(
+            f"{shown_path(path)}: expected triplets of sentences and a choice, got {type(error).__name__} "
+            f"({reason_of(error)}). Take {FILE_NAME} as it was released."
+        ) from error
+    pairs: dict[tuple[str, str], list[tuple[str, float]]] = {}
+    for reference, first, second, choice in checked:
+        pairs.setdefault((first, second), []).append((reference, choice))
+    found = []
+    for i, ((first, second), shown) in enumerate(pairs.items()):
+        votes = sum(np.sign(choice) for _, choice in shown)
+        better, worse = (first, second) if votes >= 0 else (second, first)
+        found.append(
+            {
+                "better": better,
+                "worse": worse,
+                "refs": [reference for reference, _ in shown],
+                "category": "HC" if i < N_BOTH_RIGHT else "HI",
+                "is_tie": bool(votes == 0),
+            }
+        )
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """What is inside arrays of one element and structures of one field, in which MATLAB wraps text."""
+    while isinstance(value, np.ndarray | np.void):
+        if isinstance(value, np.void):
+            value = value[0]
+        elif value.size == 1:
+            value = value.reshape(-1)[0]
+        else:
+            raise ValueError(f"{value.size} values in place of one")
+    return value

@@ -1,0 +1,117 @@
+"""Figures of the benchmarks of videos and of systems: judges one by one, whole paragraphs, a table of systems."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.stats
+
+from manycaps.human_correlation.coco_systems import PUBLISHED_SYSTEMS
+
+# Decimals to which the authors of VATEX-EVAL round scores before they rank them (emscore, utils.py).
+SCORE_DECIMALS = 4
+
+Rows = Sequence[Mapping[str, Any]]
+Scorer = Callable[[Rows, Sequence[str]], np.ndarray]
+
+
+def first_references(rows: Rows, n_references: int | None) -> list[dict[str, Any]]:
+    """Return rows with their first references.
+
+    Raises:
+        ValueError: a row has fewer.
+    """
+    for i, row in enumerate(rows):
+        if n_references is not None and len(row.get("refs") or []) < n_references:
+            raise ValueError(
+                f"--references: expected at most {len(row.get('refs') or [])}, the references of row {i}, got "
+                f"{n_references}. Give a smaller number."
+            )
+    return [{**row, "refs": list(row.get("refs") or [])[:n_references]} for row in rows]
+
+
+def judge_correlations(rows: Rows, score: Scorer) -> dict[str, float]:
+    """Kendall's tau_b and Spearman's rho, in percent, with each judge, and their means over the judges.
+
+    Shi et al. (2022), https://arxiv.org/abs/2111.08919; scores are rounded to `SCORE_DECIMALS` first, as in their
+    program.
+
+    Args:
+        rows: each with `cand` and `human_score`, the same number of judgements in every row.
+        score: from rows and captions to scores.
+
+    Raises:
+        ValueError: rows differ in their number of judgements.
+    """
+    numbers = [row["human_score"] if isinstance(row["human_score"], list) else [row["human_score"]] for row in rows]
+    for i, judgements in enumerate(numbers):
+        if len(judgements) != len(numbers[0]) or any(value is None for value in judgements):
+            raise ValueError(
+                f"human_score[{i}]: expected {len(numbers[0])} judgements as in row 0, got {judgements}. Each judge is "
+                "compared with the scores alone."
+            )
+    judges = np.array(numbers, dtype=np.float64).T  # (n_judges, n_rows)
+    scores = np.round(score(rows, [row["cand"] for row in rows]), SCORE_DECIMALS)
+    taus = [float(scipy.stats.kendalltau(scores, judge).statistic) for judge in judges]
+    rhos = [float(scipy.stats.spearmanr(scores, judge).statistic) for judge in judges]
+    means = {"tau_b": 100 * float(np.mean(taus)), "spearman": 100 * float(np.mean(rhos))}
+    return means | {"n_rows": len(rows), "n_judgements": judges.size}
+
+
+def paragraph_choice(rows: Rows, score: Scorer) -> dict[str, float]:
+    """Share, in percent, of videos whose right paragraph has the higher score: the mean over its sentences.
+
+    Args:
+        rows: as from `activitynet_foil_rows`.
+        score: from rows of one sentence each, and sentences, to scores.
+
+    Returns:
+        `accuracy`, where a tie counts as half a success (the authors count it as none), and n_rows.
+    """
+    means = []
+    for side in ("better", "worse"):
+        sentences = [
+            {"video": video, "part": part, "refs": references}
+            for row in rows
+            for video, part, references in zip(row["videos"], row["parts"], row["refs"], strict=True)
+        ]
+        scores = score(sentences, [text for row in rows for text in row[side]])
+        ends = np.cumsum([len(row[side]) for row in rows])
+        means.append(np.array([part.mean() for part in np.split(scores, ends[:-1])]))
+    wins = np.where(means[0] == means[1], 0.5, means[0] > means[1])
+    return {"accuracy": 100 * float(wins.mean()), "n_rows": len(rows)}
+
+
+def system_scores(systems: Mapping[str, Rows], score: Scorer) -> dict[str, float]:
+    """Score of each system: the mean over its captions."""
+    return {name: float(np.mean(score(rows, [row["cand"] for row in rows]))) for name, rows in systems.items()}
+
+
+def system_table(scores: Mapping[str, float], metric: str) -> str:
+    """Write the systems from the best to the worst, beside the published scores, and how both rankings agree.
+
+    Args:
+        scores: by system.
+        metric: as `PUBLISHED_SYSTEMS` names it.
+
+    Returns:
+        Text; the last line has Kendall's tau_b over the systems that are published, where there are two of them.
+
+    >>> print(system_table({"vinvl": 0.82, "own": 0.9, "up_down": 0.8}, "pac_score"))
+    system                 measured  published difference
+    own                      0.9000          -          -
+    vinvl                    0.8200      0.821    -0.0010
+    up_down                  0.8000      0.794    +0.0060
+    tau_b with the published scores of 2 systems: 1.00
+    """
+    lines = [f"{'system':<22} {'measured':>8} {'published':>10} {'difference':>10}"]
+    pairs = []
+    for name, value in sorted(scores.items(), key=lambda item: (-item[1], item[0])):
+        known = PUBLISHED_SYSTEMS.get(name, {}).get(metric)
+        beside = f"{'-':>10} {'-':>10}" if known is None else f"{known:>10.3f} {value - known:>+10.4f}"
+        lines.append(f"{name:<22} {value:>8.4f} {beside}")
+        pairs += [] if known is None else [(value, known)]
+    if len(pairs) > 1:
+        tau = scipy.stats.kendalltau(*np.array(pairs).T).statistic
+        lines.append(f"tau_b with the published scores of {len(pairs)} systems: {tau:.2f}")
+    return "\n".join(lines)

@@ -1,0 +1,187 @@
+"""Captions of more than 77 tokens: checkpoints that read them, and windows for those that do not."""
+
+import pathlib
+
+import evaluate
+import numpy as np
+import open_clip
+import pytest
+import torch
+
+from manycaps.shared_clip_weights import join_positions
+from tests.clip_checkpoints import SMALL, save_checkpoint, small_network, small_weights
+from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, VIDEOS
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# Positions of LongCLIP.
+N_LONG = 248
+
+SENTENCES = [f"A {colour} dog number {i} runs over the wet sand of a long beach." for i, colour in enumerate("rgbywk")]
+LONG = " ".join(SENTENCES)
+
+COLUMNS = {
+    "pac_score": {"images": IMAGES},
+    "ref_pac_score": {"images": IMAGES, "references": CAPTION_ROWS["references"]},
+    "emscore_pac": {"videos": VIDEOS},
+}
+
+
+@pytest.fixture(scope="module", params=list(COLUMNS))
+def name(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def weights_folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("long")
+
+
+def opposite(weights):
+    """Weights with the opposite text features, whose cosines with the images here are above 0."""
+    return weights | {"text_projection": -weights["text_projection"]}
+
+
+@pytest.fixture(scope="module")
+def short_checkpoint(weights_folder):
+    return str(save_checkpoint(weights_folder / "short.pth", opposite(small_weights())))
+
+
+@pytest.fixture(scope="module")
+def stretched():
+    """Random weights in the format of LongCLIP: a bare state dict of OpenAI's names, with two tables of positions."""
+    weights = small_weights(text_cfg=SMALL["text_cfg"] | {"context_length": N_LONG})
+    generator = torch.Generator().manual_seed(1)
+    return opposite(weights) | {"positional_embedding_res": torch.randn(N_LONG, 64, generator=generator)}
+
+
+@pytest.fixture(scope="module")
+def long_checkpoint(weights_folder, stretched):
+    torch.save(stretched, weights_folder / "longclip.pt")
+    return str(weights_folder / "longclip.pt")
+
+
+def load(name, checkpoint, **options):
+    return evaluate.load(str(ROOT / "metrics" / name), checkpoint=checkpoint, device="cpu", **options)
+
+
+def columns(name, first):
+    return {"predictions": [[first], *CAPTION_ROWS["predictions"][1:]], **COLUMNS[name]}
+
+
+def long_features(stretched, text):
+    """What LongCLIP's own program computes of a text: both tables under masks, all 248 positions, in float64."""
+    network = small_network(text_cfg=SMALL["text_cfg"] | {"context_length": N_LONG}).double()
+    is_kept = (torch.arange(N_LONG) < 20).double()[:, None]
+    positions = stretched["positional_embedding"] * is_kept + stretched["positional_embedding_res"] * (1 - is_kept)
+    with torch.inference_mode():
+        network.positional_embedding.copy_(positions)
+        network.text_projection.copy_(stretched["text_projection"])
+        return network.encode_text(open_clip.SimpleTokenizer(context_length=N_LONG)(text))[0].numpy()
+
+
+def test_a_checkpoint_of_248_positions_reads_all_of_them(name, long_checkpoint):
+    module = load(name, long_checkpoint, details=True)
+    assert module.encoder.model.context_length == N_LONG
+    whole = module.compute(**columns(name, LONG))
+    other_end = module.compute(**columns(name, LONG.removesuffix("beach.") + "street."))
+    assert whole["n_truncated"] == 0
+    assert whole[f"{name}_per_row"][0] != other_end[f"{name}_per_row"][0]
+    assert whole[f"{name}_per_row"][1:] == other_end[f"{name}_per_row"][1:]
+    assert module.compute(**columns(name, "dog " * 300))["n_truncated"] == 1
+
+
+@pytest.mark.parametrize("n_words", [1, 18, 19, 60, 200, 300])
+def test_features_are_those_of_the_authors_program(stretched, long_checkpoint, n_words):
+    text = "dog cat " * (n_words // 2) + "runs"
+    found = load("pac_score", long_checkpoint).encoder.encode_texts([text], 4).distinct[0]
+    assert found == pytest.approx(long_features(stretched, text), abs=2e-5)
+
+
+def test_windows_are_the_mean_of_their_unit_features(short_checkpoint):
+    module = load("pac_score", short_checkpoint, details=True, long_captions="window")
+    result = module.compute(**columns("pac_score", LONG))
+    prompt = "A photo depicts "
+    windows = module.encoder.windows("A photo depicts", LONG)
+    assert len(windows) == 2
+    assert " ".join(window.removeprefix(prompt) for window in windows) == LONG
+    features = module.encoder.encode_texts(windows, 4).distinct.astype(np.float64)
+    mean = (features / np.linalg.norm(features, axis=1, keepdims=True)).mean(axis=0)
+    picture = np.frombuffer(module.encoder.encode_images(IMAGES[:1], "images", 4, 1)[0], np.float32).astype(np.float64)
+    cosine = mean @ picture / np.linalg.norm(mean) / np.linalg.norm(picture)
+    assert result["pac_score_per_row"][0] == pytest.approx(2 * max(cosine, 0.0), abs=1e-6)
+
+
+def test_windows_are_counted_and_leave_other_captions_alone(name, short_checkpoint):
+    module = load(name, short_checkpoint, details=True)
+    cut = module.compute(**columns(name, LONG))
+    read = module.compute(**columns(name, LONG), long_captions="window")
+    assert (cut["n_truncated"], read["n_truncated"], read["n_windowed"]) == (1, 0, 1)
+    assert "n_windowed" not in cut
+    assert cut[f"{name}_per_row"][0] != read[f"{name}_per_row"][0]
+    assert cut[f"{name}_per_row"][1:] == read[f"{name}_per_row"][1:]
+    assert read["signature"] == cut["signature"] + "|long_captions:window"
+
+
+def test_a_sentence_that_is_too_long_is_truncated_and_counted(name, short_checkpoint):
+    module = load(name, short_checkpoint)
+    one = columns(name, "dog " * 90)
+    assert module.compute(**one, long_captions="window") == module.compute(**one) | {"n_windowed": 0}
+    both = module.compute(**columns(name, "dog " * 90 + ". A cat."), long_captions="window")
+    assert (both["n_truncated"], both["n_windowed"]) == (1, 1)
+
+
+def test_counts_are_there_without_details(name, short_checkpoint):
+    assert load(name, short_checkpoint).compute(**columns(name, LONG))["n_truncated"] == 1
+
+
+def test_windows_of_references(short_checkpoint):
+    module = evaluate.load(
+        str(ROOT / "metrics" / "emscore_pac"), "references", checkpoint=short_checkpoint, device="cpu"
+    )
+    given = columns("emscore_pac", "a dog") | {"references": [[LONG], *CAPTION_ROWS["references"][1:]]}
+    result = module.compute(**given, long_captions="window", idf=True)
+    assert (result["n_truncated"], result["n_windowed"]) == (0, 1)
+    assert np.isfinite(result["combined_emscore_pac"])
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["windows", "", 77, True, ["window"], b"window"],
+    ids=["plural", "empty", "number", "bool", "list", "bytes"],
+)
+def test_bad_values(name, short_checkpoint, value):
+    with pytest.raises(ValueError, match=r"^long_captions: expected one of 'truncate', 'window', got "):
+        load(name, short_checkpoint).compute(**columns(name, "a dog"), long_captions=value)
+    with pytest.raises(ValueError, match=r"^long_captions: expected one of 'truncate', 'window', got "):
+        load(name, short_checkpoint, long_captions=value)
+
+
+@pytest.mark.parametrize(
+    ("change", "got"),
+    [
+        ({"positional_embedding": None}, "got none and (248, 64) of torch.float32."),
+        ({"positional_embedding": torch.ones(77, 64)}, "got (77, 64) and (248, 64) of torch.float32."),
+        ({"positional_embedding_res": torch.ones(248)}, "got (248, 64) and (248,) of torch.float32."),
+        ({"positional_embedding_res": torch.ones(248, 64, dtype=torch.int64)}, "and (248, 64) of torch.int64."),
+        (
+            {"positional_embedding": torch.ones(20, 64), "positional_embedding_res": torch.ones(20, 64)},
+            "got (20, 64) and (20, 64) of torch.float32.",
+        ),
+    ],
+    ids=["missing", "short", "one_dimension", "whole_numbers", "none_used"],
+)
+def test_bad_tables_of_positions(stretched, change, got):
+    weights = {key: value for key, value in (stretched | change).items() if value is not None}
+    with pytest.raises(
+        ValueError, match="^checkpoint: expected positional_embedding and positional_embedding_res of one"
+    ):
+        join_positions(weights)
+    with pytest.raises(ValueError) as caught:
+        join_positions(weights)
+    assert got in str(caught.value)
+
+
+def test_a_plain_state_dict_stays_as_it_is():
+    weights = small_weights()
+    assert join_positions(weights) is weights

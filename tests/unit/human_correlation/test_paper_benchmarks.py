@@ -1,0 +1,383 @@
+"""Benchmarks in the formats of their releases: small made files, the protocols, the command, and bad files."""
+
+import json
+import math
+import pathlib
+
+import numpy as np
+import pytest
+import scipy.io
+
+from manycaps import command_line
+from manycaps.human_correlation.abstract_50s import abstract_50s_rows
+from manycaps.human_correlation.activitynet_foil import activitynet_foil_rows, close_references
+from manycaps.human_correlation.benchmarks import BENCHMARKS
+from manycaps.human_correlation.coco_systems import system_rows
+from manycaps.human_correlation.protocol_figures import (
+    first_references,
+    judge_correlations,
+    paragraph_choice,
+    system_scores,
+    system_table,
+)
+from manycaps.human_correlation.protocols import choice
+from manycaps.human_correlation.published_values import PUBLISHED
+from manycaps.human_correlation.vatex_eval import vatex_eval_rows
+from manycaps.human_correlation.video_files import video_value
+from tests.modules.sample_inputs import small_checkpoint
+
+CAPTIONS = ["a dog", "a dog runs on the sand", "two dogs run", "a cat sleeps"]
+
+
+def by_length(rows, captions):
+    """A metric: the letters of a caption."""
+    return np.array([float(len(caption)) for caption in captions])
+
+
+@pytest.fixture
+def vatex(tmp_path):
+    (tmp_path / "videos").mkdir()
+    generator = np.random.default_rng(0)
+    for video in ("one", "two"):
+        np.save(tmp_path / "videos" / f"{video}.npy", generator.normal(size=(6, 24)).astype(np.float32))
+    np.save(tmp_path / "candidates_list.npy", np.array(CAPTIONS))
+    np.save(tmp_path / "gts_list.npy", np.array([[f"a {name} {i}" for i in range(9)] for name in CAPTIONS]))
+    np.save(tmp_path / "human_scores.npy", np.array([1.0, 5, 3, 2, 1, 4, 3, 2, 2, 5, 4, 1]))
+    np.save(tmp_path / "video_ids.npy", np.array(["one", "one", "two", "two"]))
+    return tmp_path
+
+
+def test_rows_of_vatex_eval(vatex):
+    rows = vatex_eval_rows(vatex)
+    assert [row["cand"] for row in rows] == CAPTIONS
+    assert [row["human_score"] for row in rows] == [[1, 1, 2], [5, 4, 5], [3, 3, 4], [2, 2, 1]]
+    assert rows[2]["video"] == str(vatex / "videos" / "two.npy")
+    assert len(rows[0]["refs"]) == 9
+    assert first_references(rows, 1)[1]["refs"] == ["a a dog runs on the sand 0"]
+
+
+def test_each_judge_is_compared_alone(vatex):
+    found = judge_correlations(vatex_eval_rows(vatex), by_length)
+    # Two captions have 12 letters. Of 5 pairs that are left two judges order 5 as the letters do, the third one 4.
+    assert (found["n_rows"], found["n_judgements"]) == (4, 12)
+    assert found["tau_b"] == pytest.approx(100 * np.mean([5, 5, 3]) / math.sqrt(30))
+    ranks = [[1, 4, 3, 2], [1, 4, 3, 2], [2, 4, 3, 1]]
+    expected = [np.corrcoef([1, 4, 2.5, 2.5], judge)[0, 1] for judge in ranks]
+    assert found["spearman"] == pytest.approx(100 * np.mean(expected))
+
+
+def test_scores_are_rounded_before_they_are_ranked(vatex):
+    def nearly_equal(rows, captions):
+        return np.array([0.5, 0.50001, 0.50002, 0.6])
+
+    rows = vatex_eval_rows(vatex)
+    rounded = judge_correlations(rows, lambda *_: np.array([0.5, 0.5, 0.5, 0.6]))
+    assert judge_correlations(rows, nearly_equal) == rounded
+
+
+def run(capsys, *arguments):
+    status = command_line.main(["human-correlation", *map(str, arguments)])
+    return status, capsys.readouterr()
+
+
+def emscore_options():
+    return json.dumps({"checkpoint": small_checkpoint(), "device": "cpu"})
+
+
+@pytest.mark.parametrize(
+    ("more", "published"),
+    [
+        ((), "25.1"),
+        (("--config", "references", "--key", "combined_emscore_pac", "--references", 1), "31.4"),
+        (("--config", "references", "--key", "combined_emscore_pac", "--references", 9), "38.1"),
+        (("--config", "references", "--key", "combined_emscore_pac"), "38.1"),
+    ],
+    ids=["none", "one", "nine", "all"],
+)
+def test_vatex_eval_by_the_command(vatex, capsys, more, published):
+    common = ("--benchmark", "vatex-eval", "--metric", "emscore_pac", "--data", vatex, "--options", emscore_options())
+    status, printed = run(capsys, *common, *more)
+    assert status == 0, printed.err
+    (line,) = (line for line in printed.out.splitlines() if line.startswith("tau_b"))
+    assert line.split()[2] == published
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda folder: (folder / "gts_list.npy").unlink(),
+            "gts_list.npy': expected an array without objects, got",
+        ),
+        (
+            lambda folder: (folder / "gts_list.npy").rename(folder / "gts_list.pkl"),
+            "expected an array without objects, got gts_list.pkl, which can run code. Convert the release",
+        ),
+        (
+            lambda folder: np.save(folder / "gts_list.npy", np.array([["a"], None], dtype=object), allow_pickle=True),
+            "expected an array without objects, got ValueError",
+        ),
+        (lambda folder: np.save(folder / "video_ids.npy", np.array(["one"])), "got the shapes (4,), (4, 9), (1,)"),
+        (
+            lambda folder: np.save(folder / "human_scores.npy", np.ones(4)),
+            "expected 3 numbers for each of the 4",
+        ),
+        (
+            lambda folder: (folder / "human_scores.npy").write_bytes(b"no array"),
+            "expected an array without objects, got ",
+        ),
+        (lambda folder: np.save(folder / "gts_list.npy", np.array(CAPTIONS)), "got the shapes (4,), (4,), (4,)"),
+    ],
+    ids=["missing", "pickle", "objects", "shape", "judges", "bytes", "flat"],
+)
+def test_bad_files_of_vatex_eval(vatex, change, message):
+    change(vatex)
+    with pytest.raises(ValueError) as caught:
+        vatex_eval_rows(vatex)
+    assert message in str(caught.value)
+
+
+def test_too_many_references_and_unequal_judges(vatex):
+    rows = vatex_eval_rows(vatex)
+    with pytest.raises(ValueError, match=r"^--references: expected at most 9, the references of row 0, got 10. Give"):
+        first_references(rows, 10)
+    rows[2]["human_score"] = [1.0]
+    with pytest.raises(ValueError, match=r"^human_score\[2\]: expected 3 judgements as in row 0, got \[1.0\]"):
+        judge_correlations(rows, by_length)
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.ones(3), "expected a floating-point array of shape (n_frames, d), got float64 of shape (3,)"),
+        (np.ones((2, 2), dtype=int), "got int64 of shape (2, 2)"),
+        (np.ones((0, 2)), "got float64 of shape (0, 2)"),
+        (np.array([None]), "expected an array of frame features, got ValueError"),
+    ],
+    ids=["flat", "whole_numbers", "empty", "objects"],
+)
+def test_bad_frame_features(tmp_path, array, message):
+    np.save(tmp_path / "v.npy", array, allow_pickle=True)
+    with pytest.raises(ValueError) as caught:
+        video_value(str(tmp_path / "v.npy"))
+    assert message in str(caught.value)
+
+
+def test_segments_of_frame_features(tmp_path):
+    path = str(tmp_path / "v.npy")
+    np.save(path, np.arange(10.0)[:, None])
+    assert video_value(path, (0.25, 0.6)).ravel().tolist() == [2, 3, 4, 5]
+    assert video_value(path, (0.99, 1.0)).ravel().tolist() == [9]
+    assert video_value(path, (1.0, 1.0)).ravel().tolist() == [9]
+    assert video_value("v.mp4", (0.25, 0.5)) == "v.mp4"
+
+
+RIGHT = {"v1": ["a dog runs", "it sleeps"], "v2": ["a man cooks"]}
+FOIL = {"v1": ["a cat", "it sleeps"], "v2": ["a man cooks fish"]}
+
+
+@pytest.fixture
+def activitynet(tmp_path):
+    times = {"v1": [[0, 10], [10, 20]], "v2": [[0, 5]]}
+    references = {"v1": ["a dog", "a nap", "all day"], "v2": ["a cook"]}
+    reference_times = {"v1": [[0, 9], [11, 20], [40, 50]], "v2": [[90, 95]]}
+    files = {
+        "final_right_video_sentences.json": {"results": {v: [{"sentence": s} for s in t] for v, t in RIGHT.items()}},
+        "final_foil_video_sentences.json": {"results": {v: [{"sentence": s} for s in t] for v, t in FOIL.items()}},
+        "anet_entities_test_1.json": {
+            v: {"duration": 20.0, "timestamps": t, "sentences": RIGHT[v]} for v, t in times.items()
+        },
+        "anet_entities_test_2.json": {
+            v: {"duration": 20.0, "timestamps": t, "sentences": references[v]} for v, t in reference_times.items()
+        },
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_text(json.dumps(content))
+    (tmp_path / "videos").mkdir()
+    for video in RIGHT:
+        np.save(tmp_path / "videos" / f"{video}.npy", np.random.default_rng(len(video)).normal(size=(8, 24)))
+    return tmp_path
+
+
+def test_rows_of_activitynet_foil(activitynet):
+    first, second = activitynet_foil_rows(activitynet)
+    assert (first["id"], first["better"], first["worse"]) == ("v1", RIGHT["v1"], FOIL["v1"])
+    assert first["refs"] == [["a dog"], ["a nap"]]
+    assert second["refs"] == [["a cook"]]  # none is of that time: all count
+    assert first["parts"] == [(0.0, 0.5), (0.5, 1.0)]
+    assert first["videos"] == [str(activitynet / "videos" / "v1.npy")] * 2
+    (activitynet / "videos" / "v1.npy").unlink()
+    assert activitynet_foil_rows(activitynet)[0]["videos"][1] == str(activitynet / "videos" / "v1_seg_1.mp4")
+
+
+def test_references_by_their_share_that_is_covered():
+    # Of the 11 seconds of the second one 4 are covered, of the third one 5.
+    assert close_references([0, 10], [[0, 10], [7, 17], [6, 16]]) == [0, 2]
+
+
+def test_a_paragraph_is_the_mean_of_its_sentences(activitynet):
+    rows = activitynet_foil_rows(activitynet)
+    assert paragraph_choice(rows, by_length) == {"accuracy": 50.0, "n_rows": 2}
+    assert paragraph_choice(rows, lambda rows, captions: np.ones(len(captions)))["accuracy"] == 50.0
+
+
+@pytest.mark.parametrize(
+    ("more", "published"),
+    [((), "90.1"), (("--config", "references", "--key", "combined_emscore_pac"), "93.5")],
+    ids=str,
+)
+def test_activitynet_foil_by_the_command(activitynet, capsys, more, published):
+    common = ("--benchmark", "activitynet-foil", "--metric", "emscore_pac", "--options", emscore_options())
+    status, printed = run(capsys, *common, "--data", activitynet, *more)
+    assert status == 0, printed.err
+    assert f" {published} " in printed.out
+    assert "n_rows               2" in printed.out
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("final_right_video_sentences.json", {}, "expected videos under 'results', got None."),
+        ("final_right_video_sentences.json", {"results": []}, "expected videos under 'results', got []."),
+        (
+            "final_foil_video_sentences.json",
+            {"results": {"v1": []}},
+            "expected as many foil sentences as right ones (2)",
+        ),
+        ("final_foil_video_sentences.json", {"results": {"v2": []}}, "got KeyError ('v1')"),
+        ("anet_entities_test_1.json", [], "expected videos by name, got []."),
+        ("anet_entities_test_1.json", {"v1": {"timestamps": [], "duration": 1}}, "got IndexError"),
+        (
+            "anet_entities_test_2.json",
+            {"v1": {"timestamps": [[0, 1]], "sentences": [3]}},
+            "got TypeError (a sent",
+        ),
+    ],
+    ids=["no_results", "list", "fewer", "missing", "no_mapping", "no_times", "number"],
+)
+def test_bad_files_of_activitynet_foil(activitynet, name, content, message):
+    (activitynet / name).write_text(json.dumps(content))
+    with pytest.raises(ValueError) as caught:
+        activitynet_foil_rows(activitynet)
+    assert message in str(caught.value)
+
+
+def write_triplets(path, triplets):
+    """Write the structure of the release: text in a structure of one field."""
+    text = [("d", object)]
+    kind = [("A", object), ("B", object), ("C", object), ("winner", object)]
+    array = np.zeros((1, len(triplets)), dtype=kind)
+    for i, (*texts, winner) in enumerate(triplets):
+        array[0, i] = (*(np.array([[(t,)]], dtype=text) for t in texts), np.array([[winner]]))
+    scipy.io.savemat(path, {"triplets": array})
+
+
+def test_rows_of_abstract_50s(tmp_path):
+    path = tmp_path / "consensus_abstract.mat"
+    write_triplets(
+        path,
+        [
+            ("a boy", "the boy plays", "a girl sits", 1),
+            ("a child", "the boy plays", "a girl sits", 1),
+            ("a ball", "the boy plays", "a girl sits", -1),
+            ("a tree", "an owl", "the old tree", -1),
+            ("a dog", "one dog", "two dogs", 1),
+            ("dogs", "one dog", "two dogs", -1),
+        ],
+    )
+    rows = abstract_50s_rows(path)
+    assert [(row["better"], row["worse"], row["is_tie"]) for row in rows] == [
+        ("the boy plays", "a girl sits", False),
+        ("the old tree", "an owl", False),
+        ("one dog", "two dogs", True),
+    ]
+    assert rows[0]["refs"] == ["a boy", "a child", "a ball"]
+    assert {row["category"] for row in rows} == {"HC"}
+    found = choice(rows, BENCHMARKS["abstract-50s"], by_length, seed=0)
+    assert found["accuracy"] == pytest.approx(100 * (1 + 1 + 0.5) / 3)
+
+
+@pytest.mark.parametrize(
+    ("write", "got"),
+    [
+        (lambda path: path.write_bytes(b"no file of MATLAB"), "got "),
+        (lambda path: path.write_bytes(b""), "got "),
+        (lambda path: scipy.io.savemat(path, {"other": 1}), "got KeyError ('triplets')"),
+        (lambda path: scipy.io.savemat(path, {"triplets": np.ones((1, 3))}), "got TypeError"),
+        (lambda path: write_triplets(path, [("a", "b", "c", "first")]), "got ValueError"),
+    ],
+    ids=["text", "empty", "other", "numbers", "choice"],
+)
+def test_bad_files_of_abstract_50s(tmp_path, write, got):
+    path = tmp_path / "consensus_abstract.mat"
+    write(path)
+    with pytest.raises(ValueError, match="expected triplets of sentences and a choice, got ") as caught:
+        abstract_50s_rows(path)
+    assert got in str(caught.value)
+
+
+@pytest.fixture
+def systems(tmp_path):
+    annotations = [{"image_id": i, "caption": text} for i, text in enumerate(CAPTIONS)]
+    images = [{"id": i, "file_name": f"{i}.png"} for i in range(3)]
+    (tmp_path / "captions.json").write_text(json.dumps({"annotations": annotations, "images": images}))
+    for name, texts in (("vinvl", CAPTIONS), ("up_down", ["a"] * 4), ("own", ["b" * 40] * 4)):
+        entries = [{"image_id": i, "caption": text} for i, text in enumerate(texts)]
+        (tmp_path / f"{name}.json").write_text(json.dumps(entries[::-1] if name == "own" else entries))
+    return tmp_path
+
+
+def test_systems_are_ranked(systems):
+    rows = system_rows(systems)
+    assert set(rows) == {"vinvl", "up_down", "own"}
+    assert rows["vinvl"][2] | {"img": None} == {"img": None, "cand": CAPTIONS[1], "refs": [CAPTIONS[1]]}
+    assert [row["refs"] for row in rows["own"]] == [row["refs"] for row in rows["vinvl"]]
+    assert pathlib.Path(rows["own"][0]["img"]).parent.name == "images"
+    table = system_table(system_scores(rows, by_length), "pac_score").splitlines()
+    assert [line.split()[0] for line in table[1:4]] == ["own", "vinvl", "up_down"]
+    assert table[2].split()[2] == "0.821"
+    assert table[-1] == "tau_b with the published scores of 2 systems: 1.00"
+
+
+def test_systems_by_the_command(systems, capsys):
+    common = ("--benchmark", "coco-systems", "--metric", "trm_cider", "--key", "cider_d")
+    status, printed = run(capsys, *common, "--data", systems)
+    assert status == 1
+    assert "expected at least 3 captions in all" in printed.err
+    status, printed = run(capsys, *common)
+    assert status
+    assert printed.err.strip() == "--data: expected the folder of the benchmark's files, got none. See --help."
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("second.json", {"annotations": []}, "expected one file of annotations and at least one list of captions in "),
+        ("vinvl.json", [{"image_id": 0}], "vinvl.json'[0]: expected an image_id and a caption, got {'image_id': 0}"),
+        ("vinvl.json", [3], "vinvl.json'[0]: expected an image_id and a caption, got 3"),
+        ("vinvl.json", [{"image_id": 9, "caption": "a"}], "expected one caption of an annotated image"),
+        (
+            "vinvl.json",
+            [{"image_id": 0, "caption": "a"}] * 2,
+            "vinvl.json'[1]: expected one caption of an",
+        ),
+        (
+            "vinvl.json",
+            [{"image_id": 0, "caption": "a"}],
+            "expected captions of the 4 images of own.json",
+        ),
+        ("captions.json", {"annotations": [{"id": 1}]}, "expected annotations with image_id and caption, got KeyError"),
+    ],
+    ids=["two_annotations", "no_caption", "number", "unknown_image", "twice", "fewer", "no_image"],
+)
+def test_bad_files_of_systems(systems, name, content, message):
+    (systems / name).write_text(json.dumps(content))
+    with pytest.raises(ValueError) as caught:
+        system_rows(systems)
+    assert message in str(caught.value)
+
+
+def test_published_values_name_benchmarks():
+    places = {place.split()[0] for values in PUBLISHED.values() for place in values}
+    assert places <= set(BENCHMARKS)
+    assert {"vatex-eval", "abstract-50s", "activitynet-foil"} <= places

@@ -1,0 +1,41 @@
+"""Modules of the collection, and evaluate as the commands import it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from manycaps.installed_modules import load, module_folders
+
+# What a fresh process holds after a step, and whether transformers can be imported then.
+PROGRAM = """
+import json, sys
+from manycaps.installed_modules import import_evaluate
+import_evaluate().utils.logging.disable_progress_bar()
+heavy = [name for name in ("torch", "transformers") if name in sys.modules]
+import_evaluate()
+import transformers
+print(json.dumps({"heavy": heavy, "transformers": transformers.__version__}))
+"""
+
+
+def test_commands_import_evaluate_without_torch_and_leave_transformers_usable():
+    pytest.importorskip("transformers", reason="transformers is not installed: pip install transformers")
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    result = json.loads(done.stdout)
+    assert result["heavy"] == []
+    assert result["transformers"]
+
+
+def test_modules_are_named_in_alphabetical_order():
+    names = list(module_folders())
+    assert names == sorted(names)
+    assert {"trm_meteor", "pac_score", "vdtk_diversity"} <= set(names)
+
+
+def test_a_module_that_is_not_there_is_refused_with_the_names_of_all():
+    with pytest.raises(
+        ValueError, match=r"^name: expected one of emscore_pac, .*, got 'trm_metor'\. Check the spelling"
+    ):
+        load("trm_metor")
