@@ -1,6 +1,6 @@
 """Which temperature and which search are best for a trained captioner, by each metric, and by held-out likelihood?
 
-python -m scripts.studies.trained_speaker [--captioner FOLDER] [--scenes 40] [--seeds 5] [--output FOLDER]
+python -m scripts.studies.trained_speaker [--captioner FOLDER] [--scenes 40] [--seeds 3] [--output FOLDER]
 
 A small captioner learns what people of the made world say (`scripts/toy/train_captioner.py`; without --captioner it is
 trained first). transformers' own `generate` samples its captions at several temperatures, from the likeliest words
@@ -37,7 +37,7 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--train-steps", type=int, default=1_500, metavar="N", help="default %(default)s")
     parser.add_argument("--train-seed", type=int, default=0, metavar="N", help="default %(default)s")
     parser.add_argument("--scenes", type=int, default=40, metavar="N", help="of each seed, default %(default)s")
-    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="worlds, default %(default)s")
+    parser.add_argument("--seeds", type=int, default=3, metavar="N", help="worlds, default %(default)s")
     parser.add_argument(
         "--sizes", nargs=2, type=int, default=(10, 10), metavar=("N", "M"), help="candidates, references"
     )
