@@ -20,4 +20,6 @@ STUDIES: Mapping[str, Runs] = {
     "search": {BUNDLED: (), "MSVD": ("--rows", "100")},
     "quality_diversity": {BUNDLED: (), "MSVD": ()},
     "central_captions": {BUNDLED: (), "MSVD": (), "Flickr8k": (), "COCO": ("--rows", "1000")},
+    "known_truth": {BUNDLED: ()},
+    "trained_speaker": {BUNDLED: ()},
 }

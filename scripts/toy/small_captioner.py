@@ -1,0 +1,224 @@
+"""A small captioner of the made world: tiny-pac's frozen image encoder, and a decoder that learns what people say.
+
+It is a `VisionEncoderDecoderModel` of transformers, so that everything of `generate` works with it: the encoder is a
+CLIP vision model with the weights of tiny-pac, without its last layer, which gathers what the cells know; the decoder
+is a GPT-2 of two layers whose words are those of the made world.
+"""
+
+import pathlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import PIL.Image
+import torch
+import transformers
+from transformers.modeling_outputs import BaseModelOutput
+
+from manycaps.made_world.captions import every_word
+from manycaps.made_world.pictures import draw_picture
+from manycaps.made_world.scenes import Scene, draw_scene
+from manycaps.made_world.speakers import N_SPEAKER_DRAWS, Speaker, speak
+from manycaps.shared_clip_weights import Weights, read_weights
+from manycaps.shared_image_input import as_model_pixels
+
+# Tokens that are no words.
+PADDING, BEGIN, END = "<pad>", "<begin>", "<end>"
+
+# Words of the decoder, and what stands before and after a caption.
+WORDS = [PADDING, BEGIN, END, *sorted(every_word())]
+NUMBERS = {word: number for number, word in enumerate(WORDS)}
+
+# Most tokens of a caption, both ends included; the longest of people has 32.
+MAX_TOKENS = 40
+
+DECODER_WIDTH, DECODER_LAYERS, DECODER_HEADS = 96, 2, 4
+
+# Name of a weight of a layer in the checkpoint, and in a CLIP vision model of transformers.
+LAYER_NAMES = {
+    "ln_1": "layer_norm1",
+    "attn.out_proj": "self_attn.out_proj",
+    "ln_2": "layer_norm2",
+    "mlp.c_fc": "mlp.fc1",
+    "mlp.c_proj": "mlp.fc2",
+}
+
+
+class CaptionerRecipe(NamedTuple):
+    """How a captioner is trained."""
+
+    n_scenes: int = 8_000
+    n_steps: int = 1_500
+    batch_size: int = 64
+    learning_rate: float = 3e-3
+
+
+def new_captioner(checkpoint: pathlib.Path, seed: int) -> transformers.VisionEncoderDecoderModel:
+    """Build a captioner whose encoder is that of a checkpoint, frozen, and whose decoder has learned nothing.
+
+    Args:
+        checkpoint: weights of a small CLIP, as `train_tiny_pac` writes them.
+        seed: of the decoder's first weights.
+    """
+    weights = read_weights(checkpoint)
+    width, _, patch, _ = weights["visual.conv1.weight"].shape
+    side = int((len(weights["visual.positional_embedding"]) - 1) ** 0.5) * patch
+    n_layers = len({name.split(".")[3] for name in weights if name.startswith("visual.transformer.resblocks.")}) - 1
+    encoder = transformers.CLIPVisionConfig(
+        hidden_size=width,
+        intermediate_size=len(weights["visual.transformer.resblocks.0.mlp.c_fc.bias"]),
+        num_hidden_layers=n_layers,
+        num_attention_heads=width // 64,
+        image_size=side,
+        patch_size=patch,
+        hidden_act="gelu",
+    )
+    decoder = transformers.GPT2Config(
+        vocab_size=len(WORDS),
+        n_positions=MAX_TOKENS,
+        n_embd=DECODER_WIDTH,
+        n_layer=DECODER_LAYERS,
+        n_head=DECODER_HEADS,
+        add_cross_attention=True,
+        is_decoder=True,
+        pad_token_id=NUMBERS[PADDING],
+        bos_token_id=NUMBERS[BEGIN],
+        eos_token_id=NUMBERS[END],
+        resid_pdrop=0.0,
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
+    )
+    torch.manual_seed(seed)
+    config = transformers.VisionEncoderDecoderConfig.from_encoder_decoder_configs(encoder, decoder)
+    config.decoder_start_token_id, config.pad_token_id = NUMBERS[BEGIN], NUMBERS[PADDING]
+    model = transformers.VisionEncoderDecoderModel(config)
+    set_encoder(model.encoder, weights, n_layers)
+    # What `generate` does unless it is told otherwise.
+    model.generation_config = transformers.GenerationConfig(
+        decoder_start_token_id=NUMBERS[BEGIN],
+        bos_token_id=NUMBERS[BEGIN],
+        eos_token_id=NUMBERS[END],
+        pad_token_id=NUMBERS[PADDING],
+        max_length=MAX_TOKENS,
+    )
+    return model.eval()
+
+
+def set_encoder(encoder: torch.nn.Module, weights: Weights, n_layers: int) -> None:
+    """Put the weights of a checkpoint's first layers into a CLIP vision model, and freeze it."""
+    named = {
+        "embeddings.class_embedding": weights["visual.class_embedding"],
+        "embeddings.patch_embedding.weight": weights["visual.conv1.weight"],
+        "embeddings.position_embedding.weight": weights["visual.positional_embedding"],
+    }
+    for kind in ("weight", "bias"):
+        named[f"pre_layrnorm.{kind}"] = weights[f"visual.ln_pre.{kind}"]
+        # Used for the pooled output alone, which the decoder does not see.
+        named[f"post_layernorm.{kind}"] = weights[f"visual.ln_post.{kind}"]
+        for i in range(n_layers):
+            old, new = f"visual.transformer.resblocks.{i}", f"encoder.layers.{i}"
+            for ours, theirs in LAYER_NAMES.items():
+                named[f"{new}.{theirs}.{kind}"] = weights[f"{old}.{ours}.{kind}"]
+            for name, part in zip("qkv", weights[f"{old}.attn.in_proj_{kind}"].chunk(3), strict=True):
+                named[f"{new}.self_attn.{name}_proj.{kind}"] = part
+    # Versions of transformers differ in a prefix.
+    prefix = "vision_model." if any(name.startswith("vision_model.") for name in encoder.state_dict()) else ""
+    encoder.load_state_dict({prefix + name: weight.float() for name, weight in named.items()}, strict=False)
+    missing = {name.removeprefix(prefix) for name, _ in encoder.named_parameters()} ^ named.keys()
+    if missing:
+        raise ValueError(f"checkpoint: expected the weights of a small CLIP, got others: {sorted(missing)[0]}.")
+    encoder.requires_grad_(requires_grad=False)
+
+
+def as_pixel_values(pictures: Iterable[PIL.Image.Image], side: int) -> torch.Tensor:
+    """Return pictures as the encoder takes them: float32, shape (n, 3, side, side), -1 to 1."""
+    pixels = np.stack([as_model_pixels(picture, side) for picture in pictures])
+    return torch.from_numpy(pixels).permute(0, 3, 1, 2).float() / 127.5 - 1
+
+
+def as_tokens(captions: Sequence[str]) -> torch.Tensor:
+    """Return captions as numbers of words between both ends, padded, shape (n, n_tokens).
+
+    >>> as_text(as_tokens(["a red star, all on white"])[0].tolist())
+    'a red star, all on white'
+    """
+    rows = [[BEGIN, *caption.replace(",", " ,").split(), END] for caption in captions]
+    length = max(map(len, rows))
+    return torch.tensor([[NUMBERS[word] for word in row + [PADDING] * (length - len(row))] for row in rows])
+
+
+def as_text(tokens: Sequence[int]) -> str:
+    """Return the caption of some tokens, without what is no word."""
+    words = [WORDS[token] for token in tokens]
+    if END in words:
+        words = words[: words.index(END)]
+    return " ".join(word for word in words if word not in (PADDING, BEGIN)).replace(" ,", ",")
+
+
+def next_word_logits(
+    model: transformers.VisionEncoderDecoderModel, states: torch.Tensor, tokens: torch.Tensor
+) -> torch.Tensor:
+    """Return what the model predicts for every next token: logits, shape (n, n_tokens - 1, n_words).
+
+    Args:
+        model: a captioner.
+        states: of the encoder, shape (n, n_states, width).
+        tokens: as from `as_tokens`.
+    """
+    return model(encoder_outputs=BaseModelOutput(last_hidden_state=states), decoder_input_ids=tokens[:, :-1]).logits
+
+
+def train_captioner(
+    model: transformers.VisionEncoderDecoderModel, seed: int, recipe: CaptionerRecipe, progress: Callable[..., Any]
+) -> None:
+    """Teach a captioner what people say of scenes; every step has captions that were not said before.
+
+    Args:
+        model: as from `new_captioner`.
+        seed: of scenes, pictures, captions and their order.
+        recipe: how.
+        progress: a tqdm class.
+    """
+    scenes, states = encoded_scenes(model, seed, recipe.n_scenes, progress)
+    rng = np.random.default_rng([seed, 1])
+    learned = [weight for weight in model.parameters() if weight.requires_grad]
+    optimizer = torch.optim.AdamW(learned, lr=recipe.learning_rate, weight_decay=0.01)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, recipe.learning_rate, total_steps=recipe.n_steps, pct_start=0.08
+    )
+    model.decoder.train()
+    bar = progress(range(recipe.n_steps), desc="captioner", unit="step")
+    for _ in bar:
+        chosen = rng.choice(len(scenes), recipe.batch_size, replace=False).tolist()
+        tokens = as_tokens([speak(Speaker(), scenes[i], rng.random(N_SPEAKER_DRAWS)) for i in chosen])
+        logits = next_word_logits(model, states[chosen], tokens)
+        loss = torch.nn.functional.cross_entropy(
+            logits.flatten(0, 1), tokens[:, 1:].flatten(), ignore_index=NUMBERS[PADDING]
+        )
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(learned, 1.0)
+        optimizer.step()
+        schedule.step()
+        bar.set_postfix(loss=f"{loss.item():.3f}", refresh=False)
+    model.eval()
+
+
+def encoded_scenes(
+    model: transformers.VisionEncoderDecoderModel, seed: int, n_scenes: int, progress: Callable[..., Any]
+) -> tuple[list[Scene], torch.Tensor]:
+    """Draw scenes and their pictures, and encode them once: nothing is learned by the encoder."""
+    rng = np.random.default_rng([seed, 0])
+    scenes = [draw_scene(rng) for _ in range(n_scenes)]
+    side = model.config.encoder.image_size
+    states = []
+    for start in progress(range(0, n_scenes, 500), desc="pictures", unit="500 scenes"):
+        pictures = [draw_picture(rng, scene) for scene in scenes[start : start + 500]]
+        states.append(encode_pictures(model, as_pixel_values(pictures, side)))
+    return scenes, torch.cat(states)
+
+
+@torch.no_grad()
+def encode_pictures(model: transformers.VisionEncoderDecoderModel, pixel_values: torch.Tensor) -> torch.Tensor:
+    """Return the states of the encoder, shape (n, n_states, width)."""
+    return model.encoder(pixel_values=pixel_values).last_hidden_state
