@@ -20,4 +20,5 @@ STUDIES: Mapping[str, Runs] = {
     "search": {BUNDLED: (), "MSVD": ("--rows", "100")},
     "quality_diversity": {BUNDLED: (), "MSVD": ()},
     "central_captions": {BUNDLED: (), "MSVD": (), "Flickr8k": (), "COCO": ("--rows", "1000")},
+    "mauve_small_samples": {BUNDLED: (), "MSVD": ("--rows", "25", "--counts", "3", "5", "10")},
 }
