@@ -20,6 +20,11 @@ STUDIES: Mapping[str, Runs] = {
     "search": {BUNDLED: (), "MSVD": ("--rows", "100")},
     "quality_diversity": {BUNDLED: (), "MSVD": ()},
     "central_captions": {BUNDLED: (), "MSVD": (), "Flickr8k": (), "COCO": ("--rows", "1000")},
+    "embeddings": {
+        BUNDLED: ("--trials", "1", "--sizes", "5", "5", "--systems", "human", "w = 0.5", "repeated"),
+        "MSVD": ("--rows", "25"),
+    },
+    "mauve_small_samples": {BUNDLED: (), "MSVD": ("--rows", "25", "--counts", "3", "5", "10")},
     "known_truth": {BUNDLED: ()},
     "trained_speaker": {BUNDLED: ()},
 }

@@ -1,0 +1,170 @@
+"""Which sentence embedding sees most with few candidates? Figure B.1 of the distribution paper.
+
+python -m scripts.studies.embeddings [--clip FOLDER] [--references FILE --predictions NAME=FILE ...] [--output FOLDER]
+
+Chan et al. (2022), appendix B.1, https://arxiv.org/abs/2209.07518: MMD over embeddings of captions by several models.
+Here by MiniLM (the default encoder of the collection), by the text encoder of a CLIP (--clip; without it tiny-pac, a
+toy that knows only coloured shapes), and by bags of the 5,000 commonest words, unit vectors all. Tests and candidates
+are those of the study `sensitivity`, exact too. "human" should not be rejected.
+
+Written: embeddings.csv, a line for each system, number of candidates, trial and embedding; and the picture. Needs
+scripts/requirements.txt, metrics/mmd_bert/requirements.txt and metrics/pac_score/requirements.txt.
+"""
+
+import argparse
+import collections
+import functools
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from scripts.command_line import start_tool
+from scripts.studies.design import DAMAGES
+from scripts.studies.study_frame import StudyTable, add_frame_options, matching, numbers, study_settings
+from scripts.studies.study_options import add_caption_options
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_frame_options(parser)
+    add_caption_options(parser, n_rows=50)
+    parser.add_argument("--clip", metavar="FOLDER", help="checkpoint, as the option checkpoint of pac_score takes it")
+    parser.add_argument("--systems", nargs="+", choices=DAMAGES, default=("human", "w = 0.2", "w = 0.5", "repeated"))
+    parser.add_argument("--trials", type=int, default=3, metavar="N", help="draws of images and captions, default 3")
+    parser.add_argument("--draws", type=int, default=9_999, metavar="N", help="of the test over images, default 9999")
+    return parser.parse_args(arguments)
+
+
+start_tool(
+    __name__,
+    parsed,
+    "scripts/requirements.txt",
+    "metrics/mmd_bert/requirements.txt",
+    "metrics/pac_score/requirements.txt",
+)
+
+import numpy as np
+from matplotlib.ticker import MaxNLocator
+from tqdm import tqdm
+
+import manycaps
+from manycaps.made_world.toy_scores import CHECKPOINT
+from manycaps.shared_clip_rows import CLIP_LOAD_DEFAULTS, ClipEncoder
+from manycaps.shared_ptb_tokenizer import tokenize_captions
+from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+from scripts.studies.split_tests import TEST_COLUMNS, distribution_lines
+from scripts.studies.study_inputs import draw_systems, read_captions
+from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, label_axes, new_picture
+
+NAME = "embeddings"
+KEY = ("system", "n_candidates", "trial", "embedding")
+
+# Options of the test run.
+SMALL = ("--rows", "4", "--sizes", "4", "4", "--systems", "human", "repeated", "--trials", "1", "--draws", "199")
+
+# Words of a bag, as in appendix B.1.
+N_WORDS = 5_000
+
+COLORS = {"MiniLM": BLUE, "CLIP text": ORANGE, "bag of words": GREEN}
+COMBINATIONS = {"harmonic_mean_p": "harmonic mean of the images' p", "corpus_p": "one split of every image"}
+
+
+def bags_of_words(captions: Sequence[str]) -> np.ndarray:
+    """Return unit vectors of word counts, shape (n_captions, at most 5,000 + 1); the last counts all other words.
+
+    >>> bags_of_words(["a dog", "a cat"]).shape
+    (2, 4)
+    """
+    tokens = tokenize_captions(captions)
+    counts = collections.Counter(word for caption in tokens for word in caption)
+    # Words of equal counts in the order of the alphabet, so that the order of the captions changes nothing.
+    ranked = sorted(counts, key=lambda word: (-counts[word], word))[:N_WORDS]
+    places = {word: i for i, word in enumerate(ranked)}
+    bags = np.zeros((len(captions), len(ranked) + 1))
+    for bag, caption in zip(bags, tokens, strict=True):
+        for word in caption:
+            bag[places.get(word, len(ranked))] += 1
+    norms = np.linalg.norm(bags, axis=1, keepdims=True)
+    return bags / np.where(norms > 0, norms, 1)
+
+
+def embedded(captions: Sequence[str], clip: str | None) -> dict[str, np.ndarray]:
+    """Return the vectors of all captions by every embedding."""
+    encoder = ClipEncoder({**CLIP_LOAD_DEFAULTS, "checkpoint": clip or str(CHECKPOINT), "device": "cpu"}, tqdm)
+    features = encoder.encode_texts(list(captions), 64)
+    return {
+        "MiniLM": SentenceEncoder().embed(list(captions), ENCODER_DEFAULTS, tqdm),
+        "CLIP text": features.distinct[features.rows],
+        "bag of words": bags_of_words(captions),
+    }
+
+
+def draw_picture(lines: Sequence[Mapping[str, str]], title: str, output: Any) -> None:
+    """Draw p against the number of candidates, as `sensitivity` does."""
+    least = min(float(line[combination]) for line in lines for combination in COMBINATIONS)
+    systems = list(dict.fromkeys(line["system"] for line in lines))
+    with new_picture(output, NAME, 3.0 * len(systems) + 1.6, 5.6) as figure:
+        panels = figure.subplots(2, len(systems), sharex=True, sharey=True, squeeze=False)
+        for (row, column), axes in np.ndenumerate(panels):
+            combination, described = list(COMBINATIONS.items())[row]
+            for embedding, color in COLORS.items():
+                mine = matching(lines, system=systems[column], embedding=embedding)
+                counts = sorted({int(line["n_candidates"]) for line in mine})
+                by_n = [numbers(mine, combination, n_candidates=n) for n in counts]
+                axes.plot(counts, [np.median(p) for p in by_n], ".-", color=color, label=embedding)
+                axes.fill_between(counts, [*map(min, by_n)], [*map(max, by_n)], color=color, alpha=0.12, lw=0)
+            axes.axhline(0.05, color="#888888", lw=0.8)
+            axes.set_yscale("log")
+            axes.set_ylim(least / 2, 1.5)
+            axes.set_xlim(0.5, max(int(line["n_candidates"]) for line in lines) + 0.5)
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+            label_axes(
+                axes,
+                "candidates of an image" if row else "",
+                f"p, {described}" if column == 0 else "",
+                better="lower finds a difference" if column == 0 else "",
+            )
+            if row == 0:
+                axes.set_title(systems[column])
+        figure.suptitle(f"{title}: MMD over three embeddings; grey: 5 %; bands: all trials")
+        figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside right center")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Compute what the table does not have yet, then draw it."""
+    captions = read_captions(options)
+    table = StudyTable(options.output, NAME, KEY, TEST_COLUMNS, study_settings(options))
+    trials = range(options.trials)
+    drawn = [draw_systems(captions, options.systems, options.rows, (options.seed, trial)) for trial in trials]
+
+    @functools.cache
+    def modules() -> dict[str, Any]:
+        lists = [rows for trial in drawn for rows in (trial.references, *trial.candidates.values())]
+        distinct = list(dict.fromkeys(caption for rows in lists for row in rows for caption in row))
+        places = {caption: i for i, caption in enumerate(distinct)}
+        return {
+            name: manycaps.load("mmd_bert", encoder=lambda texts, v=vectors: v[[places[text] for text in texts]])
+            for name, vectors in embedded(distinct, options.clip).items()
+        }
+
+    def study(system: str, n: int, trial: int, embedding: str) -> Iterator[list[Any]]:
+        loaded = modules()[embedding]
+        predictions = [row[:n] for row in drawn[trial].candidates[system]]
+        rows = loaded.rows_of(predictions, drawn[trial].references, loaded.load_options)
+        return distribution_lines("mmd_bert", rows, (n, len(drawn[trial].references[0])), options.draws)
+
+    cells = [
+        (system, n, trial, embedding)
+        for trial in trials
+        for system in drawn[0].candidates
+        for n in range(2, captions.size[0] + 1)
+        for embedding in COLORS
+        if all(len(row) >= n for row in drawn[trial].candidates[system])
+    ]
+    draw_picture(table.fill(cells, study), captions.name, options.output)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(parsed()))
