@@ -7,8 +7,9 @@ away afterwards, which attributes a scene or a caption has, and the image encode
 """
 
 import dataclasses
+import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +17,11 @@ import torch
 
 from manycaps.made_world.captions import (
     LABEL_HABITS,
+    N_DRAWS,
     PERSON_HABITS,
     Habits,
     as_caption,
+    caption_parts,
     draw_claim,
     draw_wording,
 )
@@ -31,19 +34,18 @@ from scripts.toy.small_clip import IMAGE_SIZE, PROMPTS, TEXT_WIDTH, VISION_WIDTH
 # Where a group can be: alone, or on one side of the other.
 SIDES = (None, *VALUES["relation"])
 
-# Questions about a scene and their numbers of answers: whether one group is alone, two lie side by side, or one above
-# the other; the background; and count, size, colour and shape of the group on each of `SIDES`.
+# Questions about one part of a scene or of a caption, and their numbers of answers: count, size, colour and shape of the
+# group on each of `SIDES`, or that there is none. "None" is what keeps the sides apart: a cell that shows red on the left
+# must not answer red for the right, so that the mean over all cells still says which is where.
 GROUP_FIELDS = Group._fields
-ANSWERS = (3, len(VALUES["background"]), *(len(VALUES[f]) for _ in SIDES for f in GROUP_FIELDS))
+PART_ANSWERS = tuple(len(VALUES[field]) + 1 for _ in SIDES for field in GROUP_FIELDS)
 
-# Questions about one cell and their numbers of answers: whether it is empty, or on which of `SIDES` its group is; and
-# count, size, colour and shape of its group.
-CELL_ANSWERS = (1 + len(SIDES), *(len(VALUES[field]) for field in GROUP_FIELDS))
+# Questions about a whole scene or caption: whether one group is alone, two lie side by side, or one above the other; the
+# background; and those of a part.
+ANSWERS = (3, len(VALUES["background"]), *PART_ANSWERS)
 
-# Answer to a question that is not asked: a caption does not say it, there is no second group, a cell is empty.
+# Answer to a question that is not asked: a caption does not say it.
 NOT_ASKED = -1
-
-NO_GROUP = Group(None, None, None, None)
 
 # Share of the steps in which the learning rate rises, and where it falls to at the end, of its largest value.
 WARM_UP = 0.08
@@ -67,10 +69,13 @@ class BaseRecipe:
     # Share of captions that are labels of the web, and of those that belong to a neighbour of the scene.
     labels: float = 0.6
     mismatched: float = 0.1
-    # Weights of the three parts of the loss.
-    contrast: float = 0.3
+    # Weights of the parts of the loss, and the share of the steps before the contrast counts: it hinders the encoders
+    # until they know what there is to compare.
+    contrast: float = 0.5
+    contrast_after: float = 0.4
     attributes: float = 1.0
     cells: float = 1.0
+    words: float = 1.0
 
 
 class Families(NamedTuple):
@@ -79,7 +84,7 @@ class Families(NamedTuple):
     scenes: list[list[Scene]]
     # uint8, shape (n_families, family_size, IMAGE_SIZE, IMAGE_SIZE, 3).
     pixels: np.ndarray
-    # Answers about each cell, integers, shape (n_families, family_size, n_cells, len(CELL_ANSWERS)).
+    # Answers about each cell, integers, shape (n_families, family_size, n_cells, len(PART_ANSWERS)).
     cells: np.ndarray
 
 
@@ -88,9 +93,11 @@ class Batch(NamedTuple):
 
     # uint8, shape (n, IMAGE_SIZE, IMAGE_SIZE, 3).
     pixels: np.ndarray
-    # Shape (n, n_cells, len(CELL_ANSWERS)).
+    # Shape (n, n_cells, len(PART_ANSWERS)).
     cells: torch.Tensor
     captions: list[str]
+    # Beginnings of the captions and the answers about their last words, for each caption.
+    words: list[list[tuple[str, list[int]]]]
     # Whether a caption is a label of the web, shape (n,).
     is_label: torch.Tensor
     # Answers to the questions about the scenes, and about what the captions say, shape (n, len(ANSWERS)).
@@ -121,8 +128,9 @@ def train_base(seed: int, recipe: BaseRecipe, progress: Callable[..., Any]) -> S
     optimizer = torch.optim.AdamW(groups, lr=recipe.learning_rate, betas=BETAS)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: learning_rate_at(step, recipe.n_steps))
     bar = progress(range(recipe.n_steps), desc="small CLIP", unit="step")
-    for _ in bar:
-        loss = base_loss(clip, questions, draw_batch(rng, families, recipe), recipe)
+    for step in bar:
+        contrast = recipe.contrast if step >= recipe.contrast_after * recipe.n_steps else 0.0
+        loss = base_loss(clip, questions, draw_batch(rng, families, recipe), recipe, contrast)
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(parameters, LARGEST_GRADIENT)
@@ -138,6 +146,8 @@ def draw_families(rng: np.random.Generator, recipe: BaseRecipe, progress: Callab
     scenes, pixels, cells = [], [], []
     for _ in progress(range(recipe.n_families), desc="pictures", unit="family"):
         family = [draw_scene(rng)]
+        if family[0].relation is not None:  # its mirror image: the same words in another order
+            family.append(family[0]._replace(relation=OPPOSITE[family[0].relation]))
         while len(family) < recipe.family_size:
             other = neighbour(rng, family[0])
             if other not in family:
@@ -155,13 +165,17 @@ def draw_batch(rng: np.random.Generator, families: Families, recipe: BaseRecipe)
     """Draw families and word them; one family's captions say the same attributes in the same words."""
     chosen = rng.choice(len(families.scenes), recipe.n_families_at_once, replace=False)
     n_labels = round(recipe.labels * len(chosen))
-    captions, scene_answers, caption_answers = [], [], []
+    captions, words, scene_answers, caption_answers = [], [], [], []
     for place, i in enumerate(chosen.tolist()):
         habits = LABEL_HABITS if place < n_labels else PERSON_HABITS
-        claims, texts = worded_family(rng, families.scenes[i], habits)
+        claims, wording = worded_family(rng, families.scenes[i], habits)
         if place < n_labels and rng.random() < recipe.mismatched:
-            claims, texts = claims[1:] + claims[:1], texts[1:] + texts[:1]
-        captions += with_prompt(pick(rng, PROMPTS), texts)
+            claims = claims[1:] + claims[:1]
+        prompt = pick(rng, PROMPTS)
+        captions += with_prompt(prompt, [as_caption(claim, wording, habits) for claim in claims])
+        for claim in claims:
+            said = word_answers(claim, wording, habits)
+            words.append([(with_prompt(prompt, [beginning])[0], known) for beginning, known in said])
         scene_answers += map(answers, families.scenes[i])
         caption_answers += map(answers, claims)
     flat = (families.pixels[chosen].reshape(-1, *families.pixels.shape[2:]), families.cells[chosen])
@@ -169,17 +183,18 @@ def draw_batch(rng: np.random.Generator, families: Families, recipe: BaseRecipe)
         flat[0],
         torch.from_numpy(flat[1].reshape(-1, *families.cells.shape[2:])),
         captions,
+        words,
         torch.arange(len(captions)) < n_labels * recipe.family_size,
         torch.tensor(scene_answers),
         torch.tensor(caption_answers),
     )
 
 
-def worded_family(rng: np.random.Generator, family: list[Scene], habits: Habits) -> tuple[list[Scene], list[str]]:
+def worded_family(rng: np.random.Generator, family: list[Scene], habits: Habits) -> tuple[list[Scene], np.ndarray]:
     """Say the same of every scene of a family, in the same words but for what differs.
 
     Returns:
-        What is said, and how.
+        What is said of each, and the wording of all.
     """
     state, wording = rng.spawn(1)[0].bit_generator.state, draw_wording(rng)
     claims = []
@@ -187,7 +202,7 @@ def worded_family(rng: np.random.Generator, family: list[Scene], habits: Habits)
         same = np.random.default_rng()
         same.bit_generator.state = state
         claims.append(draw_claim(same, scene, habits))
-    return claims, [as_caption(claim, wording, habits) for claim in claims]
+    return claims, wording
 
 
 def answers(claim: Scene) -> list[int]:
@@ -195,29 +210,65 @@ def answers(claim: Scene) -> list[int]:
 
     Two groups without a relation are not asked about, for nothing says which is where.
 
-    >>> answers(Scene((Group(2, None, "red", "star"),), None, "white"))[:8]
-    [0, 0, 1, -1, 0, 5, -1, -1]
+    >>> answers(Scene((Group(2, None, "red", "star"),), None, "white"))[:10]
+    [0, 0, 1, -1, 0, 5, 3, 2, 6, 6]
     """
+    background = _answer("background", claim.background)
+    if len(claim.groups) == 2 and claim.relation is None:
+        return [NOT_ASKED, background, *[NOT_ASKED] * len(PART_ANSWERS)]
     sides = sides_of(claim)
-    arrangement = 0 if len(claim.groups) == 1 else NOT_ASKED if claim.relation is None else 1 + sides[0] // 3
-    found = [arrangement, _answer("background", claim.background)]
+    return [1 + (sides[0] - 1) // 2 if sides[0] else 0, background, *part_answers(dict(zip(sides, claim.groups, strict=True)))]
+
+
+def part_answers(groups: Mapping[int, Group]) -> list[int]:
+    """Answer the questions of `PART_ANSWERS` where these groups are on these sides, by their numbers, and no others.
+
+    >>> part_answers({1: Group(1, None, "red", "star")})[:12]
+    [3, 2, 6, 6, 0, -1, 0, 5, 3, 2, 6, 6]
+    """
+    found = []
     for side in range(len(SIDES)):
-        found += _group_answers(claim.groups[sides.index(side)] if side in sides else NO_GROUP)
+        found += _group_answers(groups[side]) if side in groups else [len(VALUES[field]) for field in GROUP_FIELDS]
     return found
 
 
 def cell_answers(scene: Scene, covered: np.ndarray) -> np.ndarray:
-    """Answer the questions of `CELL_ANSWERS` about each cell.
+    """Answer the questions of `PART_ANSWERS` about each cell.
 
     Args:
         scene: what is there.
         covered: number of the group that covers each cell, -1 for none.
 
     Returns:
-        Integers, shape (n_cells, len(CELL_ANSWERS)).
+        Integers, shape (n_cells, len(PART_ANSWERS)).
     """
-    of_group = [[1 + side, *_group_answers(g)] for side, g in zip(sides_of(scene), scene.groups, strict=True)]
-    return np.array([[0, *_group_answers(NO_GROUP)], *of_group])[covered.ravel() + 1]
+    of_group = [part_answers({side: group}) for side, group in zip(sides_of(scene), scene.groups, strict=True)]
+    return np.array([part_answers({}), *of_group])[covered.ravel() + 1]
+
+
+def word_answers(claim: Scene, wording: np.ndarray, habits: Habits) -> list[tuple[str, list[int]]]:
+    """Answer the questions of `PART_ANSWERS` about words of a caption: where it has just said on which side a group is.
+
+    Returns:
+        Beginnings of the caption and the answers about the last word of each: after the word for the relation, about
+        the group before it; after the second group, about that one.
+
+    >>> claim = Scene((Group(1, None, "red", "star"), Group(1, None, "blue", "ring")), "left", None)
+    >>> [beginning for beginning, _ in word_answers(claim, np.zeros(N_DRAWS), LABEL_HABITS)]
+    ['a red star left of', 'a red star left of a blue ring']
+    """
+    if claim.relation is None:
+        return []
+    places = dict(zip(("first", "second"), zip(sides_of(claim), claim.groups, strict=True), strict=True))
+    found, text, last, related = [], "", "", False
+    for name, part in caption_parts(claim, wording, habits):
+        text += part
+        last = name if name in places else last
+        is_relation = name in ("relation", "opposite")
+        if is_relation or (related and name in places):
+            found.append((text, part_answers(dict([places[last]]))))
+        related = related or is_relation
+    return found
 
 
 def sides_of(claim: Scene) -> list[int]:
@@ -227,16 +278,25 @@ def sides_of(claim: Scene) -> list[int]:
     return [] if claim.relation is None else [SIDES.index(claim.relation), SIDES.index(OPPOSITE[claim.relation])]
 
 
-def base_loss(clip: SmallClip, questions: "_Questions", batch: Batch, recipe: BaseRecipe) -> torch.Tensor:
-    """Contrastive loss of the labels and their images, and the cross-entropies of all questions."""
+def base_loss(
+    clip: SmallClip, questions: "_Questions", batch: Batch, recipe: BaseRecipe, contrast: float
+) -> torch.Tensor:
+    """Cross-entropies of all questions, and with a weight the contrastive loss of the labels and their images."""
     images = clip.encode_pixels(batch.pixels)
     texts = clip.encode_tokens([clip.tokenize(caption) for caption in batch.captions])
-    labels = [caption for caption, is_label in zip(batch.captions, batch.is_label, strict=True) if is_label]
-    contrast = label_contrast(clip.scale * images.features[batch.is_label] @ texts.features[batch.is_label].T, labels)
     attributes = _mean_loss(questions.image(images.hidden), batch.scene_answers, ANSWERS)
     attributes = attributes + _mean_loss(questions.text(texts.hidden), batch.caption_answers, ANSWERS)
-    cells = _mean_loss(questions.cell(questions.cell_states()).flatten(0, 1), batch.cells.flatten(0, 1), CELL_ANSWERS)
-    return recipe.contrast * contrast + recipe.attributes * attributes + recipe.cells * cells
+    cells = _mean_loss(questions.cell(questions.cell_states()).flatten(0, 1), batch.cells.flatten(0, 1), PART_ANSWERS)
+    asked = [(i, *about) for i, said in enumerate(batch.words) for about in said]
+    places = [len(clip.word_tokens(beginning)) for _, beginning, _ in asked]  # the start token stands before them
+    states = questions.word_states()[[i for i, _, _ in asked], places]
+    words = _mean_loss(questions.word(states), torch.tensor([known for _, _, known in asked]), PART_ANSWERS)
+    loss = recipe.attributes * attributes + recipe.cells * cells + recipe.words * words
+    if not contrast:
+        return loss
+    labels = [caption for caption, is_label in zip(batch.captions, batch.is_label, strict=True) if is_label]
+    logits = clip.scale * images.features[batch.is_label] @ texts.features[batch.is_label].T
+    return loss + contrast * label_contrast(logits, labels)
 
 
 def label_contrast(logits: torch.Tensor, labels: Sequence[str]) -> torch.Tensor:
@@ -278,17 +338,23 @@ class _Questions(torch.nn.Module):
         super().__init__()
         self.image = torch.nn.Linear(VISION_WIDTH, sum(ANSWERS))
         self.text = torch.nn.Linear(TEXT_WIDTH, sum(ANSWERS))
-        self.cell = torch.nn.Linear(VISION_WIDTH, sum(CELL_ANSWERS))
-        self._states: list[torch.Tensor] = []
-        # Before the last layer, which gathers what the cells know.
-        clip.network.visual.transformer.resblocks[-2].register_forward_hook(self._keep)
+        self.cell = torch.nn.Linear(VISION_WIDTH, sum(PART_ANSWERS))
+        self.word = torch.nn.Linear(TEXT_WIDTH, sum(PART_ANSWERS))
+        self._states: dict[str, torch.Tensor] = {}
+        # Before the last layer, which gathers what the cells and the words know.
+        for name, transformer in (("cell", clip.network.visual.transformer), ("word", clip.network.transformer)):
+            transformer.resblocks[-2].register_forward_hook(functools.partial(self._keep, name))
 
     def cell_states(self) -> torch.Tensor:
         """What the image encoder knew of each cell in its last pass, shape (n, n_cells, VISION_WIDTH)."""
-        return self._states.pop()[:, 1:]  # without the token of the whole image
+        return self._states.pop("cell")[:, 1:]  # without the token of the whole image
 
-    def _keep(self, _module: torch.nn.Module, _input: object, states: torch.Tensor) -> None:
-        self._states[:] = [states]
+    def word_states(self) -> torch.Tensor:
+        """What the text encoder knew at each token in its last pass, shape (n, length, TEXT_WIDTH)."""
+        return self._states.pop("word")
+
+    def _keep(self, name: str, _module: torch.nn.Module, _input: object, states: torch.Tensor) -> None:
+        self._states[name] = states
 
 
 def _group_answers(group: Group) -> list[int]:

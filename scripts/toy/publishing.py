@@ -19,8 +19,10 @@ from scripts.toy.small_clip import ACTIVATION, PIXEL_MEAN, PIXEL_STD, SmallClip
 from scripts.toy.tables import as_markdown, verdict, weaknesses, write_csv
 from scripts.toy.tuning import PAC, PLAIN, Projections
 
-# Names of a seed's files: weights with the tuned projections, the projections of all variants, and what is known.
+# Names of a seed's files: weights with the tuned projections, the projections of all variants, and what is known; and
+# those of the checkpoint before tuning.
 FACTS_NAME = "facts.json"
+BASE_NAME, BASE_FACTS_NAME = "base.safetensors", "base.json"
 PROJECTIONS_NAME = "projections.safetensors"
 
 # Names of the published files beside the weights.
@@ -30,6 +32,22 @@ TRIALS_NAME = "trials.csv"
 CARD = (pathlib.Path(__file__).parent / "card.md").read_text(encoding="utf-8")
 
 TREATMENT = Treatment(ACTIVATION, PIXEL_MEAN, PIXEL_STD)
+
+
+def write_base(folder: pathlib.Path, clip: SmallClip, facts: Mapping[str, Any]) -> None:
+    """Write a seed's checkpoint before tuning; the facts last, for they say that the rest is there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / BASE_NAME, lambda path: save_file(clip.weights(), path))
+    text = json.dumps(facts, indent=1)
+    write_atomically(folder / BASE_FACTS_NAME, lambda path: path.write_text(text, encoding="utf-8"))
+
+
+def read_base(folder: pathlib.Path) -> tuple[SmallClip, dict[str, Any]] | None:
+    """Return what `write_base` wrote, or None if nothing is there."""
+    if not (folder / BASE_FACTS_NAME).is_file():
+        return None
+    facts = json.loads((folder / BASE_FACTS_NAME).read_text(encoding="utf-8"))
+    return SmallClip.of_weights(load_file(folder / BASE_NAME)), facts
 
 
 def write_seed(
