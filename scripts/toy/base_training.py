@@ -1,9 +1,10 @@
 """The checkpoint before tuning: a small CLIP learns the made world from scratch, on labels such as the web has.
 
 Each batch holds families of near-duplicate scenes, a scene and others that differ from it in one attribute, whose
-captions are worded alike: so every batch asks for every attribute. A quarter of an hour on two cores is too short to
-learn all that from the contrastive loss alone. So both encoders are also asked, through linear layers that are thrown
-away afterwards, which attributes a scene or a caption has, and the image encoder what lies in each cell.
+captions are worded alike: so every batch asks for every attribute; two groups always have their mirror image beside
+them. Minutes are too short to learn all that from the contrastive loss alone. So both encoders are also asked, through
+linear layers that are thrown away afterwards, which group a scene or a caption has on which side, the image encoder
+what each cell shows of it, and the text encoder what a word has just said. Then images and labels are compared as well.
 """
 
 import dataclasses
@@ -17,7 +18,6 @@ import torch
 
 from manycaps.made_world.captions import (
     LABEL_HABITS,
-    N_DRAWS,
     PERSON_HABITS,
     Habits,
     as_caption,
@@ -34,18 +34,24 @@ from scripts.toy.small_clip import IMAGE_SIZE, PROMPTS, TEXT_WIDTH, VISION_WIDTH
 # Where a group can be: alone, or on one side of the other.
 SIDES = (None, *VALUES["relation"])
 
-# Questions about one part of a scene or of a caption, and their numbers of answers: count, size, colour and shape of the
-# group on each of `SIDES`, or that there is none. "None" is what keeps the sides apart: a cell that shows red on the left
+# Questions about one part of a scene or of a caption, and their numbers of answers: count, size, colour and shape of
+# the group on each of `SIDES`, or that there is none. "None" keeps the sides apart: a cell that shows red on the left
 # must not answer red for the right, so that the mean over all cells still says which is where.
 GROUP_FIELDS = Group._fields
 PART_ANSWERS = tuple(len(VALUES[field]) + 1 for _ in SIDES for field in GROUP_FIELDS)
 
-# Questions about a whole scene or caption: whether one group is alone, two lie side by side, or one above the other; the
-# background; and those of a part.
+# Questions about what a cell shows, wherever that is: whether it is empty; count, size, colour and shape of its group.
+CELL_ANSWERS = (2, *(len(VALUES[field]) for field in GROUP_FIELDS))
+
+# Questions about a whole scene or caption: whether one group is alone, two lie side by side, or one above the other;
+# the background; and those of a part.
 ANSWERS = (3, len(VALUES["background"]), *PART_ANSWERS)
 
 # Answer to a question that is not asked: a caption does not say it.
 NOT_ASKED = -1
+
+# Weight of the answer that there is no group on a side, for most sides have none.
+NONE_WEIGHT = 0.2
 
 # Share of the steps in which the learning rate rises, and where it falls to at the end, of its largest value.
 WARM_UP = 0.08
@@ -63,15 +69,15 @@ class BaseRecipe:
     n_families: int = 2500
     # Scenes of a family, and families of a batch.
     family_size: int = 4
-    n_families_at_once: int = 64
-    n_steps: int = 900
-    learning_rate: float = 2e-3
+    n_families_at_once: int = 32
+    n_steps: int = 2200
+    learning_rate: float = 3e-3
     # Share of captions that are labels of the web, and of those that belong to a neighbour of the scene.
     labels: float = 0.6
     mismatched: float = 0.1
     # Weights of the parts of the loss, and the share of the steps before the contrast counts: it hinders the encoders
     # until they know what there is to compare.
-    contrast: float = 0.5
+    contrast: float = 1.0
     contrast_after: float = 0.4
     attributes: float = 1.0
     cells: float = 1.0
@@ -84,7 +90,7 @@ class Families(NamedTuple):
     scenes: list[list[Scene]]
     # uint8, shape (n_families, family_size, IMAGE_SIZE, IMAGE_SIZE, 3).
     pixels: np.ndarray
-    # Answers about each cell, integers, shape (n_families, family_size, n_cells, len(PART_ANSWERS)).
+    # Answers about each cell as of `cell_answers`, integers, shape (n_families, family_size, n_cells, n_questions).
     cells: np.ndarray
 
 
@@ -93,7 +99,7 @@ class Batch(NamedTuple):
 
     # uint8, shape (n, IMAGE_SIZE, IMAGE_SIZE, 3).
     pixels: np.ndarray
-    # Shape (n, n_cells, len(PART_ANSWERS)).
+    # Shape (n, n_cells, n_questions).
     cells: torch.Tensor
     captions: list[str]
     # Beginnings of the captions and the answers about their last words, for each caption.
@@ -217,7 +223,8 @@ def answers(claim: Scene) -> list[int]:
     if len(claim.groups) == 2 and claim.relation is None:
         return [NOT_ASKED, background, *[NOT_ASKED] * len(PART_ANSWERS)]
     sides = sides_of(claim)
-    return [1 + (sides[0] - 1) // 2 if sides[0] else 0, background, *part_answers(dict(zip(sides, claim.groups, strict=True)))]
+    arrangement = 1 + (sides[0] - 1) // 2 if sides[0] else 0
+    return [arrangement, background, *part_answers(dict(zip(sides, claim.groups, strict=True)))]
 
 
 def part_answers(groups: Mapping[int, Group]) -> list[int]:
@@ -233,17 +240,21 @@ def part_answers(groups: Mapping[int, Group]) -> list[int]:
 
 
 def cell_answers(scene: Scene, covered: np.ndarray) -> np.ndarray:
-    """Answer the questions of `PART_ANSWERS` about each cell.
+    """Answer the questions of `CELL_ANSWERS` and of `PART_ANSWERS` about each cell.
 
     Args:
         scene: what is there.
         covered: number of the group that covers each cell, -1 for none.
 
     Returns:
-        Integers, shape (n_cells, len(PART_ANSWERS)).
+        Integers, shape (n_cells, len(CELL_ANSWERS) + len(PART_ANSWERS)).
     """
-    of_group = [part_answers({side: group}) for side, group in zip(sides_of(scene), scene.groups, strict=True)]
-    return np.array([part_answers({}), *of_group])[covered.ravel() + 1]
+    of_group = [
+        [1, *_group_answers(group), *part_answers({side: group})]
+        for side, group in zip(sides_of(scene), scene.groups, strict=True)
+    ]
+    empty = [0, *[NOT_ASKED] * len(GROUP_FIELDS), *part_answers({})]
+    return np.array([empty, *of_group])[covered.ravel() + 1]
 
 
 def word_answers(claim: Scene, wording: np.ndarray, habits: Habits) -> list[tuple[str, list[int]]]:
@@ -254,7 +265,7 @@ def word_answers(claim: Scene, wording: np.ndarray, habits: Habits) -> list[tupl
         the group before it; after the second group, about that one.
 
     >>> claim = Scene((Group(1, None, "red", "star"), Group(1, None, "blue", "ring")), "left", None)
-    >>> [beginning for beginning, _ in word_answers(claim, np.zeros(N_DRAWS), LABEL_HABITS)]
+    >>> [beginning for beginning, _ in word_answers(claim, np.zeros(12), LABEL_HABITS)]
     ['a red star left of', 'a red star left of a blue ring']
     """
     if claim.relation is None:
@@ -286,7 +297,10 @@ def base_loss(
     texts = clip.encode_tokens([clip.tokenize(caption) for caption in batch.captions])
     attributes = _mean_loss(questions.image(images.hidden), batch.scene_answers, ANSWERS)
     attributes = attributes + _mean_loss(questions.text(texts.hidden), batch.caption_answers, ANSWERS)
-    cells = _mean_loss(questions.cell(questions.cell_states()).flatten(0, 1), batch.cells.flatten(0, 1), PART_ANSWERS)
+    shown, place = batch.cells.flatten(0, 1).split((len(CELL_ANSWERS), len(PART_ANSWERS)), dim=1)
+    states = questions.cell_states().flatten(0, 1)
+    cells = _mean_loss(questions.cell(states), shown, CELL_ANSWERS)
+    cells = cells + _mean_loss(questions.cell_place(states), place, PART_ANSWERS)
     asked = [(i, *about) for i, said in enumerate(batch.words) for about in said]
     places = [len(clip.word_tokens(beginning)) for _, beginning, _ in asked]  # the start token stands before them
     states = questions.word_states()[[i for i, _, _ in asked], places]
@@ -338,7 +352,8 @@ class _Questions(torch.nn.Module):
         super().__init__()
         self.image = torch.nn.Linear(VISION_WIDTH, sum(ANSWERS))
         self.text = torch.nn.Linear(TEXT_WIDTH, sum(ANSWERS))
-        self.cell = torch.nn.Linear(VISION_WIDTH, sum(PART_ANSWERS))
+        self.cell = torch.nn.Linear(VISION_WIDTH, sum(CELL_ANSWERS))
+        self.cell_place = torch.nn.Linear(VISION_WIDTH, sum(PART_ANSWERS))
         self.word = torch.nn.Linear(TEXT_WIDTH, sum(PART_ANSWERS))
         self._states: dict[str, torch.Tensor] = {}
         # Before the last layer, which gathers what the cells and the words know.
@@ -366,10 +381,15 @@ def _answer(field: str, value: str | int | None) -> int:
 
 
 def _mean_loss(logits: torch.Tensor, right: torch.Tensor, sizes: tuple[int, ...]) -> torch.Tensor:
-    """Mean over the questions of their cross-entropies; a question that nobody was asked counts 0."""
-    losses = [
-        torch.nn.functional.cross_entropy(answered, expected, ignore_index=NOT_ASKED)
-        for answered, expected in zip(logits.split(sizes, dim=1), right.T, strict=True)
-        if (expected != NOT_ASKED).any()
-    ]
+    """Mean over the questions of their cross-entropies; a question that nobody was asked counts 0.
+
+    The questions of a part come last, and their last answers, that there is no group, count less than the others.
+    """
+    losses, has_none = [], sizes[-len(PART_ANSWERS) :] == PART_ANSWERS
+    for i, (answered, expected) in enumerate(zip(logits.split(sizes, dim=1), right.T, strict=True)):
+        weights = torch.ones(sizes[i])
+        if has_none and i >= len(sizes) - len(PART_ANSWERS):
+            weights[-1] = NONE_WEIGHT
+        if (expected != NOT_ASKED).any():
+            losses.append(torch.nn.functional.cross_entropy(answered, expected, weights, ignore_index=NOT_ASKED))
     return torch.stack(losses).sum() / len(sizes)

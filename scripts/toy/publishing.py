@@ -16,7 +16,7 @@ from manycaps.shared_clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME, Treatmen
 from manycaps.shared_clip_model import ClipModel
 from manycaps.shared_clip_weights import Weights, read_weights, write_safetensors
 from scripts.toy.small_clip import ACTIVATION, PIXEL_MEAN, PIXEL_STD, SmallClip
-from scripts.toy.tables import as_markdown, verdict, weaknesses, write_csv
+from scripts.toy.tables import as_markdown, foil_table, learned_kinds, verdict, write_csv
 from scripts.toy.tuning import PAC, PLAIN, Projections
 
 # Names of a seed's files: weights with the tuned projections, the projections of all variants, and what is known; and
@@ -126,5 +126,6 @@ def card(
         machine=f"{platform.machine()}, {platform.system()}, torch {torch.__version__}",
         tables=as_markdown(measurements, PLAIN),
         verdict=verdict(measurements),
-        weaknesses=weaknesses(measurements[PAC]),
+        foils=foil_table(measurements),
+        learned=learned_kinds(measurements[PAC]),
     )

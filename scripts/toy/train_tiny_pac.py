@@ -8,8 +8,8 @@ For every seed the small CLIP learns from labels such as the web has; then its t
 captions of people with generated positives (Sarto et al., 2023, equation 4), and again without one or both kinds of
 positives. All are measured on the same held-out scenes. Seeds run side by side in --jobs processes of one thread each:
 the same seed gives the same file on the same machine, however many. A seed that is finished in the folder is not
-trained again, and a checkpoint before tuning that is there is tuned. --quick takes a minute and shows only that everything works. Needs scipy and
-metrics/pac_score/requirements.txt.
+trained again, and a checkpoint before tuning that is there is only tuned. --quick takes a minute and shows only that
+everything works. Needs scipy and metrics/pac_score/requirements.txt.
 """
 
 import argparse
