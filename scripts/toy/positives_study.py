@@ -42,27 +42,23 @@ start_tool(__name__, parsed, "scripts/requirements.txt", "metrics/pac_score/requ
 
 import numpy as np
 import torch
-import tqdm
 from safetensors.torch import load_file
 
 from manycaps.installed_modules import data_folder
 from manycaps.shared_clip_checkpoints import WEIGHTS_NAME
 from manycaps.shared_clip_weights import read_weights
-from scripts.studies.study_frame import Line, StudyTable, numbers
+from scripts.studies.study_frame import Line, StudyTable
 from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, new_picture
+from scripts.toy.positives_gain import LAMBDAS, NAME, gain
 from scripts.toy.publishing import UNTUNED_NAME
 from scripts.toy.small_clip import SmallClip
 from scripts.toy.trials import Trials, draw_trials, encode, measure
-from scripts.toy.tuning import Lambdas, TuningRecipe, cached_tuples, tune_variant
+from scripts.toy.tuning import TuningRecipe, cached_tuples, tune_variant
 from scripts.toy.tuples import TupleMake
 
-NAME = "positives"
 KEY = ("setting", "seed")
 MEASURED = ("tau_b", "foil accuracy", "foil relation", "pairs mean", "image_to_caption_recall@1")
 COLUMNS = ("lambda_v", "lambda_t", "iterations", *MEASURED)
-
-# Without positives, the paper's weights, and larger ones.
-LAMBDAS = (Lambdas(0.0, 0.0), Lambdas(0.05, 0.1), Lambdas(0.2, 0.2), Lambdas(0.4, 0.4))
 
 # Held-out scenes of every measurement, and pairs that decide when to stop, which are made as those learnt from.
 N_TRIALS = 500
@@ -141,16 +137,6 @@ def tuned_lines(start: Start, recipe: TuningRecipe, seed: int) -> Iterator[list[
         yield [*lambdas, tuned.best_iteration, *(found[name] for name in MEASURED)]
 
 
-def gain(lines: Sequence[Line], setting: str, lambdas: Lambdas, measure_name: str) -> tuple[float, float]:
-    """Return what positives add to a tuning without them, seed by seed: the mean and its standard error."""
-    values = [
-        np.array(numbers(lines, measure_name, setting=setting, lambda_v=f"{v:.6g}", lambda_t=f"{t:.6g}"))
-        for v, t in (lambdas, LAMBDAS[0])
-    ]
-    differences = values[0] - values[1]
-    return float(differences.mean()), float(differences.std(ddof=1) / np.sqrt(len(differences)))
-
-
 def draw(folder: pathlib.Path, lines: Sequence[Line], names: Sequence[str]) -> None:
     """Draw what positives add in each setting, by their weights."""
     with new_picture(folder, NAME, 9, 0.42 * len(names) + 1.6) as figure:
@@ -176,10 +162,8 @@ def main(options: argparse.Namespace) -> int:
         table = StudyTable(options.output, NAME, KEY, COLUMNS, {"trials": N_TRIALS, "validation": N_VALIDATION})
         start = load_start()
         cells = [(name, seed) for name in options.settings for seed in options.seeds]
-        bar = tqdm.tqdm(total=len(cells), desc="cells")
 
         def study(name: str, seed: int) -> list[list[float]]:
-            bar.update()
             return list(tuned_lines(start, SETTINGS[name].recipe(), seed))
 
         lines = table.fill(cells, study)

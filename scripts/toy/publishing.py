@@ -15,6 +15,7 @@ from manycaps.saved_files import write_atomically
 from manycaps.shared_clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME, Treatment, file_sha256
 from manycaps.shared_clip_model import ClipModel
 from manycaps.shared_clip_weights import Weights, read_weights, write_safetensors
+from scripts.toy.positives_gain import study_section
 from scripts.toy.small_clip import ACTIVATION, PIXEL_MEAN, PIXEL_STD, SmallClip
 from scripts.toy.tables import as_markdown, foil_table, learned_kinds, verdict, write_csv
 from scripts.toy.tuning import PAC, PLAIN, Projections
@@ -120,12 +121,15 @@ def card(
         seed=seeds[0],
         seeds=" ".join(map(str, seeds)),
         n_seeds=len(seeds),
-        n_trials=facts[0]["recipe"]["n_trials"],
+        n_trials=f"{facts[0]['recipe']['n_trials']:,}",
+        n_pairs=f"{facts[0]['recipe']['tuning']['n_scenes']:,}",
+        most_steps=f"{facts[0]['recipe']['tuning']['max_iterations']:,}",
         files="\n".join(files),
         minutes=f"{minutes[0]:.1f} to {minutes[-1]:.1f}",
         machine=f"{platform.machine()}, {platform.system()}, torch {torch.__version__}",
         tables=as_markdown(measurements, PLAIN),
         verdict=verdict(measurements),
+        study=study_section(folder),
         foils=foil_table(measurements),
         learned=learned_kinds(measurements[PAC]),
     )
