@@ -17,19 +17,20 @@ from .best_reference import best_statistics
 from .cider_distance import cider_d_scores, cider_distances, document_frequencies, multi_reference_cider_d
 from .comparison.holm import holm_p_values as _holm_p_values
 from .comparison.paired_tests import CONFIDENCE_LEVEL, N_RESAMPLES, PairedTest, paired_tests
-from .cosine_distance import cosine_distances as _cosine_distances
-from .cosine_distance import cosine_similarities
-from .document_frequency import check_document_frequency, check_enough_documents, load_document_frequency
 from .frechet import frechet_distances
 from .frechet import frechet_p_values as _frechet_p_values
-from .maximum_mean_discrepancy import BANDWIDTH_RULES, ESTIMATORS
-from .maximum_mean_discrepancy import mmd_p_values as _mmd_p_values
-from .maximum_mean_discrepancy import mmd_squared as _mmd_squared
 from .meteor_distance import meteor_distances as _meteor_distances
 from .meteor_distance import meteor_scores, multi_reference_meteor
 from .ref_pac_s import ref_pac_s as _ref_pac_s
 from .shared_bleu import bleu_scores, bleu_statistics
 from .shared_bleu import corpus_bleu as _corpus_bleu
+from .shared_cosine_distance import cosine_distances as _cosine_distances
+from .shared_cosine_distance import cosine_similarities
+from .shared_document_frequency import check_document_frequency, check_enough_documents, load_document_frequency
+from .shared_kernels import BANDWIDTH_RULES
+from .shared_mean_discrepancy import ESTIMATORS
+from .shared_mean_discrepancy import mmd_p_values as _mmd_p_values
+from .shared_mean_discrepancy import mmd_squared as _mmd_squared
 from .shared_meteor15 import scores as _meteor15_scores
 from .shared_module import check_choice, check_confidence_level, check_whole_number
 from .shared_pac_s import PAC_WEIGHT, check_weight

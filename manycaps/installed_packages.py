@@ -14,6 +14,7 @@ MODULE_EXTRAS = {
     "mmd_bert": "embeddings",
     "pac_score": "clip",
     "ref_pac_score": "clip",
+    "set_diversity": "embeddings",
     "trm_bert": "embeddings",
     "vdtk_diversity": "embeddings,report",
 }

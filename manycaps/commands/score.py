@@ -17,7 +17,8 @@ id, image_id; image, file_name; video), or are named with --columns. --dry-run s
 
 FOLDER gets rows/*.parquet (id, file and row of every row, and its values), summary.json (values of the corpus, as the
 module computes them of all rows at once), and rejected.jsonl (what was left out, and why). The same command goes on
-with a run that was killed; it refuses if the input, an option or a version has changed.
+with a run that was killed; it refuses if the input, an option or a version has changed. Values of all captions together
+are part of it: --option pooled=true of fid_bert and mmd_bert, the corpus score of meteor15, and -m vdtk_diversity.
 
 --engine ray needs `pip install 'manycaps[ray]'`; every node must see the input and FOLDER under the same names.
 """
@@ -26,6 +27,9 @@ import argparse
 
 # Bytes of input that make a part, where nothing else is asked for.
 PART_BYTES = 1 << 24
+
+# Rows whose embeddings are compared all with all: 10,000 rows of 15 captions have 10^10 pairs, minutes of work.
+MOST_POOLED_ROWS = 10_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,6 +56,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     how.add_argument(
         "--max-rejected", type=_share, default=1.0, metavar="SHARE", help="stop where more rows are rejected (1)"
+    )
+    how.add_argument(
+        "--max-pooled-rows",
+        type=_count,
+        default=MOST_POOLED_ROWS,
+        metavar="N",
+        help="of a value over all captions that needs every embedding at once (10000)",
     )
     how.add_argument("--restart", action="store_true", help="begin from scratch")
     how.add_argument("--engine", choices=("local", "ray"), default="local", help="this machine, or a Ray cluster")

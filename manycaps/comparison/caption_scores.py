@@ -18,6 +18,7 @@ from manycaps.shared_ptb_tokenizer import tokenize_captions
 # What a module needs beside the captions.
 MODULE_COLUMNS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(SET_MODULES, ("references",)),
+    "meteor15": ("references",),
     "pac_score": ("images",),
     "ref_pac_score": ("images", "references"),
     "emscore_pac": ("videos",),
@@ -25,6 +26,9 @@ MODULE_COLUMNS: Mapping[str, Sequence[str]] = {
 
 # Modules that run without a network's weights.
 WORD_MODULES = ("trm_meteor", "trm_cider")
+
+# Modules that need data of their own, and run on request.
+REQUESTED_MODULES = ("meteor15",)
 
 # Splits of a row that are enumerated; where a row has more, as many as `N_RESAMPLES` are drawn.
 MOST_SPLITS = 20_000
@@ -43,7 +47,7 @@ def default_modules(rows: Sequence[SystemRow]) -> list[str]:
     modules = [
         module
         for module, needed in MODULE_COLUMNS.items()
-        if set(needed) <= there and (module in WORD_MODULES or module not in SET_MODULES)
+        if set(needed) <= there and (module in WORD_MODULES or module not in (*SET_MODULES, *REQUESTED_MODULES))
     ]
     if not modules:
         raise ValueError(
@@ -107,6 +111,7 @@ class CaptionScores:
         import_evaluate().utils.logging.disable_progress_bar()
         self._rows, self._seed, self._n_resamples = rows, seed, n_resamples
         self._modules = {module: load(module, **options.get(module, {})) for module in modules}
+        self._has_table = options.get("trm_cider", {}).get("document_frequency") is not None
 
     def systems(self, progress: Callable[[], object]) -> list[ScoredSystem]:
         """Score every system by every module.
@@ -144,7 +149,8 @@ class CaptionScores:
         """
         for module, earlier, later in self.exchanged():
             # The documents stay those of people, whichever system stands in their place.
-            counted = {"document_frequency": self._document_frequency} if module == "trm_cider" else {}
+            is_counted = module == "trm_cider" and not self._has_table
+            counted = {"document_frequency": self._document_frequency} if is_counted else {}
             result = self._compute(
                 module,
                 counted,

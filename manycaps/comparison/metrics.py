@@ -61,6 +61,7 @@ _TRM_METEOR, _TRM_CIDER, _TRM_BERT, _MMD_BERT, _FID_BERT = (
 METRICS = (
     _TRM_METEOR[0],
     Metric("meteor", "trm_meteor", "METEOR", "highest", "METEOR, as NLTK computes it"),
+    Metric("meteor15", "meteor15", "METEOR 1.5", "highest", "METEOR 1.5"),
     _TRM_CIDER[0],
     Metric("cider_d", "trm_cider", "CIDEr-D", "highest", "CIDEr-D"),
     _TRM_BERT[0],

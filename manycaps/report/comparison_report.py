@@ -15,7 +15,10 @@ from manycaps.comparison.caption_systems import clusters_of, read_systems
 from manycaps.comparison.compared_systems import Comparison, as_json, check_several, compared_systems
 from manycaps.comparison.comparison_tables import all_tables, as_written, check_letters
 from manycaps.comparison.comparison_text import summaries
+from manycaps.comparison.folder_captions import folder_options, folder_rows
+from manycaps.comparison.metrics import SET_MODULES
 from manycaps.comparison.score_folders import is_score_folder, read_score_folders
+from manycaps.comparison.scored_systems import Exchange
 from manycaps.report.caption_files import source_name
 from manycaps.report.comparison_page import comparison_page
 from manycaps.saved_files import write_atomically
@@ -26,6 +29,7 @@ MODULE_OPTIONS = {
     "encoder": ("trm_bert", "mmd_bert", "fid_bert"),
     "checkpoint": ("pac_score", "ref_pac_score", "emscore_pac"),
     "variant": ("pac_score", "ref_pac_score", "emscore_pac"),
+    "meteor15_data": ("meteor15",),
     "device": ("trm_bert", "mmd_bert", "fid_bert", "pac_score", "ref_pac_score", "emscore_pac"),
 }
 
@@ -88,12 +92,23 @@ def compare_folders(folders: Mapping[str, str], options: argparse.Namespace) -> 
                 "captions are scored already."
             )
     systems, rows = read_score_folders(folders, options.metrics.split(",") if options.metrics else None)
+    exchanges: list[Exchange] = []
+    resampling = {"n_resamples": options.n_resamples, "seed": options.seed}
+    if options.with_captions:
+        rows = folder_rows(folders, [row.id for row in rows])
+        modules = [module for module in systems[0].results if module in SET_MODULES]
+        baseline = next(iter(folders.values()))
+        scores = CaptionScores(rows, modules, folder_options(baseline, modules), **resampling)
+        with tqdm.tqdm(total=len(scores.exchanged()), desc="systems x systems", unit="result") as bar:
+            exchanges = list(scores.exchanges(bar.update))
     clusters = clusters_of(rows, options.clusters)
-    return compared_systems(systems, rows, clusters, n_resamples=options.n_resamples, seed=options.seed)
+    return compared_systems(systems, rows, clusters, exchanges, **resampling)
 
 
 def compare_files(files: Mapping[str, str], options: argparse.Namespace) -> Comparison:
     """Read files of captions, score them, and compare the scores."""
+    if options.with_captions:
+        raise ValueError("--with-captions: expected folders of scores, got captions. Leave it out: they are read.")
     columns = parsed_columns(options.columns) if options.columns else None
     rows = read_systems(files, options.references, columns, options.images, options.videos, options.limit)
     modules = options.metrics.split(",") if options.metrics else default_modules(rows)

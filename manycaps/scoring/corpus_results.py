@@ -65,11 +65,29 @@ def corpus_result(folder: RunFolder, scorer: Scorer, n_parts: int) -> dict[str, 
     if scorer.is_distribution:
         result = _distribution_result(folder, scorer, reports, columns)
     else:
-        result = {name: math.fsum(column) / n_rows for name, column in columns.items()} | {"n_rows": n_rows}
+        result = {_mean_name(name): math.fsum(column) / n_rows for name, column in columns.items()}
+        result |= {"n_rows": n_rows}
     counts: collections.Counter[str] = collections.Counter()
     for report in reports.values():
         counts.update(report["counts"])
-    return result | counts | {"signature": first["signature"]}
+    return result | _reduced_values(folder, scorer, reports) | counts | {"signature": first["signature"]}
+
+
+def _mean_name(column: str) -> str:
+    """What a module calls the mean of a column of rows: METEOR 1.5 has a score of the corpus beside it."""
+    return "meteor15_mean" if column == "meteor15" else column
+
+
+def _reduced_values(folder: RunFolder, scorer: Scorer, parts: Collection[int]) -> dict[str, Any]:
+    """Values of the corpus that are no means of rows."""
+    reduction = scorer.reduction()
+    if reduction is None:
+        return {}
+    start = f"reduced:{scorer.name}:"
+    for part in parts:
+        with np.load(folder.part_file("score", part, "npz")) as arrays:
+            reduction.merge({name[len(start) :]: arrays[name] for name in arrays.files if name.startswith(start)})
+    return reduction.values()
 
 
 def _distribution_result(

@@ -43,7 +43,7 @@ def inputs(settings: RunSettings) -> dict[str, Any]:
 
 def versions(scorers: list[Scorer]) -> dict[str, str]:
     """Return the versions of what makes the numbers."""
-    has_model = any(hasattr(scorer.module, "encoder") for scorer in scorers)
+    has_model = any(scorer.has_model for scorer in scorers)
     found = {"manycaps": VERSION, "python": platform.python_version()}
     for name in PACKAGES + (MODEL_PACKAGES if has_model else ()):
         try:

@@ -10,10 +10,17 @@ from typing import Any, NamedTuple
 
 from manycaps.caption_tables import CaptionRow
 from manycaps.installed_modules import import_evaluate, load, module_folders
+from manycaps.scoring.reductions import MODEL_OPTIONS, Reduction, gathers, is_pooled, reduction_of
 from manycaps.shared_distribution import CAPTION_COLUMNS, DISTRIBUTION_DEFAULTS, compare_rows, text_counts
 
 # Columns of modules, and what a row calls them.
-ROW_FIELDS = {"predictions": "predictions", "references": "references", "images": "image", "videos": "video"}
+ROW_FIELDS = {
+    "predictions": "predictions",
+    "references": "references",
+    "images": "image",
+    "videos": "video",
+    "data": "predictions",
+}
 
 # Number of a row in the messages of a module that was given one row.
 FIRST_ROW = re.compile(r"\b(predictions|references|images|videos)\[0\]")
@@ -38,6 +45,8 @@ class Scores(NamedTuple):
     # Of a metric with p-values: sums for every draw of the corpus test, and how many rows have which smallest p-value.
     drawn: Mapping[int, Any] | None = None
     smallest: Mapping[float, int] | None = None
+    # What the reduction of the corpus takes in, where the metric has one.
+    reduced: Any = None
 
 
 class Scorer:
@@ -76,28 +85,38 @@ class Scorer:
         """Whether document frequencies are to be counted in the references of all rows."""
         return "document_frequency" in self.options and self.options["document_frequency"] is None
 
+    @property
+    def has_model(self) -> bool:
+        """Whether a network runs; vdtk_diversity has one only for what a run does not measure."""
+        return hasattr(self.module, "encoder") and self.name != "vdtk_diversity"
+
+    @property
+    def gathers(self) -> bool:
+        """Whether a value of the corpus needs the embeddings of all rows at once."""
+        return gathers(self.name, self.options)
+
+    def reduction(self) -> Reduction | None:
+        """Return what is to be kept of the rows for values of the corpus that are no means; None for most metrics."""
+        return reduction_of(self.name, self.module, self.options)
+
     def check_reducible(self) -> None:
         """Raise if a value of the corpus cannot be put together out of parts.
 
         Raises:
             ValueError: an option asks for one.
         """
-        if self.name not in module_folders() or not set(self.columns) <= set(ROW_FIELDS):
+        if self.name == "vdtk_diversity":
+            given = [name for name in MODEL_OPTIONS if self.options[name]]
+            if given:
+                raise ValueError(
+                    f"--option {given[0]}: expected counts of words and captions, got a model that reads all captions "
+                    "together. Leave it out, or run `manycaps diversity` for it."
+                )
+            return
+        if self.name not in module_folders() or not set(self.columns) <= set(ROW_FIELDS) - {"data"}:
             raise ValueError(
-                f"-m {self.name}: expected a metric that scores rows, got one of a whole data set. Run `manycaps "
-                "diversity` for it."
-            )
-        if self.name == "meteor15":
-            raise ValueError(
-                "-m meteor15: expected values of rows and their means, got a score of the corpus, which is no mean of "
-                "rows. Give -m trm_meteor --option 'meteor=\"1.5\"', whose `meteor` is one, or give all rows to the "
-                "module in Python."
-            )
-        if self.options.get("pooled"):
-            raise ValueError(
-                f"--option pooled=true: expected values of rows and their means, got one of {self.name} over all "
-                "captions together, which cannot be put together out of parts. Leave it out, or give all rows to the "
-                "module in Python."
+                f"-m {self.name}: expected a metric that scores rows, got one of a whole data set, which cannot be put "
+                "together out of parts. Give all rows to the module in Python."
             )
         if self.options.get("idf") is True:
             raise ValueError(
@@ -107,12 +126,12 @@ class Scorer:
 
     def prepare(self) -> None:
         """Load the model, once, so that what is wrong with it is not taken for a bad row."""
-        if self._is_prepared:
+        if self._is_prepared or not self.has_model:
             return
-        encoder: Any = getattr(self.module, "encoder", None)
+        encoder: Any = self.module.encoder
         if hasattr(encoder, "embed"):
             encoder.embed(["a"], self.options, lambda steps, **_: steps)
-        elif encoder is not None:
+        else:
             _ = encoder.model
         self._is_prepared = True
 
@@ -158,12 +177,15 @@ class Scorer:
         """
         if self.is_distribution:
             return self._distribution_scores(columns, n_earlier, documents)
+        if self.name == "vdtk_diversity":
+            return Scores({}, {}, self.module._signature(self.options), reduced=columns["data"])
         result = self.module._compute(**columns, options={**self.options, "details": True})
         if hasattr(self.module, "videos"):
             self.module.videos.forget()
         found = {name.removesuffix("_per_row"): values for name, values in result.items() if name.endswith("_per_row")}
         found |= {name: values for name, values in result.items() if name.endswith("_per_candidate")}
-        return Scores(found, {"n_truncated": result["n_truncated"]}, result["signature"])
+        counts = {name: result[name] for name in ("n_truncated",) if name in result}
+        return Scores(found, counts, result["signature"], reduced=result.get("meteor15_statistics"))
 
     def _checked(self, rows: Sequence[CaptionRow]) -> dict[str, Any]:
         given = {name: [getattr(row, ROW_FIELDS[name]) for row in rows] for name in self.columns}
@@ -182,7 +204,7 @@ class Scorer:
     ) -> Scores:
         counted = self.counts_documents and documents is not None
         options = {**self.options, "document_frequency": documents.table} if counted and documents else self.options
-        rows = self.module.rows_of(**columns, options=options)
+        rows, reduced = self._rows(columns, options)
         compared = compare_rows(rows, options, lambda steps, **_: steps, n_earlier)
         found: dict[str, Collection[Any]] = {self.name: compared.statistic}
         if compared.plain is not None:
@@ -190,10 +212,17 @@ class Scorer:
         settings = documents.settings if counted and documents else rows.settings
         signature = self.module._signature(self.options, settings)
         if compared.splits is None:
-            return Scores(found, {}, signature)
+            return Scores(found, {}, signature, reduced=reduced)
         tests = compared.splits.row_tests(compared.statistic)
         found |= dict(zip(test_columns(self.name), tests, strict=True))
-        return Scores(found, {}, signature, compared.splits.drawn_sums.parts(), compared.splits.smallest)
+        return Scores(found, {}, signature, compared.splits.drawn_sums.parts(), compared.splits.smallest, reduced)
+
+    def _rows(self, columns: Mapping[str, list[Any]], options: Mapping[str, Any]) -> tuple[Any, Any]:
+        """Rows ready to be compared, and what the reduction takes in."""
+        if not is_pooled(options):
+            return self.module.rows_of(**columns, options=options), None
+        embedded = self.module.embedded_rows(**columns, options=options)
+        return self.module.rows_of_embedded(embedded, options), (columns, embedded) if self.gathers else embedded
 
 
 class DocumentTable(NamedTuple):

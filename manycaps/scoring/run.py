@@ -112,6 +112,7 @@ def check_columns(settings: RunSettings, scorers: Sequence[Scorer]) -> None:
     there = {
         "predictions": source.main.layout.predictions is not None,
         "references": source.references is not None or source.main.layout.references is not None,
+        "data": source.main.layout.predictions is not None,
         "images": source.main.layout.image is not None or "image" in source.media,
         "videos": source.main.layout.video is not None or "video" in source.media,
     }
@@ -124,6 +125,24 @@ def check_columns(settings: RunSettings, scorers: Sequence[Scorer]) -> None:
                     f"-m {scorer.name}: expected {name}, got files without. Give {how.get(name, '-i FILE')}, or name "
                     f"the column with --columns {ROLE_NAMES.get(name, name)}=NAME."
                 )
+
+
+def check_pooled_rows(scorers: Sequence[Scorer], n_rows: int | None, most: int) -> None:
+    """Raise if a value over all captions together would need the embeddings of too many rows at once.
+
+    Raises:
+        ValueError: the message has the number of rows.
+    """
+    for scorer in scorers:
+        if scorer.gathers and n_rows is not None and n_rows > most:
+            remedy = "leave pooled out"
+            if scorer.name == "fid_bert":
+                remedy = "give --option fid_bert.p_value=none, whose pooled distance has no limit"
+            raise ValueError(
+                f"--max-pooled-rows {most}: expected at most {most:,} rows for a value of {scorer.name} over all "
+                f"captions together, got {n_rows:,}: it holds every embedding and compares every two captions or "
+                f"exchanges all of them. Allow more, or {remedy}."
+            )
 
 
 def _summarised(settings: RunSettings, scorers: Sequence[Scorer], arguments: argparse.Namespace) -> dict[str, Any]:
@@ -140,6 +159,7 @@ def _summarised(settings: RunSettings, scorers: Sequence[Scorer], arguments: arg
     with contextlib.ExitStack() as stack:
         engine = stack.enter_context(_engine(arguments, scorers, len(parts)))
         n_rows = _survey(engine, settings, scorers, parts, limits)
+        check_pooled_rows(scorers, n_rows, arguments.max_pooled_rows)
         _run(engine, score_part, settings, parts, n_rows, limits)
     return _write_summary(settings, scorers, parts)
 
@@ -160,7 +180,8 @@ def _survey(
     """Do the first pass where it is needed; return the number of rows if it is known then."""
     has_keys = any(scorer.has_p_values for scorer in scorers)
     documents = any(scorer.counts_documents for scorer in scorers)
-    if settings.source.main.holds_media and not has_keys and not documents:
+    gathers = any(scorer.gathers for scorer in scorers)
+    if settings.source.main.holds_media and not has_keys and not documents and not gathers:
         return None
     folder = settings.run_folder()
     n_rows = _run(engine, survey_part, settings, parts, None, limits)
@@ -270,7 +291,7 @@ def _write_summary(settings: RunSettings, scorers: Sequence[Scorer], parts: Sequ
 
 @contextlib.contextmanager
 def _engine(arguments: argparse.Namespace, scorers: Sequence[Scorer], n_parts: int) -> Iterator[Engine]:
-    has_model = any(hasattr(scorer.module, "encoder") for scorer in scorers)
+    has_model = any(scorer.has_model for scorer in scorers)
     if arguments.engine == "ray":
         from manycaps.scoring.ray_engine import RayEngine
 

@@ -119,13 +119,16 @@ class _PartScores:
         return {"n_rows": self.n_rows, "n_rejected": self.n_rejected, "metrics": metrics}
 
     def save_sums(self, path: pathlib.Path) -> None:
-        """Write the sums of the corpus tests."""
+        """Write the sums of the corpus tests, and what other values of the corpus need."""
         arrays = {
             f"{name}:{power}": sums
             for name, metric in self.metrics.items()
             if metric.drawn is not None
             for power, sums in metric.drawn.parts().items()
         }
+        for name, metric in self.metrics.items():
+            if metric.reduction is not None:
+                arrays |= {f"reduced:{name}:{key}": each for key, each in metric.reduction.arrays().items()}
         with path.open("wb") as file:
             np.savez(file, **arrays)  # type: ignore[arg-type]
 
@@ -140,6 +143,7 @@ class _MetricSums:
 
     def __init__(self, scorer: Scorer):
         self.drawn = DrawnSums(scorer.options["n_resamples"]) if scorer.has_p_values else None
+        self.reduction = scorer.reduction()
         self.n_rows = 0
         self.columns: list[str] = []
         self.counts: collections.Counter[str] = collections.Counter()
@@ -155,6 +159,8 @@ class _MetricSums:
         self.signature = scores.signature
         if self.drawn is not None:
             self.drawn.merge(scores.drawn or {})
+        if self.reduction is not None:
+            self.reduction.add(scores.reduced)
 
     def report(self) -> dict[str, Any]:
         """Return everything but the sums of draws."""

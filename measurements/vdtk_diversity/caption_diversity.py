@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .caption_codes import WordNumbers, coded_captions, known_number
+from .caption_codes import CodedCaptions, WordNumbers, coded_captions, known_number
 from .caption_novelty import CaptionNovelty
 from .count_distribution import CountDistribution
 from .ngram_model import ORDERS, NgramModel, expected_decisions, expected_decisions_as_printed
@@ -52,15 +52,18 @@ class CaptionDiversity:
 
     def update(self, rows: Sequence[Sequence[str]]) -> None:
         """Take in some rows, each a list of at least one caption."""
-        coded = coded_captions(tokenize_rows(rows, self._tokenizer), self.word_numbers.__getitem__)
-        self.vocabulary.update(coded)
-        self.tokens_per_caption.update(coded.n_tokens)
-        self.ngrams.update(coded)
-        self.novelty.update(coded)
+        self.update_coded(coded_captions(tokenize_rows(rows, self._tokenizer), self.word_numbers.__getitem__))
         if self.parts_of_speech:
             self.parts_of_speech.update(rows)
         if self.redundancy:
             self.redundancy.update(rows)
+
+    def update_coded(self, coded: CodedCaptions) -> None:
+        """Take in some rows as numbers of `word_numbers`, for the levels that need nothing else."""
+        self.vocabulary.update(coded)
+        self.tokens_per_caption.update(coded.n_tokens)
+        self.ngrams.update(coded)
+        self.novelty.update(coded)
 
     def figures(self, head_shares: Sequence[float], lengths: Sequence[int]) -> dict[str, Any]:
         """Return the figures of all rows so far.

@@ -27,6 +27,7 @@ from .shared_splits import Comparison
 # isort: split
 # Files that other files of this folder need: evaluate's loader copies only what is named here.
 # Written by scripts/repository/sync_shared.py.
+from .exact_moments import ExactMoments
 from .shared_caption_rows import as_caption_rows
 from .shared_embeddings import as_embedding_arrays
 from .shared_input_files import is_regular_file
@@ -35,6 +36,7 @@ from .shared_model_paths import is_path
 from .shared_remembered_features import RememberedFeatures
 
 _LOADED = (
+    ExactMoments,
     as_caption_rows,
     as_embedding_arrays,
     is_regular_file,

@@ -6,16 +6,15 @@ captions is a problem of 10 x 5 numbers, whatever the dimension, exact also wher
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
+from .exact_moments import BLOCK_SIZE, ExactMoments, mean_difference
 from .shared_splits import TIE_TOLERANCE, Splits, label_blocks, split_forms, split_values, upper_tail_p_values
 
 # Numbers in the cross blocks of splits held at once, 8 bytes each.
 MAX_CROSS_VALUES = 1_000_000
-
-# Vectors of a corpus converted and factored at once: 25 MB in 384 dimensions.
-BLOCK_SIZE = 8_192
 
 # Wraps the steps of a long loop in a progress bar, as `tqdm` does.
 Progress = Callable[..., Iterable[int]]
@@ -164,15 +163,15 @@ def pooled_frechet_distance(
 ) -> np.ndarray:
     """Squared Fréchet distance of all candidates and all references of a corpus, in bounded memory.
 
-    Each set's centred vectors are reduced block by block to the triangular factor R of a QR decomposition, R'R = C; the
-    rest is as in `frechet_distances`, with at most d x d numbers. Covariances are never formed, so no digits are lost.
+    The moments of each set are summed without rounding, so neither the order of the vectors nor the blocks nor parts of
+    the corpus that are summed apart can change the last digit; the rest is as in `frechet_distances`.
 
     Args:
         vectors: floating-point array, shape (n_vectors, d).
         candidate_counts: array of whole numbers, shape (n_vectors,): how often each vector is a candidate, 2 in all.
         reference_counts: how often each is a reference, 2 in all.
         progress: wraps the blocks in a progress bar.
-        block_size: vectors factored at once.
+        block_size: vectors summed at once, at most `BLOCK_SIZE`.
 
     Returns:
         float64 array without dimensions.
@@ -181,9 +180,24 @@ def pooled_frechet_distance(
     >>> pooled_frechet_distance(points, np.array([1, 1, 0, 0]), np.array([0, 0, 1, 1])).round(4).tolist()
     18.0
     """
-    sides = [_factor(vectors, counts, progress, block_size) for counts in (candidate_counts, reference_counts)]
-    (first_mean, first), (second_mean, second) = sides
-    return _from_factors((first_mean - second_mean)[None], first[None], second[None])[0]
+    sides = ExactMoments(), ExactMoments()
+    for moments, counts in zip(sides, (candidate_counts, reference_counts), strict=True):
+        moments.add(vectors, counts, progress, block_size)
+    return frechet_distance_of_moments(*sides)
+
+
+def frechet_distance_of_moments(candidates: ExactMoments, references: ExactMoments) -> np.ndarray:
+    """Squared Fréchet distance of two sets of which the moments are known.
+
+    Args:
+        candidates: of at least two vectors.
+        references: of at least two vectors, of the same length.
+
+    Returns:
+        float64 array without dimensions, at least 0.
+    """
+    difference = mean_difference(candidates, references)
+    return _from_factors(difference[None], candidates.factor()[None], references.factor()[None])[0]
 
 
 def pooled_frechet_p_value(
@@ -196,7 +210,7 @@ def pooled_frechet_p_value(
 ) -> float:
     """p-value of the pooled distance: the share of the drawn exchanges whose distance is at least the observed one.
 
-    Every exchange costs as much as the distance itself.
+    Every exchange costs a QR decomposition of all vectors.
 
     Args:
         vectors: as for `pooled_frechet_distance`, as are both counts.
@@ -216,14 +230,15 @@ def pooled_frechet_p_value(
     0.6666666666666666
     """
     totals = candidate_counts + reference_counts
-    _, joint = _factor(vectors, totals, lambda steps, **_: steps, BLOCK_SIZE)
+    _, joint = _factor(vectors, totals)
     tolerance = TIE_TOLERANCE * (float((joint**2).sum()) or 1.0)
-    observed = pooled_frechet_distance(vectors, candidate_counts, reference_counts)
+    # By a way that is faster for one draw of many, and that rounds alike for all of them.
+    observed = _factored_distance(vectors, candidate_counts, reference_counts)
     columns = (counts for block in null_counts for counts in block.T)
     n_reached = 0
     for _ in progress(range(n_draws), desc="pooled exchanges", unit="draw", delay=1):
         counts = next(columns)
-        n_reached += int(pooled_frechet_distance(vectors, counts, totals - counts) >= observed - tolerance)
+        n_reached += int(_factored_distance(vectors, counts, totals - counts) >= observed - tolerance)
     return (1 + n_reached) / (1 + n_draws)
 
 
@@ -259,21 +274,30 @@ def _cross_nuclear_norms(gram: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return norms
 
 
-def _factor(
-    vectors: np.ndarray, counts: np.ndarray, progress: Progress, block_size: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Mean (d,) and factor R (at most d, d) of one set, R'R = covariance."""
+def _factored_distance(
+    vectors: np.ndarray, candidate_counts: np.ndarray, reference_counts: np.ndarray
+) -> np.floating[Any]:
+    """The pooled distance, from triangular factors of the centred vectors."""
+    (first_mean, first), (second_mean, second) = (
+        _factor(vectors, counts) for counts in (candidate_counts, reference_counts)
+    )
+    distance: np.floating[Any] = _from_factors((first_mean - second_mean)[None], first[None], second[None])[0]
+    return distance
+
+
+def _factor(vectors: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean (d,) and factor R (at most d, d) of one set, R'R = covariance; covariances are never formed."""
     used = np.flatnonzero(counts)
     n_texts = int(counts.sum())
-    blocks = [used[start : start + block_size] for start in range(0, len(used), block_size)]
+    blocks = [used[start : start + BLOCK_SIZE] for start in range(0, len(used), BLOCK_SIZE)]
     # Both sets from one vector, as in `from_first`.
     first, mean = vectors[0].astype(np.float64), np.zeros(vectors.shape[1])
     for block in blocks:
         mean += counts[block] @ (vectors[block].astype(np.float64) - first)
     mean /= n_texts
     factor = np.empty((0, vectors.shape[1]))
-    for i in progress(range(len(blocks)), desc="pooled covariance", unit="block", delay=1):
-        root_counts = np.sqrt(counts[blocks[i]] / (n_texts - 1))
-        centred = root_counts[:, None] * (vectors[blocks[i]].astype(np.float64) - first - mean)
+    for block in blocks:
+        root_counts = np.sqrt(counts[block] / (n_texts - 1))
+        centred = root_counts[:, None] * (vectors[block].astype(np.float64) - first - mean)
         factor = _triangular(np.concatenate((factor, centred)))
     return mean, factor

@@ -81,16 +81,20 @@ class EmbeddingModule(DistributionModule):
     def caption_result(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         """Check the sizes of all rows, embed the captions, compare the rows, and return the result."""
         self.check_sizes(text_counts(predictions, references), CAPTION_COLUMNS, options)
-        embedded = self._embedded(predictions, references, options)
+        embedded = self.embedded_rows(predictions, references, options)
         return self._result(embedded, options, encoder_settings(options))
 
     def rows_of(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> Rows:
         """Return the rows of captions, embedded and ready to be compared."""
-        return self._rows(self._embedded(predictions, references, options), options, encoder_settings(options))
+        return self.rows_of_embedded(self.embedded_rows(predictions, references, options), options)
+
+    def rows_of_embedded(self, embedded: EmbeddingRows, options: Mapping[str, Any]) -> Rows:
+        """Return rows of captions that are embedded, ready to be compared."""
+        return self._rows(embedded, options, encoder_settings(options))
 
     def compare_one(self, predictions: Any, references: Any, options: Mapping[str, Any], row: int) -> Comparison:
         """Return the comparison of one row of captions; no other row is embedded."""
-        embedded = self._embedded(predictions[row : row + 1], references[row : row + 1], options)
+        embedded = self.embedded_rows(predictions[row : row + 1], references[row : row + 1], options)
         return self._rows(embedded, options, {}).compare([0])
 
     def _result(
@@ -102,7 +106,8 @@ class EmbeddingModule(DistributionModule):
     def _rows(self, embedded: EmbeddingRows, options: Mapping[str, Any], settings: Mapping[str, Any]) -> Rows:
         return vector_rows(embedded, functools.partial(self.compare_vectors, options=options), settings)
 
-    def _embedded(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> EmbeddingRows:
+    def embedded_rows(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> EmbeddingRows:
+        """Return the captions of rows with the vectors of their encoder."""
         progress = type(self).progress
         embedded = embed_caption_rows(
             predictions, references, lambda captions: self.encoder.embed(captions, options, progress)

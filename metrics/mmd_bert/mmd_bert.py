@@ -3,15 +3,6 @@
 import datasets
 import evaluate
 
-from .maximum_mean_discrepancy import (
-    BANDWIDTH_RULES,
-    ESTIMATORS,
-    gaussian_kernel,
-    mmd_of_kernel,
-    null_mmd,
-    pooled_mmd_p_value,
-    pooled_mmd_squared,
-)
 from .shared_distribution import (
     DISTRIBUTION_DEFAULTS,
     check_distribution_options,
@@ -19,9 +10,11 @@ from .shared_distribution import (
     signature_settings,
 )
 from .shared_embedding_rows import EmbeddingModule, drawn_counts
+from .shared_kernels import BANDWIDTH_RULES, gaussian_kernel
+from .shared_mean_discrepancy import ESTIMATORS, mmd_comparison
 from .shared_module import check_choice, check_flag, signature
+from .shared_pooled_discrepancy import pooled_mmd_p_value, pooled_mmd_squared
 from .shared_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
-from .shared_splits import Comparison
 
 # isort: split
 # Files that other files of this folder need: evaluate's loader copies only what is named here.
@@ -31,7 +24,10 @@ from .shared_embeddings import as_embedding_arrays
 from .shared_input_files import is_regular_file
 from .shared_messages import shown_value
 from .shared_model_paths import is_path
+from .shared_pair_averages import MedianSearch
+from .shared_pair_blocks import n_threads
 from .shared_remembered_features import RememberedFeatures
+from .shared_splits import exact_splits
 
 _LOADED = (
     as_caption_rows,
@@ -39,7 +35,10 @@ _LOADED = (
     is_regular_file,
     shown_value,
     is_path,
+    MedianSearch,
+    n_threads,
     RememberedFeatures,
+    exact_splits,
 )
 
 _DESCRIPTION = """
@@ -153,12 +152,7 @@ class MmdBert(EmbeddingModule, evaluate.Metric):
 
     def compare_vectors(self, vectors, n_candidates, options):
         """Compare rows of vectors by the mean of a kernel within and across the sets."""
-        estimator, kernel = options["estimator"], gaussian_kernel(vectors, options["sigma"])
-
-        def null_values(part, splits):
-            return null_mmd(kernel[part], n_candidates, splits, estimator)
-
-        return Comparison(mmd_of_kernel(kernel, n_candidates, estimator), kernel, null_values)
+        return mmd_comparison(gaussian_kernel(vectors, options["sigma"]), n_candidates, options["estimator"])
 
     def pooled_values(self, embedded, options):
         """Return the value of the whole corpus, and its p-value."""

@@ -3,7 +3,7 @@
 import datasets
 import evaluate
 
-from .cosine_distance import check_nonzero, cosine_distances, cosine_similarities, multi_reference_cosine
+from .shared_cosine_distance import check_nonzero, cosine_distances, cosine_similarities, multi_reference_cosine
 from .shared_distribution import (
     DISTRIBUTION_DEFAULTS,
     check_distribution_options,

@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse
 
 from .shared_caption_tokens import same_tokens
-from .shared_messages import shown_value
 from .shared_ngrams import ngram_ids, word_ids
 
 # N-gram orders 1 to 4, equally weighted (section 4).
@@ -45,23 +44,6 @@ def document_frequencies(documents: Iterable[Sequence[Sequence[str]]]) -> dict[s
         for ngram in ngrams:
             counts[ngram] = counts.get(ngram, 0) + 1
     return counts
-
-
-def check_tokens(rows: Sequence[Sequence[Sequence[str]]]) -> None:
-    """Raise if a token holds a blank: n-grams are tokens joined by blanks, and "a b" would be one and two of them.
-
-    Args:
-        rows: n_rows rows of token lists.
-
-    Raises:
-        ValueError: a token holds a blank, or is one.
-    """
-    for token in {token for row in rows for tokens in row for token in tokens}:
-        if " " in token:
-            raise ValueError(
-                f"tokenizer: expected tokens without blanks, got {shown_value(token)}. Split it, or put another letter "
-                "in place of the blank."
-            )
 
 
 def cider_d_scores(

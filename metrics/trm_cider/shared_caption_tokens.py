@@ -83,6 +83,23 @@ def same_tokens(row: Sequence[Sequence[str]]) -> np.ndarray:
     return number[:, None] == number[None, :]
 
 
+def check_tokens(rows: Sequence[Sequence[Sequence[str]]]) -> None:
+    """Raise if a token holds a blank: n-grams are tokens joined by blanks, and "a b" would be one and two of them.
+
+    Args:
+        rows: n_rows rows of token lists.
+
+    Raises:
+        ValueError: a token holds a blank, or is one.
+    """
+    for token in {token for row in rows for tokens in row for token in tokens}:
+        if " " in token:
+            raise ValueError(
+                f"tokenizer: expected tokens without blanks, got {shown_value(token)}. Split it, or put another letter "
+                "in place of the blank."
+            )
+
+
 def _checked_tokens(tokens: object, caption: str) -> Sequence[str]:
     """Return the tokens, or say which caption the user's function failed on."""
     if not isinstance(tokens, list | tuple) or not all(isinstance(token, str) for token in tokens):

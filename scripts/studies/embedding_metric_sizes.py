@@ -28,10 +28,10 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 start_tool(__name__, parsed, "metrics/mmd_bert/requirements.txt")
 
 import numpy as np
-from manycaps.cosine_distance import cosine_distances, cosine_similarities
 from manycaps.frechet import frechet_distances, frechet_p_values
-from manycaps.maximum_mean_discrepancy import mmd_p_values, mmd_squared
 
+from manycaps.shared_cosine_distance import cosine_distances, cosine_similarities
+from manycaps.shared_mean_discrepancy import mmd_p_values, mmd_squared
 from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.shared_splits import exact_splits, harmonic_mean_p, upper_tail_p_values
 from manycaps.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic

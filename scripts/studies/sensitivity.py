@@ -53,26 +53,18 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 start_tool(__name__, parsed, "scripts/requirements.txt", "metrics/trm_bert/requirements.txt")
 
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
-from manycaps.shared_distribution import DISTRIBUTION_DEFAULTS, Rows
-from manycaps.shared_splits import RowSplits, exact_splits, harmonic_mean_p
-from scripts.studies.aggregated_scores import PLAIN_SCORES, two_sided
 from scripts.studies.caption_rows import CaptionMeasures
+from scripts.studies.split_tests import TEST_COLUMNS, distribution_lines
 from scripts.studies.study_inputs import Captions, DrawnRows, draw_systems, read_captions
 from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, label_axes, new_picture
 
 NAME = "sensitivity"
 KEY = ("system", "n_candidates", "trial")
-COLUMNS = ("measure", "n_references", "n_rows", "value", "excess", "harmonic_mean_p", "corpus_p", "smallest_p")
-
-# Splits of an image, at most: those of 11 + 11 captions.
-MAX_SPLITS = 1_000_000
 
 # Options of the test run.
 SMALL = ("--rows", "4", "--sizes", "4", "4", "--draws", "199", "--systems", "human", "repeated")
-
-# Images compared at once: 184,756 null values each take 15 MB for ten.
-BATCH = 10
 
 LEVEL = 0.05
 
@@ -90,67 +82,6 @@ SHOWN = {
 
 # Combinations of the rows' p-values: column and title.
 COMBINATIONS = {"harmonic_mean_p": "harmonic mean of the images' p", "corpus_p": "one split of every image"}
-
-
-class Nulls:
-    """Null values of all rows, gathered for the test of each row and of the mean over rows."""
-
-    def __init__(self, size: tuple[int, int], keys: Sequence[bytes], n_draws: int):
-        """Begin without rows; `keys` are those of the rows, which their draws depend on."""
-        options = {**DISTRIBUTION_DEFAULTS, "p_value": "exact", "max_partitions": MAX_SPLITS, "n_resamples": n_draws}
-        self._size, self._keys = size, keys
-        self._splits = RowSplits([size] * len(keys), options)
-        self._values = np.empty(len(keys))
-
-    def add(
-        self, places: Sequence[int], values: np.ndarray, nulls: np.ndarray, units: np.ndarray | None = None
-    ) -> None:
-        """Take in rows: their statistic in its own unit, and null values in units."""
-        self._values[list(places)] = values
-        scale = np.ones(len(values)) if units is None else units
-        self._splits.add(
-            self._size, list(places), self._keys.__getitem__, values / scale, lambda part, _: [nulls[part]], scale
-        )
-
-    def result(self) -> tuple[float, float, np.ndarray, float]:
-        """Return the mean over rows, its excess, the rows' p-values, and the p-value of the mean."""
-        tests = self._splits.test(self._values)
-        excess = float(np.mean(np.asarray(tests.excesses)))
-        return float(self._values.mean()), excess, np.asarray(tests.p_values), tests.corpus_p_value
-
-
-def distribution_lines(module: str, rows: Rows, size: tuple[int, int], n_draws: int) -> Iterator[list[Any]]:
-    """Yield the lines of a module, and of the plain score that its distances are made of."""
-    n_rows = len(rows.sizes)
-    keys = [rows.row_key(i) for i in range(n_rows)]
-    tests = Nulls(size, keys, n_draws)
-    plain = {name: score for name, score in PLAIN_SCORES.items() if score.module == module}
-    tails = {name: (Nulls(size, keys, n_draws), Nulls(size, keys, n_draws)) for name in plain}
-    tests_itself = size[0] > 1 or bool(plain)
-    splits = exact_splits(*size, MAX_SPLITS, mirrored=False)
-    # A plain score tells candidates from references: it needs the mirror images of the splits as well.
-    all_splits = exact_splits(*size, MAX_SPLITS)
-    for start in range(0, n_rows, BATCH) if tests_itself else ():
-        places = range(n_rows)[start : start + BATCH]
-        compared = rows.compare(places)
-        nulls = np.concatenate(list(compared.null_values(slice(None), splits)), axis=1)
-        tests.add(places, compared.statistic, nulls, compared.units)
-        for name, score in plain.items():
-            # The first split is the observed one.
-            values = score.aggregate(score.scores(compared.pair_values), all_splits)
-            for sign, tail in zip((1, -1), tails[name], strict=True):
-                tail.add(places, sign * values[:, 0], sign * values)
-    if tests_itself:
-        value, excess, p_values, corpus_p = tests.result()
-        yield [module, size[1], n_rows, value, excess, harmonic_mean_p(p_values), corpus_p, p_values.min()]
-    for name, (high, low) in tails.items():
-        value, excess, upper, corpus_upper = high.result()
-        lower, corpus_lower = low.result()[2:]
-        for title, p_values, corpus_p in (
-            (name, two_sided(upper, lower), float(two_sided(np.array(corpus_upper), np.array(corpus_lower)))),
-            (f"{name}_low", lower, corpus_lower),
-        ):
-            yield [title, size[1], n_rows, value, excess, harmonic_mean_p(p_values), corpus_p, p_values.min()]
 
 
 def study(
@@ -209,16 +140,18 @@ def draw_picture(lines: Sequence[Line], title: str, output: Any, n_draws: int) -
                 axes = panels[row, column]
                 for measure, (label, color, style) in SHOWN.items():
                     mine = matching(lines, system=system, measure=measure)
+                    if not mine:  # a single candidate has no pair for MMD
+                        continue
                     counts = sorted({int(line["n_candidates"]) for line in mine})
                     by_n = [numbers(mine, combination, n_candidates=n) for n in counts]
-                    axes.plot(
-                        counts, [np.median(p) for p in by_n], style, color=color, marker=".", label=label, clip_on=False
-                    )
-                    if len(by_n) and len(by_n[0]) > 1:
+                    axes.plot(counts, [np.median(p) for p in by_n], style, color=color, marker=".", label=label)
+                    if len(by_n[0]) > 1:
                         axes.fill_between(counts, [*map(min, by_n)], [*map(max, by_n)], color=color, alpha=0.12, lw=0)
                 axes.axhline(LEVEL, color="#888888", lw=0.8)
                 axes.set_yscale("log")
                 axes.set_ylim(0.5 / (n_draws + 1), 1.5)
+                axes.set_xlim(0.5, max(int(line["n_candidates"]) for line in lines) + 0.5)
+                axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
                 label_axes(
                     axes,
                     "candidates of an image" if row else "",
@@ -234,7 +167,7 @@ def draw_picture(lines: Sequence[Line], title: str, output: Any, n_draws: int) -
 def main(options: argparse.Namespace) -> int:
     """Compute what the table does not have yet, then draw it."""
     captions = read_captions(options)
-    table = StudyTable(options.output, NAME, KEY, COLUMNS, study_settings(options))
+    table = StudyTable(options.output, NAME, KEY, TEST_COLUMNS, study_settings(options))
     damages = () if captions.systems and not options.corpus else options.systems
     trials = range(options.trials)
     drawn = [draw_systems(captions, damages, options.rows, (options.seed, trial)) for trial in trials]

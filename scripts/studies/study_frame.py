@@ -32,9 +32,13 @@ def add_frame_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of every random choice, default 0")
 
 
+# Options that a table does not depend on: where it is written, and which cells it has, so that more can be added.
+NO_SETTINGS = ("output", "trials", "settings")
+
+
 def study_settings(options: argparse.Namespace) -> dict[str, Any]:
-    """Return what a table depends on: all options but the folder that it is written to."""
-    return {name: shown_option(value) for name, value in vars(options).items() if name != "output"}
+    """Return what the cells of a table depend on: all options but `NO_SETTINGS`."""
+    return {name: shown_option(value) for name, value in vars(options).items() if name not in NO_SETTINGS}
 
 
 def shown_option(value: Any) -> Any:

@@ -1,6 +1,7 @@
 """Captions that the studies run on: bundled scenes, tables of any kind that the reader knows, or public data sets."""
 
 import argparse
+import contextlib
 import json
 import pathlib
 from collections.abc import Mapping, Sequence
@@ -9,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 import manycaps
-from manycaps.caption_tables import good_rows, open_source
+from manycaps.caption_tables import CaptionRow, Source, good_rows, open_source
+from manycaps.caption_tables.columns import REFERENCE_COLUMNS
 from manycaps.quickstart.scenes import read_scenes
 from scripts.studies.caption_rows import draw_rows, read_images
 from scripts.studies.study_options import SIZES
@@ -78,6 +80,31 @@ def read_corpus(folder: pathlib.Path, corpus: str) -> tuple[Captions, dict[str, 
     return [row["references"] for row in rows], {"model": [row["candidates"] for row in rows]}
 
 
+def read_people(files: Sequence[str]) -> dict[str, CaptionRow]:
+    """Return the rows of tables of captions of people by id; their captions are the rows' references.
+
+    Raises:
+        ValueError: a file cannot be read, or has no column of captions.
+    """
+    try:
+        source = open_source(files)
+    except ValueError as error:
+        # The reader wants predictions: in tables of references alone, those stand in their place.
+        source = _opened_by_a_reference_column(files, error)
+    rows = {row.id: row for row in good_rows(source.rows())}
+    return {
+        name: row._replace(references=row.predictions, predictions=None) if row.references is None else row
+        for name, row in rows.items()
+    }
+
+
+def _opened_by_a_reference_column(files: Sequence[str], error: ValueError) -> Source:
+    for name in REFERENCE_COLUMNS:
+        with contextlib.suppress(ValueError):
+            return open_source(files, columns={"predictions": name})
+    raise error
+
+
 def read_tables(references: Sequence[str], predictions: Sequence[str]) -> tuple[Captions, dict[str, Captions]]:
     """Return the captions of people in tables, and those of systems in others, joined by the ids of the rows.
 
@@ -88,7 +115,7 @@ def read_tables(references: Sequence[str], predictions: Sequence[str]) -> tuple[
     Raises:
         ValueError: a file cannot be read, or a system lacks an image.
     """
-    humans = {row.id: row.references or [] for row in good_rows(open_source(references).rows())}
+    humans = {name: row.references or [] for name, row in read_people(references).items()}
     systems: dict[str, Captions] = {}
     for given in predictions:
         name, separator, path = given.partition("=")

@@ -16,4 +16,6 @@ STUDIES: Mapping[str, Runs] = {
         "COCO": ("--rows", "500", "--trials", "3", "--systems", "human", "w = 1"),
         "Flickr8k": ("--rows", "500", "--trials", "3", "--systems", "human", "w = 0.5", "w = 1", "repeated"),
     },
+    "temperature": {BUNDLED: (), "MSVD": ("--rows", "100")},
+    "search": {BUNDLED: (), "MSVD": ("--rows", "100")},
 }

@@ -217,6 +217,24 @@ CASES = {
         ),
         n_drawings=1,
     ),
+    "set_diversity": Case(
+        example="Varied captions",
+        columns=lambda fields: {
+            "predictions": caption_rows(fields[CANDIDATES], "predictions", NO_LIMITS),
+            "references": caption_rows(fields[HUMANS], "references", NO_LIMITS),
+        },
+        options={"sizes": "equal"},
+        own={CANDIDATES: "a big dog runs\na film", HUMANS: "a large puppy\na movie about a dog"},
+        bad=(
+            {CANDIDATES: "a dog\n\na cat", HUMANS: "a dog"},
+            "references: expected one row for each of the 2 rows of predictions, got 1.",
+        ),
+        over=(
+            {CANDIDATES: "a dog\n" * 51, HUMANS: "a dog"},
+            "predictions[0]: expected at most 50 captions on this page, got 51.",
+        ),
+        n_drawings=1,
+    ),
     "vdtk_diversity": Case(
         example="Captions by people",
         columns=lambda fields: {"data": caption_file_rows(pathlib.Path(fields[UPLOAD]), fields["Column"] or None)},
@@ -476,7 +494,7 @@ def assert_shows_the_modules_numbers(page, name, shown, columns):
     case = CASES[name]
     assert isinstance(shown, dict), shown
     expected = module_of(name).compute(**columns, **case.options)
-    assert name in shown or name == "vdtk_diversity"
+    assert name in shown or name in ("set_diversity", "vdtk_diversity")
     assert len(shown) >= 2
     assert shown == {key: as_number(expected[key]) for key in shown}
     if case is DISTRIBUTION:

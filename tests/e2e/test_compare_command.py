@@ -12,6 +12,7 @@ from manycaps.comparison.compared_systems import compared_systems
 from manycaps.comparison.scored_systems import ScoredSystem, SystemRow
 from manycaps.report.comparison_page import comparison_page
 from tests.comparison_cases import caption_rows, write_captions
+from tests.modules.sample_inputs import small_meteor15_data
 
 # A page on 10,000 rows and 5 systems: bytes, and seconds after scoring on a machine that has other work.
 MOST_BYTES = 10_000_000
@@ -219,5 +220,44 @@ def test_folders_of_scores_give_the_numbers_of_the_captions(files, compared, tmp
     assert run(*folders, "-o", tmp_path / "report", "--n-resamples", 999) == 0
     numbers = json.loads((tmp_path / "report" / "comparison.json").read_text(encoding="utf-8"))
     assert numbers["exchangeable"] == []
-    for key in ("systems", "ids", "metrics", "against_people", "correlations"):
+    same = ("systems", "ids", "metrics", "against_people", "correlations")
+    for key in same:
         assert numbers[key] == compared[0][key], key
+    assert run(*folders, "-o", tmp_path / "report", "--n-resamples", 999, "--with-captions") == 0
+    numbers = json.loads((tmp_path / "report" / "comparison.json").read_text(encoding="utf-8"))
+    for key in (*same, "exchangeable"):
+        assert numbers[key] == compared[0][key], key
+    assert caption_rows()["base"][0][0] in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+
+
+def test_captions_that_are_gone_or_changed_are_refused(tmp_path, capsys):
+    files = write_captions(tmp_path, caption_rows(4))
+    folders = [str(tmp_path / "scores" / name) for name in ("base", "other")]
+    for folder, name in zip(folders, ("base", "other"), strict=True):
+        arguments = ["-m", "trm_meteor", "-i", files[name], "-r", files["references"], "-o", folder]
+        assert command_line.main(["score", *arguments]) == 0
+    capsys.readouterr()
+    path = tmp_path / "other.jsonl"
+    content = path.read_bytes()
+    for change, got in ((lambda: path.write_bytes(content + b"\n"), "another one"), (path.unlink, "none")):
+        change()
+        assert run(*folders, "-o", tmp_path / "report", "--with-captions") == 1
+        assert capsys.readouterr().err.strip().splitlines()[-1] == (
+            f"{folders[1]}: expected the file {path} that it was scored from, got {got}. Compare the files of captions "
+            "in place of the folders, or leave --with-captions out."
+        )
+    assert run(files["base"], files["references"], "-o", tmp_path / "report", "--with-captions") == 2
+
+
+def test_meteor_15_is_a_row_of_the_tables(files, tmp_path, capsys):
+    systems = [files[name] for name in ("base", "other")]
+    arguments = ("-r", files["references"], "-m", "meteor15", "--meteor15-data", small_meteor15_data(), "-f", "json")
+    assert run(*systems, "-o", tmp_path, *arguments) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert list(found["metrics"]) == ["meteor15"]
+    rows = caption_rows()
+    expected = load("meteor15", meteor15_data=small_meteor15_data()).compute(
+        predictions=rows["other"], references=rows["references"], details=True
+    )
+    assert found["metrics"]["meteor15"]["per_row"]["other"] == expected["meteor15_per_row"]
+    assert found["metrics"]["meteor15"]["direction"] == "higher is better"

@@ -41,6 +41,7 @@ rows = {
     "ref_pac_score": (
         clip, {"predictions": ["a red circle"], "images": [picture], "references": [["a blue square"]]}
     ),
+    "set_diversity": ({"kernels": ["ngram"]}, captions),
     "trm_bert": ({}, vectors),
     "trm_cider": ({"document_frequency": table}, captions),
     "trm_meteor": ({}, captions),
@@ -49,7 +50,7 @@ rows = {
 results = {}
 for name, (options, columns) in rows.items():
     result = manycaps.load(name, **options).compute(**columns)
-    results[name] = result.get(name, result.get("n_tokens"))
+    results[name] = result.get(name, result.get("n_tokens", result.get("div_1")))
 print(json.dumps(results))
 """
 

@@ -20,11 +20,12 @@ MODULES = (
     "pac_score",
     "ref_pac_score",
     "emscore_pac",
+    "set_diversity",
     "vdtk_diversity",
 )
 
 # Modules whose rows are lists, also of the candidates.
-LIST_MODULES = ("trm_meteor", "trm_cider", "fid_bert", "vdtk_diversity")
+LIST_MODULES = ("trm_meteor", "trm_cider", "fid_bert", "set_diversity", "vdtk_diversity")
 
 
 def caption_column(module: str) -> str:

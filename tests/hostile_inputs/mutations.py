@@ -339,10 +339,10 @@ def _json_readers() -> dict[str, tuple[bytes, Callable[[pathlib.Path], Any]]]:
     from manycaps.report.caption_files import load_rows
     from manycaps.shared_clip_checkpoints import _config_treatment, as_treatment
     from manycaps.shared_demo_files import caption_file_rows
+    from manycaps.shared_document_frequency import load_document_frequency
     from manycaps.shared_sentence_encoder import _module_paths
     from manycaps.table_rows import table_rows
     from metrics.emscore_pac.token_weights import load_token_frequency
-    from metrics.trm_cider.document_frequency import load_document_frequency
     from tests.hostile_inputs.commands import GOOD_LINES, GOOD_SCENES
     from tests.hostile_inputs.weights import MODULES
 

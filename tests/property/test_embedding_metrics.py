@@ -8,8 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import manycaps.shared_mean_discrepancy as mmd
+import manycaps.shared_pair_averages as pair_averages
 import metrics.fid_bert.frechet as frechet
-import metrics.mmd_bert.maximum_mean_discrepancy as mmd
+from manycaps.shared_kernels import gaussian_kernel, squared_distances
+from manycaps.shared_pooled_discrepancy import pooled_mmd_squared
 from manycaps.shared_splits import exact_splits, split_forms, split_values
 from tests.oracles import embedding_loops
 
@@ -210,7 +213,7 @@ def test_a_bandwidth_of_zero_is_the_kernel_of_equality():
 
 def test_distances_of_close_points_are_exact_far_from_the_origin():
     points = np.array([[[1e6, 1e6], [1e6 + 1e-4, 1e6], [1e6, 1e6]]])
-    squared = mmd.squared_distances(points)[0]
+    squared = squared_distances(points)[0]
     assert squared[0, 2] == 0
     assert squared[0, 1] == (points[0, 1, 0] - points[0, 0, 0]) ** 2
 
@@ -230,7 +233,7 @@ def test_float32_input_agrees_with_float64():
 def test_blocks_of_any_size_give_the_same_null(monkeypatch):
     rng = np.random.default_rng(2)
     vectors, partitions = rng.normal(size=(3, 8, 6)), exact_splits(5, 3, 100)
-    kernel = mmd.gaussian_kernel(vectors, "median")
+    kernel = gaussian_kernel(vectors, "median")
     whole = np.concatenate(list(mmd.null_mmd(kernel, 5, partitions, "unbiased")), axis=1)
     whole_frechet = np.concatenate(list(frechet.null_frechet_distances(vectors, 5, partitions)), axis=1)
     monkeypatch.setattr("manycaps.shared_splits.MAX_PAIR_VALUES", 100)
@@ -276,13 +279,13 @@ def test_pooled_values_equal_one_large_row(corpus, block_size, sigma, max_sorted
     vectors, *counts = corpus
     row = np.concatenate([np.repeat(vectors, side, axis=0) for side in counts])
     n = int(counts[0].sum())
-    kept, mmd.MAX_SORTED = mmd.MAX_SORTED, max_sorted
+    kept, pair_averages.MAX_SORTED = pair_averages.MAX_SORTED, max_sorted
     try:
         for estimator in mmd.ESTIMATORS:
-            pooled = mmd.pooled_mmd_squared(*corpus, sigma, estimator, block_size=block_size)
+            pooled = pooled_mmd_squared(*corpus, sigma, estimator, block_size=block_size)
             assert float(pooled) == pytest.approx(mmd_of(row, n, sigma, estimator), abs=1e-10)
     finally:
-        mmd.MAX_SORTED = kept
+        pair_averages.MAX_SORTED = kept
     pooled = frechet.pooled_frechet_distance(*corpus, block_size=block_size)
     assert float(pooled) == pytest.approx(frechet_of(row, n), abs=1e-12)
 
@@ -297,9 +300,9 @@ def peak_megabytes(function):
 
 
 def test_pooled_values_need_no_table_of_all_pairs(monkeypatch):
-    monkeypatch.setattr(mmd, "MAX_SORTED", 20_000)
+    monkeypatch.setattr(pair_averages, "MAX_SORTED", 20_000)
     rng = np.random.default_rng(7)
     vectors, counts = rng.normal(size=(4000, 16)), rng.integers(0, 3, size=(2, 4000))
     # All pairs would take 128 MB, and all texts' centred copies 1 MB a set.
-    assert peak_megabytes(lambda: mmd.pooled_mmd_squared(vectors, *counts, block_size=256)) < 16
+    assert peak_megabytes(lambda: pooled_mmd_squared(vectors, *counts, block_size=256)) < 16
     assert peak_megabytes(lambda: frechet.pooled_frechet_distance(vectors, *counts, block_size=256)) < 1

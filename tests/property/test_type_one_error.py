@@ -16,13 +16,13 @@ import pytest
 import scipy.stats
 
 import manycaps
+from manycaps.shared_cosine_distance import cosine_distances, cosine_similarities
+from manycaps.shared_mean_discrepancy import ESTIMATORS, mmd_p_values
 from manycaps.shared_ptb_tokenizer import tokenize_captions
 from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.shared_splits import exact_splits, upper_tail_p_values
 from manycaps.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
 from metrics.fid_bert.frechet import frechet_p_values
-from metrics.mmd_bert.maximum_mean_discrepancy import ESTIMATORS, mmd_p_values
-from metrics.trm_bert.cosine_distance import cosine_distances, cosine_similarities
 from metrics.trm_cider.cider_distance import cider_d_scores, cider_distances, document_frequencies
 from metrics.trm_meteor.meteor_distance import meteor_distances, meteor_scores
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from metrics.trm_cider.document_frequency import (
+from manycaps.shared_document_frequency import (
     check_document_frequency,
     check_enough_documents,
     load_document_frequency,

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from manycaps.shared_embedding_rows import ARRAY_COLUMNS, as_embedding_rows
-from metrics.trm_bert.cosine_distance import (
+from manycaps.shared_cosine_distance import (
     check_nonzero,
     cosine_distances,
     cosine_similarities,
     multi_reference_cosine,
 )
+from manycaps.shared_embedding_rows import ARRAY_COLUMNS, as_embedding_rows
 
 
 def test_cosines_equal_the_loop():

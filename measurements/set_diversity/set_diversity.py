@@ -1,0 +1,220 @@
+"""How diverse the candidate captions of each image are, beside the human captions of the same image."""
+
+import math
+import zlib
+
+import datasets
+import evaluate
+
+from .effective_number import unit_rows
+from .set_options import (
+    SIZES,
+    check_kernels,
+    check_orders,
+    check_set_sizes,
+    kernel_names,
+    measured_rows,
+    order_name,
+)
+from .set_result import REFERENCES, corpus_result, row_result
+from .set_values import Kernels, Sets, corpus_values, set_values
+from .shared_caption_rows import as_caption_rows, check_row_counts
+from .shared_caption_tokens import check_tokenizer, check_tokens, tokenize_rows, tokenizer_name
+from .shared_document_frequency import check_document_frequency, load_document_frequency
+from .shared_module import CollectionModule, check_choice, check_flag, signature
+from .shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options, encoder_settings
+
+# isort: split
+# Files that other files of this folder need: evaluate's loader copies only what is named here.
+# Written by scripts/repository/sync_shared.py.
+from .compression_ratio import compression_ratio
+from .ngram_features import SetNgrams
+from .self_bleu import smoothed_bleu
+from .shared_bleu import bleu_scores
+from .shared_embeddings import as_embedding_arrays
+from .shared_input_files import is_regular_file
+from .shared_messages import shown_value
+from .shared_model_paths import is_path
+from .shared_ngrams import word_ids
+from .shared_ptb_tokenizer import Shape
+from .shared_remembered_features import RememberedFeatures
+
+_LOADED = (
+    compression_ratio,
+    SetNgrams,
+    smoothed_bleu,
+    bleu_scores,
+    as_embedding_arrays,
+    is_regular_file,
+    shown_value,
+    is_path,
+    word_ids,
+    Shape,
+    RememberedFeatures,
+)
+
+_DESCRIPTION = """
+set_diversity measures how different the captions of one image or video are from each other, for the candidates of a
+system and for the human captions of the same row: self-CIDEr, Vendi scores, Div-1 and Div-2, mBLEU-4, self-BLEU, the
+share of different captions, the mean distance of pairs, and how well the captions compress.
+"""
+
+_CITATION = """
+@inproceedings{wang2019describing,
+  title={Describing like Humans: on Diversity in Image Captioning},
+  author={Wang, Qingzhong and Chan, Antoni B.},
+  booktitle={CVPR},
+  year={2019},
+  eprint={1903.12020},
+  archivePrefix={arXiv}
+}
+@article{friedman2023vendi,
+  title={The {Vendi} Score: A Diversity Evaluation Metric for Machine Learning},
+  author={Friedman, Dan and Dieng, Adji Bousso},
+  journal={Transactions on Machine Learning Research},
+  year={2023},
+  eprint={2210.02410},
+  archivePrefix={arXiv}
+}
+"""
+
+_KWARGS_DESCRIPTION = """
+Args:
+    predictions: n_rows lists of candidate captions, at least one per row.
+    references: n_rows lists of human captions of the same images or videos.
+    tokenizer: "ptb" (default) or a function from a caption to its list of tokens.
+    document_frequency: None (default: counted in the references, one document a row), or a table of the layout
+        {"n_documents": 8092, "document_frequency": {"a dog": 312, ...}}, or the path of a JSON file; for self-CIDEr.
+    kernels: of the Vendi score, default ("ngram", "embedding"); a function from the captions of a set to their kernel
+        may stand beside or in place of them.
+    vendi_orders: default (1, 2, math.inf).
+    sizes: "all" (default), or "equal" to measure as many captions of one side of a row as of the other: the first ones.
+    encoder, device, dtype, batch_size: of the sentence embeddings, as in trm_bert.
+    details: True adds per-row lists and the signature; default False.
+    Every option can be given to `evaluate.load` as well; None means "as given there".
+Returns:
+    Each of these is the mean over rows for the candidates; with _references behind it for the human captions, with
+    _difference for candidates minus humans, row by row. NaN where no row has a value; rows without one are left out.
+    self_cider: 0 (one caption repeated) to 1 (nothing in common). Undefined for one caption.
+    vendi_ngram_1, vendi_ngram_2, vendi_ngram_inf, vendi_embedding_1, ..., vendi_kernel_1, ...: effective number of
+        different captions, 1 to the number of captions; vendi_kernel_... is that of a function.
+    div_1, div_2: different words, and pairs of words, as a share of the words, 0 to 1.
+    mbleu_4, self_bleu_4: BLEU-4 of a caption against the others, 0 to 1; lower is more diverse. Undefined for one.
+    unique_share: different captions as a share of the captions, above 0 to 1.
+    pairwise_distance: mean cosine distance of the embeddings of two captions, 0 to 2. Undefined for one caption.
+    compression_ratio: bytes divided by bytes after gzip, above 0; lower is more diverse.
+    corpus_div_1, corpus_mbleu_4, corpus_unique_share, ...: the same of all captions of a side as one set.
+    n_rows, n_captions, n_captions_references, n_rows_with_pairs, n_rows_with_pairs_references: counts.
+    ..._per_row, signature: with details.
+Examples:
+    >>> set_diversity = evaluate.load("measurements/set_diversity")  # on the Hub: "manycaps/set_diversity"
+    >>> result = set_diversity.compute(
+    ...     predictions=[["a dog runs on the beach"] * 3, ["a man cooks", "a man cooks pancakes"]],
+    ...     references=[["a dog by the sea", "a brown dog plays"], ["a father makes breakfast", "a man at the stove"]],
+    ...     kernels=("ngram",),
+    ... )
+    >>> [round(result[key], 2) for key in ("self_cider", "self_cider_references", "self_cider_difference")]
+    [0.26, 0.97, -0.71]
+    >>> [round(result[key], 2) for key in ("vendi_ngram_1", "vendi_ngram_1_references", "div_1", "unique_share")]
+    [1.27, 1.99, 0.45, 0.67]
+"""
+
+
+@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
+class SetDiversity(CollectionModule, evaluate.Measurement):
+    """Diversity of sets of captions, candidates beside humans, as an evaluate module."""
+
+    DEFAULTS = {
+        "tokenizer": "ptb",
+        "document_frequency": None,
+        "kernels": ("ngram", "embedding"),
+        "vendi_orders": (1, 2, math.inf),
+        "sizes": "all",
+        **ENCODER_DEFAULTS,
+        "details": False,
+    }
+    progress = evaluate.utils.logging.tqdm
+    table = table_source = None
+
+    def __init__(self, *args, **keywords):
+        self.encoder = SentenceEncoder()
+        super().__init__(*args, **keywords)
+
+    def _info(self):
+        captions = datasets.Sequence(datasets.Value("string"))
+        return evaluate.MeasurementInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_KWARGS_DESCRIPTION,
+            features=datasets.Features({"predictions": captions, "references": captions}),
+            reference_urls=["https://arxiv.org/abs/1903.12020", "https://arxiv.org/abs/2210.02410"],
+        )
+
+    def check_options(self, options):
+        """Raise unless every option of this module has a legal value."""
+        check_tokenizer(options["tokenizer"])
+        check_document_frequency(options["document_frequency"])
+        check_kernels(options["kernels"])
+        check_orders(options["vendi_orders"])
+        check_choice("sizes", options["sizes"], SIZES)
+        check_encoder_options(options)
+        check_flag("details", options["details"])
+
+    def checked_columns(self, options, predictions, references):
+        """Return both columns as lists of lists of captions, or raise for the first bad row."""
+        columns = {"predictions": predictions, "references": references}
+        columns = {name: as_caption_rows(rows, name) for name, rows in columns.items()}
+        check_row_counts(len(columns["predictions"]), len(columns["references"]))
+        for name, rows in columns.items():
+            check_set_sizes(rows, name)
+        return columns
+
+    def _compute(self, predictions, references, options):
+        table = self._table(options["document_frequency"])
+        rows = measured_rows(predictions, references, options["sizes"])
+        sides = [
+            Sets(name, texts, self._tokens(texts, options))
+            for name, texts in zip(("predictions", "references"), rows, strict=True)
+        ]
+        kernels = self._kernels(rows, options)
+        result = row_result(*set_values(sides, kernels, table, type(self).progress), options["details"])
+        result |= corpus_result(*(corpus_values(side, kernels) for side in sides)) | {"n_rows": len(predictions)}
+        for side, suffix in zip(sides, ("", REFERENCES), strict=True):
+            result[f"n_captions{suffix}"] = sum(map(len, side.texts))
+            result[f"n_rows_with_pairs{suffix}"] = sum(len(row) > 1 for row in side.texts)
+        return result | ({"signature": self._signature(options, table)} if options["details"] else {})
+
+    def _table(self, source):
+        if source is not None and source is not self.table_source:
+            self.table, self.table_source = load_document_frequency(source), source
+        return None if source is None else self.table
+
+    def _tokens(self, rows, options):
+        """Tokens of all captions; those of a tokenizer of the user's are checked."""
+        tokens = tokenize_rows(rows, options["tokenizer"])
+        if options["tokenizer"] != "ptb":
+            check_tokens(tokens)
+        return tokens
+
+    def _kernels(self, sides, options):
+        """What the Vendi scores are made of; each distinct caption is embedded once."""
+        chosen, vectors = options["kernels"], None
+        if "embedding" in chosen:
+            captions = sorted({caption for rows in sides for row in rows for caption in row})
+            embedded = self.encoder.embed(captions, options, type(self).progress)
+            vectors = dict(zip(captions, unit_rows(embedded.astype("float64")), strict=True))
+        function = next((kernel for kernel in chosen if not isinstance(kernel, str)), None)
+        return Kernels("ngram" in chosen, vectors, function, options["vendi_orders"])
+
+    def _signature(self, options, table):
+        has_embedding = "embedding" in options["kernels"]
+        return signature(
+            "set_diversity",
+            tokenizer=tokenizer_name(options["tokenizer"]),
+            document_frequency="references" if table is None else f"table of {table.n_documents}",
+            kernels="+".join(kernel_names(options["kernels"])) or None,
+            orders="+".join(map(order_name, options["vendi_orders"])),
+            sizes=options["sizes"],
+            **(encoder_settings(options) if has_embedding else {}),
+            zlib=zlib.ZLIB_RUNTIME_VERSION,
+        )

@@ -1,0 +1,68 @@
+"""Set metrics and plain scores of rows of captions, with intervals over rows: what the decoding studies compare."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from manycaps.shared_distribution import DISTRIBUTION_DEFAULTS, bootstrap_interval, compare_rows
+from scripts.studies.caption_rows import CaptionMeasures
+from scripts.studies.design import MODULES
+
+# Random splits of a row, for its excess, and resamples of the intervals.
+N_SPLITS, N_RESAMPLES = 199, 999
+
+CONFIDENCE_LEVEL = 0.95
+
+# Plain score that a module gives besides.
+PLAIN = {"trm_meteor": "meteor", "trm_cider": "cider_d", "trm_bert": "bert"}
+
+# Titles, and whether larger values are better; the set metrics are shown by their excess.
+TITLES = {
+    "trm_meteor": "TRM-METEOR, excess",
+    "trm_cider": "TRM-CIDEr, excess",
+    "trm_bert": "TRM-BERT, excess",
+    "mmd_bert": "MMD, excess",
+    "fid_bert": "Frechet, excess",
+    "meteor": "METEOR",
+    "cider_d": "CIDEr-D",
+    "bert": "BERT cosine",
+}
+LARGER_IS_BETTER = frozenset(PLAIN.values())
+
+SCORE_COLUMNS = ("measure", "n_rows", "value", "excess", "shown", "ci_low", "ci_high")
+
+
+def set_scores(
+    measures: CaptionMeasures,
+    predictions: Sequence[Sequence[str]],
+    references: Sequence[Sequence[str]],
+    modules: Sequence[str] = MODULES,
+) -> Iterator[list[Any]]:
+    """Yield the values of `SCORE_COLUMNS` for every module and plain score.
+
+    "shown" is the excess of a set metric, the value minus its mean over random splits of the same captions, so that it
+    is about 0 where candidates are of the people's distribution; and the value of a plain score. The interval is that
+    of "shown", a percentile bootstrap over rows.
+
+    Args:
+        measures: knows all captions.
+        predictions: candidates of every row, at least two each.
+        references: the same for the references.
+        modules: of `design.MODULES`.
+    """
+    for module in modules:
+        options = {**DISTRIBUTION_DEFAULTS, "statistic": "per_side", "p_value": "permutation", "n_resamples": N_SPLITS}
+        rows = measures.rows(module, "per_side", predictions, references)
+        compared = compare_rows(rows, options, lambda batches, **_: batches)
+        assert compared.tests is not None  # a p-value was asked for
+        yield [module, *_summary(compared.statistic, np.asarray(compared.tests.excesses))]
+        if module in PLAIN and compared.plain is not None:
+            yield [PLAIN[module], *_summary(compared.plain, None)]
+
+
+def _summary(values: np.ndarray, excesses: np.ndarray | None) -> list[Any]:
+    shown = values if excesses is None else excesses
+    low, high = bootstrap_interval(shown, CONFIDENCE_LEVEL, N_RESAMPLES, seed=0)
+    excess = np.nan if excesses is None else excesses.mean()
+    return [len(values), values.mean(), excess, shown.mean(), low, high]

