@@ -61,7 +61,7 @@ def gain_table(lines: Sequence[Line], column: str = "tau_b") -> str:
 
 
 def gain_words(lines: Sequence[Line], column: str = "tau_b") -> str:
-    """Say where positives help beyond two standard errors, and where they harm."""
+    """Say where positives help beyond two standard errors, where they harm, and where nothing was learnt without."""
     parts: dict[str, list[str]] = {"help": [], "harm": []}
     names = list(dict.fromkeys(line["setting"] for line in lines))
     for setting in names:
@@ -73,9 +73,13 @@ def gain_words(lines: Sequence[Line], column: str = "tau_b") -> str:
             parts["harm"].append(f"{setting} ({worst[0]:+.2f})")
     helped = ", ".join(parts["help"]) or "none of the settings"
     harmed = ", ".join(parts["harm"]) or "none"
+    idle = [name for name in names if not values(lines, name, LAMBDAS[0], "iterations").any()]
+    stopped = (
+        f" Without positives, no step lowered the validation loss for any seed in: {', '.join(idle)}." if idle else ""
+    )
     return (
         f"Positives help beyond two standard errors, with one of the weights at least, in {len(parts['help'])} of "
-        f"{len(names)} settings: {helped}; they harm in: {harmed}."
+        f"{len(names)} settings: {helped}; they harm in: {harmed}.{stopped}"
     )
 
 

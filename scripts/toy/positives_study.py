@@ -33,7 +33,8 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Parse a command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("studies-output"), metavar="FOLDER")
-    parser.add_argument("--settings", nargs="+", choices=NAMES, default=NAMES, metavar="NAME", help="; ".join(NAMES))
+    listed = "; ".join(NAMES).replace("%", "%%")
+    parser.add_argument("--settings", nargs="+", choices=NAMES, default=NAMES, metavar="NAME", help=listed)
     parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS, help="default: %(default)s")
     return parser.parse_args(arguments)
 

@@ -157,7 +157,7 @@ def learned_kinds(variant: Sequence[Mapping[str, float]]) -> str:
         One sentence or two.
     """
     means = {kind: float(np.mean([_value(found, key) for found in variant])) for kind, key in FOIL_KINDS}
-    named = {kind: f"{kind} {mean:.1f} %" for kind, mean in means.items()}
+    named = {kind: f"{kind} {mean:.2f} %" for kind, mean in means.items()}
     weak = [named[kind] for kind, mean in means.items() if not mean >= LEARNED]
     learned = [named[kind] for kind in named if named[kind] not in weak]
     text = f"Learned (the share of the foils found; chance is 50 %): {', '.join(learned) or 'nothing'}."

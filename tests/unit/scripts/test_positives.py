@@ -10,7 +10,14 @@ from scripts.toy.positives_study import SETTINGS, Setting, main, parsed
 def lines_of(setting, *by_lambdas):
     """Lines of a setting from a list of tau_b, one for each seed, for each pair of lambdas."""
     return [
-        {"setting": setting, "seed": str(seed), "lambda_v": f"{x.v:g}", "lambda_t": f"{x.t:g}", "tau_b": str(tau)}
+        {
+            "setting": setting,
+            "seed": str(seed),
+            "lambda_v": f"{x.v:g}",
+            "lambda_t": f"{x.t:g}",
+            "tau_b": str(tau),
+            "iterations": "50",
+        }
         for x, values in zip(LAMBDAS, by_lambdas, strict=True)
         for seed, tau in enumerate(values)
     ]
@@ -34,6 +41,8 @@ def test_the_words_count_what_is_beyond_two_standard_errors():
         "they harm in: few (-10.00)."
     )
     assert "none of the settings; they harm in: none." in gain_words(lines_of("many", *[[60, 60]] * 4))
+    idle = [line | {"iterations": "0"} for line in LINES if line["setting"] == "few"]
+    assert gain_words(idle).endswith(" no step lowered the validation loss for any seed in: few.")
     assert "| few | 52.0 | **+1.00 (0.00)** | +1.33 (0.88) | -10.00 (0.58) |" in gain_table(LINES)
 
 
