@@ -1,5 +1,7 @@
 """The study of when positives help: gains by hand, a table that resumes, and a section that says what it found."""
 
+import dataclasses
+
 import pytest
 
 from scripts.toy import positives_study
@@ -49,6 +51,9 @@ def test_the_words_count_what_is_beyond_two_standard_errors():
 def test_the_study_resumes_and_draws(tmp_path, monkeypatch):
     monkeypatch.setattr(positives_study, "SETTINGS", {"50 pairs": Setting(16), "all vague": Setting(16, vague=1.0)})
     monkeypatch.setattr(positives_study, "N_VALIDATION", 16)
+    whole = Setting.recipe
+    short = {"max_iterations": 20, "validate_every": 10}
+    monkeypatch.setattr(Setting, "recipe", lambda self: dataclasses.replace(whole(self), **short))
     monkeypatch.setattr(positives_study, "load_start", lambda load=positives_study.load_start: load(20))
 
     def run(folder, *seeds):
