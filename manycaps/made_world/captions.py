@@ -1,12 +1,24 @@
 """Captions of scenes: what a person might say of them, in many wordings, and captions that are wrong by design."""
 
 import collections
+import string
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from .scenes import OPPOSITE, SHAPES, Attribute, Group, Scene, changed_claims, pick, said_attributes, with_value
+from .scenes import (
+    OPPOSITE,
+    SHAPES,
+    VALUES,
+    Attribute,
+    Group,
+    Scene,
+    changed_claims,
+    pick,
+    said_attributes,
+    with_value,
+)
 
 # Words for each value; the first is the plainest.
 WORDS: Mapping[str, tuple[str, ...]] = {
@@ -55,9 +67,14 @@ TWO_GROUPS = (
 )
 GROUNDS = (" on a {} background", " on {}", " on {} ground", ", all on {}")
 
-# Labels such as the web has beside its pictures; most name two groups without a word for their relation.
+# Labels such as the web has beside its pictures. A label that says a relation has a word for it, one that does not has
+# "and" in its place: a word that is there now and then, whatever is said, would teach nothing.
 LABELS = ("{first}{ground}", "{first} clipart{ground}", "picture of {first}{ground}")
-TWO_LABELS = ("{first} {relation} {second}{ground}", "{first} and {second}{ground}", "{second} and {first}{ground}")
+TWO_LABELS = (
+    "{first} {relation} {second}{ground}",
+    "{second} {opposite} {first}{ground}",
+    "picture of {first} {relation} {second}{ground}",
+)
 
 
 class Habits(NamedTuple):
@@ -75,8 +92,14 @@ class Habits(NamedTuple):
 PERSON_HABITS = Habits((ONE_GROUP, TWO_GROUPS), {"size": 0.2, "colour": 0.03, "background": 0.3}, 0.05)
 LABEL_HABITS = Habits(
     (LABELS, TWO_LABELS),
-    {"count": 0.7, "size": 0.8, "colour": 0.2, "shape": 0.1, "relation": 0.6, "background": 0.8},
+    {"count": 0.7, "size": 0.8, "colour": 0.2, "shape": 0.1, "relation": 0.3, "background": 0.8},
     0.2,
+)
+# A person who says little: most of it is true of many scenes.
+VAGUE_HABITS = Habits(
+    (ONE_GROUP, tuple(sentence for sentence in TWO_GROUPS if "{side}" not in sentence)),
+    {"count": 0.8, "size": 0.9, "colour": 0.3, "shape": 0.3, "relation": 0.9, "background": 0.9},
+    0.4,
 )
 
 # Draws behind one wording: the sentence, the ground and its word, the relation, and four words for each group.
@@ -132,6 +155,21 @@ def as_caption(claim: Scene, wording: np.ndarray, habits: Habits = PERSON_HABITS
     >>> as_caption(claim, np.zeros(N_DRAWS))
     'two small red crosses above a blue ring on a white background'
     """
+    return "".join(text for _, text in caption_parts(claim, wording, habits))
+
+
+def caption_parts(claim: Scene, wording: np.ndarray, habits: Habits = PERSON_HABITS) -> list[tuple[str | None, str]]:
+    """Put a claim into words, part by part.
+
+    Args:
+        claim: what is said.
+        wording: numbers from 0 to 1, shape (N_DRAWS,).
+        habits: of the writer.
+
+    Returns:
+        Names and texts of the parts of `as_caption`: "first", "second", "relation", "opposite", "side", "there" and
+        "ground" as in the sentences, None for what the sentence says itself.
+    """
     sentence, ground, ground_word, relation, *words = wording
     phrases = [_phrase(group, words[4 * i : 4 * i + 4]) for i, group in enumerate(claim.groups)]
     parts = {"first": phrases[0], "second": phrases[-1], "ground": "", "relation": "and", "opposite": "and", "side": ""}
@@ -142,7 +180,11 @@ def as_caption(claim: Scene, wording: np.ndarray, habits: Habits = PERSON_HABITS
         parts["opposite"] = _at(WORDS[OPPOSITE[claim.relation]], relation)
         parts["side"] = SIDES[claim.relation]
     parts["there"] = "there is" if claim.groups[0].count in (None, 1) else "there are"
-    return _at(habits.sentences[len(claim.groups) - 1], sentence).format(**parts)
+    found: list[tuple[str | None, str]] = []
+    for literal, name, _, _ in string.Formatter().parse(_at(habits.sentences[len(claim.groups) - 1], sentence)):
+        found += [(None, literal)] if literal else []
+        found += [(name, parts[name])] if name else []
+    return found
 
 
 def draw_caption(rng: np.random.Generator, scene: Scene, habits: Habits = PERSON_HABITS) -> str:
@@ -189,6 +231,28 @@ def draw_foil(rng: np.random.Generator, scene: Scene, claim: Scene, wording: np.
     """
     wrong, (_, kind) = _one_error_more(rng, claim, scene, list(said_attributes(claim)))
     return Foil(as_caption(claim, wording), as_caption(wrong, wording), kind)
+
+
+def draw_foils(rng: np.random.Generator, scene: Scene, claim: Scene, wording: np.ndarray) -> list[Foil]:
+    """Draw a foil of every kind that a caption can have: each with one wrong word, of another field.
+
+    Args:
+        rng: source of the choices.
+        scene: what is there.
+        claim: a true claim.
+        wording: how it is worded.
+
+    Returns:
+        Foils of the same right caption, in the order of `VALUES`; none of a kind of which nothing is said, or of which
+        no single error is possible.
+    """
+    right, found = as_caption(claim, wording), []
+    for kind in VALUES:
+        attributes = [attribute for attribute in said_attributes(claim) if attribute[1] == kind]
+        if any(changed_claims(claim, scene, attribute) for attribute in attributes):
+            wrong, _ = _one_error_more(rng, claim, scene, attributes)
+            found.append(Foil(right, as_caption(wrong, wording), kind))
+    return found
 
 
 def wrong_claim(rng: np.random.Generator, scene: Scene, claim: Scene, errors: int) -> Scene:

@@ -4,7 +4,7 @@ import csv
 import functools
 import io
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
@@ -13,9 +13,9 @@ import PIL.Image
 
 from ..installed_modules import data_folder, load
 from ..saved_files import write_atomically, write_text_atomically
-from .captions import as_caption, draw_claim, draw_wording, other_caption, wrong_claim
+from .captions import as_caption, draw_claim, draw_foils, draw_wording, other_caption, wrong_claim
 from .pictures import draw_picture
-from .scenes import Scene, draw_scene, n_errors
+from .scenes import VALUES, Scene, draw_scene, n_errors
 
 # Weights that know only the made world.
 CHECKPOINT = data_folder("checkpoints/tiny-pac")
@@ -46,6 +46,18 @@ class ToyScene(NamedTuple):
     # One for each of `KINDS`.
     captions: list[str]
     references: list[str]
+    # The right caption with one wrong word, by the kind of that word.
+    foils: dict[str, str]
+
+    @property
+    def candidates(self) -> dict[str, str]:
+        """Everything that is scored: the captions by `KINDS`, then the foils by their kinds."""
+        named = dict(zip(KINDS, self.captions, strict=True))
+        return named | {f"wrong {kind}": foil for kind, foil in self.foils.items()}
+
+
+# Scores of one module: for every scene those of its candidates, by their names.
+Scores = list[dict[str, float]]
 
 
 def draw_toy_scene(seed: int, number: int) -> ToyScene:
@@ -57,12 +69,14 @@ def draw_toy_scene(seed: int, number: int) -> ToyScene:
     foil = as_caption(wrong_claim(rng, scene, claim, 1), wording)
     pictures = [draw_picture(rng, scene) for _ in range(1 + N_FRAMES)]
     references = [other_caption(rng, scene, right) for _ in range(N_REFERENCES)]
-    return ToyScene(pictures[0], pictures[1:], [right, foil, _foreign_caption(rng, scene)], references)
+    captions = [right, foil, _foreign_caption(rng, scene)]
+    foils = {found.kind: found.foil for found in draw_foils(rng, scene, claim, wording)}
+    return ToyScene(pictures[0], pictures[1:], captions, references, foils)
 
 
-def score_toy_scenes(scenes: Sequence[ToyScene]) -> dict[str, np.ndarray]:
-    """Return the scores of every module, shape (n_scenes, len(KINDS))."""
-    predictions = [scene.captions for scene in scenes]
+def score_toy_scenes(scenes: Sequence[ToyScene]) -> dict[str, Scores]:
+    """Return the scores of every candidate by every module."""
+    predictions = [list(scene.candidates.values()) for scene in scenes]
     references = [scene.references for scene in scenes]
     pictures, clips = [scene.picture for scene in scenes], [scene.frames for scene in scenes]
     columns: dict[str, dict[str, Any]] = {
@@ -73,32 +87,42 @@ def score_toy_scenes(scenes: Sequence[ToyScene]) -> dict[str, np.ndarray]:
     scores = {}
     for name, more in columns.items():
         module = load(name, checkpoint=str(CHECKPOINT), device="cpu", details=True)
-        scores[name] = np.array(module.compute(predictions=predictions, **more)[f"{name}_per_candidate"])
+        found = module.compute(predictions=predictions, **more)[f"{name}_per_candidate"]
+        scores[name] = [dict(zip(scene.candidates, row, strict=True)) for scene, row in zip(scenes, found, strict=True)]
     return scores
 
 
-def toy_table(scores: dict[str, np.ndarray]) -> list[list[str]]:
-    """Return means over the scenes, and how often the right caption beats its twin with one wrong word, as text."""
+def toy_table(scores: dict[str, Scores]) -> list[list[str]]:
+    """Return means over the scenes, and how often the right caption beats its twins with one wrong word, as text.
+
+    The twin of the third line has any kind of wrong word; each kind has a line of its own, with the number of scenes
+    whose caption says something of that kind.
+    """
     rows = [["caption", *(title for title, _ in COLUMNS)]]
-    for i, kind in enumerate(KINDS):
-        rows.append([kind, *(f"{scores[name][:, i].mean():.3f}" for _, name in COLUMNS)])
-    wins = [(scores[name][:, 0] > scores[name][:, 1]).mean() for _, name in COLUMNS]
-    return [*rows, ["right above wrong", *(f"{share:.0%}" for share in wins)]]
+    for kind in KINDS:
+        rows.append([kind, *(f"{np.mean([row[kind] for row in scores[name]]):.3f}" for _, name in COLUMNS)])
+    rows.append(["right above wrong", *(_wins(scores[name], KINDS[1]) for _, name in COLUMNS)])
+    for kind in VALUES:
+        wrong = f"wrong {kind}"
+        n_scenes = sum(wrong in row for row in scores[COLUMNS[0][1]])
+        if n_scenes:
+            rows.append([f"- {wrong} ({n_scenes})", *(_wins(scores[name], wrong) for _, name in COLUMNS)])
+    return rows
 
 
-def write_toy_csv(path: pathlib.Path, scenes: Sequence[ToyScene], scores: dict[str, np.ndarray]) -> None:
+def write_toy_csv(path: pathlib.Path, scenes: Sequence[ToyScene], scores: dict[str, Scores]) -> None:
     """Write every caption and its scores, unrounded."""
     file = io.StringIO(newline="")
     writer = csv.writer(file)
     writer.writerow(["scene", "kind", "caption", *(name for _, name in COLUMNS)])
     for i, scene in enumerate(scenes):
-        for j, (kind, caption) in enumerate(zip(KINDS, scene.captions, strict=True)):
-            writer.writerow([i, kind, caption, *(scores[name][i, j] for _, name in COLUMNS)])
+        for kind, caption in scene.candidates.items():
+            writer.writerow([i, kind, caption, *(scores[name][i][kind] for _, name in COLUMNS)])
     write_text_atomically(path, file.getvalue(), newline="")
 
 
-def draw_toy_scenes(path: pathlib.Path, scenes: Sequence[ToyScene], scores: dict[str, np.ndarray]) -> None:
-    """Draw some of the scenes with their captions and scores."""
+def draw_toy_scenes(path: pathlib.Path, scenes: Sequence[ToyScene], scores: dict[str, Scores]) -> None:
+    """Draw some of the scenes with their captions and scores; a wrong caption that wins is said to."""
     shown = scenes[:N_SHOWN]
     figure, axes = plt.subplots(len(shown), 2, figsize=(9, 1.5 * len(shown)), width_ratios=(1, 5), layout="constrained")
     for i, (scene, (left, right)) in enumerate(zip(shown, axes, strict=True)):
@@ -106,12 +130,35 @@ def draw_toy_scenes(path: pathlib.Path, scenes: Sequence[ToyScene], scores: dict
         left.set_axis_off()
         right.set_axis_off()
         for j, caption in enumerate(scene.captions):
-            values = "   ".join(f"{title} {scores[name][i, j]:.2f}" for title, name in COLUMNS)
+            rows = {title: scores[name][i] for title, name in COLUMNS}
+            values = "   ".join(f"{title} {row[KINDS[j]]:.2f}" for title, row in rows.items())
             right.text(0, 0.95 - 0.34 * j, caption, color="#166534" if j == 0 else "#c2410c", va="top", fontsize=9)
-            right.text(0, 0.80 - 0.34 * j, values, color="#555555", va="top", fontsize=8)
+            right.text(0, 0.80 - 0.34 * j, values + mistake(rows, KINDS[j]), color="#555555", va="top", fontsize=8)
     figure.suptitle("tiny-pac, a toy that knows only this made world", fontsize=11)
     write_atomically(path, functools.partial(figure.savefig, dpi=150))
     plt.close(figure)
+
+
+def mistake(rows: Mapping[str, Mapping[str, float]], kind: str) -> str:
+    """Say which metrics do not put a wrong caption of a scene below the right one.
+
+    Args:
+        rows: scores of the scene's candidates by the metric's title.
+        kind: of the caption.
+
+    Returns:
+        A remark, empty where all metrics are right or the caption is.
+
+    >>> mistake({"PAC-S": {"right caption": 1.2, "another scene": 1.3}}, "another scene")
+    '   wrong, and not below the right caption: PAC-S'
+    """
+    fooled = [title for title, row in rows.items() if kind != KINDS[0] and not row[kind] < row[KINDS[0]]]
+    return f"   wrong, and not below the right caption: {', '.join(fooled)}" if fooled else ""
+
+
+def _wins(rows: Scores, wrong: str) -> str:
+    """Share of the scenes with such a wrong caption in which the right one has the higher score."""
+    return f"{np.mean([row[KINDS[0]] > row[wrong] for row in rows if wrong in row]):.0%}"
 
 
 def _foreign_caption(rng: np.random.Generator, scene: Scene) -> str:

@@ -15,12 +15,15 @@ from manycaps.saved_files import write_atomically
 from manycaps.shared_clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME, Treatment, file_sha256
 from manycaps.shared_clip_model import ClipModel
 from manycaps.shared_clip_weights import Weights, read_weights, write_safetensors
+from scripts.toy.positives_gain import study_section
 from scripts.toy.small_clip import ACTIVATION, PIXEL_MEAN, PIXEL_STD, SmallClip
-from scripts.toy.tables import as_markdown, verdict, weaknesses, write_csv
+from scripts.toy.tables import as_markdown, foil_table, learned_kinds, verdict, write_csv
 from scripts.toy.tuning import PAC, PLAIN, Projections
 
-# Names of a seed's files: weights with the tuned projections, the projections of all variants, and what is known.
+# Names of a seed's files: weights with the tuned projections, the projections of all variants, and what is known; and
+# those of the checkpoint before tuning.
 FACTS_NAME = "facts.json"
+BASE_NAME, BASE_FACTS_NAME = "base.safetensors", "base.json"
 PROJECTIONS_NAME = "projections.safetensors"
 
 # Names of the published files beside the weights.
@@ -30,6 +33,22 @@ TRIALS_NAME = "trials.csv"
 CARD = (pathlib.Path(__file__).parent / "card.md").read_text(encoding="utf-8")
 
 TREATMENT = Treatment(ACTIVATION, PIXEL_MEAN, PIXEL_STD)
+
+
+def write_base(folder: pathlib.Path, clip: SmallClip, facts: Mapping[str, Any]) -> None:
+    """Write a seed's checkpoint before tuning; the facts last, for they say that the rest is there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / BASE_NAME, lambda path: save_file(clip.weights(), path))
+    text = json.dumps(facts, indent=1)
+    write_atomically(folder / BASE_FACTS_NAME, lambda path: path.write_text(text, encoding="utf-8"))
+
+
+def read_base(folder: pathlib.Path) -> tuple[SmallClip, dict[str, Any]] | None:
+    """Return what `write_base` wrote, or None if nothing is there."""
+    if not (folder / BASE_FACTS_NAME).is_file():
+        return None
+    facts = json.loads((folder / BASE_FACTS_NAME).read_text(encoding="utf-8"))
+    return SmallClip.of_weights(load_file(folder / BASE_NAME)), facts
 
 
 def write_seed(
@@ -102,11 +121,15 @@ def card(
         seed=seeds[0],
         seeds=" ".join(map(str, seeds)),
         n_seeds=len(seeds),
-        n_trials=facts[0]["recipe"]["n_trials"],
+        n_trials=f"{facts[0]['recipe']['n_trials']:,}",
+        n_pairs=f"{facts[0]['recipe']['tuning']['n_scenes']:,}",
+        most_steps=f"{facts[0]['recipe']['tuning']['max_iterations']:,}",
         files="\n".join(files),
         minutes=f"{minutes[0]:.1f} to {minutes[-1]:.1f}",
         machine=f"{platform.machine()}, {platform.system()}, torch {torch.__version__}",
         tables=as_markdown(measurements, PLAIN),
         verdict=verdict(measurements),
-        weaknesses=weaknesses(measurements[PAC]),
+        study=study_section(folder),
+        foils=foil_table(measurements),
+        learned=learned_kinds(measurements[PAC]),
     )

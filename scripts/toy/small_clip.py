@@ -78,8 +78,22 @@ class SmallClip:
         self.network.visual.proj = None
         self.network.text_projection = torch.nn.Parameter(torch.eye(TEXT_WIDTH), requires_grad=False)
         self._known = self._known_tokens()
+        self._tokens: dict[str, list[int]] = {}
         self.network.token_embedding = torch.nn.Embedding(len(self._known), TEXT_WIDTH)
         torch.nn.init.normal_(self.network.token_embedding.weight, std=0.02)
+
+    @classmethod
+    def of_weights(cls, weights: Weights) -> "SmallClip":
+        """Build the small CLIP that returned these `weights`, finished as it was then."""
+        clip = cls(seed=0)
+        own = {name: weight.float() for name, weight in weights.items()}
+        own["token_embedding.weight"] = own["token_embedding.weight"][list(clip._known)]
+        with torch.no_grad():
+            clip.visual_projection.copy_(own.pop(VISUAL_PROJECTION))
+            clip.text_projection.copy_(own.pop(TEXT_PROJECTION))
+        clip.network.load_state_dict(own | {TEXT_PROJECTION: torch.eye(TEXT_WIDTH)})
+        clip.network.eval()
+        return clip
 
     @property
     def scale(self) -> torch.Tensor:
@@ -97,7 +111,21 @@ class SmallClip:
         Raises:
             KeyError: a word is not of this world.
         """
-        return [self._known[token] for token in self.model.tokenize(text).ids]
+        ends = self.model.tokenizer
+        return [self._known[ends.sot_token_id], *self.word_tokens(text), self._known[ends.eot_token_id]]
+
+    def word_tokens(self, text: str) -> list[int]:
+        """Turn a text into numbers of known tokens: CLIP's tokenizer goes word by word, so each is read once.
+
+        Raises:
+            KeyError: a word is not of this world.
+        """
+        tokens = []
+        for word in text.split():
+            if word not in self._tokens:
+                self._tokens[word] = [self._known[token] for token in self.model.tokenizer.encode(word)]
+            tokens += self._tokens[word]
+        return tokens
 
     def encode_pixels(self, pixels: np.ndarray) -> Encoded:
         """Encode uint8 pixels, shape (n, IMAGE_SIZE, IMAGE_SIZE, 3)."""

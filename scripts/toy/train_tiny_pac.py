@@ -8,13 +8,14 @@ For every seed the small CLIP learns from labels such as the web has; then its t
 captions of people with generated positives (Sarto et al., 2023, equation 4), and again without one or both kinds of
 positives. All are measured on the same held-out scenes. Seeds run side by side in --jobs processes of one thread each:
 the same seed gives the same file on the same machine, however many. A seed that is finished in the folder is not
-trained again. --quick takes a minute and shows only that everything works. Needs scipy and
-metrics/pac_score/requirements.txt.
+trained again, and a checkpoint before tuning that is there is only tuned. --quick takes a minute and shows only that
+everything works. Needs scipy and metrics/pac_score/requirements.txt.
 """
 
 import argparse
 import concurrent.futures
 import dataclasses
+import json
 import multiprocessing
 import pathlib
 import sys
@@ -44,7 +45,8 @@ import torch
 import tqdm
 
 from scripts.toy.base_training import BaseRecipe, train_base
-from scripts.toy.publishing import FACTS_NAME, TRIALS_NAME, publish, read_facts, write_seed
+from scripts.toy.publishing import FACTS_NAME, TRIALS_NAME, publish, read_base, read_facts, write_base, write_seed
+from scripts.toy.small_clip import SmallClip
 from scripts.toy.tables import as_markdown, write_csv
 from scripts.toy.trials import draw_trials, encode, measure
 from scripts.toy.tuning import PLAIN, Projections, TuningRecipe, tune_variants
@@ -78,8 +80,8 @@ def train_seed(folder: pathlib.Path, seed: int, recipe: Recipe) -> None:
         recipe: how.
     """
     torch.set_num_threads(1)
+    clip, minutes_before = trained_base(folder, seed, recipe.base)
     start = time.process_time()
-    clip = train_base(seed, recipe.base, tqdm.tqdm)
     tuned = tune_variants(clip, seed, recipe.tuning, tqdm.tqdm)
     trials = draw_trials(recipe.n_trials)
     images, texts = encode(clip, trials.pixels, trials.texts)
@@ -89,11 +91,28 @@ def train_seed(folder: pathlib.Path, seed: int, recipe: Recipe) -> None:
     facts = {
         "seed": seed,
         "recipe": dataclasses.asdict(recipe),
-        "processor_minutes": (time.process_time() - start) / 60,
+        "processor_minutes": minutes_before + (time.process_time() - start) / 60,
         "best_iterations": {name: found.best_iteration for name, found in tuned.items()},
         "measured": measured,
     }
     write_seed(folder, clip, projections, facts)
+
+
+def trained_base(folder: pathlib.Path, seed: int, recipe: BaseRecipe) -> tuple[SmallClip, float]:
+    """Return the checkpoint before tuning and the processor minutes that it took, trained now unless it is there.
+
+    Raises:
+        ValueError: the folder has one of another recipe.
+    """
+    if (found := read_base(folder)) is None:
+        start = time.process_time()
+        clip = train_base(seed, recipe, tqdm.tqdm)
+        facts = {"recipe": dataclasses.asdict(recipe), "processor_minutes": (time.process_time() - start) / 60}
+        write_base(folder, clip, facts)
+        return clip, facts["processor_minutes"]
+    clip, facts = found
+    check_recipe(folder, facts["recipe"], dataclasses.asdict(recipe))
+    return clip, facts["processor_minutes"]
 
 
 def train_seeds(output: pathlib.Path, seeds: Sequence[int], recipe: Recipe, n_jobs: int) -> list[dict[str, Any]]:
@@ -119,9 +138,19 @@ def is_done(folder: pathlib.Path, recipe: Recipe) -> bool:
     """
     if not (folder / FACTS_NAME).is_file():
         return False
-    if read_facts(folder)["recipe"] != dataclasses.asdict(recipe):
-        raise ValueError(f"--output: expected a folder for this recipe, got {folder} of another. Choose a new folder.")
+    check_recipe(folder, read_facts(folder)["recipe"], dataclasses.asdict(recipe))
     return True
+
+
+def check_recipe(folder: pathlib.Path, found: dict[str, Any], recipe: dict[str, Any]) -> None:
+    """Raise unless a folder was made by a recipe.
+
+    Raises:
+        ValueError: it was made by another one.
+    """
+    # As JSON has it: a list for a tuple.
+    if found != json.loads(json.dumps(recipe)):
+        raise ValueError(f"--output: expected a folder for this recipe, got {folder} of another. Choose a new folder.")
 
 
 def main(arguments: argparse.Namespace) -> int:

@@ -17,6 +17,7 @@ from manycaps.made_world.captions import (
     draw_caption,
     draw_claim,
     draw_foil,
+    draw_foils,
     draw_wording,
     wrong_claim,
 )
@@ -68,7 +69,9 @@ class Trials(NamedTuple):
     # Number of each scene's references, shape (n, N_REFERENCES), and of its full caption, shape (n,).
     references: np.ndarray
     captions: np.ndarray
+    # One foil for each scene, of any kind; and one of every kind that a caption of the scene can have.
     foils: Choices
+    foils_by_kind: Choices
     pairs: Choices
     # Captions with 0 to 4 errors, shape (n, len(GRADES)).
     graded: np.ndarray
@@ -83,6 +86,7 @@ def draw_trials(n_scenes: int, seed: int = TRIAL_SEED) -> Trials:
 
     pixels, references, captions, graded = [], [], [], []
     foils: list[tuple] = []
+    by_kind: list[tuple] = []
     pairs: list[tuple] = []
     for i in range(n_scenes):
         rng = np.random.default_rng([seed, i])
@@ -91,12 +95,15 @@ def draw_trials(n_scenes: int, seed: int = TRIAL_SEED) -> Trials:
         captions.append(number(as_caption(scene, draw_wording(rng))))
         foil = draw_foil(rng, scene, draw_claim(rng, scene), draw_wording(rng))
         foils.append((i, number(foil.caption), number(foil.foil), foil.kind))
+        own = np.random.default_rng([seed, i, 1])  # so that the draws that follow do not depend on the number of kinds
+        every = draw_foils(own, scene, draw_claim(own, scene), draw_wording(own))
+        by_kind += [(i, number(one.caption), number(one.foil), one.kind) for one in every]
         graded.append(
             [number(as_caption(wrong_claim(rng, scene, scene, errors), draw_wording(rng))) for errors in GRADES]
         )
         found = draw_pairs(rng, scene)
         pairs += [(i, number(better), number(worse), kind) for kind, (better, worse) in found.items()]
-        taken = {foil.caption, *(better for better, _ in found.values())}
+        taken = {foil.caption, *(one.caption for one in every), *(better for better, _ in found.values())}
         references.append([number(_caption_not_in(rng, scene, taken)) for _ in range(N_REFERENCES)])
     return Trials(
         np.stack(pixels),
@@ -104,6 +111,7 @@ def draw_trials(n_scenes: int, seed: int = TRIAL_SEED) -> Trials:
         np.array(references),
         np.array(captions),
         Choices(*map(np.array, zip(*foils, strict=True))),
+        Choices(*map(np.array, zip(*by_kind, strict=True))),
         Choices(*map(np.array, zip(*pairs, strict=True))),
         np.array(graded),
     )
@@ -164,8 +172,9 @@ def measure(trials: Trials, images: np.ndarray, texts: np.ndarray) -> dict[str, 
         found[f"foil accuracy{suffix}"] = 100 * foils.mean()
         if n_references == 1:
             continue
-        for kind in np.unique(trials.foils.kinds):
-            found[f"foil {kind}{suffix}"] = 100 * foils[trials.foils.kinds == kind].mean()
+        by_kind = _wins(score, trials.foils_by_kind)
+        for kind in np.unique(trials.foils_by_kind.kinds):
+            found[f"foil {kind}{suffix}"] = 100 * by_kind[trials.foils_by_kind.kinds == kind].mean()
         scenes = np.repeat(np.arange(len(trials.graded)), len(GRADES))
         scores = score(scenes, trials.graded.ravel())
         grades = np.tile(-np.array(GRADES), len(trials.graded))

@@ -6,14 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manycaps.made_world.captions import draw_caption, other_caption
-from manycaps.made_world.pictures import draw_picture
-from manycaps.made_world.scenes import draw_scene
-from manycaps.pac_training.projections import CachedFeatures, tune_projections
+from manycaps.pac_training.projections import CachedFeatures, TunedProjections, tune_projections
 from manycaps.pac_training.recipe import BATCH_SIZE, LAMBDA_T, LAMBDA_V, PATIENCE
-from manycaps.shared_image_input import as_model_pixels
-from scripts.toy.small_clip import IMAGE_SIZE, SmallClip
+from scripts.toy.small_clip import SmallClip
 from scripts.toy.trials import encode
+from scripts.toy.tuples import TupleMake, draw_tuple
 
 # Name of the checkpoint before tuning, and of the recipe's own weights, in tables.
 PLAIN, PAC = "CLIP", "PAC"
@@ -47,6 +44,7 @@ class Projections(NamedTuple):
 class TuningRecipe:
     """How the projections are tuned: as the paper does it, in fewer and larger steps, for they are small."""
 
+    make: TupleMake = dataclasses.field(default_factory=TupleMake)
     n_scenes: int = 5000
     n_validation_scenes: int = 1000
     batch_size: int = BATCH_SIZE
@@ -56,29 +54,29 @@ class TuningRecipe:
     validate_every: int = 100
 
 
-def cached_tuples(clip: SmallClip, seed: int, part: int, n_scenes: int, progress: Callable[..., Any]) -> CachedFeatures:
-    """Draw scenes with a caption and both positives, and encode them up to the projections.
+def cached_tuples(
+    clip: SmallClip, seed: int, part: int, n_scenes: int, make: TupleMake, progress: Callable[..., Any]
+) -> CachedFeatures:
+    """Draw scenes with a caption and both kinds of positives, and encode them up to the projections.
 
     Args:
         clip: the trained model.
         seed: of the scenes.
         part: 1 for those to learn from, 2 for those that decide when to stop.
-        n_scenes: how many.
+        n_scenes: how many; each depends on the seed, the part and its number alone.
+        make: how captions and positives come about.
         progress: a tqdm class.
 
     Returns:
-        One row for each scene.
+        A row for each positive: those of one scene have its image and its caption.
     """
-    pictures, captions = ([], []), ([], [])
-    for i in progress(range(n_scenes), desc="tuples", unit="scene"):
-        rng = np.random.default_rng([seed, part, i])
-        scene = draw_scene(rng)
-        for column in pictures:
-            column.append(as_model_pixels(draw_picture(rng, scene), IMAGE_SIZE))
-        captions[0].append(draw_caption(rng, scene))
-        captions[1].append(other_caption(rng, scene, captions[0][-1]))
-    images, texts = zip(*(encode(clip, np.stack(p), c) for p, c in zip(pictures, captions, strict=True)), strict=True)
-    return CachedFeatures(images[0], texts[0], images[1], texts[1])
+    drawn = [draw_tuple(seed, part, i, make) for i in progress(range(n_scenes), desc="tuples", unit="scene")]
+    positives = [positive for one in drawn for positive in one.positives]
+    pictures = [one.picture for one in drawn] + [picture for picture, _ in positives]
+    captions = [one.caption for one in drawn] + [caption for _, caption in positives]
+    images, texts = encode(clip, np.stack(pictures), captions)
+    rows = np.repeat(np.arange(n_scenes), make.n_positives)
+    return CachedFeatures(images[:n_scenes], texts[rows], images[n_scenes:], texts[n_scenes:], rows)
 
 
 def tune_variants(clip: SmallClip, seed: int, recipe: TuningRecipe, progress: Callable[..., Any]) -> dict[str, Any]:
@@ -93,24 +91,37 @@ def tune_variants(clip: SmallClip, seed: int, recipe: TuningRecipe, progress: Ca
     Returns:
         `TunedProjections` by the variant's name.
     """
-    cached = cached_tuples(clip, seed, 1, recipe.n_scenes, progress)
-    validation = cached_tuples(clip, seed, 2, recipe.n_validation_scenes, progress)
+    cached = cached_tuples(clip, seed, 1, recipe.n_scenes, recipe.make, progress)
+    validation = cached_tuples(clip, seed, 2, recipe.n_validation_scenes, recipe.make, progress)
     return {
-        name: tune_projections(
-            cached,
-            validation,
-            clip.visual_projection.detach().numpy(),
-            clip.text_projection.detach().numpy(),
-            clip.scale.item(),
-            lambda_v=lambdas.v,
-            lambda_t=lambdas.t,
-            learning_rate=recipe.learning_rate,
-            batch_size=recipe.batch_size,
-            patience=recipe.patience,
-            max_iterations=recipe.max_iterations,
-            validate_every=recipe.validate_every,
-            seed=seed,
-            progress=progress,
-        )
+        name: tune_variant(clip, cached, validation, lambdas, seed, recipe, progress)
         for name, lambdas in VARIANTS.items()
     }
+
+
+def tune_variant(
+    clip: SmallClip,
+    cached: CachedFeatures,
+    validation: CachedFeatures,
+    lambdas: Lambdas,
+    seed: int,
+    recipe: TuningRecipe,
+    progress: Callable[..., Any] | None = None,
+) -> TunedProjections:
+    """Tune the projections once, on features of `cached_tuples`, with these weights of the positives."""
+    return tune_projections(
+        cached,
+        validation,
+        clip.visual_projection.detach().numpy(),
+        clip.text_projection.detach().numpy(),
+        clip.scale.item(),
+        lambda_v=lambdas.v,
+        lambda_t=lambdas.t,
+        learning_rate=recipe.learning_rate,
+        batch_size=min(recipe.batch_size, recipe.n_scenes),
+        patience=recipe.patience,
+        max_iterations=recipe.max_iterations,
+        validate_every=recipe.validate_every,
+        seed=seed,
+        progress=progress,
+    )

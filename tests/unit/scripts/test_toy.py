@@ -6,25 +6,37 @@ import numpy as np
 import pytest
 import torch
 
-from manycaps.made_world.captions import LABEL_HABITS, PERSON_HABITS
+from manycaps.made_world.captions import (
+    LABEL_HABITS,
+    PERSON_HABITS,
+    VAGUE_HABITS,
+    as_caption,
+    draw_claim,
+    draw_wording,
+)
 from manycaps.made_world.pictures import draw_places, group_of_cells
-from manycaps.made_world.scenes import OPPOSITE, Group, Scene, draw_scene, n_errors, neighbour
+from manycaps.made_world.scenes import OPPOSITE, Group, Scene, draw_scene, is_possible, n_errors, neighbour
 from manycaps.shared_clip_model import ClipModel
 from scripts.toy.base_training import (
     ANSWERS,
     CELL_ANSWERS,
     NOT_ASKED,
+    PART_ANSWERS,
+    SIDES,
     WARM_UP,
     answers,
     cell_answers,
     label_contrast,
     learning_rate_at,
+    sides_of,
+    word_answers,
     worded_family,
 )
 from scripts.toy.publishing import TREATMENT
 from scripts.toy.small_clip import IMAGE_SIZE, SmallClip
 from scripts.toy.tables import as_markdown, mean_and_half_width, read_csv, verdict, write_csv
 from scripts.toy.trials import PAIRS, Choices, Trials, draw_pairs, draw_trials, measure
+from scripts.toy.tuples import TupleMake, completed, draw_tuple
 
 SEEDS = st.integers(0, 2**32 - 1)
 RED, BLUE = Group(1, "small", "red", "circle"), Group(2, "large", "blue", "square")
@@ -44,22 +56,41 @@ def test_answers_do_not_depend_on_which_group_is_named_first(seed):
 def test_what_is_not_said_is_not_asked():
     assert set(answers(Scene((RED, BLUE), None, None))) == {NOT_ASKED}
     one = answers(Scene((Group(None, None, "red", None),), None, None))
-    assert [place for place, answer in enumerate(one) if answer != NOT_ASKED] == [0, 4]  # alone; the colour
+    alone, elsewhere = one[2:6], one[6:]
+    assert (one[:2], alone) == ([0, NOT_ASKED], [NOT_ASKED, NOT_ASKED, 0, NOT_ASKED])
+    assert elsewhere == [n - 1 for n in PART_ANSWERS[4:]]  # no group there
 
 
 @hypothesis.given(SEEDS)
-def test_every_covered_cell_knows_its_group(seed):
+def test_every_covered_cell_knows_its_group_and_that_no_other_is_there(seed):
     rng = np.random.default_rng(seed)
     scene = draw_scene(rng)
     covered = group_of_cells(scene, draw_places(rng, scene))
     found = cell_answers(scene, covered)
-    assert found.shape == (covered.size, len(CELL_ANSWERS))
+    assert found.shape == (covered.size, len(CELL_ANSWERS) + len(PART_ANSWERS))
+    whole, none = answers(scene)[2:], [n - 1 for n in PART_ANSWERS]
     for group, cell in zip(covered.ravel(), found, strict=True):
-        if group < 0:
-            assert cell.tolist() == [0, *[NOT_ASKED] * 4]
-        else:
-            alone = Scene((scene.groups[group],), None, None)
-            assert cell[1:].tolist() == answers(alone)[2:6]
+        own = range(4 * sides_of(scene)[group], 4 * sides_of(scene)[group] + 4) if group >= 0 else ()
+        assert cell[:5].tolist() == ([1, *(whole[i] for i in own)] if own else [0, *[NOT_ASKED] * 4])
+        assert cell[5:].tolist() == [whole[i] if i in own else none[i] for i in range(4 * len(SIDES))]
+
+
+@hypothesis.given(SEEDS)
+def test_words_say_on_which_side_a_group_is(seed):
+    """After the word for the relation the group before it, after the second group that one."""
+    rng = np.random.default_rng(seed)
+    scene = draw_scene(rng)
+    for habits in (PERSON_HABITS, LABEL_HABITS):
+        claim, wording = draw_claim(rng, scene, habits), draw_wording(rng)
+        found = word_answers(claim, wording, habits)
+        caption, whole = as_caption(claim, wording, habits), answers(claim)[2:]
+        assert len(found) == (0 if claim.relation is None or " with " in caption else 2)
+        for beginning, known in found:
+            assert caption.startswith(beginning)
+            told = [i for i, n in enumerate(PART_ANSWERS) if known[i] not in (n - 1, NOT_ASKED)]
+            assert [known[i] for i in told] == [whole[i] for i in told]
+        if len(found) == 2:
+            assert found[0][1] != found[1][1]
 
 
 @hypothesis.given(SEEDS)
@@ -68,13 +99,32 @@ def test_a_family_is_worded_alike(seed):
     first = draw_scene(rng)
     family = [first, neighbour(rng, first)]
     for habits in (PERSON_HABITS, LABEL_HABITS):
-        claims, texts = worded_family(rng, family, habits)
+        claims, wording = worded_family(rng, family, habits)
+        texts = [as_caption(claim, wording, habits) for claim in claims]
         assert [n_errors(claim, scene) for claim, scene in zip(claims, family, strict=True)] == [0, 0]
         assert n_errors(claims[0], family[1]) in (0, 1)
-        # Some labels have no word for the relation, also where the claim has it.
-        worded = [claim._replace(relation=None) if habits is LABEL_HABITS else claim for claim in claims]
-        assert texts[0] == texts[1] or claims[0] != claims[1]
-        assert texts[0] != texts[1] or worded[0] == worded[1]
+        assert (texts[0] == texts[1]) == (claims[0] == claims[1])
+
+
+@hypothesis.given(SEEDS)
+def test_what_a_painter_makes_up_does_not_contradict_the_caption(seed):
+    rng = np.random.default_rng(seed)
+    for habits in (PERSON_HABITS, VAGUE_HABITS):
+        claim = draw_claim(rng, draw_scene(rng), habits)
+        painted = completed(rng, claim)
+        assert is_possible(painted)
+        assert n_errors(claim, painted) == 0
+
+
+def test_tuples_change_only_in_what_is_asked_for():
+    plain, wrong = draw_tuple(5, 1, 0, TupleMake()), draw_tuple(5, 1, 0, TupleMake(wrong=1.0, n_positives=3))
+    vague = [draw_tuple(5, 1, i, TupleMake(vague=1.0)) for i in range(40)]
+    assert (plain.picture == wrong.picture).all()
+    assert plain.caption != wrong.caption
+    assert plain.positives[0][1] == wrong.positives[0][1]  # the captioner sees the picture
+    assert [len(plain.positives), len(wrong.positives)] == [1, 3]
+    lengths = [len(draw_tuple(5, 1, i, TupleMake()).caption) - len(one.caption) for i, one in enumerate(vague)]
+    assert np.mean(lengths) > 15
 
 
 def test_labels_that_read_the_same_share_their_images():
@@ -117,6 +167,21 @@ def test_the_helper_reads_the_same_features_from_the_weights(small_clip):
         assert features / np.linalg.norm(features, axis=1, keepdims=True) == pytest.approx(own, abs=1e-5)
 
 
+def test_a_small_clip_comes_back_from_its_weights(small_clip):
+    again = SmallClip.of_weights(small_clip.weights())
+    assert all(torch.equal(one, small_clip.weights()[name]) for name, one in again.weights().items())
+    text = [small_clip.tokenize("a photo depicts a red star")]
+    assert torch.equal(again.encode_tokens(text).hidden, small_clip.encode_tokens(text).hidden)
+
+
+def test_texts_are_read_word_by_word_as_the_helper_reads_them(small_clip):
+    rng = np.random.default_rng(0)
+    known = {place: token for token, place in small_clip._known.items()}
+    for _ in range(50):
+        caption = as_caption(draw_scene(rng), draw_wording(rng))
+        assert [known[place] for place in small_clip.tokenize(caption)] == list(small_clip.model.tokenize(caption).ids)
+
+
 def test_a_word_of_another_world_is_no_training_text(small_clip):
     with pytest.raises(KeyError):
         small_clip.tokenize("a dog")
@@ -156,7 +221,7 @@ def made_trials(better, worse):
     )
     references = np.array([better, better]).T.repeat(2, axis=1)
     graded = np.array([[b, b, w, w, w] for b, w in zip(better, worse, strict=True)])
-    return Trials(np.empty(0), [], references, np.array(better), choices, pairs, graded)
+    return Trials(np.empty(0), [], references, np.array(better), choices, choices, pairs, graded)
 
 
 def test_measures_by_hand():
