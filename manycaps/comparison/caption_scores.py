@@ -18,6 +18,7 @@ from manycaps.shared_ptb_tokenizer import tokenize_captions
 # What a module needs beside the captions.
 MODULE_COLUMNS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(SET_MODULES, ("references",)),
+    "bleu_rouge": ("references",),
     "meteor15": ("references",),
     "pac_score": ("images",),
     "ref_pac_score": ("images", "references"),
@@ -27,8 +28,8 @@ MODULE_COLUMNS: Mapping[str, Sequence[str]] = {
 # Modules that run without a network's weights.
 WORD_MODULES = ("trm_meteor", "trm_cider")
 
-# Modules that need data of their own, and run on request.
-REQUESTED_MODULES = ("meteor15",)
+# Modules that need data of their own, or are there for comparison with papers, and run on request.
+REQUESTED_MODULES = ("bleu_rouge", "meteor15")
 
 # Splits of a row that are enumerated; where a row has more, as many as `N_RESAMPLES` are drawn.
 MOST_SPLITS = 20_000

@@ -57,7 +57,8 @@ page = build_page(
         inputs=[gr.Textbox(label="Captions", lines=12, max_lines=12, render=False)],
         options=[],
         drawings=["Beside published data sets"],
-        examples={"Three images": lambda: (EXAMPLE,)},
+        # With a single box gradio takes what the example returns for the value of the box.
+        examples={"Three images": lambda: EXAMPLE},
         measure=measure,
     )
 )
