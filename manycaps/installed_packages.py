@@ -11,9 +11,11 @@ MODULE_EXTRAS = {
     "emscore_pac": "video",
     "fid_bert": "embeddings",
     "meteor15": "meteor",
+    "mmd": "embeddings",
     "mmd_bert": "embeddings",
     "pac_score": "clip",
     "ref_pac_score": "clip",
+    "trm": "embeddings",
     "trm_bert": "embeddings",
     "vdtk_diversity": "embeddings,report",
 }

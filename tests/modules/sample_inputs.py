@@ -32,9 +32,11 @@ SAMPLE_INPUTS = {
     "emscore_pac": {"predictions": [row[0] for row in CAPTION_ROWS["predictions"]], "videos": VIDEOS},
     "fid_bert": CAPTION_ROWS,
     "meteor15": CAPTION_ROWS,
+    "mmd": CAPTION_ROWS,
     "mmd_bert": CAPTION_ROWS,
     "pac_score": {"predictions": CAPTION_ROWS["predictions"], "images": IMAGES},
     "ref_pac_score": {**CAPTION_ROWS, "images": IMAGES},
+    "trm": CAPTION_ROWS,
     "trm_bert": CAPTION_ROWS,
     "trm_cider": CAPTION_ROWS,
     "trm_meteor": CAPTION_ROWS,
@@ -45,7 +47,7 @@ SAMPLE_INPUTS = {
 CLIP_MODULES = {"emscore_pac", "pac_score", "ref_pac_score"}
 
 # How far two results of the same rows may be apart: a float32 model's batches are summed in another order.
-TOLERANCES = dict.fromkeys(("fid_bert", "mmd_bert", "trm_bert"), 1e-5) | dict.fromkeys(CLIP_MODULES, 1e-5)
+TOLERANCES = dict.fromkeys(("fid_bert", "mmd", "mmd_bert", "trm", "trm_bert"), 1e-5) | dict.fromkeys(CLIP_MODULES, 1e-5)
 
 
 @functools.cache
