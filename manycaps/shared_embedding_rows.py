@@ -61,8 +61,8 @@ class EmbeddingModule(DistributionModule):
         """Return what the result says of all candidates against all references of the corpus."""
         raise NotImplementedError
 
-    def check_vectors(self, embedded: EmbeddingRows, columns: tuple[str, str]) -> None:
-        """Raise if a vector cannot be compared."""
+    def check_vectors(self, embedded: EmbeddingRows, columns: tuple[str, str], options: Mapping[str, Any]) -> None:
+        """Raise if a vector cannot be compared with these options."""
 
     def compute(
         self, *, prediction_embeddings: Any = None, reference_embeddings: Any = None, **given: Any
@@ -74,7 +74,7 @@ class EmbeddingModule(DistributionModule):
         options = self.call_options(given)
         embedded = as_embedding_rows(prediction_embeddings, reference_embeddings)
         self.check_sizes(embedded.sizes(), ARRAY_COLUMNS, options)
-        self.check_vectors(embedded, ARRAY_COLUMNS)
+        self.check_vectors(embedded, ARRAY_COLUMNS, options)
         return self._result(embedded, options, {"encoder": "ready arrays"})
 
     def caption_result(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class EmbeddingModule(DistributionModule):
         embedded = embed_caption_rows(
             predictions, references, lambda captions: self.encoder.embed(captions, options, progress)
         )
-        self.check_vectors(embedded, CAPTION_COLUMNS)
+        self.check_vectors(embedded, CAPTION_COLUMNS, options)
         return embedded
 
 

@@ -136,7 +136,7 @@ class TrmBert(EmbeddingModule, evaluate.Metric):
         super().check_sizes(sizes, columns, options)
         check_statistic_sizes(sizes, columns, options["statistic"], options["p_value"])
 
-    def check_vectors(self, embedded, columns):
+    def check_vectors(self, embedded, columns, options):
         """Raise if a vector has no cosine."""
         check_nonzero(embedded, columns)
 

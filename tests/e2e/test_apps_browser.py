@@ -147,7 +147,9 @@ DISTRIBUTION = Case(
 CASES = {
     "trm_meteor": DISTRIBUTION,
     "trm_cider": DISTRIBUTION,
+    "trm": DISTRIBUTION,
     "trm_bert": DISTRIBUTION,
+    "mmd": DISTRIBUTION,
     "mmd_bert": DISTRIBUTION,
     "fid_bert": DISTRIBUTION,
     "pac_score": Case(

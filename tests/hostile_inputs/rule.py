@@ -32,7 +32,7 @@ HOUSE_ERRORS = (ValueError, TypeError, ImportError, OSError)
 LONGEST_MESSAGE = 1_500
 
 # Modules that embed texts; here by counting letters, so that no model is needed.
-TEXT_EMBEDDERS = ("fid_bert", "mmd_bert", "trm_bert")
+TEXT_EMBEDDERS = ("fid_bert", "mmd", "mmd_bert", "trm", "trm_bert")
 
 # Rows that are added before a hostile call.
 N_ADDED = 2

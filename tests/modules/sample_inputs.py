@@ -33,10 +33,12 @@ SAMPLE_INPUTS = {
     "emscore_pac": {"predictions": [row[0] for row in CAPTION_ROWS["predictions"]], "videos": VIDEOS},
     "fid_bert": CAPTION_ROWS,
     "meteor15": CAPTION_ROWS,
+    "mmd": CAPTION_ROWS,
     "mmd_bert": CAPTION_ROWS,
     "pac_score": {"predictions": CAPTION_ROWS["predictions"], "images": IMAGES},
     "ref_pac_score": {**CAPTION_ROWS, "images": IMAGES},
     "set_diversity": CAPTION_ROWS,
+    "trm": CAPTION_ROWS,
     "trm_bert": CAPTION_ROWS,
     "trm_cider": CAPTION_ROWS,
     "trm_meteor": CAPTION_ROWS,
@@ -49,8 +51,8 @@ SAMPLE_INPUTS = {
 CLIP_MODULES = {"emscore_pac", "pac_score", "ref_pac_score"}
 
 # How far two results of the same rows may be apart: a float32 model's batches are summed in another order.
-TOLERANCES = dict.fromkeys(("fid_bert", "mmd_bert", "set_diversity", "trm_bert"), 1e-5) | dict.fromkeys(
-    CLIP_MODULES, 1e-5
+TOLERANCES = dict.fromkeys(
+    ("fid_bert", "mmd", "mmd_bert", "set_diversity", "trm", "trm_bert", *sorted(CLIP_MODULES)), 1e-5
 )
 
 

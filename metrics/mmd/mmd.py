@@ -1,0 +1,333 @@
+"""MMD: are two sets of texts, images or anything else samples of one distribution, by any kernel on their features?"""
+
+import datasets
+import evaluate
+import numpy as np
+
+from .kernel_family import KERNELS, WITH_BANDWIDTH, check_kernel_values, kernel_values, without_own
+from .published_presets import PRESETS, check_features, check_subset_size, cmmd, kid_values
+from .shared_distribution import (
+    DISTRIBUTION_DEFAULTS,
+    Rows,
+    check_distribution_options,
+    check_side_sizes,
+    pairs_batch,
+    signature_settings,
+)
+from .shared_embedding_rows import EmbeddingModule, drawn_counts
+from .shared_kernels import BANDWIDTH_RULES
+from .shared_mean_discrepancy import ESTIMATORS, mmd_comparison
+from .shared_messages import shown_value
+from .shared_module import check_choice, check_flag, check_whole_number, signature
+from .shared_pair_matrices import as_pair_matrices, check_matrices_alone
+from .shared_pooled_discrepancy import pooled_mmd_p_value, pooled_mmd_squared
+from .shared_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
+
+# isort: split
+# Files that other files of this folder need: evaluate's loader copies only what is named here.
+# Written by scripts/repository/sync_shared.py.
+from .shared_caption_rows import as_caption_rows
+from .shared_embeddings import as_embedding_arrays
+from .shared_input_files import is_regular_file
+from .shared_model_paths import is_path
+from .shared_pair_averages import MedianSearch
+from .shared_pair_blocks import n_threads
+from .shared_remembered_features import RememberedFeatures
+from .shared_splits import exact_splits
+
+_LOADED = (
+    as_caption_rows,
+    as_embedding_arrays,
+    is_regular_file,
+    is_path,
+    MedianSearch,
+    n_threads,
+    RememberedFeatures,
+    exact_splits,
+)
+
+_DESCRIPTION = """
+MMD compares the distribution of several candidates with the distribution of several references: the squared maximum
+mean discrepancy of any features, of texts, images or sounds, with a Gaussian, Laplace, polynomial or linear kernel, or
+ready kernel values, and exact p-values. Around 0 means that the two sets look alike; larger values mean that they
+differ. CMMD and KID of a corpus are presets.
+"""
+
+_CITATION = """
+@article{gretton2012kernel,
+  title={A Kernel Two-Sample Test},
+  author={Gretton, Arthur and Borgwardt, Karsten M. and Rasch, Malte J. and Sch{\\"o}lkopf, Bernhard
+          and Smola, Alexander},
+  journal={Journal of Machine Learning Research},
+  volume={13},
+  pages={723--773},
+  year={2012}
+}
+"""
+
+_KWARGS_DESCRIPTION = """
+Args:
+    predictions: n_rows lists of candidate captions; a plain string counts as one candidate.
+    references: n_rows lists of reference captions.
+    prediction_embeddings, reference_embeddings: ready features in place of predictions and references, for compute
+        only: n_rows floating-point arrays of shape (n, d), of texts, images or anything else.
+    kernels, n_candidates: ready kernel values in place of both, for compute only: n_rows symmetric arrays of shape (n,
+        n), candidates first, and the number of candidates, one for all rows or a list of n_rows.
+    kernel: "rbf" (default, exp(-|a - b|^2 / (2 sigma^2))), "laplace" (exp(-|a - b|_1 / sigma)), "polynomial" ((gamma
+        a.b + coef0)^degree) or "linear" (a.b).
+    sigma: bandwidth of "rbf" and "laplace", "median" (default: half the median distance of the row's pairs), "mean" or
+        a number; a list of these for a sum of kernels.
+    degree, gamma, coef0: of "polynomial": a whole number, default 3; a number, default None for 1 / d; a number,
+        default 1.
+    estimator: "unbiased" (default; mean 0 for two samples of one distribution; two items a side), "biased" (0 for equal
+        sets) or "authors" (of Chan et al. 2022; with "rbf" and one bandwidth only).
+    pooled: True adds the value of all candidates against all references of all rows, for "rbf" with one bandwidth;
+        default False.
+    preset: "cmmd" or "kid" adds that value of all candidates against all references, of ready features; default None.
+    n_subsets, subset_size: of "kid", default 100 subsets of 1,000 of each set.
+    p_value: "none" (default), "exact" (all splits of a row) or "permutation" (n_resamples random ones).
+    max_partitions: largest number of splits of a row for "exact", default 1,000,000.
+    n_resamples: random splits of a row, draws of the corpus test, and resamples of the bootstrap; default 9,999.
+    confidence_level: for example 0.95 adds a bootstrap interval over rows; default: no interval.
+    seed: non-negative whole number, default 0.
+    details: True adds per-row lists and the signature; default False.
+    encoder: name or folder of a sentence-transformers model, or a function from a list of distinct captions to a
+        floating-point array of shape (n, d); default sentence-transformers/all-MiniLM-L6-v2.
+    device: "auto" (default, the best available one), or for example "cuda:0".
+    dtype: "float32" (default), "bfloat16" or "float16", for the model's arithmetic.
+    batch_size: captions embedded at once, default 64.
+    Every option can be given to `evaluate.load` as well; None means "as given there".
+Returns:
+    mmd: mean squared discrepancy over rows; lower is better, and around 0 is alike.
+    n_rows: number of rows.
+    mmd_pooled: with pooled.
+    mmd_pooled_p_value: with pooled and p_value; candidates and references exchanged within rows only, n_resamples
+        times.
+    cmmd: with preset "cmmd"; 0 to 2,000, lower is better.
+    kid, kid_deviation: with preset "kid"; mean and standard deviation over the subsets; lower is better.
+    mmd_corpus_p_value: with p_value; do the sets differ over all rows? p-value of the mean over rows: one split of
+        every row is drawn, n_resamples times; at least 1 / (n_resamples + 1). One row keeps its own p-value.
+    mmd_z, mmd_excess: with p_value; how far the mean over rows lies above its mean under all splits, in
+        standard deviations of the null distribution (NaN where no split changes it), and in the statistic's own unit.
+        Around 0 for human captions, whatever their number.
+    mmd_p_value, mmd_harmonic_mean_p: with p_value; the rows' p-values combined as in the paper, calibrated
+        and raw. The harmonic mean cannot fall below mmd_smallest_p, however many rows there are.
+    mmd_smallest_p, mmd_smallest_corpus_p: with p_value; the smallest p-value that any row, and the corpus,
+        can have with sets of these sizes.
+    mmd_ci_low, mmd_ci_high: with confidence_level; with p_value also mmd_excess_ci_low and
+        mmd_excess_ci_high.
+    mmd_per_row, mmd_excess_per_row,
+        mmd_p_value_per_row, signature: with details.
+Examples:
+    >>> mmd = evaluate.load("metrics/mmd")  # on the Hub: "manycaps/mmd"
+    >>> prediction_embeddings = [[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]]
+    >>> reference_embeddings = [[[3.0, 0.0], [0.0, 3.0], [3.0, 3.0]]]
+    >>> for kernel in ("rbf", "laplace", "polynomial", "linear"):
+    ...     result = mmd.compute(
+    ...         prediction_embeddings=prediction_embeddings,
+    ...         reference_embeddings=reference_embeddings,
+    ...         kernel=kernel,
+    ...         p_value="exact",
+    ...     )
+    ...     print(kernel, round(result["mmd"], 2), round(result["mmd_corpus_p_value"], 2))
+    rbf 0.42 0.1
+    laplace 0.29 0.1
+    polynomial 78.33 0.1
+    linear 1.33 0.5
+    >>> result = mmd.compute(
+    ...     prediction_embeddings=prediction_embeddings, reference_embeddings=reference_embeddings, preset="cmmd"
+    ... )
+    >>> round(result["cmmd"], 2)
+    35.02
+"""
+
+
+@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
+class Mmd(EmbeddingModule, evaluate.Metric):
+    """Squared maximum mean discrepancy with any kernel, as an evaluate module."""
+
+    DEFAULTS = {
+        "kernel": "rbf",
+        "sigma": "median",
+        "degree": 3,
+        "gamma": None,
+        "coef0": 1.0,
+        "estimator": "unbiased",
+        "pooled": False,
+        "preset": None,
+        "n_subsets": 100,
+        "subset_size": 1000,
+        **ENCODER_DEFAULTS,
+        **DISTRIBUTION_DEFAULTS,
+    }
+    progress = evaluate.utils.logging.tqdm
+
+    def _info(self):
+        captions = datasets.Sequence(datasets.Value("string"))
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_KWARGS_DESCRIPTION,
+            features=datasets.Features({"predictions": captions, "references": captions}),
+            reference_urls=["https://jmlr.org/papers/v13/gretton12a.html", "https://arxiv.org/abs/2209.07518"],
+        )
+
+    def check_options(self, options):
+        """Raise unless every option of this module has a legal value."""
+        check_kernel_options(options)
+        check_choice("estimator", options["estimator"], ESTIMATORS)
+        check_flag("pooled", options["pooled"])
+        has_one = options["kernel"] == "rbf" and len(bandwidths_of(options)) == 1
+        for name, wanted in (("pooled", options["pooled"]), ("estimator", options["estimator"] == "authors")):
+            if wanted and not has_one:
+                raise ValueError(
+                    f"{name}: expected kernel='rbf' with one bandwidth for {name}={options[name]!r}, got "
+                    f"{options['kernel']!r} with sigma={shown_value(options['sigma'])}. Leave {name} out, or take that "
+                    "kernel."
+                )
+        if options["preset"] is not None:
+            check_choice("preset", options["preset"], PRESETS)
+        check_whole_number("n_subsets", options["n_subsets"], 1, 100_000)
+        check_whole_number("subset_size", options["subset_size"], 2, 5_000)
+        check_encoder_options(options)
+        check_distribution_options(options)
+
+    def check_sizes(self, sizes, columns, options):
+        """Raise if a row is too small for the estimator, or too large for its test."""
+        if options["estimator"] != "biased":
+            reason = f"estimator={options['estimator']!r} leaves out pairs of an item with itself"
+            check_side_sizes(sizes, columns, f"{reason}: use estimator='biased'.")
+        if options["preset"] == "kid":
+            check_subset_size(options["subset_size"], *(sum(side) for side in zip(*sizes, strict=True)))
+        super().check_sizes(sizes, columns, options)
+
+    def compute(self, *, kernels=None, n_candidates=None, **given):
+        """Check the options of this call, then compute: from ready kernel values past evaluate's table."""
+        if kernels is None and n_candidates is None:
+            return super().compute(**given)
+        check_matrices_alone(given, "kernels", len(self))
+        options, rows = self.call_options(given), as_pair_matrices(kernels, n_candidates, "kernels")
+        check_ready_kernels(rows.matrices, options)
+        self.check_sizes(rows.sizes(), ("kernels", "kernels"), options)
+
+        def compare(batch):
+            return compared(rows.stacked(batch), rows.n_candidates[batch[0]], options["estimator"])
+
+        return self.result_of(Rows(rows.sizes(), rows.keys(), compare, pairs_batch, {"kernel": "ready"}), options)
+
+    def caption_result(self, predictions, references, options):
+        """Embed the captions, compare the rows, and return the result."""
+        check_features(options["preset"], has_features=False)
+        return super().caption_result(predictions, references, options)
+
+    def compare_vectors(self, vectors, n_candidates, options):
+        """Compare rows of vectors by the mean of a kernel within and across the sets."""
+        shape = (options[name] for name in ("degree", "gamma", "coef0"))
+        kernel = kernel_values(vectors, options["kernel"], bandwidths_of(options), *shape)
+        check_kernel_values(kernel, options["kernel"])
+        if options["kernel"] == "rbf" and len(bandwidths_of(options)) == 1:  # ones on the diagonal
+            return mmd_comparison(kernel, n_candidates, options["estimator"])
+        return compared(kernel, n_candidates, options["estimator"])
+
+    def _result(self, embedded, options, settings):
+        return super()._result(embedded, options, settings) | preset_values(embedded, options)
+
+    def pooled_values(self, embedded, options):
+        """Return the value of the whole corpus, and its p-value."""
+        settings, counts = (bandwidths_of(options)[0], options["estimator"]), embedded.counts()
+        pooled = pooled_mmd_squared(embedded.vectors, *counts, *settings, self.progress)
+        values = {"mmd_pooled": float(pooled)}
+        if options["p_value"] != "none":
+            drawn = drawn_counts(embedded, options["n_resamples"], options["seed"])
+            values["mmd_pooled_p_value"] = pooled_mmd_p_value(
+                embedded.vectors, *counts, drawn, *settings, self.progress
+            )
+        return values
+
+    def _compute(self, predictions, references, options):
+        return self.caption_result(predictions, references, options)
+
+    def _signature(self, options, settings):
+        kernel = options["kernel"]
+        of_kernel = {"kernel": kernel}
+        if kernel in WITH_BANDWIDTH:
+            of_kernel["sigma"] = "+".join(map(str, bandwidths_of(options)))
+        if kernel == "polynomial":
+            of_kernel |= {"degree": options["degree"], "gamma": options["gamma"] or "1/d", "coef0": options["coef0"]}
+        of_kernel = {} if "kernel" in settings else of_kernel
+        preset = {"preset": options["preset"]}
+        if options["preset"] == "kid":
+            preset |= {"n_subsets": options["n_subsets"], "subset_size": options["subset_size"]}
+            preset["subset_seed"] = options["seed"]
+        common = {**of_kernel, **preset, **settings}
+        return signature("mmd", estimator=options["estimator"], **common, **signature_settings(options))
+
+
+def compared(kernel, n_candidates, estimator):
+    """Compare rows by kernels whatever their diagonals."""
+    if estimator == "biased":
+        return mmd_comparison(kernel, n_candidates, estimator)
+    return mmd_comparison(without_own(kernel), n_candidates, estimator, own=0.0)._replace(pair_values=kernel)
+
+
+def preset_values(embedded, options):
+    """Return the published values of the corpus that are asked for."""
+    if options["preset"] == "cmmd":
+        return {"cmmd": cmmd(embedded.vectors, *embedded.counts())}
+    if options["preset"] == "kid":
+        sides = (embedded.vectors[np.concatenate(side)] for side in (embedded.predictions, embedded.references))
+        values = kid_values(*sides, options["n_subsets"], options["subset_size"], options["seed"])
+        return {"kid": float(values.mean()), "kid_deviation": float(values.std())}
+    return {}
+
+
+def bandwidths_of(options):
+    """Return the bandwidths as a list."""
+    sigma = options["sigma"]
+    return list(sigma) if isinstance(sigma, (list, tuple)) else [sigma]
+
+
+def check_kernel_options(options):
+    """Raise unless the kernel and its numbers are legal."""
+    check_choice("kernel", options["kernel"], KERNELS)
+    sigmas = bandwidths_of(options)
+    if not sigmas:
+        raise ValueError("sigma: expected at least one bandwidth, got an empty list. Give 'median', or numbers.")
+    for sigma in sigmas:
+        if isinstance(sigma, str):
+            check_choice("sigma", sigma, BANDWIDTH_RULES)
+        else:
+            check_number("sigma", sigma, 1e-100, 1e100)
+    check_whole_number("degree", options["degree"], 1, 10)
+    if options["gamma"] is not None:
+        check_number("gamma", options["gamma"], 1e-100, 1e100)
+    coef0 = options["coef0"]
+    if isinstance(coef0, bool) or not isinstance(coef0, (int, float)) or coef0 != 0:
+        check_number("coef0", coef0, 1e-100, 1e100)
+
+
+def check_number(name, value, least, most):
+    """Raise unless `value` is a number between two others."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{name}: expected a number, got {type(value).__name__}. Give a float.")
+    if not least < value < most:
+        raise ValueError(
+            f"{name}: expected a number above {least:g} and below {most:g}, got {shown_value(value)}. Give another one."
+        )
+
+
+def check_ready_kernels(matrices, options):
+    """Raise unless ready kernels are symmetric, and nothing is asked of them that needs features."""
+    for name in ("pooled", "preset"):
+        if options[name]:
+            raise ValueError(
+                f"{name}: expected features for {name}={options[name]!r}, got ready kernels. Leave {name} out."
+            )
+    if options["estimator"] == "authors":
+        raise ValueError("estimator: expected 'unbiased' or 'biased' for ready kernels, got 'authors'. Choose one.")
+    for i, matrix in enumerate(matrices):
+        if np.abs(matrix - matrix.T).max() > 1e-9 * np.abs(matrix).max():
+            raise ValueError(
+                f"kernels[{i}]: expected a symmetric array, got one in which k(a, b) is not k(b, a). Give kernel "
+                "values, or their mean with the transposed array."
+            )

@@ -1,0 +1,278 @@
+"""Triangle ranks over any distance: of vectors, of pairs of texts, by an evaluate metric, or ready ones."""
+
+import datasets
+import evaluate
+import numpy as np
+
+from .named_distance import (
+    DISTANCE_NAMES,
+    check_defined,
+    check_distance_diagonals,
+    nearest_reference_distance,
+    vector_distances,
+)
+from .shared_cosine_distance import check_nonzero
+from .shared_distribution import (
+    DISTRIBUTION_DEFAULTS,
+    DistributionModule,
+    Rows,
+    caption_rows,
+    check_distribution_options,
+    check_row_totals,
+    pairs_batch,
+    signature_settings,
+)
+from .shared_embedding_rows import EmbeddingModule
+from .shared_messages import shown_value
+from .shared_module import check_choice, signature
+from .shared_pair_matrices import as_pair_matrices, check_matrices_alone
+from .shared_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
+from .shared_splits import TIE_TOLERANCE
+from .shared_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
+from .text_distance import (
+    EVALUATE_PREFIX,
+    EVALUATE_SCORES,
+    check_evaluate_name,
+    evaluate_distance,
+    text_distances,
+)
+
+# isort: split
+# Files that other files of this folder need: evaluate's loader copies only what is named here.
+# Written by scripts/repository/sync_shared.py.
+from .shared_caption_rows import as_caption_rows
+from .shared_embeddings import as_embedding_arrays
+from .shared_input_files import is_regular_file
+from .shared_model_paths import is_path
+from .shared_remembered_features import RememberedFeatures
+
+_LOADED = (
+    as_caption_rows,
+    as_embedding_arrays,
+    is_regular_file,
+    is_path,
+    RememberedFeatures,
+)
+
+_DESCRIPTION = """
+TRM compares the distribution of several candidates with the distribution of several references of the same item by the
+triangle-rank statistic over any distance: a distance of scipy between embeddings, a function of two lists of texts, a
+metric of the package evaluate, or ready distances of texts, images, sounds or anything else. Computed exactly, with
+exact p-values. The statistic grows when candidates are wrong, and also when they are all alike.
+"""
+
+_CITATION = """
+@inproceedings{chan2022distribution,
+  title={Distribution Aware Metrics for Conditional Natural Language Generation},
+  author={Chan, David M. and Ni, Yiming and Ross, David A. and Vijayanarasimhan, Sudheendra
+          and Myers, Austin and Canny, John F.},
+  year={2022},
+  eprint={2209.07518},
+  archivePrefix={arXiv}
+}
+"""
+
+_KWARGS_DESCRIPTION = """
+Args:
+    predictions: n_rows lists of candidate captions; a plain string counts as one candidate.
+    references: n_rows lists of reference captions. At least three captions per row in all.
+    prediction_embeddings, reference_embeddings: ready vectors in place of predictions and references, for compute only:
+        n_rows floating-point arrays of shape (n_texts, d), of texts, images, sounds or anything else.
+    distances, n_candidates: ready distances in place of both, for compute only: n_rows arrays of shape (n_texts,
+        n_texts), candidates first, and the number of candidates, one for all rows or a list of n_rows.
+    distance: between embeddings, "cosine" (default), "euclidean", "sqeuclidean", "cityblock", "chebyshev",
+        "correlation", "braycurtis", "canberra" or "jensenshannon", as in scipy; between texts, a function of two lists
+        of n texts that returns n distances, or an evaluate metric as "evaluate:rouge:rougeL", the key of its result
+        last.
+    evaluate_scores: "similarity" (default: the distance is 1 - score) or "distance" (it is the score, as of "wer").
+    statistic: "per_side" (default, one Q for each kind of triangle, as in the authors' program) or "pooled" (equation 4
+        of the paper as printed, in which opposite deviations of the two kinds cancel).
+    p_value: "none" (default), "exact" (all splits of a row) or "permutation" (n_resamples random ones).
+    max_partitions: largest number of splits of a row for "exact", default 1,000,000.
+    n_resamples: random splits of a row, draws of the corpus test, and resamples of the bootstrap; default 9,999.
+    confidence_level: for example 0.95 adds a bootstrap interval over rows; default: no interval.
+    seed: non-negative whole number, default 0.
+    details: True adds per-row lists and the signature; default False.
+    encoder: name or folder of a sentence-transformers model, or a function from a list of distinct captions to a
+        floating-point array of shape (n, d); default sentence-transformers/all-MiniLM-L6-v2.
+    device: "auto" (default, the best available one), or for example "cuda:0".
+    dtype: "float32" (default), "bfloat16" or "float16", for the model's arithmetic.
+    batch_size: captions embedded at once, default 64.
+    Every option can be given to `evaluate.load` as well; None means "as given there".
+Returns:
+    trm: mean statistic over rows, 0 to 8/3, or to 4/3 for "pooled"; lower is better.
+    nearest_distance: mean over candidates of the distance of the nearest reference; lower is better.
+    n_rows: number of rows.
+    trm_corpus_p_value: with p_value; do the sets differ over all rows? p-value of the mean over rows: one split of
+        every row is drawn, n_resamples times; at least 1 / (n_resamples + 1). One row keeps its own p-value.
+    trm_z, trm_excess: with p_value; how far the mean over rows lies above its mean under all splits, in
+        standard deviations of the null distribution (NaN where no split changes it), and in the statistic's own unit.
+        Around 0 for human captions, whatever their number.
+    trm_p_value, trm_harmonic_mean_p: with p_value; the rows' p-values combined as in the paper, calibrated
+        and raw. The harmonic mean cannot fall below trm_smallest_p, however many rows there are.
+    trm_smallest_p, trm_smallest_corpus_p: with p_value; the smallest p-value that any row, and the corpus,
+        can have with sets of these sizes.
+    trm_ci_low, trm_ci_high: with confidence_level; with p_value also trm_excess_ci_low and
+        trm_excess_ci_high.
+    trm_per_row, nearest_distance_per_row, trm_excess_per_row,
+        trm_p_value_per_row, signature: with details.
+Examples:
+    >>> trm = evaluate.load("metrics/trm")  # on the Hub: "manycaps/trm"
+    >>> def difference_of_lengths(first, second):
+    ...     return [abs(len(x) - len(y)) for x, y in zip(first, second)]
+    >>> result = trm.compute(
+    ...     predictions=[["a dog", "a cat", "a big dog"]],
+    ...     references=[["a dog runs on the wide beach", "a dog by the sea in summer", "a brown dog plays in sand"]],
+    ...     distance=difference_of_lengths,
+    ...     p_value="exact",
+    ... )
+    >>> keys = ("trm", "nearest_distance", "trm_corpus_p_value")
+    >>> {key: round(result[key], 2) for key in keys}
+    {'trm': 2.67, 'nearest_distance': 18.67, 'trm_corpus_p_value': 0.1}
+    >>> import numpy as np
+    >>> points = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
+    >>> ready = trm.compute(distances=[abs(points[:, None] - points)], n_candidates=3, p_value="exact")
+    >>> round(ready["trm"], 2), round(ready["trm_corpus_p_value"], 2)
+    (2.67, 0.1)
+"""
+
+
+@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
+class Trm(EmbeddingModule, evaluate.Metric):
+    """Triangle-rank statistic over any distance, as an evaluate module."""
+
+    DEFAULTS = {
+        "distance": "cosine",
+        "evaluate_scores": "similarity",
+        "statistic": "per_side",
+        **ENCODER_DEFAULTS,
+        **DISTRIBUTION_DEFAULTS,
+    }
+    PLAIN = "nearest_distance"
+    progress = evaluate.utils.logging.tqdm
+
+    def _info(self):
+        captions = datasets.Sequence(datasets.Value("string"))
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_KWARGS_DESCRIPTION,
+            features=datasets.Features({"predictions": captions, "references": captions}),
+            reference_urls=["https://arxiv.org/abs/2209.07518"],
+        )
+
+    def check_options(self, options):
+        """Raise unless every option of this module has a legal value."""
+        check_distance(options["distance"])
+        check_choice("evaluate_scores", options["evaluate_scores"], EVALUATE_SCORES)
+        check_choice("statistic", options["statistic"], STATISTICS)
+        check_encoder_options(options)
+        check_distribution_options(options)
+
+    def check_rows(self, sizes, columns):
+        """Raise unless every row has a triangle."""
+        check_row_totals(sizes, columns, n_texts=3)
+
+    def check_sizes(self, sizes, columns, options):
+        """Raise if a row is too small for a triangle, or too large for its test."""
+        super().check_sizes(sizes, columns, options)
+        check_statistic_sizes(sizes, columns, options["statistic"], options["p_value"])
+
+    def check_vectors(self, embedded, columns, options):
+        """Raise if a vector has no such distance."""
+        if is_of_texts(options["distance"]):
+            raise ValueError(
+                f"{columns[0]}: expected captions for a distance of texts, got ready embeddings. Give captions, or one "
+                f"of {', '.join(map(repr, DISTANCE_NAMES))} as distance."
+            )
+        if options["distance"] == "cosine":
+            check_nonzero(embedded, columns)
+
+    def compute(self, *, distances=None, n_candidates=None, **given):
+        """Check the options of this call, then compute: from ready distances past evaluate's table and any model."""
+        if distances is None and n_candidates is None:
+            return super().compute(**given)
+        check_matrices_alone(given, "distances", len(self))
+        options, rows = self.call_options(given), as_pair_matrices(distances, n_candidates, "distances")
+        check_distance_diagonals(rows.matrices)
+        self.check_sizes(rows.sizes(), ("distances", "n_candidates"), options)
+
+        def compare(batch):
+            return compared(rows.stacked(batch), rows.n_candidates[batch[0]], options)
+
+        return self.result_of(Rows(rows.sizes(), rows.keys(), compare, pairs_batch, {"distance": "ready"}), options)
+
+    def caption_result(self, predictions, references, options):
+        """Check the sizes of all rows, compare texts or their vectors, and return the result."""
+        if is_of_texts(options["distance"]):
+            return DistributionModule.caption_result(self, predictions, references, options)
+        return super().caption_result(predictions, references, options)
+
+    def rows_of(self, predictions, references, options):
+        """Return the rows of captions, ready to be compared."""
+        distance = options["distance"]
+        if not is_of_texts(distance):
+            return super().rows_of(predictions, references, options)
+        scores = None
+        if isinstance(distance, str):
+            scores = options["evaluate_scores"]
+            distance = evaluate_distance(distance, scores, evaluate.load)
+
+        def compare(rows, n_candidates):
+            return compared(np.stack(text_distances(rows, distance)), n_candidates, options)
+
+        return caption_rows(predictions, references, compare, evaluate_scores=scores)
+
+    def compare_one(self, predictions, references, options, row):
+        """Return the comparison of one row of captions; no other row is looked at."""
+        if is_of_texts(options["distance"]):
+            return self.rows_of(predictions[row : row + 1], references[row : row + 1], options).compare([0])
+        return super().compare_one(predictions, references, options, row)
+
+    def compare_vectors(self, vectors, n_candidates, options):
+        """Compare rows of vectors by the ranks of their distances."""
+        distances = vector_distances(vectors, options["distance"])
+        check_defined(distances, options["distance"])
+        return compared(distances, n_candidates, options)
+
+    def _compute(self, predictions, references, options):
+        return self.caption_result(predictions, references, options)
+
+    def _signature(self, options, settings):
+        distance = options["distance"]
+        name = distance if isinstance(distance, str) else getattr(distance, "__name__", type(distance).__name__)
+        return signature(
+            "trm",
+            statistic=options["statistic"],
+            ties=TIE_TOLERANCE,
+            **{"distance": name, **settings},
+            **signature_settings(options),
+        )
+
+
+def compared(distances, n_candidates, options):
+    """Compare rows of equal sizes by the ranks of their distances, whatever these are."""
+    nearest = nearest_reference_distance(distances, n_candidates)
+    return triangle_rank_comparison(distances, n_candidates, options["statistic"], nearest)
+
+
+def is_of_texts(distance):
+    """Say whether a distance is one of texts, not of their vectors."""
+    return not isinstance(distance, str) or distance.startswith(EVALUATE_PREFIX)
+
+
+def check_distance(distance):
+    """Raise unless `distance` is a name or a function."""
+    if isinstance(distance, str):
+        if distance.startswith(EVALUATE_PREFIX):
+            check_evaluate_name(distance)
+        elif distance not in DISTANCE_NAMES:
+            raise ValueError(
+                f"distance: expected one of {', '.join(map(repr, DISTANCE_NAMES))}, or 'evaluate:NAME:KEY', got "
+                f"{shown_value(distance)}. Check the spelling, or give a function of two lists of texts."
+            )
+    elif not callable(distance):
+        raise TypeError(
+            f"distance: expected a name, or a function of two lists of texts, got {type(distance).__name__}. Leave it "
+            "out for 'cosine'."
+        )

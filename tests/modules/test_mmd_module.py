@@ -1,0 +1,257 @@
+"""MMD with any kernel: equal to mmd_bert to the last bit, CMMD and KID by their formulas, and every bad input named."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from tests.modules.sample_inputs import CAPTION_ROWS
+from tests.modules.test_embedding_modules import as_arrays, bag_of_words, load
+from tests.oracles import embedding_loops
+
+EVERYTHING = {"p_value": "exact", "confidence_level": 0.9, "details": True, "n_resamples": 99}
+
+RNG = np.random.default_rng(0)
+ARRAYS = {"prediction_embeddings": 0.3 + RNG.normal(size=(2, 4, 3)), "reference_embeddings": RNG.normal(size=(2, 3, 3))}
+
+# Each kernel as a loop over coordinates, with its options.
+KERNELS = {
+    "rbf": (lambda a, b: math.exp(-(math.dist(a, b) ** 2) / 2), {"sigma": 1.0}),
+    "rbf_sum": (
+        lambda a, b: sum(math.exp(-(math.dist(a, b) ** 2) / (2 * s * s)) for s in (0.5, 1, 2)),
+        {"sigma": [0.5, 1, 2.0]},
+    ),
+    "laplace": (lambda a, b: math.exp(-sum(abs(x - y) for x, y in zip(a, b, strict=True)) / 2), {"sigma": 2.0}),
+    "polynomial": (lambda a, b: (a @ b / 3 + 1) ** 3, {}),
+    "polynomial_own": (lambda a, b: (0.5 * (a @ b)) ** 2, {"degree": 2, "gamma": 0.5, "coef0": 0}),
+    "linear": (lambda a, b: a @ b, {}),
+}
+
+
+@pytest.fixture(scope="module")
+def mmd():
+    return load("mmd")
+
+
+def loop(kernel, candidates, references, estimator):
+    def inside(points):
+        n, own = len(points), estimator == "biased"
+        pairs = [kernel(points[i], points[j]) for i in range(n) for j in range(n) if own or i != j]
+        return sum(pairs) / len(pairs)
+
+    across = [kernel(a, b) for a in candidates for b in references]
+    return inside(candidates) + inside(references) - 2 * sum(across) / len(across)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"sigma": "mean"}, {"sigma": 0.7, "estimator": "biased"}, {"estimator": "authors"}]
+)
+def test_rbf_is_mmd_bert_to_the_last_bit(mmd, options):
+    expected = load("mmd_bert").compute(**as_arrays(bag_of_words), **EVERYTHING, **options, pooled=True)
+    found = mmd.compute(**as_arrays(bag_of_words), **EVERYTHING, **options, pooled=True)
+    expected.pop("signature"), found.pop("signature")
+    assert found == {key.replace("mmd_bert", "mmd", 1): value for key, value in expected.items()}
+
+
+def test_captions_give_mmd_bert_to_the_last_bit(mmd):
+    expected = load("mmd_bert").compute(**CAPTION_ROWS, encoder=bag_of_words, **EVERYTHING)
+    found = mmd.compute(**CAPTION_ROWS, encoder=bag_of_words, **EVERYTHING)
+    assert found["signature"].startswith("mmd|version:")
+    expected.pop("signature"), found.pop("signature")
+    assert found == {key.replace("mmd_bert", "mmd", 1): value for key, value in expected.items()}
+
+
+@pytest.mark.parametrize("estimator", ["unbiased", "biased"])
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernels_and_their_p_values_equal_the_loop(mmd, name, estimator):
+    kernel, options = KERNELS[name]
+    result = mmd.compute(
+        **ARRAYS, kernel=name.split("_")[0], **options, estimator=estimator, p_value="exact", details=True
+    )
+    for i, sides in enumerate(zip(*ARRAYS.values(), strict=True)):
+        points = np.concatenate(sides)
+        assert result["mmd_per_row"][i] == pytest.approx(loop(kernel, *sides, estimator), rel=1e-12)
+        p_value = embedding_loops.exact_p_value(points, 4, lambda x, y: loop(kernel, x, y, estimator))
+        assert result["mmd_p_value_per_row"][i] == pytest.approx(p_value, abs=1e-12)
+    gram = [
+        np.array([[kernel(a, b) for b in row] for a in row]) for row in np.concatenate(list(ARRAYS.values()), axis=1)
+    ]
+    ready = mmd.compute(kernels=gram, n_candidates=4, estimator=estimator, p_value="exact", details=True)
+    assert ready["mmd_per_row"] == pytest.approx(result["mmd_per_row"], rel=1e-12)
+    assert ready["mmd_p_value_per_row"] == result["mmd_p_value_per_row"]
+
+
+@pytest.mark.parametrize("rule", ["median", "mean"])
+def test_the_bandwidth_of_laplace_follows_its_own_distances(mmd, rule):
+    result = mmd.compute(**ARRAYS, kernel="laplace", sigma=rule, details=True)
+    for i, sides in enumerate(zip(*ARRAYS.values(), strict=True)):
+        pairs = sorted(np.abs(a - b).sum() for a, b in itertools.combinations(np.concatenate(sides), 2))
+        sigma = (pairs[(len(pairs) - 1) // 2] if rule == "median" else sum(pairs) / len(pairs)) / 2
+        expected = loop(lambda a, b, s=sigma: math.exp(-np.abs(a - b).sum() / s), *sides, "unbiased")
+        assert result["mmd_per_row"][i] == pytest.approx(expected, rel=1e-12)
+
+
+def test_cmmd_is_its_formula(mmd):
+    x, y = (np.concatenate(side) for side in ARRAYS.values())
+    means = [
+        np.mean([[math.exp(-(math.dist(a, b) ** 2) / 200) for b in v] for a in u]) for u, v in ((x, x), (y, y), (x, y))
+    ]
+    found = mmd.compute(**ARRAYS, preset="cmmd")
+    assert found["cmmd"] == pytest.approx(1000 * (means[0] + means[1] - 2 * means[2]), rel=1e-10)
+    same = mmd.compute(prediction_embeddings=x[None], reference_embeddings=x[None, ::-1], preset="cmmd")
+    assert same["cmmd"] == pytest.approx(0, abs=1e-11)
+
+
+def test_kid_is_its_formula(mmd):
+    sides = [np.concatenate(side) for side in ARRAYS.values()]
+    kernel = KERNELS["polynomial"][0]
+    # A subset as large as the smaller set: its references are known, its candidates are drawn.
+    found = mmd.compute(**ARRAYS, preset="kid", n_subsets=7, subset_size=6, seed=3, details=True)
+    rng, values = np.random.default_rng(3), []
+    for _ in range(7):
+        drawn = [side[rng.choice(len(side), 6, replace=False)] for side in sides]
+        values.append(loop(kernel, *drawn, "unbiased"))
+    assert found["kid"] == pytest.approx(np.mean(values), rel=1e-12)
+    assert found["kid_deviation"] == pytest.approx(np.std(values), rel=1e-9)
+    assert "|preset:kid|n_subsets:7|subset_size:6|subset_seed:3|" in found["signature"]
+    assert found["kid"] != mmd.compute(**ARRAYS, preset="kid", n_subsets=7, subset_size=6)["kid"]
+
+
+def test_captions_and_images_of_one_space_may_stand_on_either_side(mmd):
+    swapped = dict(zip(ARRAYS, list(ARRAYS.values())[::-1], strict=True))
+    for kernel in ("rbf", "laplace", "polynomial", "linear"):
+        one, other = mmd.compute(**ARRAYS, kernel=kernel), mmd.compute(**swapped, kernel=kernel)
+        assert one["mmd"] == pytest.approx(other["mmd"], rel=1e-12)
+
+
+GRAM = np.eye(4)
+
+BAD = {
+    **{
+        f"{name}_{i}": (ARRAYS | {"kernel": "polynomial"} | {name: value}, kind, f"{name}: expected {expected}")
+        for name, values in {
+            "kernel": [(v, ValueError, "one of 'rbf', ") for v in ("gauss", "", 3, ["rbf"], True)],
+            "sigma": [
+                ("middle", ValueError, "one of"),
+                (-1.0, ValueError, "a number above"),
+                (True, TypeError, "a number, got bool"),
+                ([], ValueError, "at least one bandwidth"),
+                ([1.0, "mode"], ValueError, "one of"),
+                ({1.0}, TypeError, "a number, got set"),
+                (math.nan, ValueError, "a number above"),
+            ],
+            "degree": [
+                (0, ValueError, "a whole number of at least 1"),
+                (11, ValueError, "a whole number of at most 10"),
+                (2.5, TypeError, "a whole number"),
+                ("3", TypeError, "a whole number"),
+                (True, TypeError, "a whole number"),
+            ],
+            "gamma": [
+                (0, ValueError, "a number above"),
+                (-1, ValueError, "a number above"),
+                (math.inf, ValueError, "a number above"),
+                ("scale", TypeError, "a number"),
+                (False, TypeError, "a number"),
+            ],
+            "coef0": [
+                (-1.0, ValueError, "a number above"),
+                (math.nan, ValueError, "a number above"),
+                (math.inf, ValueError, "a number above"),
+                ("1", TypeError, "a number"),
+                (False, TypeError, "a number"),
+            ],
+            "preset": [(v, ValueError, "one of 'cmmd', 'kid'") for v in ("fid", "", 1, ["kid"], "KID")],
+            "n_subsets": [
+                (0, ValueError, "a whole number of at least 1"),
+                (10**6, ValueError, "a whole number of at most"),
+                (1.5, TypeError, "a whole number"),
+                ("1", TypeError, "a whole number"),
+                (True, TypeError, "a whole number"),
+            ],
+            "subset_size": [
+                (1, ValueError, "a whole number of at least 2"),
+                (5001, ValueError, "a whole number of at most"),
+                (2.5, TypeError, "a whole number"),
+                ("2", TypeError, "a whole number"),
+                (True, TypeError, "a whole number"),
+            ],
+        }.items()
+        for i, (value, kind, expected) in enumerate(values)
+    },
+    "subset_too_large": (ARRAYS | {"preset": "kid"}, ValueError, "subset_size: expected at most 6, the size of the"),
+    "pooled_other": (
+        ARRAYS | {"pooled": True, "kernel": "linear"},
+        ValueError,
+        "pooled: expected kernel='rbf' with one",
+    ),
+    "authors_sum": (
+        ARRAYS | {"estimator": "authors", "sigma": [1, 2]},
+        ValueError,
+        "estimator: expected kernel='rbf' with one bandwidth for estimator='authors', got 'rbf' with sigma=[1, 2].",
+    ),
+    "cmmd_of_captions": (
+        CAPTION_ROWS | {"preset": "cmmd"},
+        OSError,
+        "preset='cmmd': expected ready features (CLIP ViT-L/14 at 336 pixels, of length 1), got captions. Make them "
+        "with the weights openai/clip-vit-large-patch14-336,",
+    ),
+    "kid_of_captions": (
+        CAPTION_ROWS | {"preset": "kid", "subset_size": 2},
+        OSError,
+        "preset='kid': expected ready features (the 2,048 numbers of Inception's last pooling), got captions.",
+    ),
+    "beyond_float64": (
+        {name: array * 1e60 for name, array in ARRAYS.items()} | {"kernel": "polynomial", "degree": 10},
+        ValueError,
+        "kernel='polynomial': expected kernel values within the range of float64, got infinite ones.",
+    ),
+    "kernels_alone": (
+        {"kernels": [GRAM]},
+        TypeError,
+        "n_candidates: expected a whole number, or one per row, got None.",
+    ),
+    "kernels_of_text": ({"kernels": "k", "n_candidates": 2}, TypeError, "kernels: expected a list of arrays of shape"),
+    "no_kernels": ({"kernels": [], "n_candidates": 2}, ValueError, "kernels: expected at least one row, got none."),
+    "not_square": (
+        {"kernels": [GRAM[:3]], "n_candidates": 2},
+        ValueError,
+        "kernels[0]: expected shape (n_texts, n_texts), got (3, 4).",
+    ),
+    "not_symmetric": (
+        {"kernels": [GRAM, np.triu(np.ones((4, 4)))], "n_candidates": 2},
+        ValueError,
+        "kernels[1]: expected a symmetric array, got one in which k(a, b) is not k(b, a).",
+    ),
+    "nan": (
+        {"kernels": [GRAM * math.nan], "n_candidates": 2},
+        ValueError,
+        "kernels[0][0][0]: expected a finite number",
+    ),
+    "one_candidate": ({"kernels": [GRAM], "n_candidates": 1}, ValueError, "kernels[0]: expected at least two captions"),
+    "both": (
+        CAPTION_ROWS | {"kernels": [GRAM], "n_candidates": 2},
+        ValueError,
+        "kernels: expected kernels in place of",
+    ),
+    "ready_pooled": (
+        {"kernels": [GRAM], "n_candidates": 2, "pooled": True},
+        ValueError,
+        "pooled: expected features for pooled=True, got ready kernels.",
+    ),
+    "ready_authors": (
+        {"kernels": [GRAM], "n_candidates": 2, "estimator": "authors"},
+        ValueError,
+        "estimator: expected 'unbiased' or 'biased' for ready kernels, got 'authors'.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_named(mmd, name):
+    given, kind, message = BAD[name]
+    with pytest.raises(kind) as raised:
+        mmd.compute(**given)
+    assert str(raised.value).startswith(message), str(raised.value)
+    assert len(mmd) == 0
