@@ -15,8 +15,8 @@ the mean over scenes when other people are the candidates. "wrong": people who g
 Written: known_truth.csv, a line for each speaker, number of candidates, seed and measure; known_truth_best.csv, where
 each measure is best, with the 95 % interval over seeds (Student's t), and how far from people it is there and at 0;
 known_truth_needed.csv, scenes that a paired test at 5 % needs to tell temperature 0.9 from 1 with a power of 80 %, by
-the number of candidates; and the picture. Needs scripts/requirements.txt and the requirements of metrics/trm_bert,
-metrics/emscore_pac and measurements/vdtk_diversity.
+the number of candidates; and the picture. Needs scripts/requirements.txt, metrics/trm_bert/requirements.txt,
+metrics/emscore_pac/requirements.txt and measurements/vdtk_diversity/requirements.txt.
 """
 
 import argparse

@@ -38,6 +38,8 @@ def parsed() -> argparse.Namespace:
 
 start_tool(__name__, parsed, "scripts/requirements.txt")
 
+import evaluate
+
 import manycaps
 
 
@@ -68,6 +70,7 @@ def read_rows(folder: pathlib.Path, name: str) -> list[list[str]]:
 
 def main(arguments: argparse.Namespace) -> None:
     """Measure every data set, and print a table."""
+    evaluate.utils.logging.disable_progress_bar()
     module = manycaps.load("vdtk_leave_one_out", metrics=METRICS, n_iterations=arguments.iterations)
     print("| data | rows | captions | seconds |", " | ".join(KEYS), "|")
     print("|---" * (4 + len(KEYS)) + "|")

@@ -45,10 +45,10 @@ start_tool(__name__, parsed, "scripts/requirements.txt", "metrics/trm_bert/requi
 
 import numpy as np
 import sklearn.cluster
-from manycaps.cosine_distance import cosine_distances, cosine_similarities
-from manycaps.maximum_mean_discrepancy import mmd_squared
 from tqdm import tqdm
 
+from manycaps.shared_cosine_distance import cosine_distances, cosine_similarities
+from manycaps.shared_mean_discrepancy import mmd_squared
 from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.shared_splits import TIE_TOLERANCE, random_splits
 from manycaps.shared_triangle_rank import triangle_rank_counts, triangle_rank_statistic

@@ -20,6 +20,7 @@ STUDIES: Mapping[str, Runs] = {
     "search": {BUNDLED: (), "MSVD": ("--rows", "100")},
     "quality_diversity": {BUNDLED: (), "MSVD": ()},
     "central_captions": {BUNDLED: (), "MSVD": (), "Flickr8k": (), "COCO": ("--rows", "1000")},
+    "efficiency": {BUNDLED: ()},
     "embeddings": {
         BUNDLED: ("--trials", "1", "--sizes", "5", "5", "--systems", "human", "w = 0.5", "repeated"),
         "MSVD": ("--rows", "25"),

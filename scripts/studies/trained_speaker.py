@@ -11,8 +11,8 @@ say of the scene, by their exact probability. The metrics, and z, are those of `
 
 Written: trained_speaker.csv, a line for each search, setting, seed (scenes, people and sampling) and measure;
 trained_speaker_best.csv, the best temperature by each measure with the 95 % interval over seeds (Student's t); and the
-picture. Needs scripts/requirements.txt, scripts/requirements-training.txt and the requirements of metrics/trm_bert,
-metrics/emscore_pac and measurements/vdtk_diversity.
+picture. Needs scripts/requirements.txt, scripts/requirements-training.txt, metrics/trm_bert/requirements.txt,
+metrics/emscore_pac/requirements.txt and measurements/vdtk_diversity/requirements.txt.
 """
 
 import argparse

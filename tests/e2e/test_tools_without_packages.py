@@ -12,10 +12,12 @@ REQUIRED = {
     "damage_study": ["--data", "folder"],
     "embedding_metric_sizes": ["captions.tsv"],
     "frame_sampling": ["clip.mp4", "--caption", "a dog"],
+    "leave_one_out": ["--data", "folder"],
     "level_study": ["--data", "folder"],
     "msvd_systems": ["captions.tsv"],
     "paired_test_study": ["--data", "folder"],
     "push_to_hub": ["--org", "name"],
+    "train_captioner": ["--output", "runs"],
     "train_tiny_pac": ["--output", "runs"],
 }
 

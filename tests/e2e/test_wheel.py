@@ -37,12 +37,14 @@ rows = {
     "emscore_pac": (clip, {"predictions": ["a red circle"], "videos": [[picture, picture]]}),
     "fid_bert": ({}, vectors),
     "meteor15": ({"meteor15_data": "meteor15"}, captions),
+    "mmd": ({}, vectors),
     "mmd_bert": ({}, vectors),
     "pac_score": (clip, {"predictions": ["a red circle"], "images": [picture]}),
     "ref_pac_score": (
         clip, {"predictions": ["a red circle"], "images": [picture], "references": [["a blue square"]]}
     ),
     "set_diversity": ({"kernels": ["ngram"]}, captions),
+    "trm": ({}, vectors),
     "trm_bert": ({}, vectors),
     "trm_cider": ({"document_frequency": table}, captions),
     "trm_meteor": ({}, captions),

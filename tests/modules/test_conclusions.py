@@ -45,7 +45,7 @@ def next_row(rows):
 
 
 def load(folder, **options):
-    own = {"encoder": bag_of_words} if folder.name.endswith("bert") else {}
+    own = {"encoder": bag_of_words} if folder.name.endswith("bert") or folder.name in ("mmd", "trm") else {}
     return evaluate.load(str(folder), p_value="exact", n_resamples=N_RESAMPLES, **own, **options)
 
 

@@ -339,7 +339,7 @@ def test_tables(capsys, tmp_path, lines, kind):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("-m", "trm_metor"), "name: expected one of emscore_pac, fid_bert"),
+        (("-m", "trm_metor"), "name: expected one of bleu_rouge, emscore_pac"),
         (("-m", "pac_score"), "-m pac_score: expected images, got files without. Give --images FOLDER, or name the"),
         (
             ("-m", "trm_meteor", "--option", "sigma=1"),

@@ -36,6 +36,6 @@ def test_modules_are_named_in_alphabetical_order():
 
 def test_a_module_that_is_not_there_is_refused_with_the_names_of_all():
     with pytest.raises(
-        ValueError, match=r"^name: expected one of emscore_pac, .*, got 'trm_metor'\. Check the spelling"
+        ValueError, match=r"^name: expected one of bleu_rouge, .*, got 'trm_metor'\. Check the spelling"
     ):
         load("trm_metor")
