@@ -1,8 +1,9 @@
 # The two commands of a newcomer are `make quickstart` and `make test`; each installs what it needs into .venv.
 PYTHON ?= python3
 VENV := .venv
-# Processes that run tests, whole files each. Every one may load torch and a model: about 1.5 GB.
-WORKERS ?= 2
+# Processes that run tests, whole files each: one more than cores, since some tests wait for downloads and browsers.
+# Every one may load torch and a model: about 1.5 GB.
+WORKERS ?= 3
 # Whether the quickstart also shows the image and video metrics, which need torch: yes or no.
 IMAGES ?= yes
 BIN := $(VENV)/bin
@@ -21,7 +22,7 @@ help:
 	@echo "make studies      renew the tables and pictures of docs/studies.md: bundled captions, DATA=FOLDER public ones too"
 	@echo "make clean        delete .venv and what the targets wrote"
 	@echo "IMAGES=no make quickstart   without the image metrics, which need torch"
-	@echo "WORKERS=8 make test       run as many test files at once (2)"
+	@echo "WORKERS=8 make test       run as many test files at once (3)"
 	@echo "PYTHON=python3.12 make ...   choose the interpreter (3.10 or newer) of a new .venv"
 
 quickstart: $(VENV)/quickstart-images-$(IMAGES).installed

@@ -306,6 +306,7 @@ for arguments in [(None, "org/kept"), (None, "org/clip"), ("clip-vit-b-32", None
 """
 
 
+@pytest.mark.long
 def test_without_a_connection_the_cache_or_the_cause_comes_within_seconds(tmp_path):
     repository = tmp_path / "hub" / "models--org--kept"
     snapshot = repository / "snapshots" / ("0" * 40)
@@ -407,6 +408,7 @@ def wait_for(condition):
     raise AssertionError("nothing happened for a minute")
 
 
+@pytest.mark.long
 def test_a_killed_download_leaves_nothing_that_looks_whole_and_two_processes_download_once(tmp_path, checkpoint_bytes):
     folder = tmp_path / "assets" / "manycaps" / "checkpoints" / "pac-vit-b-32"
     with Server(checkpoint_bytes, pause=0.1) as server:
