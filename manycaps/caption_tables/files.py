@@ -10,7 +10,7 @@ from typing import IO, Any, NamedTuple, cast
 import fsspec
 
 from manycaps.shared_input_files import read_json
-from manycaps.shared_messages import shown_value
+from manycaps.shared_messages import shown_path, shown_value
 
 # Endings of tables; those of text may be followed by ".gz", and ".tgz" is ".tar.gz".
 KINDS = (".parquet", ".arrow", ".jsonl", ".json", ".csv", ".tsv", ".tar")
@@ -20,6 +20,9 @@ TEXT = ".txt"
 
 # Kinds that may be compressed as a whole.
 COMPRESSIBLE = (".jsonl", ".json", ".csv", ".tsv", ".tar", TEXT)
+
+# Longest path that is shown as it stands: that of Linux's file names.
+LONGEST_SHOWN = 255
 
 # Files that say what a folder of `datasets` holds: one data set, or several splits.
 SAVED, SAVED_SPLITS = "state.json", "dataset_dict.json"
@@ -119,6 +122,8 @@ def _choices(text: str) -> list[str]:
 
 def _files_of(source: str, split: str) -> Iterator[TableFile]:
     """Files that a path, folder or wildcard stands for."""
+    if not source.strip():
+        raise ValueError("source: expected a path, an address or a pattern, got an empty text. Name a file.")
     file_system, path = fsspec.core.url_to_fs(source)
     if file_system.isfile(path):
         yield _table_file(source, int(file_system.info(path)["size"]))
@@ -133,11 +138,16 @@ def _files_of(source: str, split: str) -> Iterator[TableFile]:
         wanted = "a file, a folder or a pattern of files"
     if not found:
         raise ValueError(
-            f"{source}: expected {wanted}, got none. Check the path; tables end in {', '.join((*KINDS, TEXT))}, those "
-            "of text and tar also in .gz."
+            f"{_named(source)}: expected {wanted}, got none. Check the path; tables end in "
+            f"{', '.join((*KINDS, TEXT))}, those of text and tar also in .gz."
         )
     for name in found:
         yield _table_file(_as_given(name, file_system, source), int(file_system.info(name)["size"]))
+
+
+def _named(source: str) -> str:
+    """A source in a message: as it was given, unless that is no line to read."""
+    return source if source.isprintable() and len(source) <= LONGEST_SHOWN else shown_path(source)
 
 
 def _saved_files(folder: str, split: str) -> list[str] | None:

@@ -1,18 +1,20 @@
 """Records of data sets on the Hub, which `datasets` reads as a stream."""
 
 import os
+import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from manycaps.caption_tables.files import TableFile, is_local, table_kind
+from manycaps.caption_tables.files import TableFile, table_kind
 from manycaps.caption_tables.pieces import Record
-from manycaps.shared_messages import is_in_house_form, reason_of, shown_path
+from manycaps.shared_messages import is_in_house_form, reason_of
 
 # Kind of a source on the Hub.
 HUB = "Hub data set"
 
 # Longest name of a data set on the Hub: an owner and a name of 96 letters each at most.
 LONGEST_HUB_NAME = 193
+HUB_NAME = re.compile(r"(?:[A-Za-z0-9][\w.-]*/)?[A-Za-z0-9][\w.-]*", re.ASCII)
 
 
 def hub_file(source: str, config: str | None, split: str) -> TableFile | None:
@@ -21,10 +23,8 @@ def hub_file(source: str, config: str | None, split: str) -> TableFile | None:
     >>> hub_file("someone/captions", None, "train").kind, hub_file("captions.csv", None, "train")
     ('Hub data set', None)
     """
-    could_be = 0 < len(source) <= LONGEST_HUB_NAME and not os.path.isabs(source) and is_local(source)
-    if not could_be or os.path.exists(source) or table_kind(source) or set(source) & set("{}*?[]\0\\"):
-        return None
-    if any(part in ("", ".", "..") for part in source.split("/")) or source.count("/") > 1:
+    is_name = len(source) <= LONGEST_HUB_NAME and HUB_NAME.fullmatch(source)
+    if not is_name or os.path.exists(source) or table_kind(source):
         return None
     # How large it is is not known.
     return TableFile(source, HUB, False, 1, (config, split))
@@ -47,7 +47,7 @@ def hub_records(file: TableFile, columns: Collection[str] | None = None) -> Iter
         if is_in_house_form(error):
             raise
         raise ValueError(
-            f"{shown_path(file.path)}: expected a file, a saved data set or a name on the Hub, got "
+            f"{file.path}: expected a file, a saved data set or a name on the Hub, got "
             f"{type(error).__name__} ({reason_of(error)}). Check the file, the spelling, and --split and --config."
         ) from error
 
