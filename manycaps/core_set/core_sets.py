@@ -93,8 +93,8 @@ def read_rows(sources: Sequence[str], columns: dict[str, str], limit: int | None
     Raises:
         ValueError: a file or a row cannot be read, or there is no row.
     """
-    source = open_source(sources, columns=columns, limit=limit)
-    rows = [(row.id, row.references or row.predictions or []) for row in good_rows(source.rows())]
+    source = open_source(sources, columns=columns, limit=limit, either=True)
+    rows = [(row.id, row.people) for row in good_rows(source.rows())]
     if not rows:
         raise ValueError(f"{shown_path(sources[0])}: expected at least one row, got none. Give a file with captions.")
     return rows

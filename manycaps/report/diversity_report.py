@@ -12,7 +12,7 @@ import tqdm
 
 from manycaps.caption_codes import row_chunks
 from manycaps.caption_diversity import CHUNK_CAPTIONS, CaptionDiversity
-from manycaps.report.caption_files import load_rows, source_name
+from manycaps.caption_tables import CaptionColumn, caption_lists, open_captions
 from manycaps.report.diversity_page import (
     PART_OF_SPEECH_COLUMNS,
     SEMANTIC_COLUMNS,
@@ -30,6 +30,7 @@ from manycaps.report.diversity_plots import (
 from manycaps.report.inline_svg import Plot
 from manycaps.report.leave_one_out import RowSample, reference_curves, variance_curve
 from manycaps.report.published_diversity import PAPER_ENCODER, PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
+from manycaps.report.source_names import source_name
 from manycaps.saved_files import check_can_be_written, write_text_atomically
 from manycaps.shared_spacy_pipelines import as_tagger
 
@@ -59,7 +60,7 @@ def measure(
     encoder = load_encoder(options.encoder or PAPER_ENCODER) if options.semantic or options.encoder else None
     tagger = as_tagger(options.pos) if options.pos else None
     diversity, sample = CaptionDiversity(options.tokenizer, encoder, tagger), RowSample()
-    rows = load_rows(source, column, group_by, options.split, options.config)
+    rows = caption_lists(open_captions([source], CaptionColumn(column, group_by), options.split, options.config))
     with tqdm.tqdm(desc=name, unit=" captions", unit_scale=True) as progress:
         for chunk in row_chunks(rows, CHUNK_CAPTIONS):
             diversity.update(chunk)
