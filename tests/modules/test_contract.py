@@ -62,6 +62,17 @@ def test_options_of_a_call_end_with_it(folder):
     assert not hasattr(module, "options")
 
 
+def test_a_compute_leaves_nothing_behind_in_the_module(folder):
+    own, _ = own_and_all(folder)
+    module = load_module(folder)
+    names, options = set(vars(module)), dict(module.load_options)
+    module.compute(**own, details=True)
+    # Whether rows are being read, and these rows, which are let go at the end.
+    assert set(vars(module)) - names <= {"begins_to_read", "stored"}
+    assert module.stored is None
+    assert module.load_options == options
+
+
 def test_captions_images_and_videos_are_scored_by_one_combination():
     names = ("trm_meteor", "ref_pac_score", "emscore_pac")
     modules = [evaluate.load(name, **load_options(name)) for name in names]
