@@ -9,6 +9,7 @@ import datasets
 import evaluate
 import numpy as np
 import PIL.Image
+import pyarrow
 import pytest
 import torch
 
@@ -351,6 +352,8 @@ def test_the_table_holds_features_and_says_so(load):
     module._finalize()
     stored = module.data["images"][:]
     assert [row["features"] is None for row in stored] == [False, True]
+    # Offsets of 64 bits: the features of one call may take more than 2 GB.
+    assert pyarrow.types.is_large_binary(module.data.data.schema.field("images").type.field("features").type)
     assert len({row["key"] for row in stored}) == 1
     assert module.image_features(stored).shape == (2, module.encoder.model.n_features)
 
