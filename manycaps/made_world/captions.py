@@ -59,7 +59,7 @@ ANY_SHAPE = "shape"
 PLURALS = {"box": "boxes", "cross": "crosses", "plus": "pluses"}
 
 # Where the second group is, seen from the first, which has the relation of the key to it.
-SIDES = {"left": "to the right", "right": "to the left", "above": "below", "below": "above"}
+SIDES: Mapping[Value, str] = {"left": "to the right", "right": "to the left", "above": "below", "below": "above"}
 
 # Sentences about one group and about two. {there} is "there is" or "there are"; {ground} may be empty.
 ONE_GROUP = ("{first}{ground}", "{there} {first}{ground}", "we see {first}{ground}", "a picture of {first}{ground}")

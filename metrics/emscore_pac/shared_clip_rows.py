@@ -486,7 +486,8 @@ def stored_features(features: Iterable[bytes | np.ndarray]) -> list[dict[str, An
     >>> [row["features"] for row in stored_features([b"1234", b"5678", b"1234"])]
     [b'1234', b'5678', None]
     """
-    stored, seen = [], set()
+    stored: list[dict[str, Any]] = []
+    seen: set[str] = set()
     for row in features:
         key = _hash(row).hex()
         stored.append({"key": key, "features": None if key in seen else bytes(row)})
