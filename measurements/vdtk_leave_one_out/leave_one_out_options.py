@@ -125,18 +125,3 @@ def check_interval(confidence_level: object) -> None:
     if confidence_level is None:
         raise TypeError("confidence_level: expected a number, got None. Give a float such as 0.95.")
     check_confidence_level(confidence_level)
-
-
-def check_share(name: str, share: object) -> None:
-    """Raise unless a share of the whole is above 0 and at most 1.
-
-    Raises:
-        TypeError: it is no number.
-        ValueError: it is out of range.
-    """
-    if isinstance(share, bool) or not isinstance(share, int | float):
-        raise TypeError(f"{name}: expected a number, got {type(share).__name__}. Give a float such as 0.9.")
-    if not 0 < share <= 1:
-        raise ValueError(
-            f"{name}: expected a share above 0 and at most 1, got {shown_value(share)}. Write 90 % as 0.9."
-        )

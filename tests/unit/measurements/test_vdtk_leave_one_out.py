@@ -18,12 +18,7 @@ from measurements.vdtk_leave_one_out import cider_d_table
 from measurements.vdtk_leave_one_out.cider_d_table import CiderTable
 from measurements.vdtk_leave_one_out.drawn_hypotheses import draws
 from measurements.vdtk_leave_one_out.leave_one_out import iteration_values, summary
-from measurements.vdtk_leave_one_out.leave_one_out_options import (
-    check_interval,
-    check_metrics,
-    check_numbers,
-    check_share,
-)
+from measurements.vdtk_leave_one_out.leave_one_out_options import check_interval, check_metrics, check_numbers
 from measurements.vdtk_leave_one_out.masked_captions import masked_captions, without_tail
 from measurements.vdtk_leave_one_out.scored_texts import METRICS, Sources, cider_d_distances, scored_texts
 from tests.meteor15_data import write_data
@@ -242,8 +237,6 @@ def test_the_tail_becomes_unknown():
         (lambda: check_numbers(1, None, 1, -1), ValueError, "seed: expected a whole number of at least 0, got -1."),
         (lambda: check_interval(None), TypeError, "confidence_level: expected a number, got None. Give a float such"),
         (lambda: check_interval(95), ValueError, "confidence_level: expected a number between 0 and 1, got 95. Write"),
-        (lambda: check_share("head_share", "x"), TypeError, "head_share: expected a number, got str. Give a float"),
-        (lambda: check_share("head_share", 0), ValueError, "head_share: expected a share above 0 and at most 1, got"),
         (
             lambda: masked_captions([["a dog"]], lambda c: [("cat", "NOUN")]),
             ValueError,
