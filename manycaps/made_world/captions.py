@@ -97,7 +97,7 @@ class Habits(NamedTuple):
 PERSON_HABITS = Habits((ONE_GROUP, TWO_GROUPS), {"size": 0.2, "colour": 0.03, "background": 0.3}, 0.05)
 LABEL_HABITS = Habits(
     (LABELS, TWO_LABELS),
-    {"count": 0.7, "size": 0.8, "colour": 0.2, "shape": 0.1, "relation": 0.3, "background": 0.8},
+    {"count": 0.4, "size": 0.8, "colour": 0.2, "shape": 0.1, "relation": 0.15, "background": 0.8},
     0.2,
 )
 # A person who says little: most of it is true of many scenes.
