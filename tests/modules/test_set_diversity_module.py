@@ -51,7 +51,7 @@ BAD = {
         (
             {"n_documents": 3, "document_frequency": {"a": "1"}},
             ValueError,
-            "document_frequency['a']: expected a whole ",
+            "document_frequency['a']: expected a",
         ),
     ],
     "details": [(value, TypeError, "details: expected True or False, got") for value in (1, "yes", 0.5, [], {})],
