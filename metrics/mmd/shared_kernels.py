@@ -30,7 +30,22 @@ def gaussian_kernel(vectors: np.ndarray, sigma: str | float) -> np.ndarray:
     >>> gaussian_kernel(np.array([[[0.0], [2.0]]]), 1.0).round(4).tolist()
     [[[1.0, 0.1353], [0.1353, 1.0]]]
     """
-    squared = squared_distances(vectors)
+    return gaussian_kernel_of_distances(squared_distances(vectors), sigma)
+
+
+def gaussian_kernel_of_distances(squared: np.ndarray, sigma: str | float) -> np.ndarray:
+    """`gaussian_kernel` of rows whose squared distances are known.
+
+    Args:
+        squared: float64 array, shape (n_rows, n_texts, n_texts).
+        sigma: as for `bandwidths`.
+
+    Returns:
+        float64 array of the same shape.
+
+    >>> gaussian_kernel_of_distances(np.array([[[0.0, 4.0], [4.0, 0.0]]]), 1.0).round(4).tolist()
+    [[[1.0, 0.1353], [0.1353, 1.0]]]
+    """
     sigmas = bandwidths(squared, sigma)
     is_zero = sigmas == 0
     with np.errstate(over="ignore"):  # far beyond the bandwidth: the kernel is 0
