@@ -106,8 +106,8 @@ Args:
     details: True adds per-row lists and the signature; default False.
     At load time only:
     config_name: "default" (video only) or "references".
-    variant: "pac-vit-b-32" (default), "pac-openclip-vit-l-14", "pac++-vit-b-32", "pac++-vit-l-14", "clip-vit-b-32" or
-        "clip-vit-l-14"; "pac-" may be left out.
+    variant: "pac-vit-b-32" (default), "pac-openclip-vit-l-14", "pac++-vit-b-32", "pac++-vit-l-14", "clip-vit-b-32",
+        "clip-vit-l-14" or "clip-vit-l-14-336"; "pac-" may be left out.
     checkpoint: a .pth, .pt or .safetensors file, a folder or a Hub repository instead of the published weights.
     device: "auto" (default), or for example "cuda:0".
     dtype: "float32" (default) or "bfloat16".

@@ -68,7 +68,8 @@ Args:
     details: True adds per-row lists and the signature; default False.
     At load time only:
     variant: which weights: "pac-vit-b-32" (default), "pac-openclip-vit-l-14", "pac++-vit-b-32", "pac++-vit-l-14",
-        "clip-vit-b-32" or "clip-vit-l-14"; "pac-" may be left out. evaluate's second argument is a short form of it.
+        "clip-vit-b-32", "clip-vit-l-14" or "clip-vit-l-14-336"; "pac-" may be left out. evaluate's second argument is a
+        short form of it.
     checkpoint: a .pth, .pt or .safetensors file, a folder or a Hub repository instead of the published weights.
     device: "auto" (default), or for example "cuda:0".
     dtype: "float32" (default) or "bfloat16".

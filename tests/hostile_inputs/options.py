@@ -55,7 +55,10 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     ),
     "trm_cider": ("document_frequency",),
     "fid_bert": ("pooled", "encoder", "device", "dtype", "batch_size"),
-    "mmd": ("kernel", "sigma", "degree", "gamma", "coef0", "preset", "n_subsets", "subset_size"),
+    "mmd": (
+        *("kernel", "sigma", "degree", "gamma", "coef0", "preset", "n_subsets", "subset_size"),
+        *("variant", "checkpoint", "long_captions"),
+    ),
     "mmd_bert": ("sigma", "estimator"),
     "pac_score": ("prompt", "weight", "batch_size", "n_workers", "details", "checkpoint"),
     "ref_pac_score": ("prompt", "weight", "long_captions"),
