@@ -9,6 +9,7 @@ candidate in place of all. The rows of all kinds of candidates are the same but 
 of the module with p_value="exact" and 999 draws for the corpus. The tables give the mean value and the mean excess over
 the rows of all trials, and the share of trials with a corpus p-value of at most 0.05, which has a standard error of up
 to 8 percentage points with 40 trials. Embeddings are those of the modules' default encoder. Two minutes on one core.
+Needs scripts/requirements.txt, metrics/trm/requirements.txt and metrics/mmd/requirements.txt.
 """
 
 import argparse

@@ -5,7 +5,8 @@ python -m scripts.studies.pooled_value [--vectors 100000] [--dimensions 384] [--
 Vectors are random ones of length 1, half of them candidates; the bandwidth is half the median distance of all pairs.
 The value of `pooled_mmd_squared` and its time are printed. With --loop a plain loop over blocks of pairs follows, which
 shares no code with it: it counts the pairs below and up to the median that was found, so that this is the median or an
-error, and adds up the kernel. Both values may differ by 1e-9.
+error, and adds up the kernel. Both values may differ by 1e-9. Needs scripts/requirements.txt and
+metrics/mmd/requirements.txt.
 """
 
 import argparse
