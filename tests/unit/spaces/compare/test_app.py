@@ -82,15 +82,15 @@ def test_names_of_files_are_no_html(compute, files, tmp_path):
     assert "<img" not in report
 
 
-def test_reports_of_an_hour_ago_are_deleted(app, compute, files, monkeypatch):
-    compute(files["base"], files["other"], None, files["references"], METRIC)
-    report = max(app["REPORTS"].iterdir(), key=lambda folder: folder.stat().st_mtime) / "index.html"
-    now = report.parent.stat().st_mtime
+def test_reports_of_an_hour_ago_are_deleted(app, monkeypatch):
+    report = app["new_folder"]()
+    (report / "index.html").write_text("report", encoding="utf-8")
+    now = report.stat().st_mtime
     monkeypatch.setattr(app["time"], "time", lambda: now + app["UPLOAD_LIFE"] - 60)
-    compute(files["base"], files["other"], None, files["references"], METRIC)
+    app["new_folder"]()
     assert report.exists()
     monkeypatch.setattr(app["time"], "time", lambda: now + app["UPLOAD_LIFE"] + 60)
-    compute(files["base"], files["other"], None, files["references"], METRIC)
+    app["new_folder"]()
     assert not report.exists()
 
 
