@@ -436,9 +436,8 @@ def triangle_rank_p_values(
     """
     rows = _as_distances(distances, n_candidates, statistic)
     n_rows, n_texts = rows.shape[:2]
-    check_statistic_sizes(
-        [(n_candidates, n_texts - n_candidates)] * n_rows, ("candidates", "references"), statistic, ""
-    )
+    options = {"statistic": statistic, "p_value": "exact"}
+    check_statistic_sizes([(n_candidates, n_texts - n_candidates)] * n_rows, ("candidates", "references"), options)
     splits = _splits(n_candidates, n_texts, n_resamples, max_splits, seed)
     return upper_tail_p_values(
         _triangle_rank_statistic(triangle_rank_counts(rows, n_candidates), statistic),

@@ -19,7 +19,7 @@ MODULE_EXTRAS = {
     "trm": "embeddings",
     "trm_bert": "embeddings",
     "vdtk_diversity": "embeddings,report",
-    "vdtk_leave_one_out": "meteor,report",
+    "vdtk_leave_one_out": "embeddings,meteor,report",
 }
 
 # Published weights, the option `variant` of these modules.

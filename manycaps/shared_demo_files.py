@@ -1,6 +1,6 @@
 """Caption files of a person: text, JSON, JSON Lines and CSV, read one after the other and the same way everywhere.
 
-Used by `app.py`, for an upload, and by `manycaps diversity`, which streams files of any size.
+Used by `app.py`, for an upload. `manycaps diversity` reads the same forms, and more, out of files of any size.
 """
 
 import csv
@@ -17,7 +17,7 @@ FILE_KINDS = {
     ".jsonl",
     ".jsonl": 'on each line the captions of an image, ["a dog", "a brown dog"] or {"captions": ["a dog"]}, or one of '
     'them, {"image": "1.jpg", "caption": "a dog"}',
-    ".csv": "a column `caption`, and a column `image` where an image has several captions",
+    ".csv": "a column `caption`, and a column `image` or `id` where an image has several captions",
     ".tsv": "as CSV, with tabs between the columns",
 }
 
@@ -28,14 +28,33 @@ CAPTION_COLUMNS = (
     "references",
     "candidates",
     "predictions",
+    "samples",
     "sentences",
     "descriptions",
     "text",
+    "reference",
+    "refs",
+    "candidate",
+    "prediction",
+    "hypothesis",
     "raw",
 )
 
-# Column that says which image a single caption is of.
-IMAGE_COLUMN = "image"
+# Columns that say which image or video a single caption is of: the first one that a file has.
+NAME_COLUMNS = (
+    "image_id",
+    "video_id",
+    "id",
+    "_id",
+    "key",
+    "image",
+    "image_path",
+    "file_name",
+    "filename",
+    "filepath",
+    "video",
+    "video_path",
+)
 
 
 class Entry(NamedTuple):
@@ -126,12 +145,7 @@ def file_entries(file: TextIO, kind: str, where: str) -> Iterator[Entry]:
 
 
 def image_captions(
-    entries: Iterable[Entry],
-    where: str,
-    column: str | None = None,
-    group_by: str | None = None,
-    how: str = "",
-    groups_by_itself: bool = True,
+    entries: Iterable[Entry], where: str, column: str | None = None, how: str = ""
 ) -> Iterator[ImageCaptions]:
     """Yield the captions of each entry, and the image that they are of.
 
@@ -139,12 +153,11 @@ def image_captions(
         entries: as from `file_entries`.
         where: the file, for messages.
         column: name of the column of captions; None: the one of `CAPTION_COLUMNS` that the first line has.
-        group_by: name of the column that says which image a line is of; None: see `groups_by_itself`.
         how: how a person names a column, for messages: "with --column".
-        groups_by_itself: whether lines of a single caption are of the image that `IMAGE_COLUMN` names, if there is one.
 
     Yields:
-        Captions that are not yet checked; a single caption of a column as a list.
+        Captions that are not yet checked; a single caption of a column as a list, of the image that one of
+        `NAME_COLUMNS` names, if the first line has one.
 
     Raises:
         ValueError: no such column, several of `CAPTION_COLUMNS`, a line without a caption, or one without its image.
@@ -152,31 +165,27 @@ def image_captions(
     >>> list(image_captions([Entry("line 2", {"image": "1.jpg", "caption": "a dog"})], "data"))
     [ImageCaptions(place='line 2', image='1.jpg', column='caption', captions=['a dog'])]
     """
-    chosen = None
+    chosen = name = None
     for place, value, image in entries:
         if not isinstance(value, Mapping):
-            if column is not None or group_by is not None:
+            if column is not None:
                 raise ValueError(
-                    f"{where}, {place}: expected a column {column or group_by!r}, got captions without columns. Leave "
-                    "the name out."
+                    f"{where}, {place}: expected a column {column!r}, got captions without columns. Leave the name out."
                 )
             yield ImageCaptions(place, image, "captions", value)
             continue
         if chosen is None:
             chosen = caption_column(list(value), where, column, how)
-            if group_by is not None:
-                _check_column(list(value), where, group_by)
+            name = next((name for name in NAME_COLUMNS if name in value and name != chosen), None)
         captions = value.get(chosen)
         if captions is None:
             raise ValueError(
                 f"{where}, {place}: expected captions in {chosen}, got none. Write them, or leave this place out."
             )
-        name = group_by
         if isinstance(captions, str):
             captions = [captions]
-            name = name or (IMAGE_COLUMN if groups_by_itself and IMAGE_COLUMN in value else None)
-        if name is not None:
-            image = _image(value.get(name), f"{where}, {place}", name)
+            if name is not None:
+                image = _image(value.get(name), f"{where}, {place}", name)
         yield ImageCaptions(place, image, chosen, captions)
 
 

@@ -39,9 +39,9 @@ def write_splits(arguments: argparse.Namespace) -> None:
         raise ValueError(f"--labels: expected {expected}, got {arguments.labels}. Name a file with one label a line.")
     check_can_be_written(arguments.output)
     columns = parsed_columns(arguments.columns) if arguments.columns else {}
-    rows = list(good_rows(open_source(arguments.sources, columns=columns).rows()))
+    rows = list(good_rows(open_source(arguments.sources, columns=columns, either=True).rows()))
     check_rows(rows, arguments.sources[0])
-    captions = [row.references or row.predictions or [] for row in rows]
+    captions = [row.people for row in rows]
     ids = [row.id for row in rows]
     strata: Sequence[Any]
     shown: Sequence[Any]

@@ -20,6 +20,11 @@ class CaptionRow(NamedTuple):
     image: str | bytes | None
     video: str | bytes | None
 
+    @property
+    def people(self) -> list[str]:
+        """Captions of people: the references, else all captions of the row."""
+        return list((self.predictions if self.references is None else self.references) or [])
+
 
 class BadRow(NamedTuple):
     """A row that cannot be read; its neighbours can."""

@@ -1,10 +1,12 @@
 """Which column of a table holds what: by the names that are usual, or by the user's own."""
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from manycaps.shared_caption_rows import as_caption_rows
+from manycaps.shared_messages import shown_value
 
 # What a column may hold; also the keys of --columns.
 ROLES = ("predictions", "references", "id", "image", "video")
@@ -22,6 +24,10 @@ ID_COLUMNS = ("__key__", "image_id", "video_id", "id", "_id", "key")
 
 IMAGE_COLUMNS = ("image", "jpg", "jpeg", "png", "webp", "image_path", "file_name", "filename", "filepath")
 VIDEO_COLUMNS = ("video", "mp4", "webm", "avi", "mkv", "video_path")
+
+
+# What stands for a byte that is not of UTF-8 (PEP 383).
+OTHER_BYTE = re.compile("[\udc80-\udcff]")
 
 
 class Layout(NamedTuple):
@@ -44,7 +50,14 @@ class Values(NamedTuple):
     video: str | bytes | None
 
 
-def find_layout(names: Collection[str], chosen: Mapping[str, str], sides: Collection[str], where: str) -> Layout:
+def find_layout(
+    names: Collection[str],
+    chosen: Mapping[str, str],
+    sides: Collection[str],
+    where: str,
+    *,
+    either: bool = False,
+) -> Layout:
     """Say which column holds what.
 
     Args:
@@ -52,6 +65,7 @@ def find_layout(names: Collection[str], chosen: Mapping[str, str], sides: Collec
         chosen: roles to names of columns, as the user gave them.
         sides: "predictions", "references" or both: what the file may hold.
         where: the file, for messages.
+        either: whether references alone will do where both sides are allowed.
 
     Returns:
         The layout. Columns with a name that does not say whose captions they are hold predictions, unless the file
@@ -79,13 +93,69 @@ def find_layout(names: Collection[str], chosen: Mapping[str, str], sides: Collec
     for role, name in chosen.items():
         if role in sides or role not in ("predictions", "references"):
             found[role] = _checked_name(name, names, role, where)
-    if found[main] is None:
+    if found[main] is None and not (either and found["references"] is not None):
         usual = PREDICTION_COLUMNS if main == "predictions" else REFERENCE_COLUMNS
         raise ValueError(
             f"{where}: expected a column of {main}, such as {', '.join((*usual, *CAPTION_COLUMNS))}, got "
             f"{', '.join(names)[:80] or 'no columns'}. Name it with --columns {main}=NAME."
         )
     return Layout(**found)
+
+
+class CaptionColumn(NamedTuple):
+    """Which column of captions is wanted, and which one joins rows; None: those with usual names."""
+
+    captions: str | None = None
+    group: str | None = None
+    # Whether single captions will do only where something says what they are of.
+    needs_group: bool = False
+    # Options that choose the two columns, for messages.
+    captions_option: str = "--column"
+    group_option: str = "--group-by"
+
+
+def find_caption_layout(names: Collection[str], chosen: CaptionColumn, where: str) -> Layout:
+    """Say which column holds captions, whoever wrote them, and which one says what they are of.
+
+    Args:
+        names: of all columns.
+        chosen: as the user named them.
+        where: the file, for messages.
+
+    Returns:
+        The layout; captions are its predictions.
+
+    Raises:
+        ValueError: a chosen column is not there; there are no captions, or several columns of them.
+
+    >>> find_caption_layout(["image", "references"], CaptionColumn(), "a.json")
+    Layout(predictions='references', references=None, id=None, image='image', video=None)
+    """
+    usual = (*CAPTION_COLUMNS[1:], *PREDICTION_COLUMNS, *REFERENCE_COLUMNS)
+    found = [name for name in names if name in usual]
+    if CAPTION_COLUMNS[0] in names:  # text beside an image in a tar comes before what its metadata repeat
+        found = [CAPTION_COLUMNS[0]]
+    shown = shown_value(list(names)) if names else "no columns"
+    for name, option in ((chosen.captions, chosen.captions_option), (chosen.group, chosen.group_option)):
+        if name is not None and name not in names:
+            raise ValueError(f"{where}: expected a column {name!r}, got {shown}. Check the spelling of {option}.")
+    if chosen.captions is None and not found:
+        raise ValueError(
+            f"{where}: expected one of the columns {', '.join(usual)}, got {shown}. Name the column of the captions "
+            f"with {chosen.captions_option}."
+        )
+    if chosen.captions is None and len(found) > 1:
+        raise ValueError(
+            f"{where}: expected one column of captions, got {' and '.join(found)}. Name the one to read with "
+            f"{chosen.captions_option}."
+        )
+    return Layout(
+        chosen.captions or found[0],
+        None,
+        chosen.group or _first(names, ID_COLUMNS),
+        _first(names, IMAGE_COLUMNS),
+        _first(names, VIDEO_COLUMNS),
+    )
 
 
 def parsed_columns(text: str) -> dict[str, str]:
@@ -195,6 +265,13 @@ def _captions(record: Mapping[str, Any], name: str | None, row: int) -> list[str
     try:
         return as_caption_rows([value], name, string_is_one_caption=True)[0]
     except (TypeError, ValueError) as error:
+        texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+        byte = OTHER_BYTE.search("".join(text for text in texts if isinstance(text, str)))
+        if byte:
+            raise ValueError(
+                f"{name}[{row}]: expected UTF-8 text, got the byte {ord(byte[0]) - 0xDC00:#04x}. Save the file as "
+                "UTF-8, or leave the row out."
+            ) from None
         raise type(error)(str(error).replace(f"{name}[0]", f"{name}[{row}]", 1)) from None
 
 

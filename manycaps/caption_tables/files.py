@@ -9,11 +9,23 @@ from typing import IO, Any, NamedTuple, cast
 
 import fsspec
 
+from manycaps.shared_input_files import read_json
+from manycaps.shared_messages import shown_path, shown_value
+
 # Endings of tables; those of text may be followed by ".gz", and ".tgz" is ".tar.gz".
-KINDS = (".parquet", ".jsonl", ".json", ".csv", ".tsv", ".tar")
+KINDS = (".parquet", ".arrow", ".jsonl", ".json", ".csv", ".tsv", ".tar")
+
+# Text without columns: read where it is named, but a folder of tables may hold notes and licenses that end so.
+TEXT = ".txt"
 
 # Kinds that may be compressed as a whole.
-COMPRESSIBLE = (".jsonl", ".json", ".csv", ".tsv", ".tar")
+COMPRESSIBLE = (".jsonl", ".json", ".csv", ".tsv", ".tar", TEXT)
+
+# Longest path that is shown as it stands: that of Linux's file names.
+LONGEST_SHOWN = 255
+
+# Files that say what a folder of `datasets` holds: one data set, or several splits.
+SAVED, SAVED_SPLITS = "state.json", "dataset_dict.json"
 
 # A range of numbers in braces: {00000..00999}.
 NUMBERS = re.compile(r"(\d+)\.\.(\d+)")
@@ -23,18 +35,22 @@ class TableFile(NamedTuple):
     """A file with rows."""
 
     path: str
-    # One of `KINDS`.
+    # One of `KINDS`, `TEXT`, or the kind of a source that is no file.
     kind: str
     compressed: bool
     n_bytes: int
+    # Configuration, if any, and split of a data set on the Hub, whose name is the path.
+    hub_part: tuple[str | None, str] | None = None
 
 
-def table_files(sources: Sequence[str]) -> list[TableFile]:
+def table_files(sources: Sequence[str], split: str = "train") -> list[TableFile]:
     """Find all files that paths, addresses, folders and patterns stand for.
 
     Args:
-        sources: paths or fsspec addresses; folders stand for all tables in them, at any depth, and names may hold
-            ranges and choices in braces, `{000..099}` and `{a,b}`, and the wildcards `*`, `?` and `[...]`.
+        sources: paths or fsspec addresses; folders stand for all tables in them, at any depth, those that `datasets`
+            has saved for their files, and names may hold ranges and choices in braces, `{000..099}` and `{a,b}`, and
+            the wildcards `*`, `?` and `[...]`.
+        split: of folders with several saved splits.
 
     Returns:
         Files in the order of the sources, those of a folder or wildcard sorted by name.
@@ -43,7 +59,7 @@ def table_files(sources: Sequence[str]) -> list[TableFile]:
         ValueError: a source is no file, no folder, and no pattern of any; a folder holds no table; a file has an ending
             that says nothing.
     """
-    return [file for source in sources for path in expand_braces(source) for file in _files_of(path)]
+    return [file for source in sources for path in expand_braces(source) for file in _files_of(path, split)]
 
 
 def expand_braces(pattern: str) -> list[str]:
@@ -70,7 +86,7 @@ def table_kind(path: str) -> tuple[str, bool] | None:
         return ".tar", True
     compressed = name.endswith(".gz")
     stem, kind = os.path.splitext(name.removesuffix(".gz"))
-    if not stem or kind not in (COMPRESSIBLE if compressed else KINDS):
+    if not stem or kind not in (COMPRESSIBLE if compressed else (*KINDS, TEXT)):
         return None
     return kind, compressed
 
@@ -104,25 +120,62 @@ def _choices(text: str) -> list[str]:
     return text.split(",") if "," in text else ["{" + text + "}"]
 
 
-def _files_of(source: str) -> Iterator[TableFile]:
+def _files_of(source: str, split: str) -> Iterator[TableFile]:
     """Files that a path, folder or wildcard stands for."""
+    if not source.strip():
+        raise ValueError("source: expected a path, an address or a pattern, got an empty text. Name a file.")
     file_system, path = fsspec.core.url_to_fs(source)
     if file_system.isfile(path):
         yield _table_file(source, int(file_system.info(path)["size"]))
         return
     if file_system.isdir(path):
-        found = [name for name in sorted(file_system.find(path)) if table_kind(name)]
+        found = _saved_files(source, split) if is_local(source) else None
+        if found is None:
+            found = [name for name in sorted(file_system.find(path)) if (table_kind(name) or (TEXT,))[0] != TEXT]
         wanted = "at least one table in the folder"
     else:
         found = sorted(name for name in file_system.glob(path) if file_system.isfile(name))
         wanted = "a file, a folder or a pattern of files"
     if not found:
         raise ValueError(
-            f"{source}: expected {wanted}, got none. Check the path; tables end in {', '.join(KINDS)}, those of text "
-            "and tar also in .gz."
+            f"{_named(source)}: expected {wanted}, got none. Check the path; tables end in "
+            f"{', '.join((*KINDS, TEXT))}, those of text and tar also in .gz."
         )
     for name in found:
         yield _table_file(_as_given(name, file_system, source), int(file_system.info(name)["size"]))
+
+
+def _named(source: str) -> str:
+    """A source in a message: as it was given, unless that is no line to read."""
+    return source if source.isprintable() and len(source) <= LONGEST_SHOWN else shown_path(source)
+
+
+def _saved_files(folder: str, split: str) -> list[str] | None:
+    """Files of a data set that `datasets` has saved; None if the folder holds none."""
+    if os.path.isfile(os.path.join(folder, SAVED_SPLITS)):
+        listed = _listed(os.path.join(folder, SAVED_SPLITS), "splits")
+        if split not in listed:
+            raise ValueError(
+                f"{folder}: expected a saved split {split!r}, got {shown_value(listed)}. Name one of its folders."
+            )
+        folder = os.path.join(folder, split)
+    state = os.path.join(folder, SAVED)
+    if not os.path.isfile(state):
+        return None
+    names = [file.get("filename") if isinstance(file, dict) else None for file in _listed(state, "_data_files")]
+    if not all(isinstance(name, str) and name == os.path.basename(name) for name in names):
+        raise ValueError(f"{state}: expected the names of files, got {shown_value(names)}. Save the data set again.")
+    return [os.path.join(folder, str(name)) for name in names]
+
+
+def _listed(path: str, key: str) -> list[Any]:
+    """A list in a file of a saved data set."""
+    advice = "Save the data set again."
+    content = read_json(path, path, advice)
+    listed = content.get(key) if isinstance(content, dict) else None
+    if not isinstance(listed, list):
+        raise ValueError(f"{path}: expected a list {key!r}, got {shown_value(content)}. {advice}")
+    return listed
 
 
 def _as_given(name: str, file_system: Any, source: str) -> str:
@@ -136,7 +189,7 @@ def _table_file(path: str, n_bytes: int) -> TableFile:
     kind = table_kind(path)
     if kind is None:
         raise ValueError(
-            f"{path}: expected a table that ends in {', '.join(KINDS)} (or .gz of text and tar), got "
+            f"{path}: expected a table that ends in {', '.join((*KINDS, TEXT))} (or .gz of text and tar), got "
             f"{os.path.splitext(path)[1] or 'no ending'}. Convert it, or rename it."
         )
     return TableFile(path, *kind, n_bytes)

@@ -1,18 +1,22 @@
 """Rows of captions out of any number of files: as a stream, or in pieces that are read apart from each other."""
 
 import contextlib
+import functools
 import itertools
 import os
 import pathlib
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import fsspec
 
+from manycaps.caption_tables.arrow_records import arrow_columns, arrow_records
 from manycaps.caption_tables.caption_row import BadRow, CaptionRow
 from manycaps.caption_tables.columns import Layout, Values, find_layout, read_id, read_values
 from manycaps.caption_tables.files import TableFile, is_local, table_files
+from manycaps.caption_tables.hub_records import HUB, hub_records
 from manycaps.caption_tables.joined_rows import JoinedRow, JoinedStore, filled
 from manycaps.caption_tables.json_records import json_records
 from manycaps.caption_tables.parquet_records import parquet_columns, parquet_pieces, parquet_records
@@ -53,6 +57,8 @@ class Source(NamedTuple):
     # Folder or address of the images and of the videos, by role; without one, paths are as they stand.
     media: Mapping[str, str]
     limit: int | None
+    # Whether rows are read once and in order, so that files that cannot be cut need no store.
+    is_stream: bool = False
 
     @property
     def needs_store(self) -> bool:
@@ -148,7 +154,7 @@ class Source(NamedTuple):
         """Whether all rows are in the store, and not only references that are looked up there."""
         if self.main.holds_media:
             return False
-        has_json = any(file.kind == ".json" for file in self.main.files)
+        has_json = any(file.kind == ".json" for file in self.main.files) and not self.is_stream
         return self.references is not None or has_json or self.main.single
 
     def _first_file(self, store: str | None) -> TableFile:
@@ -158,7 +164,7 @@ class Source(NamedTuple):
         for piece in pieces:
             n_rows = piece.n_rows
             if n_rows is None:
-                n_rows = sum(1 for _ in itertools.islice(_piece_records(piece, self.main.layout), limit))
+                n_rows = sum(1 for _ in itertools.islice(_piece_records(piece, _names(self.main.layout)), limit))
             yield piece._replace(n_rows=min(n_rows, limit))
             limit -= n_rows
             if limit <= 0:
@@ -167,7 +173,8 @@ class Source(NamedTuple):
     def _joined_row(self, found: JoinedRow) -> CaptionRow | BadRow:
         """Check that a row has both sides."""
         for side, captions in (("predictions", found.values.predictions), ("references", found.values.references)):
-            expected = side == "predictions" or bool(self.references or self.main.layout.references)
+            layouts = [self.main.layout, *([self.references.layout] if self.references else [])]
+            expected = any(getattr(layout, side) is not None for layout in layouts)
             if captions is None and expected:
                 return BadRow(found.file, found.row, found.values.id, _missing_side(side, found.row))
         return self._row(found.file, found.row, found.values, None)
@@ -207,6 +214,8 @@ def open_source(
     images: str | None = None,
     videos: str | None = None,
     limit: int | None = None,
+    *,
+    either: bool = False,
 ) -> Source:
     """Find files of captions, and say how they are understood.
 
@@ -219,6 +228,7 @@ def open_source(
         images: folder or address of images, which a column names, or which are named like the ids.
         videos: the same for videos.
         limit: number of rows to read; None: all.
+        either: whether files that hold references alone will do; otherwise there must be predictions.
 
     Returns:
         The source.
@@ -229,8 +239,12 @@ def open_source(
     """
     chosen = dict(columns or {})
     sides = ["predictions"] if references else ["predictions", "references"]
-    main = _side(table_files(predictions), chosen, sides)
-    others = _side(table_files(references), chosen, ["references"]) if references else None
+    understand = functools.partial(find_layout, chosen=chosen, sides=sides, either=either)
+    main = side_of(table_files(predictions), understand)
+    others = None
+    if references:
+        understand = functools.partial(find_layout, chosen=chosen, sides=["references"])
+        others = side_of(table_files(references), understand)
     for side in (main, others) if others else ():
         if side is not None and side.layout.id is None:
             raise ValueError(
@@ -243,7 +257,8 @@ def open_source(
 
 def file_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
     """Cut a file into pieces; one that cannot be cut, or not be read, is a single piece."""
-    cut = {".parquet": parquet_pieces, ".tar": tar_pieces, ".json": None}.get(file.kind, text_pieces)
+    uncut = dict.fromkeys((".json", ".arrow", HUB))
+    cut = {".parquet": parquet_pieces, ".tar": tar_pieces, **uncut}.get(file.kind, text_pieces)
     if cut is None or file.n_bytes == 0:
         yield whole(file)
         return
@@ -253,14 +268,33 @@ def file_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
         yield whole(file)  # whoever reads it says why
 
 
-def _side(files: list[TableFile], chosen: Mapping[str, str], sides: Sequence[str]) -> Side:
-    """Learn from the first file that can be read how all are understood."""
+def side_of(files: list[TableFile], find: Callable[..., Layout]) -> Side:
+    """Learn from the first file that can be read how all are understood.
+
+    Args:
+        files: at least one.
+        find: from the names of all columns and `where`, the path of the file, to the layout.
+
+    Raises:
+        ValueError: no file has a row that can be read, or no layout is found.
+    """
+    file, records = first_records(files)
+    names = list(dict.fromkeys(name for record in records for name in record.values))
+    return _understood(files, file, records, find(names, where=file.path))
+
+
+def first_records(files: Sequence[TableFile]) -> tuple[TableFile, list[Record]]:
+    """Return the first file that can be read, and what stands at its beginning.
+
+    Raises:
+        ValueError: there is none.
+    """
     error = None
     for file in files:
         found = _first_records(file)
         records = [record for record in found if isinstance(record, Record)]
         if records:
-            return _understood(files, file, records, chosen, sides)
+            return file, records
         error = error or next(
             (f"{file.path}: {record.reason}" for record in found if isinstance(record, Unreadable)), None
         )
@@ -269,20 +303,10 @@ def _side(files: list[TableFile], chosen: Mapping[str, str], sides: Sequence[str
 
 def _first_records(file: TableFile) -> list[Record | Unreadable]:
     """Records at the beginning of a file, with all their columns; or why there are none."""
-    if file.n_bytes == 0:
-        return []
-    try:
-        names = parquet_columns(file) if file.kind == ".parquet" else []
-        return list(itertools.islice(_records(whole(file), names), N_FIRST_RECORDS))
-    except (ValueError, OSError) as error:
-        return [Unreadable(0, _without_path(file.path, error))]
+    return [] if file.n_bytes == 0 else list(itertools.islice(file_records(file), N_FIRST_RECORDS))
 
 
-def _understood(
-    files: list[TableFile], file: TableFile, records: list[Record], chosen: Mapping[str, str], sides: Sequence[str]
-) -> Side:
-    names = list(dict.fromkeys(name for record in records for name in record.values))
-    layout = find_layout(names, chosen, sides, file.path)
+def _understood(files: list[TableFile], file: TableFile, records: list[Record], layout: Layout) -> Side:
     media = [record.values.get(name) for record in records for name in (layout.image, layout.video) if name is not None]
     holds_media = file.kind == ".tar" or any(
         isinstance(value, bytes) or (isinstance(value, dict) and value.get("bytes")) for value in media
@@ -295,25 +319,40 @@ def _understood(
     return Side(tuple(files), layout, single and not holds_media, holds_media)
 
 
-def _records(piece: Piece, columns: Iterable[str]) -> Iterator[Record | Unreadable]:
-    kind = piece.file.kind
-    if kind == ".parquet":
-        return parquet_records(piece, list(columns))
-    if kind == ".tar":
+def _records(piece: Piece, columns: Collection[str] | None) -> Iterator[Record | Unreadable]:
+    """Records of a piece; with names, only these columns are read where a file allows it."""
+    file = piece.file
+    if file.kind == ".parquet":
+        return parquet_records(piece, parquet_columns(file) if columns is None else columns)
+    if file.kind == ".arrow":
+        return arrow_records(file, arrow_columns(file) if columns is None else columns)
+    if file.kind == HUB:
+        return hub_records(file, columns)
+    if file.kind == ".tar":
         return tar_records(piece)
-    return json_records(piece.file) if kind == ".json" else text_records(piece)
+    return json_records(file) if file.kind == ".json" else text_records(piece)
 
 
-def _piece_records(piece: Piece, layout: Layout) -> Iterator[Record | Unreadable]:
+def file_records(file: TableFile) -> Iterator[Record | Unreadable]:
+    """Read a file with all its columns; one that cannot be read is one unreadable place."""
+    return _piece_records(whole(file), None)
+
+
+def _piece_records(piece: Piece, columns: Collection[str] | None) -> Iterator[Record | Unreadable]:
     """Records of a piece; a file that cannot be read is one unreadable place."""
     if piece.file.n_bytes == 0:
         yield Unreadable(0, "expected at least one row, got an empty file. Leave it out, or write it again.")
         return
     row = piece.first_row
     try:
-        for found in _records(piece, {name for name in layout if name is not None}):
+        for found in _records(piece, columns):
             row = found.row + 1
             yield found
+    except (EOFError, zlib.error) as error:
+        yield Unreadable(
+            row,
+            f"row[{row}]: expected a whole .gz file, got one that ends or has damage here ({error}). Copy it.",
+        )
     except (ValueError, OSError) as error:
         yield Unreadable(row, _without_path(piece.file.path, error))
 
@@ -321,8 +360,12 @@ def _piece_records(piece: Piece, layout: Layout) -> Iterator[Record | Unreadable
 def _piece_values(piece: Piece, side: Side) -> Iterator[tuple[str, int, Values | BadRow]]:
     """File, row and checked values of every record of a piece."""
     file = piece.file.path
-    for found in _piece_records(piece, side.layout):
+    for found in _piece_records(piece, _names(side.layout)):
         yield file, found.row, _checked(file, found, side)
+
+
+def _names(layout: Layout) -> set[str]:
+    return {name for name in layout if name is not None}
 
 
 def _values(side: Side) -> Iterator[tuple[str, int, Values | BadRow]]:

@@ -1,4 +1,4 @@
-"""Records of JSON Lines, CSV and TSV: read line by line, so that a bad line costs no other."""
+"""Records of JSON Lines, CSV, TSV and plain text: read line by line, so that a bad line costs no other."""
 
 import csv
 import itertools
@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from manycaps.caption_tables.files import TableFile, open_bytes
+from manycaps.caption_tables.files import TEXT, TableFile, open_bytes
 from manycaps.caption_tables.pieces import Piece, Record, Unreadable, whole
 from manycaps.shared_messages import reason_of
 
@@ -34,7 +34,7 @@ def text_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
     """Cut a text file between records; a compressed one is a single piece.
 
     Args:
-        file: of kind .jsonl, .csv or .tsv.
+        file: of kind .jsonl, .csv, .tsv or .txt.
         n_bytes: least size of a piece but the last.
 
     Yields:
@@ -69,7 +69,7 @@ def text_records(piece: Piece) -> Iterator[Record | Unreadable]:
             lines.seek(piece.start)
             blocks = _records_of(lines, kind, piece.start, names)
         inside = itertools.takewhile(lambda block: piece.stop is None or block.start < piece.stop, blocks)
-        parse: Callable[[Block, int], Any] = _parsed_line
+        parse: Callable[[Block, int], Any] = _parsed_captions if kind == TEXT else _parsed_line
         if kind in SEPARATORS:
             parse = _CellParser(names, SEPARATORS[kind])
         for row, block in enumerate(inside, start=piece.first_row):
@@ -81,7 +81,10 @@ def text_records(piece: Piece) -> Iterator[Record | Unreadable]:
 
 def _records_of(lines: Iterable[bytes], kind: str, start: int, names: list[str] | None = None) -> Iterator[Block]:
     """Blocks of lines that make a record each; empty lines are left out."""
-    blocks = _table_blocks(lines, SEPARATORS[kind], start, names) if kind in SEPARATORS else _line_blocks(lines, start)
+    if kind in SEPARATORS:
+        blocks = _table_blocks(lines, SEPARATORS[kind], start, names)
+    else:
+        blocks = _paragraphs(lines, start) if kind == TEXT else _line_blocks(lines, start)
     return (block for block in blocks if any(line.strip() for line in block.lines))
 
 
@@ -90,6 +93,23 @@ def _line_blocks(lines: Iterable[bytes], start: int) -> Iterator[Block]:
         stop = start + len(line)
         yield Block(start, stop, [_text(line, start)])
         start = stop
+
+
+def _paragraphs(lines: Iterable[bytes], start: int) -> Iterator[Block]:
+    """Runs of lines that are not empty."""
+    waiting: list[str] = []
+    first = stop = start
+    for line in lines:
+        text = _text(line, stop)
+        stop += len(line)
+        if text.strip():
+            waiting.append(text)
+            continue
+        if waiting:
+            yield Block(first, stop, waiting)
+        first, waiting = stop, []
+    if waiting:
+        yield Block(first, stop, waiting)
 
 
 def _table_blocks(lines: Iterable[bytes], separator: str, start: int, names: list[str] | None) -> Iterator[Block]:
@@ -143,6 +163,17 @@ def _text(line: bytes, start: int) -> str:
 def _names(header: Block | None, kind: str) -> list[str]:
     """Names of the columns of a table."""
     return next(csv.reader(header.lines, delimiter=SEPARATORS[kind]), []) if header else []
+
+
+def _parsed_captions(block: Block, row: int) -> Any:
+    """Captions of a run of lines."""
+    captions = [line.strip() for line in block.lines]
+    if any("\r" in caption for caption in captions):
+        raise ValueError(
+            f"row[{row}]: expected lines that end in a line feed, got carriage returns alone. Save the file with the "
+            "line ends of Unix or Windows."
+        )
+    return {"captions": captions}
 
 
 def _parsed_line(block: Block, row: int) -> Any:

@@ -2,9 +2,10 @@
 
 manycaps count-document-frequency captions.jsonl --column references --output table.json
 
-The input is JSON, JSON Lines, CSV or Parquet with one row per image or video and a column of caption lists, or with one
-caption per row and a second column, --document, that says which image or video it belongs to. Tokens are those of the
-COCO caption code. The output is JSON: {"n_documents": 8092, "document_frequency": {"a dog": 312, ...}}.
+The input is any file that `manycaps diversity` reads, with one row per image or video and a column of caption lists, or
+with one caption per row and a column that says which image or video it belongs to: --document, or one with a usual name
+such as image_id, id or image. Tokens are those of the COCO caption code. The output is JSON: {"n_documents": 8092,
+"document_frequency": {"a dog": 312, ...}}.
 """
 
 import argparse
@@ -13,7 +14,7 @@ import pathlib
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
-    parser.add_argument("file", type=pathlib.Path)
+    parser.add_argument("file", metavar="FILE")
     parser.add_argument("--column", default="references", help="column of captions (default: references)")
     parser.add_argument("--document", help="column that names the image or video, if a row holds one caption")
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("document_frequency.json"), metavar="FILE")

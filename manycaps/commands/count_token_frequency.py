@@ -2,10 +2,9 @@
 
 manycaps count-token-frequency captions.jsonl --column references --output table.json
 
-The input is JSON, JSON Lines, CSV or Parquet with a column of captions or of caption lists; each caption is a document,
-as in the authors' program, whose published numbers use the English training captions of VATEX. The output is JSON:
-{"n_documents": 8092, "document_frequency": {"dog</w>": 312, ...}}. Needs `pip install
-'manycaps[clip]'`.
+The input is any file that `manycaps diversity` reads, with a column of captions or of caption lists; each caption is a
+document, as in the authors' program, whose published numbers use the English training captions of VATEX. The output is
+JSON: {"n_documents": 8092, "document_frequency": {"dog</w>": 312, ...}}. Needs `pip install 'manycaps[clip]'`.
 """
 
 import argparse
@@ -14,7 +13,7 @@ import pathlib
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
-    parser.add_argument("file", type=pathlib.Path)
+    parser.add_argument("file", metavar="FILE")
     parser.add_argument("--column", default="references", help="column of captions (default: references)")
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("token_frequency.json"), metavar="FILE")
 

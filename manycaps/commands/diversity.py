@@ -6,20 +6,23 @@ manycaps diversity rows.json rows.json --column references candidates
 manycaps diversity pairs.csv --column caption --group-by video
 manycaps diversity someone/captions --split validation --semantic --pos en_core_web_sm
 
-Each source is a file, a folder of a saved data set, or a data set's name on the Hub. All but .json is read as a stream;
-text files may end in .gz.
+Each source is a file, a folder, a pattern or an address as `manycaps score` takes them, a folder that `datasets` saved,
+or a data set's name on the Hub. All but .json is read as a stream; text and tars may end in .gz.
   .txt      one caption a line, an empty line before the next image
   .json     a list of lists of captions, an object that maps image names to captions, or a list of objects as in
             .jsonl
   .jsonl    on each line the captions of an image, ["a dog", "a brown dog"] or {"captions": ["a dog"]}, or one of them,
             {"image": "1.jpg", "caption": "a dog"}
-  .csv      a column `caption`, and a column `image` where an image has several captions
+  .csv      a column `caption`, and a column `image` or `id` where an image has several captions
   .tsv      as CSV, with tabs between the columns
-  .parquet  a column of captions, or of lists of captions
-Captions are also found in a column references, candidates, predictions, sentences, descriptions, text or raw; where a
-source has several of all these, or none, --column names one. Two columns of one file are two sources. Lines of one
-image or video follow each other; --group-by names the column that joins them, where it is not the `image` of a text
-file. Both take one name for all sources, or one for each, - for none. The page makes no request to the network.
+  .parquet  a column of captions, or of lists of captions; .arrow the same
+  .tar      webdataset: 000.txt (a caption a line) or a column of 000.json
+Captions are also found in a column references, candidates, predictions, samples, sentences, descriptions, text,
+reference, refs, candidate, prediction, hypothesis or raw; where a source has several of all these, or none, --column
+names one. Two columns of one file are two sources. Lines of one caption each are put together where they name an id, an
+image or a video (image_id, video_id, id, image, file_name, video, ...), wherever they stand; --group-by names another
+column, and puts lines with lists together, too. Both take one name for all sources, or one for each, - for none. The
+page makes no request to the network.
 
 --semantic and --encoder need `pip install 'manycaps[embeddings]'`, --pos needs `pip install 'manycaps[report]'`.
 """
@@ -32,13 +35,13 @@ from manycaps.report.published_diversity import PAPER_ENCODER
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
-    parser.add_argument("sources", nargs="+", metavar="SOURCE", help="file, folder of a saved data set, or Hub name")
+    parser.add_argument("sources", nargs="+", metavar="SOURCE", help="file, folder, pattern, address, or Hub name")
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("diversity.html"), metavar="FILE")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write all figures to this file as well")
     parser.add_argument("--names", nargs="+", metavar="NAME", help="names of the sources on the page")
     parser.add_argument("--column", nargs="+", metavar="NAME", help="column of the captions; default: a usual name")
     parser.add_argument("--group-by", nargs="+", metavar="NAME", help="column that joins lines to rows")
-    parser.add_argument("--split", metavar="NAME", help="split of data sets on the Hub; default train")
+    parser.add_argument("--split", metavar="NAME", help="split of saved data sets and those on the Hub; default train")
     parser.add_argument("--config", metavar="NAME", help="configuration of data sets on the Hub")
     parser.add_argument("--tokenizer", choices=("ptb", "spacy"), default="ptb")
     parser.add_argument("--semantic", action="store_true", help=f"distances by {PAPER_ENCODER}")

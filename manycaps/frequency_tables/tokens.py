@@ -1,7 +1,6 @@
 """Count in how many captions each token of CLIP occurs: the table that emscore_pac takes as `idf`."""
 
 import argparse
-import pathlib
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -9,9 +8,9 @@ from typing import Any
 import open_clip
 from tqdm import tqdm
 
-from manycaps.frequency_tables.caption_table import read_columns, write_frequencies
+from manycaps.caption_tables import CaptionColumn, caption_lists, open_captions
+from manycaps.frequency_tables.written_table import write_frequencies
 from manycaps.saved_files import check_can_be_written
-from manycaps.shared_caption_rows import as_caption_rows
 from manycaps.shared_clip_model import first_tokens
 from manycaps.token_weights import count_tokens
 
@@ -19,13 +18,13 @@ from manycaps.token_weights import count_tokens
 CONTEXT_LENGTH = 77
 
 
-def read_captions(path: pathlib.Path, column: str) -> list[str]:
+def read_captions(path: str, column: str) -> list[str]:
     """Return all captions of a file.
 
     Raises:
         TypeError, ValueError: the file's ending, the column or a caption is not as expected.
     """
-    rows = as_caption_rows(read_columns(path, [column])[0], column, string_is_one_caption=True)
+    rows = caption_lists(open_captions([path], CaptionColumn(column)))
     return [caption for row in rows for caption in row]
 
 

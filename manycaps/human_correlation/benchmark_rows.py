@@ -6,6 +6,7 @@ from typing import Any
 
 import datasets
 
+from manycaps.caption_tables import table_records
 from manycaps.human_correlation.abstract_50s import FILE_NAME as ABSTRACT_NAME
 from manycaps.human_correlation.abstract_50s import abstract_50s_rows
 from manycaps.human_correlation.benchmarks import BENCHMARKS, Benchmark
@@ -14,7 +15,6 @@ from manycaps.human_correlation.vatex_eval import is_vatex_eval, vatex_eval_rows
 from manycaps.shared_input_files import is_regular_file
 from manycaps.shared_messages import is_in_house_form, reason_of, shown_value
 from manycaps.shared_model_paths import no_such_path
-from manycaps.table_rows import table_rows
 
 # Columns whose values are looked at before anything is scored.
 CHECKED_COLUMNS = ("cand", "better", "worse", "refs", "human_score")
@@ -119,7 +119,7 @@ def _load_local(data: pathlib.Path) -> Any:
         if not files:
             raise ValueError(f"--data: expected .jsonl or .parquet files in {data}, got none. See --help.")
         if files[0].suffix == ".jsonl":
-            rows = datasets.Dataset.from_list([dict(row) for file in files for row in table_rows(file)])
+            rows = datasets.Dataset.from_list([dict(row) for file in files for row in table_records(file)])
         else:
             rows = datasets.load_dataset("parquet", data_files=[str(file) for file in files], split="train")
     if isinstance(rows.features.get("img"), datasets.Image):

@@ -1,6 +1,5 @@
 """A data set of images, captions and their generated positives: loaded, and checked before anything is trained."""
 
-import collections
 import hashlib
 import pathlib
 from collections.abc import Callable, Iterable
@@ -10,11 +9,11 @@ from typing import Any, NamedTuple
 import datasets
 import numpy as np
 
+from manycaps.caption_tables import table_records
 from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE
 from manycaps.shared_clip_rows import ordered_results, with_prompt
 from manycaps.shared_image_input import as_image_source, as_rgb_image
 from manycaps.shared_messages import reason_of, shown_value
-from manycaps.table_rows import table_rows
 
 # How to repair a column that this repository's own tool makes.
 ADVICE = {
@@ -96,7 +95,7 @@ def load_split(source: str, configuration: str | None, split: str) -> datasets.D
         if path.is_file():
             kind = {".jsonl": "json"}.get(path.suffix, path.suffix.removeprefix("."))
             if kind == "json":
-                collections.deque(table_rows(path), maxlen=0)  # rubbish would end the process in pyarrow
+                _check_objects(path)
             return datasets.load_dataset(kind, data_files={"train": str(path)}, split=split)
         return datasets.load_dataset(str(path) if path.exists() else source, configuration, split=split)
     except Exception as error:  # datasets, huggingface_hub, pyarrow and fsspec each raise their own
@@ -105,6 +104,16 @@ def load_split(source: str, configuration: str | None, split: str) -> datasets.D
             f"({type(error).__name__}: {reason_of(error)}). Give a Hub name, a folder, or a parquet file, and see "
             "--train-split and --validation-split."
         ) from error
+
+
+def _check_objects(path: pathlib.Path) -> None:
+    """Raise unless a file of JSON holds objects: rubbish would end the process in pyarrow."""
+    for i, values in enumerate(table_records(path)):
+        if set(values) == {"captions"}:
+            raise ValueError(
+                f"{shown_value(str(path))}, row {i}: expected values by the names of columns, got captions alone. "
+                "Write an object with an image and a caption."
+            )
 
 
 def checked_rows(

@@ -19,8 +19,8 @@ from manycaps.comparison.folder_captions import folder_options, folder_rows
 from manycaps.comparison.metrics import SET_MODULES
 from manycaps.comparison.score_folders import is_score_folder, read_score_folders
 from manycaps.comparison.scored_systems import Exchange
-from manycaps.report.caption_files import source_name
 from manycaps.report.comparison_page import comparison_page
+from manycaps.report.source_names import source_name
 from manycaps.saved_files import write_atomically
 from manycaps.shared_module import check_whole_number
 

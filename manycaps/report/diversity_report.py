@@ -12,7 +12,7 @@ import tqdm
 
 from manycaps.caption_codes import row_chunks
 from manycaps.caption_diversity import CHUNK_CAPTIONS, CaptionDiversity
-from manycaps.report.caption_files import load_rows, source_name
+from manycaps.caption_tables import CaptionColumn, caption_lists, open_captions
 from manycaps.report.diversity_page import (
     PART_OF_SPEECH_COLUMNS,
     SEMANTIC_COLUMNS,
@@ -30,6 +30,7 @@ from manycaps.report.diversity_plots import (
 from manycaps.report.inline_svg import Plot
 from manycaps.report.leave_one_out import RowSample, reference_curves, variance_curve
 from manycaps.report.published_diversity import PAPER_ENCODER, PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
+from manycaps.report.source_names import source_name
 from manycaps.saved_files import check_can_be_written, write_text_atomically
 from manycaps.shared_spacy_pipelines import as_tagger
 
@@ -59,7 +60,7 @@ def measure(
     encoder = load_encoder(options.encoder or PAPER_ENCODER) if options.semantic or options.encoder else None
     tagger = as_tagger(options.pos) if options.pos else None
     diversity, sample = CaptionDiversity(options.tokenizer, encoder, tagger), RowSample()
-    rows = load_rows(source, column, group_by, options.split, options.config)
+    rows = caption_lists(open_captions([source], CaptionColumn(column, group_by), options.split, options.config))
     with tqdm.tqdm(desc=name, unit=" captions", unit_scale=True) as progress:
         for chunk in row_chunks(rows, CHUNK_CAPTIONS):
             diversity.update(chunk)
@@ -148,11 +149,10 @@ def leave_one_out_plots(samples: Mapping[str, RowSample], options: argparse.Name
 
 
 def _variance_points(sample: RowSample, embed: Callable[[list[str]], np.ndarray]) -> list[tuple[float, float]]:
-    rows = [list(dict.fromkeys(row)) for row in sample.rows]
-    rows = [row for row in rows if len(row) > 2]
+    rows = [row for row in sample.rows if len(set(row)) > 2]
     captions = list(dict.fromkeys(caption for row in rows for caption in row))
     vectors = dict(zip(captions, embed(captions) if captions else [], strict=True))
-    return variance_curve(rows, [np.stack([vectors[caption] for caption in row]) for row in rows])
+    return variance_curve(rows, [np.stack([vectors[caption] for caption in dict.fromkeys(row)]) for row in rows])
 
 
 def _column(rows: dict[str, dict[str, Any]], key: str) -> dict[str, float]:

@@ -53,11 +53,6 @@ class ShownRow(NamedTuple):
         return _mean([each.score for each in shown], [each.n for each in shown])
 
 
-def people_of(row: CaptionRow) -> list[str]:
-    """Captions of people: the references, else all captions of the row."""
-    return list((row.predictions if row.references is None else row.references) or [])
-
-
 def shown_rows(rows: Sequence[CaptionRow], metric: TokenMetric, embed: Embedder | None = None) -> list[ShownRow]:
     """Order and score the captions of rows.
 
@@ -69,7 +64,7 @@ def shown_rows(rows: Sequence[CaptionRow], metric: TokenMetric, embed: Embedder 
     Returns:
         The rows in their order.
     """
-    people = [list(collections.Counter(people_of(row)).items()) for row in rows]
+    people = [list(collections.Counter(row.people).items()) for row in rows]
     systems = [
         list(collections.Counter((row.predictions or []) if row.references is not None else []).items()) for row in rows
     ]
@@ -134,7 +129,7 @@ def _documents(rows: Sequence[CaptionRow]) -> Mapping[str, Any]:
         raise ValueError(
             "--metric cider_d: expected at least 2 rows to count document frequencies in, got 1. Give another --metric."
         )
-    counts = document_frequencies(tokenize_rows([people_of(row) for row in rows], "ptb"))
+    counts = document_frequencies(tokenize_rows([row.people for row in rows], "ptb"))
     return {"n_documents": len(rows), "document_frequency": dict(counts)}
 
 

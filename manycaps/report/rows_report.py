@@ -9,10 +9,10 @@ import tqdm
 
 from manycaps.caption_tables import CaptionRow, good_rows, open_source
 from manycaps.caption_tables.columns import parsed_columns
-from manycaps.report.caption_files import source_name
-from manycaps.report.ordered_rows import Embedder, ShownRow, TokenMetric, people_of, shown_rows, token_metric
+from manycaps.report.ordered_rows import Embedder, ShownRow, TokenMetric, shown_rows, token_metric
 from manycaps.report.row_choices import CHOICES, METRICS
 from manycaps.report.rows_page import Wording, rows_page
+from manycaps.report.source_names import source_name
 from manycaps.saved_files import check_can_be_written, write_text_atomically
 from manycaps.shared_module import check_whole_number
 from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
@@ -39,7 +39,7 @@ def write_rows(options: argparse.Namespace) -> None:
         check_whole_number("--limit", options.limit, 1)
     check_can_be_written(options.output)
     columns = parsed_columns(options.columns) if options.columns else None
-    source = open_source(options.input, options.references, columns, options.images, None, options.limit)
+    source = open_source(options.input, options.references, columns, options.images, None, options.limit, either=True)
     rows = usable_rows(list(good_rows(source.rows())), options.input[0])
     metric = token_metric(options.metric, rows)
     if not options.images:  # names of images alone do not say where they lie
@@ -58,7 +58,7 @@ def usable_rows(rows: Sequence[CaptionRow], file: str) -> list[CaptionRow]:
     Raises:
         ValueError: no row has.
     """
-    usable = [row for row in rows if len(set(people_of(row))) > 1]
+    usable = [row for row in rows if len(set(row.people)) > 1]
     if not usable:
         raise ValueError(
             f"{file}: expected rows with two different captions of people, got {len(rows)} without. Give files with "

@@ -1,6 +1,5 @@
 """MMD: are two sets of texts, images or anything else samples of one distribution, by any kernel on their features?"""
 
-import datasets
 import evaluate
 import numpy as np
 
@@ -10,15 +9,14 @@ from .shared_distribution import (
     DISTRIBUTION_DEFAULTS,
     Rows,
     check_distribution_options,
-    check_side_sizes,
     pairs_batch,
     signature_settings,
 )
-from .shared_embedding_rows import EmbeddingModule, drawn_counts
-from .shared_kernels import BANDWIDTH_RULES
+from .shared_embedding_rows import EmbeddingModule, check_side_sizes, drawn_counts
+from .shared_kernels import NUMBER_BOUNDS, check_bandwidth
 from .shared_mean_discrepancy import ESTIMATORS, mmd_comparison
 from .shared_messages import shown_value
-from .shared_module import check_choice, check_flag, check_whole_number, signature
+from .shared_module import About, check_choice, check_flag, check_number, check_whole_number, signature
 from .shared_pair_matrices import as_pair_matrices, check_matrices_alone
 from .shared_pooled_discrepancy import pooled_mmd_p_value, pooled_mmd_squared
 from .shared_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
@@ -29,6 +27,7 @@ from .shared_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .shared_caption_rows import as_caption_rows
 from .shared_embeddings import as_embedding_arrays
 from .shared_input_files import is_regular_file
+from .shared_kept_rows import put_back
 from .shared_model_paths import is_path
 from .shared_pair_averages import MedianSearch
 from .shared_pair_blocks import n_threads
@@ -39,6 +38,7 @@ _LOADED = (
     as_caption_rows,
     as_embedding_arrays,
     is_regular_file,
+    put_back,
     is_path,
     MedianSearch,
     n_threads,
@@ -146,6 +146,12 @@ Examples:
 class Mmd(EmbeddingModule, evaluate.Metric):
     """Squared maximum mean discrepancy with any kernel, as an evaluate module."""
 
+    ABOUT = About(
+        _DESCRIPTION,
+        _CITATION,
+        _KWARGS_DESCRIPTION,
+        ["https://jmlr.org/papers/v13/gretton12a.html", "https://arxiv.org/abs/2209.07518"],
+    )
     DEFAULTS = {
         "kernel": "rbf",
         "sigma": "median",
@@ -161,16 +167,6 @@ class Mmd(EmbeddingModule, evaluate.Metric):
         **DISTRIBUTION_DEFAULTS,
     }
     progress = evaluate.utils.logging.tqdm
-
-    def _info(self):
-        captions = datasets.Sequence(datasets.Value("string"))
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features({"predictions": captions, "references": captions}),
-            reference_urls=["https://jmlr.org/papers/v13/gretton12a.html", "https://arxiv.org/abs/2209.07518"],
-        )
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
@@ -244,9 +240,6 @@ class Mmd(EmbeddingModule, evaluate.Metric):
             )
         return values
 
-    def _compute(self, predictions, references, options):
-        return self.caption_result(predictions, references, options)
-
     def _signature(self, options, settings):
         kernel = options["kernel"]
         of_kernel = {"kernel": kernel}
@@ -294,26 +287,13 @@ def check_kernel_options(options):
     if not sigmas:
         raise ValueError("sigma: expected at least one bandwidth, got an empty list. Give 'median', or numbers.")
     for sigma in sigmas:
-        if isinstance(sigma, str):
-            check_choice("sigma", sigma, BANDWIDTH_RULES)
-        else:
-            check_number("sigma", sigma, 1e-100, 1e100)
+        check_bandwidth(sigma)
     check_whole_number("degree", options["degree"], 1, 10)
     if options["gamma"] is not None:
-        check_number("gamma", options["gamma"], 1e-100, 1e100)
+        check_number("gamma", options["gamma"], *NUMBER_BOUNDS)
     coef0 = options["coef0"]
     if isinstance(coef0, bool) or not isinstance(coef0, (int, float)) or coef0 != 0:
-        check_number("coef0", coef0, 1e-100, 1e100)
-
-
-def check_number(name, value, least, most):
-    """Raise unless `value` is a number between two others."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{name}: expected a number, got {type(value).__name__}. Give a float.")
-    if not least < value < most:
-        raise ValueError(
-            f"{name}: expected a number above {least:g} and below {most:g}, got {shown_value(value)}. Give another one."
-        )
+        check_number("coef0", coef0, *NUMBER_BOUNDS)
 
 
 def check_ready_kernels(matrices, options):

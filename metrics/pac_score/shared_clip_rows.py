@@ -474,18 +474,48 @@ def check_image_count(n_predictions: int, n_images: int) -> None:
         )
 
 
-def stored_images(features: Iterable[bytes]) -> list[dict[str, Any]]:
-    """Return features as a column of images, in whose place evaluate stores them.
+def stored_features(features: Iterable[bytes | np.ndarray]) -> list[dict[str, Any]]:
+    """Return the features of a column of images or videos as evaluate stores them: equal ones once, at the first row.
 
-    >>> stored_images([b"1234"])
-    [{'bytes': b'1234', 'path': None}]
+    Args:
+        features: of each row, contiguous float32 numbers or their bytes.
+
+    Returns:
+        For each row `key`, a hash of its features, and `features`, their bytes, or None if an earlier row has them.
+
+    >>> [row["features"] for row in stored_features([b"1234", b"5678", b"1234"])]
+    [b'1234', b'5678', None]
     """
-    return [{"bytes": row, "path": None} for row in features]
+    stored: list[dict[str, Any]] = []
+    seen: set[str] = set()
+    for row in features:
+        key = _hash(row).hex()
+        stored.append({"key": key, "features": None if key in seen else bytes(row)})
+        seen.add(key)
+    return stored
 
 
-def stored_features(images: Iterable[Mapping[str, Any]]) -> np.ndarray:
-    """Return the features that stand in place of the images in evaluate's table: float32, shape (n, d)."""
-    return as_feature_rows([image["bytes"] for image in images])
+def features_of_rows(stored: Iterable[Mapping[str, Any]], n_features: int) -> list[np.ndarray]:
+    """Return the features of every row of a column that `stored_features` made, or several, one after the other.
+
+    Args:
+        stored: the column, as evaluate returns it.
+        n_features: d.
+
+    Returns:
+        n_rows float32 arrays, shape (n_vectors, d): one vector for an image, one per frame for a video.
+
+    >>> rows = stored_features(np.array([[[1, 2]], [[1, 2]]], np.float32))
+    >>> [row.tolist() for row in features_of_rows(rows, 2)]
+    [[[1.0, 2.0]], [[1.0, 2.0]]]
+    """
+    rows = list(stored)
+    known = {
+        row["key"]: np.frombuffer(row["features"], dtype=np.float32).reshape(-1, n_features)
+        for row in rows
+        if row["features"] is not None
+    }
+    return [known[row["key"]] for row in rows]
 
 
 def as_feature_rows(features: Sequence[bytes]) -> np.ndarray:
@@ -557,7 +587,7 @@ def _prepare(image: object, where: str, size: int, claims: _Claims, remembered: 
     return _Picture(key or pixels_hash, pixels_hash, pixels if features is None else None, features)
 
 
-def _hash(content: bytes) -> bytes:
+def _hash(content: bytes | np.ndarray) -> bytes:
     return hashlib.blake2b(content, digest_size=16).digest()
 
 

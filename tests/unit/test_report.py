@@ -10,14 +10,19 @@ import numpy as np
 import pytest
 
 from manycaps import command_line
+from manycaps.caption_tables import CaptionColumn, caption_lists, open_captions
 from manycaps.report import diversity_report
-from manycaps.report.caption_files import load_rows, source_name
 from manycaps.report.diversity_plots import vocabulary_plot
 from manycaps.report.page_frame import as_number
 from manycaps.report.published_diversity import PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
+from manycaps.report.source_names import source_name
 
 ROWS = [["a dog runs", "a dog plays"], ["two cats sleep"]]
 LINES = [("one", "a dog runs"), ("one", "a dog plays"), ("two", "two cats sleep")]
+
+
+def load_rows(source, column=None, group_by=None, split=None):
+    return list(caption_lists(open_captions([source], CaptionColumn(column, group_by), split)))
 
 
 @pytest.fixture(autouse=True)
@@ -49,9 +54,9 @@ def test_files_with_a_caption_a_line(tmp_path):
     for group_by in (None, "image"):
         assert list(load_rows(path, group_by=group_by)) == ROWS
     assert list(load_rows(write_csv(tmp_path / "a.tsv", separator="\t"), "caption", "image")) == ROWS
-    videos = write_text(tmp_path / "b.csv", "video,caption\n1,a dog runs\n1,a dog plays\n2,two cats sleep\n")
+    videos = write_text(tmp_path / "b.csv", "clip,caption\n1,a dog runs\n1,a dog plays\n2,two cats sleep\n")
     assert list(load_rows(str(videos))) == [["a dog runs"], ["a dog plays"], ["two cats sleep"]]
-    assert list(load_rows(str(videos), group_by="video")) == ROWS
+    assert list(load_rows(str(videos), group_by="clip")) == ROWS
 
 
 def test_compressed_text(tmp_path):
@@ -61,20 +66,32 @@ def test_compressed_text(tmp_path):
         assert list(load_rows(str(tmp_path / f"{name}.gz"))) == [["a dog"]]
     whole = (tmp_path / "a.csv.gz").read_bytes()
     (tmp_path / "a.csv.gz").write_bytes(whole[:-4])
-    with pytest.raises(ValueError, match="a.csv.gz: expected a whole .gz file, got one that ends too early. Copy it"):
+    with pytest.raises(ValueError, match=r"a.csv.gz: row\[1\]: expected a whole .gz file, got one that ends or has"):
         list(load_rows(str(tmp_path / "a.csv.gz")))
 
 
 def test_other_encodings_are_refused(tmp_path):
     (tmp_path / "a.csv").write_bytes("image,caption\n1,a d\xf6g\n".encode("latin-1"))
-    with pytest.raises(ValueError, match="a.csv: expected UTF-8 text, got the byte 0xf6. Save it as UTF-8."):
+    with pytest.raises(
+        ValueError, match=r"a.csv, id '1': caption\[0\]: expected UTF-8 text, got the byte 0xf6. Save the file"
+    ):
         list(load_rows(str(tmp_path / "a.csv")))
 
 
-def test_images_of_a_data_set_do_not_join_lines(tmp_path):
-    datasets.Dataset.from_dict({"image": ["1", "1"], "caption": ["a dog", "a cat"]}).to_parquet(tmp_path / "a.parquet")
-    assert list(load_rows(str(tmp_path / "a.parquet"))) == [["a dog"], ["a cat"]]
-    assert list(load_rows(str(tmp_path / "a.parquet"), group_by="image")) == [["a dog", "a cat"]]
+def test_names_of_images_join_lines_and_pixels_do_not(tmp_path):
+    rows = {"image": ["1", "1"], "caption": ["a dog", "a cat"], "n": [1, 1]}
+    datasets.Dataset.from_dict(rows).to_parquet(tmp_path / "a.parquet")
+    assert load_rows(str(tmp_path / "a.parquet")) == [["a dog", "a cat"]]
+    pixels = datasets.Dataset.from_dict({**rows, "image": [{"bytes": b"1", "path": None}] * 2})
+    pixels.cast_column("image", datasets.Image()).to_parquet(tmp_path / "b.parquet")
+    assert load_rows(str(tmp_path / "b.parquet")) == [["a dog"], ["a cat"]]
+    assert load_rows(str(tmp_path / "b.parquet"), group_by="n") == [["a dog", "a cat"]]
+
+
+def test_lists_are_put_together_where_a_column_is_named_for_it(tmp_path):
+    path = write_text(tmp_path / "a.jsonl", '{"id": 1, "captions": ["a", "b"]}\n{"id": 1, "captions": ["c"]}\n')
+    assert load_rows(str(path)) == [["a", "b"], ["c"]]
+    assert load_rows(str(path), group_by="id") == [["a", "b", "c"]]
 
 
 def test_saved_data_sets(tmp_path):
@@ -97,19 +114,25 @@ def test_names_of_sources():
 def test_messages_of_the_loader(tmp_path):
     path = write_jsonl(tmp_path / "a.jsonl", key="words")
     cases = [
-        ((str(tmp_path / "none.csv"),), "expected a file, got none of that name. Check the path."),
+        (
+            (str(tmp_path / "none.csv"),),
+            "none.csv: expected a file, a folder or a pattern of files, got none. Check the path; tables end in",
+        ),
         (
             (str(write_text(tmp_path / "a.docx")),),
-            "expected a file of one of the kinds .txt, .json, .jsonl, .csv, .tsv, .parquet",
+            "expected a table that ends in .parquet, .arrow, .jsonl, .json, .csv, .tsv, .tar, .txt (or .gz",
         ),
-        ((str(write_text(tmp_path / "plain")),), "got no suffix. Convert it, or rename it."),
+        ((str(write_text(tmp_path / "plain")),), "got no ending. Convert it, or rename it."),
         (
             (path,),
-            "sentences, descriptions, text, raw, got image, words. Name the column of the captions with --column.",
+            "refs, got ['image', 'words']. Name the column of the captions with --column.",
         ),
-        ((path, "wrods"), "expected a column 'wrods', got image, words. Check the spelling."),
-        ((path, "words", "video"), "expected a column 'video', got image, words. Check the spelling."),
-        ((str(write_text(tmp_path / "empty.csv", "caption\n")),), "expected at least one line, got none."),
+        ((path, "wrods"), "expected a column 'wrods', got ['image', 'words']. Check the spelling of --column."),
+        (
+            (path, "words", "video"),
+            "expected a column 'video', got ['image', 'words']. Check the spelling of --group-by.",
+        ),
+        ((str(write_text(tmp_path / "empty.csv", "caption\n")),), "expected at least one row, got none."),
     ]
     for arguments, message in cases:
         with pytest.raises(ValueError) as error:
@@ -129,17 +152,14 @@ def test_a_bad_line_is_named_by_its_number(tmp_path):
         list(load_rows(str(path)))
     assert str(error.value).startswith(f"{path}: captions[1]: expected at least one caption, got an empty list.")
     path.write_text('["a dog"]\n["a dog", 3]\n')
-    with pytest.raises(TypeError) as error:
+    with pytest.raises(ValueError) as error:
         list(load_rows(str(path)))
     assert str(error.value).startswith(f"{path}: captions[1][1]: expected a caption (a string), got int (3).")
 
 
-def test_groups_must_follow_each_other(tmp_path):
-    path = write_csv(tmp_path / "a.csv", [*LINES, LINES[0]])
-    with pytest.raises(
-        ValueError, match=r"image: expected the lines of 'one' to follow each other, got others between"
-    ):
-        list(load_rows(path, group_by="image"))
+def test_groups_need_not_follow_each_other(tmp_path):
+    path = write_csv(tmp_path / "a.csv", [LINES[0], LINES[2], LINES[1]])
+    assert load_rows(path, group_by="image") == ROWS
 
 
 @pytest.mark.parametrize(
@@ -249,7 +269,7 @@ def test_all_levels_have_their_tables_and_plots(tmp_path, monkeypatch):
 
 def test_errors_end_the_program_with_a_sentence(tmp_path, capsys):
     assert run(tmp_path / "none.csv") == 1
-    assert "none.csv': expected a file, got none of that name." in capsys.readouterr().err
+    assert "none.csv: expected a file, a folder or a pattern of files, got none." in capsys.readouterr().err
     assert not (tmp_path / "diversity.html").exists()
 
 

@@ -15,9 +15,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from manycaps.caption_tables import BadRow, CaptionRow, bad_row_message, good_rows, open_source
+from manycaps.caption_tables import (
+    BadRow,
+    CaptionColumn,
+    CaptionRow,
+    bad_row_message,
+    caption_lists,
+    good_rows,
+    open_captions,
+    open_source,
+    table_records,
+)
 from manycaps.caption_tables.columns import find_layout, parsed_columns
 from manycaps.caption_tables.files import expand_braces, table_files, table_kind
+from manycaps.caption_tables.hub_records import hub_file
 
 ROWS = [
     ("a", ["a dog", "a brown dog"], ["the dog runs", "a dog, running"]),
@@ -287,8 +298,8 @@ BAD_LINE_REASONS = {
     "none.jsonl": "references[1]: expected captions, got none. Write them, or leave the row out.",
     "id.jsonl": "id[1]: expected an id (text or a whole number), got none. Write it, or leave the row out.",
     "id_type.jsonl": "id[1]: expected an id (text or a whole number), got list ([1]). Write it, or leave the row out.",
-    "bytes.jsonl": "predictions[1][0]: expected valid Unicode, got the lone surrogate '\\udcff' at character 3. Decode "
-    "the text again with errors='replace'.",
+    "bytes.jsonl": "predictions[1]: expected UTF-8 text, got the byte 0xff. Save the file as UTF-8, or leave the row "
+    "out.",
 }
 
 
@@ -491,3 +502,126 @@ def test_description_says_how_files_are_understood(tmp_path):
             "one_caption_a_line": True,
         }
     }
+
+
+def test_references_alone_will_do_where_either_side_does(tmp_path):
+    people = [{"id": name, "references": captions} for name, _, captions in ROWS]
+    for path in (
+        write(tmp_path, "a.jsonl", json_lines(people)),
+        write(tmp_path, "a.json", json.dumps(people)),
+        write_parquet(tmp_path / "a.parquet", people),
+    ):
+        with pytest.raises(ValueError, match="expected a column of predictions, such as predictions"):
+            open_source([path])
+        rows = read([path], either=True)
+        assert [(row.id, row.predictions, row.people) for row in rows] == [(name, None, refs) for name, _, refs in ROWS]
+    both = read([write(tmp_path, "b.jsonl", json_lines(OBJECTS))], either=True)
+    assert [row.people for row in both] == [references for _, _, references in ROWS]
+    unnamed = read([write(tmp_path, "c.jsonl", json_lines([["a dog"]]))], either=True)
+    assert unnamed[0].people == ["a dog"]
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+def test_text_has_a_caption_a_line_and_an_empty_line_between_rows(tmp_path, name):
+    path = write(tmp_path, name, "\ufeff\na dog\r\n a brown dog\n\n \na cat \u2028 sleeps\n\na man")
+    rows = [["a dog", "a brown dog"], ["a cat \u2028 sleeps"], ["a man"]]
+    source = open_source([path])
+    assert [row.predictions for row in good_rows(source.rows())] == rows
+    pieces = list(source.pieces(1))
+    assert len(pieces) == (1 if name.endswith("gz") else 3)
+    assert [row.predictions for piece in pieces for row in good_rows(source.read(piece))] == rows
+
+
+def test_text_with_carriage_returns_alone_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"row\[0\]: expected lines that end in a line feed, got carriage returns al"):
+        open_source([write(tmp_path, "a.txt", "a dog\ra cat\r")])
+
+
+def test_text_in_a_folder_of_tables_is_no_table(tmp_path):
+    write(tmp_path, "a.jsonl", json_lines(OBJECTS))
+    write(tmp_path, "README.txt", "a caption?")
+    assert [pathlib.Path(file.path).name for file in table_files([str(tmp_path)])] == ["a.jsonl"]
+    assert table_files([str(tmp_path / "README.txt")])[0].kind == ".txt"
+
+
+def write_arrow(path, objects, new=pa.ipc.new_stream):
+    table = pa.Table.from_pylist(objects)
+    with pa.OSFile(str(path), "wb") as file, new(file, table.schema) as writer:
+        writer.write_table(table, max_chunksize=2)
+    return str(path)
+
+
+@pytest.mark.parametrize("new", [pa.ipc.new_stream, pa.ipc.new_file], ids=["stream", "file"])
+def test_arrow_files(tmp_path, new):
+    path = write_arrow(tmp_path / "a.arrow", OBJECTS, new)
+    assert contents(read([path])) == ROWS
+    (tmp_path / "b.arrow").write_bytes(b"no Arrow at all")
+    with pytest.raises(ValueError, match=r"b\.arrow: expected an Arrow file, got one that cannot be read \("):
+        open_source([str(tmp_path / "b.arrow")])
+
+
+def test_a_truncated_arrow_file_keeps_the_rows_before(tmp_path):
+    path = write_arrow(tmp_path / "a.arrow", OBJECTS)
+    whole = (tmp_path / "a.arrow").read_bytes()
+    (tmp_path / "a.arrow").write_bytes(whole[: len(whole) - 200])
+    *good, bad = read([path])
+    assert contents(good) == ROWS[:2]
+    assert (bad.row, bad.reason.partition(", got")[0]) == (2, "row[2]: expected Arrow data from here on")
+
+
+def test_folders_that_datasets_saved(tmp_path):
+    for split, objects in (("train", OBJECTS), ("validation", OBJECTS[:1])):
+        folder = tmp_path / "saved" / split
+        folder.mkdir(parents=True)
+        write_arrow(folder / "data-00000-of-00001.arrow", objects)
+        write_arrow(folder / "cache-1.arrow", objects)
+        (folder / "state.json").write_text('{"_data_files": [{"filename": "data-00000-of-00001.arrow"}]}')
+    assert contents(read([str(tmp_path / "saved" / "train")])) == ROWS
+    (tmp_path / "saved" / "dataset_dict.json").write_text('{"splits": ["train", "validation"]}')
+    assert contents(read([str(tmp_path / "saved")])) == ROWS
+    column = CaptionColumn("predictions")
+    assert list(caption_lists(open_captions([str(tmp_path / "saved")], column, "validation"))) == [ROWS[0][1]]
+    with pytest.raises(ValueError, match=r"saved: expected a saved split 'test', got \['train', 'validation'\]\. Name"):
+        open_captions([str(tmp_path / "saved")], column, "test")
+    (tmp_path / "saved" / "train" / "state.json").write_text('{"_data_files": [{"filename": "../a.arrow"}]}')
+    with pytest.raises(ValueError, match=r"state\.json: expected the names of files, got \['\.\./a\.arrow'\]\. Save"):
+        open_source([str(tmp_path / "saved" / "train")])
+
+
+@pytest.mark.parametrize(
+    ("name", "is_hub"),
+    [
+        *((name, True) for name in ("someone/captions", "flickr8k")),
+        *((name, False) for name in ("a.csv", "/a", "a/b/c", "../a", "s3://a", "{a,b}", "", "a" * 5000)),
+    ],
+    ids=range(10),
+)
+def test_names_on_the_hub(name, is_hub):
+    assert (hub_file(name, None, "train") is not None) == is_hub
+
+
+def test_a_truncated_gz_file_keeps_the_rows_before(tmp_path):
+    objects = [{"id": i, "captions": [f"a dog {i} runs {i * i}"]} for i in range(3000)]
+    path = write(tmp_path, "a.jsonl.gz", json_lines(objects))
+    (tmp_path / "a.jsonl.gz").write_bytes((tmp_path / "a.jsonl.gz").read_bytes()[:-2000])
+    *good, bad = read([path])
+    assert 1000 < len(good) == bad.row < 3000
+    assert bad.reason.startswith(f"row[{bad.row}]: expected a whole .gz file, got one that ends or has damage here (")
+
+
+def test_captions_of_one_column(tmp_path):
+    path = write(tmp_path, "a.jsonl", json_lines(OBJECTS))
+    with pytest.raises(ValueError, match=r"expected one column of captions, got predictions and references\. Name the"):
+        open_captions([path])
+    assert list(caption_lists(open_captions([path], CaptionColumn("references")))) == [row[2] for row in ROWS]
+    single = write(tmp_path, "b.csv", "caption\na dog\na cat\n")
+    assert list(caption_lists(open_captions([single]))) == [["a dog"], ["a cat"]]
+    with pytest.raises(ValueError, match=r"expected lists of captions in caption, or a column that says what each cap"):
+        open_captions([single], CaptionColumn("caption", needs_group=True))
+
+
+def test_tables_of_anything(tmp_path):
+    path = write(tmp_path, "a.csv", "img,score\n1.jpg,3\n")
+    assert list(table_records(path)) == [{"img": "1.jpg", "score": "3"}]
+    with pytest.raises(ValueError, match=r"b\.jsonl: row\[1\]: expected a line of JSON, got none"):
+        list(table_records(write(tmp_path, "b.jsonl", '{"a": 1}\n{\n')))

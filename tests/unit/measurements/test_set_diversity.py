@@ -166,8 +166,8 @@ def test_bad_kernels(kernels, error, message):
     ("orders", "error", "message"),
     [
         (1, TypeError, "vendi_orders: expected a list of numbers, got 1."),
-        (("1",), TypeError, "vendi_orders: expected numbers, got '1'."),
-        ((True,), TypeError, "vendi_orders: expected numbers, got True."),
+        (("1",), TypeError, "vendi_orders: expected a number, got str. Write math.inf"),
+        ((True,), TypeError, "vendi_orders: expected a number, got bool. Write math.inf"),
         ((0,), ValueError, "vendi_orders: expected numbers from 1 to 1000, or infinity, got 0."),
         ((0.5,), ValueError, "vendi_orders: expected numbers from 1 to 1000, or infinity, got 0.5."),
         ((math.nan,), ValueError, "vendi_orders: expected numbers from 1 to 1000, or infinity, got nan."),

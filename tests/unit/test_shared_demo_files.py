@@ -1,12 +1,12 @@
-"""Caption files as the diversity page and the diversity report read them: the same rows, the same messages."""
+"""Caption files as the diversity page and the diversity report read them: the same rows, each its messages."""
 
 import json
 
 import pytest
 
+from manycaps.caption_tables import CaptionColumn, caption_lists, columns, open_captions
 from manycaps.commands import diversity
-from manycaps.report.caption_files import load_rows
-from manycaps.shared_demo_files import CAPTION_COLUMNS, FILE_KINDS, caption_file_rows
+from manycaps.shared_demo_files import CAPTION_COLUMNS, FILE_KINDS, NAME_COLUMNS, caption_file_rows
 
 ROWS = [["a dog", "a brown dog"], ["a cat"]]
 
@@ -24,12 +24,16 @@ FORMS = [
     ("a.csv", "image,caption\n1,a dog\n1,a brown dog\n\n2,a cat\n"),
     ("a.csv", '\ufeffcaption,image\r\n"a dog",001\r\na brown dog,001\r\na cat,1\r\n'),
     ("a.tsv", "text\timage\na dog\t1\na brown dog\t1\na cat\t2\n"),
+    ("a.csv", "image,caption\n1,a dog\n2,a cat\n1,a brown dog\n"),
+    ("a.csv", "id,caption\n1,a dog\n1,a brown dog\n2,a cat\n"),
+    ("a.csv", "image_id,id,caption\n1,7,a dog\n1,8,a brown dog\n2,9,a cat\n"),
+    ("a.csv", "video,caption\n1,a dog\n1,a brown dog\n2,a cat\n"),
 ]
 
 ONE_CAPTION_A_ROW = [
     ("a.json", '[{"caption": "a dog"}, {"caption": "a cat"}]'),
     ("a.jsonl", '{"caption": "a dog"}\n{"caption": "a cat"}\n'),
-    ("a.csv", "id,caption\n1,a dog\n1,a cat\n"),
+    ("a.csv", "label,caption\n1,a dog\n1,a cat\n"),
 ]
 
 # Characters that end no line of a file, but a line of `str.splitlines`.
@@ -47,7 +51,7 @@ def on_the_page(path, column=None):
 
 
 def in_the_report(path, column=None, group_by=None):
-    return list(load_rows(str(path), column, group_by))
+    return list(caption_lists(open_captions([str(path)], CaptionColumn(column, group_by))))
 
 
 @pytest.mark.parametrize("read", [on_the_page, in_the_report])
@@ -98,62 +102,104 @@ def test_a_file_with_several_columns_is_read_only_by_name(tmp_path):
         )
 
 
-def test_the_page_joins_lines_of_an_image_wherever_they_stand(tmp_path):
-    path = write(tmp_path, "a.csv", "image,caption\n1,a dog\n2,a cat\n1,a brown dog\n")
-    assert on_the_page(path) == ROWS
-    with pytest.raises(ValueError, match=r"a\.csv: image: expected the lines of '1' to follow each other, got others"):
-        in_the_report(path)
-
-
-@pytest.mark.parametrize("read", [on_the_page, in_the_report])
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content", "message", "reason"),
     [
-        ("a.json", "{", ": expected a list of lists of captions, an object that maps image names to captions, or"),
-        ("a.json", "[" * 100_000, ": expected a list of lists of captions, an object that maps image names"),
-        ("a.json", "3", ": expected a list of lists of captions, an object that maps image names"),
-        ("a.jsonl", '["a"]\n["b"', ", line 2: expected on each line the captions of an image"),
+        (
+            "a.json",
+            "{",
+            ": expected a list of lists of captions, an object that maps image names to captions, or",
+            ": expected JSON, got none (Expecting property name",
+        ),
+        (
+            "a.json",
+            "[" * 100_000,
+            ": expected a list of lists of captions, an object that maps image names",
+            ": expected JSON, got none (maximum recursion depth",
+        ),
+        (
+            "a.json",
+            "3",
+            ": expected a list of lists of captions, an object that maps image names",
+            ": row[0]: expected an object or a list of captions, got int.",
+        ),
+        (
+            "a.jsonl",
+            '["a"]\n["b"',
+            ", line 2: expected on each line the captions of an image",
+            ": row[1]: expected a line of JSON, got none (Expecting ',' delimiter).",
+        ),
         (
             "a.jsonl",
             '{"id": 3}',
             ": expected one of the columns captions, caption, references, candidates",
+            ": expected one of the columns captions, caption, sentences, descriptions",
         ),
-        ("a.csv", "words,image\na,b\n", ": expected one of the columns captions, caption, references, candidates,"),
+        (
+            "a.csv",
+            "words,image\na,b\n",
+            ": expected one of the columns captions, caption, references, candidates,",
+            ": expected one of the columns captions, caption, sentences, descriptions",
+        ),
         (
             "a.csv",
             "image,caption\n1,a dog\n,a cat\n",
             ", line 3: expected the name of an image in image, got none.",
+            ": image[1]: expected an id (text or a whole number), got none. Write it, or leave the row out.",
         ),
         (
             "a.tsv",
             "caption\timage\na dog\n",
             ", line 2: expected the name of an image in image, got none.",
+            ": row[0]: expected 2 cells, got 1. Put a caption with separators into double quotes.",
         ),
         (
             "a.json",
             '[{"image": [], "caption": "a"}]',
             ", row 0: expected the name of an image in image, got list.",
+            ": image[0]: expected an id (text or a whole number), got list ([]).",
         ),
         (
             "a.csv",
             "image,caption\n1,a dog\n2,\n",
             ", line 3: expected captions in caption, got none.",
+            ", id '2': caption[1]: expected captions, got none. Write them, or leave the row out.",
         ),
-        ("a.jsonl", '{"caption": null}', ", line 1: expected captions in caption, got none. Write them, or leave this"),
+        (
+            "a.jsonl",
+            '{"caption": null}',
+            ", line 1: expected captions in caption, got none. Write them, or leave this",
+            ": caption[0]: expected captions, got none. Write them, or leave the row out.",
+        ),
         (
             "a.csv",
             "image,caption\n1,a dog, running\n",
             ", line 2: expected 2 cells, got 3. Put a caption with",
+            ": row[0]: expected 2 cells, got 3. Put a caption with separators into double quotes.",
         ),
-        ("a.csv", 'caption\n"a dog\na cat\n', ", line 2: expected a column `caption`, and a column `image`"),
-        ("a.csv", "caption\n" + "a" * 200_000 + "\n", ", line 2: expected a column `caption`, and a column `image`"),
+        (
+            "a.csv",
+            'caption\n"a dog\na cat\n',
+            ", line 2: expected a column `caption`, and a column `image`",
+            ": row[0]: expected cells, got unexpected end of data. Mend the quotes of this line.",
+        ),
+        (
+            "a.csv",
+            "caption\n" + "a" * 200_000 + "\n",
+            ", line 2: expected a column `caption`, and a column `image`",
+            ": row[0]: expected cells, got field larger than field limit",
+        ),
     ],
+    ids=range(14),
 )
-def test_messages_of_both(tmp_path, read, name, content, message):
+def test_messages_of_both(tmp_path, name, content, message, reason):
     path = write(tmp_path, name, content)
     with pytest.raises(ValueError) as error:
-        read(path)
-    assert str(error.value).startswith(("data" if read is on_the_page else str(path)) + message)
+        on_the_page(path)
+    assert str(error.value).startswith("data" + message)
+    with pytest.raises(ValueError) as error:
+        in_the_report(path)
+    assert str(error.value).startswith(f"{path}{reason}")
 
 
 @pytest.mark.parametrize(
@@ -169,7 +215,7 @@ def test_messages_of_both(tmp_path, read, name, content, message):
         (
             "a.csv",
             b"",
-            "data: expected a column `caption`, and a column `image` where an image has several captions,",
+            "data: expected a column `caption`, and a column `image` or `id` where an image has several captions,",
         ),
         ("a.json", b'["a dog"]', "data, row 0: expected a list of lists of captions, an object that maps image names"),
         ("a.json", b'{"1.jpg": "a dog"}', "data, image '1.jpg': expected a list of lists of captions, an object that"),
@@ -183,11 +229,23 @@ def test_messages_of_the_page(tmp_path, name, content, message):
     assert str(error.value).startswith(message)
 
 
-@pytest.mark.parametrize("read", [on_the_page, in_the_report])
-def test_a_column_of_a_file_without_columns_is_refused(tmp_path, read):
+def test_a_column_of_a_file_without_columns_is_refused(tmp_path):
     path = write(tmp_path, "a.txt", "a dog\n")
     with pytest.raises(ValueError, match="line 1: expected a column 'caption', got captions without columns."):
-        read(path, "caption")
+        on_the_page(path, "caption")
+    with pytest.raises(ValueError, match=r"a.txt: expected a column 'caption', got \['captions'\]. Check the spelling"):
+        in_the_report(path, "caption")
+
+
+def test_both_know_the_same_columns():
+    assert set(CAPTION_COLUMNS) == {
+        *columns.CAPTION_COLUMNS,
+        *columns.PREDICTION_COLUMNS,
+        *columns.REFERENCE_COLUMNS,
+    } - {"txt"}
+    kept = {"__key__", *columns.IMAGE_COLUMNS[1:5], *columns.VIDEO_COLUMNS[1:5]}  # names of files in a tar
+    found = [*columns.ID_COLUMNS, *columns.IMAGE_COLUMNS, *columns.VIDEO_COLUMNS]
+    assert list(NAME_COLUMNS) == [name for name in found if name not in kept]
 
 
 def test_the_help_of_the_report_names_every_form():

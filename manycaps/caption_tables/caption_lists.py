@@ -1,0 +1,103 @@
+"""One column of captions, whoever wrote them, row by row; and tables of anything, as records."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from manycaps.caption_tables.caption_row import good_rows
+from manycaps.caption_tables.columns import CaptionColumn, Layout, find_caption_layout
+from manycaps.caption_tables.files import TableFile, table_files
+from manycaps.caption_tables.hub_records import hub_file
+from manycaps.caption_tables.pieces import Record, Unreadable
+from manycaps.caption_tables.source import Side, Source, file_records, first_records
+
+# One column of captions with a usual name.
+ANY_COLUMN = CaptionColumn()
+
+
+def open_captions(
+    sources: Sequence[str], column: CaptionColumn = ANY_COLUMN, split: str | None = None, config: str | None = None
+) -> Source:
+    """Find files with a column of captions, and say how they are understood.
+
+    Args:
+        sources: as for `open_source`, or names of data sets on the Hub.
+        column: which one, and what joins its rows.
+        split: of saved data sets with several, and on the Hub; default "train".
+        config: configuration of a data set on the Hub.
+
+    Returns:
+        The source, whose captions are predictions. Rows of single captions are put together by their ids, or the names
+        of their images or videos; rows of lists only where `column` names a column for it.
+
+    Raises:
+        ValueError: a source cannot be read, or has no such column, several usual ones, or no row.
+    """
+    files = [file for source in sources for file in _files(source, split or "train", config)]
+    file, records = first_records(files)
+    names = list(dict.fromkeys(name for record in records for name in record.values))
+    layout = find_caption_layout(names, column, file.path)
+    texts = [record.values.get(layout.predictions or "") for record in records]
+    is_single = all(isinstance(text, str) for text in texts if text is not None)
+    if column.group is None:
+        layout = layout._replace(id=_named_by(layout, records, is_single=is_single))
+    joins = layout.id is not None and (is_single or column.group is not None)
+    if column.needs_group and is_single and not joins:
+        raise ValueError(
+            f"{file.path}: expected lists of captions in {layout.predictions}, or a column that says what each caption "
+            f"is of, got single captions. Name that column with {column.group_option}."
+        )
+    side = Side(tuple(files), layout._replace(image=None, video=None), joins, holds_media=False)
+    return Source(side, None, {}, None, is_stream=True)
+
+
+def caption_lists(source: Source) -> Iterator[list[str]]:
+    """Stream the captions of each row.
+
+    Args:
+        source: as from `open_captions`.
+
+    Yields:
+        Lists of captions.
+
+    Raises:
+        ValueError: a row is bad; the message names its file, its number and its id.
+    """
+    return (row.predictions or [] for row in good_rows(source.rows()))
+
+
+def table_records(path: str | os.PathLike[str]) -> Iterator[Mapping[str, Any]]:
+    """Read a table that need not hold captions.
+
+    Args:
+        path: of a file, ending as `files.KINDS` says.
+
+    Yields:
+        Values by the names of columns.
+
+    Raises:
+        ValueError: there is no such file, it has another ending, or a row cannot be read.
+    """
+    name = os.fspath(path)
+    for file in table_files([name]):
+        for found in file_records(file):
+            if isinstance(found, Unreadable):
+                raise ValueError(f"{file.path}: {found.reason}")
+            yield found.values
+
+
+def _files(source: str, split: str, config: str | None) -> list[TableFile]:
+    hub = hub_file(source, config, split)
+    return table_files([source], split) if hub is None else [hub]
+
+
+def _named_by(layout: Layout, records: Sequence[Record], *, is_single: bool) -> str | None:
+    """The column that says what a row is of, if its values can be names; images may be there as pixels."""
+    candidates = [layout.id, *((layout.image, layout.video) if is_single else ())]
+    for name in candidates:
+        values = [record.values.get(name) for record in records if name is not None]
+        are_pixels = any(isinstance(value, bytes | dict) for value in values)
+        # Rows of lists need no names, so that one that lacks it is none the worse.
+        if values and not are_pixels and (is_single or None not in values):
+            return name
+    return None

@@ -1,0 +1,66 @@
+"""Records of data sets on the Hub, which `datasets` reads as a stream."""
+
+import os
+import re
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from manycaps.caption_tables.files import TableFile, table_kind
+from manycaps.caption_tables.pieces import Record
+from manycaps.shared_messages import is_in_house_form, reason_of
+
+# Kind of a source on the Hub.
+HUB = "Hub data set"
+
+# Longest name of a data set on the Hub: an owner and a name of 96 letters each at most.
+LONGEST_HUB_NAME = 193
+HUB_NAME = re.compile(r"(?:[A-Za-z0-9][\w.-]*/)?[A-Za-z0-9][\w.-]*", re.ASCII)
+
+
+def hub_file(source: str, config: str | None, split: str) -> TableFile | None:
+    """Return a source that is no path, address or pattern as a data set on the Hub; None if its name is that of a file.
+
+    >>> hub_file("someone/captions", None, "train").kind, hub_file("captions.csv", None, "train")
+    ('Hub data set', None)
+    """
+    is_name = len(source) <= LONGEST_HUB_NAME and HUB_NAME.fullmatch(source)
+    if not is_name or os.path.exists(source) or table_kind(source):
+        return None
+    # How large it is is not known.
+    return TableFile(source, HUB, False, 1, (config, split))
+
+
+def hub_records(file: TableFile, columns: Collection[str] | None = None) -> Iterator[Record]:
+    """Read the records of a data set on the Hub, images undecoded.
+
+    Args:
+        file: as from `hub_file`.
+        columns: those that are wanted; None: all.
+
+    Raises:
+        ValueError: it cannot be loaded.
+    """
+    try:
+        for row, values in enumerate(_rows(file, columns)):
+            yield Record(row, values)
+    except Exception as error:  # fsspec, pyarrow, datasets and huggingface_hub each raise their own
+        if is_in_house_form(error):
+            raise
+        raise ValueError(
+            f"{file.path}: expected a file, a saved data set or a name on the Hub, got "
+            f"{type(error).__name__} ({reason_of(error)}). Check the file, the spelling, and --split and --config."
+        ) from error
+
+
+def _rows(file: TableFile, columns: Collection[str] | None) -> Any:
+    import datasets
+
+    config, split = file.hub_part or (None, "train")
+    rows = datasets.load_dataset(file.path, config, split=split, streaming=True)
+    features = dict(rows.features or {})
+    if columns is not None and features:
+        rows = rows.select_columns([name for name in features if name in columns])
+    for name, feature in features.items():
+        if isinstance(feature, datasets.Image) and (columns is None or name in columns):
+            rows = rows.cast_column(name, datasets.Image(decode=False))
+    return rows
