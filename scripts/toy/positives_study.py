@@ -21,7 +21,15 @@ from typing import NamedTuple
 
 from scripts.command_line import start_tool
 
-NAMES = ("50 pairs", "500 pairs", "5000 pairs", "30 % wrong")
+NAMES = (
+    "50 pairs",
+    "500 pairs",
+    "5000 pairs",
+    "30 % wrong",
+    "all vague",
+    "captioner errs in 50 %",
+    "painter errs in 50 %",
+)
 SEEDS = (0, 1, 2, 3, 4)
 
 
@@ -90,6 +98,9 @@ SETTINGS: Mapping[str, Setting] = {
     "500 pairs": Setting(500),
     "5000 pairs": Setting(5000),
     "30 % wrong": Setting(wrong=0.3),
+    "all vague": Setting(vague=1.0),
+    "captioner errs in 50 %": Setting(caption_errors=0.5),
+    "painter errs in 50 %": Setting(picture_errors=0.5),
 }
 
 

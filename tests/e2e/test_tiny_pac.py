@@ -24,7 +24,7 @@ from manycaps.shared_clip_checkpoints import WEIGHTS_NAME, file_sha256
 from manycaps.shared_clip_weights import read_weights, write_safetensors
 from scripts.studies.study_frame import read_lines
 from scripts.toy import train_tiny_pac
-from scripts.toy.positives_gain import gain, study_section
+from scripts.toy.positives_gain import gain, study_section, values
 from scripts.toy.positives_study import NAMES, SETTINGS
 from scripts.toy.publishing import TRIALS_NAME, UNTUNED_NAME
 from scripts.toy.tables import FOIL_KINDS, LEARNED, TABLES, as_markdown, foil_table, learned_kinds, read_csv, verdict
@@ -42,10 +42,10 @@ N_RELATIONS = 200
 MOST_BYTES = 8_000_000
 
 # Share of the wrong counts that are found, in percent: the seeds differ most there, from 75 to 91.
-LEAST_COUNT = 80
+LEAST_COUNT = 78
 
 # Seeds of the tables, and of the study.
-N_SEEDS = 3
+N_SEEDS = 4
 N_STUDY_SEEDS = 5
 
 
@@ -225,6 +225,11 @@ def test_the_card_has_the_study_of_positives():
     mean, error = gain(lines, "500 pairs", VARIANTS[PAC], "tau_b")
     assert mean > 2 * error
     assert TuningRecipe() == SETTINGS["500 pairs"].recipe()
+    # What the card says in its own words.
+    gains = {name: gain(lines, name, VARIANTS[PAC], "tau_b") for name in NAMES}
+    assert max(gains, key=gains.get) == "30 % wrong"
+    assert not values(lines, "all vague", VARIANTS[PAC], "iterations").any()
+    assert all(gains[name][0] > mean - 2 * error for name in NAMES if "errs in" in name)
 
 
 def test_training_runs_and_is_not_repeated(tmp_path, capsys):
