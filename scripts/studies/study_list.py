@@ -23,7 +23,7 @@ STUDIES: Mapping[str, Runs] = {
     "efficiency": {BUNDLED: ()},
     "embeddings": {
         BUNDLED: ("--trials", "1", "--sizes", "5", "5", "--systems", "human", "w = 0.5", "repeated"),
-        "MSVD": ("--rows", "25"),
+        "MSVD": ("--rows", "25", "--glove"),
     },
     "mauve_small_samples": {BUNDLED: (), "MSVD": ("--rows", "25", "--counts", "3", "5", "10")},
     "known_truth": {BUNDLED: ()},
