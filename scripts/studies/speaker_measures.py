@@ -206,11 +206,10 @@ class SpeakerMeasures:
             "distinct_captions": "distinct_within_row_per_row",
             "distinct_tokens": "within_row_uniqueness_of_tokens_per_row",
         }
-        results: list[Mapping[str, Any]] = [
-            self._loaded.diversity.compute(data=captions) for captions in (candidates, references)
-        ]
+        mine: Mapping[str, Any] = self._loaded.diversity.compute(data=candidates)
+        theirs: Mapping[str, Any] = self._loaded.diversity.compute(data=references)
         return {
-            name: np.subtract(*(np.array(result[key], dtype=np.float64) for result in results))
+            name: np.array(mine[key], dtype=np.float64) - np.array(theirs[key], dtype=np.float64)
             for name, key in names.items()
         }
 
