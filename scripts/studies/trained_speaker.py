@@ -87,6 +87,9 @@ HELD_OUT_SEED, N_HELD_OUT = 2_000_000, 500
 
 NATS = "held_out_nats"
 
+# What stands for a caption without a word.
+NOTHING = "nothing"
+
 # Options of the test run.
 SMALL = (
     *("--train-scenes", "64", "--train-steps", "4", "--scenes", "4", "--seeds", "2", "--sizes", "3", "3"),
@@ -143,7 +146,8 @@ class Captioner:
         else:
             options = options_of(search, setting, n)
             tokens = self._model.generate(pixel_values=pixels, num_return_sequences=n, **options)
-        texts = [as_text(row) for row in tokens.tolist()]
+        # A caption without a word has no METEOR and no cosine; people say something of every scene.
+        texts = [as_text(row) or NOTHING for row in tokens.tolist()]
         return [texts[start : start + n] for start in range(0, len(texts), n)]
 
 
@@ -173,17 +177,36 @@ def load_captioner(options: argparse.Namespace) -> Captioner:
     return Captioner(model)
 
 
-def study(captioner: Captioner, spoken: SpokenWorld, n: int, search: str, setting: str, seed: int) -> list[list[Any]]:
+class DecodedWorld:
+    """One world, and what a captioner says of it by every search: embedded together, and before anything is measured.
+
+    Args:
+        captioner: says it.
+        world: scenes and captions of people.
+        n: captions of every scene.
+        n_splits: random splits of a row behind its excess.
+        searches: with their settings.
+        seed: of the sampling.
+    """
+
+    def __init__(
+        self, captioner: Captioner, world: World, n: int, n_splits: int, searches: Sequence[tuple[str, str]], seed: int
+    ):
+        self.said = {search: captioner.captions(world, n, *search, seed) for search in searches}
+        captions = (caption for rows in self.said.values() for row in rows for caption in row)
+        self.spoken = SpokenWorld(world, n_splits, captions)
+
+
+def study(captioner: Captioner, decoded: DecodedWorld, search: str, setting: str, seed: int) -> list[list[Any]]:
     """Return the lines of a search."""
-    said = captioner.captions(spoken.world, n, search, setting, seed)
+    spoken, said = decoded.spoken, decoded.said[search, setting]
     sayable = np.array(
         [
             np.mean([caption_probability(Speaker(), scene, caption) > 0 for caption in row])
             for scene, row in zip(spoken.world.scenes, said, strict=True)
         ]
     )
-    # A caption without a word has no METEOR and no cosine; people say something of every scene.
-    lines = spoken.lines(spoken.values([[caption or "nothing" for caption in row] for row in said]), n)
+    lines = spoken.lines(spoken.values(said), len(said[0]))
     n_references = len(spoken.world.references[0])
     lines.append(["sayable", n_references, len(said), sayable.mean(), 1.0, np.nan, np.nan, np.nan])
     if search == "temperature":
@@ -250,10 +273,11 @@ def main(options: argparse.Namespace) -> int:
     captioner = functools.cache(lambda: load_captioner(options))
 
     @functools.lru_cache(maxsize=1)
-    def world(seed: int) -> SpokenWorld:
-        return SpokenWorld(draw_world(seed, options.scenes, n, m), options.splits)
+    def decoded(seed: int) -> DecodedWorld:
+        world = draw_world(seed, options.scenes, n, m)
+        return DecodedWorld(captioner(), world, n, options.splits, searches, seed)
 
-    lines = table.fill(cells, lambda search, setting, seed: study(captioner(), world(seed), n, search, setting, seed))
+    lines = table.fill(cells, lambda search, setting, seed: study(captioner(), decoded(seed), search, setting, seed))
     found = best(lines, options.temperatures)
     columns = ["measure", "best", "best_temperature", "low", "high"]
     write_lines(options.output / f"{NAME}_best.csv", columns, found)

@@ -49,6 +49,19 @@ def test_a_study_writes_the_same_tables_each_time(study, tmp_path):
     assert (tmp_path / "first" / f"{study}.csv").stat().st_size == before
 
 
+def test_an_interrupted_study_goes_on_to_the_same_table(tmp_path):
+    # The one whose captions are embedded world by world: vectors must not depend on what was left to do.
+    folder = tmp_path / "known_truth"
+    whole = run("known_truth", folder)
+    table = folder / "known_truth.csv"
+    lines = table.read_text(encoding="utf-8").splitlines(keepends=True)
+    n_measures = len({line[4] for line in whole["known_truth.csv"][1:]})
+    assert (len(lines) - 1) % n_measures == 0
+    # Two cells are left of the first world, none of the second.
+    table.write_text("".join(lines[: 1 + 2 * n_measures]), encoding="utf-8")
+    assert run("known_truth", folder) == whole
+
+
 @pytest.mark.parametrize("study", STUDIES)
 def test_a_study_has_its_section_with_pictures_that_are_there(study):
     pictures = re.findall(r"!\[([^\]]+)\]\((studies/[^)]+\.svg)\)", SECTIONS[study])
