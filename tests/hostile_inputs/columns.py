@@ -22,24 +22,15 @@ MODULES = (
     "emscore_pac",
     "set_diversity",
     "vdtk_diversity",
-    "trm",
-    "mmd",
-    "bleu_rouge",
-    "meteor15",
-    "vdtk_leave_one_out",
-    "vdtk_concept_overlap",
 )
 
-# Modules with one column of captions.
-DATA_MODULES = ("vdtk_diversity", "vdtk_leave_one_out", "vdtk_concept_overlap")
-
 # Modules whose rows are lists, also of the candidates.
-LIST_MODULES = ("trm_meteor", "trm_cider", "fid_bert", "set_diversity", *DATA_MODULES)
+LIST_MODULES = ("trm_meteor", "trm_cider", "fid_bert", "set_diversity", "vdtk_diversity")
 
 
 def caption_column(module: str) -> str:
     """Return the column of captions whose rows must be lists, or the only one."""
-    return "data" if module in DATA_MODULES else "predictions"
+    return "data" if module == "vdtk_diversity" else "predictions"
 
 
 def with_row(module: str, row: Any) -> Case:
@@ -249,7 +240,7 @@ CASES = {
     **{
         f"{m}/{n}": Case(m, whole(m, BAD_COLUMNS[n]).given, "")
         for m in MODULES
-        if m not in DATA_MODULES
+        if m != "vdtk_diversity"
         for n in ("too_many", "too_few")
     },
     **{f"{m}/{n}_is_right": same(m, make) for m in MODULES for n, make in GOOD_COLUMNS.items()},
@@ -259,7 +250,7 @@ CASES = {
     **{
         f"{m}/one_column": Case(m, lambda _, columns, m=m: {caption_column(m): columns[caption_column(m)]}, "")
         for m in MODULES
-        if m not in DATA_MODULES
+        if m != "vdtk_diversity"
     },
     **{f"{m}/all_none": swapped(m, **{caption_column(m): [None] * 4}) for m in MODULES},
 }

@@ -97,26 +97,6 @@ READERS: dict[str, tuple[tuple[str, ...], list[str], list[str]]] = {
         ["rows", "{folder}/in{ending}", "--output", "{folder}/out.html"],
         ["out.html"],
     ),
-    "core-set": (
-        (".jsonl", ".csv"),
-        ["core-set", "{folder}/in{ending}", "--test", "{folder}/in{ending}", "--output", "{folder}/out.json"],
-        ["out.json"],
-    ),
-    "splits": (
-        (".jsonl", ".parquet"),
-        ["splits", "{folder}/in{ending}", "--by", "length", "--output", "{folder}/out.json"],
-        ["out.json"],
-    ),
-    "score": (
-        (".jsonl", ".json", ".csv", ".parquet", ".tar", ".jsonl.gz"),
-        ["score", "-m", "bleu_rouge", "-i", "{folder}/in{ending}", "-o", "{folder}/scores", "--processes", "1"],
-        [],
-    ),
-    "compare": (
-        (".jsonl", ".csv"),
-        ["compare", "{folder}/in{ending}", "{folder}/in{ending}", "-m", "bleu_rouge", "-o", "{folder}/report"],
-        ["report/index.html", "report/comparison.json"],
-    ),
     "quickstart": (
         (".json",),
         ["quickstart", "--captions", "{folder}/in{ending}", "--output", "{folder}/results", "--no-images"],
