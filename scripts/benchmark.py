@@ -12,11 +12,13 @@ project claims is not reached. Needs tests/requirements.txt.
 import argparse
 import csv
 import importlib
+import io
 import pathlib
 import sys
 from collections.abc import Sequence
 
 FOLDER = pathlib.Path(__file__).resolve().parent
+from manycaps.saved_files import write_text_atomically
 from scripts.benchmarks.timing import Comparison
 from scripts.command_line import start_tool
 
@@ -57,10 +59,11 @@ def main(only: list[str], csv_path: pathlib.Path | None) -> int:
             print("  " + as_line(row), flush=True)
             rows.append(row)
     if csv_path:
-        with csv_path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow([*Comparison._fields, "ratio"])
-            writer.writerows([*row, row.ratio] for row in rows)
+        text = io.StringIO()
+        writer = csv.writer(text)
+        writer.writerow([*Comparison._fields, "ratio"])
+        writer.writerows([*row, row.ratio] for row in rows)
+        write_text_atomically(csv_path, text.getvalue(), newline="")
     return int(any(row.target is not None and row.ratio < row.target for row in rows))
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import itertools
+import math
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -10,7 +11,7 @@ from typing import IO, Any, NamedTuple, cast
 import fsspec
 
 from manycaps.shared_input_files import read_json
-from manycaps.shared_messages import shown_path, shown_value
+from manycaps.shared_messages import reason_of, shown_path, shown_value
 
 # Endings of tables; those of text may be followed by ".gz", and ".tgz" is ".tar.gz".
 KINDS = (".parquet", ".arrow", ".jsonl", ".json", ".csv", ".tsv", ".tar")
@@ -28,7 +29,10 @@ LONGEST_SHOWN = 255
 SAVED, SAVED_SPLITS = "state.json", "dataset_dict.json"
 
 # A range of numbers in braces: {00000..00999}.
-NUMBERS = re.compile(r"(\d+)\.\.(\d+)")
+NUMBERS = re.compile(r"(\d{1,18})\.\.(\d{1,18})", re.ASCII)
+
+# Most names that braces may stand for.
+MOST_NAMES = 1_000_000
 
 
 class TableFile(NamedTuple):
@@ -65,6 +69,9 @@ def table_files(sources: Sequence[str], split: str = "train") -> list[TableFile]
 def expand_braces(pattern: str) -> list[str]:
     """Write out the ranges and choices in braces, as a shell does.
 
+    Raises:
+        ValueError: they stand for no name, or for more than `MOST_NAMES`.
+
     >>> expand_braces("s{08..10}.tar")
     ['s08.tar', 's09.tar', 's10.tar']
     >>> expand_braces("{train,val}.csv")
@@ -72,6 +79,12 @@ def expand_braces(pattern: str) -> list[str]:
     """
     parts = re.split(r"\{([^{}]*)\}", pattern)
     choices = [_choices(part) if i % 2 else [part] for i, part in enumerate(parts)]
+    n_names = math.prod(map(len, choices))
+    if not 1 <= n_names <= MOST_NAMES:
+        raise ValueError(
+            f"{pattern}: expected braces for 1 to {MOST_NAMES:,} names, got {n_names:,}. Write for example "
+            "{000..099}."
+        )
     return ["".join(chosen) for chosen in itertools.product(*choices)]
 
 
@@ -110,13 +123,14 @@ def open_bytes(path: str, compressed: bool = False) -> IO[bytes]:
     return cast(IO[bytes], gzip.GzipFile(fileobj=file)) if compressed else file
 
 
-def _choices(text: str) -> list[str]:
+def _choices(text: str) -> Sequence[str]:
     """What one pair of braces stands for."""
     numbers = NUMBERS.fullmatch(text)
     if numbers:
         first, last = numbers.groups()
         width = len(first) if first.startswith("0") or len(first) == len(last) else 0
-        return [str(number).zfill(width) for number in range(int(first), int(last) + 1)]
+        # One more than may be is enough to be refused.
+        return [str(n).zfill(width) for n in range(int(first), min(int(last), int(first) + MOST_NAMES) + 1)]
     return text.split(",") if "," in text else ["{" + text + "}"]
 
 
@@ -124,7 +138,13 @@ def _files_of(source: str, split: str) -> Iterator[TableFile]:
     """Files that a path, folder or wildcard stands for."""
     if not source.strip():
         raise ValueError("source: expected a path, an address or a pattern, got an empty text. Name a file.")
-    file_system, path = fsspec.core.url_to_fs(source)
+    try:
+        file_system, path = fsspec.core.url_to_fs(source)
+    except ValueError as error:
+        raise ValueError(
+            f"{source}: expected a path, or an address that fsspec can open, got another one ({reason_of(error)}). "
+            "Check the part before ://."
+        ) from error
     if file_system.isfile(path):
         yield _table_file(source, int(file_system.info(path)["size"]))
         return

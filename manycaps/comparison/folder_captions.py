@@ -1,6 +1,5 @@
 """Captions of the rows that `manycaps score` has scored, read again from the files that it names."""
 
-import json
 import os
 import pathlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,6 +8,7 @@ from typing import Any
 from manycaps.caption_tables import CaptionRow, Source, open_source
 from manycaps.caption_tables.files import is_local
 from manycaps.comparison.scored_systems import SystemRow
+from manycaps.scoring.run_folder import read_saved
 
 # What to do where the captions are not to be had.
 REMEDY = "Compare the files of captions in place of the folders, or leave --with-captions out."
@@ -96,4 +96,4 @@ def _state(path: str) -> tuple[int, int | None] | None:
 
 
 def _summary(folder: str) -> dict[str, Any]:
-    return dict(json.loads((pathlib.Path(folder) / "summary.json").read_text(encoding="utf-8")))
+    return read_saved(pathlib.Path(folder) / "summary.json")

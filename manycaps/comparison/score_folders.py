@@ -1,6 +1,5 @@
 """Systems out of folders that `manycaps score` wrote: nothing is computed again."""
 
-import json
 import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -12,6 +11,10 @@ import pyarrow.parquet as pq
 from manycaps.comparison.caption_systems import check_same_ids
 from manycaps.comparison.metrics import METRICS
 from manycaps.comparison.scored_systems import ScoredSystem, SystemRow
+from manycaps.scoring.run_folder import read_saved
+from manycaps.shared_messages import reason_of, shown_value
+
+SCORE_AGAIN = "Score it again with `manycaps score --restart`."
 
 
 class ScoreFolder(NamedTuple):
@@ -72,8 +75,19 @@ def _read_folder(path: str) -> ScoreFolder:
             f"{path}: expected a finished run, got no {'rows' if summary.is_file() else summary.name}. Give the same "
             "`manycaps score` command again."
         )
-    # Metrics that no row of a part has may have another type there.
-    rows = pa.concat_tables([pq.read_table(file) for file in files], promote_options="permissive")
+    results = read_saved(summary).get("metrics")
+    if not isinstance(results, dict) or not all(
+        isinstance(result, dict) and "signature" in result for result in results.values()
+    ):
+        raise ValueError(f"{summary}: expected the values of metrics, got {shown_value(results)}. {SCORE_AGAIN}")
+    try:
+        # Metrics that no row of a part has may have another type there.
+        rows = pa.concat_tables([pq.read_table(file) for file in files], promote_options="permissive")
+        rows.select(["id", "n_candidates"])
+    except (pa.ArrowException, OSError, KeyError) as error:
+        raise ValueError(
+            f"{path}: expected rows with their scores, got {type(error).__name__} ({reason_of(error)}). {SCORE_AGAIN}"
+        ) from error
     ids = rows.column("id").to_pylist()
     if len(set(ids)) < len(ids):
         seen: set[str] = set()
@@ -82,7 +96,7 @@ def _read_folder(path: str) -> ScoreFolder:
             f"{path}, id {twice!r}: expected every id once, got it twice. Give the rows ids of their own, and score "
             "them again."
         )
-    return ScoreFolder(path, ids, rows, json.loads(summary.read_text(encoding="utf-8"))["metrics"])
+    return ScoreFolder(path, ids, rows, results)
 
 
 def _check_same_scoring(folder: ScoreFolder, baseline: ScoreFolder, modules: Sequence[str]) -> None:

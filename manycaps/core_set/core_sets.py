@@ -18,6 +18,7 @@ from manycaps.core_set.greedy_cover import greedy_cover
 from manycaps.core_set.reached_rows import ReachedRows, reached_rows
 from manycaps.saved_files import check_can_be_written, write_text_atomically
 from manycaps.shared_cross_bleu import CrossBleu
+from manycaps.shared_input_files import is_regular_file
 from manycaps.shared_messages import shown_path
 from manycaps.shared_module import check_whole_number
 from manycaps.shared_ptb_tokenizer import tokenize_captions
@@ -147,11 +148,13 @@ def load_scores(path: pathlib.Path, n_candidates: int, n_rows: int) -> npt.NDArr
     """Return a matrix of the user's scores, which stays on the disk.
 
     Raises:
-        ValueError: it is no array of NumPy, or has another shape.
+        ValueError: it is no array of NumPy, has another shape, or a number that is not finite.
     """
     try:
+        if not is_regular_file(path):
+            raise OSError("no regular file")
         matrix = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+    except Exception as error:  # NumPy parses the head of the file as Python does, and raises what that raises
         # NumPy takes any file for a pickle that is no array; its advice to open it all the same is not passed on.
         raise ValueError(
             f"--scores: expected an array of numbers in a file of NumPy (.npy), got {shown_path(path)}. Write it with "
@@ -163,6 +166,13 @@ def load_scores(path: pathlib.Path, n_candidates: int, n_rows: int) -> npt.NDArr
             f"--scores: expected shape {(n_candidates, n_rows)}, the distinct captions and the rows, got {shape}. "
             "Write one line for each distinct caption, in the order of their first rows."
         )
+    if matrix.dtype.kind == "f":
+        for row in range(n_candidates):
+            if not np.isfinite(matrix[row]).all():
+                raise ValueError(
+                    f"--scores: expected finite numbers, got {matrix[row][~np.isfinite(matrix[row])][0]} in line {row}."
+                    " Give pairs that have no score a small one."
+                )
     return matrix
 
 

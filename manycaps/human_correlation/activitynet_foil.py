@@ -3,6 +3,7 @@
 https://github.com/ShiYaya/emscore, ActivityNet-FOIL_demo.py, whose choice of segments and references is followed.
 """
 
+import math
 import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -43,7 +44,7 @@ def activitynet_foil_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
         where = f"{shown_path(folder)}, video {shown_value(video)}"
         try:
             rows.append(_row(folder, video, right[video], foil[video], first[video], second[video]))
-        except (KeyError, TypeError, IndexError, AttributeError, ZeroDivisionError) as error:
+        except (KeyError, TypeError, IndexError, AttributeError, ValueError, ArithmeticError) as error:
             raise ValueError(
                 f"{where}: expected a right and a foil paragraph, times and references, got {type(error).__name__} "
                 f"({error}). {ADVICE}"
@@ -64,11 +65,12 @@ def close_references(time: Sequence[float], reference_times: Sequence[Sequence[f
     >>> close_references((0, 10), [(0, 4), (8, 30), (11, 12)]), close_references((0, 1), [(5, 6)])
     ([0], [0])
     """
-    seconds = set(range(int(time[0]), int(time[1]) + 1))
+    first, last = int(time[0]), int(time[1])
     close = []
     for i, (start, end) in enumerate(reference_times):
-        own = range(int(start), int(end) + 1)
-        if len(own) and len(seconds.intersection(own)) / len(own) > LEAST_OVERLAP:
+        n_seconds = int(end) + 1 - int(start)
+        n_shared = min(last, int(end)) + 1 - max(first, int(start))
+        if n_seconds > 0 and n_shared / n_seconds > LEAST_OVERLAP:
             close.append(i)
     return close or list(range(len(reference_times)))
 
@@ -83,6 +85,8 @@ def _row(
 ) -> dict[str, Any]:
     """The two paragraphs of a video, sentence by sentence."""
     times, texts = first["timestamps"], second["sentences"]
+    if not 0 < first["duration"] < math.inf:
+        raise ValueError(f"a duration of {shown_value(first['duration'])}")
     whole = pathlib.Path(folder / VIDEOS_NAME / f"{video}.npy")
     sentences = range(len(right))
     return {

@@ -18,8 +18,8 @@ ARRAYS = ("candidates_list", "gts_list", "human_scores", "video_ids")
 N_JUDGES = 3
 
 HOW_TO_CONVERT = (
-    "python -c \"import pickle, numpy, sys; [numpy.save(p[:-4], numpy.array(pickle.load(open(p, 'rb')).tolist())) "
-    'for p in sys.argv[1:]]" *.pkl'
+    'Convert the release where you trust it with `python -c "import pickle, numpy, sys; [numpy.save(p[:-4], '
+    "numpy.array(pickle.load(open(p, 'rb')).tolist())) for p in sys.argv[1:]]\" *.pkl`."
 )
 
 
@@ -43,9 +43,10 @@ def vatex_eval_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
             f"{shown_path(folder)}: expected n captions, n lists of references and n names of videos, got the shapes "
             f"{', '.join(map(str, shapes))}. Take the files as they were released."
         )
-    if scores.size != N_JUDGES * n_rows or not np.issubdtype(scores.dtype, np.number):
+    is_real = scores.dtype.kind in "fiu"
+    if scores.size != N_JUDGES * n_rows or not is_real or not np.isfinite(scores).all():
         raise ValueError(
-            f"{shown_path(folder / 'human_scores.npy')}: expected {N_JUDGES} numbers for each of the {n_rows} "
+            f"{shown_path(folder / 'human_scores.npy')}: expected {N_JUDGES} finite numbers for each of the {n_rows} "
             f"captions, got {scores.size} of {scores.dtype}. Take the files as they were released."
         )
     # The judgements of the first judge, then those of the second, and so on.
@@ -71,15 +72,12 @@ def _array(folder: pathlib.Path, name: str) -> np.ndarray:
     path = folder / f"{name}.npy"
     if not path.is_file():
         got = f"{name}.pkl, which can run code" if (folder / f"{name}.pkl").is_file() else "no such file"
-        raise ValueError(
-            f"{shown_path(path)}: expected an array without objects, got {got}. Convert the release where you trust "
-            f"it: {HOW_TO_CONVERT}"
-        )
+        raise ValueError(f"{shown_path(path)}: expected an array without objects, got {got}. {HOW_TO_CONVERT}")
     try:
         array: np.ndarray = np.load(path, allow_pickle=False)
     except Exception as error:  # numpy raises many kinds
         raise ValueError(
             f"{shown_path(path)}: expected an array without objects, got {type(error).__name__} ({reason_of(error)}). "
-            f"Convert the release where you trust it: {HOW_TO_CONVERT}"
+            f"{HOW_TO_CONVERT}"
         ) from error
     return array

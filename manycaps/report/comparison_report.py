@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import pathlib
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,7 +20,8 @@ from manycaps.comparison.score_folders import is_score_folder, read_score_folder
 from manycaps.comparison.scored_systems import Exchange
 from manycaps.report.comparison_page import comparison_page
 from manycaps.report.source_names import source_name
-from manycaps.saved_files import write_atomically
+from manycaps.saved_files import check_can_be_written, made_folder, write_text_atomically
+from manycaps.shared_messages import shown_value
 from manycaps.shared_module import check_whole_number
 
 # Options of the command line that modules are loaded with, and which modules.
@@ -49,22 +49,20 @@ def write_report(options: argparse.Namespace) -> None:
     if options.limit is not None:
         check_whole_number("--limit", options.limit, 1)
     sources = named_systems(options.systems, options.names, options.baseline)
+    outputs = [made_folder(options.output) / name for name in ("index.html", "comparison.json")]
+    for path in outputs:
+        check_can_be_written(path)
     comparison = compare_folders(sources, options) if are_score_folders(sources) else compare_files(sources, options)
     page, numbers = comparison_page(comparison), as_json(comparison)
-    options.output.mkdir(parents=True, exist_ok=True)
-    _write(options.output / "index.html", page)
-    _write(options.output / "comparison.json", json.dumps(numbers, indent=1, allow_nan=False) + "\n")
+    for path, text in zip(outputs, (page, json.dumps(numbers, indent=1, allow_nan=False) + "\n"), strict=True):
+        write_text_atomically(path, text)
     if options.format == "json":
         print(json.dumps(numbers, indent=1, allow_nan=False))
     else:
         print("\n\n".join(as_written(table, options.format) for table in all_tables(comparison)))
     for sentence in summaries(comparison):
         print(sentence, file=sys.stderr)
-    print(f"wrote {options.output / 'index.html'} and {options.output / 'comparison.json'}", file=sys.stderr)
-
-
-def _write(path: pathlib.Path, text: str) -> None:
-    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+    print(f"wrote {outputs[0]} and {outputs[1]}", file=sys.stderr)
 
 
 def are_score_folders(sources: Mapping[str, str]) -> bool:
@@ -142,6 +140,9 @@ def named_systems(sources: Sequence[str], names: Sequence[str] | None, baseline:
     chosen = list(names) if names else [source_name(source) for source in sources]
     if len(chosen) != len(sources):
         raise ValueError(f"--names: expected {len(sources)} names, got {len(chosen)}. Give one for each system.")
+    for name in chosen:
+        if not name.strip() or not name.isprintable():
+            raise ValueError(f"--names: expected names that can be printed, got {shown_value(name)}. Write others.")
     if len(set(chosen)) < len(chosen):
         raise ValueError(f"--names: expected different names, got {chosen}. Tell the systems apart with --names.")
     systems = dict(zip(chosen, sources, strict=True))

@@ -8,7 +8,7 @@ from typing import Any
 
 from manycaps.caption_tables.files import is_local
 from manycaps.scoring.metrics import Scorer
-from manycaps.scoring.run_folder import RunFolder
+from manycaps.scoring.run_folder import RunFolder, read_saved
 from manycaps.scoring.run_settings import Part, RunSettings
 from manycaps.shared_module import VERSION
 
@@ -62,10 +62,9 @@ def check_same(folder: RunFolder, now: dict[str, Any]) -> bool:
     Raises:
         ValueError: it holds another run.
     """
-    try:
-        before = json.loads(folder.manifest.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    if not folder.manifest.exists():
         return False
+    before = read_saved(folder.manifest)
     now = json.loads(json.dumps(now))
     if before == now:
         return True

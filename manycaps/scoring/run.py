@@ -351,5 +351,5 @@ def _defaults(name: str) -> Sequence[str]:
 def _parsed(text: str) -> Any:
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # also a number of 5,000 digits, and 100,000 brackets
         return text

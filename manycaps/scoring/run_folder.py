@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from manycaps.saved_files import replace_when_whole
+from manycaps.shared_input_files import read_json
+from manycaps.shared_messages import shown_path, shown_value
 
 # What a file is called until it is complete; a run that begins removes those of killed ones.
 INCOMPLETE = ".incomplete-"
@@ -48,10 +50,8 @@ class RunFolder:
 
     def report(self, step: str, part: int) -> dict[str, Any] | None:
         """Return what a finished part says; None if it is not finished."""
-        try:
-            return dict(json.loads(self.part_file(step, part).read_text(encoding="utf-8")))
-        except FileNotFoundError:
-            return None
+        path = self.part_file(step, part)
+        return read_saved(path) if path.exists() else None
 
     def write(self, path: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:
         """Let `write` make a file under a name of its own, and give it its name when it lies on the disk.
@@ -128,6 +128,19 @@ class RunFolder:
             f"{self.path}: expected a folder that takes the results, got {reason}. {advice}, and give the same "
             "command again: finished parts stay."
         )
+
+
+def read_saved(path: pathlib.Path) -> dict[str, Any]:
+    """Read a JSON file that a run has written.
+
+    Raises:
+        ValueError: something else is in it now.
+    """
+    advice = "Nothing but `manycaps score` writes there: begin from scratch with --restart, or take another folder."
+    found = read_json(path, shown_path(path.parent), advice)
+    if not isinstance(found, dict):
+        raise ValueError(f"{shown_path(path)}: expected what a run has saved, got {shown_value(found)}. {advice}")
+    return found
 
 
 def as_json(value: Any) -> str:

@@ -3,7 +3,6 @@
 import collections
 import functools
 import hashlib
-import json
 import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 from manycaps.caption_tables import BadRow, CaptionRow
 from manycaps.scoring.earlier_parts import ReadableRows, read_earlier
 from manycaps.scoring.metrics import count_documents
-from manycaps.scoring.run_folder import RunFolder
+from manycaps.scoring.run_folder import RunFolder, read_saved
 from manycaps.scoring.run_settings import Part, RunSettings, chunks
 from manycaps.shared_splits import row_keys
 
@@ -154,7 +153,7 @@ def merge_documents(folder: RunFolder, n_parts: int) -> None:
     n_documents = 0
     for part in range(n_parts):
         path = folder.part_file("survey", part, "frequencies.json")
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = read_saved(path)
         counts.update(found["counts"])
         n_documents += found["n_documents"]
     if n_documents < 2:

@@ -12,9 +12,13 @@ from .shared_messages import reason_of, shown_path, shown_value
 LARGEST_FILE = 16 * 2**20
 
 # What stands before a label or behind it in published files: a WordNet id (n01440764), the folders of Places (/a/), and
-# a number.
+# a number. The latter is looked for from the first blank or comma of several: a line of commas would take the square of
+# its length.
 BEFORE = re.compile(r"^(n\d{8}[\s,:]+|/[a-z]/)")
-BEHIND = re.compile(r"[\s,]+\d+$")
+BEHIND = re.compile(r"(?<![\s,])[\s,]+\d+$")
+
+# Between the name of a list and the way of matching, in the keys that count its labels.
+LABELS_SUFFIX = "_labels"
 
 LabelSource = str | os.PathLike[str] | Sequence[str]
 
@@ -38,6 +42,11 @@ def check_labels(labels: object) -> None:
             raise ValueError(
                 f"labels: expected names of letters, digits and _, got {shown_value(name)}. Rename it: keys of the "
                 "result begin with it."
+            )
+        if name.endswith(LABELS_SUFFIX) and name.removesuffix(LABELS_SUFFIX) in labels:
+            raise ValueError(
+                f"labels: expected names whose keys differ, got {name!r} beside {name.removesuffix(LABELS_SUFFIX)!r}. "
+                "Rename one."
             )
         if isinstance(source, str | os.PathLike):
             continue

@@ -10,8 +10,9 @@ import numpy as np
 LONG_CAPTIONS = ("truncate", "window")
 
 # Where a sentence ends: behind its mark, with a quote or bracket where there is one, and a blank; behind a mark of
-# Chinese or Japanese, which no blank follows; at the end of a line.
-SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][\"'”’)\]])\s+|(?<=[。！？])|\s*\n\s*")
+# Chinese or Japanese, which no blank follows; at the end of a line. Blanks are looked at from the first one alone: else
+# many of them take the square of their number.
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][\"'”’)\]])\s+|(?<=[。！？])|(?<!\s)\s*\n\s*")
 
 
 def sentences(caption: str) -> list[str]:

@@ -58,7 +58,10 @@ def _as_values(returned: object, n_pairs: int) -> np.ndarray:
     """What a function returned, as n_pairs float64 numbers."""
     advice = "Return one number for each pair of the two lists."
     try:
-        values = np.asarray(returned, dtype=np.float64)
+        array = np.asanyarray(returned)
+        if isinstance(array, np.ma.MaskedArray) or array.dtype.kind in "USMm":
+            raise TypeError(f"values of type {array.dtype}")
+        values = np.asarray(array, dtype=np.float64)
     except Exception as error:  # whatever a type of the user's raises
         raise TypeError(
             f"distance: expected {n_pairs} numbers from the function, got {type(returned).__name__} "

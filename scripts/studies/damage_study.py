@@ -60,6 +60,7 @@ from tqdm import tqdm
 from manycaps.shared_distribution import DISTRIBUTION_DEFAULTS
 from manycaps.shared_splits import RowSplits, combined_p_value
 from scripts.studies.caption_rows import CaptionMeasures, Captions, draw_rows, read_images
+from scripts.studies.study_frame import write_lines
 
 # Numbers of candidates and references: those of the tables of values, and those of the table of rows needed.
 SIZES = {(2, 3): "Flickr8k", (5, 5): "MSVD", (10, 10): "MSVD"}
@@ -268,16 +269,11 @@ def main(folder: pathlib.Path, output: pathlib.Path, modules: Sequence[str], n_r
     if missing:
         images = {data: read_images(folder, data) for data in dict.fromkeys(SIZES.values())}
         measures = CaptionMeasures(caption for data in images.values() for image in data for caption in image)
-        with output.open("a", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, COLUMNS)
-            if not lines:
-                writer.writeheader()
-            for module, data, size, damage in tqdm(missing, desc="damaged captions", unit="cell"):
-                numbers = study(measures, images[data], module, size, damage, n_rows, SIZES.get(size) == data)
-                key = dict(zip(COLUMNS, keys[module, data, size, damage], strict=False))
-                lines.append(key | {column: f"{number:.6g}" for column, number in numbers.items()})
-                writer.writerow(lines[-1])
-                file.flush()
+        for module, data, size, damage in tqdm(missing, desc="damaged captions", unit="cell"):
+            numbers = study(measures, images[data], module, size, damage, n_rows, SIZES.get(size) == data)
+            key = dict(zip(COLUMNS, keys[module, data, size, damage], strict=False))
+            lines.append(key | {column: f"{number:.6g}" for column, number in numbers.items()})
+            write_lines(output, COLUMNS, ([line[column] for column in COLUMNS] for line in lines))
     for module in modules:
         print_tables([line for line in lines if line["n_rows"] == str(n_rows)], module)
     return 0

@@ -56,6 +56,7 @@ from tqdm import tqdm
 
 from manycaps.shared_distribution import DISTRIBUTION_DEFAULTS
 from scripts.studies.caption_rows import CaptionMeasures, draw_rows, read_images
+from scripts.studies.study_frame import write_lines
 
 SIZES = {(2, 3): "Flickr8k", (3, 3): "MSVD", (5, 5): "MSVD", (10, 5): "MSVD"}
 LEVELS = (0.01, 0.05)
@@ -117,15 +118,10 @@ def main(
     if cells:
         images = {data: read_images(folder, data) for data in dict.fromkeys(sizes.values())}
         measures = CaptionMeasures(caption for data in images.values() for image in data for caption in image)
-        with output.open("a", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            if not lines:
-                writer.writerow(COLUMNS)
-            for cell in sorted(cells, key=lambda cell: cell[2]):
-                counts = count_rejections(measures, images[sizes[cell[1]]], cell, n_corpora)
-                lines.append([*key_of(*cell, n_corpora), *map(str, counts)])
-                writer.writerow(lines[-1])
-                file.flush()
+        for cell in sorted(cells, key=lambda cell: cell[2]):
+            counts = count_rejections(measures, images[sizes[cell[1]]], cell, n_corpora)
+            lines.append([*key_of(*cell, n_corpora), *map(str, counts)])
+            write_lines(output, COLUMNS, lines)
     outside = [line for line in lines if not within_intervals(line)]
     return 1 if outside else 0
 

@@ -56,6 +56,7 @@ from manycaps.comparison.paired_tests import PairedTest, paired_tests
 from manycaps.shared_distribution import DISTRIBUTION_DEFAULTS, compare_rows
 from manycaps.shared_ptb_tokenizer import tokenize_captions
 from scripts.studies.caption_rows import Captions, read_images
+from scripts.studies.study_frame import write_lines
 
 LEVEL = 0.05
 
@@ -257,16 +258,11 @@ def main(folder: pathlib.Path, output: pathlib.Path, n_pairs: int, level: Sequen
     if missing:
         images = read_images(folder, "MSVD")
         values = MeteorValues(images)
-        with output.open("a", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            if not lines:
-                writer.writerow(COLUMNS)
-            for setting in missing:
-                rejected = count_rejections(values, images, setting, counts[setting])
-                for metric, numbers in zip(METRICS, rejected, strict=True):
-                    lines.append([*key_of(metric, setting, counts[setting]), *map(str, numbers)])
-                    writer.writerow(lines[-1])
-                file.flush()
+        for setting in missing:
+            rejected = count_rejections(values, images, setting, counts[setting])
+            for metric, numbers in zip(METRICS, rejected, strict=True):
+                lines.append([*key_of(metric, setting, counts[setting]), *map(str, numbers)])
+            write_lines(output, COLUMNS, lines)
     print(as_tables(lines))
     outside = [line for line in lines if is_level(line) and not is_inside(line)]
     for line in outside:

@@ -1,5 +1,6 @@
 """Pictures of the studies: one look, labelled axes that say which direction is better, SVG and PNG with equal bytes."""
 
+import functools
 import pathlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,6 +9,8 @@ from typing import Any
 import matplotlib
 import matplotlib.axes
 import matplotlib.figure
+
+from manycaps.saved_files import write_atomically
 
 SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -45,8 +48,12 @@ def new_picture(folder: pathlib.Path, name: str, width: float, height: float) ->
         figure = matplotlib.figure.Figure(figsize=(width, height), layout="constrained")
         yield figure
         # Neither a date nor a version: the files of equal pictures are equal.
-        figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
-        figure.savefig(folder / f"{name}.png", metadata={"Software": None}, dpi=RESOLUTION)
+        options: dict[str, dict[str, Any]] = {
+            "svg": {"metadata": {"Date": None, "Creator": None}},
+            "png": {"metadata": {"Software": None}, "dpi": RESOLUTION},
+        }
+        for ending, how in options.items():
+            write_atomically(folder / f"{name}.{ending}", functools.partial(figure.savefig, **how))
 
 
 def label_axes(axes: matplotlib.axes.Axes, x: str, y: str, *, better: str = "") -> None:

@@ -3,6 +3,7 @@
 import json
 import pathlib
 import platform
+import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from safetensors.torch import load_file, save_file
 
 from manycaps.checkpoint_conversion import open_clip_config
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
-from manycaps.saved_files import write_atomically
+from manycaps.saved_files import write_atomically, write_text_atomically
 from manycaps.shared_clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME, Treatment, file_sha256
 from manycaps.shared_clip_model import ClipModel
 from manycaps.shared_clip_weights import Weights, read_weights, write_safetensors
@@ -91,17 +92,17 @@ def publish(
         facts: of all seeds, the published one first.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / WEIGHTS_NAME).write_bytes((seed_folder / WEIGHTS_NAME).read_bytes())
+    write_atomically(folder / WEIGHTS_NAME, lambda path: shutil.copyfile(seed_folder / WEIGHTS_NAME, path))
     model = ClipModel(read_weights(folder / WEIGHTS_NAME), **TREATMENT._asdict(), device="cpu")
     config = json.dumps(open_clip_config(model, TREATMENT), indent=2)
-    (folder / CONFIG_NAME).write_text(config + "\n", encoding="utf-8")
+    write_text_atomically(folder / CONFIG_NAME, config + "\n")
     named = load_file(seed_folder / PROJECTIONS_NAME)
     untuned = {key.partition("/")[2]: x for key, x in named.items() if key.startswith(f"{PLAIN}/")}
-    save_file(untuned, folder / UNTUNED_NAME)
+    write_atomically(folder / UNTUNED_NAME, lambda path: save_file(untuned, path))
     seeds = [found["seed"] for found in facts]
     write_csv(folder / TRIALS_NAME, measurements, seeds)
     text = card(folder, seeds, facts, measurements)
-    (folder / "README.md").write_text(text, encoding="utf-8")
+    write_text_atomically(folder / "README.md", text)
 
 
 def card(

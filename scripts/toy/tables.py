@@ -1,11 +1,14 @@
 """Tables of the trials over seeds, after Tables 1, 4 and 6 of Sarto et al. (2023): means with intervals."""
 
 import csv
+import io
 import pathlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import scipy.stats
+
+from manycaps.saved_files import write_text_atomically
 
 # Share of samples whose interval holds the true mean.
 CONFIDENCE = 0.95
@@ -163,12 +166,13 @@ def learned_kinds(variant: Sequence[Mapping[str, float]]) -> str:
 
 def write_csv(path: pathlib.Path, measurements: Measurements, seeds: Sequence[int]) -> None:
     """Write every measurement of every variant and seed, unrounded, one a line."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["variant", "seed", "measurement", "percent"])
-        for name, by_seed in measurements.items():
-            for seed, found in zip(seeds, by_seed, strict=True):
-                writer.writerows([name, seed, key, repr(float(value))] for key, value in found.items())
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(["variant", "seed", "measurement", "percent"])
+    for name, by_seed in measurements.items():
+        for seed, found in zip(seeds, by_seed, strict=True):
+            writer.writerows([name, seed, key, repr(float(value))] for key, value in found.items())
+    write_text_atomically(path, file.getvalue(), newline="")
 
 
 def read_csv(path: pathlib.Path) -> dict[str, list[dict[str, float]]]:

@@ -44,6 +44,7 @@ start_tool(__name__, parsed, "scipy", "metrics/pac_score/requirements.txt")
 import torch
 import tqdm
 
+from manycaps.saved_files import write_text_atomically
 from scripts.toy.base_training import BaseRecipe, train_base
 from scripts.toy.publishing import FACTS_NAME, TRIALS_NAME, publish, read_base, read_facts, write_base, write_seed
 from scripts.toy.small_clip import SmallClip
@@ -164,7 +165,7 @@ def main(arguments: argparse.Namespace) -> int:
     measurements = {name: [found["measured"][name] for found in facts] for name in facts[0]["measured"]}
     tables = as_markdown(measurements, PLAIN)
     write_csv(arguments.output / TRIALS_NAME, measurements, arguments.seeds)
-    (arguments.output / "tables.md").write_text(tables, encoding="utf-8")
+    write_text_atomically(arguments.output / "tables.md", tables)
     print(tables)
     if arguments.publish:
         first = arguments.output / f"seed-{arguments.seeds[0]}"

@@ -10,8 +10,10 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from tests.hostile_inputs.command_form import Command, Run
+from tests.hostile_inputs.later_commands import later_commands
 from tests.hostile_inputs.rule import HOUSE_FORM
 
 # What lies in every output file before a command runs.
@@ -25,19 +27,6 @@ GOOD_SCENES = {
         {"references": ["a man cooks", "breakfast"], "systems": {"mine": ["a man", "a cook"]}},
     ]
 }
-
-
-class Command(NamedTuple):
-    """A command line: `{folder}` stands for an empty folder, in which `files` are made before."""
-
-    arguments: Sequence[str]
-    files: dict[str, bytes]
-    # Makes what bytes cannot be: pipes, folders, links.
-    make: Callable[[pathlib.Path], Any] | None = None
-    # Output files that lie there before.
-    outputs: Sequence[str] = ()
-    # Whether the command may also succeed.
-    may_succeed: bool = False
 
 
 # Contents of a file that holds no captions.
@@ -504,7 +493,7 @@ def all_commands() -> dict[str, Command]:
             if name == "convert-checkpoint" and kind == "folder":
                 continue
             cases[f"output/{name}/{kind}"] = Command(arguments, OPTION_FILES, lambda f, m=make, o=output: m(f / o), ())
-    return cases
+    return cases | later_commands()
 
 
 def prepare() -> None:
@@ -525,8 +514,8 @@ def prepare() -> None:
     del evaluate, torch, manycaps
 
 
-def complaint(name: str) -> str | None:
-    """Run a command line; say what is against the rule, or return None."""
+def complaint(name: str, run: Run | None = None) -> str | None:
+    """Run a command line, by `run_command` unless told otherwise; say what is against the rule, or return None."""
     from tests.modules.sample_inputs import small_checkpoint
 
     case = all_commands()[name]
@@ -541,7 +530,7 @@ def complaint(name: str) -> str | None:
         arguments = [
             a.replace("{folder}", str(folder)).replace("{checkpoint}", small_checkpoint()) for a in case.arguments
         ]
-        found = _complaint(case, arguments, folder)
+        found = _complaint(case, folder, *(run or run_command)(arguments, folder))
         changed = [
             path.name for path, mode in before.items() if not os.path.lexists(path) or path.lstat().st_mode != mode
         ]
@@ -550,8 +539,7 @@ def complaint(name: str) -> str | None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _complaint(case: Command, arguments: list[str], folder: pathlib.Path) -> str | None:
-    status, printed = run_command(arguments, folder)
+def _complaint(case: Command, folder: pathlib.Path, status: int, printed: str) -> str | None:
     if status == 0:
         return None if case.may_succeed else f"accepted: {printed[-200:]}"
     if status not in (1, 2):

@@ -1,6 +1,7 @@
 """Tools that are killed, or run out of disk, at a random moment: each output is the old one or the whole new one.
 
-`manycaps score` also goes on afterwards: the same command ends with the same bits as a run that nothing stopped.
+Tools that go on from where they were stopped are given the same command again, which must end with the same bits as a
+run that nothing stopped.
 
 python -m tests.hostile_inputs.killed_tools --each 20
 
@@ -8,6 +9,7 @@ Every tool runs in a fork of a process that has loaded its libraries. A full dis
 """
 
 import argparse
+import functools
 import json
 import os
 import pathlib
@@ -17,8 +19,11 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
 from typing import Any
+
+import tqdm
 
 from tests.hostile_inputs.commands import OLD, OPTION_FILES, prepare, run_command
 
@@ -38,14 +43,32 @@ TOOLS: dict[str, tuple[list[str], list[str]]] = {
         ["report/index.html", "report/comparison.json"],
     ),
     "rows": (["rows", "captions.jsonl", "--metric", "rouge_l", "-o", "rows.html"], ["rows.html"]),
+    "core-set": (["core-set", "captions.jsonl", "--test", "others.jsonl", "-o", "core.json"], ["core.json"]),
+    "splits": (["splits", "captions.jsonl", "--by", "length", "-o", "splits.jsonl"], ["splits.jsonl"]),
     "score": (
         "score -m trm_cider,vdtk_diversity -i captions.jsonl -o scores --part-size 0.0002 --processes 1".split(),
         ["scores/summary.json", "scores/rows"],
     ),
+    "make-positives": (
+        "make-positives {pictures} positives --captioner {pipelines}/captioner --painter {pipelines}/painter/pipeline "
+        "--steps 2 --batch-size 3 --shard-size 2 --device cpu --workers 1".split(),
+        [f"positives/train-0000{shard}-of-00003.parquet" for shard in range(3)],
+    ),
+    "train-pac": (
+        "train-pac {pictures} trained --checkpoint {checkpoint} --batch-size 4 --max-iterations 8 --validate-every 4 "
+        "--save-every 3 --device cpu --workers 1".split(),
+        ["trained/open_clip_model.safetensors", "trained/history.json", "trained/open_clip_config.json"],
+    ),
+    # Stands for the studies of docs/studies.md, which fill their tables and draw their pictures by these functions.
+    "study": (["study"], ["results/powers.csv", "results/powers.png", "results/powers.svg"]),
 }
 
-# Tools that go on from where they were stopped.
-RESUMED = {"score"}
+# Tools that go on from where they were stopped. The first output of them is not there before it is whole; the table of
+# a study is there after its first cell, and holds whole lines.
+RESUMED = {"score", "make-positives", "train-pac", "study"}
+
+# Folders that are not there before: those of tools that go on.
+MADE_FOLDERS = ("scores/", "positives/", "trained/", "results/")
 
 # Captions of two systems, eight rows each.
 WORDS = "a dog runs on the beach near two cats that sleep in warm sand".split()
@@ -68,6 +91,44 @@ CAPTIONS = {
 PATIENCE = 120
 
 
+@functools.cache
+def made_inputs() -> dict[str, str]:
+    """Return what stands in the place of names in braces: inputs that take long to make, made once."""
+    from tests.modules.sample_inputs import small_checkpoint
+    from tests.tiny_pipelines import save_captioner, save_painter
+    from tests.training_data import save_data
+
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="killed-inputs-"))
+    save_captioner(folder / "captioner")
+    save_painter(folder / "painter")
+    pictures = save_data(folder / "pictures", 6, 12)
+    return {"{checkpoint}": small_checkpoint(), "{pipelines}": str(folder), "{pictures}": str(pictures)}
+
+
+def run_tool(arguments: list[str], folder: pathlib.Path) -> int:
+    """Run a tool in this process, and return its status."""
+    if arguments != ["study"]:
+        return run_command(arguments, folder)[0]
+    os.chdir(folder)
+    try:
+        small_study()
+    except OSError:
+        return 1
+    return 0
+
+
+def small_study() -> None:
+    """Fill a table of thirty cells and draw it, as the studies do."""
+    from scripts.studies.study_frame import StudyTable, numbers
+    from scripts.studies.study_pictures import new_picture
+
+    folder = pathlib.Path("results")
+    table = StudyTable(folder, "powers", ("number",), ("power", "value"), {"seed": 0})
+    lines = table.fill(((i,) for i in range(30)), lambda i: [[power, i**power] for power in range(20)])
+    with new_picture(folder, "powers", 4, 3) as figure:
+        figure.subplots().plot(numbers(lines, "value", power=2))
+
+
 def content_of(path: pathlib.Path) -> Any:
     """Return what lies at a path: bytes, those of each file of a folder, or None; of a summary all but its input."""
     if path.name == "summary.json" and path.exists() and path.read_bytes() != OLD.encode():
@@ -79,7 +140,7 @@ def content_of(path: pathlib.Path) -> Any:
 
 def fill(folder: pathlib.Path, outputs: list[str]) -> None:
     """Put input files and old outputs into a folder; a folder that a tool makes must not be there."""
-    old = {name: OLD.encode() for name in outputs if "." in name and not name.startswith("scores/")}
+    old = {name: OLD.encode() for name in outputs if "." in name and not name.startswith(MADE_FOLDERS)}
     for name, content in {**OPTION_FILES, **CAPTIONS, **old}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
@@ -90,11 +151,13 @@ def run_in_fork(arguments: list[str], folder: pathlib.Path, delay: float | None,
     process = os.fork()
     if not process:
         status = 99
+        # That of the bars is shared by all forks: one that was killed would hold it for ever.
+        tqdm.tqdm.set_lock(threading.RLock())
         try:
             if most_bytes is not None:
                 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
-            status, _ = run_command(arguments, folder)
+            status = run_tool(arguments, folder)
         finally:
             os._exit(status)
     end = time.monotonic() + (PATIENCE if delay is None else delay)
@@ -108,11 +171,10 @@ def run_in_fork(arguments: list[str], folder: pathlib.Path, delay: float | None,
 
 
 def complaints(tool: str, each: int, seed: int = 0) -> list[str]:
-    """Kill a tool at random moments, and fill its disk at random sizes; say what was neither old nor whole."""
-    from tests.modules.sample_inputs import small_checkpoint
-
+    """Kill a tool at random moments, and fill its disk at random sizes; say what was lost, and when."""
     arguments, outputs = TOOLS[tool]
-    arguments = [argument.replace("{checkpoint}", small_checkpoint()) for argument in arguments]
+    for name, made in made_inputs().items():
+        arguments = [argument.replace(name, made) for argument in arguments]
     rng, found = random.Random(f"{tool} {seed}"), []
     base = pathlib.Path(tempfile.mkdtemp(prefix="killed-"))
     try:
@@ -126,25 +188,33 @@ def complaints(tool: str, each: int, seed: int = 0) -> list[str]:
             delay = rng.uniform(0, 1.2 * seconds) if i < each else None
             most_bytes = rng.randrange(max(sizes)) if i >= each else None
             status = run_in_fork(arguments, folder, delay, most_bytes)
-            for name in [] if tool in RESUMED else outputs:
-                content = content_of(folder / name)
-                if content not in (old[name], whole[name]):
-                    found.append(f"{name}: neither old nor whole, after {delay=} {most_bytes=}, status {status}")
             if tool in RESUMED:
-                found += _not_resumed(arguments, outputs, folder, whole)
+                lost = _not_resumed(tool, arguments, outputs, folder, whole)
+            else:
+                lost = [
+                    f"{name}: neither old nor whole"
+                    for name in outputs
+                    if content_of(folder / name) not in (old[name], whole[name])
+                ]
             if i >= each and status not in (0, 1):
-                found.append(f"status {status} with {most_bytes=}")
+                lost.append(f"status {status}")
+            found += [f"{what}, {i=} {delay=} {most_bytes=} {status=}" for what in lost]
             shutil.rmtree(folder)
     finally:
         shutil.rmtree(base, ignore_errors=True)
     return found
 
 
-def _not_resumed(arguments: list[str], outputs: list[str], folder: pathlib.Path, whole: dict[str, Any]) -> list[str]:
+def _not_resumed(
+    tool: str, arguments: list[str], outputs: list[str], folder: pathlib.Path, whole: dict[str, Any]
+) -> list[str]:
     """Say what is wrong with the outputs of a tool that was stopped, and after the same command again."""
     found = []
-    summary = content_of(folder / outputs[0])
-    if summary not in (None, whole[outputs[0]]):
+    first = content_of(folder / outputs[0])
+    if tool == "study" and first:
+        # Its table grows by whole cells.
+        first = whole[outputs[0]] if whole[outputs[0]].startswith(first) and first.endswith(b"\n") else first
+    if first not in (None, whole[outputs[0]]):
         found.append(f"{outputs[0]}: neither missing nor whole")
     status = run_in_fork(arguments, folder, None, None)
     if status:
@@ -174,10 +244,11 @@ def main() -> int:
         "--each", type=int, default=20, help="kills, and full disks, of each tool (default %(default)s)"
     )
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--tools", nargs="+", choices=TOOLS, default=list(TOOLS), metavar="TOOL")
     arguments = parser.parse_args()
     prepare()
     n_found = 0
-    for tool in TOOLS:
+    for tool in arguments.tools:
         found = complaints(tool, arguments.each, arguments.seed)
         n_found += len(found)
         print(f"{tool}: {arguments.each} kills and {arguments.each} full disks, {len(found)} outputs lost", flush=True)

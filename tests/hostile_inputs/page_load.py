@@ -1,17 +1,21 @@
 """Demo pages under many requests of their largest input at once: do they keep answering, and in how much memory?
 
-python -m tests.hostile_inputs.page_load trm_cider vdtk_diversity compare --requests 50
+python -m tests.hostile_inputs.page_load --requests 50
+python -m tests.hostile_inputs.page_load trm_cider compare --requests 5
 
-Starts each page as its Space does, asks once, then from as many threads as there are requests, and prints what was
-answered, how long it took, and the largest resident memory of the page before and after. Needs tests/requirements.txt.
+Starts each page as its Space does, in a process that may take no more memory than `MEMORY_LIMIT`, asks once, then from
+as many threads as there are requests, and prints a line of the table in SECURITY.md. Needs tests/requirements.txt; CLIP
+has random weights in the published shape, METEOR 1.5 the data of pycocoevalcap.
 """
 
 import argparse
+import functools
 import json
 import os
 import pathlib
 import random
 import re
+import resource
 import socket
 import subprocess
 import sys
@@ -24,10 +28,19 @@ from typing import Any, NamedTuple
 
 from scripts.repository import push_to_hub
 
+# Bytes of private memory that a page may map: a quarter of what a free Space has.
+MEMORY_LIMIT = 4 << 30
+
 # Seconds within which a page must be there, and a request be answered while others wait.
-PATIENCE = 1200
+PATIENCE = 3600
+
+# Shown of the errors of a page.
+N_ERRORS = 5
 
 WORDS = "a dog runs on the beach near two cats that sleep in warm sand while people watch".split()
+
+# From an empty folder and a number to the values of the form.
+Input = Callable[[pathlib.Path, int], list[Any]]
 
 
 class Load(NamedTuple):
@@ -35,9 +48,10 @@ class Load(NamedTuple):
 
     n_answered: int
     errors: list[str]
-    seconds_of_one: float
+    # Of each kind of input, asked alone.
+    seconds_of_one: list[float]
     seconds: float
-    # Largest resident memory, in megabytes, after one request and after all.
+    # Largest resident memory, in megabytes, after one request of each kind and after all.
     megabytes_of_one: float
     megabytes: float
 
@@ -50,44 +64,151 @@ def caption(rng: random.Random, letters: int) -> str:
     return " ".join(words)[:letters].ljust(letters, "x")
 
 
-def two_boxes(folder: pathlib.Path, seed: int) -> list[Any]:
-    """20 rows of 20 + 20 captions of 300 letters, and random splits."""
-    rng = random.Random(seed)
-    sides = ["\n\n".join("\n".join(caption(rng, 300) for _ in range(20)) for _ in range(20)) for _ in range(2)]
-    return [*sides, "per_side", "permutation", 0]
+def rows_of_captions(rng: random.Random, n_rows: int, n_captions: int, letters: int = 300) -> str:
+    """Return the content of a text box: rows of captions."""
+    return "\n\n".join("\n".join(caption(rng, letters) for _ in range(n_captions)) for _ in range(n_rows))
+
+
+def distribution_inputs(own: Any, most_exact: int = 10) -> list[Input]:
+    """20 rows of 20 + 20 captions of 300 letters and random splits; 20 of fewer captions, and all splits."""
+
+    def maker(n_captions: int, p_value: str) -> Input:
+        def make(_: pathlib.Path, seed: int) -> list[Any]:
+            rng = random.Random(seed)
+            return [*(rows_of_captions(rng, 20, n_captions) for _ in range(2)), own, p_value, 0]
+
+        return make
+
+    return [maker(20, "permutation"), maker(most_exact, "exact")]
+
+
+def two_boxes(n_rows: int, n_captions: int, *options: Any) -> list[Input]:
+    """As many rows, on both sides, as a page takes."""
+
+    def make(_: pathlib.Path, seed: int) -> list[Any]:
+        rng = random.Random(seed)
+        return [*(rows_of_captions(rng, n_rows, n_captions) for _ in range(2)), *options]
+
+    return [make]
+
+
+def one_box(_: pathlib.Path, seed: int) -> list[Any]:
+    """50 rows of 50 captions of 300 letters."""
+    return [rows_of_captions(random.Random(seed), 50, 50)]
+
+
+def captions_and_labels(folder: pathlib.Path, seed: int) -> list[Any]:
+    """The same, and 2,000 labels of 300 letters."""
+    rng = random.Random(-1 - seed)
+    return [*one_box(folder, seed), "\n".join(f"{i} {caption(rng, 295)}"[:300] for i in range(2000))]
 
 
 def caption_file(folder: pathlib.Path, seed: int) -> list[Any]:
     """A file of nearly 5 MB with 50,000 captions."""
     from gradio_client import handle_file
 
-    rng, path = random.Random(seed), folder / f"{seed}.txt"
-    rows = ("\n".join(caption(rng, 97) for _ in range(50)) for _ in range(1000))
-    path.write_text("\n\n".join(rows), encoding="utf-8")
+    path = folder / f"{seed}.txt"
+    path.write_text(rows_of_captions(random.Random(seed), 1000, 50, 97), encoding="utf-8")
     return [handle_file(str(path)), ""]
 
 
-def system_files(folder: pathlib.Path, seed: int) -> list[Any]:
+def picture(folder: pathlib.Path) -> Any:
+    """An upload of 20 megapixels with transparency, in a file below 10 MB."""
+    import numpy as np
+    import PIL.Image
+    from gradio_client import handle_file
+
+    path = folder / "picture.png"
+    if not path.exists():
+        x, y = np.meshgrid(np.arange(5000), np.arange(4000))
+        PIL.Image.fromarray(np.stack([x, y, x + y, y // 16 + 9], axis=2).astype(np.uint8)).save(path, compress_level=1)
+    return handle_file(str(path))
+
+
+def picture_and_captions(n_boxes: int) -> list[Input]:
+    """The largest picture, and 20 captions of 300 letters in each box."""
+
+    def make(folder: pathlib.Path, seed: int) -> list[Any]:
+        rng = random.Random(seed)
+        return [picture(folder), *(rows_of_captions(rng, 1, 20) for _ in range(n_boxes))]
+
+    return [make]
+
+
+def clip_and_captions(folder: pathlib.Path, seed: int) -> list[Any]:
+    """A clip of 60 s with 60 frames of 8.9 megapixels a second, of which 40 are looked at, and 20 captions."""
+    import av
+    import numpy as np
+    from gradio_client import handle_file
+
+    path = folder / "clip.mp4"
+    if not path.exists():
+        with av.open(str(path), "w") as container:
+            stream = container.add_stream("h264", rate=60, options={"preset": "ultrafast"})
+            stream.width, stream.height, stream.pix_fmt = 4096, 2160, "yuv420p"
+            pixels = (
+                np.tile(np.arange(4096, dtype=np.uint32) // 16, (2160, 1))[:, :, None].repeat(3, 2).astype(np.uint8)
+            )
+            frame = av.VideoFrame.from_ndarray(pixels, format="rgb24").reformat(format="yuv420p")
+            for i in range(3599):
+                frame.pts = i
+                container.mux(stream.encode(frame))
+            container.mux(stream.encode(None))
+    return [{"video": handle_file(str(path))}, rows_of_captions(random.Random(seed), 1, 20), 40]
+
+
+def system_files(metric: str) -> Input:
     """Three systems and people, each a file of nearly 2 MB with 500 rows of 20 captions."""
     from gradio_client import handle_file
 
-    rng, files = random.Random(seed), []
-    for name in ("first", "second", "third", "references"):
-        path = folder / f"{name}-{seed}.jsonl"
-        key = "references" if name == "references" else "captions"
-        rows = ({"id": i, key: [caption(rng, 190) for _ in range(20)]} for i in range(500))
-        path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-        files.append(handle_file(str(path)))
-    return [*files, "CIDEr-D and TRM-CIDEr"]
+    def make(folder: pathlib.Path, seed: int) -> list[Any]:
+        rng, files = random.Random(seed), []
+        for name in ("first", "second", "third", "references"):
+            path = folder / f"{name}-{seed}.jsonl"
+            key = "references" if name == "references" else "captions"
+            rows = ({"id": i, key: [caption(rng, 190) for _ in range(20)]} for i in range(500))
+            path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+            files.append(handle_file(str(path)))
+        return [*files, metric]
+
+    return make
 
 
-# From the name of a Space to its largest input.
-LARGEST: dict[str, Callable[[pathlib.Path, int], list[Any]]] = {
-    "trm_cider": two_boxes,
-    "trm_meteor": two_boxes,
-    "vdtk_diversity": caption_file,
-    "compare": system_files,
+# From the name of a Space to its largest inputs; requests take them in turn.
+LARGEST: dict[str, Callable[[], list[Input]]] = {
+    "trm_cider": functools.partial(distribution_inputs, "per_side"),
+    "trm_meteor": functools.partial(distribution_inputs, "per_side"),
+    "trm_bert": functools.partial(distribution_inputs, "per_side"),
+    "trm": functools.partial(distribution_inputs, "cosine"),
+    "mmd": functools.partial(distribution_inputs, "rbf"),
+    "mmd_bert": functools.partial(distribution_inputs, "biased"),
+    "fid_bert": functools.partial(distribution_inputs, True, 7),
+    "bleu_rouge": functools.partial(two_boxes, 1, 50),
+    "meteor15": functools.partial(two_boxes, 1, 50),
+    "set_diversity": functools.partial(two_boxes, 50, 50, "all"),
+    "vdtk_concept_overlap": lambda: [captions_and_labels],
+    "vdtk_leave_one_out": lambda: [one_box],
+    "vdtk_diversity": lambda: [caption_file],
+    "pac_score": functools.partial(picture_and_captions, 1),
+    "ref_pac_score": functools.partial(picture_and_captions, 2),
+    "emscore_pac": lambda: [clip_and_captions],
+    "compare": lambda: [system_files(metric) for metric in ("CIDEr-D and TRM-CIDEr", "METEOR and TRM-METEOR")],
 }
+
+# Pages that need weights of a CLIP.
+CLIP_PAGES = ("emscore_pac", "pac_score", "ref_pac_score")
+
+
+def published_shape(folder: pathlib.Path) -> str:
+    """Write random weights in the shape of the published ones, CLIP ViT-B/32, and return their path."""
+    import open_clip
+    import torch
+
+    torch.manual_seed(0)
+    path = folder / "random.pth"
+    if not path.exists():
+        torch.save(open_clip.create_model("ViT-B-32-quickgelu").state_dict(), path)
+    return str(path)
 
 
 def loaded(name: str, n_requests: int) -> Load:
@@ -99,12 +220,16 @@ def loaded(name: str, n_requests: int) -> Load:
         page, port = started(name, folder)
         try:
             client = Client(f"http://127.0.0.1:{port}/", verbose=False, httpx_kwargs={"timeout": PATIENCE})
-            inputs = [LARGEST[name](folder, seed) for seed in range(n_requests)]
-            begin = time.monotonic()
-            client.predict(*inputs[0], api_name="/compute")
-            seconds_of_one, megabytes_of_one = time.monotonic() - begin, most_megabytes(page.pid)
+            makers = LARGEST[name]()
+            inputs = [makers[seed % len(makers)](folder, seed) for seed in range(max(n_requests, len(makers)))]
+            seconds_of_one = []
+            for given in inputs[: len(makers)]:
+                begin = time.monotonic()
+                client.predict(*given, api_name="/compute")
+                seconds_of_one.append(time.monotonic() - begin)
+            megabytes_of_one = most_megabytes(page.pid)
             errors: list[str] = []
-            threads = [threading.Thread(target=ask, args=(client, given, errors)) for given in inputs]
+            threads = [threading.Thread(target=ask, args=(client, given, errors)) for given in inputs[:n_requests]]
             begin = time.monotonic()
             for thread in threads:
                 thread.start()
@@ -135,8 +260,17 @@ def started(name: str, folder: pathlib.Path) -> tuple["subprocess.Popen[bytes]",
         port = int(free.getsockname()[1])
     environment = os.environ | {"GRADIO_SERVER_PORT": str(port), "GRADIO_TEMP_DIR": str(folder / "uploads")}
     environment |= {"HF_HOME": str(folder / "cache"), "PYTHONPATH": str(folder / "app"), "HF_EVALUATE_OFFLINE": "1"}
+    if name in CLIP_PAGES:
+        environment["MANYCAPS_CHECKPOINT"] = published_shape(folder)
     with (folder / "log").open("wb") as log:
-        page = subprocess.Popen([sys.executable, "app.py"], cwd=folder / "app", env=environment, stdout=log, stderr=log)
+        page = subprocess.Popen(
+            [sys.executable, "app.py"],
+            cwd=folder / "app",
+            env=environment,
+            stdout=log,
+            stderr=log,
+            preexec_fn=functools.partial(resource.setrlimit, resource.RLIMIT_DATA, (MEMORY_LIMIT, MEMORY_LIMIT)),
+        )
     end = time.monotonic() + PATIENCE
     while page.poll() is None and time.monotonic() < end:
         try:
@@ -157,19 +291,20 @@ def most_megabytes(process: int) -> float:
 def main() -> int:
     """Try pages and print a line for each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("pages", nargs="+", choices=tuple(LARGEST), metavar="SPACE", help=", ".join(LARGEST))
+    parser.add_argument("pages", nargs="*", metavar="SPACE", help="default: all, " + ", ".join(LARGEST))
     parser.add_argument("--requests", type=int, default=50, help="at once (default %(default)s)")
     arguments = parser.parse_args()
     n_errors = 0
-    for name in arguments.pages:
+    for name in arguments.pages or LARGEST:
         load = loaded(name, arguments.requests)
         n_errors += len(load.errors)
+        alone = " and ".join(f"{seconds:.1f}" for seconds in load.seconds_of_one)
         print(
-            f"{name}: {load.n_answered} of {arguments.requests} answered in {load.seconds:.0f} s (one alone "
-            f"{load.seconds_of_one:.1f} s), at most {load.megabytes:.0f} MB (after one {load.megabytes_of_one:.0f} MB)",
+            f"| `{name}` | {alone} | {load.n_answered} of {arguments.requests} | {load.seconds:.0f} | "
+            f"{load.megabytes_of_one:,.0f} | {load.megabytes:,.0f} |",
             flush=True,
         )
-        for error in load.errors[:5]:
+        for error in load.errors[:N_ERRORS]:
             print(f"    {error}", flush=True)
     return int(n_errors > 0)
 

@@ -7,6 +7,7 @@ added before are there, and in any case the same instance then computes the righ
 import functools
 import importlib
 import math
+import os
 import pathlib
 import re
 import shutil
@@ -20,7 +21,9 @@ import numpy as np
 
 from tests.modules.sample_inputs import SAMPLE_INPUTS, TOLERANCES, load_options
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Names another checkout whose modules are tried; `earlier_version.py` sets it.
+MODULES_VARIABLE = "MANYCAPS_MODULES"
+MODULES_ROOT = pathlib.Path(os.environ.get(MODULES_VARIABLE) or pathlib.Path(__file__).resolve().parents[2])
 
 # `<column>[<row>][<item>]: expected <what>, got <what>. <How to fix it.>`
 HOUSE_FORM = re.compile(r"[^\n]+?: expected .+, got .+\. .+[.)\]}'\"?]", re.DOTALL)
@@ -80,7 +83,7 @@ class Subject:
         import evaluate
 
         warnings.simplefilter("error", RuntimeWarning)
-        folder = next(ROOT.glob(f"m*/{name}/README.md")).parent
+        folder = next(MODULES_ROOT.glob(f"m*/{name}/README.md")).parent
         options = load_options(name) | ({"encoder": letter_counts} if name in TEXT_EMBEDDERS else {})
         evaluate.utils.logging.disable_progress_bar()
         # A name of its own: an instance that a case has poisoned may still hold the locks of the usual one.
@@ -163,7 +166,7 @@ def loaded_with(name: str, options: Columns) -> Columns:
     """Return what a module computes of good columns when it is loaded with hostile options."""
     import evaluate
 
-    folder = next(ROOT.glob(f"m*/{name}/README.md")).parent
+    folder = next(MODULES_ROOT.glob(f"m*/{name}/README.md")).parent
     return evaluate.load(str(folder), experiment_id=uuid.uuid4().hex, **options).compute(**SAMPLE_INPUTS[name])
 
 

@@ -317,6 +317,10 @@ def test_correlations():
             lambda: comparison_report.named_systems(["a", "d/a"], None, None),
             "--names: expected different names, got ['a'",
         ),
+        (
+            lambda: comparison_report.named_systems(["a", "b"], ["x", " "], None),
+            "--names: expected names that can be printed, got ' '. Write others.",
+        ),
         (lambda: comparison_report.named_systems(["a", "b"], None, "c"), "--baseline: expected one of a, b, got 'c'."),
     ],
 )

@@ -120,7 +120,7 @@ def test_vatex_eval_by_the_command(vatex, capsys, more, published):
         (lambda folder: np.save(folder / "video_ids.npy", np.array(["one"])), "got the shapes (4,), (4, 9), (1,)"),
         (
             lambda folder: np.save(folder / "human_scores.npy", np.ones(4)),
-            "expected 3 numbers for each of the 4",
+            "expected 3 finite numbers for each of the 4",
         ),
         (
             lambda folder: (folder / "human_scores.npy").write_bytes(b"no array"),

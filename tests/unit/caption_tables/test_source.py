@@ -489,6 +489,13 @@ def test_names_of_files():
     assert expand_braces("a{0..2}{x,y}") == ["a0x", "a0y", "a1x", "a1y", "a2x", "a2y"]
     assert expand_braces("a{8..11}.tar") == ["a8.tar", "a9.tar", "a10.tar", "a11.tar"]
     assert expand_braces("{x}") == ["{x}"]
+    for pattern, n in (("{0..999999999999}", "1,000,001"), ("{0..999}" * 3, "1,000,000,000"), ("{9..0}", "0")):
+        with pytest.raises(ValueError, match=f"expected braces for 1 to 1,000,000 names, got {n}. Write"):
+            expand_braces(pattern)
+    with pytest.raises(
+        ValueError, match="no-such://x.csv: expected a path, or an address that fsspec can open, got an"
+    ):
+        table_files(["no-such://x.csv"])
     assert [table_kind(name) for name in ("a.parquet.gz", "b", ".csv", "c.CSV")] == [None, None, None, (".csv", False)]
 
 

@@ -107,13 +107,18 @@ def test_parts_do_not_matter(monkeypatch):
         ),
         (["--scores", "train.jsonl"], "--scores: expected an array of numbers in a file of NumPy (.npy), got 'train"),
         (["--scores", "small.npy"], "--scores: expected shape (3, 3), the distinct captions and the rows, got (2, 2)"),
+        (
+            ["--scores", "nan.npy"],
+            "--scores: expected finite numbers, got nan in line 1. Give pairs that have no score",
+        ),
         (["--limit", "0"], "--limit: expected a whole number of at least 1, got 0."),
         (["--columns", "x"], "--columns: expected a list such as predictions=samples"),
     ],
-    ids=["large", "nan", "large_cider", "one_row", "no_array", "shape", "limit", "columns"],
+    ids=["large", "nan", "large_cider", "one_row", "no_array", "shape", "nan_score", "limit", "columns"],
 )
 def test_messages(files, tmp_path, monkeypatch, capsys, arguments, message):
     monkeypatch.chdir(tmp_path)
     np.save("small.npy", np.zeros((2, 2)))
+    np.save("nan.npy", [[1.0, 1.0, 1.0], [1.0, np.nan, np.inf], [1.0, 1.0, 1.0]])
     assert main(["core-set", *files, *arguments]) == 2
     assert capsys.readouterr().err.startswith(message)

@@ -73,9 +73,14 @@ def test_no_row_with_a_candidate():
         ({"a": 3}, TypeError, "labels['a']: expected a list of texts, or the path of a file, got 3. Write one text"),
         ({"a": [" "]}, ValueError, "labels['a']: expected at least one label, got none. Give texts that are not bl"),
         ({"a": "/no/such"}, ValueError, "labels['a']: expected a text file with one label a line, got '/no/such"),
+        (
+            {"a": ["x"], "a_labels": ["y"]},
+            ValueError,
+            "labels: expected names whose keys differ, got 'a_labels' beside",
+        ),
         ({"a": [","]}, ValueError, "labels['a']: expected at least one label, got none. Write one a line."),
     ],
-    ids=["none", "empty", "name", "number", "blank", "file", "commas"],
+    ids=["none", "empty", "name", "number", "blank", "file", "keys", "commas"],
 )
 def test_messages(labels, error, message):
     with pytest.raises(error) as found:
