@@ -32,7 +32,7 @@ MOST_LARGE_IN_HALF = 2
 class Group(NamedTuple):
     """Equal shapes that lie together; in what a caption says, None where it does not say it."""
 
-    count: int | None
+    count: int | None  # type: ignore[assignment]  # a number here, in place of tuple's method
     size: str | None
     colour: str | None
     shape: str | None
@@ -158,7 +158,9 @@ def changed_claims(claim: Scene, scene: Scene, attribute: Attribute) -> list[Sce
     """
     present = value_of(claim, attribute)
     # Two groups may lie above and left of each other at once, so only the opposite relation is surely wrong.
-    values: Sequence[Value] = [OPPOSITE[said(present)]] if attribute[1] == "relation" else VALUES[attribute[1]]
+    values: Sequence[Value] = VALUES[attribute[1]]
+    if attribute[1] == "relation" and present is not None:
+        values = [OPPOSITE[present]]
     others = (with_value(claim, attribute, value) for value in values if value != present)
     errors = n_errors(claim, scene) + 1
     return [other for other in others if n_errors(other, scene) == errors]

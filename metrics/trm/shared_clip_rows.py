@@ -610,6 +610,7 @@ def _prepare(image: object, where: str, size: int, claims: _Claims, remembered: 
 
 
 def _hash(content: bytes | np.ndarray) -> bytes:
+    content = content.tobytes() if isinstance(content, np.ndarray) else content
     return hashlib.blake2b(content, digest_size=16).digest()
 
 
