@@ -20,8 +20,8 @@ from .set_values import Kernels, Sets, corpus_values, set_values
 from .shared_caption_rows import as_caption_rows, check_row_counts
 from .shared_caption_tokens import check_tokenizer, ngram_tokens, tokenizer_name
 from .shared_document_frequency import check_document_frequency, load_document_frequency
-from .shared_module import About, CollectionModule, check_choice, check_flag, signature
-from .shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options, encoder_settings
+from .shared_module import About, check_choice, check_flag, signature
+from .shared_sentence_encoder import ENCODER_DEFAULTS, EncodingModule, check_encoder_options, encoder_settings
 
 # isort: split
 # Files that other files of this folder need: evaluate's loader copies only what is named here.
@@ -124,7 +124,7 @@ Examples:
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
-class SetDiversity(CollectionModule, evaluate.Measurement):
+class SetDiversity(EncodingModule, evaluate.Measurement):
     """Diversity of sets of captions, candidates beside humans, as an evaluate module."""
 
     ABOUT = About(
@@ -145,10 +145,6 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
     }
     progress = evaluate.utils.logging.tqdm
     table = table_source = None
-
-    def __init__(self, *args, **keywords):
-        self.encoder = SentenceEncoder()
-        super().__init__(*args, **keywords)
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""

@@ -8,8 +8,8 @@ from .caption_codes import row_chunks
 from .caption_diversity import CHUNK_CAPTIONS, CaptionDiversity
 from .diversity_options import check_head_shares, check_lengths, check_word_source
 from .shared_caption_tokens import tokenizer_name
-from .shared_module import About, CollectionModule, check_flag, signature
-from .shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options, encoder_settings
+from .shared_module import About, check_flag, signature
+from .shared_sentence_encoder import ENCODER_DEFAULTS, EncodingModule, check_encoder_options, encoder_settings
 from .shared_spacy_pipelines import as_tagger, check_pos
 
 # isort: split
@@ -112,7 +112,7 @@ Examples:
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
-class VdtkDiversity(CollectionModule, evaluate.Measurement):
+class VdtkDiversity(EncodingModule, evaluate.Measurement):
     """Token, n-gram, caption, part-of-speech and semantic diversity, as an evaluate module."""
 
     ABOUT = About(
@@ -132,10 +132,6 @@ class VdtkDiversity(CollectionModule, evaluate.Measurement):
         "encoder": None,
         "details": False,
     }
-
-    def __init__(self, *args, **keywords):
-        self.encoder = SentenceEncoder()
-        super().__init__(*args, **keywords)
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""

@@ -20,9 +20,9 @@ from .shared_caption_tokens import check_tokenizer, tokenize_rows, tokenizer_nam
 from .shared_embedding_rows import embed_caption_rows
 from .shared_mean_discrepancy import ESTIMATORS
 from .shared_meteor15_data import check_data_source, load_lexicon
-from .shared_module import About, CollectionModule, check_choice, check_flag, check_share, signature
+from .shared_module import About, check_choice, check_flag, check_share, signature
 from .shared_row_texts import RowTexts
-from .shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options, encoder_settings
+from .shared_sentence_encoder import ENCODER_DEFAULTS, EncodingModule, check_encoder_options, encoder_settings
 from .shared_spacy_pipelines import check_pos
 from .shared_wordnet_lexicon import wordnet_lexicon
 
@@ -148,7 +148,7 @@ Examples:
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
-class VdtkLeaveOneOut(CollectionModule, evaluate.Measurement):
+class VdtkLeaveOneOut(EncodingModule, evaluate.Measurement):
     """Scores of captions against the others of their row, as an evaluate module."""
 
     ABOUT = About(
@@ -173,10 +173,6 @@ class VdtkLeaveOneOut(CollectionModule, evaluate.Measurement):
         **ENCODER_DEFAULTS,
         "details": False,
     }
-
-    def __init__(self, *args, **keywords):
-        self.encoder = SentenceEncoder()
-        super().__init__(*args, **keywords)
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""

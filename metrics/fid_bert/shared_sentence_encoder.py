@@ -19,7 +19,7 @@ from .shared_embeddings import as_array
 from .shared_input_files import is_folder, is_regular_file, read_json
 from .shared_messages import shown_path, shown_value
 from .shared_model_paths import HUB_PREFIX, is_path, local_path, no_such_path
-from .shared_module import check_choice, check_whole_number
+from .shared_module import CollectionModule, check_choice, check_whole_number
 from .shared_remembered_features import RememberedFeatures
 
 # The model of Chan et al. (2022), https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2, at a fixed revision.
@@ -414,3 +414,11 @@ def _sha256(path: pathlib.Path, _modified: int, _size: int) -> str:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
+
+
+class EncodingModule(CollectionModule):
+    """The contract of modules that embed captions; the encoder remembers them from call to call."""
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        self.encoder = SentenceEncoder()
+        super().__init__(*args, **keywords)
