@@ -14,17 +14,39 @@ import numpy.typing as npt
 from tqdm import tqdm
 
 from .best_reference import best_statistics
-from .cider_distance import cider_d_scores, cider_distances, document_frequencies, multi_reference_cider_d
+from .cider_distance import cider_d_scores, cider_distances, multi_reference_cider_d
 from .comparison.holm import holm_p_values as _holm_p_values
 from .comparison.paired_tests import CONFIDENCE_LEVEL, N_RESAMPLES, PairedTest, paired_tests
 from .frechet import frechet_distances
 from .frechet import frechet_p_values as _frechet_p_values
+from .functional_checks import (
+    MAX_SPLITS,
+    Floats,
+    TokenRows,
+    Tokens,
+    as_finite,
+    as_rows,
+    check_candidates,
+    check_token_rows,
+    counted_documents,
+    joint_rows,
+    row_splits,
+)
+from .functional_diversity import compression_ratio, div_n, mbleu, self_bleu, self_cider, unique_share, vendi_score
+from .functional_kernels import (
+    cmmd,
+    gaussian_kernel,
+    kernel_mmd,
+    kernel_mmd_p_values,
+    kid,
+    laplace_kernel,
+    polynomial_kernel,
+)
 from .ref_pac_s import ref_pac_s as _ref_pac_s
 from .shared_bleu import bleu_scores, bleu_statistics
 from .shared_bleu import corpus_bleu as _corpus_bleu
 from .shared_cosine_distance import cosine_distances as _cosine_distances
 from .shared_cosine_distance import cosine_similarities
-from .shared_document_frequency import check_document_frequency, check_enough_documents, load_document_frequency
 from .shared_kernels import BANDWIDTH_RULES
 from .shared_mean_discrepancy import ESTIMATORS
 from .shared_mean_discrepancy import mmd_p_values as _mmd_p_values
@@ -38,7 +60,7 @@ from .shared_pac_s import pac_s as _pac_s
 from .shared_ptb_tokenizer import tokenize_captions
 from .shared_rouge_l import rouge_l_scores
 from .shared_row_scores import row_means
-from .shared_splits import Splits, combined_p_value, exact_splits, harmonic_mean_p, random_splits, upper_tail_p_values
+from .shared_splits import combined_p_value, harmonic_mean_p, upper_tail_p_values
 from .shared_triangle_rank import STATISTICS, check_statistic_sizes, null_statistics, triangle_rank_counts
 from .shared_triangle_rank import triangle_rank_statistic as _triangle_rank_statistic
 from .shared_wordnet_lexicon import wordnet_lexicon
@@ -48,13 +70,22 @@ __all__ = [
     "bleu",
     "cider_d",
     "cider_d_distances",
+    "cmmd",
     "combined_p_value",
+    "compression_ratio",
     "corpus_bleu",
     "cosine_distances",
+    "div_n",
     "frechet_distance",
     "frechet_p_values",
+    "gaussian_kernel",
     "harmonic_mean_p",
     "holm_p_values",
+    "kernel_mmd",
+    "kernel_mmd_p_values",
+    "kid",
+    "laplace_kernel",
+    "mbleu",
     "meteor",
     "meteor15",
     "meteor_distances",
@@ -62,21 +93,17 @@ __all__ = [
     "mmd_squared",
     "pac_s",
     "paired_test",
+    "polynomial_kernel",
     "ptb_tokenize",
     "ref_pac_s",
     "rouge_l",
+    "self_bleu",
+    "self_cider",
     "triangle_rank_p_values",
     "triangle_rank_statistic",
+    "unique_share",
+    "vendi_score",
 ]
-
-Floats = npt.NDArray[np.float64]
-
-# One text as tokens, and the texts of all rows.
-Tokens = Sequence[str]
-TokenRows = Sequence[Sequence[Tokens]]
-
-# Most splits of a row that are enumerated unless asked otherwise; more are drawn.
-MAX_SPLITS = 1_000_000
 
 
 class Lexicon(Protocol):
@@ -140,7 +167,7 @@ def meteor(candidates: TokenRows, references: TokenRows, lexicon: Lexicon | None
     >>> meteor([[["a", "dog", "barks"]]], [[["a", "dog", "bark"], ["a", "cat"]]], NoLexicon()).round(4).tolist()
     [0.9815]
     """
-    rows, sizes = _joint_rows(candidates, references)
+    rows, sizes = joint_rows(candidates, references)
     scores = meteor_scores(rows, lexicon or wordnet_lexicon())
     return np.array([multi_reference_meteor(s[None], n)[0] for s, n in zip(scores, sizes, strict=True)])
 
@@ -175,7 +202,7 @@ def meteor15(
     from .shared_meteor15_data import check_data_source, load_lexicon
 
     check_data_source(meteor15_data)
-    _joint_rows(candidates, references)
+    joint_rows(candidates, references)
     rows = [[[" ".join(tokens) for tokens in row] for row in column] for column in (candidates, references)]
     per_candidate = _meteor15_scores(best_statistics(*rows, load_lexicon(meteor15_data, tqdm), _without_progress))
     return np.array(row_means(per_candidate, [len(row) for row in candidates]))
@@ -204,7 +231,7 @@ def meteor_distances(texts: TokenRows, lexicon: Lexicon | None = None) -> list[F
     >>> meteor_distances([[["a", "dog"], ["a", "cat"]]], NoLexicon())[0].tolist()
     [[0.0, 0.75], [0.75, 0.0]]
     """
-    _check_token_rows(texts, "texts")
+    check_token_rows(texts, "texts")
     distances: list[Floats] = _meteor_distances(texts, meteor_scores(texts, lexicon or wordnet_lexicon()))
     return distances
 
@@ -239,8 +266,8 @@ def cider_d(
     >>> cider_d(rows, rows).round(4).tolist()
     [7.5, 5.0]
     """
-    rows, sizes = _joint_rows(candidates, references)
-    counts, n_documents = _document_frequency(references, document_frequency)
+    rows, sizes = joint_rows(candidates, references)
+    counts, n_documents = counted_documents(references, document_frequency)
     scores = cider_d_scores(rows, counts, n_documents)
     return np.array([multi_reference_cider_d(s[None], n)[0] for s, n in zip(scores, sizes, strict=True)])
 
@@ -334,8 +361,8 @@ def cider_d_distances(texts: TokenRows, document_frequency: str | os.PathLike[st
     >>> cider_d_distances([[["a"], ["b"]]], {"n_documents": 2, "document_frequency": {}})[0].tolist()
     [[0.0, 10.0], [10.0, 0.0]]
     """
-    _check_token_rows(texts, "texts")
-    counts, n_documents = _document_frequency(texts, document_frequency)
+    check_token_rows(texts, "texts")
+    counts, n_documents = counted_documents(texts, document_frequency)
     distances: list[Floats] = cider_distances(texts, cider_d_scores(texts, counts, n_documents))
     return distances
 
@@ -361,7 +388,7 @@ def cosine_distances(vectors: npt.ArrayLike) -> Floats:
     >>> cosine_distances([[[2.0, 0.0], [0.0, 3.0]]]).tolist()
     [[[0.0, 1.0], [1.0, 0.0]]]
     """
-    rows = _as_rows(vectors, "vectors")
+    rows = as_rows(vectors, "vectors")
     is_zero = ~rows.any(axis=2)
     if is_zero.any():
         row, text = np.argwhere(is_zero)[0].tolist()
@@ -436,10 +463,9 @@ def triangle_rank_p_values(
     """
     rows = _as_distances(distances, n_candidates, statistic)
     n_rows, n_texts = rows.shape[:2]
-    check_statistic_sizes(
-        [(n_candidates, n_texts - n_candidates)] * n_rows, ("candidates", "references"), statistic, ""
-    )
-    splits = _splits(n_candidates, n_texts, n_resamples, max_splits, seed)
+    options = {"statistic": statistic, "p_value": "exact"}
+    check_statistic_sizes([(n_candidates, n_texts - n_candidates)] * n_rows, ("candidates", "references"), options)
+    splits = row_splits(n_candidates, n_texts, n_resamples, max_splits, seed)
     return upper_tail_p_values(
         _triangle_rank_statistic(triangle_rank_counts(rows, n_candidates), statistic),
         null_statistics(rows, splits, statistic),
@@ -506,7 +532,7 @@ def mmd_p_values(
     [0.3333]
     """
     rows = _as_kernel_rows(vectors, n_candidates, sigma, estimator)
-    splits = _splits(n_candidates, rows.shape[1], n_resamples, max_splits, seed)
+    splits = row_splits(n_candidates, rows.shape[1], n_resamples, max_splits, seed)
     return _mmd_p_values(rows, n_candidates, splits, sigma, estimator)[1]
 
 
@@ -530,8 +556,8 @@ def frechet_distance(vectors: npt.ArrayLike, n_candidates: int) -> Floats:
     >>> frechet_distance([[[0.0], [2.0], [3.0], [7.0]]], 2).round(4).tolist()
     [18.0]
     """
-    rows = _as_rows(vectors, "vectors")
-    _check_candidates(n_candidates, rows.shape[1], 2)
+    rows = as_rows(vectors, "vectors")
+    check_candidates(n_candidates, rows.shape[1], 2)
     return frechet_distances(rows, n_candidates)
 
 
@@ -561,9 +587,9 @@ def frechet_p_values(
     >>> frechet_p_values([[[0.0], [0.1], [5.0], [5.1]]], 2).round(4).tolist()
     [0.3333]
     """
-    rows = _as_rows(vectors, "vectors")
-    _check_candidates(n_candidates, rows.shape[1], 2)
-    splits = _splits(n_candidates, rows.shape[1], n_resamples, max_splits, seed)
+    rows = as_rows(vectors, "vectors")
+    check_candidates(n_candidates, rows.shape[1], 2)
+    splits = row_splits(n_candidates, rows.shape[1], n_resamples, max_splits, seed)
     return _frechet_p_values(rows, n_candidates, splits)[1]
 
 
@@ -590,7 +616,7 @@ def pac_s(cosines: npt.ArrayLike, weight: float = PAC_WEIGHT) -> Floats:
     [1.0, 0.0]
     """
     check_weight(weight)
-    return _pac_s(_as_finite(cosines, "cosines"), weight)
+    return _pac_s(as_finite(cosines, "cosines"), weight)
 
 
 def ref_pac_s(pac_scores: npt.ArrayLike, reference_cosines: npt.ArrayLike) -> Floats:
@@ -612,7 +638,7 @@ def ref_pac_s(pac_scores: npt.ArrayLike, reference_cosines: npt.ArrayLike) -> Fl
     >>> ref_pac_s([1.0, 2.0], [1.0, -0.5]).tolist()
     [1.0, 0.0]
     """
-    scores, cosines = _as_finite(pac_scores, "pac_scores"), _as_finite(reference_cosines, "reference_cosines")
+    scores, cosines = as_finite(pac_scores, "pac_scores"), as_finite(reference_cosines, "reference_cosines")
     if scores.shape != cosines.shape:
         raise ValueError(
             f"reference_cosines: expected shape {scores.shape}, that of pac_scores, got {cosines.shape}. Give one "
@@ -665,7 +691,7 @@ def paired_test(
     >>> result.difference, result.ci_low, result.p_value, result.n_larger
     (0.25, 0.25, 0.25, 3)
     """
-    mine, theirs = _as_finite(first, "first"), _as_finite(second, "second")
+    mine, theirs = as_finite(first, "first"), as_finite(second, "second")
     if mine.ndim != 1 or not mine.size:
         raise ValueError(f"first: expected an array of shape (n_rows,), got {mine.shape}. Give one value per row.")
     if theirs.shape != mine.shape:
@@ -710,7 +736,7 @@ def holm_p_values(p_values: npt.ArrayLike) -> Floats:
     >>> holm_p_values([0.04, 0.01, 0.03]).tolist()
     [0.06, 0.03, 0.06]
     """
-    values = _as_finite(p_values, "p_values")
+    values = as_finite(p_values, "p_values")
     if values.ndim != 1:
         raise ValueError(f"p_values: expected an array of shape (n,), got {values.shape}. Give one value per test.")
     outside = np.flatnonzero((values < 0) | (values > 1))
@@ -725,7 +751,7 @@ def _each_candidate(
     candidates: TokenRows, references: TokenRows
 ) -> tuple[list[Tokens], list[Sequence[Tokens]], list[int]]:
     """All candidates in one line, the references of each, and the number of candidates of each row."""
-    sizes = _joint_rows(candidates, references)[1]
+    sizes = joint_rows(candidates, references)[1]
     texts = [tokens for row in candidates for tokens in row]
     return texts, [own for own, size in zip(references, sizes, strict=True) for _ in range(size)], sizes
 
@@ -744,102 +770,27 @@ def _without_progress(batches: Iterable[Any], **_about: Any) -> Iterable[Any]:
 # Checks.
 
 
-def _as_finite(values: npt.ArrayLike, name: str) -> Floats:
-    """Values as float64, all finite."""
-    array = np.asarray(values, dtype=np.float64)
-    if not np.isfinite(array).all():
-        place = "".join(f"[{i}]" for i in np.argwhere(~np.isfinite(array))[0].tolist())
-        raise ValueError(f"{name}{place}: expected a finite number, got NaN or infinity. Leave this row out.")
-    return array
-
-
-def _as_rows(values: npt.ArrayLike, name: str) -> Floats:
-    """Values as float64, shape (n_rows, n_texts, anything), all finite."""
-    array = _as_finite(values, name)
-    if array.ndim != 3 or not array.size:
-        raise ValueError(
-            f"{name}: expected an array of three dimensions, rows first, got shape {array.shape}. Write array[None] "
-            "for one row."
-        )
-    return array
-
-
 def _as_distances(distances: npt.ArrayLike, n_candidates: int, statistic: str) -> Floats:
     """Distances as float64, checked as `triangle_rank_statistic` says."""
-    rows = _as_rows(distances, "distances")
+    rows = as_rows(distances, "distances")
     n_texts = rows.shape[1]
     if rows.shape[2] != n_texts or n_texts < 3:
         raise ValueError(
             f"distances: expected shape (n_rows, n_texts, n_texts) with at least 3 texts, got {rows.shape}. A triangle "
             "needs three texts."
         )
-    _check_candidates(n_candidates, n_texts, 1)
+    check_candidates(n_candidates, n_texts, 1)
     check_choice("statistic", statistic, STATISTICS)
     return rows
 
 
 def _as_kernel_rows(vectors: npt.ArrayLike, n_candidates: int, sigma: str | float, estimator: str) -> Floats:
     """Vectors as float64, checked as `mmd_squared` says."""
-    rows = _as_rows(vectors, "vectors")
+    rows = as_rows(vectors, "vectors")
     check_choice("estimator", estimator, ESTIMATORS)
-    _check_candidates(n_candidates, rows.shape[1], 1 if estimator == "biased" else 2)
+    check_candidates(n_candidates, rows.shape[1], 1 if estimator == "biased" else 2)
     if isinstance(sigma, str):
         check_choice("sigma", sigma, BANDWIDTH_RULES)
     elif not 0 < sigma < np.inf:
         raise ValueError(f"sigma: expected a positive finite number, got {sigma}. Or give 'median' or 'mean'.")
     return rows
-
-
-def _check_candidates(n_candidates: int, n_texts: int, least: int) -> None:
-    """Raise unless both sets have at least `least` texts."""
-    check_whole_number("n_candidates", n_candidates, least)
-    if n_candidates > n_texts - least:
-        raise ValueError(
-            f"n_candidates: expected at most {n_texts - least} of {n_texts} texts, got {n_candidates}. The others are "
-            "references."
-        )
-
-
-def _splits(n_candidates: int, n_texts: int, n_resamples: int | None, max_splits: int, seed: int) -> Splits:
-    """All splits of a row, or random ones."""
-    check_whole_number("max_splits", max_splits, 1)
-    check_whole_number("seed", seed, 0)
-    n_references = n_texts - n_candidates
-    if n_resamples is not None:
-        check_whole_number("n_resamples", n_resamples, 1)
-        return random_splits(n_candidates, n_references, n_resamples, seed)
-    return exact_splits(n_candidates, n_references, max_splits, mirrored=False)
-
-
-def _check_token_rows(rows: TokenRows, name: str) -> None:
-    """Raise unless every row is a list of one or more token lists."""
-    for i, row in enumerate(rows):
-        if isinstance(row, str) or not len(row):
-            raise ValueError(f"{name}[{i}]: expected one or more lists of tokens, got {row!r:.80}. Leave this row out.")
-        for j, text in enumerate(row):
-            if isinstance(text, str):
-                raise TypeError(f"{name}[{i}][{j}]: expected a list of tokens, got str. Call ptb_tokenize first.")
-
-
-def _joint_rows(candidates: TokenRows, references: TokenRows) -> tuple[list[list[Tokens]], list[int]]:
-    """Texts of every row, candidates first, and the number of candidates."""
-    if len(candidates) != len(references):
-        raise ValueError(
-            f"references: expected {len(candidates)} rows, as many as candidates, got {len(references)}. Give one list "
-            "of references per list of candidates."
-        )
-    _check_token_rows(candidates, "candidates")
-    _check_token_rows(references, "references")
-    return [[*mine, *theirs] for mine, theirs in zip(candidates, references, strict=True)], list(map(len, candidates))
-
-
-def _document_frequency(
-    documents: TokenRows, source: str | os.PathLike[str] | Mapping[str, Any] | None
-) -> tuple[Mapping[str, int], int]:
-    """Document frequencies of a table, or counted in the documents, and the number of documents."""
-    if source is None:
-        check_enough_documents(len(documents))
-        return document_frequencies(documents), len(documents)
-    check_document_frequency(source)
-    counts, n_documents = load_document_frequency(source)
-    return counts, n_documents

@@ -11,15 +11,15 @@ MODULE_EXTRAS = {
     "emscore_pac": "video",
     "fid_bert": "embeddings",
     "meteor15": "meteor",
-    "mmd": "embeddings",
+    "mmd": "embeddings,clip",
     "mmd_bert": "embeddings",
     "pac_score": "clip",
     "ref_pac_score": "clip",
     "set_diversity": "embeddings",
-    "trm": "embeddings",
+    "trm": "embeddings,clip",
     "trm_bert": "embeddings",
     "vdtk_diversity": "embeddings,report",
-    "vdtk_leave_one_out": "meteor,report",
+    "vdtk_leave_one_out": "embeddings,meteor,report",
 }
 
 # Published weights, the option `variant` of these modules.
@@ -30,8 +30,9 @@ CLIP_VARIANTS = (
     "pac++-vit-l-14",
     "clip-vit-b-32",
     "clip-vit-l-14",
+    "clip-vit-l-14-336",
 )
-CLIP_MODULES = ("emscore_pac", "pac_score", "ref_pac_score")
+CLIP_MODULES = ("emscore_pac", "mmd", "pac_score", "ref_pac_score", "trm")
 
 # What `config_name`, evaluate's second argument, chooses.
 CONFIG_NAMES = {"emscore_pac": ("default", "references")}
@@ -67,9 +68,8 @@ def installed_modules() -> list[InstalledModule]:
         about = (folder / f"{name}.py").read_text(encoding="utf-8").split('"""')[1].splitlines()[0]
         extra = MODULE_EXTRAS.get(name)
         needed = requirement_names((folder / "requirements.txt").read_text(encoding="utf-8"))
-        missing = tuple(
-            each for each in needed if not is_installed(each) and (each != "pillow" or extra in PICTURE_EXTRAS)
-        )
+        has_pictures = not set(PICTURE_EXTRAS).isdisjoint((extra or "").split(","))
+        missing = tuple(each for each in needed if not is_installed(each) and (each != "pillow" or has_pictures))
         package = f"'manycaps[{extra}]'" if extra else "manycaps"
         advice = f"pip install {package}" if missing else ""
         variants = CLIP_VARIANTS if name in CLIP_MODULES else ()

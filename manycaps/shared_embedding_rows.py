@@ -64,6 +64,14 @@ class EmbeddingModule(DistributionModule):
     def check_vectors(self, embedded: EmbeddingRows, columns: tuple[str, str], options: Mapping[str, Any]) -> None:
         """Raise if a vector cannot be compared with these options."""
 
+    def embed(self, captions: list[str], options: Mapping[str, Any]) -> np.ndarray:
+        """Return the vectors of distinct captions: a floating-point array, shape (n, d)."""
+        return self.encoder.embed(captions, options, type(self).progress)
+
+    def embedding_settings(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return what determines the vectors of captions, for a signature."""
+        return encoder_settings(options)
+
     def compute(
         self, *, prediction_embeddings: Any = None, reference_embeddings: Any = None, **given: Any
     ) -> dict[str, Any] | None:
@@ -81,7 +89,7 @@ class EmbeddingModule(DistributionModule):
         """Check the sizes of all rows, embed the captions, compare the rows, and return the result."""
         self.check_sizes(text_counts(predictions, references), CAPTION_COLUMNS, options)
         embedded = self.embedded_rows(predictions, references, options)
-        return self._result(embedded, options, encoder_settings(options))
+        return self._result(embedded, options, self.embedding_settings(options))
 
     def rows_of(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> Rows:
         """Return the rows of captions, embedded and ready to be compared."""
@@ -89,7 +97,7 @@ class EmbeddingModule(DistributionModule):
 
     def rows_of_embedded(self, embedded: EmbeddingRows, options: Mapping[str, Any]) -> Rows:
         """Return rows of captions that are embedded, ready to be compared."""
-        return self._rows(embedded, options, encoder_settings(options))
+        return self._rows(embedded, options, self.embedding_settings(options))
 
     def compare_one(self, predictions: Any, references: Any, options: Mapping[str, Any], row: int) -> Comparison:
         """Return the comparison of one row of captions; no other row is embedded."""
@@ -107,10 +115,7 @@ class EmbeddingModule(DistributionModule):
 
     def embedded_rows(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> EmbeddingRows:
         """Return the captions of rows with the vectors of their encoder."""
-        progress = type(self).progress
-        embedded = embed_caption_rows(
-            predictions, references, lambda captions: self.encoder.embed(captions, options, progress)
-        )
+        embedded = embed_caption_rows(predictions, references, lambda captions: self.embed(captions, options))
         self.check_vectors(embedded, CAPTION_COLUMNS, options)
         return embedded
 
@@ -206,6 +211,25 @@ def as_embedding_rows(predictions: object, references: object) -> EmbeddingRows:
     numbers = np.split(np.arange(ends[-1]), ends[:-1])
     vectors, n_rows = np.concatenate((*candidates, *humans)), len(candidates)
     return EmbeddingRows(vectors, numbers[:n_rows], numbers[n_rows:], row_keys(candidates, humans))
+
+
+def check_side_sizes(sizes: Sequence[tuple[int, int]], columns: tuple[str, str], reason: str) -> None:
+    """Raise if a row has fewer than two candidates or fewer than two references.
+
+    Args:
+        sizes: (n_candidates, n_references) of each row.
+        columns: names of the columns.
+        reason: why two are needed, and what to do, for the message.
+
+    Raises:
+        ValueError: a row is too small; the message names it.
+    """
+    for side, name in enumerate(columns):
+        short = [i for i, size in enumerate(sizes) if size[side] < 2]
+        if short:
+            raise ValueError(
+                f"{name}[{short[0]}]: expected at least two captions, got one ({len(short)} such rows in all). {reason}"
+            )
 
 
 def check_no_captions(predictions: object, references: object, n_added: int) -> None:

@@ -1,10 +1,12 @@
 """PAC-S from cosines (Sarto et al., 2023, equation 1, https://arxiv.org/abs/2303.12112): NumPy only."""
 
 import sys
+from typing import Any
 
 import numpy as np
 
 from .shared_messages import shown_value
+from .shared_module import check_is_number
 
 # w of equation 1, which stretches the usual cosines towards [0, 1]; CLIP-S (Hessel et al., 2021) has 2.5.
 PAC_WEIGHT = 2.0
@@ -31,15 +33,14 @@ def pac_s(cosines: np.ndarray, weight: float) -> np.ndarray:
     return weight * np.clip(cosines, 0.0, 1.0)
 
 
-def check_weight(weight: object) -> None:
+def check_weight(weight: Any) -> None:
     """Raise unless `weight` is a positive number.
 
     Raises:
         TypeError: it is no number.
         ValueError: it is not positive, or not finite.
     """
-    if isinstance(weight, bool) or not isinstance(weight, int | float):
-        raise TypeError(f"weight: expected a number, got {type(weight).__name__}. Give a float such as 2.0.")
+    check_is_number("weight", weight, "Give a float such as 2.0.")
     if not 0 < weight <= sys.float_info.max:
         raise ValueError(
             f"weight: expected a positive finite number, got {shown_value(weight)}. PAC-S has 2.0, CLIP-S 2.5."

@@ -7,7 +7,7 @@ Texts of one distribution make the three ranks equally frequent, whatever the di
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,20 +28,19 @@ MAX_PER_SIDE_TEXTS = 200
 
 
 def check_statistic_sizes(
-    sizes: Sequence[tuple[int, int]], columns: tuple[str, str], statistic: str, p_value: str
+    sizes: Sequence[tuple[int, int]], columns: tuple[str, str], options: Mapping[str, Any]
 ) -> None:
     """Raise if a row is too large for a p-value of the statistic "per_side".
 
     Args:
         sizes: (n_candidates, n_references) of each row.
         columns: names of the columns.
-        statistic: "per_side" or "pooled".
-        p_value: "none", "exact" or "permutation".
+        options: statistic, "per_side" or "pooled"; p_value, "none", "exact" or "permutation".
 
     Raises:
         ValueError: "per_side", and a p-value is asked for more than `MAX_PER_SIDE_TEXTS` texts.
     """
-    if statistic == "pooled" or p_value == "none":
+    if options["statistic"] == "pooled" or options["p_value"] == "none":
         return
     for i, size in enumerate(sizes):
         if sum(size) > MAX_PER_SIDE_TEXTS:

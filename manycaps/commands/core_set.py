@@ -2,18 +2,23 @@
 
 manycaps core-set train.jsonl --test test.jsonl                       writes core_set.json
 manycaps core-set train.csv --test test.csv --thresholds 0.3 0.5 0.7
+manycaps core-set train.jsonl --test test.jsonl --metric cider_d
 manycaps core-set train.jsonl --test test.jsonl --scores scores.npy --thresholds 0.8
 
 For each threshold X a greedy set cover: again and again the caption that reaches BLEU-4 of X on most of the rows on
 which none has reached it so far, until no caption reaches another row (Chan, Myers et al. 2022, section 6.1 and Figure
-5, https://arxiv.org/abs/2205.06253). BLEU is that of single captions in the COCO caption code, against all captions of
-the row. Captions of equal tokens count once.
+5, https://arxiv.org/abs/2205.06253). BLEU and CIDEr-D are those of single captions in the COCO caption code, against
+all captions of the row; the document frequencies of CIDEr-D are those of the rows of --test, whatever captions are
+scored. Captions of equal tokens count once.
 
 The files are tables of captions as `manycaps score` reads them: JSON, JSON Lines, CSV, TSV, parquet and tar, one row
 per image or one per caption. Where rows have references, these are taken, else predictions. --scores takes the scores
 of any other metric, larger ones better, as an array of NumPy of shape (distinct captions, rows); distances are given
 with their sign turned. The output is JSON: for each threshold the number of captions, the rows that they reach, and the
 captions with their ids and the rows that each added; and `best_mean`, the mean over rows of the best score of all.
+
+Scores are compared part by part and not kept. 40,000 captions and 10,000 rows took 51 s and 373 MB with BLEU-4; 38,977
+captions and 10,000 rows of one caption took 18 s of processor time and 522 MB with CIDEr-D.
 """
 
 import argparse
@@ -25,14 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("train", nargs="+", metavar="TRAIN", help="files of the captions that may be chosen")
     parser.add_argument("--test", nargs="+", required=True, metavar="FILE", help="files of the rows to be covered")
     parser.add_argument("-o", "--output", type=pathlib.Path, default=pathlib.Path("core_set.json"), metavar="FILE")
-    parser.add_argument("--metric", choices=("bleu_1", "bleu_2", "bleu_3", "bleu_4"), default="bleu_4")
+    parser.add_argument("--metric", choices=("bleu_1", "bleu_2", "bleu_3", "bleu_4", "cider_d"), default="bleu_4")
     parser.add_argument(
         "--thresholds",
         nargs="+",
         type=float,
-        default=[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
         metavar="X",
-        help="scores to be reached; default 0.1 to 0.9",
+        help="scores to be reached; default 0.1 to 0.9, and 0.25 to 3 for cider_d",
     )
     parser.add_argument("--scores", type=pathlib.Path, metavar="FILE", help="scores of another metric (.npy)")
     parser.add_argument("--columns", metavar="ROLE=NAME,...", help="columns that have no usual name")

@@ -62,6 +62,13 @@ class ComparedMetric(NamedTuple):
         """Name of the system with the best mean; the first of several."""
         return min(self.means, key=lambda name: self.metric.distance(self.means[name].mean))
 
+    def is_best(self, system: str) -> bool:
+        """Whether a system has the best mean, or one that differs from it in the last digits alone."""
+        pair = {system, self.best}
+        return len(pair) == 1 or any(
+            {each.first, each.second} == pair and each.test.difference == 0 for each in self.pairs
+        )
+
     def worse_than(self, system: str) -> list[str]:
         """Return the systems that are significantly worse than this one."""
         return [pair.second if pair.first == system else pair.first for pair in self.pairs if pair.better == system]

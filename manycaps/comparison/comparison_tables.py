@@ -5,6 +5,7 @@ and p-value against people. Below it a row per pair of systems.
 """
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -27,6 +28,10 @@ LATEX_SIGNS = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
 }
+
+# Cells of numbers alone, and the sign of one, which is no hyphen in print.
+NUMBERS = re.compile(r"[-+.,e\d\s\[\]]+")
+MINUS = re.compile(r"(?<!\w)-(?=\d)")
 
 
 class Cell(NamedTuple):
@@ -73,8 +78,7 @@ def system_table(comparison: Comparison) -> Table:
         cells = [Cell(f"{letter} {name}")]
         for compared in comparison.metrics:
             worse = "".join(LETTERS[comparison.systems.index(other)] for other in compared.worse_than(name))
-            mean = compared.means[name].mean
-            is_best = mean == compared.means[compared.best].mean
+            mean, is_best = compared.means[name].mean, compared.is_best(name)
             cells.append(_number(mean, is_best=is_best, letters="".join(sorted(worse))))
             if _has_people(compared, comparison):
                 cells.append(_number(people[compared.metric.module, name].p_value, as_p))
@@ -207,6 +211,8 @@ def _as_markdown(table: Table) -> str:
 def _as_latex(table: Table) -> str:
     def written(cell: Cell) -> str:
         text = as_latex(cell.text)
+        if NUMBERS.fullmatch(cell.text):
+            text = MINUS.sub("$-$", text)
         return (rf"\textbf{{{text}}}" if cell.is_best else text) + (f"$^{{{cell.letters}}}$" if cell.letters else "")
 
     rows = [r"    " + " & ".join(map(written, row)) + r" \\" for row in table.rows]

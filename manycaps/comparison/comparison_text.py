@@ -16,12 +16,13 @@ UNEQUAL_SIZES = (
 )
 
 
-def summary(metric: ComparedMetric, pair: ComparedPair) -> str:
+def summary(metric: ComparedMetric, pair: ComparedPair, units: str = "rows") -> str:
     """Say in one sentence which of two systems is the better one by a metric, or what could have been found.
 
     Args:
         metric: one of the comparison's.
         pair: one of the metric's.
+        units: what is permuted as a whole.
 
     Returns:
         A sentence.
@@ -29,7 +30,7 @@ def summary(metric: ComparedMetric, pair: ComparedPair) -> str:
     title, test = metric.metric.title, pair.test
     if metric.smallest_p_value > SIGNIFICANCE:
         return (
-            f"{title}: too few rows to tell {pair.first} and {pair.second} apart: with so few, p cannot fall below "
+            f"{title}: too few {units} to tell {pair.first} and {pair.second} apart: with so few, p cannot fall below "
             f"{as_p(metric.smallest_p_value)} after Holm."
         )
     p_value = f"p {as_p(pair.adjusted_p_value)} after Holm"
@@ -75,7 +76,8 @@ def summaries(comparison: Comparison) -> list[str]:
     baseline = comparison.systems[0]
     said = [] if comparison.has_equal_sizes else [UNEQUAL_SIZES]
     pairs = [(metric, pair) for metric in comparison.metrics for pair in metric.pairs if pair.second == baseline]
-    return said + [summary(metric, pair) for metric, pair in pairs]
+    units = "clusters of rows" if comparison.n_clusters < len(comparison.rows) else "rows"
+    return said + [summary(metric, pair, units) for metric, pair in pairs]
 
 
 def methods(comparison: Comparison) -> str:
@@ -87,14 +89,16 @@ def methods(comparison: Comparison) -> str:
     is_sampled = any(not pair.test.is_exact for metric in comparison.metrics for pair in metric.pairs)
     flips = f"{comparison.n_resamples:,} random sign flips" if is_sampled else "all sign flips"
     exact = f" (all where at most {MOST_EXACT_CLUSTERS} {unit}s differ)" if is_sampled else ""
+    adjusted = f"are adjusted by Holm's method over the {n_pairs} pairs of systems within each metric"
+    if n_pairs == 1:
+        adjusted = "need no adjustment, as two systems make a single pair"
     systems = " and ".join((", ".join(comparison.systems[:-1]), comparison.systems[-1]))
     sentences = [
         f"We compared {systems} on {n_rows:,} {'rows' if n_rows > 1 else 'row'}{grouped}, with manycaps {VERSION} "
         f"(seed {comparison.seed}).",
         f"Differences of two systems are means over rows, with {CONFIDENCE_LEVEL:.0%} percentile bootstrap intervals "
         f"({comparison.n_resamples:,} resamples of {unit}s) and two-sided paired tests by {flips}{exact}; ties count.",
-        f"p-values are adjusted by Holm's method over the {n_pairs} {'pairs' if n_pairs > 1 else 'pair'} of systems "
-        f"within each metric; {n_pairs * len(comparison.metrics)} tests were made for {len(comparison.metrics)} "
+        f"p-values {adjusted}; {n_pairs * len(comparison.metrics)} tests were made for {len(comparison.metrics)} "
         f"{'metrics' if len(comparison.metrics) > 1 else 'metric'}, at the level of {SIGNIFICANCE:.0%}.",
         f"Detectable differences have a power of {POWER:.0%} at the level of {LEVEL:.0%} before adjustment.",
     ]

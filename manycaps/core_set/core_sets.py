@@ -13,8 +13,9 @@ from tqdm import tqdm
 
 from manycaps.caption_tables import good_rows, open_source
 from manycaps.caption_tables.columns import parsed_columns
+from manycaps.core_set.cross_cider import CrossCider
 from manycaps.core_set.greedy_cover import greedy_cover
-from manycaps.core_set.reached_rows import ReachedRows, Scores, reached_rows
+from manycaps.core_set.reached_rows import ReachedRows, reached_rows
 from manycaps.saved_files import check_can_be_written, write_text_atomically
 from manycaps.shared_cross_bleu import CrossBleu
 from manycaps.shared_messages import shown_path
@@ -24,9 +25,16 @@ from manycaps.shared_ptb_tokenizer import tokenize_captions
 # Most thresholds: their numbers are kept in a byte.
 MOST_THRESHOLDS = 200
 
-# BLEU-N of a caption without a common n-gram is up to 0.032, by the constants of the COCO caption code; thresholds
-# below this one would count them.
-LEAST_THRESHOLD = 0.04
+# Smallest and largest threshold by the first letters of the metric, and the default ones. BLEU-N of a caption without a
+# common n-gram is up to 0.032, by the constants of the COCO caption code; thresholds below 0.04 would count them.
+RANGES = {"bleu": (0.04, 1.0), "cider": (0.001, 10.0)}
+THRESHOLDS = {
+    "bleu": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
+    "cider": (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0),
+}
+
+# Fewest rows of CIDEr-D: with one document every n-gram has weight 0.
+FEWEST_DOCUMENTS = 2
 
 
 class Candidate(NamedTuple):
@@ -42,15 +50,15 @@ def write_core_sets(arguments: argparse.Namespace) -> None:
     Raises:
         ValueError, OSError: an option, or a file, cannot be used.
     """
-    thresholds = checked_thresholds(arguments.thresholds, arguments.scores is not None)
+    family = None if arguments.scores is not None else arguments.metric.split("_")[0]
+    thresholds = checked_thresholds(arguments.thresholds or THRESHOLDS[family or "bleu"], family)
     if arguments.limit is not None:
         check_whole_number("--limit", arguments.limit, 1)
     check_can_be_written(arguments.output)
     columns = parsed_columns(arguments.columns) if arguments.columns else {}
     candidates = distinct_captions(read_rows(arguments.train, columns, arguments.limit))
     tests = [captions for _, captions in read_rows(arguments.test, columns, arguments.limit)]
-    scores = _scores(arguments, candidates, tests)
-    reached = reached_rows(scores, len(candidates), len(tests), thresholds, _progress)
+    reached = _reached(arguments, candidates, tests, thresholds)
     curve = [core_set(reached, level, threshold, candidates) for level, threshold in enumerate(thresholds)]
     result = {
         "metric": arguments.metric if arguments.scores is None else "scores",
@@ -110,12 +118,12 @@ def distinct_captions(rows: Sequence[tuple[str, list[str]]]) -> list[Candidate]:
     return list(first.values())
 
 
-def checked_thresholds(thresholds: Sequence[float], is_foreign: bool) -> list[float]:
+def checked_thresholds(thresholds: Sequence[float], family: str | None) -> list[float]:
     """Return the thresholds in order, each once, or raise.
 
     Args:
         thresholds: any numbers.
-        is_foreign: whether they belong to scores of the user's, which may have any range.
+        family: of `RANGES`; None for scores of the user's, which may have any range.
 
     Raises:
         ValueError: there are too many, or one is out of range.
@@ -123,13 +131,15 @@ def checked_thresholds(thresholds: Sequence[float], is_foreign: bool) -> list[fl
     ordered = sorted(set(thresholds))
     if not 1 <= len(ordered) <= MOST_THRESHOLDS:
         raise ValueError(f"--thresholds: expected 1 to {MOST_THRESHOLDS} numbers, got {len(ordered)}. Give fewer.")
+    least, most = (-np.inf, np.inf) if family is None else RANGES[family]
     for threshold in ordered:
-        if not np.isfinite(threshold) or not (is_foreign or LEAST_THRESHOLD <= threshold <= 1):
-            expected = "finite numbers" if is_foreign else f"numbers from {LEAST_THRESHOLD} to 1"
-            raise ValueError(
-                f"--thresholds: expected {expected}, got {threshold}. A caption without a common n-gram has a BLEU of "
-                "up to 0.032 in the COCO caption code."
-            )
+        if not np.isfinite(threshold) or not least <= threshold <= most:
+            expected = "finite numbers" if family is None else f"numbers from {least:g} to {most:g}"
+            reason = {
+                "bleu": "A caption without a common n-gram has a BLEU of up to 0.032 in the COCO caption code.",
+                "cider": "CIDEr-D of a long caption with itself is 10.",
+            }.get(family or "", "Leave it out.")
+            raise ValueError(f"--thresholds: expected {expected}, got {threshold}. {reason}")
     return ordered
 
 
@@ -156,15 +166,29 @@ def load_scores(path: pathlib.Path, n_candidates: int, n_rows: int) -> npt.NDArr
     return matrix
 
 
-def _scores(arguments: argparse.Namespace, candidates: Sequence[Candidate], tests: Sequence[Sequence[str]]) -> Scores:
-    """The scores that the command line asks for."""
+def _reached(
+    arguments: argparse.Namespace,
+    candidates: Sequence[Candidate],
+    tests: Sequence[Sequence[str]],
+    thresholds: Sequence[float],
+) -> ReachedRows:
+    """Compare the scores that the command line asks for with the thresholds."""
+    sizes = len(candidates), len(tests)
     if arguments.scores is not None:
-        matrix = load_scores(arguments.scores, len(candidates), len(tests))
-        return lambda begin, end: matrix[begin:end]
+        matrix = load_scores(arguments.scores, *sizes)
+        return reached_rows(lambda begin, end: matrix[begin:end], *sizes, thresholds, _progress)
     tokens = tokenize_captions([candidate.caption for candidate in candidates])
     flat = iter(tokenize_captions([caption for row in tests for caption in row]))
     rows = [[next(flat) for _ in row] for row in tests]
-    return CrossBleu(tokens, rows, int(arguments.metric[-1])).scores
+    if arguments.metric != "cider_d":
+        return reached_rows(CrossBleu(tokens, rows, int(arguments.metric[-1])).scores, *sizes, thresholds, _progress)
+    if len(rows) < FEWEST_DOCUMENTS:
+        raise ValueError(
+            f"--test: expected at least {FEWEST_DOCUMENTS} rows for cider_d, which weighs n-grams by the rows that "
+            f"have them, got {len(rows)}. Give more rows, or another metric."
+        )
+    cider = CrossCider(tokens, rows)
+    return reached_rows(cider.scores, *sizes, thresholds, _progress).reordered(cider.order)
 
 
 def _progress(steps: Any, **about: Any) -> Any:

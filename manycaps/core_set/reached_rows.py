@@ -41,6 +41,21 @@ class ReachedRows(NamedTuple):
         before = np.append(0, np.cumsum(is_reached))
         return before[self.first], self.rows[is_reached]
 
+    def reordered(self, order: npt.NDArray[np.int64]) -> "ReachedRows":
+        """Return the same with the candidates in another order.
+
+        Args:
+            order: int64 array, shape (n_candidates,): new place of each candidate.
+        """
+        earlier = np.argsort(order)
+        parts = [slice(*self.first[i : i + 2]) for i in earlier.tolist()]
+        return ReachedRows(
+            np.append(0, np.cumsum(np.diff(self.first)[earlier])),
+            np.concatenate([self.rows[part] for part in parts]),
+            np.concatenate([self.levels[part] for part in parts]),
+            self.best,
+        )
+
 
 def reached_rows(
     scores: Scores,

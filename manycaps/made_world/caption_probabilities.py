@@ -140,7 +140,7 @@ def _phrases(speaker: Speaker, group: Group) -> dict[tuple[str, str], float]:
     worded = [list(_worded(speaker, field, value)) for field, value in zip(Group._fields, group, strict=True)]
     phrases: dict[tuple[str, str], float] = {}
     for choices in itertools.product(*worded):
-        said = Group(*(value for value, _, _ in choices))
+        said = Group._make(value for value, _, _ in choices)
         wording = np.zeros(N_DRAWS)
         for i, (value, word, _) in enumerate(choices):
             if value is not None:

@@ -14,6 +14,7 @@ from .scenes import (
     Attribute,
     Group,
     Scene,
+    Value,
     changed_claims,
     pick,
     said_attributes,
@@ -21,7 +22,7 @@ from .scenes import (
 )
 
 # Words for each value; the first is the plainest.
-WORDS: Mapping[str, tuple[str, ...]] = {
+WORDS: Mapping[Value, tuple[str, ...]] = {
     "circle": ("circle", "disc"),
     "square": ("square", "box"),
     "triangle": ("triangle", "wedge"),
@@ -46,7 +47,11 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "below": ("below", "under"),
 }
 
-COUNT_WORDS = {1: ("a", "one", "a single"), 2: ("two", "a pair of"), 3: ("three", "a trio of")}
+COUNT_WORDS: Mapping[Value, tuple[str, ...]] = {
+    1: ("a", "one", "a single"),
+    2: ("two", "a pair of"),
+    3: ("three", "a trio of"),
+}
 
 # Noun where the shape is not said.
 ANY_SHAPE = "shape"
@@ -54,7 +59,7 @@ ANY_SHAPE = "shape"
 PLURALS = {"box": "boxes", "cross": "crosses", "plus": "pluses"}
 
 # Where the second group is, seen from the first, which has the relation of the key to it.
-SIDES = {"left": "to the right", "right": "to the left", "above": "below", "below": "above"}
+SIDES: Mapping[Value, str] = {"left": "to the right", "right": "to the left", "above": "below", "below": "above"}
 
 # Sentences about one group and about two. {there} is "there is" or "there are"; {ground} may be empty.
 ONE_GROUP = ("{first}{ground}", "{there} {first}{ground}", "we see {first}{ground}", "a picture of {first}{ground}")
@@ -92,7 +97,7 @@ class Habits(NamedTuple):
 PERSON_HABITS = Habits((ONE_GROUP, TWO_GROUPS), {"size": 0.2, "colour": 0.03, "background": 0.3}, 0.05)
 LABEL_HABITS = Habits(
     (LABELS, TWO_LABELS),
-    {"count": 0.7, "size": 0.8, "colour": 0.2, "shape": 0.1, "relation": 0.3, "background": 0.8},
+    {"count": 0.4, "size": 0.8, "colour": 0.2, "shape": 0.1, "relation": 0.15, "background": 0.8},
     0.2,
 )
 # A person who says little: most of it is true of many scenes.
@@ -290,15 +295,12 @@ def _phrase(group: Group, draws: Sequence[float]) -> str:
     noun = ANY_SHAPE if group.shape is None else _at(WORDS[group.shape], shape)
     if group.count not in (None, 1):
         noun = _plural(noun)
-    before = [
-        _at(choices[value], draw)
-        for choices, value, draw in (
-            (COUNT_WORDS, group.count, count),
-            (WORDS, group.size, size),
-            (WORDS, group.colour, colour),
-        )
-        if value is not None
-    ]
+    parts: tuple[tuple[Mapping[Value, tuple[str, ...]], Value | None, float], ...] = (
+        (COUNT_WORDS, group.count, count),
+        (WORDS, group.size, size),
+        (WORDS, group.colour, colour),
+    )
+    before = [_at(choices[value], draw) for choices, value, draw in parts if value is not None]
     words = [*before, noun]
     if words[0] == "a" and words[1][0] in "aeiou":
         words[0] = "an"

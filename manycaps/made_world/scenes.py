@@ -4,10 +4,13 @@ A scene has one or two groups of equal shapes, a relation between the groups, an
 a scene too, whose unsaid parts are None; so one function counts how many of the said attributes are wrong.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+
+# What an attribute can be: a number of shapes, or a word.
+Value = str | int
 
 SHAPES = ("circle", "square", "triangle", "cross", "ring", "star")
 COLOURS = ("red", "orange", "yellow", "green", "blue", "purple")
@@ -17,7 +20,7 @@ RELATIONS = ("left", "right", "above", "below")
 BACKGROUNDS = ("white", "grey", "black", "brown")
 
 # What the second group is to the first, where the first is the key to the second.
-OPPOSITE = {"left": "right", "right": "left", "above": "below", "below": "above"}
+OPPOSITE: Mapping[Value, str] = {"left": "right", "right": "left", "above": "below", "below": "above"}
 
 # Share of scenes with two groups.
 TWO_GROUPS = 0.6
@@ -49,7 +52,7 @@ Choice = TypeVar("Choice")
 # One attribute of a scene: the number of its group and the field there, or None and a field of the scene.
 Attribute = tuple[int | None, str]
 
-VALUES: dict[str, tuple[str | int, ...]] = {
+VALUES: dict[str, tuple[Value, ...]] = {
     "count": COUNTS,
     "size": SIZES,
     "colour": COLOURS,
@@ -82,7 +85,7 @@ def is_possible(scene: Scene) -> bool:
     if len(scene.groups) == 1:
         return scene.relation is None
     first, second = scene.groups
-    fits = all(group.size == "small" or group.count <= MOST_LARGE_IN_HALF for group in scene.groups)
+    fits = all(group.size == "small" or said(group.count) <= MOST_LARGE_IN_HALF for group in scene.groups)
     return fits and (first.shape, first.colour) != (second.shape, second.colour)
 
 
@@ -93,19 +96,31 @@ def said_attributes(claim: Scene) -> Iterator[Attribute]:
     yield from ((None, field) for field in ("relation", "background") if getattr(claim, field) is not None)
 
 
-def value_of(claim: Scene, attribute: Attribute) -> str | int | None:
+def said(value: Choice | None) -> Choice:
+    """Return the value of an attribute that is said.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if value is None:
+        raise ValueError("scene: expected one in which everything is said, got a claim that leaves it open. Say it.")
+    return value
+
+
+def value_of(claim: Scene, attribute: Attribute) -> Value | None:
     """Return the value of one attribute."""
     group, field = attribute
     return getattr(claim if group is None else claim.groups[group], field)
 
 
-def with_value(claim: Scene, attribute: Attribute, value: str | int | None) -> Scene:
+def with_value(claim: Scene, attribute: Attribute, value: Value | None) -> Scene:
     """Return a copy in which one attribute has another value."""
     group, field = attribute
+    changed: dict[str, Any] = {field: value}
     if group is None:
-        return claim._replace(**{field: value})
+        return claim._replace(**changed)
     groups = list(claim.groups)
-    groups[group] = groups[group]._replace(**{field: value})
+    groups[group] = groups[group]._replace(**changed)
     return claim._replace(groups=tuple(groups))
 
 
@@ -143,7 +158,7 @@ def changed_claims(claim: Scene, scene: Scene, attribute: Attribute) -> list[Sce
     """
     present = value_of(claim, attribute)
     # Two groups may lie above and left of each other at once, so only the opposite relation is surely wrong.
-    values = [OPPOSITE[present]] if attribute[1] == "relation" else VALUES[attribute[1]]
+    values: Sequence[Value] = [OPPOSITE[said(present)]] if attribute[1] == "relation" else VALUES[attribute[1]]
     others = (with_value(claim, attribute, value) for value in values if value != present)
     errors = n_errors(claim, scene) + 1
     return [other for other in others if n_errors(other, scene) == errors]
@@ -175,7 +190,7 @@ def _readings(scene: Scene, n_groups: int) -> Iterator[Scene]:
     if n_groups == 1:
         yield from (Scene((group,), None, scene.background) for group in scene.groups)
     elif len(scene.groups) == 2:
-        yield Scene(scene.groups[::-1], OPPOSITE[scene.relation], scene.background)
+        yield Scene(scene.groups[::-1], OPPOSITE[said(scene.relation)], scene.background)
     else:
         nothing = Group(None, None, None, None)
         yield Scene((scene.groups[0], nothing), None, scene.background)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .captions import COUNT_WORDS, GROUNDS, N_DRAWS, PERSON_HABITS, WORDS, Habits, as_caption
-from .scenes import OPPOSITE, VALUES, Attribute, Group, Scene, said_attributes, value_of, with_value
+from .scenes import OPPOSITE, VALUES, Attribute, Group, Scene, Value, said, said_attributes, value_of, with_value
 
 # Exponent of the preferences: the k-th of n wordings has a probability proportional to k^-1.5 (Zipf 1949; for words of
 # English it lies near 1). At 1.5 the likeliest choices together make the likeliest caption of every scene; at 1 they do
@@ -151,16 +151,17 @@ def _claim(speaker: Speaker, scene: Scene, draws: Sequence[float]) -> Scene:
         if _yes(share_left_out(speaker, attribute[1]), temperature, draws[place + 1]):
             claim = with_value(claim, attribute, None)
         elif speaker.wrong:
-            values = said_values(speaker, attribute[1], value_of(claim, attribute))
+            values = said_values(speaker, attribute[1], said(value_of(claim, attribute)))
             ends = list(itertools.accumulate(values.values()))
             claim = with_value(claim, attribute, list(values)[_place(ends, draws[place])])
     return claim
 
 
-def said_values(speaker: Speaker, field: str, value: str | int) -> dict[str | int, float]:
+def said_values(speaker: Speaker, field: str, value: Value) -> dict[Value, float]:
     """Values that a speaker says for a value, the right one first, and their probabilities."""
     # Two groups may lie above and left of each other at once, so only the opposite relation is surely wrong.
-    values = [OPPOSITE[value]] if field == "relation" else [other for other in VALUES[field] if other != value]
+    others = (other for other in VALUES[field] if other != value)
+    values: list[Value] = [OPPOSITE[value]] if field == "relation" else list(others)
     if not speaker.wrong:
         return {value: 1.0}
     return {value: 1 - speaker.wrong} | {other: speaker.wrong / len(values) for other in values}

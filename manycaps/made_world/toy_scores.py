@@ -132,7 +132,9 @@ def draw_toy_scenes(path: pathlib.Path, scenes: Sequence[ToyScene], scores: dict
         for j, caption in enumerate(scene.captions):
             rows = {title: scores[name][i] for title, name in COLUMNS}
             values = "   ".join(f"{title} {row[KINDS[j]]:.2f}" for title, row in rows.items())
-            right.text(0, 0.95 - 0.34 * j, caption, color="#166534" if j == 0 else "#c2410c", va="top", fontsize=9)
+            # Right or wrong, in colour and by a sign.
+            sign, color = ("\u2713", "#166534") if j == 0 else ("\u2717", "#c2410c")
+            right.text(0, 0.95 - 0.34 * j, f"{sign} {caption}", color=color, va="top", fontsize=9)
             right.text(0, 0.80 - 0.34 * j, values + mistake(rows, KINDS[j]), color="#555555", va="top", fontsize=8)
     figure.suptitle("tiny-pac, a toy that knows only this made world", fontsize=11)
     write_atomically(path, functools.partial(figure.savefig, dpi=150))

@@ -32,7 +32,8 @@ STYLE = """
 td sup { color: var(--series-0); }
 .above::before { content: "\\25B2\\00A0"; color: var(--series-2); } .below::before { content: "\\25BC\\00A0";
   color: var(--series-1); }
-td.captions { white-space: normal; text-align: left; min-width: 13rem; vertical-align: top; }
+td.captions { white-space: normal; text-align: left; min-width: 11rem; vertical-align: top; }
+th.left { text-align: left; } .rows img { width: 7.5rem; height: auto; }
 td.captions ul { margin: 0; padding-left: 1.1rem; } td.captions li { max-width: 22rem; }
 .rows td, .rows th { vertical-align: top; } .rows { max-height: 44rem; overflow-y: auto; }
 .rows thead th { position: sticky; top: 0; background: var(--panel); z-index: 1; }
@@ -42,6 +43,8 @@ thead button::after { content: " \\21C5"; } th[aria-sort=ascending] button::afte
 th[aria-sort=descending] button::after { content: " \\2193"; }
 blockquote { margin: 0; padding: .8rem 1rem; background: var(--panel); border-left: 3px solid var(--series-0); }
 code { overflow-wrap: anywhere; font-size: .85rem; }
+@media (max-width: 34rem) { .rows img { width: 4rem; }
+  .rows th:first-child { white-space: normal; overflow-wrap: anywhere; min-width: 5.8rem; } }
 @media print { :root { color-scheme: light; } main { max-width: none; padding: 0; }
   figure, tr { break-inside: avoid; } thead button::after { content: ""; }
   .table { overflow: visible; max-height: none; } }
@@ -72,7 +75,7 @@ def comparison_page(comparison: Comparison) -> str:
     """
     n_rows = f"{len(comparison.rows):,} {'rows' if len(comparison.rows) > 1 else 'row'}"
     names = ", ".join(comparison.systems)
-    lead = f"{names} on the same {n_rows}; {comparison.systems[0]} is the baseline."
+    lead = f"{names} on the same {n_rows}; the first one is the baseline."
     sentences = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in summaries(comparison))
     sections = [
         f'<h2 id="summary">Summary</h2><ul class="summary">{sentences}</ul>',
@@ -113,9 +116,13 @@ def _table_section(name: str, title: str, table: Table) -> str:
 <thead><tr>{_heading(table.header)}</tr></thead><tbody>{rows}</tbody></table></div>"""
 
 
-def _heading(texts: Sequence[str]) -> str:
-    """Headings that sort the table."""
-    return "".join(f'<th scope="col"><button type="button">{html.escape(text)}</button></th>' for text in texts)
+def _heading(texts: Sequence[str], n_left: int = 1) -> str:
+    """Headings that sort the table, the first ones above text."""
+    kinds = [' class="left"'] * n_left + [""] * (len(texts) - n_left)
+    return "".join(
+        f'<th scope="col"{kind}><button type="button">{html.escape(text)}</button></th>'
+        for text, kind in zip(texts, kinds, strict=True)
+    )
 
 
 def _cell(cell: Cell, tag: str) -> str:
@@ -164,9 +171,10 @@ def _rows_section(comparison: Comparison, name: str) -> str:
         return ""
     first = comparison.rows[0]
     has_images = first.image is not None and importlib.util.find_spec("PIL") is not None
-    sides = [(side, side) for side in (baseline, name) if first.captions]
     header = ["row", *(["image"] if has_images else []), *(["people"] if first.references else [])]
-    header += [side for side, _ in sides] + [compared.metric.title for compared in comparison.metrics]
+    header += [baseline, name] if first.captions else []
+    n_left = len(header)
+    header += [compared.metric.title for compared in comparison.metrics]
     body = "".join(_differing_row(comparison, name, row, has_images) for row in chosen)
     title = f"Rows in which {name} and {baseline} differ most"
     place = f"rows-of-{comparison.systems.index(name)}"
@@ -174,7 +182,7 @@ def _rows_section(comparison: Comparison, name: str) -> str:
 <p class="soft">Numbers are those of {html.escape(name)} minus those of {html.escape(baseline)}. A heading sorts the
 table.</p>
 <div class="table rows" role="region" aria-label="{html.escape(title)}" tabindex="0"><table id="table-{place}">
-<thead><tr>{_heading(header)}</tr></thead><tbody>{body}</tbody></table></div>"""
+<thead><tr>{_heading(header, n_left)}</tr></thead><tbody>{body}</tbody></table></div>"""
 
 
 def _differing_row(comparison: Comparison, name: str, row: int, has_images: bool) -> str:

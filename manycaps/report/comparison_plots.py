@@ -23,11 +23,11 @@ def metric_plot(compared: ComparedMetric) -> Plot:
     metric, names = compared.metric, list(compared.means)
     pairs = [pair for pair in compared.pairs if pair.second == names[0]]
     with matplotlib.rc_context(SETTINGS | {"axes.grid.axis": "x"}):
-        figure = new_figure(1.3 + 0.36 * len(names))
+        figure = new_figure(1.5 + 0.36 * len(names))
         left, right = figure.subplots(1, 2, width_ratios=(1, 1))
         for i, mean in enumerate(compared.means.values()):
             _draw_interval(left, i, i, mean.mean, mean.ci_low, mean.ci_high)
-        left.set(yticks=range(len(names)), yticklabels=names, xlabel=f"{metric.measures} ({metric.direction})")
+        left.set(yticks=range(len(names)), yticklabels=names, xlabel=f"{metric.measures}\n({metric.direction})")
         left.set(title="mean over rows", ylim=(len(names) - 0.5, -0.5))
         for i, pair in enumerate(pairs):
             _draw_interval(right, i, i + 1, pair.test.difference, pair.test.ci_low, pair.test.ci_high)

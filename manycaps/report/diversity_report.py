@@ -149,11 +149,10 @@ def leave_one_out_plots(samples: Mapping[str, RowSample], options: argparse.Name
 
 
 def _variance_points(sample: RowSample, embed: Callable[[list[str]], np.ndarray]) -> list[tuple[float, float]]:
-    rows = [list(dict.fromkeys(row)) for row in sample.rows]
-    rows = [row for row in rows if len(row) > 2]
+    rows = [row for row in sample.rows if len(set(row)) > 2]
     captions = list(dict.fromkeys(caption for row in rows for caption in row))
     vectors = dict(zip(captions, embed(captions) if captions else [], strict=True))
-    return variance_curve(rows, [np.stack([vectors[caption] for caption in row]) for row in rows])
+    return variance_curve(rows, [np.stack([vectors[caption] for caption in dict.fromkeys(row)]) for row in rows])
 
 
 def _column(rows: dict[str, dict[str, Any]], key: str) -> dict[str, float]:

@@ -1,23 +1,29 @@
 """How well captions of a row score against each other, on a sample of rows: Figures 3 and S3 of Chan et al. (2022).
 
-https://arxiv.org/abs/2205.06253, section 5 and supplement B.6. The paper's own protocol has more draws and all rows;
-a plot needs fewer.
+https://arxiv.org/abs/2205.06253, section 5 and supplement B.6, by what `vdtk_leave_one_out` is made of. The paper's own
+protocol has more draws and all rows; a plot needs fewer.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from manycaps import functional
-from manycaps.cider_distance import document_frequencies
+from manycaps.drawn_hypotheses import draws
+from manycaps.leave_one_out import iteration_values
+from manycaps.scored_texts import METRICS, Sources, scored_texts
 from manycaps.shared_caption_tokens import tokenize_rows
+from manycaps.shared_row_texts import RowTexts
 
 # Rows that are kept of a data set, chosen at random.
 SAMPLE_ROWS = 500
 
-# Captions that are held out of each row, one after the other, at random.
-N_DRAWS = 3
+# How often a caption of each row is held out, at random.
+N_DRAWS = 10
+
+# What a curve of references shows: metric of `METRICS` and name, the last key of each.
+CURVES = {"bleu": "BLEU-4", "rouge_l": "ROUGE-L", "cider_d": "CIDEr-D"}
 
 # Numbers of references that are tried.
 N_REFERENCES = (1, 2, 3, 4, 5, 7, 10, 15, 20)
@@ -25,8 +31,6 @@ N_REFERENCES = (1, 2, 3, 4, 5, 7, 10, 15, 20)
 # Fewest rows of a curve of references, points along the variance, and fewest rows of each.
 FEWEST_ROWS = 8
 N_POINTS, FEWEST_OF_A_POINT = 8, 5
-
-Tokens = Sequence[Sequence[Sequence[str]]]
 
 
 class RowSample:
@@ -71,28 +75,31 @@ def reference_curves(rows: Sequence[Sequence[str]], seed: int = 0) -> ReferenceC
         seed: of the draws.
 
     Returns:
-        BLEU-4 of the corpus, and means of ROUGE-L and CIDEr-D, each a mean over the draws; None where fewer than
-        `FEWEST_ROWS` rows have three captions or more.
+        BLEU-4, ROUGE-L and CIDEr-D of the corpus, means over the draws; None where fewer than `FEWEST_ROWS` rows have
+        three captions or more.
     """
     sizes = np.array([len(row) for row in rows if len(row) > 2])
     if len(sizes) < FEWEST_ROWS:
         return None
     numbers = [n for n in N_REFERENCES if n < np.quantile(sizes, 0.5, method="lower")]
-    tokens = tokenize_rows([row for row in rows if len(row) > numbers[-1]], "ptb")
-    counted = {"n_documents": len(tokens), "document_frequency": dict(document_frequencies(tokens))}
-    rng = np.random.default_rng(seed)
-    drawn = [[[row[i] for i in rng.permutation(len(row))] for row in tokens] for _ in range(N_DRAWS)]
-    found = [[_scores(draw, n, counted) for draw in drawn] for n in numbers]
-    means = np.mean(found, axis=1).T.tolist()
-    return ReferenceCurves(numbers, dict(zip(("BLEU-4", "ROUGE-L", "CIDEr-D"), means, strict=True)), len(tokens))
+    kept = [row for row in rows if len(row) > numbers[-1]]
+    texts = RowTexts(map(len, kept))
+    metrics = scored_texts(tokenize_rows(kept, "ptb"), list(CURVES), Sources())
+    # The references of a number are among those of a larger one: the draws depend on the seed alone.
+    found = [iteration_values(metrics, texts, draws(kept, texts, N_DRAWS, n, seed)).corpus for n in numbers]
+    curves = {
+        name: [float(np.mean(values[METRICS[metric][-1]])) for values in found] for metric, name in CURVES.items()
+    }
+    return ReferenceCurves(numbers, curves, len(kept))
 
 
 def variance_curve(rows: Sequence[Sequence[str]], vectors: Sequence[np.ndarray]) -> list[tuple[float, float]]:
     """Put the variance of the distances within rows beside the scores of their captions against each other.
 
     Args:
-        rows: lists of different captions, three or more.
-        vectors: embeddings of the captions of each row, shape (n, d).
+        rows: lists of captions, repeated ones too, three different ones or more.
+        vectors: embeddings of the different captions of each row, shape (n, d): repeated ones would bring distances of
+            0 (supplement B.5).
 
     Returns:
         (mean variance of the cosine distances, mean BLEU-4 of a caption against the others) of rows of rising variance,
@@ -101,25 +108,14 @@ def variance_curve(rows: Sequence[Sequence[str]], vectors: Sequence[np.ndarray])
     if len(rows) < N_POINTS * FEWEST_OF_A_POINT:
         return []
     variances = np.array([_variance(row) for row in vectors])
-    tokens = tokenize_rows(rows, "ptb")
-    scores = np.array([_against_others(row) for row in tokens])
+    texts = RowTexts(map(len, rows))
+    # All captions of a row count, whichever are drawn: one draw is enough.
+    drawn = draws(rows, texts, 1, None, 0)
+    scores = iteration_values(scored_texts(tokenize_rows(rows, "ptb"), ["bleu"], Sources()), texts, drawn).rows[
+        "bleu_4"
+    ]
     groups = np.array_split(np.argsort(variances, kind="stable"), N_POINTS)
     return [(float(variances[group].mean()), float(scores[group].mean())) for group in groups]
-
-
-def _scores(rows: Tokens, n_references: int, counted: Mapping[str, Any]) -> tuple[float, float, float]:
-    """BLEU-4, ROUGE-L and CIDEr-D of the first caption of every row against those that follow."""
-    sides = [[row[0]] for row in rows], [row[1 : n_references + 1] for row in rows]
-    return (
-        float(functional.corpus_bleu(*sides)[3]),
-        float(functional.rouge_l(*sides).mean()),
-        float(functional.cider_d(*sides, counted).mean()),
-    )
-
-
-def _against_others(row: Sequence[Sequence[str]]) -> float:
-    others = [[*row[:i], *row[i + 1 :]] for i in range(len(row))]
-    return float(functional.bleu([[each] for each in row], others)[:, 3].mean())
 
 
 def _variance(vectors: np.ndarray) -> float:

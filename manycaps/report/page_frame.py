@@ -26,7 +26,8 @@ figure { padding: 1rem; }
 figure svg { display: block; width: 100%; min-width: 44rem; height: auto; }
 figcaption { font-size: .9rem; margin-top: .75rem; max-width: 46rem; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: .9rem; }
-caption { text-align: left; padding: .7rem .55rem .2rem; color: var(--soft); font-size: .9rem; }
+caption { text-align: left; padding: .7rem .55rem .2rem; color: var(--soft); font-size: .9rem;
+  max-width: min(46rem, 84vw); }
 th, td { padding: .4rem .55rem; text-align: right; white-space: nowrap; border-top: 1px solid var(--line); }
 thead th { border-top: 0; color: var(--soft); font-weight: 600; vertical-align: bottom; }
 th:first-child { text-align: left; position: sticky; left: 0; background: var(--panel); }

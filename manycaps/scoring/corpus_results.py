@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from manycaps.scoring.metrics import Scorer, test_columns
+from manycaps.scoring.metrics import Scorer, columns_of_tests
 from manycaps.scoring.run_folder import RunFolder
 from manycaps.shared_distribution import distribution_result
 from manycaps.shared_splits import CorpusTest, DrawnSums, RowTests, corpus_test
@@ -99,7 +99,7 @@ def _distribution_result(
         raise ValueError(
             "--option confidence_level: expected at least 2 rows to resample, got 1. Leave it out for one row."
         )
-    tested = [columns.pop(name) for name in test_columns(scorer.name) if name in columns]
+    tested = [columns.pop(name) for name in columns_of_tests(scorer.name) if name in columns]
     test = _corpus_test(folder, scorer, reports, columns[scorer.name], RowTests(*tested)) if tested else None
     return distribution_result(columns, test, options)
 

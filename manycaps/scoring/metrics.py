@@ -196,8 +196,6 @@ class Scorer:
         else:
             result = self.module._compute(**columns, options=options)
             reduced = result.get("meteor15_statistics")
-        if hasattr(self.module, "videos"):
-            self.module.videos.forget()
         found = {name.removesuffix("_per_row"): values for name, values in result.items() if name.endswith("_per_row")}
         found |= {name: values for name, values in result.items() if name.endswith("_per_candidate")}
         counts = {name: result[name] for name in ("n_truncated",) if name in result}
@@ -232,7 +230,7 @@ class Scorer:
         if compared.splits is None:
             return Scores(found, {}, signature, reduced=reduced)
         tests = compared.splits.row_tests(compared.statistic)
-        found |= dict(zip(test_columns(self.name), tests, strict=True))
+        found |= dict(zip(columns_of_tests(self.name), tests, strict=True))
         return Scores(found, {}, signature, compared.splits.drawn_sums.parts(), compared.splits.smallest, reduced)
 
     def _rows(self, columns: Mapping[str, list[Any]], options: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -256,10 +254,10 @@ class DocumentTable(NamedTuple):
         return {"document_frequency": "references", "n_documents": self.n_documents}
 
 
-def test_columns(name: str) -> list[str]:
+def columns_of_tests(name: str) -> list[str]:
     """Return the columns of a metric's tests, in the order of `RowTests`.
 
-    >>> test_columns("trm")
+    >>> columns_of_tests("trm")
     ['trm_p_value', 'trm_excess', 'trm_null_variance', 'trm_null_unit']
     """
     return [f"{name}_p_value", f"{name}_excess", f"{name}_null_variance", f"{name}_null_unit"]

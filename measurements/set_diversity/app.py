@@ -64,7 +64,7 @@ page = build_page(
             "equal sizes only as many captions of one side are measured as the other has: most values depend on it."
         ),
         inputs=caption_boxes(),
-        options=[gr.Dropdown(["equal", "all"], value="equal", label="Sizes", render=False)],
+        options=[gr.Dropdown(["equal", "all"], value="equal", label="Captions to measure on each side", render=False)],
         drawings=["Candidates beside humans"],
         examples={name: (*boxes, "equal") for name, boxes in EXAMPLE_CAPTIONS.items()},
         measure=measure,

@@ -3,7 +3,6 @@
 import math
 import zlib
 
-import datasets
 import evaluate
 
 from .effective_number import unit_rows
@@ -19,9 +18,9 @@ from .set_options import (
 from .set_result import REFERENCES, corpus_result, row_result
 from .set_values import Kernels, Sets, corpus_values, set_values
 from .shared_caption_rows import as_caption_rows, check_row_counts
-from .shared_caption_tokens import check_tokenizer, check_tokens, tokenize_rows, tokenizer_name
+from .shared_caption_tokens import check_tokenizer, ngram_tokens, tokenizer_name
 from .shared_document_frequency import check_document_frequency, load_document_frequency
-from .shared_module import CollectionModule, check_choice, check_flag, signature
+from .shared_module import About, CollectionModule, check_choice, check_flag, signature
 from .shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options, encoder_settings
 
 # isort: split
@@ -33,6 +32,7 @@ from .self_bleu import smoothed_bleu
 from .shared_bleu import bleu_scores
 from .shared_embeddings import as_embedding_arrays
 from .shared_input_files import is_regular_file
+from .shared_kept_rows import put_back
 from .shared_messages import shown_value
 from .shared_model_paths import is_path
 from .shared_ngrams import word_ids
@@ -47,6 +47,7 @@ _LOADED = (
     bleu_scores,
     as_embedding_arrays,
     is_regular_file,
+    put_back,
     shown_value,
     is_path,
     word_ids,
@@ -126,6 +127,13 @@ Examples:
 class SetDiversity(CollectionModule, evaluate.Measurement):
     """Diversity of sets of captions, candidates beside humans, as an evaluate module."""
 
+    ABOUT = About(
+        _DESCRIPTION,
+        _CITATION,
+        _KWARGS_DESCRIPTION,
+        ["https://arxiv.org/abs/1903.12020", "https://arxiv.org/abs/2210.02410"],
+    )
+    OWN_COLUMNS = ("predictions", "references")
     DEFAULTS = {
         "tokenizer": "ptb",
         "document_frequency": None,
@@ -141,16 +149,6 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
     def __init__(self, *args, **keywords):
         self.encoder = SentenceEncoder()
         super().__init__(*args, **keywords)
-
-    def _info(self):
-        captions = datasets.Sequence(datasets.Value("string"))
-        return evaluate.MeasurementInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features({"predictions": captions, "references": captions}),
-            reference_urls=["https://arxiv.org/abs/1903.12020", "https://arxiv.org/abs/2210.02410"],
-        )
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
@@ -175,7 +173,7 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
         table = self._table(options["document_frequency"])
         rows = measured_rows(predictions, references, options["sizes"])
         sides = [
-            Sets(name, texts, self._tokens(texts, options))
+            Sets(name, texts, ngram_tokens(texts, options["tokenizer"]))
             for name, texts in zip(("predictions", "references"), rows, strict=True)
         ]
         kernels = self._kernels(rows, options)
@@ -190,13 +188,6 @@ class SetDiversity(CollectionModule, evaluate.Measurement):
         if source is not None and source is not self.table_source:
             self.table, self.table_source = load_document_frequency(source), source
         return None if source is None else self.table
-
-    def _tokens(self, rows, options):
-        """Tokens of all captions; those of a tokenizer of the user's are checked."""
-        tokens = tokenize_rows(rows, options["tokenizer"])
-        if options["tokenizer"] != "ptb":
-            check_tokens(tokens)
-        return tokens
 
     def _kernels(self, sides, options):
         """What the Vendi scores are made of; each distinct caption is embedded once."""

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 from .shared_messages import shown_value
+from .shared_module import check_is_number
 
 # Kernels by name; one function of the user's may stand beside them.
 KERNELS = ("ngram", "embedding")
@@ -71,8 +72,7 @@ def check_orders(orders: object) -> None:
             f"vendi_orders: expected a list of numbers, got {shown_value(orders)}. Give for example (1, 2)."
         )
     for order in orders:
-        if isinstance(order, bool) or not isinstance(order, int | float):
-            raise TypeError(f"vendi_orders: expected numbers, got {shown_value(order)}. Write math.inf for infinity.")
+        check_is_number("vendi_orders", order, "Write math.inf for infinity.")
         if not (SMALLEST_ORDER <= order <= LARGEST_ORDER or order == math.inf):
             raise ValueError(
                 f"vendi_orders: expected numbers from {SMALLEST_ORDER} to {LARGEST_ORDER}, or infinity, got "

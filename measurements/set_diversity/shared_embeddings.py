@@ -35,9 +35,9 @@ def as_embedding_arrays(rows: object, column: str) -> list[np.ndarray]:
     check_no_table(rows, column, "a list of arrays of shape (n, d)")
     if rows is None or isinstance(rows, NOT_ROWS) or not isinstance(rows, Iterable):
         kind = "None" if rows is None else type(rows).__name__
+        both = f"{ARRAY_COLUMNS[0]} and {ARRAY_COLUMNS[1]} together, " if column in ARRAY_COLUMNS else ""
         raise TypeError(
-            f"{column}: expected a list of arrays of shape (n, d), got {kind}. "
-            f"Give {ARRAY_COLUMNS[0]} and {ARRAY_COLUMNS[1]} together, one array per row."
+            f"{column}: expected a list of arrays of shape (n, d), got {kind}. Give {both}one array per row."
         )
     listed = as_list(rows, column, "a list of arrays of shape (n, d)")
     arrays = [as_array(row, f"{column}[{i}]", "Convert it to a NumPy array.") for i, row in enumerate(listed)]

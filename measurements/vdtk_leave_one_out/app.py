@@ -14,8 +14,8 @@ N_ITERATIONS = 200
 # What the table shows, and what it means.
 MEANINGS = {
     "bleu_4": "BLEU-4 of a caption against the others of its image, mean over draws",
-    "bleu_4_low": "19 of 20 draws lie above this or the next",
-    "bleu_4_high": "and below",
+    "bleu_4_low": "lower end of the interval that holds 19 of 20 draws",
+    "bleu_4_high": "upper end",
     "rouge_l": "the same for ROUGE-L",
     "cider_d": "the same for CIDEr-D, 0 to 10",
     "n_rows": "images with two captions or more",
@@ -42,9 +42,9 @@ def measure(captions):
 
 
 EXAMPLE = (
-    "a dog is running along the sea\na brown dog plays in the sand\nthe dog runs over the beach\n\n"
-    "a man cooks pancakes\na man flips a pancake in the kitchen\na man is cooking pancakes at a stove\n\n"
-    "a train comes into the station\npassengers wait on the platform\na red train stops at a platform"
+    "a dog is running along the sea\na brown dog is running along the beach\nthe dog runs over the beach\n\n"
+    "a man is cooking pancakes\na man is cooking in the kitchen\na man flips a pancake in the kitchen\n\n"
+    "a train comes into the station\na red train comes into the station\npassengers wait at the station"
 )
 
 page = build_page(

@@ -1,13 +1,16 @@
 """Options of this module beyond those that all modules share, checked before any work."""
 
-from .scored_texts import METRICS
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .scored_texts import EMBEDDING_METRICS, METRICS
 from .shared_messages import shown_value
 from .shared_module import check_choice, check_confidence_level, check_whole_number
 
 # Most iterations; each keeps a few numbers for each row while it is drawn.
 MOST_ITERATIONS = 1_000_000
 
-# Most references that can be asked for.
+# Most references, and hypotheses of a row, that can be asked for.
 MOST_REFERENCES = 1_000_000
 
 
@@ -31,8 +34,8 @@ def check_metrics(metrics: object) -> None:
             raise ValueError(f"metrics[{i}]: expected each metric once, got {shown_value(metric)} again. Remove one.")
 
 
-def check_numbers(n_iterations: object, n_references: object, seed: object) -> None:
-    """Raise unless the numbers of iterations and references, and the seed, are legal.
+def check_numbers(n_iterations: object, n_references: object, n_hypotheses: object, seed: object) -> None:
+    """Raise unless the numbers of iterations, references and hypotheses, and the seed, are legal.
 
     Raises:
         TypeError: one is no whole number.
@@ -41,7 +44,75 @@ def check_numbers(n_iterations: object, n_references: object, seed: object) -> N
     check_whole_number("n_iterations", n_iterations, 1, MOST_ITERATIONS)
     if n_references is not None:
         check_whole_number("n_references", n_references, 1, MOST_REFERENCES)
+    check_whole_number("n_hypotheses", n_hypotheses, 1, MOST_REFERENCES)
     check_whole_number("seed", seed, 0)
+
+
+def least_sizes(metric: str, n_hypotheses: int, estimator: str) -> tuple[int, int]:
+    """Return how many hypotheses and references of a row a metric needs.
+
+    >>> least_sizes("bleu", 1, "unbiased"), least_sizes("trm_bert", 1, "unbiased"), least_sizes("fid_bert", 1, "biased")
+    ((1, 1), (1, 2), (2, 2))
+    """
+    if metric.startswith("trm_"):  # a triangle has three texts
+        return 1, 3 - min(n_hypotheses, 2)
+    has_two = metric == "fid_bert" or (metric == "mmd_bert" and estimator != "biased")
+    return (2, 2) if has_two else (1, 1)
+
+
+def check_together(options: Mapping[str, Any]) -> None:
+    """Raise unless the options of a call that are legal by themselves fit each other.
+
+    Raises:
+        ValueError: a metric needs more hypotheses or references, or embeds captions whose words would be masked.
+    """
+    n_hypotheses, n_references = options["n_hypotheses"], options["n_references"]
+    for metric in options["metrics"]:
+        least = least_sizes(metric, n_hypotheses, options["estimator"])
+        biased = ", or estimator='biased'" if metric == "mmd_bert" else ""
+        for name, number, needed in zip(
+            ("n_hypotheses", "n_references"), (n_hypotheses, n_references), least, strict=True
+        ):
+            if number is not None and number < needed:
+                raise ValueError(
+                    f"{name}: expected at least {needed} for the metric {metric}, got {number}. Give {name}={needed}"
+                    f"{biased}, or leave the metric out."
+                )
+        if metric in EMBEDDING_METRICS and (options["pos"] is not None or options["head_share"] < 1):
+            raise ValueError(
+                f"metrics: expected metrics of tokens where words are masked by pos or head_share, got {metric!r}. "
+                "Leave it out: an encoder would read the letters of unknown words."
+            )
+
+
+def check_row_sizes(rows: Sequence[Sequence[str]], options: Mapping[str, Any]) -> None:
+    """Raise unless there are rows with references, and enough of both for the metrics.
+
+    Args:
+        rows: n_rows lists of captions; rows with a single one are left out and do not count.
+        options: of the call.
+
+    Raises:
+        ValueError: no row has two captions, one has too few, or a metric needs more rows.
+    """
+    sizes = {i: len(row) for i, row in enumerate(rows) if len(row) > 1}
+    if not sizes:
+        raise ValueError("data: expected at least one row with two captions, got none. A caption needs a reference.")
+    if "cider_d" in options["metrics"] and len(sizes) < 2:
+        raise ValueError(
+            "data: expected at least 2 rows with two captions for cider_d, which weights n-grams by the number of rows "
+            "that have them, got 1. Give more rows, or other metrics."
+        )
+    n_hypotheses = options["n_hypotheses"]
+    for metric in options["metrics"]:
+        n_references = least_sizes(metric, n_hypotheses, options["estimator"])[1]
+        short = [i for i, size in sizes.items() if size < n_hypotheses + n_references]
+        if short:
+            raise ValueError(
+                f"data[{short[0]}]: expected at least {n_hypotheses + n_references} captions for {metric}, "
+                f"{n_hypotheses} drawn and {n_references} or more references, got {sizes[short[0]]} ({len(short)} such "
+                "rows in all). Leave these rows out, or the metric."
+            )
 
 
 def check_interval(confidence_level: object) -> None:
@@ -54,18 +125,3 @@ def check_interval(confidence_level: object) -> None:
     if confidence_level is None:
         raise TypeError("confidence_level: expected a number, got None. Give a float such as 0.95.")
     check_confidence_level(confidence_level)
-
-
-def check_share(name: str, share: object) -> None:
-    """Raise unless a share of the whole is above 0 and at most 1.
-
-    Raises:
-        TypeError: it is no number.
-        ValueError: it is out of range.
-    """
-    if isinstance(share, bool) or not isinstance(share, int | float):
-        raise TypeError(f"{name}: expected a number, got {type(share).__name__}. Give a float such as 0.9.")
-    if not 0 < share <= 1:
-        raise ValueError(
-            f"{name}: expected a share above 0 and at most 1, got {shown_value(share)}. Write 90 % as 0.9."
-        )

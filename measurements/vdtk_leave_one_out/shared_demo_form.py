@@ -117,19 +117,28 @@ NEWLINE = re.compile(r"\r\n?|\n")
 # Errors that say what the user can fix.
 USER_ERRORS = (ValueError, TypeError, LookupError, ImportError, OSError)
 
+# Least width of an input in pixels: on a phone they stand below each other.
+INPUT_WIDTH = 260
+
+# A table of key, value and meaning has the meaning below on a phone; a wider table scrolls sideways.
 STYLE = """
 .gradio-container { max-width: min(1180px, 100%) !important; margin: 0 auto !important; }
 .result table { width: auto; font-variant-numeric: tabular-nums; }
 .result td:nth-child(2) { text-align: right; font-weight: 600; white-space: nowrap; }
+.result table:has(td:nth-child(4)), #card table { display: block; overflow-x: auto; border: none !important; }
+.result table:has(td:nth-child(4)) :is(th, td) {
+    text-align: left; font-weight: inherit; white-space: nowrap; overflow-wrap: normal; word-break: normal; }
 .result h3 { border-left: 4px solid var(--primary-500); padding-left: 0.75em; }
-#card table { display: block; overflow-x: auto; }
 #card th, #card td { overflow-wrap: normal; word-break: normal; }
+.file-preview .download { width: auto !important; min-width: 0 !important; }
 @media (max-width: 640px) {
-    .result thead { display: none; }
-    .result table, .result tbody, .result td { display: block; border: none !important; }
-    .result tr { display: grid; grid-template-columns: 1fr auto; border-width: 1px 0 0 !important; }
-    .result td { overflow-wrap: anywhere; padding: 0.3em 0 !important; }
-    .result td:nth-child(3) { grid-column: 1 / 3; }
+    .result table:not(:has(td:nth-child(4))) thead { display: none; }
+    .result table:not(:has(td:nth-child(4))), .result table:not(:has(td:nth-child(4))) :is(tbody, td) {
+        display: block; border: none !important; }
+    .result tbody tr:not(:has(td:nth-child(4))) {
+        display: grid; grid-template-columns: 1fr auto; border-width: 1px 0 0 !important; }
+    .result tbody tr:not(:has(td:nth-child(4))) td { overflow-wrap: anywhere; padding: 0.3em 0 !important; }
+    .result tbody tr:not(:has(td:nth-child(4))) td:nth-child(3) { grid-column: 1 / 3; }
     .drawing .image-frame { max-width: 100%; overflow-x: auto; justify-content: flex-start; }
     .drawing img { flex: none; width: 640px !important; max-width: none !important; }
 }
@@ -171,8 +180,10 @@ class Form(NamedTuple):
     drawings: Sequence[str]
     # For each example's name the values of all inputs and options, or a function that makes them.
     examples: Mapping[str, Callable[[], Sequence[Any]] | Sequence[Any]]
-    # From the values of inputs and options to the table of results and the drawings.
+    # From the values of inputs and options to the table of results, the drawings, and the files.
     measure: Callable[..., Sequence[Any]]
+    # Labels of the files that stand below the drawings, to be kept.
+    files: Sequence[str] = ()
 
 
 class MeasuredRow(NamedTuple):
@@ -192,7 +203,7 @@ class MeasuredRow(NamedTuple):
 def caption_boxes() -> list[gr.Textbox]:
     """Return text boxes for the candidates and the references of several rows."""
     return [
-        gr.Textbox(label=label, info=info, lines=12, max_lines=12, min_width=300, render=False)
+        gr.Textbox(label=label, info=info, lines=12, max_lines=12, render=False)
         for label, info in (
             ("Candidate captions", "what a system says: one caption a line, an empty line before the next image"),
             ("Human captions", "what people say: the same images in the same order"),
@@ -246,7 +257,7 @@ def corpus_meanings(name: str) -> dict[str, str]:
             "say yes"
         ),
         f"{name}_z": "the mean minus its mean over such exchanges, in standard deviations; around 0 for human captions",
-        f"{name}_excess": "the same in the unit of the statistic; compares systems with unequal numbers of captions",
+        f"{name}_excess": "the same in the unit of the statistic; compares systems with equal numbers of captions",
         f"{name}_excess_ci_low": f"lower end of the {CONFIDENCE:.0%} bootstrap interval of the excess over rows",
         f"{name}_excess_ci_high": "upper end; with few rows the interval is too narrow",
         f"{name}_p_value": (
@@ -278,7 +289,7 @@ def card_body(path: pathlib.Path) -> str:
 
 
 def build_page(form: Form, card: pathlib.Path = CARD) -> gr.Blocks:
-    """Lay a form out as a gradio page: inputs, options, examples, button, results, card.
+    """Lay a form out as a gradio page: inputs, options, examples, button, results, drawings, files, card.
 
     Args:
         form: components that were made outside of any page, and what to do with them.
@@ -292,6 +303,7 @@ def build_page(form: Form, card: pathlib.Path = CARD) -> gr.Blocks:
         gr.Markdown(f"# {form.title}\n\n{form.introduction}")
         with gr.Row():
             for component in form.inputs:
+                component.min_width = INPUT_WIDTH
                 component.render()
         if form.options:
             with gr.Row():
@@ -315,8 +327,9 @@ def build_page(form: Form, card: pathlib.Path = CARD) -> gr.Blocks:
             )
             for label in form.drawings
         ]
+        files = [gr.File(label=label, interactive=False, visible=False) for label in form.files]
         gr.Markdown(card_body(card), elem_id="card")
-        submit.click(_shown(form.measure), fields, [table, *pictures], api_name="compute")
+        submit.click(_shown(form.measure), fields, [table, *pictures, *files], api_name="compute")
     return page
 
 
@@ -536,12 +549,17 @@ def _as_function(example: Any) -> Callable[[], Any]:
 
 
 def _shown(measure: Callable[..., Sequence[Any]]) -> Callable[..., list[Any]]:
-    """Wrap `measure`: messages in boxes, drawings as images with their description."""
+    """Wrap `measure`: messages in boxes, drawings as images with their description, files to be fetched."""
 
     def compute(*values: Any) -> list[Any]:
         with house_messages():
-            table, *drawings = measure(*values)
-        images = [gr.Image(drawing.image, alt_text=drawing.description, visible=True) for drawing in drawings]
-        return [table, *images]
+            table, *others = measure(*values)
+        return [table, *map(_as_component, others)]
 
     return compute
+
+
+def _as_component(result: Drawing | pathlib.Path) -> gr.components.Component:
+    if isinstance(result, pathlib.Path):
+        return gr.File(str(result), visible=True)
+    return gr.Image(result.image, alt_text=result.description, visible=True)

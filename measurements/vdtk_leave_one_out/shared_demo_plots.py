@@ -162,6 +162,34 @@ def caption_bars(scores: Mapping[str, Sequence[float]], captions: Sequence[str])
     return _drawing(figure, "; ".join(said) + ".")
 
 
+def mean_intervals(means: Mapping[str, tuple[float, float, float]], name: str, mark: float | None = None) -> Drawing:
+    """Means with their intervals, one below the other.
+
+    Args:
+        means: for each label, the first one on top, the mean and both ends of its interval; NaN where there is none.
+        name: what the horizontal axis shows.
+        mark: a value with a line of its own.
+
+    Returns:
+        Drawing.
+    """
+    with matplotlib.rc_context(SETTINGS | {"axes.grid": True, "axes.grid.axis": "x"}):
+        figure, axes = _figure(0.8 + 0.4 * len(means))
+        if mark is not None:
+            axes.axvline(mark, color="#84878f", lw=1.5)
+        for i, (mean, low, high) in enumerate(means.values()):
+            axes.plot([low, high], [i, i], color=SERIES[i % 4], lw=3, solid_capstyle="butt")
+            axes.plot([mean], [i], "osD^"[i % 4], color=SERIES[i % 4], ms=9)
+        axes.set_yticks(range(len(means)), [shortened(label) for label in means], parse_math=False)
+        axes.set(xlabel=name, ylim=(len(means) - 0.5, -0.5))
+        axes.tick_params(axis="y", length=0)
+    said = (
+        f"{label} {mean:.3f}" + ("" if np.isnan(low) else f" ({low:.3f} to {high:.3f})")
+        for label, (mean, low, high) in means.items()
+    )
+    return _drawing(figure, f"{name}: {', '.join(said)}.")
+
+
 def vocabulary_curve(heads: Mapping[float, int]) -> Drawing:
     """How many of the most frequent types make up which share of the tokens.
 
@@ -191,7 +219,8 @@ def share_bars(shares: Mapping[str, Mapping[str, float]]) -> Drawing:
     """Groups of horizontal bars between 0 and 100 %.
 
     Args:
-        shares: for each group the share of each series, the same series in every group; the first is the user's.
+        shares: for each group the share of each series; the first group has all series, the others may lack some, and
+            the first series is the user's.
 
     Returns:
         Drawing with one group of bars for each label.
@@ -201,8 +230,8 @@ def share_bars(shares: Mapping[str, Mapping[str, float]]) -> Drawing:
     with matplotlib.rc_context(SETTINGS | {"axes.grid": True, "axes.grid.axis": "x"}):
         figure, axes = _figure(1.0 + 0.24 * len(names) * len(shares))
         for i, name in enumerate(names):
-            values = [group[name] for group in shares.values()]
-            places = np.arange(len(shares)) + (i - (len(names) - 1) / 2) * height
+            values = [group[name] for group in shares.values() if name in group]
+            places = np.flatnonzero([name in group for group in shares.values()]) + (i - (len(names) - 1) / 2) * height
             color = CANDIDATES if i == 0 else (MUTED, "#dcdee2")[(i - 1) % 2]
             bars = axes.barh(places, values, height * 0.9, color=color, label=name)
             axes.bar_label(bars, [f"{value:.1%}" for value in values], padding=3, fontsize=9)

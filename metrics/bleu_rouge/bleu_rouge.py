@@ -1,18 +1,18 @@
 """BLEU-1 to 4 and ROUGE-L, with the conventions and the numbers of the COCO caption code."""
 
-import datasets
 import evaluate
 
 from .candidate_scores import candidate_scores
 from .shared_bleu import corpus_bleu
-from .shared_caption_rows import as_caption_rows, check_row_counts
 from .shared_caption_tokens import check_tokenizer, tokenize_rows, tokenizer_name
-from .shared_module import CollectionModule, check_flag, signature
+from .shared_module import About, CollectionModule, check_flag, signature
 from .shared_row_scores import scored_result
 
 # isort: split
 # Files that other files of this folder need: evaluate's loader copies only what is named here.
 # Written by scripts/repository/sync_shared.py.
+from .shared_caption_rows import as_caption_rows
+from .shared_kept_rows import put_back
 from .shared_messages import shown_value
 from .shared_ngrams import word_ids
 from .shared_ptb_tokenizer import Shape
@@ -20,6 +20,8 @@ from .shared_rouge_l import f_measure
 from .shared_row_texts import RowTexts
 
 _LOADED = (
+    as_caption_rows,
+    put_back,
     shown_value,
     word_ids,
     Shape,
@@ -71,29 +73,19 @@ Examples:
 class BleuRouge(CollectionModule, evaluate.Metric):
     """BLEU and ROUGE-L of captions against human captions, as an evaluate module."""
 
+    ABOUT = About(
+        _DESCRIPTION,
+        _CITATION,
+        _KWARGS_DESCRIPTION,
+        ["https://aclanthology.org/P02-1040", "https://aclanthology.org/W04-1013"],
+    )
+    OWN_COLUMNS = ("predictions", "references")
     DEFAULTS = {"tokenizer": "ptb", "details": False}
-
-    def _info(self):
-        captions = datasets.Sequence(datasets.Value("string"))
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features({"predictions": captions, "references": captions}),
-            reference_urls=["https://aclanthology.org/P02-1040", "https://aclanthology.org/W04-1013"],
-        )
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
         check_tokenizer(options["tokenizer"])
         check_flag("details", options["details"])
-
-    def checked_columns(self, options, predictions, references):
-        """Return both columns as lists of lists of captions, or raise for the first bad row."""
-        predictions = as_caption_rows(predictions, "predictions", string_is_one_caption=True)
-        references = as_caption_rows(references, "references")
-        check_row_counts(len(predictions), len(references))
-        return {"predictions": predictions, "references": references}
 
     def _compute(self, predictions, references, options):
         return self.scored(predictions, references, options)[0]

@@ -1,8 +1,6 @@
 """EMScore with PAC encoders: how well captions fit their videos, and their references, at two scales."""
 
-import datasets
 import evaluate
-import numpy as np
 
 from .embedding_matching import (
     REFERENCE_AGGREGATIONS,
@@ -13,16 +11,17 @@ from .embedding_matching import (
     match_video,
     text_of_windows,
 )
-from .shared_caption_rows import as_caption_rows, check_row_counts
 from .shared_clip_rows import (
     CLIP_CALL_DEFAULTS,
     CLIP_LOAD_DEFAULTS,
     ClipEncoder,
     check_clip_options,
     count_long_texts,
+    features_of_rows,
     long_captions_name,
+    stored_features,
 )
-from .shared_module import CollectionModule, check_choice, check_flag, signature
+from .shared_module import About, CollectionModule, check_choice, check_flag, signature
 from .shared_row_scores import scored_result
 from .shared_video_input import as_video_source, check_frames, decoder_name, video_size
 from .token_weights import (
@@ -37,22 +36,26 @@ from .video_features import VideoEncoder, check_video_column, check_video_count
 # isort: split
 # Files that other files of this folder need: evaluate's loader copies only what is named here.
 # Written by scripts/repository/sync_shared.py.
+from .shared_caption_rows import as_caption_rows
 from .shared_clip_checkpoints import Treatment
 from .shared_clip_model import Tokens
 from .shared_clip_weights import missing_library
 from .shared_image_input import stored_value
 from .shared_input_files import is_regular_file
+from .shared_kept_rows import put_back
 from .shared_long_captions import sentences
 from .shared_messages import shown_value
 from .shared_model_paths import is_path
 from .shared_remembered_features import RememberedFeatures
 
 _LOADED = (
+    as_caption_rows,
     Treatment,
     Tokens,
     missing_library,
     stored_value,
     is_regular_file,
+    put_back,
     sentences,
     shown_value,
     is_path,
@@ -103,8 +106,8 @@ Args:
     details: True adds per-row lists and the signature; default False.
     At load time only:
     config_name: "default" (video only) or "references".
-    variant: "pac-vit-b-32" (default), "pac-openclip-vit-l-14", "pac++-vit-b-32", "pac++-vit-l-14", "clip-vit-b-32" or
-        "clip-vit-l-14"; "pac-" may be left out.
+    variant: "pac-vit-b-32" (default), "pac-openclip-vit-l-14", "pac++-vit-b-32", "pac++-vit-l-14", "clip-vit-b-32",
+        "clip-vit-l-14" or "clip-vit-l-14-336"; "pac-" may be left out.
     checkpoint: a .pth, .pt or .safetensors file, a folder or a Hub repository instead of the published weights.
     device: "auto" (default), or for example "cuda:0".
     dtype: "float32" (default) or "bfloat16".
@@ -122,6 +125,7 @@ Returns:
 Examples:
     >>> emscore = evaluate.load("metrics/emscore_pac", checkpoint="path/to/checkpoint.pth")  # doctest: +SKIP
     >>> emscore.compute(predictions=["a dog runs"], videos=["dog.mp4"], frames=10)  # doctest: +SKIP
+    >>> import numpy as np
     >>> caption = text_of_windows([np.array([[1.0, 0.0], [0.0, 1.0]])], [np.ones(2)])
     >>> match_video(caption, np.array([[0.0, 2.0]]))
     Match(coarse=1.0, fine_precision=0.5, fine_recall=1.0, fine_f=0.6666666666666666)
@@ -132,6 +136,13 @@ Examples:
 class EmscorePac(CollectionModule, evaluate.Metric):
     """EMScore of captions and videos, as an evaluate module."""
 
+    ABOUT = About(
+        _DESCRIPTION,
+        _CITATION,
+        _KWARGS_DESCRIPTION,
+        ["https://arxiv.org/abs/2303.12112", "https://arxiv.org/abs/2111.08919"],
+    )
+    OWN_COLUMNS = ("predictions", "videos")
     DEFAULTS = {
         "idf": False,
         "reference_aggregation": "authors",
@@ -147,18 +158,6 @@ class EmscorePac(CollectionModule, evaluate.Metric):
         self.encoder = ClipEncoder(self.load_options, evaluate.utils.logging.tqdm)
         self.videos = VideoEncoder(self.encoder)
 
-    def _info(self):
-        check_config_name(self.config_name)
-        captions = datasets.Sequence(datasets.Value("string"))
-        features = {"predictions": captions, "videos": datasets.Video(decode=False)}
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features(features | ({"references": captions} if self._has_references() else {})),
-            reference_urls=["https://arxiv.org/abs/2303.12112", "https://arxiv.org/abs/2111.08919"],
-        )
-
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
         check_clip_options(options)
@@ -167,17 +166,19 @@ class EmscorePac(CollectionModule, evaluate.Metric):
         check_frames(options["frames"])
         check_flag("details", options["details"])
 
-    def checked_columns(self, options, predictions, videos, references=None):
+    def own_columns(self):
+        """Return the names of the columns that the module reads in its configuration."""
+        check_config_name(self.config_name)
+        return self.OWN_COLUMNS + (("references",) if self._has_references() else ())
+
+    def checked_columns(self, options, videos, **captions):
         """Check the captions and encode the videos now: only their features are kept, in place of the videos."""
-        columns = {"predictions": as_caption_rows(predictions, "predictions", string_is_one_caption=True)}
-        if self._has_references():
-            columns["references"] = as_caption_rows(references, "references")
-            check_row_counts(len(columns["predictions"]), len(columns["references"]))
+        columns = super().checked_columns(options, **captions)
         check_video_column(videos, "videos")
         settings = (options[name] for name in ("frames", "batch_size", "n_workers"))
-        keys = self.videos.encode_videos(videos, "videos", *settings)
-        check_video_count(len(columns["predictions"]), len(keys))
-        return {"videos": self._stored(keys), **columns}
+        features = self.videos.encode_videos(videos, "videos", *settings)
+        check_video_count(len(columns["predictions"]), len(features))
+        return {"videos": stored_features(features), **columns}
 
     def call_options(self, given):
         """Return the options of a call; rows that were added before have their frames already."""
@@ -188,12 +189,6 @@ class EmscorePac(CollectionModule, evaluate.Metric):
                 f"{options['frames']!r}. Give frames= to evaluate.load, or all rows to compute."
             )
         return options
-
-    def compute(self, **given):
-        """Check the options of this call, then compute; after an error the rows added before it are still there."""
-        result = super().compute(**given)
-        self.videos.forget()
-        return result
 
     def examine_video(self, video):
         """Return the seconds, frames, width and height of a video file, a path or bytes, without decoding it."""
@@ -213,10 +208,10 @@ class EmscorePac(CollectionModule, evaluate.Metric):
             )
             for text, own in read.items()
         }
-        frames = self._frame_features(videos)
+        frames = features_of_rows(videos, self.encoder.model.n_features)
         on_video = [
-            match_video(texts[caption], frames[video["path"]])
-            for row, video in zip(predictions, videos, strict=True)
+            match_video(texts[caption], features)
+            for row, features in zip(predictions, frames, strict=True)
             for caption in row
         ]
         values = match_columns(on_video)
@@ -236,24 +231,6 @@ class EmscorePac(CollectionModule, evaluate.Metric):
 
     def _has_references(self):
         return self.config_name == "references"
-
-    def _stored(self, keys):
-        """What stands in the table for each row's video: its key, and for other processes its features once."""
-        first = {key: row for row, key in reversed(list(enumerate(keys)))} if self.num_process > 1 else {}
-        return [
-            {"bytes": self.videos.features[key].tobytes() if first.get(key) == row else None, "path": key}
-            for row, key in enumerate(keys)
-        ]
-
-    def _frame_features(self, videos):
-        """Features of the frames by key: those of this process, and those that others have sent."""
-        n_features = self.encoder.model.n_features
-        sent = {
-            video["path"]: np.frombuffer(video["bytes"], np.float32).reshape(-1, n_features)
-            for video in videos
-            if video["bytes"]
-        }
-        return self.videos.features | sent
 
     def _weights(self, read, captions, references, options):
         """Weights of tokens, and in how many documents they were counted."""

@@ -134,7 +134,12 @@ class ClipEncoder:
         self.remembered.clear()
 
     def encode_images(
-        self, images: Iterable[object], column: str, batch_size: int, n_workers: int | None
+        self,
+        images: Iterable[object],
+        column: str,
+        batch_size: int,
+        n_workers: int | None,
+        place: Callable[[int], str] | None = None,
     ) -> list[bytes]:
         """Encode a column of images as they come; at no time are more than a few batches of pixels held.
 
@@ -143,6 +148,7 @@ class ClipEncoder:
             column: name of the input column, for the messages.
             batch_size: images encoded at once.
             n_workers: threads that read and decode.
+            place: from the number of an image to what a message calls it; None for `column[number]`.
 
         Returns:
             float32 features of each image, as bytes; those of equal pixels are the same, and an image that is
@@ -151,10 +157,10 @@ class ClipEncoder:
         Raises:
             TypeError, ValueError: an image cannot be used; nothing of the column is kept then but finished features.
         """
-        model, claims = self.model, _Claims()
+        model, claims, place = self.model, _Claims(), place or f"{column}[{{}}]".format
 
         def prepare(item: tuple[int, object]) -> _Picture:
-            return _prepare(item[1], f"{column}[{item[0]}]", model.image_size, claims, self.remembered)
+            return _prepare(item[1], place(item[0]), model.image_size, claims, self.remembered)
 
         keys: list[bytes] = []
         # Of this column: hash of the pixels by hash of the file, and features by hash of the pixels.
@@ -177,9 +183,9 @@ class ClipEncoder:
                     if picture.key != picture.pixels_hash:
                         self.remembered.put(("file", picture.key), picture.pixels_hash, len(picture.pixels_hash))
                 if len(waiting) >= batch_size:
-                    features |= self._encode_waiting(waiting, column, rows_of)
+                    features |= self._encode_waiting(waiting, place, rows_of)
                 bar.update(1)
-            features |= self._encode_waiting(waiting, column, rows_of)
+            features |= self._encode_waiting(waiting, place, rows_of)
         return [features[hashes[key]] for key in keys]
 
     def encode_texts(self, texts: Sequence[str], batch_size: int) -> TextFeatures:
@@ -313,7 +319,7 @@ class ClipEncoder:
         return self._loaded
 
     def _encode_waiting(
-        self, waiting: dict[bytes, np.ndarray], column: str, rows_of: Mapping[bytes, int]
+        self, waiting: dict[bytes, np.ndarray], place: Callable[[int], str], rows_of: Mapping[bytes, int]
     ) -> dict[bytes, bytes]:
         """Move a batch of pixels through the model, and return its features."""
         if not waiting:
@@ -322,7 +328,7 @@ class ClipEncoder:
             encoded = self.model.image_features(np.stack(list(waiting.values())))
         except FeatureError as error:
             row = rows_of[list(waiting)[error.place]]
-            raise error.named(f"{column}[{row}]", self.checkpoint.source) from error
+            raise error.named(place(row), self.checkpoint.source) from error
         features = {key: row.tobytes() for key, row in zip(waiting, encoded, strict=True)}
         for key, row in features.items():
             self.remembered.put(("pixels", key), row, len(row))
@@ -474,18 +480,48 @@ def check_image_count(n_predictions: int, n_images: int) -> None:
         )
 
 
-def stored_images(features: Iterable[bytes]) -> list[dict[str, Any]]:
-    """Return features as a column of images, in whose place evaluate stores them.
+def stored_features(features: Iterable[bytes | np.ndarray]) -> list[dict[str, Any]]:
+    """Return the features of a column of images or videos as evaluate stores them: equal ones once, at the first row.
 
-    >>> stored_images([b"1234"])
-    [{'bytes': b'1234', 'path': None}]
+    Args:
+        features: of each row, contiguous float32 numbers or their bytes.
+
+    Returns:
+        For each row `key`, a hash of its features, and `features`, their bytes, or None if an earlier row has them.
+
+    >>> [row["features"] for row in stored_features([b"1234", b"5678", b"1234"])]
+    [b'1234', b'5678', None]
     """
-    return [{"bytes": row, "path": None} for row in features]
+    stored: list[dict[str, Any]] = []
+    seen: set[str] = set()
+    for row in features:
+        key = _hash(row).hex()
+        stored.append({"key": key, "features": None if key in seen else bytes(row)})
+        seen.add(key)
+    return stored
 
 
-def stored_features(images: Iterable[Mapping[str, Any]]) -> np.ndarray:
-    """Return the features that stand in place of the images in evaluate's table: float32, shape (n, d)."""
-    return as_feature_rows([image["bytes"] for image in images])
+def features_of_rows(stored: Iterable[Mapping[str, Any]], n_features: int) -> list[np.ndarray]:
+    """Return the features of every row of a column that `stored_features` made, or several, one after the other.
+
+    Args:
+        stored: the column, as evaluate returns it.
+        n_features: d.
+
+    Returns:
+        n_rows float32 arrays, shape (n_vectors, d): one vector for an image, one per frame for a video.
+
+    >>> rows = stored_features(np.array([[[1, 2]], [[1, 2]]], np.float32))
+    >>> [row.tolist() for row in features_of_rows(rows, 2)]
+    [[[1.0, 2.0]], [[1.0, 2.0]]]
+    """
+    rows = list(stored)
+    known = {
+        row["key"]: np.frombuffer(row["features"], dtype=np.float32).reshape(-1, n_features)
+        for row in rows
+        if row["features"] is not None
+    }
+    return [known[row["key"]] for row in rows]
 
 
 def as_feature_rows(features: Sequence[bytes]) -> np.ndarray:
@@ -515,8 +551,24 @@ def paired_cosines(x: np.ndarray, y: np.ndarray, x_rows: np.ndarray, y_rows: np.
     cosines = np.empty(len(x_rows))
     for start in range(0, len(x_rows), PAIRS_AT_ONCE):
         pairs = slice(start, start + PAIRS_AT_ONCE)
-        cosines[pairs] = np.einsum("nd,nd->n", _unit(x[x_rows[pairs]]), _unit(y[y_rows[pairs]]))
+        cosines[pairs] = np.einsum("nd,nd->n", unit_vectors(x[x_rows[pairs]]), unit_vectors(y[y_rows[pairs]]))
     return cosines
+
+
+def unit_vectors(vectors: np.ndarray) -> np.ndarray:
+    """Scale vectors to length 1, in float64.
+
+    Args:
+        vectors: floating-point array, shape (n, d), no row of zeros.
+
+    Returns:
+        float64 array, shape (n, d).
+
+    >>> unit_vectors(np.array([[3.0, 4.0]], np.float32)).tolist()
+    [[0.6, 0.8]]
+    """
+    vectors = vectors.astype(np.float64)  # (n, d)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 def ordered_results(
@@ -557,15 +609,9 @@ def _prepare(image: object, where: str, size: int, claims: _Claims, remembered: 
     return _Picture(key or pixels_hash, pixels_hash, pixels if features is None else None, features)
 
 
-def _hash(content: bytes) -> bytes:
+def _hash(content: bytes | np.ndarray) -> bytes:
     return hashlib.blake2b(content, digest_size=16).digest()
 
 
 def _length(column: object) -> int | None:
     return len(column) if hasattr(column, "__len__") else None
-
-
-def _unit(vectors: np.ndarray) -> np.ndarray:
-    """Unit vectors in float64."""
-    vectors = vectors.astype(np.float64)  # (n, d)
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -34,7 +34,7 @@ UNWANTED = "unwanted"
 
 
 class VideoEncoder:
-    """The frame features of the videos seen since the last `forget`; then the encoder remembers those used last.
+    """The frame features of videos; the encoder remembers those used last, within its bound.
 
     Args:
         encoder: the model.
@@ -42,16 +42,10 @@ class VideoEncoder:
 
     def __init__(self, encoder: ClipEncoder) -> None:
         self.encoder = encoder
-        # float32 array, shape (n_frames, d), by the video's key.
-        self.features: dict[str, np.ndarray] = {}
-
-    def forget(self) -> None:
-        """Drop all features but those in the encoder's memory, which is bounded."""
-        self.features.clear()
 
     def encode_videos(
         self, videos: Iterable[object], column: str, frames: int | str, batch_size: int, n_workers: int | None
-    ) -> list[str]:
+    ) -> list[np.ndarray]:
         """Encode a column of videos as they come; at no time are more than a few batches of frames held.
 
         Args:
@@ -62,7 +56,7 @@ class VideoEncoder:
             n_workers: videos decoded at the same time.
 
         Returns:
-            Key of each row's video in `features`.
+            Of each row float32 features, shape (n_frames, d); rows of one video share them.
 
         Raises:
             TypeError, ValueError: a video cannot be used: that of the first such row, however threads run. Nothing of
@@ -71,6 +65,8 @@ class VideoEncoder:
         n_workers = n_workers or min(8, os.cpu_count() or 1)
         work = _Work(self.encoder.model, self.encoder.checkpoint.source, batch_size)
         keys: list[str] = []
+        # By the video's key.
+        features: dict[str, np.ndarray] = {}
         total = len(videos) if isinstance(videos, Sized) else None
         bar = self.encoder.progress(total=total, desc=column, unit="video", leave=False, delay=PROGRESS_DELAY)
         with bar, ThreadPoolExecutor(n_workers) as pool:
@@ -81,14 +77,14 @@ class VideoEncoder:
                         source = as_video_source(video, where)
                         key = f"{video_key(source, where).hex()}-{frames}"
                         if isinstance(source, np.ndarray):
-                            self._keep_ready(key, source, frames, where)
+                            features[key] = self._ready(source, frames, where)
                     except (TypeError, ValueError) as error:
                         work.fail(row, error)
                         break
                     keys.append(key)
-                    if key not in self.features and (found := self.encoder.remembered.get(("video", key))) is not None:
-                        self.features[key] = found
-                    waits = key not in self.features and key not in work.begun
+                    if key not in features and (found := self.encoder.remembered.get(("video", key))) is not None:
+                        features[key] = found
+                    waits = key not in features and key not in work.begun
                     if waits and not isinstance(source, np.ndarray):
                         work.begin(pool, key, _Job(row, source, frames, where), n_workers)
                     bar.update(1)
@@ -97,21 +93,21 @@ class VideoEncoder:
                 work.give_up()
         for key, parts in work.done.items():
             rows = np.concatenate(parts)
-            self.features[key] = chosen = rows[frame_places(len(rows), frames)]
+            features[key] = chosen = rows[frame_places(len(rows), frames)]
             self.encoder.remembered.put(("video", key), chosen, chosen.nbytes)
         if work.error is not None:
             raise work.error
-        return keys
+        return [features[key] for key in keys]
 
-    def _keep_ready(self, key: str, features: np.ndarray, frames: int | str, where: str) -> None:
-        """Keep features that the user has computed."""
+    def _ready(self, features: np.ndarray, frames: int | str, where: str) -> np.ndarray:
+        """Return the chosen ones of features that the user has computed."""
         d = self.encoder.model.n_features
         if features.shape[1] != d:
             raise ValueError(
                 f"{where}: expected {d} features per frame, as this checkpoint has, got {features.shape[1]}. Encode "
                 "the frames with the same checkpoint."
             )
-        self.features[key] = features[frame_places(len(features), frames)]
+        return features[frame_places(len(features), frames)]
 
 
 class _Job(NamedTuple):

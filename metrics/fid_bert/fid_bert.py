@@ -1,6 +1,5 @@
 """FID-BERT: are candidate captions and human captions samples of one distribution, by means and covariances?"""
 
-import datasets
 import evaluate
 import numpy as np
 
@@ -16,11 +15,10 @@ from .frechet import (
 from .shared_distribution import (
     DISTRIBUTION_DEFAULTS,
     check_distribution_options,
-    check_side_sizes,
     signature_settings,
 )
-from .shared_embedding_rows import EmbeddingModule, drawn_counts
-from .shared_module import check_flag, signature
+from .shared_embedding_rows import EmbeddingModule, check_side_sizes, drawn_counts
+from .shared_module import About, check_flag, signature
 from .shared_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .shared_splits import Comparison
 
@@ -31,6 +29,7 @@ from .exact_moments import ExactMoments
 from .shared_caption_rows import as_caption_rows
 from .shared_embeddings import as_embedding_arrays
 from .shared_input_files import is_regular_file
+from .shared_kept_rows import put_back
 from .shared_messages import shown_value
 from .shared_model_paths import is_path
 from .shared_remembered_features import RememberedFeatures
@@ -40,6 +39,7 @@ _LOADED = (
     as_caption_rows,
     as_embedding_arrays,
     is_regular_file,
+    put_back,
     shown_value,
     is_path,
     RememberedFeatures,
@@ -124,18 +124,9 @@ Examples:
 class FidBert(EmbeddingModule, evaluate.Metric):
     """Squared Fréchet distance of sentence embeddings, as an evaluate module."""
 
+    ABOUT = About(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/2209.07518"])
     DEFAULTS = {"pooled": False, **ENCODER_DEFAULTS, **DISTRIBUTION_DEFAULTS}
     progress = evaluate.utils.logging.tqdm
-
-    def _info(self):
-        captions = datasets.Sequence(datasets.Value("string"))
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features({"predictions": captions, "references": captions}),
-            reference_urls=["https://arxiv.org/abs/2209.07518"],
-        )
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
@@ -168,9 +159,6 @@ class FidBert(EmbeddingModule, evaluate.Metric):
             p_value = pooled_frechet_p_value(embedded.vectors, *counts, drawn, n_draws, self.progress)
             values["fid_bert_pooled_p_value"] = p_value
         return values
-
-    def _compute(self, predictions, references, options):
-        return self.caption_result(predictions, references, options)
 
     def _signature(self, options, settings):
         return signature("fid_bert", **settings, **signature_settings(options))

@@ -2,19 +2,19 @@
 
 import math
 
-import datasets
 import evaluate
 
 from .best_reference import TOKENIZERS, best_statistics
-from .shared_caption_rows import as_caption_rows, check_row_counts
 from .shared_meteor15 import corpus_score, scores
 from .shared_meteor15_data import check_data_source, load_lexicon
-from .shared_module import CollectionModule, check_choice, check_flag, signature
+from .shared_module import About, CollectionModule, check_choice, check_flag, signature
 from .shared_row_scores import row_means, split_rows
 
 # isort: split
 # Files that other files of this folder need: evaluate's loader copies only what is named here.
 # Written by scripts/repository/sync_shared.py.
+from .shared_caption_rows import as_caption_rows
+from .shared_kept_rows import put_back
 from .shared_messages import shown_value
 from .shared_meteor15_search import Matches
 from .shared_meteor15_table import compile_table
@@ -23,6 +23,8 @@ from .shared_meteor15_tokens import Prefixes
 from .shared_ptb_tokenizer import Shape
 
 _LOADED = (
+    as_caption_rows,
+    put_back,
     shown_value,
     Matches,
     compile_table,
@@ -77,31 +79,21 @@ Examples:
 class Meteor15(CollectionModule, evaluate.Metric):
     """METEOR 1.5 of captions against human captions, as an evaluate module."""
 
+    ABOUT = About(
+        _DESCRIPTION,
+        _CITATION,
+        _KWARGS_DESCRIPTION,
+        ["https://aclanthology.org/W14-3348", "https://www.cs.cmu.edu/~alavie/METEOR/"],
+    )
+    OWN_COLUMNS = ("predictions", "references")
     DEFAULTS = {"tokenizer": "ptb", "meteor15_data": None, "details": False}
     progress = evaluate.utils.logging.tqdm
-
-    def _info(self):
-        captions = datasets.Sequence(datasets.Value("string"))
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features({"predictions": captions, "references": captions}),
-            reference_urls=["https://aclanthology.org/W14-3348", "https://www.cs.cmu.edu/~alavie/METEOR/"],
-        )
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
         check_choice("tokenizer", options["tokenizer"], TOKENIZERS)
         check_data_source(options["meteor15_data"])
         check_flag("details", options["details"])
-
-    def checked_columns(self, options, predictions, references):
-        """Return both columns as lists of lists of captions, or raise for the first bad row."""
-        predictions = as_caption_rows(predictions, "predictions", string_is_one_caption=True)
-        references = as_caption_rows(references, "references")
-        check_row_counts(len(predictions), len(references))
-        return {"predictions": predictions, "references": references}
 
     def _compute(self, predictions, references, options):
         lexicon = load_lexicon(options["meteor15_data"], type(self).progress)

@@ -1,24 +1,24 @@
 """MMD: are two sets of texts, images or anything else samples of one distribution, by any kernel on their features?"""
 
-import datasets
 import evaluate
 import numpy as np
 
 from .kernel_family import KERNELS, WITH_BANDWIDTH, check_kernel_values, kernel_values, without_own
-from .published_presets import PRESETS, check_features, check_subset_size, cmmd, kid_values
+from .preset_features import PRESETS, check_features
+from .published_presets import check_subset_size, cmmd, kid_values
+from .shared_clip_sets import CLIP_SET_DEFAULTS, ClipSetModule, check_clip_set_options
 from .shared_distribution import (
     DISTRIBUTION_DEFAULTS,
     Rows,
     check_distribution_options,
-    check_side_sizes,
     pairs_batch,
     signature_settings,
 )
-from .shared_embedding_rows import EmbeddingModule, drawn_counts
-from .shared_kernels import BANDWIDTH_RULES
+from .shared_embedding_rows import check_side_sizes, drawn_counts
+from .shared_kernels import NUMBER_BOUNDS, check_bandwidth
 from .shared_mean_discrepancy import ESTIMATORS, mmd_comparison
 from .shared_messages import shown_value
-from .shared_module import check_choice, check_flag, check_whole_number, signature
+from .shared_module import About, check_choice, check_flag, check_number, check_whole_number, signature
 from .shared_pair_matrices import as_pair_matrices, check_matrices_alone
 from .shared_pooled_discrepancy import pooled_mmd_p_value, pooled_mmd_squared
 from .shared_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
@@ -27,8 +27,15 @@ from .shared_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 # Files that other files of this folder need: evaluate's loader copies only what is named here.
 # Written by scripts/repository/sync_shared.py.
 from .shared_caption_rows import as_caption_rows
+from .shared_clip_checkpoints import Treatment
+from .shared_clip_model import Tokens
+from .shared_clip_rows import TextFeatures
+from .shared_clip_weights import missing_library
 from .shared_embeddings import as_embedding_arrays
+from .shared_image_input import stored_value
 from .shared_input_files import is_regular_file
+from .shared_kept_rows import put_back
+from .shared_long_captions import sentences
 from .shared_model_paths import is_path
 from .shared_pair_averages import MedianSearch
 from .shared_pair_blocks import n_threads
@@ -37,8 +44,15 @@ from .shared_splits import exact_splits
 
 _LOADED = (
     as_caption_rows,
+    Treatment,
+    Tokens,
+    TextFeatures,
+    missing_library,
     as_embedding_arrays,
+    stored_value,
     is_regular_file,
+    put_back,
+    sentences,
     is_path,
     MedianSearch,
     n_threads,
@@ -71,6 +85,9 @@ Args:
     references: n_rows lists of reference captions.
     prediction_embeddings, reference_embeddings: ready features in place of predictions and references, for compute
         only: n_rows floating-point arrays of shape (n, d), of texts, images or anything else.
+    prediction_images, reference_images: images in place of predictions, of references or of both, for compute only:
+        n_rows lists of images, or one list of images, which is one row: paths, encoded bytes, PIL images, uint8 arrays
+        or a `datasets` column. They, and captions beside them, become features of a CLIP, of length 1.
     kernels, n_candidates: ready kernel values in place of both, for compute only: n_rows symmetric arrays of shape (n,
         n), candidates first, and the number of candidates, one for all rows or a list of n_rows.
     kernel: "rbf" (default, exp(-|a - b|^2 / (2 sigma^2))), "laplace" (exp(-|a - b|_1 / sigma)), "polynomial" ((gamma
@@ -83,7 +100,8 @@ Args:
         sets) or "authors" (of Chan et al. 2022; with "rbf" and one bandwidth only).
     pooled: True adds the value of all candidates against all references of all rows, for "rbf" with one bandwidth;
         default False.
-    preset: "cmmd" or "kid" adds that value of all candidates against all references, of ready features; default None.
+    preset: "cmmd" (of images, captions or ready features) or "kid" (of ready features) adds that value of all
+        candidates against all references; default None.
     n_subsets, subset_size: of "kid", default 100 subsets of 1,000 of each set.
     p_value: "none" (default), "exact" (all splits of a row) or "permutation" (n_resamples random ones).
     max_partitions: largest number of splits of a row for "exact", default 1,000,000.
@@ -92,7 +110,11 @@ Args:
     seed: non-negative whole number, default 0.
     details: True adds per-row lists and the signature; default False.
     encoder: name or folder of a sentence-transformers model, or a function from a list of distinct captions to a
-        floating-point array of shape (n, d); default sentence-transformers/all-MiniLM-L6-v2.
+        floating-point array of shape (n, d); default sentence-transformers/all-MiniLM-L6-v2. "clip" for the text
+        encoder of a CLIP, which "cmmd" and captions beside images have in any case.
+    variant: which CLIP: "clip-vit-l-14-336" (default, that of CMMD) or another one of pac_score's.
+    checkpoint: a .pth, .pt or .safetensors file, a folder or a Hub repository in place of its weights.
+    long_captions: "truncate" (default) or "window", of captions that are longer than the CLIP reads, as in pac_score.
     device: "auto" (default, the best available one), or for example "cuda:0".
     dtype: "float32" (default), "bfloat16" or "float16", for the model's arithmetic.
     batch_size: captions embedded at once, default 64.
@@ -103,7 +125,7 @@ Returns:
     mmd_pooled: with pooled.
     mmd_pooled_p_value: with pooled and p_value; candidates and references exchanged within rows only, n_resamples
         times.
-    cmmd: with preset "cmmd"; 0 to 2,000, lower is better.
+    cmmd: with preset "cmmd"; 0 to 2,000, of features of length 1 to 39.6; lower is better.
     kid, kid_deviation: with preset "kid"; mean and standard deviation over the subsets; lower is better.
     mmd_corpus_p_value: with p_value; do the sets differ over all rows? p-value of the mean over rows: one split of
         every row is drawn, n_resamples times; at least 1 / (n_resamples + 1). One row keeps its own p-value.
@@ -116,6 +138,7 @@ Returns:
         can have with sets of these sizes.
     mmd_ci_low, mmd_ci_high: with confidence_level; with p_value also mmd_excess_ci_low and
         mmd_excess_ci_high.
+    n_truncated: where a CLIP reads captions: those of which words were not read; n_windowed: with "window".
     mmd_per_row, mmd_excess_per_row,
         mmd_p_value_per_row, signature: with details.
 Examples:
@@ -143,9 +166,15 @@ Examples:
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
-class Mmd(EmbeddingModule, evaluate.Metric):
+class Mmd(ClipSetModule, evaluate.Metric):
     """Squared maximum mean discrepancy with any kernel, as an evaluate module."""
 
+    ABOUT = About(
+        _DESCRIPTION,
+        _CITATION,
+        _KWARGS_DESCRIPTION,
+        ["https://jmlr.org/papers/v13/gretton12a.html", "https://arxiv.org/abs/2209.07518"],
+    )
     DEFAULTS = {
         "kernel": "rbf",
         "sigma": "median",
@@ -157,20 +186,11 @@ class Mmd(EmbeddingModule, evaluate.Metric):
         "preset": None,
         "n_subsets": 100,
         "subset_size": 1000,
+        **CLIP_SET_DEFAULTS,
         **ENCODER_DEFAULTS,
         **DISTRIBUTION_DEFAULTS,
     }
     progress = evaluate.utils.logging.tqdm
-
-    def _info(self):
-        captions = datasets.Sequence(datasets.Value("string"))
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features({"predictions": captions, "references": captions}),
-            reference_urls=["https://jmlr.org/papers/v13/gretton12a.html", "https://arxiv.org/abs/2209.07518"],
-        )
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
@@ -189,6 +209,7 @@ class Mmd(EmbeddingModule, evaluate.Metric):
             check_choice("preset", options["preset"], PRESETS)
         check_whole_number("n_subsets", options["n_subsets"], 1, 100_000)
         check_whole_number("subset_size", options["subset_size"], 2, 5_000)
+        check_clip_set_options(options)
         check_encoder_options(options)
         check_distribution_options(options)
 
@@ -215,10 +236,14 @@ class Mmd(EmbeddingModule, evaluate.Metric):
 
         return self.result_of(Rows(rows.sizes(), rows.keys(), compare, pairs_batch, {"kernel": "ready"}), options)
 
-    def caption_result(self, predictions, references, options):
-        """Embed the captions, compare the rows, and return the result."""
-        check_features(options["preset"], has_features=False)
-        return super().caption_result(predictions, references, options)
+    def check_encoded(self, options, what):
+        """Raise unless "images" or "captions" may be encoded with these options."""
+        check_features(options["preset"], options["encoder"], what)
+        super().check_encoded(options, what)
+
+    def uses_clip(self, options):
+        """Say whether captions are encoded by a CLIP: where that is asked for, and for CMMD."""
+        return super().uses_clip(options) or options["preset"] == "cmmd"
 
     def compare_vectors(self, vectors, n_candidates, options):
         """Compare rows of vectors by the mean of a kernel within and across the sets."""
@@ -243,9 +268,6 @@ class Mmd(EmbeddingModule, evaluate.Metric):
                 embedded.vectors, *counts, drawn, *settings, self.progress
             )
         return values
-
-    def _compute(self, predictions, references, options):
-        return self.caption_result(predictions, references, options)
 
     def _signature(self, options, settings):
         kernel = options["kernel"]
@@ -294,26 +316,13 @@ def check_kernel_options(options):
     if not sigmas:
         raise ValueError("sigma: expected at least one bandwidth, got an empty list. Give 'median', or numbers.")
     for sigma in sigmas:
-        if isinstance(sigma, str):
-            check_choice("sigma", sigma, BANDWIDTH_RULES)
-        else:
-            check_number("sigma", sigma, 1e-100, 1e100)
+        check_bandwidth(sigma)
     check_whole_number("degree", options["degree"], 1, 10)
     if options["gamma"] is not None:
-        check_number("gamma", options["gamma"], 1e-100, 1e100)
+        check_number("gamma", options["gamma"], *NUMBER_BOUNDS)
     coef0 = options["coef0"]
     if isinstance(coef0, bool) or not isinstance(coef0, (int, float)) or coef0 != 0:
-        check_number("coef0", coef0, 1e-100, 1e100)
-
-
-def check_number(name, value, least, most):
-    """Raise unless `value` is a number between two others."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{name}: expected a number, got {type(value).__name__}. Give a float.")
-    if not least < value < most:
-        raise ValueError(
-            f"{name}: expected a number above {least:g} and below {most:g}, got {shown_value(value)}. Give another one."
-        )
+        check_number("coef0", coef0, *NUMBER_BOUNDS)
 
 
 def check_ready_kernels(matrices, options):

@@ -15,7 +15,10 @@ from .shared_splits import row_keys
 EXPECTED = "a list of arrays of shape (n_texts, n_texts)"
 
 # Columns for which ready values stand.
-OTHER_COLUMNS = ("predictions", "references", "prediction_embeddings", "reference_embeddings")
+OTHER_COLUMNS = (
+    *("predictions", "references", "prediction_embeddings", "reference_embeddings"),
+    *("prediction_images", "reference_images"),
+)
 
 
 class PairMatrices(NamedTuple):

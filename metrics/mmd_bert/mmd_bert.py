@@ -1,18 +1,16 @@
 """MMD-BERT: are candidate captions and human captions samples of one distribution, by a kernel on embeddings?"""
 
-import datasets
 import evaluate
 
 from .shared_distribution import (
     DISTRIBUTION_DEFAULTS,
     check_distribution_options,
-    check_side_sizes,
     signature_settings,
 )
-from .shared_embedding_rows import EmbeddingModule, drawn_counts
-from .shared_kernels import BANDWIDTH_RULES, gaussian_kernel
+from .shared_embedding_rows import EmbeddingModule, check_side_sizes, drawn_counts
+from .shared_kernels import check_bandwidth, gaussian_kernel
 from .shared_mean_discrepancy import ESTIMATORS, mmd_comparison
-from .shared_module import check_choice, check_flag, signature
+from .shared_module import About, check_choice, check_flag, signature
 from .shared_pooled_discrepancy import pooled_mmd_p_value, pooled_mmd_squared
 from .shared_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 
@@ -22,6 +20,7 @@ from .shared_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .shared_caption_rows import as_caption_rows
 from .shared_embeddings import as_embedding_arrays
 from .shared_input_files import is_regular_file
+from .shared_kept_rows import put_back
 from .shared_messages import shown_value
 from .shared_model_paths import is_path
 from .shared_pair_averages import MedianSearch
@@ -33,6 +32,7 @@ _LOADED = (
     as_caption_rows,
     as_embedding_arrays,
     is_regular_file,
+    put_back,
     shown_value,
     is_path,
     MedianSearch,
@@ -116,6 +116,7 @@ Examples:
 class MmdBert(EmbeddingModule, evaluate.Metric):
     """Squared maximum mean discrepancy of sentence embeddings, as an evaluate module."""
 
+    ABOUT = About(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/2209.07518"])
     DEFAULTS = {
         "estimator": "unbiased",
         "sigma": "median",
@@ -125,20 +126,10 @@ class MmdBert(EmbeddingModule, evaluate.Metric):
     }
     progress = evaluate.utils.logging.tqdm
 
-    def _info(self):
-        captions = datasets.Sequence(datasets.Value("string"))
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features({"predictions": captions, "references": captions}),
-            reference_urls=["https://arxiv.org/abs/2209.07518"],
-        )
-
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
         check_choice("estimator", options["estimator"], ESTIMATORS)
-        check_sigma(options["sigma"])
+        check_bandwidth(options["sigma"])
         check_flag("pooled", options["pooled"])
         check_encoder_options(options)
         check_distribution_options(options)
@@ -165,9 +156,6 @@ class MmdBert(EmbeddingModule, evaluate.Metric):
             values["mmd_bert_pooled_p_value"] = p_value
         return values
 
-    def _compute(self, predictions, references, options):
-        return self.caption_result(predictions, references, options)
-
     def _signature(self, options, settings):
         return signature(
             "mmd_bert",
@@ -176,13 +164,3 @@ class MmdBert(EmbeddingModule, evaluate.Metric):
             **settings,
             **signature_settings(options),
         )
-
-
-def check_sigma(sigma):
-    """Raise unless `sigma` is "median", "mean" or a positive number."""
-    if isinstance(sigma, str):
-        check_choice("sigma", sigma, BANDWIDTH_RULES)
-    elif isinstance(sigma, bool) or not isinstance(sigma, (int, float)):
-        raise TypeError(f"sigma: expected 'median', 'mean' or a number, got {type(sigma).__name__}. Give a float.")
-    elif not 1e-100 < sigma < 1e100:
-        raise ValueError(f"sigma: expected a number above 0 and below 1e100, got {sigma}. Give a bandwidth above 0.")

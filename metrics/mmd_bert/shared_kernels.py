@@ -3,8 +3,13 @@
 
 import numpy as np
 
+from .shared_module import check_choice, check_is_number, check_number
+
 # Rules for the bandwidth; a number is the third.
 BANDWIDTH_RULES = ("median", "mean")
+
+# Numbers of a kernel lie strictly between these: beyond them their squares are 0 or infinite.
+NUMBER_BOUNDS = (1e-100, 1e100)
 
 # Squared distances below this share of the two squared lengths are computed again from differences: the expansion
 # |x|^2 + |y|^2 - 2 x.y has an error near 1e-16 of the lengths, so above it 12 digits are right.
@@ -12,6 +17,20 @@ CLOSE = 1e-3
 
 # Numbers held at once by the recomputation, 8 bytes each.
 MAX_DIFFERENCES = 4_000_000
+
+
+def check_bandwidth(sigma: object) -> None:
+    """Raise unless `sigma` is one of `BANDWIDTH_RULES`, or a number within `NUMBER_BOUNDS`.
+
+    Raises:
+        TypeError: neither a name nor a number.
+        ValueError: another name, or a number out of range.
+    """
+    if isinstance(sigma, str):
+        check_choice("sigma", sigma, BANDWIDTH_RULES)
+    else:
+        check_is_number("sigma", sigma, "Give 'median', 'mean' or a float.")
+        check_number("sigma", sigma, *NUMBER_BOUNDS)
 
 
 def gaussian_kernel(vectors: np.ndarray, sigma: str | float) -> np.ndarray:
@@ -30,7 +49,22 @@ def gaussian_kernel(vectors: np.ndarray, sigma: str | float) -> np.ndarray:
     >>> gaussian_kernel(np.array([[[0.0], [2.0]]]), 1.0).round(4).tolist()
     [[[1.0, 0.1353], [0.1353, 1.0]]]
     """
-    squared = squared_distances(vectors)
+    return gaussian_kernel_of_distances(squared_distances(vectors), sigma)
+
+
+def gaussian_kernel_of_distances(squared: np.ndarray, sigma: str | float) -> np.ndarray:
+    """`gaussian_kernel` of rows whose squared distances are known.
+
+    Args:
+        squared: float64 array, shape (n_rows, n_texts, n_texts).
+        sigma: as for `bandwidths`.
+
+    Returns:
+        float64 array of the same shape.
+
+    >>> gaussian_kernel_of_distances(np.array([[[0.0, 4.0], [4.0, 0.0]]]), 1.0).round(4).tolist()
+    [[[1.0, 0.1353], [0.1353, 1.0]]]
+    """
     sigmas = bandwidths(squared, sigma)
     is_zero = sigmas == 0
     with np.errstate(over="ignore"):  # far beyond the bandwidth: the kernel is 0

@@ -1,11 +1,11 @@
 # Vendored from manycaps/shared_module.py. Edit it there, then run `make format`.
 """The contract of every module: options, columns, rows that stay after an error, and the signature of a number."""
 
-import contextlib
-import os
-from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from .shared_caption_rows import as_caption_rows, check_row_counts
+from .shared_kept_rows import put_back, take_back
 from .shared_messages import shown_value
 
 # Version of the collection; the same as in pyproject.toml and CITATION.cff, which a test compares.
@@ -30,17 +30,36 @@ EVALUATE_KEYWORDS = frozenset(
 # given the same ones, as `evaluate.combine` does.
 COLUMNS = frozenset({"predictions", "references", "images", "videos", "data"})
 
+# Columns that are encoded when they are added; the others hold captions.
+ENCODED_COLUMNS = frozenset({"images", "videos"})
+
 # What `add` calls one row of a column.
 ROW_NAMES = {"prediction": "predictions", "reference": "references", "image": "images", "video": "videos"}
+
+
+class About(NamedTuple):
+    """What evaluate shows of a module."""
+
+    description: str
+    citation: str
+    # Arguments, results and examples.
+    inputs_description: str
+    reference_urls: Sequence[str] = ()
 
 
 class CollectionModule:
     """What all modules of the collection have in common; stands before evaluate's class among a module's bases.
 
-    evaluate takes the first class that it knows for the module, so this one is none of its own. A module gives
-    `DEFAULTS`, `check_options`, `checked_columns`, and evaluate's `_info` and `_compute`. `_compute` gets the columns,
-    and the options of the call as `options`: an argument, so that nothing of a refused call stays in force.
+    evaluate takes the first class that it knows for the module, so this one is none of its own. A module gives `ABOUT`,
+    `OWN_COLUMNS`, `DEFAULTS`, `check_options`, and evaluate's `_compute`. `_compute` gets the columns, and the options
+    of the call as `options`: an argument, so that nothing of a refused call stays in force.
     """
+
+    # What evaluate shows of the module.
+    ABOUT: ClassVar[About]
+
+    # The columns that it reads, among `COLUMNS`.
+    OWN_COLUMNS: ClassVar[tuple[str, ...]]
 
     # Every option with its default.
     DEFAULTS: ClassVar[Mapping[str, Any]]
@@ -55,6 +74,7 @@ class CollectionModule:
     if TYPE_CHECKING:  # of evaluate's class
         data: Any
         num_process: int
+        writer: Any
 
         def _feature_names(self) -> list[str]: ...
         def __len__(self) -> int: ...
@@ -68,9 +88,19 @@ class CollectionModule:
         """Raise unless every option has a legal value."""
         raise NotImplementedError
 
+    def own_columns(self) -> tuple[str, ...]:
+        """Return the names of the columns that the module reads in its configuration."""
+        return self.OWN_COLUMNS
+
     def checked_columns(self, options: Mapping[str, Any], **columns: Any) -> dict[str, Any]:
-        """Return the columns as evaluate stores them, or raise for the first bad row."""
-        raise NotImplementedError
+        """Return columns of captions as evaluate stores them, lists of lists, or raise for the first bad row."""
+        checked = {
+            name: as_caption_rows(rows, name, string_is_one_caption=name == "predictions")
+            for name, rows in columns.items()
+        }
+        if "predictions" in checked and "references" in checked:
+            check_row_counts(len(checked["predictions"]), len(checked["references"]))
+        return checked
 
     def add_batch(self, **columns: Any) -> None:
         """Check every row before evaluate casts it, then add the rows."""
@@ -84,14 +114,38 @@ class CollectionModule:
         """Check the options of this call, then compute; after an error the rows added before it are still there."""
         columns = {name: given.pop(name) for name in COLUMNS if name in given}
         options = self.call_options(given)
-        with added_rows_kept(self):
+        n_added = len(self)
+        self.begins_to_read, self.stored = False, None
+        try:
             if any(columns.get(name) is not None for name in self._feature_names()):
                 self._add(columns, options)
-            elif not len(self):
+            elif not n_added:
                 first = next(iter(self._feature_names()))
                 raise ValueError(f"{first}: expected at least one row, got none. Add rows before computing.")
             of_evaluate: Any = super()
             return of_evaluate.compute(options=options)
+        except BaseException:  # also KeyboardInterrupt and SystemExit
+            if self.num_process == 1:
+                put_back(self, n_added)
+            raise
+        finally:
+            self.stored = None
+
+    def _info(self) -> Any:
+        """Return what evaluate shows of the module, and how it stores the columns: each the same way in all modules."""
+        import datasets  # the modules have both; the list of the commands does without
+        import evaluate
+
+        captions = datasets.Sequence(datasets.Value("string"))
+        # Of images and videos features alone are stored; "large": those of one call may take more than 2 GB.
+        encoded = {"key": datasets.Value("string"), "features": datasets.Value("large_binary")}
+        features = datasets.Features(
+            {name: encoded if name in ENCODED_COLUMNS else captions for name in self.own_columns()}
+        )
+        is_metric = isinstance(self, evaluate.Metric)
+        return (evaluate.MetricInfo if is_metric else evaluate.MeasurementInfo)(
+            **self.ABOUT._asdict() | {"reference_urls": list(self.ABOUT.reference_urls)}, features=features
+        )
 
     def _finalize(self) -> None:
         """Read what is stored, and keep it in sight: evaluate deletes it while a compute may still be stopped."""
@@ -113,14 +167,22 @@ class CollectionModule:
         if unknown:
             raise TypeError(f"add_batch: expected columns among {sorted(COLUMNS)}, got {unknown}. Check the spelling.")
         own = {name: columns.get(name) for name in self._feature_names()}
-        checked, before = self.checked_columns(options, **own), _written(self)
-        of_evaluate: Any = super()
+        checked, before = self.checked_columns(options, **own), self._written()
         try:
-            of_evaluate.add_batch(**checked)
+            self.store(checked)
         except BaseException:  # also KeyboardInterrupt and SystemExit
-            if self.num_process == 1:
-                _take_back(self, *before)
+            if self.num_process == 1 and not (before[0] and self._written() == before):
+                take_back(self, before[0])
             raise
+
+    def store(self, columns: Mapping[str, Any]) -> None:
+        """Let evaluate store rows that have passed the checks."""
+        of_evaluate: Any = super()
+        of_evaluate.add_batch(**columns)
+
+    def _written(self) -> tuple[int, int]:
+        """Rows of the open table, and the bytes that were written to it."""
+        return (0, 0) if self.writer is None else (len(self), self.writer.stream.tell())
 
 
 def take_load_options(keywords: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
@@ -194,6 +256,49 @@ def check_whole_number(name: str, value: object, least: int, most: int | None = 
         )
 
 
+def check_is_number(name: str, value: object, hint: str) -> None:
+    """Raise unless `value` is an int or a float (not a bool).
+
+    Args:
+        name: of the option, for the message.
+        value: anything.
+        hint: what to give, the end of the message.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{name}: expected a number, got {type(value).__name__}. {hint}")
+
+
+def check_number(name: str, value: Any, above: float, below: float) -> None:
+    """Raise unless `value` is a number strictly between two others.
+
+    Raises:
+        TypeError: it is no number.
+        ValueError: it is out of range.
+    """
+    check_is_number(name, value, "Give a float.")
+    if not above < value < below:
+        raise ValueError(
+            f"{name}: expected a number above {above:g} and below {below:g}, got {shown_value(value)}. Choose another."
+        )
+
+
+def check_share(name: str, share: Any) -> None:
+    """Raise unless a share of the whole is above 0 and at most 1.
+
+    Raises:
+        TypeError: it is no number.
+        ValueError: it is out of range.
+    """
+    check_is_number(name, share, "Give a float such as 0.9.")
+    if not 0 < share <= 1:
+        raise ValueError(
+            f"{name}: expected a share above 0 and at most 1, got {shown_value(share)}. Write 90 % as 0.9."
+        )
+
+
 def check_flag(name: str, value: object) -> None:
     """Raise unless `value` is True or False.
 
@@ -204,7 +309,7 @@ def check_flag(name: str, value: object) -> None:
         raise TypeError(f"{name}: expected True or False, got {shown_value(value)}. Give a bool.")
 
 
-def check_confidence_level(value: object) -> None:
+def check_confidence_level(value: Any) -> None:
     """Raise unless `value` is None or a number strictly between 0 and 1.
 
     Raises:
@@ -213,8 +318,7 @@ def check_confidence_level(value: object) -> None:
     """
     if value is None:
         return
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"confidence_level: expected a number, got {type(value).__name__}. Give a float such as 0.95.")
+    check_is_number("confidence_level", value, "Give a float such as 0.95.")
     if not 0 < value < 1:
         raise ValueError(
             f"confidence_level: expected a number between 0 and 1, got {shown_value(value)}. Write 95 % as 0.95."
@@ -242,105 +346,3 @@ def signature(name: str, **parts: object) -> str:
     """
     given = {"version": VERSION} | {key: value for key, value in parts.items() if value is not None}
     return "|".join([name] + [f"{key}:{value}" for key, value in given.items()])
-
-
-@contextlib.contextmanager
-def added_rows_kept(module: Any) -> Iterator[None]:
-    """Around evaluate's `compute`: after an error, put back the rows that had been added before it.
-
-    So a wrong option, a row too large or ctrl-C after a long loop of `add_batch` costs a second `compute`, not a second
-    loop. Rows given to the failed `compute` itself are not kept: its caller still has them. Written for evaluate 0.4.6,
-    whose `compute` leaves its Arrow file, its locks and `module.data` behind when `_compute` raises.
-
-    Args:
-        module: a `CollectionModule`; with num_process above 1 nothing is put back.
-
-    Yields:
-        None.
-    """
-    n_added = len(module)
-    module.begins_to_read, module.stored = False, None
-    try:
-        yield
-    except BaseException:  # also KeyboardInterrupt and SystemExit
-        if module.num_process == 1:
-            _put_back(module, n_added)
-        raise
-    finally:
-        module.stored = None
-
-
-def _written(module: Any) -> tuple[int, int]:
-    """Rows of the open table of a module, and the bytes that were written to it."""
-    return (0, 0) if module.writer is None else (len(module), module.writer.stream.tell())
-
-
-def _take_back(module: Any, n_before: int, n_bytes: int) -> None:
-    """Bring a module back to its first rows after an `add_batch` that was stopped, perhaps within a row.
-
-    Rows reach the table in blocks, each in one `add_batch`: those of the stopped one lie behind the rows that stay,
-    and may be whole, or some of them, or broken.
-    """
-    if n_before and _written(module) == (n_before, n_bytes):
-        return  # stopped before anything was written
-    added = _first_rows(module, n_before) if n_before else None
-    _forget_rows(module)  # a table that was only begun takes no rows
-    if added:
-        super(CollectionModule, module).add_batch(**added)
-
-
-def _first_rows(module: Any, n_rows: int) -> dict[str, Any]:
-    """Read the first rows of a table that is still being written."""
-    import datasets  # the modules have it; the list of the commands does without
-    import pyarrow
-
-    if module.buf_writer is not None:
-        source = pyarrow.BufferReader(module.buf_writer.getvalue())
-    else:
-        module.writer.stream.flush()
-        source = pyarrow.OSFile(module.cache_file_name)
-    blocks: list[Any] = []
-    with source, pyarrow.ipc.open_stream(source) as reader:
-        while sum(block.num_rows for block in blocks) < n_rows:  # what lies behind may be broken
-            blocks.append(reader.read_next_batch())
-        rows: dict[str, Any] = datasets.Dataset(pyarrow.Table.from_batches(blocks, reader.schema))[:]
-    return rows
-
-
-def _put_back(module: Any, n_added: int) -> None:
-    """Bring a module back to the rows that it had before the compute."""
-    if not module.begins_to_read and len(module) == n_added:
-        return
-    if module.stored is None:  # stopped before all rows could be read
-        _read_stored(module)
-    added = module.stored[:n_added] if n_added and module.stored is not None else None
-    _forget_rows(module)
-    if added:
-        # evaluate's own method: the rows have passed the module's checks, and may be stored in another form.
-        super(CollectionModule, module).add_batch(**added)
-
-
-def _read_stored(module: Any) -> None:
-    """Close the table and read it, also where that was begun before."""
-    import datasets  # the modules have it; the list of the commands does without
-
-    path, is_empty = module.cache_file_name, module.writer is None
-    try:
-        module._finalize()
-    except Exception:
-        if path is None or is_empty:
-            return
-        module.stored = datasets.Dataset.from_file(path)  # closed already
-
-
-def _forget_rows(module: Any) -> None:
-    """Drop the Arrow data of a failed compute, release its locks and delete its files."""
-    paths = [*(getattr(module, "file_paths", None) or []), module.cache_file_name]
-    locks = [*(getattr(module, "filelocks", None) or []), module.filelock]
-    module.data = module.writer = module.cache_file_name = module.filelock = module.buf_writer = None
-    module.file_paths, module.filelocks = [], []
-    for path in dict.fromkeys(filter(None, paths)):
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(path)
-    for lock in filter(None, locks):
-        lock.release(force=True)

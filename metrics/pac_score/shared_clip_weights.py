@@ -1,10 +1,12 @@
 # Vendored from manycaps/shared_clip_weights.py. Edit it there, then run `make format`.
 """Weights of a CLIP: read without running code, low-rank updates merged, names and shapes checked, written."""
 
+import importlib
 import math
 import pathlib
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 
 def missing_library(error: ImportError) -> ImportError:
@@ -15,11 +17,35 @@ def missing_library(error: ImportError) -> ImportError:
     )
 
 
-try:
+class LazyLibrary:
+    """A library that is imported when something of it is first asked for.
+
+    So a module that can do without a CLIP neither needs these libraries nor waits seconds for them.
+
+    Args:
+        name: of the library.
+
+    >>> LazyLibrary("math").floor(2.5)
+    2
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        """Return what the library calls so; `ImportError` with the way to install it where it is not there."""
+        try:
+            library = importlib.import_module(self._name)
+        except ImportError as error:
+            raise missing_library(error) from error
+        return getattr(library, attribute)
+
+
+if TYPE_CHECKING:
+    import safetensors.torch as safetensors_torch
     import torch
-    from safetensors.torch import load_file, save_file
-except ImportError as error:
-    raise missing_library(error) from error
+else:
+    safetensors_torch, torch = LazyLibrary("safetensors.torch"), LazyLibrary("torch")
 
 # Numerator of the factor alpha / r of a LoRA update: the PAC-S++ files have alpha 1, rank 4.
 LORA_ALPHA = 1.0
@@ -71,10 +97,12 @@ def read_weights(path: pathlib.Path) -> Weights:
     """
     try:
         if path.suffix == ".safetensors":
-            return load_file(path)
+            return safetensors_torch.load_file(path)
         if _is_torchscript(path):
             raise TypeError("a program is no file of tensors")
         content = torch.load(path, map_location="cpu", weights_only=True)
+    except ImportError:  # a library of ours that is missing: says so itself
+        raise
     except Exception as error:  # torch, pickle, zip and safetensors each raise their own
         raise ValueError(
             f"checkpoint: expected a file of tensors, got {path.name}, which is {_unreadable_kind(path)} "
@@ -103,7 +131,7 @@ def _is_weight(name: object, value: object) -> bool:
 
 def write_safetensors(weights: Weights, path: pathlib.Path, metadata: Mapping[str, str]) -> None:
     """Write a state dict as safetensors, with a few words about it."""
-    save_file({name: tensor.contiguous() for name, tensor in weights.items()}, path, dict(metadata))
+    safetensors_torch.save_file({name: tensor.contiguous() for name, tensor in weights.items()}, path, dict(metadata))
 
 
 def merge_lora(weights: Weights) -> Weights:

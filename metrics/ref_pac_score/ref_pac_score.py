@@ -1,50 +1,42 @@
 """RefPAC-S: how well captions fit their images and the closest of their reference captions."""
 
-import datasets
 import evaluate
 
 from .ref_pac_s import largest_by_caption, ref_pac_s, text_places
-from .shared_caption_rows import as_caption_rows, check_row_counts
-from .shared_clip_rows import (
-    CLIP_CALL_DEFAULTS,
-    CLIP_LOAD_DEFAULTS,
-    ClipEncoder,
-    check_clip_options,
-    check_image_column,
-    check_image_count,
-    check_prompt,
-    long_captions_name,
-    paired_cosines,
-    stored_features,
-    stored_images,
-)
-from .shared_module import CollectionModule, check_flag, signature
-from .shared_pac_s import PAC_PROMPT, PAC_WEIGHT, check_weight, pac_s
-from .shared_row_scores import scored_result
+from .shared_clip_rows import paired_cosines
+from .shared_module import About
+from .shared_pac_module import PacModule
+from .shared_pac_s import pac_s
 
 # isort: split
 # Files that other files of this folder need: evaluate's loader copies only what is named here.
 # Written by scripts/repository/sync_shared.py.
+from .shared_caption_rows import as_caption_rows
 from .shared_clip_checkpoints import Treatment
 from .shared_clip_model import Tokens
 from .shared_clip_weights import missing_library
 from .shared_image_input import stored_value
 from .shared_input_files import is_regular_file
+from .shared_kept_rows import put_back
 from .shared_long_captions import sentences
 from .shared_messages import shown_value
 from .shared_model_paths import is_path
 from .shared_remembered_features import RememberedFeatures
+from .shared_row_scores import scored_result
 
 _LOADED = (
+    as_caption_rows,
     Treatment,
     Tokens,
     missing_library,
     stored_value,
     is_regular_file,
+    put_back,
     sentences,
     shown_value,
     is_path,
     RememberedFeatures,
+    scored_result,
 )
 
 _DESCRIPTION = """
@@ -76,7 +68,8 @@ Args:
     details: True adds per-row lists and the signature; default False.
     At load time only:
     variant: which weights: "pac-vit-b-32" (default), "pac-openclip-vit-l-14", "pac++-vit-b-32", "pac++-vit-l-14",
-        "clip-vit-b-32" or "clip-vit-l-14"; "pac-" may be left out. evaluate's second argument is a short form of it.
+        "clip-vit-b-32", "clip-vit-l-14" or "clip-vit-l-14-336"; "pac-" may be left out. evaluate's second argument is a
+        short form of it.
     checkpoint: a .pth, .pt or .safetensors file, a folder or a Hub repository instead of the published weights.
     device: "auto" (default), or for example "cuda:0".
     dtype: "float32" (default) or "bfloat16".
@@ -97,56 +90,23 @@ Examples:
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
-class RefPacScore(CollectionModule, evaluate.Metric):
+class RefPacScore(PacModule, evaluate.Metric):
     """RefPAC-S of captions, images and references, as an evaluate module."""
 
-    DEFAULTS = {
-        "prompt": PAC_PROMPT,
-        "weight": PAC_WEIGHT,
-        "details": False,
-        **CLIP_CALL_DEFAULTS,
-        **CLIP_LOAD_DEFAULTS,
-    }
-    LOAD_OPTIONS = frozenset(CLIP_LOAD_DEFAULTS)
-
-    def __init__(self, *args, **keywords):
-        super().__init__(*args, **keywords)
-        self.encoder = ClipEncoder(self.load_options, evaluate.utils.logging.tqdm, self.config_name)
-
-    def _info(self):
-        captions = datasets.Sequence(datasets.Value("string"))
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features(
-                {"predictions": captions, "images": datasets.Image(decode=False), "references": captions}
-            ),
-            reference_urls=["https://arxiv.org/abs/2303.12112", "https://github.com/aimagelab/pacscore"],
-        )
-
-    def check_options(self, options):
-        """Raise unless every option of this module has a legal value."""
-        check_clip_options(options)
-        check_prompt(options["prompt"])
-        check_weight(options["weight"])
-        check_flag("details", options["details"])
-
-    def checked_columns(self, options, predictions, images, references):
-        """Check the captions and encode the images now: only their features are kept, in place of the images."""
-        predictions = as_caption_rows(predictions, "predictions", string_is_one_caption=True)
-        references = as_caption_rows(references, "references")
-        check_row_counts(len(predictions), len(references))
-        check_image_column(images, "images")
-        features = self.encoder.encode_images(images, "images", options["batch_size"], options["n_workers"])
-        check_image_count(len(predictions), len(features))
-        return {"predictions": predictions, "images": stored_images(features), "references": references}
+    ABOUT = About(
+        _DESCRIPTION,
+        _CITATION,
+        _KWARGS_DESCRIPTION,
+        ["https://arxiv.org/abs/2303.12112", "https://github.com/aimagelab/pacscore"],
+    )
+    OWN_COLUMNS = ("predictions", "images", "references")
+    progress = evaluate.utils.logging.tqdm
 
     def _compute(self, predictions, images, references, options):
-        pictures, sizes = stored_features(images), [len(row) for row in predictions]
+        pictures, sizes = self.image_features(images), [len(row) for row in predictions]
         candidates = [caption for row in predictions for caption in row]
         captions = candidates + [text for row in references for text in row]
-        texts = self.encoder.encode_captions(options["prompt"], captions, options)
+        texts = self.encode_captions(captions, options)
         places = text_places(sizes, [len(row) for row in references])
         image_cosines = paired_cosines(texts.distinct, pictures, texts.rows[: len(candidates)], places.rows)
         text_cosines = paired_cosines(
@@ -155,15 +115,4 @@ class RefPacScore(CollectionModule, evaluate.Metric):
         pac_scores = pac_s(image_cosines, options["weight"])
         ref_pac_scores = ref_pac_s(pac_scores, largest_by_caption(text_cosines, places.n_references))
         scores = {"ref_pac_score": ref_pac_scores, "pac_score": pac_scores}
-        result = scored_result(scores, sizes, options["details"])
-        result |= texts.counts(options["long_captions"])
-        return result | ({"signature": self._signature(options)} if options["details"] else {})
-
-    def _signature(self, options):
-        return signature(
-            "ref_pac_score",
-            **self.encoder.signature_parts(),
-            prompt=repr(options["prompt"]),
-            weight=options["weight"],
-            long_captions=long_captions_name(options),
-        )
+        return self.candidate_result(scores, sizes, texts, options)

@@ -9,19 +9,23 @@ import re
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import filelock
 import huggingface_hub
 from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
-from safetensors import safe_open
 
 from .shared_clip_model import ACTIVATIONS, OPENAI_MEAN, OPENAI_STD, build_network
-from .shared_clip_weights import merge_lora, read_weights
+from .shared_clip_weights import LazyLibrary, merge_lora, read_weights
 from .shared_clip_weights import write_safetensors as write_weights
 from .shared_input_files import is_folder, is_regular_file, read_json
 from .shared_messages import reason_of, shown_value
 from .shared_model_paths import HUB_PREFIX, is_path, local_path, no_such_path
+
+if TYPE_CHECKING:
+    import safetensors
+else:
+    safetensors = LazyLibrary("safetensors")
 
 # Mean and standard deviation of the pixels of OpenCLIP's laion2b_s32b_b82k (open_clip, pretrained.py, _VITL14).
 INCEPTION_MEAN = INCEPTION_STD = (0.5, 0.5, 0.5)
@@ -107,6 +111,7 @@ VARIANTS: Mapping[str, Variant] = {
     "pac++-vit-l-14": Variant("ViT-L/14", _OPENAI, _PAC_PLUS + "PAC++_clip_ViT-L-14.pth"),
     "clip-vit-b-32": Variant("ViT-B/32", _OPENAI, "hub:timm/vit_base_patch32_clip_224.openai"),
     "clip-vit-l-14": Variant("ViT-L/14", _OPENAI, "hub:timm/vit_large_patch14_clip_224.openai"),
+    "clip-vit-l-14-336": Variant("ViT-L/14", _OPENAI, "hub:timm/vit_large_patch14_clip_336.openai"),
 }
 
 DEFAULT_VARIANT = "pac-vit-b-32"
@@ -237,6 +242,7 @@ def read_facts(path: pathlib.Path) -> dict[str, Any]:
     """
     if path.suffix != ".safetensors":
         return {}
+    safe_open = safetensors.safe_open
     try:
         with safe_open(path, "np") as file:
             facts = (file.metadata() or {}).get("manycaps")

@@ -1,5 +1,5 @@
 # Vendored from manycaps/shared_clip_model.py. Edit it there, then run `make format`.
-"""CLIP as a feature extractor, built from a state dict: the only file that imports open_clip.
+"""CLIP as a feature extractor, built from a state dict: the only file that runs open_clip, when it is first needed.
 
 The architecture follows from the shapes of the weights, so a small checkpoint takes the same road as a published one.
 Keys are compared by name before any weight is used: no number can come from a model that was only half loaded.
@@ -7,27 +7,27 @@ Keys are compared by name before any weight is used: no number can come from a m
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .shared_clip_weights import (
     DESCRIPTIVE_KEYS,
     HEAD_WIDTH,
+    LazyLibrary,
     Weights,
     check_architecture,
     check_shape_keys,
     check_weights,
     join_positions,
-    missing_library,
 )
 from .shared_messages import reason_of, shown_value
 
-try:
+if TYPE_CHECKING:
     import open_clip
     import torch
-except ImportError as error:
-    raise missing_library(error) from error
+else:
+    open_clip, torch = LazyLibrary("open_clip"), LazyLibrary("torch")
 
 # Nonlinearity of the encoders: OpenAI's models have the sigmoid approximation, OpenCLIP's the exact function.
 ACTIVATIONS = ("quick_gelu", "gelu")

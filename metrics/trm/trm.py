@@ -1,6 +1,5 @@
 """Triangle ranks over any distance: of vectors, of pairs of texts, by an evaluate metric, or ready ones."""
 
-import datasets
 import evaluate
 import numpy as np
 
@@ -11,6 +10,7 @@ from .named_distance import (
     nearest_reference_distance,
     vector_distances,
 )
+from .shared_clip_sets import CLIP_SET_DEFAULTS, ClipSetModule, check_clip_set_options
 from .shared_cosine_distance import check_nonzero
 from .shared_distribution import (
     DISTRIBUTION_DEFAULTS,
@@ -18,13 +18,11 @@ from .shared_distribution import (
     Rows,
     caption_rows,
     check_distribution_options,
-    check_row_totals,
     pairs_batch,
     signature_settings,
 )
-from .shared_embedding_rows import EmbeddingModule
 from .shared_messages import shown_value
-from .shared_module import check_choice, signature
+from .shared_module import About, check_choice, signature
 from .shared_pair_matrices import as_pair_matrices, check_matrices_alone
 from .shared_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .shared_splits import TIE_TOLERANCE
@@ -41,15 +39,31 @@ from .text_distance import (
 # Files that other files of this folder need: evaluate's loader copies only what is named here.
 # Written by scripts/repository/sync_shared.py.
 from .shared_caption_rows import as_caption_rows
+from .shared_clip_checkpoints import Treatment
+from .shared_clip_model import Tokens
+from .shared_clip_rows import TextFeatures
+from .shared_clip_weights import missing_library
+from .shared_embedding_rows import EmbeddingRows
 from .shared_embeddings import as_embedding_arrays
+from .shared_image_input import stored_value
 from .shared_input_files import is_regular_file
+from .shared_kept_rows import put_back
+from .shared_long_captions import sentences
 from .shared_model_paths import is_path
 from .shared_remembered_features import RememberedFeatures
 
 _LOADED = (
     as_caption_rows,
+    Treatment,
+    Tokens,
+    TextFeatures,
+    missing_library,
+    EmbeddingRows,
     as_embedding_arrays,
+    stored_value,
     is_regular_file,
+    put_back,
+    sentences,
     is_path,
     RememberedFeatures,
 )
@@ -78,6 +92,9 @@ Args:
     references: n_rows lists of reference captions. At least three captions per row in all.
     prediction_embeddings, reference_embeddings: ready vectors in place of predictions and references, for compute only:
         n_rows floating-point arrays of shape (n_texts, d), of texts, images, sounds or anything else.
+    prediction_images, reference_images: images in place of predictions, of references or of both, for compute only:
+        n_rows lists of images, or one list of images, which is one row: paths, encoded bytes, PIL images, uint8 arrays
+        or a `datasets` column. They, and captions beside them, become features of a CLIP, of length 1.
     distances, n_candidates: ready distances in place of both, for compute only: n_rows arrays of shape (n_texts,
         n_texts), candidates first, and the number of candidates, one for all rows or a list of n_rows.
     distance: between embeddings, "cosine" (default), "euclidean", "sqeuclidean", "cityblock", "chebyshev",
@@ -94,7 +111,11 @@ Args:
     seed: non-negative whole number, default 0.
     details: True adds per-row lists and the signature; default False.
     encoder: name or folder of a sentence-transformers model, or a function from a list of distinct captions to a
-        floating-point array of shape (n, d); default sentence-transformers/all-MiniLM-L6-v2.
+        floating-point array of shape (n, d); default sentence-transformers/all-MiniLM-L6-v2. "clip" for the text
+        encoder of a CLIP, which captions beside images have in any case.
+    variant: which CLIP: "clip-vit-l-14-336" (default) or another one of pac_score's.
+    checkpoint: a .pth, .pt or .safetensors file, a folder or a Hub repository in place of its weights.
+    long_captions: "truncate" (default) or "window", of captions that are longer than the CLIP reads, as in pac_score.
     device: "auto" (default, the best available one), or for example "cuda:0".
     dtype: "float32" (default), "bfloat16" or "float16", for the model's arithmetic.
     batch_size: captions embedded at once, default 64.
@@ -114,6 +135,7 @@ Returns:
         can have with sets of these sizes.
     trm_ci_low, trm_ci_high: with confidence_level; with p_value also trm_excess_ci_low and
         trm_excess_ci_high.
+    n_truncated: where a CLIP reads captions: those of which words were not read; n_windowed: with "window".
     trm_per_row, nearest_distance_per_row, trm_excess_per_row,
         trm_p_value_per_row, signature: with details.
 Examples:
@@ -138,55 +160,49 @@ Examples:
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
-class Trm(EmbeddingModule, evaluate.Metric):
+class Trm(ClipSetModule, evaluate.Metric):
     """Triangle-rank statistic over any distance, as an evaluate module."""
 
+    ABOUT = About(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/2209.07518"])
     DEFAULTS = {
         "distance": "cosine",
         "evaluate_scores": "similarity",
         "statistic": "per_side",
+        **CLIP_SET_DEFAULTS,
         **ENCODER_DEFAULTS,
         **DISTRIBUTION_DEFAULTS,
     }
     PLAIN = "nearest_distance"
+    LEAST_TEXTS = 3  # a triangle
+    SIZE_CHECKS = (check_statistic_sizes,)
     progress = evaluate.utils.logging.tqdm
-
-    def _info(self):
-        captions = datasets.Sequence(datasets.Value("string"))
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features({"predictions": captions, "references": captions}),
-            reference_urls=["https://arxiv.org/abs/2209.07518"],
-        )
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
         check_distance(options["distance"])
         check_choice("evaluate_scores", options["evaluate_scores"], EVALUATE_SCORES)
         check_choice("statistic", options["statistic"], STATISTICS)
+        check_clip_set_options(options)
         check_encoder_options(options)
         check_distribution_options(options)
-
-    def check_rows(self, sizes, columns):
-        """Raise unless every row has a triangle."""
-        check_row_totals(sizes, columns, n_texts=3)
-
-    def check_sizes(self, sizes, columns, options):
-        """Raise if a row is too small for a triangle, or too large for its test."""
-        super().check_sizes(sizes, columns, options)
-        check_statistic_sizes(sizes, columns, options["statistic"], options["p_value"])
 
     def check_vectors(self, embedded, columns, options):
         """Raise if a vector has no such distance."""
         if is_of_texts(options["distance"]):
             raise ValueError(
-                f"{columns[0]}: expected captions for a distance of texts, got ready embeddings. Give captions, or one "
-                f"of {', '.join(map(repr, DISTANCE_NAMES))} as distance."
+                f"{columns[0]}: expected captions for a distance of texts, got vectors. Give captions, or one of "
+                f"{', '.join(map(repr, DISTANCE_NAMES))} as distance."
             )
         if options["distance"] == "cosine":
             check_nonzero(embedded, columns)
+
+    def check_encoded(self, options, what):
+        """Raise unless "images" or "captions" may be encoded with these options."""
+        if what == "images" and is_of_texts(options["distance"]):
+            raise ValueError(
+                "distance: expected a name of scipy's for images, got a distance of texts. Give for example 'cosine'."
+            )
+        super().check_encoded(options, what)
 
     def compute(self, *, distances=None, n_candidates=None, **given):
         """Check the options of this call, then compute: from ready distances past evaluate's table and any model."""
@@ -234,9 +250,6 @@ class Trm(EmbeddingModule, evaluate.Metric):
         distances = vector_distances(vectors, options["distance"])
         check_defined(distances, options["distance"])
         return compared(distances, n_candidates, options)
-
-    def _compute(self, predictions, references, options):
-        return self.caption_result(predictions, references, options)
 
     def _signature(self, options, settings):
         distance = options["distance"]

@@ -1,17 +1,15 @@
 """TRM-BERT: are candidate captions and human captions samples of one distribution, by cosine distance?"""
 
-import datasets
 import evaluate
 
 from .shared_cosine_distance import check_nonzero, cosine_distances, cosine_similarities, multi_reference_cosine
 from .shared_distribution import (
     DISTRIBUTION_DEFAULTS,
     check_distribution_options,
-    check_row_totals,
     signature_settings,
 )
 from .shared_embedding_rows import EmbeddingModule
-from .shared_module import check_choice, signature
+from .shared_module import About, check_choice, signature
 from .shared_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .shared_splits import TIE_TOLERANCE
 from .shared_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
@@ -22,6 +20,7 @@ from .shared_triangle_rank import STATISTICS, check_statistic_sizes, triangle_ra
 from .shared_caption_rows import as_caption_rows
 from .shared_embeddings import as_embedding_arrays
 from .shared_input_files import is_regular_file
+from .shared_kept_rows import put_back
 from .shared_messages import shown_value
 from .shared_model_paths import is_path
 from .shared_remembered_features import RememberedFeatures
@@ -30,6 +29,7 @@ _LOADED = (
     as_caption_rows,
     as_embedding_arrays,
     is_regular_file,
+    put_back,
     shown_value,
     is_path,
     RememberedFeatures,
@@ -107,34 +107,18 @@ Examples:
 class TrmBert(EmbeddingModule, evaluate.Metric):
     """Triangle-rank statistic over cosine distances, as an evaluate module."""
 
+    ABOUT = About(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/2209.07518"])
     DEFAULTS = {"statistic": "per_side", **ENCODER_DEFAULTS, **DISTRIBUTION_DEFAULTS}
     PLAIN = "cosine"
+    LEAST_TEXTS = 3  # a triangle
+    SIZE_CHECKS = (check_statistic_sizes,)
     progress = evaluate.utils.logging.tqdm
-
-    def _info(self):
-        captions = datasets.Sequence(datasets.Value("string"))
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features({"predictions": captions, "references": captions}),
-            reference_urls=["https://arxiv.org/abs/2209.07518"],
-        )
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
         check_choice("statistic", options["statistic"], STATISTICS)
         check_encoder_options(options)
         check_distribution_options(options)
-
-    def check_rows(self, sizes, columns):
-        """Raise unless every row has a triangle."""
-        check_row_totals(sizes, columns, n_texts=3)
-
-    def check_sizes(self, sizes, columns, options):
-        """Raise if a row is too small for a triangle, or too large for its test."""
-        super().check_sizes(sizes, columns, options)
-        check_statistic_sizes(sizes, columns, options["statistic"], options["p_value"])
 
     def check_vectors(self, embedded, columns, options):
         """Raise if a vector has no cosine."""
@@ -145,9 +129,6 @@ class TrmBert(EmbeddingModule, evaluate.Metric):
         cosines = cosine_similarities(vectors)
         plain = multi_reference_cosine(cosines, n_candidates)
         return triangle_rank_comparison(cosine_distances(cosines), n_candidates, options["statistic"], plain)
-
-    def _compute(self, predictions, references, options):
-        return self.caption_result(predictions, references, options)
 
     def _signature(self, options, settings):
         return signature(

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import scipy.stats
 
-from .shared_caption_rows import as_caption_rows, check_row_counts
 from .shared_module import CollectionModule, check_choice, check_confidence_level, check_flag, check_whole_number
 from .shared_splits import (
     P_VALUE_METHODS,
@@ -42,6 +41,9 @@ MAX_BOOTSTRAP_VALUES = 6_000_000
 PAIRS_PER_BATCH = 57_600
 
 CAPTION_COLUMNS = ("predictions", "references")
+
+# From sizes of rows, names of their columns and options to an error, or nothing.
+SizeCheck = Callable[[Sequence[tuple[int, int]], tuple[str, str], Mapping[str, Any]], None]
 
 
 class Rows(NamedTuple):
@@ -86,8 +88,17 @@ class ExaminedRow(NamedTuple):
 class DistributionModule(CollectionModule):
     """The contract of modules that compare two sets of captions per row.
 
-    A module gives `rows_of` and `_signature`, and `check_rows` and `check_sizes` where it needs more than any other.
+    A module gives `rows_of` and `_signature`, and `LEAST_TEXTS`, `SIZE_CHECKS`, `check_rows` or `check_sizes` where it
+    needs more than any other.
     """
+
+    OWN_COLUMNS = CAPTION_COLUMNS
+
+    # Least number of texts of a row, candidates and references together.
+    LEAST_TEXTS: ClassVar[int] = 2
+
+    # Raise where the statistic cannot be computed, or tested, of rows of such sizes with these options.
+    SIZE_CHECKS: ClassVar[tuple[SizeCheck, ...]] = ()
 
     # Key of the plain metric that is reported besides.
     PLAIN: ClassVar[str | None] = None
@@ -107,6 +118,7 @@ class DistributionModule(CollectionModule):
 
     def check_rows(self, sizes: Sequence[tuple[int, int]], columns: tuple[str, str]) -> None:
         """Raise if a row can never be compared, whatever the options."""
+        check_row_totals(sizes, columns, self.LEAST_TEXTS)
 
     def check_sizes(
         self, sizes: Sequence[tuple[int, int]], columns: tuple[str, str], options: Mapping[str, Any]
@@ -120,14 +132,14 @@ class DistributionModule(CollectionModule):
         if options["p_value"] != "none":
             for size in dict.fromkeys(sizes):
                 splits_of(size, options)
+        for check in self.SIZE_CHECKS:
+            check(sizes, columns, options)
 
     def checked_columns(self, options: Mapping[str, Any], **columns: Any) -> dict[str, Any]:
         """Return both columns as lists of lists of captions, or raise for the first bad row."""
-        predictions = as_caption_rows(columns["predictions"], "predictions", string_is_one_caption=True)
-        references = as_caption_rows(columns["references"], "references")
-        check_row_counts(len(predictions), len(references))
-        self.check_rows(text_counts(predictions, references), CAPTION_COLUMNS)
-        return {"predictions": predictions, "references": references}
+        checked = super().checked_columns(options, **columns)
+        self.check_rows(text_counts(**checked), CAPTION_COLUMNS)
+        return checked
 
     def examine(self, *, predictions: Any, references: Any, row: int = 0, **given: Any) -> ExaminedRow:
         """Return the pair values of one row and its statistic under every split, for drawings and diagnosis."""
@@ -148,9 +160,12 @@ class DistributionModule(CollectionModule):
         return ExaminedRow(float(compared.statistic[0]), nulls * unit, compared.pair_values[0])
 
     def caption_result(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Check the sizes of all rows, compare them, and return the result: what `_compute` returns."""
+        """Check the sizes of all rows, compare them, and return the result."""
         self.check_sizes(text_counts(predictions, references), CAPTION_COLUMNS, options)
         return self.result_of(self.rows_of(predictions, references, options), options)
+
+    def _compute(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+        return self.caption_result(predictions, references, options)
 
     def result_of(
         self, rows: Rows, options: Mapping[str, Any], corpus_values: Callable[[], dict[str, Any]] = dict
@@ -230,25 +245,6 @@ def check_row_totals(sizes: Sequence[tuple[int, int]], columns: tuple[str, str],
             f"candidate and {sizes[i][1]} reference ({len(short)} such rows in all). Sample more candidates, or leave "
             "the row out."
         )
-
-
-def check_side_sizes(sizes: Sequence[tuple[int, int]], columns: tuple[str, str], reason: str) -> None:
-    """Raise if a row has fewer than two candidates or fewer than two references.
-
-    Args:
-        sizes: (n_candidates, n_references) of each row.
-        columns: names of the columns.
-        reason: why two are needed, and what to do, for the message.
-
-    Raises:
-        ValueError: a row is too small; the message names it.
-    """
-    for side, name in enumerate(columns):
-        short = [i for i, size in enumerate(sizes) if size[side] < 2]
-        if short:
-            raise ValueError(
-                f"{name}[{short[0]}]: expected at least two captions, got one ({len(short)} such rows in all). {reason}"
-            )
 
 
 def caption_rows(

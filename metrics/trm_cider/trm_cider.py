@@ -1,17 +1,15 @@
 """TRM-CIDEr: are candidate captions and human captions samples of one distribution, by CIDEr-D distance?"""
 
-import datasets
 import evaluate
 import numpy as np
 
 from .cider_distance import cider_d_scores, cider_distances, document_frequencies, multi_reference_cider_d
-from .shared_caption_tokens import check_tokenizer, check_tokens, tokenize_rows, tokenizer_name
+from .shared_caption_tokens import check_tokenizer, ngram_tokens, tokenizer_name
 from .shared_distribution import (
     DISTRIBUTION_DEFAULTS,
     DistributionModule,
     caption_rows,
     check_distribution_options,
-    check_row_totals,
     signature_settings,
 )
 from .shared_document_frequency import (
@@ -20,7 +18,7 @@ from .shared_document_frequency import (
     check_enough_documents,
     load_document_frequency,
 )
-from .shared_module import check_choice, signature
+from .shared_module import About, check_choice, signature
 from .shared_splits import TIE_TOLERANCE
 from .shared_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
 
@@ -29,6 +27,7 @@ from .shared_triangle_rank import STATISTICS, check_statistic_sizes, triangle_ra
 # Written by scripts/repository/sync_shared.py.
 from .shared_caption_rows import as_caption_rows
 from .shared_input_files import is_regular_file
+from .shared_kept_rows import put_back
 from .shared_messages import shown_value
 from .shared_ngrams import word_ids
 from .shared_ptb_tokenizer import Shape
@@ -36,6 +35,7 @@ from .shared_ptb_tokenizer import Shape
 _LOADED = (
     as_caption_rows,
     is_regular_file,
+    put_back,
     shown_value,
     word_ids,
     Shape,
@@ -109,20 +109,13 @@ Examples:
 class TrmCider(DistributionModule, evaluate.Metric):
     """Triangle-rank statistic over CIDEr-D distances, as an evaluate module."""
 
+    ABOUT = About(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/2209.07518"])
     DEFAULTS = {"statistic": "per_side", "tokenizer": "ptb", "document_frequency": None, **DISTRIBUTION_DEFAULTS}
     PLAIN = "cider_d"
+    LEAST_TEXTS = 3  # a triangle
+    SIZE_CHECKS = (check_statistic_sizes,)
     progress = evaluate.utils.logging.tqdm
     table = table_source = None
-
-    def _info(self):
-        captions = datasets.Sequence(datasets.Value("string"))
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features({"predictions": captions, "references": captions}),
-            reference_urls=["https://arxiv.org/abs/2209.07518"],
-        )
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
@@ -131,22 +124,13 @@ class TrmCider(DistributionModule, evaluate.Metric):
         check_document_frequency(options["document_frequency"])
         check_distribution_options(options)
 
-    def check_rows(self, sizes, columns):
-        """Raise unless every row has a triangle."""
-        check_row_totals(sizes, columns, n_texts=3)
-
-    def check_sizes(self, sizes, columns, options):
-        """Raise if a row is too small for a triangle, or too large for its test."""
-        super().check_sizes(sizes, columns, options)
-        check_statistic_sizes(sizes, columns, options["statistic"], options["p_value"])
-
     def rows_of(self, predictions, references, options):
         """Return the rows, which are compared by CIDEr-D."""
         source = options["document_frequency"]
         frequency = self._document_frequency(references, options)
 
         def compare(rows, n_candidates):
-            tokens = self._tokens(rows, options)
+            tokens = ngram_tokens(rows, options["tokenizer"])
             scores = cider_d_scores(tokens, frequency.counts, frequency.n_documents)
             plain = multi_reference_cider_d(np.stack(scores), n_candidates)
             distances = np.stack(cider_distances(tokens, scores))
@@ -158,25 +142,15 @@ class TrmCider(DistributionModule, evaluate.Metric):
         }
         return caption_rows(predictions, references, compare, **settings)
 
-    def _compute(self, predictions, references, options):
-        return self.caption_result(predictions, references, options)
-
     def _document_frequency(self, references, options):
         source = options["document_frequency"]
         if source is None:
             check_enough_documents(len(references))
-            tokens = self._tokens(references, options)
+            tokens = ngram_tokens(references, options["tokenizer"])
             return DocumentFrequency(document_frequencies(tokens), len(references))
         if source is not self.table_source:
             self.table, self.table_source = load_document_frequency(source), source
         return self.table
-
-    def _tokens(self, rows, options):
-        """Tokens of all captions; those of a tokenizer of the user's are checked."""
-        tokens = tokenize_rows(rows, options["tokenizer"])
-        if options["tokenizer"] != "ptb":
-            check_tokens(tokens)
-        return tokens
 
     def _signature(self, options, settings):
         return signature(

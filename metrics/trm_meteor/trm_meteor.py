@@ -2,7 +2,6 @@
 
 import functools
 
-import datasets
 import evaluate
 import nltk
 import numpy as np
@@ -14,12 +13,11 @@ from .shared_distribution import (
     DistributionModule,
     caption_rows,
     check_distribution_options,
-    check_row_totals,
     signature_settings,
 )
 from .shared_meteor15_data import check_data_source, load_lexicon
 from .shared_meteor_distance import meteor_distances, meteor_scores, multi_reference_meteor
-from .shared_module import check_choice, signature
+from .shared_module import About, check_choice, signature
 from .shared_splits import TIE_TOLERANCE
 from .shared_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
 from .shared_wordnet_lexicon import WORDNET_VERSION, wordnet_lexicon
@@ -28,6 +26,7 @@ from .shared_wordnet_lexicon import WORDNET_VERSION, wordnet_lexicon
 # Files that other files of this folder need: evaluate's loader copies only what is named here.
 # Written by scripts/repository/sync_shared.py.
 from .shared_caption_rows import as_caption_rows
+from .shared_kept_rows import put_back
 from .shared_messages import shown_value
 from .shared_meteor15 import pair_statistics
 from .shared_meteor15_search import Matches
@@ -38,6 +37,7 @@ from .shared_ptb_tokenizer import Shape
 
 _LOADED = (
     as_caption_rows,
+    put_back,
     shown_value,
     pair_statistics,
     Matches,
@@ -120,6 +120,7 @@ METEORS = ("nltk", "1.5")
 class TrmMeteor(DistributionModule, evaluate.Metric):
     """Triangle-rank statistic over METEOR distances, as an evaluate module."""
 
+    ABOUT = About(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/2209.07518"])
     DEFAULTS = {
         "statistic": "per_side",
         "meteor": "nltk",
@@ -128,34 +129,18 @@ class TrmMeteor(DistributionModule, evaluate.Metric):
         **DISTRIBUTION_DEFAULTS,
     }
     PLAIN = "meteor"
+    LEAST_TEXTS = 3  # a triangle
+    SIZE_CHECKS = (check_statistic_sizes,)
     progress = evaluate.utils.logging.tqdm
-
-    def _info(self):
-        captions = datasets.Sequence(datasets.Value("string"))
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features({"predictions": captions, "references": captions}),
-            reference_urls=["https://arxiv.org/abs/2209.07518"],
-        )
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
         check_choice("statistic", options["statistic"], STATISTICS)
         check_choice("meteor", options["meteor"], METEORS)
-        check_data_source(options["meteor15_data"])
+        if options["meteor15_data"] is not None:
+            check_data_source(options["meteor15_data"])
         check_tokenizer(options["tokenizer"])
         check_distribution_options(options)
-
-    def check_rows(self, sizes, columns):
-        """Raise unless every row has a triangle."""
-        check_row_totals(sizes, columns, n_texts=3)
-
-    def check_sizes(self, sizes, columns, options):
-        """Raise if a row is too small for a triangle, or too large for its test."""
-        super().check_sizes(sizes, columns, options)
-        check_statistic_sizes(sizes, columns, options["statistic"], options["p_value"])
 
     def rows_of(self, predictions, references, options):
         """Return the rows, which are compared by METEOR."""
@@ -177,9 +162,6 @@ class TrmMeteor(DistributionModule, evaluate.Metric):
                 meteor15_scores, lexicon=load_lexicon(options["meteor15_data"], type(self).progress)
             )
         return functools.partial(meteor_scores, lexicon=wordnet_lexicon())
-
-    def _compute(self, predictions, references, options):
-        return self.caption_result(predictions, references, options)
 
     def meteor_settings(self, options):
         """Return what decides a METEOR, for the signature."""

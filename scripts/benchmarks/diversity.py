@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from manycaps import shared_ptb_tokenizer
 from manycaps.shared_caption_tokens import tokenize_rows
-from measurements.vdtk_diversity import shared_ptb_tokenizer
 from measurements.vdtk_diversity.caption_codes import WordNumbers, coded_captions, row_chunks
 from measurements.vdtk_diversity.caption_diversity import CHUNK_CAPTIONS, ngram_figures, vocabulary_figures
 from measurements.vdtk_diversity.ngram_model import NgramModel

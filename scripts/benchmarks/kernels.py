@@ -146,7 +146,7 @@ def p_value_comparisons(vectors: np.ndarray, tensors: torch.Tensor) -> Iterator[
             64,
             5,
         ),
-        ("trm_bert, exact p-value, 10 + 5", exact_ranks, 64, 5),
+        ("trm_bert, exact p-value, 10 + 5, per_side", exact_ranks, 64, 5),
         ("Fréchet distance, exact p-value, 10 + 5", lambda: frechet_p_values(vectors[:8], N_CANDIDATES, splits), 8, 30),
     ):
         yield within(work, ours, n_ours, milliseconds)

@@ -5,6 +5,7 @@ Used by damage_study.py and level_study.py.
 
 import collections
 import gzip
+import json
 import pathlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +28,24 @@ Captions = Sequence[Sequence[str]]
 
 
 def read_images(folder: pathlib.Path, data: str) -> list[list[str]]:
-    """Return the captions of each image of "Flickr8k" or clip of "MSVD", as they are in the file, repeated ones too."""
+    """Return the captions that `read_all_images` finds; of Flickr8k those of a part of the images, drawn at random."""
+    images = read_all_images(folder, data)
+    if data != "Flickr8k":
+        return images
+    chosen = np.random.default_rng(0).choice(len(images), N_FLICKR8K_IMAGES, replace=False)
+    return [images[i] for i in np.sort(chosen)]
+
+
+def read_all_images(folder: pathlib.Path, data: str) -> list[list[str]]:
+    """Return the captions of people of each image or clip of a public data set, as in the file, repeated ones too.
+
+    Args:
+        folder: holds Flickr8k.token.txt.gz (`image#number<TAB>caption`), coco_val_1000.json (a list of objects with
+            `references`) or msvd_val_references.txt (`clip<TAB>caption`).
+        data: "Flickr8k", "COCO" or "MSVD".
+    """
+    if data == "COCO":
+        return [row["references"] for row in json.loads((folder / "coco_val_1000.json").read_text(encoding="utf-8"))]
     if data == "MSVD":
         lines = (folder / "msvd_val_references.txt").read_text(encoding="utf-8").splitlines()
     else:
@@ -38,11 +56,7 @@ def read_images(folder: pathlib.Path, data: str) -> list[list[str]]:
         key, caption = line.split("\t", 1)
         # Flickr8k numbers the captions of an image, and misspells one image once: "2258277193_586949ec62.jpg.1#0".
         captions[re.sub(r"(\.jpg)?(\.1)?#\d$", "", key)].append(caption)
-    images = list(captions.values())
-    if data == "MSVD":
-        return images
-    chosen = np.random.default_rng(0).choice(len(images), N_FLICKR8K_IMAGES, replace=False)
-    return [images[i] for i in np.sort(chosen)]
+    return list(captions.values())
 
 
 def draw_rows(

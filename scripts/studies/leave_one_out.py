@@ -10,11 +10,7 @@ pipeline. Needs scripts/requirements.txt, and the data of METEOR 1.5 and of Word
 """
 
 import argparse
-import collections
-import gzip
-import json
 import pathlib
-import re
 import time
 
 from scripts.command_line import start_tool
@@ -41,31 +37,7 @@ start_tool(__name__, parsed, "scripts/requirements.txt")
 import evaluate
 
 import manycaps
-
-
-def read_rows(folder: pathlib.Path, name: str) -> list[list[str]]:
-    """Return the captions of each image or clip of a whole data set.
-
-    Args:
-        folder: with the files.
-        name: of `SETS`.
-
-    Returns:
-        A list of captions for each, in the order of the file.
-    """
-    if name == "COCO":
-        return [item["references"] for item in json.loads((folder / "coco_val_1000.json").read_text("utf-8"))]
-    if name == "MSVD":
-        lines = (folder / "msvd_val_references.txt").read_text("utf-8").splitlines()
-    else:
-        with gzip.open(folder / "Flickr8k.token.txt.gz", "rt", encoding="utf-8") as file:
-            lines = file.read().splitlines()
-    rows: dict[str, list[str]] = collections.defaultdict(list)
-    for line in lines:
-        key, caption = line.split("\t", 1)
-        # Flickr8k numbers the captions of an image, and misspells one image once: "2258277193_586949ec62.jpg.1#0".
-        rows[re.sub(r"(\.jpg)?(\.1)?#\d$", "", key)].append(caption)
-    return list(rows.values())
+from scripts.studies.caption_rows import read_all_images
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -78,7 +50,7 @@ def main(arguments: argparse.Namespace) -> None:
     if arguments.pos:
         kinds[", masked"] = {"pos": arguments.pos}
     for name in arguments.sets:
-        rows = read_rows(arguments.data, name)
+        rows = read_all_images(arguments.data, name)
         for kind, options in kinds.items():
             begin = time.perf_counter()
             result = module.compute(data=rows, **options)

@@ -1,6 +1,7 @@
 """Level and power of the paired test of two systems: how often does it find a difference where there is none, or one?
 
 python -m scripts.studies.paired_test_study --data FOLDER [--output paired.csv] [--pairs 1000]
+python -m scripts.studies.paired_test_study --data FOLDER --pairs 3000 --level 5 20 2
 
 FOLDER holds msvd_val_references.txt (`clip<TAB>caption`, 25 to 62 captions for each of 100 clips). Two simulated
 systems get captions of people, and so do the references: for each row a clip is drawn at random, and of its captions in
@@ -11,15 +12,17 @@ calls, with the number of the pair as the seed.
 Level. 20 and 200 rows of 5 + 5 and 10 + 5 captions. Clustered: several rows are of one clip, two in 20 rows and four in
 200, with the same references, and each system has three captions of the clip, of which every row's candidates are drawn
 with replacement; the test is told which rows belong together, and `rejected_unclustered` is what it says if it is not.
-Printed beside is the binomial interval; the 16 counts are inside theirs all together with a probability of 99.9 %.
+The 16 counts are inside their binomial intervals all together with a probability of 99.9 %.
 
 Power. 60 rows of 5 + 5 captions, 500 pairs at most; the second system is damaged. "repetition": in a share of the rows
 the first candidate stands in place of all; "wrong captions": each candidate is one of another clip with that
 probability; "other image": in a share of the rows all candidates are those of another clip. Beside the test stand the
 paired t-test (`scipy.stats.ttest_rel`) and whether 0 lies outside the bootstrap interval.
 
-The file gets one line for each metric and setting; lines that it has already are not computed again. Exits with 1 if a
-level is outside its interval. Needs scripts/requirements.txt.
+The file gets one line for each metric and setting; lines that it has already are not computed again. `--level` with a
+number of candidates, of rows and of rows of a clip computes this level alone, with as many pairs as `--pairs` says.
+Standard output gets the tables of the whole file. Exits with 1 if a level is outside its interval. Needs
+scripts/requirements.txt.
 """
 
 import argparse
@@ -38,6 +41,7 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--data", type=pathlib.Path, required=True, metavar="FOLDER")
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("paired.csv"), metavar="FILE")
     parser.add_argument("--pairs", type=int, default=1000, metavar="N", help="pairs of systems of a setting")
+    parser.add_argument("--level", type=int, nargs=3, metavar="N", help="candidates, rows and rows of a clip")
     return parser.parse_args(arguments)
 
 
@@ -196,29 +200,59 @@ def key_of(metric: str, setting: Setting, n_pairs: int) -> list[str]:
     return [metric, n_candidates, str(N_REFERENCES), *others, str(n_pairs)]
 
 
-def show(line: list[str]) -> bool:
-    """Print a line of the file, a level beside its interval; say whether it is inside."""
-    n_pairs, rejected = int(line[7]), [int(cell) for cell in line[N_KEY_COLUMNS:]]
-    shares = [f"{100 * count / n_pairs:4.1f} %" for count in rejected]
-    what = f"{line[0]:<18} {line[1]:>2} + {line[2]}, {line[3]:>3} rows in clusters of {line[4]}"
-    if line[5] != "none":
-        print(f"{what}, {line[5]} {line[6]}: {shares[0]}, t-test {shares[2]}, bootstrap {shares[3]}")
-        return True
+def interval(n_pairs: int) -> tuple[float, float]:
+    """Return the counts between which all levels lie together with the probability `INTERVAL`."""
     low, high = scipy.stats.binom.interval(1 - (1 - INTERVAL) / N_LEVELS, n_pairs, LEVEL)
-    inside = low <= rejected[0] <= high
-    print(
-        f"{what}: {shares[0]} ({100 * low / n_pairs:.1f} to {100 * high / n_pairs:.1f}), without clusters {shares[1]}, "
-        f"t-test {shares[2]}, bootstrap {shares[3]}{'' if inside else '   OUTSIDE'}"
-    )
-    return bool(inside)
+    return float(low), float(high)
 
 
-def main(folder: pathlib.Path, output: pathlib.Path, n_pairs: int) -> int:
+def is_level(line: Sequence[str]) -> bool:
+    """Whether a line is of systems that do not differ."""
+    return line[COLUMNS.index("damage")] == "none"
+
+
+def is_inside(line: Sequence[str]) -> bool:
+    """Whether the level of a line is inside its interval."""
+    low, high = interval(int(line[COLUMNS.index("n_pairs")]))
+    return low <= int(line[N_KEY_COLUMNS]) <= high
+
+
+def as_tables(lines: Sequence[Sequence[str]]) -> str:
+    """Write the lines of a file as two Markdown tables, of the levels and of the power, in percent of the pairs."""
+    levels = ["metric", "captions", "rows", "of a clip", "pairs", "test", "clusters ignored", "t-test", "bootstrap"]
+    powers = ["metric", "damage of the second system", "share", "pairs", "test", "t-test", "bootstrap"]
+    rows: dict[bool, list[list[str]]] = {True: [levels], False: [powers]}
+    for line in lines:
+        metric, n_candidates, n_references, n_rows, rows_a_cluster, damage, share, n_pairs = line[:N_KEY_COLUMNS]
+        test, unclustered, *others = (f"{100 * int(n) / int(n_pairs):.1f}" for n in line[N_KEY_COLUMNS:])
+        pairs = f"{int(n_pairs):,}"
+        if is_level(line):
+            design = [f"{n_candidates} + {n_references}", n_rows, rows_a_cluster]
+            ignored = unclustered if int(rows_a_cluster) > 1 else ""
+            rows[True].append([f"`{metric}`", *design, pairs, test, ignored, *others])
+        else:
+            rows[False].append([f"`{metric}`", damage, share, pairs, test, *others])
+    return "\n\n".join("\n".join(_table_lines(table)) for table in rows.values())
+
+
+def _table_lines(rows: Sequence[Sequence[str]]) -> list[str]:
+    head, *others = (f"| {' | '.join(row)} |" for row in rows)
+    return [head, "|---" * len(rows[0]) + "|", *others]
+
+
+def chosen_settings(n_pairs: int, level: Sequence[int] | None) -> dict[Setting, int]:
+    """Return the settings to compute, with their numbers of pairs: all of them, or one level."""
+    if level:
+        return {Setting(*level): n_pairs}
+    counts = dict.fromkeys(LEVEL_SETTINGS, n_pairs)
+    return counts | {setting: min(n_pairs, N_DAMAGED_PAIRS) for setting in POWER_SETTINGS}
+
+
+def main(folder: pathlib.Path, output: pathlib.Path, n_pairs: int, level: Sequence[int] | None = None) -> int:
     """Compute what the file does not have yet, then print the file."""
     lines = list(csv.reader(output.read_text(encoding="utf-8").splitlines()))[1:] if output.exists() else []
     done = [line[:N_KEY_COLUMNS] for line in lines]
-    counts = dict.fromkeys(LEVEL_SETTINGS, n_pairs)
-    counts |= {setting: min(n_pairs, N_DAMAGED_PAIRS) for setting in POWER_SETTINGS}
+    counts = chosen_settings(n_pairs, level)
     missing = [setting for setting, n in counts.items() if key_of(METRICS[0], setting, n) not in done]
     if missing:
         images = read_images(folder, "MSVD")
@@ -233,10 +267,13 @@ def main(folder: pathlib.Path, output: pathlib.Path, n_pairs: int) -> int:
                     lines.append([*key_of(metric, setting, counts[setting]), *map(str, numbers)])
                     writer.writerow(lines[-1])
                 file.flush()
-    outside = [line for line in lines if not show(line)]
+    print(as_tables(lines))
+    outside = [line for line in lines if is_level(line) and not is_inside(line)]
+    for line in outside:
+        print(f"outside of the binomial interval: {' '.join(line[:N_KEY_COLUMNS])}", file=sys.stderr)
     return 1 if outside else 0
 
 
 if __name__ == "__main__":
     options = parsed()
-    sys.exit(main(options.data, options.output, options.pairs))
+    sys.exit(main(options.data, options.output, options.pairs, options.level))

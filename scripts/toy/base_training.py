@@ -8,9 +8,8 @@ what each cell shows of it, and the text encoder what a word has just said. Then
 """
 
 import dataclasses
-import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,37 +20,15 @@ from manycaps.made_world.captions import (
     PERSON_HABITS,
     Habits,
     as_caption,
-    caption_parts,
     draw_claim,
     draw_wording,
 )
 from manycaps.made_world.pictures import draw_picture, draw_places, group_of_cells
-from manycaps.made_world.scenes import OPPOSITE, VALUES, Group, Scene, draw_scene, neighbour, pick
+from manycaps.made_world.scenes import OPPOSITE, Scene, draw_scene, neighbour, pick
 from manycaps.shared_clip_rows import with_prompt
 from manycaps.shared_image_input import as_model_pixels
-from scripts.toy.small_clip import IMAGE_SIZE, PROMPTS, TEXT_WIDTH, VISION_WIDTH, SmallClip
-
-# Where a group can be: alone, or on one side of the other.
-SIDES = (None, *VALUES["relation"])
-
-# Questions about one part of a scene or of a caption, and their numbers of answers: count, size, colour and shape of
-# the group on each of `SIDES`, or that there is none. "None" keeps the sides apart: a cell that shows red on the left
-# must not answer red for the right, so that the mean over all cells still says which is where.
-GROUP_FIELDS = Group._fields
-PART_ANSWERS = tuple(len(VALUES[field]) + 1 for _ in SIDES for field in GROUP_FIELDS)
-
-# Questions about what a cell shows, wherever that is: whether it is empty; count, size, colour and shape of its group.
-CELL_ANSWERS = (2, *(len(VALUES[field]) for field in GROUP_FIELDS))
-
-# Questions about a whole scene or caption: whether one group is alone, two lie side by side, or one above the other;
-# the background; and those of a part.
-ANSWERS = (3, len(VALUES["background"]), *PART_ANSWERS)
-
-# Answer to a question that is not asked: a caption does not say it.
-NOT_ASKED = -1
-
-# Weight of the answer that there is no group on a side, for most sides have none.
-NONE_WEIGHT = 0.2
+from scripts.toy.questions import CELL_ANSWERS, PART_ANSWERS, Questions, answers, cell_answers, word_answers
+from scripts.toy.small_clip import IMAGE_SIZE, PROMPTS, SmallClip
 
 # Share of the steps in which the learning rate rises, and where it falls to at the end, of its largest value.
 WARM_UP = 0.08
@@ -70,7 +47,7 @@ class BaseRecipe:
     # Scenes of a family, and families of a batch.
     family_size: int = 4
     n_families_at_once: int = 32
-    n_steps: int = 1300
+    n_steps: int = 1800
     learning_rate: float = 3e-3
     # Share of captions that are labels of the web, and of those that belong to a neighbour of the scene.
     labels: float = 0.6
@@ -125,7 +102,7 @@ def train_base(seed: int, recipe: BaseRecipe, progress: Callable[..., Any]) -> S
     rng = np.random.default_rng([seed, 0])
     families = draw_families(rng, recipe, progress)
     clip = SmallClip(seed)
-    questions = _Questions(clip)
+    questions = Questions(clip)
     parameters = [*clip.parameters(), *questions.parameters()]
     groups = [
         {"params": [weight for weight in parameters if weight.ndim >= 2], "weight_decay": WEIGHT_DECAY},
@@ -211,100 +188,19 @@ def worded_family(rng: np.random.Generator, family: list[Scene], habits: Habits)
     return claims, wording
 
 
-def answers(claim: Scene) -> list[int]:
-    """Answer the questions of `ANSWERS` about what is said, or about a scene, of which everything is said.
-
-    Two groups without a relation are not asked about, for nothing says which is where.
-
-    >>> answers(Scene((Group(2, None, "red", "star"),), None, "white"))[:10]
-    [0, 0, 1, -1, 0, 5, 3, 2, 6, 6]
-    """
-    background = _answer("background", claim.background)
-    if len(claim.groups) == 2 and claim.relation is None:
-        return [NOT_ASKED, background, *[NOT_ASKED] * len(PART_ANSWERS)]
-    sides = sides_of(claim)
-    arrangement = 1 + (sides[0] - 1) // 2 if sides[0] else 0
-    return [arrangement, background, *part_answers(dict(zip(sides, claim.groups, strict=True)))]
-
-
-def part_answers(groups: Mapping[int, Group]) -> list[int]:
-    """Answer the questions of `PART_ANSWERS` where these groups are on these sides, by their numbers, and no others.
-
-    >>> part_answers({1: Group(1, None, "red", "star")})[:12]
-    [3, 2, 6, 6, 0, -1, 0, 5, 3, 2, 6, 6]
-    """
-    found = []
-    for side in range(len(SIDES)):
-        found += _group_answers(groups[side]) if side in groups else [len(VALUES[field]) for field in GROUP_FIELDS]
-    return found
-
-
-def cell_answers(scene: Scene, covered: np.ndarray) -> np.ndarray:
-    """Answer the questions of `CELL_ANSWERS` and of `PART_ANSWERS` about each cell.
-
-    Args:
-        scene: what is there.
-        covered: number of the group that covers each cell, -1 for none.
-
-    Returns:
-        Integers, shape (n_cells, len(CELL_ANSWERS) + len(PART_ANSWERS)).
-    """
-    of_group = [
-        [1, *_group_answers(group), *part_answers({side: group})]
-        for side, group in zip(sides_of(scene), scene.groups, strict=True)
-    ]
-    empty = [0, *[NOT_ASKED] * len(GROUP_FIELDS), *part_answers({})]
-    return np.array([empty, *of_group])[covered.ravel() + 1]
-
-
-def word_answers(claim: Scene, wording: np.ndarray, habits: Habits) -> list[tuple[str, list[int]]]:
-    """Answer the questions of `PART_ANSWERS` about words of a caption: where it has just said on which side a group is.
-
-    Returns:
-        Beginnings of the caption and the answers about the last word of each: after the word for the relation, about
-        the group before it; after the second group, about that one.
-
-    >>> claim = Scene((Group(1, None, "red", "star"), Group(1, None, "blue", "ring")), "left", None)
-    >>> [beginning for beginning, _ in word_answers(claim, np.zeros(12), LABEL_HABITS)]
-    ['a red star left of', 'a red star left of a blue ring']
-    """
-    if claim.relation is None:
-        return []
-    places = dict(zip(("first", "second"), zip(sides_of(claim), claim.groups, strict=True), strict=True))
-    found, text, last, related = [], "", "", False
-    for name, part in caption_parts(claim, wording, habits):
-        text += part
-        last = name if name in places else last
-        is_relation = name in ("relation", "opposite")
-        if is_relation or (related and name in places):
-            found.append((text, part_answers(dict([places[last]]))))
-        related = related or is_relation
-    return found
-
-
-def sides_of(claim: Scene) -> list[int]:
-    """Return on which of `SIDES` each group is; none for two groups whose relation is not said."""
-    if len(claim.groups) == 1:
-        return [0]
-    return [] if claim.relation is None else [SIDES.index(claim.relation), SIDES.index(OPPOSITE[claim.relation])]
-
-
-def base_loss(
-    clip: SmallClip, questions: "_Questions", batch: Batch, recipe: BaseRecipe, contrast: float
-) -> torch.Tensor:
+def base_loss(clip: SmallClip, questions: Questions, batch: Batch, recipe: BaseRecipe, contrast: float) -> torch.Tensor:
     """Cross-entropies of all questions, and with a weight the contrastive loss of the labels and their images."""
     images = clip.encode_pixels(batch.pixels)
     texts = clip.encode_tokens([clip.tokenize(caption) for caption in batch.captions])
-    attributes = _mean_loss(questions.image(images.hidden), batch.scene_answers, ANSWERS)
-    attributes = attributes + _mean_loss(questions.text(texts.hidden), batch.caption_answers, ANSWERS)
+    attributes = questions.image(images.hidden, batch.scene_answers)
+    attributes = attributes + questions.text(texts.hidden, batch.caption_answers)
     shown, place = batch.cells.flatten(0, 1).split((len(CELL_ANSWERS), len(PART_ANSWERS)), dim=1)
     states = questions.cell_states().flatten(0, 1)
-    cells = _mean_loss(questions.cell(states), shown, CELL_ANSWERS)
-    cells = cells + _mean_loss(questions.cell_place(states), place, PART_ANSWERS)
+    cells = questions.cell(states, shown) + questions.cell_place(states, place)
     asked = [(i, *about) for i, said in enumerate(batch.words) for about in said]
     places = [len(clip.word_tokens(beginning)) for _, beginning, _ in asked]  # the start token stands before them
     states = questions.word_states()[[i for i, _, _ in asked], places]
-    words = _mean_loss(questions.word(states), torch.tensor([known for _, _, known in asked]), PART_ANSWERS)
+    words = questions.word(states, torch.tensor([known for _, _, known in asked]))
     loss = recipe.attributes * attributes + recipe.cells * cells + recipe.words * words
     if not contrast:
         return loss
@@ -343,53 +239,3 @@ def learning_rate_at(step: int, n_steps: int) -> float:
     rise = min(1.0, (step + 1) / (WARM_UP * n_steps))
     fall = max(0.0, step / n_steps - WARM_UP) / (1 - WARM_UP)
     return rise * (LAST_RATE + (1 - LAST_RATE) * 0.5 * (1 + math.cos(math.pi * fall)))
-
-
-class _Questions(torch.nn.Module):
-    """Linear layers that answer the questions; thrown away after training."""
-
-    def __init__(self, clip: SmallClip) -> None:
-        super().__init__()
-        self.image = torch.nn.Linear(VISION_WIDTH, sum(ANSWERS))
-        self.text = torch.nn.Linear(TEXT_WIDTH, sum(ANSWERS))
-        self.cell = torch.nn.Linear(VISION_WIDTH, sum(CELL_ANSWERS))
-        self.cell_place = torch.nn.Linear(VISION_WIDTH, sum(PART_ANSWERS))
-        self.word = torch.nn.Linear(TEXT_WIDTH, sum(PART_ANSWERS))
-        self._states: dict[str, torch.Tensor] = {}
-        # Before the last layer, which gathers what the cells and the words know.
-        for name, transformer in (("cell", clip.network.visual.transformer), ("word", clip.network.transformer)):
-            transformer.resblocks[-2].register_forward_hook(functools.partial(self._keep, name))
-
-    def cell_states(self) -> torch.Tensor:
-        """What the image encoder knew of each cell in its last pass, shape (n, n_cells, VISION_WIDTH)."""
-        return self._states.pop("cell")[:, 1:]  # without the token of the whole image
-
-    def word_states(self) -> torch.Tensor:
-        """What the text encoder knew at each token in its last pass, shape (n, length, TEXT_WIDTH)."""
-        return self._states.pop("word")
-
-    def _keep(self, name: str, _module: torch.nn.Module, _input: object, states: torch.Tensor) -> None:
-        self._states[name] = states
-
-
-def _group_answers(group: Group) -> list[int]:
-    return [_answer(field, value) for field, value in zip(GROUP_FIELDS, group, strict=True)]
-
-
-def _answer(field: str, value: str | int | None) -> int:
-    return NOT_ASKED if value is None else VALUES[field].index(value)
-
-
-def _mean_loss(logits: torch.Tensor, right: torch.Tensor, sizes: tuple[int, ...]) -> torch.Tensor:
-    """Mean over the questions of their cross-entropies; a question that nobody was asked counts 0.
-
-    The questions of a part come last, and their last answers, that there is no group, count less than the others.
-    """
-    losses, has_none = [], sizes[-len(PART_ANSWERS) :] == PART_ANSWERS
-    for i, (answered, expected) in enumerate(zip(logits.split(sizes, dim=1), right.T, strict=True)):
-        weights = torch.ones(sizes[i])
-        if has_none and i >= len(sizes) - len(PART_ANSWERS):
-            weights[-1] = NONE_WEIGHT
-        if (expected != NOT_ASKED).any():
-            losses.append(torch.nn.functional.cross_entropy(answered, expected, weights, ignore_index=NOT_ASKED))
-    return torch.stack(losses).sum() / len(sizes)

@@ -123,6 +123,7 @@ def card(
         n_seeds=len(seeds),
         n_trials=f"{facts[0]['recipe']['n_trials']:,}",
         n_pairs=f"{facts[0]['recipe']['tuning']['n_scenes']:,}",
+        n_positives=facts[0]["recipe"]["tuning"]["make"]["n_positives"],
         most_steps=f"{facts[0]['recipe']['tuning']['max_iterations']:,}",
         files="\n".join(files),
         minutes=f"{minutes[0]:.1f} to {minutes[-1]:.1f}",

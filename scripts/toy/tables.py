@@ -136,14 +136,11 @@ def verdict(measurements: Measurements) -> str:
         measurements: of the checkpoint before tuning, of the recipe, and of its ablations, in this order.
 
     Returns:
-        One sentence for the tuning and one for each ablation, as a Markdown list.
+        One line for the tuning and one for each ablation, as a Markdown list.
     """
     plain, recipe, *ablations = measurements
     lines = [f"- Tuning as a whole ({recipe} minus {plain}): {_compared(measurements, recipe, plain)}."]
-    lines += [
-        f"- What the positives add ({recipe} minus {name}): {_compared(measurements, recipe, name)}."
-        for name in ablations
-    ]
+    lines += [f"- {recipe} minus {name}: {_compared(measurements, recipe, name)}." for name in ablations]
     return "\n".join(lines)
 
 

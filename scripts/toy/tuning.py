@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manycaps.pac_training.projections import CachedFeatures, TunedProjections, tune_projections
-from manycaps.pac_training.recipe import BATCH_SIZE, LAMBDA_T, LAMBDA_V, PATIENCE
+from manycaps.pac_training.recipe import BATCH_SIZE, LAMBDA_T, LAMBDA_V
 from scripts.toy.small_clip import SmallClip
 from scripts.toy.trials import encode
 from scripts.toy.tuples import TupleMake, draw_tuple
@@ -23,12 +23,13 @@ class Lambdas(NamedTuple):
     t: float
 
 
-# The recipe and what it becomes without one or both kinds of positives.
+# The recipe, what it becomes without one or both kinds of positives, and with the paper's weights of them.
 VARIANTS: Mapping[str, Lambdas] = {
-    PAC: Lambdas(LAMBDA_V, LAMBDA_T),
-    "lambda_v = 0": Lambdas(0.0, LAMBDA_T),
-    "lambda_t = 0": Lambdas(LAMBDA_V, 0.0),
+    PAC: Lambdas(0.4, 0.4),
+    "lambda_v = 0": Lambdas(0.0, 0.4),
+    "lambda_t = 0": Lambdas(0.4, 0.0),
     "both 0": Lambdas(0.0, 0.0),
+    f"lambdas {LAMBDA_V:g}, {LAMBDA_T:g}": Lambdas(LAMBDA_V, LAMBDA_T),
 }
 
 
@@ -42,16 +43,20 @@ class Projections(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class TuningRecipe:
-    """How the projections are tuned: as the paper does it, in fewer and larger steps, for they are small."""
+    """How the projections are tuned: as the paper does it, in fewer and larger steps, for they are small.
 
-    make: TupleMake = dataclasses.field(default_factory=TupleMake)
-    n_scenes: int = 5000
-    n_validation_scenes: int = 1000
+    Few pairs and many generated positives, where positives help (`positives_study.py`).
+    """
+
+    make: TupleMake = dataclasses.field(default_factory=lambda: TupleMake(n_positives=4))
+    n_scenes: int = 500
+    n_validation_scenes: int = 300
     batch_size: int = BATCH_SIZE
     learning_rate: float = 1e-3
-    patience: int = PATIENCE
-    max_iterations: int = 2000
-    validate_every: int = 100
+    patience: int = 150
+    max_iterations: int = 400
+    validate_every: int = 50
+    variants: Mapping[str, Lambdas] = dataclasses.field(default_factory=lambda: VARIANTS)
 
 
 def cached_tuples(
@@ -80,7 +85,7 @@ def cached_tuples(
 
 
 def tune_variants(clip: SmallClip, seed: int, recipe: TuningRecipe, progress: Callable[..., Any]) -> dict[str, Any]:
-    """Tune the projections once with each of `VARIANTS`.
+    """Tune the projections once with each of the recipe's variants.
 
     Args:
         clip: the trained model; it is not changed.
@@ -95,7 +100,7 @@ def tune_variants(clip: SmallClip, seed: int, recipe: TuningRecipe, progress: Ca
     validation = cached_tuples(clip, seed, 2, recipe.n_validation_scenes, recipe.make, progress)
     return {
         name: tune_variant(clip, cached, validation, lambdas, seed, recipe, progress)
-        for name, lambdas in VARIANTS.items()
+        for name, lambdas in recipe.variants.items()
     }
 
 

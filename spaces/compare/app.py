@@ -1,9 +1,12 @@
 """Demo page of `manycaps compare`: `python app.py`, or a Space made of this folder and of the package."""
 
+import functools
 import importlib.resources
 import json
 import pathlib
+import shutil
 import tempfile
+import time
 
 import gradio as gr
 
@@ -17,14 +20,15 @@ from manycaps.report.source_names import source_name
 from manycaps.shared_demo_form import (
     UPLOAD_LIFE,
     CaptionLimits,
-    card_body,
+    Form,
+    build_page,
     check_at_most,
     check_caption_limits,
     check_uploaded,
-    house_messages,
     serve,
     uploaded_file,
 )
+from manycaps.shared_demo_plots import mean_intervals
 
 # What one call may cost on a public page: each file, its rows, captions of a row, characters of a caption.
 MAX_MEGABYTES = 2
@@ -39,7 +43,11 @@ KINDS = (".jsonl", ".json", ".csv", ".tsv")
 # Metrics of words, which need no weights.
 METRICS = {"CIDEr-D and TRM-CIDEr": "trm_cider", "METEOR and TRM-METEOR": "trm_meteor"}
 
-CARD = pathlib.Path(__file__).resolve().with_name("README.md")
+SYSTEMS = ("System 1, the baseline", "System 2", "System 3, or none")
+PEOPLE = "Captions of people"
+
+# Where reports stand until gradio has taken them.
+REPORTS = pathlib.Path(tempfile.mkdtemp())
 
 
 def read_uploads(files, references):
@@ -47,15 +55,15 @@ def read_uploads(files, references):
     paths = [check_uploaded(path, f"system {i}", MAX_MEGABYTES) for i, path in enumerate(files, start=1) if path]
     if len(paths) < 2:
         raise ValueError(f"systems: expected two files or three, got {len(paths)}. Upload the captions of another.")
-    people = [str(check_uploaded(references, "references", MAX_MEGABYTES))] if references else []
-    for path in [*map(str, paths), *people]:
-        if not path.endswith(KINDS):
+    people = [check_uploaded(references, "references", MAX_MEGABYTES)] if references else []
+    for path in [*paths, *people]:
+        if path.suffix not in KINDS:
             raise ValueError(
-                f"systems: expected files of the kinds {', '.join(KINDS)}, got {path[-20:]!r}. Convert it."
+                f"systems: expected files of the kinds {', '.join(KINDS)}, got {path.name[-20:]!r}. Convert it."
             )
     names = [source_name(path.name) for path in paths]
     names = [name if names.count(name) == 1 else f"{name} {i}" for i, name in enumerate(names, start=1)]
-    rows = read_systems(dict(zip(names, map(str, paths), strict=True)), people)
+    rows = read_files(dict(zip(names, paths, strict=True)), people)
     check_at_most(len(rows), LIMITS.rows, "systems", "rows")
     for name in names:
         check_caption_limits([row.captions[name] for row in rows], name, LIMITS)
@@ -67,18 +75,44 @@ def read_uploads(files, references):
     return [row._replace(image=None, video=None) for row in rows]
 
 
+def read_files(paths, people):
+    """Read files; messages name them as the user does, not by the folder where the server keeps uploads."""
+    try:
+        return read_systems({name: str(path) for name, path in paths.items()}, list(map(str, people)))
+    except ValueError as error:
+        message = str(error)
+        for path in [*paths.values(), *people]:
+            message = message.replace(str(path), path.name)
+        raise ValueError(message) from None
+
+
 def compare(first, second, third, references, metric):
-    """Compare the uploads: sentences and tables, and the report as a file."""
-    with house_messages():
-        rows = read_uploads([first, second, third], references)
-        scores = CaptionScores(rows, [METRICS[metric]], {}, n_resamples=N_RESAMPLES)
-        systems = scores.systems(lambda: None)
-        compared = compared_systems(systems, rows, None, list(scores.exchanges(lambda: None)), n_resamples=N_RESAMPLES)
-        report = pathlib.Path(tempfile.mkdtemp()) / "index.html"
-        report.write_text(comparison_page(compared), encoding="utf-8")
+    """Compare the uploads: sentences and tables, the means as drawings, and the report as a file."""
+    rows = read_uploads([first, second, third], references)
+    scores = CaptionScores(rows, [METRICS[metric]], {}, n_resamples=N_RESAMPLES)
+    systems = scores.systems(lambda: None)
+    compared = compared_systems(systems, rows, None, list(scores.exchanges(lambda: None)), n_resamples=N_RESAMPLES)
+    report = new_folder() / "index.html"
+    report.write_text(comparison_page(compared), encoding="utf-8")
     sentences = "\n".join(f"- {as_text(sentence)}" for sentence in summaries(compared))
     tables = "\n\n".join(as_written(table, "md") for table in all_tables(compared))
-    return f"{sentences}\n\n{tables}", str(report)
+    drawings = [means_of(found) for found in compared.metrics]
+    return f"{sentences}\n\n{tables}", *drawings, report
+
+
+def new_folder():
+    """Make a folder for the report of a call, and delete those that gradio has forgotten, too."""
+    for folder in REPORTS.iterdir():
+        if time.time() - folder.stat().st_mtime > UPLOAD_LIFE:
+            shutil.rmtree(folder, ignore_errors=True)
+    return pathlib.Path(tempfile.mkdtemp(dir=REPORTS))
+
+
+def means_of(compared):
+    """Draw the means of the systems; an excess beside 0, where people are."""
+    metric = compared.metric
+    mark = 0.0 if metric.best == "zero" else None
+    return mean_intervals(compared.means, f"{metric.measures} ({metric.direction})", mark)
 
 
 def as_text(sentence):
@@ -86,8 +120,9 @@ def as_text(sentence):
     return sentence.replace("&", "&amp;").replace("<", "&lt;")
 
 
+@functools.cache
 def example():
-    """Write the bundled sample into files: the system that repeats a caption, one with varied ones, and people."""
+    """Write the bundled sample into files, once: a varied system, one that repeats a caption, and people."""
     sample = json.loads((importlib.resources.files("manycaps") / "quickstart" / "captions.json").read_text("utf-8"))
     folder, names = pathlib.Path(tempfile.mkdtemp()), list(sample["scenes"][0]["systems"])[:2]
     paths = []
@@ -101,30 +136,26 @@ def example():
     return str(paths[0]), str(paths[1]), None, str(paths[2]), next(iter(METRICS))
 
 
-def build():
-    """Lay the page out."""
-    with gr.Blocks(title="Compare captions", analytics_enabled=False, delete_cache=(UPLOAD_LIFE, UPLOAD_LIFE)) as page:
-        gr.Markdown(
-            "# Compare captioning systems\n\nWhich one is nearer to people, and is that sure? Upload the captions of "
-            f"two or three systems ({', '.join(KINDS)}) with ids, and the captions of people, in a file of their own "
-            "or in a column `references`."
-        )
-        with gr.Row():
-            labels = ("System 1, the baseline", "System 2", "System 3, or none", "Captions of people")
-            fields = [uploaded_file(gr.File(label=label, file_types=list(KINDS), min_width=160)) for label in labels]
-        fields.append(gr.Radio(list(METRICS), value=next(iter(METRICS)), label="Metric"))
-        gr.Button("Fill in an example", size="sm").click(
-            example, None, fields, api_visibility="private", show_progress="hidden"
-        )
-        submit = gr.Button("Compare", variant="primary")
-        result = gr.Markdown(elem_classes="result", min_height=40)
-        report = gr.File(label="Report, a page to open in a browser", interactive=False)
-        gr.Markdown(card_body(CARD), elem_id="card")
-        submit.click(compare, fields, [result, report], api_name="compute")
-    return page
-
-
-page = build()
+page = build_page(
+    Form(
+        title="Compare captioning systems",
+        introduction=(
+            "Which one is nearer to people, and is that sure? Upload the captions of two or three systems "
+            f"({', '.join(KINDS)}) with ids, and the captions of people, in a file of their own or in a column "
+            "`references`."
+        ),
+        inputs=[
+            uploaded_file(gr.File(label=label, file_types=list(KINDS), height=160, render=False))
+            for label in (*SYSTEMS, PEOPLE)
+        ],
+        options=[gr.Radio(list(METRICS), value=next(iter(METRICS)), label="Metric", render=False)],
+        drawings=["Sets of captions", "Single captions"],
+        examples={"A varied system and one that repeats itself": example},
+        measure=compare,
+        files=["Report, a page to open in a browser"],
+    ),
+    pathlib.Path(__file__).resolve().with_name("README.md"),
+)
 
 if __name__ == "__main__":
     serve(page, MAX_MEGABYTES)

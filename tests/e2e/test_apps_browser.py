@@ -5,7 +5,6 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -20,9 +19,17 @@ import numpy as np
 import PIL.Image
 import pytest
 
+from scripts.repository import push_to_hub
+from tests.comparison_cases import caption_rows as rows_of_systems
+from tests.comparison_cases import write_captions
 from tests.modules.sample_inputs import CLIP_MODULES, load_options
 
 pytest.importorskip("gradio", reason="gradio is not installed: pip install -r tests/requirements.txt")
+from manycaps.comparison.caption_scores import CaptionScores
+from manycaps.comparison.caption_systems import read_systems
+from manycaps.comparison.compared_systems import compared_systems
+from manycaps.comparison.comparison_tables import all_tables
+from manycaps.report.comparison_page import comparison_page
 from manycaps.shared_demo_files import caption_file_rows
 from manycaps.shared_demo_form import CaptionLimits, as_number, caption_rows, card_body
 from manycaps.shared_verdict import verdict
@@ -54,7 +61,7 @@ OWN = {
 # Code of a card, where a line may begin with a hash.
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
-# Stands for the file of a form among its fields.
+# Stands for the only file of a form among its fields; several files go by their labels.
 UPLOAD = "upload"
 
 # Text boxes in which most users write nothing.
@@ -99,6 +106,15 @@ def clip(n_frames, rate):
     return write
 
 
+def system_file(name, n_rows=12):
+    """A file of `tests.comparison_cases`: captions of a system, or of people."""
+
+    def write(folder):
+        return pathlib.Path(write_captions(folder, {name: rows_of_systems(n_rows)[name]})[name])
+
+    return write
+
+
 def lines(text):
     return [line for line in text.split("\n") if line]
 
@@ -120,6 +136,8 @@ class Case(NamedTuple):
     over: tuple[dict[str, str], str]
     # Number of drawings.
     n_drawings: int = 2
+    # Labels of the files that an example fills in, in their order on the page.
+    files: tuple[str, ...] = ()
 
 
 def caption_columns(fields):
@@ -144,6 +162,8 @@ DISTRIBUTION = Case(
     ),
 )
 
+SYSTEM_FILES = ("System 1, the baseline", "System 2", "Captions of people")
+
 CASES = {
     "trm_meteor": DISTRIBUTION,
     "trm_cider": DISTRIBUTION,
@@ -166,6 +186,7 @@ CASES = {
             "images[0]: expected at most 20 megapixels on this page, got 20.5.",
         ),
         n_drawings=1,
+        files=(UPLOAD,),
     ),
     "ref_pac_score": Case(
         example="A picture and captions",
@@ -185,6 +206,7 @@ CASES = {
             "predictions[0]: expected at most 20 captions on this page, got 21.",
         ),
         n_drawings=1,
+        files=(UPLOAD,),
     ),
     "meteor15": Case(
         example="A man and a film",
@@ -236,6 +258,7 @@ CASES = {
             "videos[0]: expected at most 60 seconds on this page, got 61.",
         ),
         n_drawings=1,
+        files=(UPLOAD,),
     ),
     "set_diversity": Case(
         example="Varied captions",
@@ -303,6 +326,23 @@ CASES = {
             "data[0][1]: expected at most 2,000 characters on this page, got 2,001.",
         ),
         n_drawings=3,
+        files=(UPLOAD,),
+    ),
+    "compare": Case(
+        example="A varied system and one that repeats itself",
+        columns=lambda fields: fields,
+        options={"n_resamples": 999},
+        own=dict(zip(SYSTEM_FILES, map(system_file, ("base", "repeating", "references")), strict=True))
+        | {"System 3, or none": system_file("other")},
+        bad=(
+            {"System 2": system_file("base"), "Captions of people": system_file("references")},
+            "systems: expected two files or three, got 1. Upload the captions of another.",
+        ),
+        over=(
+            dict(zip(SYSTEM_FILES, (system_file(name, 501) for name in ("base", "other", "references")), strict=True)),
+            "systems: expected at most 500 rows on this page, got 501.",
+        ),
+        files=SYSTEM_FILES,
     ),
 }
 
@@ -326,7 +366,9 @@ class Starter:
         """Run `python app.py` by itself, which takes its time, or as a child of one process for all (app_starter)."""
         folder = self.folder / f"{name}-{len(list(self.folder.iterdir()))}"
         # A Space's folder is not named like the module.
-        shutil.copytree(folder_of(name), folder / "app", ignore=shutil.ignore_patterns("__pycache__"))
+        for inside, content in space_files(name).items():
+            (folder / "app" / inside).parent.mkdir(parents=True, exist_ok=True)
+            (folder / "app" / inside).write_bytes(content)
         port = free_port()
         environment = {"GRADIO_SERVER_PORT": str(port), "GRADIO_TEMP_DIR": str(folder / "uploads")}
         if checkpoint or "checkpoint" in load_options(name):
@@ -406,7 +448,12 @@ def app(request, servers):
 
 
 def folder_of(name):
-    return next(ROOT.glob(f"m*/{name}"))
+    return push_to_hub.space_folders()[name]
+
+
+@functools.cache
+def space_files(name):
+    return push_to_hub.space_files(folder_of(name))
 
 
 @functools.cache
@@ -454,23 +501,31 @@ class Page:
 
     def fill(self, values):
         for label, value in values.items():
-            if label == UPLOAD:
-                self.find("input[type=file]")[0].send_keys(str(value))
-                # The form shows the image, or no longer asks for a file.
-                self.until(lambda: self.find(".image-frame img") or not self.find("input[type=file]"))
+            if isinstance(value, pathlib.Path):
+                asked = self.find("input[type=file]")
+                (asked[0] if label == UPLOAD else self.field(label)).send_keys(str(value))
+                # The form shows the image, or no longer asks for this file.
+                n_left = len(asked) - 1
+                self.until(lambda n=n_left: self.find(".image-frame img") or len(self.find("input[type=file]")) == n)
             else:
                 self.field(label).clear()
                 self.field(label).send_keys(value)
 
-    def uploaded(self, folder):
-        """Fetch the file that the form shows, as an example fills it in."""
+    def uploaded(self, folder, n_files):
+        """Fetch the files that the form shows, as an example fills them in."""
         script = "return [...document.querySelectorAll(arguments[0])].map(e => e.currentSrc || e.src || e.href)"
-        selector = ".image-frame img, video, .file-preview a"
-        url = self.until(lambda: self.browser.execute_script(script, selector))[0]
-        path = folder / url.rsplit("/", 1)[-1]
-        with urllib.request.urlopen(url) as file:
-            path.write_bytes(file.read())
-        return path
+
+        def urls():
+            found = self.browser.execute_script(script, ".image-frame img, video, .file-preview a")
+            return list(dict.fromkeys(found))[:n_files]
+
+        self.until(lambda: len(urls()) == n_files)
+        paths = []
+        for url in urls():
+            paths.append(folder / url.rsplit("/", 1)[-1])
+            with urllib.request.urlopen(url) as file:
+                paths[-1].write_bytes(file.read())
+        return paths
 
     def is_wider_than(self, width):
         """Whether the page must be scrolled sideways in a window of this width; what scrolls by itself may be wider."""
@@ -484,15 +539,15 @@ class Page:
             self.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
     def compute(self):
-        """Press the button, and return the table of results, or the message."""
+        """Press the button, and return the cells of the tables of results, or the message."""
         self.button("Compute").click()
         self.until(lambda: self.find(".result td") or self.message())
         if self.message():
             return self.message()
-        cells = self.browser.execute_script(
-            "return [...document.querySelectorAll('.result tbody tr')].map(r => [...r.cells].map(c => c.innerText))"
+        return self.browser.execute_script(
+            "return [...document.querySelectorAll('.result tbody tr')].map("
+            "row => [...row.cells].map(cell => cell.innerText.trim()))"
         )
-        return {key.strip(): value.strip() for key, value, _ in cells}
 
     def message(self):
         """Text of the message box, also while it fades in."""
@@ -536,18 +591,14 @@ def page(app, browser):
     assert page.errors() == ([], [])
 
 
-def assert_shows_the_modules_numbers(page, name, shown, columns):
-    """The table has the numbers of the module, and the drawings are there."""
+def assert_shows_the_numbers(page, name, shown, columns):
+    """The tables have the numbers of the module or of the command, and the drawings are there."""
     case = CASES[name]
-    assert isinstance(shown, dict), shown
-    expected = module_of(name).compute(**columns, **case.options)
-    assert name in shown or name.startswith(("vdtk_", "bleu_", "set_"))
-    assert len(shown) >= 2
-    assert shown == {key: as_number(expected[key]) for key in shown}
-    if case is DISTRIBUTION:
-        assert f"{name}_corpus_p_value" in shown
-        assert page.find(".result h3")[0].text == verdict(expected, name, page.find("h1")[0].text)
-        assert page.find(".result p")[0].text.startswith("Statistic:")
+    assert isinstance(shown, list), shown
+    if name == "compare":
+        assert_shows_the_comparison(page, shown, columns)
+    else:
+        assert_shows_the_modules_numbers(page, name, shown, columns)
     page.until(lambda: len(page.drawings()) == case.n_drawings)
     for drawing in page.drawings():
         assert drawing["width"] == 960
@@ -557,6 +608,32 @@ def assert_shows_the_modules_numbers(page, name, shown, columns):
         # Mostly paper, and on it a drawing of more than one colour.
         assert 0.02 < 1 - counts.max() / counts.sum() < 0.9
         assert (counts > 60).sum() >= 3
+
+
+def assert_shows_the_modules_numbers(page, name, cells, columns):
+    case, shown = CASES[name], {key: value for key, value, _ in cells}
+    expected = module_of(name).compute(**columns, **case.options)
+    assert name in shown or name.startswith(("vdtk_", "bleu_", "set_"))
+    assert len(shown) >= 2
+    assert shown == {key: as_number(expected[key]) for key in shown}
+    if case is DISTRIBUTION:
+        assert f"{name}_corpus_p_value" in shown
+        assert page.find(".result h3")[0].text == verdict(expected, name, page.find("h1")[0].text)
+        assert page.find(".result p")[0].text.startswith("Statistic:")
+
+
+def assert_shows_the_comparison(page, cells, files):
+    """Every cell of every table, and the report that can be fetched."""
+    systems = {path.stem: str(path) for label, path in files.items() if label.startswith("System")}
+    rows = read_systems(systems, [str(files["Captions of people"])])
+    options = CASES["compare"].options
+    scores = CaptionScores(rows, ["trm_cider"], {}, **options)
+    exchanges = list(scores.exchanges(lambda: None))
+    expected = compared_systems(scores.systems(lambda: None), rows, None, exchanges, **options)
+    assert cells == [[cell.text + cell.letters for cell in row] for table in all_tables(expected) for row in table.rows]
+    (link,) = (link for link in page.find(".file-preview a") if "index.html" in link.get_attribute("href"))
+    with urllib.request.urlopen(link.get_attribute("href")) as report:
+        assert report.read().decode() == comparison_page(expected)
 
 
 def written(values, folder):
@@ -571,13 +648,12 @@ def as_read(fields):
 
 def test_an_example_fills_the_form(app, page, tmp_path):
     name, _ = app
+    labels = CASES[name].files
     page.button(CASES[name].example).click()
     page.until(lambda: all(text for label, text in page.fields().items() if label not in MAY_BE_EMPTY))
-    fields = page.fields()
-    if UPLOAD in CASES[name].own:
-        fields[UPLOAD] = page.uploaded(tmp_path)
+    fields = page.fields() | dict(zip(labels, page.uploaded(tmp_path, len(labels)), strict=True))
     shown = page.compute()
-    assert_shows_the_modules_numbers(page, name, shown, CASES[name].columns(as_read(fields)))
+    assert_shows_the_numbers(page, name, shown, CASES[name].columns(as_read(fields)))
     assert not page.is_wider_than(PHONE)
 
 
@@ -608,7 +684,7 @@ def test_what_a_user_gives(app, page, tmp_path):
     fields = written(CASES[name].own, tmp_path)
     page.fill(fields)
     shown = page.compute()
-    assert_shows_the_modules_numbers(page, name, shown, CASES[name].columns(as_read(fields)))
+    assert_shows_the_numbers(page, name, shown, CASES[name].columns(as_read(fields)))
 
 
 @pytest.mark.parametrize("kind", ["bad", "over"])
@@ -625,14 +701,17 @@ def test_wrong_input_shows_its_message(app, page, kind, tmp_path):
 def test_no_address_is_opened(app):
     """gradio would fetch an address that a caller of its interface names in place of an upload."""
     name, server = app
-    if UPLOAD not in CASES[name].own:
+    if not CASES[name].files:
         pytest.skip("this page takes no upload")
+    with urllib.request.urlopen(f"{server.url}gradio_api/info") as reply:
+        inputs = json.load(reply)["named_endpoints"]["/compute"]["parameters"]
+    are_files = ["filepath" in str(each["python_type"]["type"]) for each in inputs]
+    assert sum(are_files) >= len(CASES[name].files)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = f"http://127.0.0.1:{listener.getsockname()[1]}/picture.png"
-        n_others = len(CASES[name].own) - 1 + (name == "emscore_pac")
         for path in (address, "/etc/passwd"):
             file = {"path": path, "url": path, "meta": {"_type": "gradio.FileData"}}
-            answer = call(server, "compute", [file, *["1"] * n_others])
+            answer = call(server, "compute", [file if is_file else "1" for is_file in are_files])
             assert "event: error" in answer, answer
             assert "root:" not in answer
         listener.setblocking(False)
@@ -658,7 +737,7 @@ def test_a_page_with_the_toy_says_what_its_scores_are_worth(starter, browser, na
     warning = "a toy that knows only pictures of coloured shapes; scores of anything else mean nothing."
     assert f"Weights: tiny-pac , {warning}" in " ".join(page.find("body")[0].text.split())
     page.fill(written(CASES[name].own, tmp_path))
-    assert isinstance(page.compute(), dict)
+    assert isinstance(page.compute(), list)
     table = page.find(".result")[0].text
     assert warning in table
     assert "good captions" not in table

@@ -97,6 +97,9 @@ def test_a_system_against_itself_with_shuffled_captions_and_rows(tmp_path):
         (pair,) = metric["pairs"]
         test = pair["test"]
         assert (test["difference"], test["p_value"], test["n_equal"], pair["better"]) == (0.0, 1.0, len(ids), None)
+    # A copy is nearer than a draw, so that the modules' own test would call the two different.
+    exchanges = [(each["excess"], each["z"], each["p_value"]) for each in numbers["exchangeable"]]
+    assert exchanges == [(0.0, 0.0, 1.0)] * 2
 
 
 def test_order_of_systems_changes_no_finding(files, compared, tmp_path):

@@ -11,6 +11,7 @@ import numpy as np
 import PIL.Image
 
 from tests.hostile_inputs.rule import Case
+from tests.modules.sample_inputs import small_checkpoint
 
 # Formats in which a whole picture is written and then damaged; those that this Pillow has.
 PIL.Image.init()
@@ -109,6 +110,17 @@ def with_image(make: Callable[[pathlib.Path], Any]) -> Callable[..., dict[str, A
         images = list(columns["images"])
         images[2] = make(folder)
         return {**columns, "images": images}
+
+    return given
+
+
+def with_image_sets(make: Callable[[pathlib.Path], Any], *, is_column: bool = False) -> Callable[..., dict[str, Any]]:
+    """Return sets of images in place of captions, whose third candidate, or whole first column, is the hostile one."""
+
+    def given(folder: pathlib.Path, _: dict[str, Any]) -> dict[str, Any]:
+        images = make(folder) if is_column else [PICTURE, PICTURE, make(folder), PICTURE]
+        clip = {"encoder": "clip", "checkpoint": small_checkpoint(), "device": "cpu"}
+        return {"prediction_images": images, "reference_images": [PICTURE] * 4, **clip}
 
     return given
 
@@ -309,5 +321,16 @@ CASES = {
         f"{module}/column_{name}": Case(module, lambda _, columns, v=value: {**columns, "images": v}, "images")
         for module in ("pac_score", "ref_pac_score")
         for name, value in WHOLE_COLUMNS.items()
+    },
+    **{
+        f"mmd/{name}": Case("mmd", with_image_sets(make), "prediction_images[2]: ", adds=False)
+        for name, make in ODD_VALUES.items()
+    },
+    **{
+        f"mmd/column_{name}": Case(
+            "mmd", with_image_sets(lambda _, v=value: v, is_column=True), "prediction_images: ", adds=False
+        )
+        for name, value in WHOLE_COLUMNS.items()
+        if name not in ("too_few", "too_many")  # sets may have any size
     },
 }

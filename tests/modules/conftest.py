@@ -7,11 +7,14 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = sorted(path.parent for kind in ("metrics", "measurements") for path in ROOT.glob(f"{kind}/*/README.md"))
+# Folders that become Spaces: those of the modules, and the pages of commands.
+SPACES = [*FOLDERS, *sorted(path.parent for path in ROOT.glob("spaces/*/README.md"))]
 
 
 def pytest_generate_tests(metafunc):
-    if "folder" in metafunc.fixturenames:
-        metafunc.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+    for fixture, folders in (("folder", FOLDERS), ("space", SPACES)):
+        if fixture in metafunc.fixturenames:
+            metafunc.parametrize(fixture, folders, ids=lambda folder: folder.name)
     if "distribution_folder" in metafunc.fixturenames:
         chosen = [f for f in FOLDERS if "DISTRIBUTION_DEFAULTS" in (f / f"{f.name}.py").read_text("utf-8")]
         metafunc.parametrize("distribution_folder", chosen, ids=lambda folder: folder.name)

@@ -1,11 +1,16 @@
 """The one contract of all modules: options of a call stay in the call, columns of others are accepted and unused."""
 
 import ast
+import collections
+import functools
+import pathlib
+import re
+import sys
 
 import evaluate
 import pytest
 
-from tests.modules.conftest import ROOT
+from tests.modules.conftest import FOLDERS, ROOT
 from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, SAMPLE_INPUTS, VIDEOS, load_options
 from tests.modules.test_every_module import assert_same, load_module
 
@@ -57,6 +62,17 @@ def test_options_of_a_call_end_with_it(folder):
     assert not hasattr(module, "options")
 
 
+def test_a_compute_leaves_nothing_behind_in_the_module(folder):
+    own, _ = own_and_all(folder)
+    module = load_module(folder)
+    names, options = set(vars(module)), dict(module.load_options)
+    module.compute(**own, details=True)
+    # Whether rows are being read, and these rows, which are let go at the end.
+    assert set(vars(module)) - names <= {"begins_to_read", "stored"}
+    assert module.stored is None
+    assert module.load_options == options
+
+
 def test_captions_images_and_videos_are_scored_by_one_combination():
     names = ("trm_meteor", "ref_pac_score", "emscore_pac")
     modules = [evaluate.load(name, **load_options(name)) for name in names]
@@ -64,6 +80,45 @@ def test_captions_images_and_videos_are_scored_by_one_combination():
     for name in names:
         columns = {**CAPTION_ROWS, "images": IMAGES, "videos": VIDEOS}
         assert result[name] == pytest.approx(evaluate.load(name, **load_options(name)).compute(**columns)[name])
+
+
+# Equal lines of functions, one after the other, from which on they count as repeated.
+RUN = 5
+
+
+def function_lines(folder):
+    """The lines of a glue's functions without blanks, with the module's own names replaced."""
+    text = (folder / f"{folder.name}.py").read_text("utf-8")
+    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
+    numbers = {number for node in functions for number in range(node.lineno - 1, node.end_lineno)}
+    lines = text.replace(folder.name, "new_slug").splitlines()
+    return [line for number in sorted(numbers) if (line := " ".join(lines[number].split()))]
+
+
+def runs_of(lines):
+    return [tuple(lines[start : start + RUN]) for start in range(len(lines) - RUN + 1)]
+
+
+def repeated_shares(glues):
+    """For each glue the share of its function lines in runs that another glue holds too; and that of all together."""
+    holders = collections.Counter(run for lines in glues.values() for run in set(runs_of(lines)))
+    repeated = {
+        name: {start + i for start, run in enumerate(runs_of(lines)) if holders[run] > 1 for i in range(RUN)}
+        for name, lines in glues.items()
+    }
+    share = sum(map(len, repeated.values())) / sum(map(len, glues.values()))
+    return {name: len(repeated[name]) / len(lines) for name, lines in glues.items()}, share
+
+
+def test_repeated_lines_are_found():
+    first, second = "a b c d e f".split(), "x b c d e f y".split()
+    assert repeated_shares({"first": first, "second": second}) == ({"first": 5 / 6, "second": 5 / 7}, 10 / 13)
+    assert repeated_shares({"first": first, "second": [*second[:4], "z", *second[4:]]})[1] == 0
+
+
+def test_little_of_a_glue_stands_in_another():
+    shares, share = repeated_shares({folder.name: function_lines(folder) for folder in FOLDERS})
+    assert share < 0.05, shares
 
 
 def imports_of(path):
@@ -88,13 +143,41 @@ def test_the_way_from_a_call_to_a_number_is_short():
         name
         for path in steps
         for name in imports_of(folder / f"{path}.py")
-        # What only words a message is no step to a number.
-        if name not in (*steps, "shared_messages") and steps[path] == depth and not is_of_meteor15(name)
+        # What only words a message, or runs only after an error, is no step to a number.
+        if name not in (*steps, "shared_messages", "shared_kept_rows")
+        and steps[path] == depth
+        and not is_of_meteor15(name)
     }:
         depth += 1
         steps |= dict.fromkeys(new, depth)
     assert depth <= 3
     assert len(steps) + 1 <= 10
+    assert entered_files(folder) == {f"{name}.py" for name in (*steps, folder.name)}
+
+
+@functools.cache
+def entered_files(folder):
+    """The files of a module whose functions run during a compute with p-values."""
+    module, entered = load_module(folder), set()
+    sys.setprofile(lambda frame, event, argument: entered.add(frame.f_code.co_filename))
+    try:
+        module.compute(**CAPTION_ROWS, p_value="exact")
+    finally:
+        sys.setprofile(None)
+    script = pathlib.Path(sys.modules[type(module).__module__].__file__)
+    return {path.name for path in map(pathlib.Path, entered) if path.parent == script.parent}
+
+
+def test_the_way_is_written_down():
+    folder = ROOT / "metrics" / "trm_meteor"
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    text = text.partition("## From a call to a number")[2].partition("\n## ")[0]
+    names = re.findall(r"^\d+\. `(\w+\.py)`", text, re.MULTILINE)
+    assert len(names) == len(set(names)) == 10
+    assert set(names) == entered_files(folder)
+    most = int(re.search(r"These are ([\d,]+) lines", text)[1].replace(",", ""))
+    n_lines = sum(len((folder / name).read_text("utf-8").splitlines()) for name in names)
+    assert most - 50 <= n_lines <= most, f"{n_lines} lines: write the figure into CONTRIBUTING.md"
 
 
 def test_no_folder_holds_a_helper_that_its_module_does_not_run(folder):

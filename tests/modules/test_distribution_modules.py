@@ -7,6 +7,7 @@ import evaluate
 import numpy as np
 import pytest
 
+from manycaps.shared_splits import splits_of
 from tests.modules.sample_inputs import CAPTION_ROWS
 
 
@@ -308,6 +309,25 @@ def test_odd_captions_have_a_defined_finite_result(module, name, case):
     result = module.compute(**rows, details=True)
     assert np.isfinite(result[f"{name}_per_row"]).all()
     assert module.compute(**rows, details=True) == result
+
+
+def test_a_batch_is_compared_in_one_form_by_all_modules(module):
+    options = module.call_options({"p_value": "exact"})
+    rows = module.rows_of(**module.checked_columns(options, **good_rows()), options=options)
+    batch = [i for i, size in enumerate(rows.sizes) if size == rows.sizes[0]]
+    n_rows, n_texts = len(batch), sum(rows.sizes[0])
+    assert n_rows > 1
+    compared = rows.compare(batch)
+    assert (compared.statistic.shape, compared.statistic.dtype) == ((n_rows,), np.float64)
+    assert (compared.pair_values.shape, compared.pair_values.dtype) == ((n_rows, n_texts, n_texts), np.float64)
+    assert (compared.plain is None) == (module.PLAIN is None)
+    units = np.ones(n_rows) if compared.units is None else compared.units
+    blocks = list(compared.null_values(slice(1, n_rows), splits_of(rows.sizes[0], options)))
+    # The observed split is the first one.
+    assert blocks[0][:, 0] * units[1:] == pytest.approx(compared.statistic[1:], abs=1e-5)
+    assert all(block.dtype == np.float64 and len(block) == n_rows - 1 for block in blocks)
+    alone = rows.compare(batch[1:2])
+    assert alone.statistic == pytest.approx(compared.statistic[1:2], abs=1e-5)
 
 
 @pytest.mark.parametrize("p_value", ["exact", "permutation"])

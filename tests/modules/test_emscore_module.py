@@ -276,7 +276,6 @@ def test_what_is_remembered_is_bounded(load):
     module.encoder.remembered.n_bytes = 5000
     result = module.compute(predictions=["a dog"] * 30, videos=[noise(5, 40, 50, seed=i) for i in range(30)])
     assert result["n_rows"] == 30
-    assert len(module.videos.features) == 0
     assert 0 < len(module.encoder.remembered) <= 5000 // (24 * 4 * 5)
 
 
@@ -483,16 +482,17 @@ def test_long_captions_are_cut_and_counted(with_references):
     assert np.isfinite(result["combined_emscore_pac_per_row"]).all()
 
 
-def test_other_processes_are_sent_the_features_once_a_video(load):
-    """What `_stored` writes for several processes, `_frame_features` of a process that saw no video reads."""
-    sender, receiver = load(num_process=2, process_id=0, experiment_id="features"), load()
-    keys = sender.videos.encode_videos([CLIPS[0], CLIPS[1], CLIPS[0]], "videos", "all", 4, 1)
-    stored = sender._stored(keys)
-    assert [row["bytes"] is None for row in stored] == [False, False, True]
-    features = receiver._frame_features(stored)
-    for key in keys:
-        assert features[key].tolist() == sender.videos.features[key].tolist()
-    assert all(row["bytes"] is None for row in receiver._stored(keys))
+def test_each_distinct_video_is_stored_once_and_read_by_other_processes(load):
+    module = load()
+    module.add_batch(predictions=["a dog"] * 3, videos=[CLIPS[0], CLIPS[1], CLIPS[0]])
+    module._finalize()
+    stored = module.data["videos"][:]
+    assert [row["features"] is None for row in stored] == [False, False, True]
+    n_features = module.encoder.model.n_features
+    features = helper(module, "shared_clip_rows").features_of_rows(stored, n_features)
+    expected = module.videos.encode_videos([CLIPS[0], CLIPS[1], CLIPS[0]], "videos", "all", 4, 1)
+    assert [row.tolist() for row in features] == [row.tolist() for row in expected]
+    assert [row.shape for row in features] == [(len(CLIPS[i]), n_features) for i in (0, 1, 0)]
 
 
 def test_a_compressed_clip_forwards_and_backwards(load, clip, tmp_path):

@@ -1,4 +1,4 @@
-"""Each rule is stated once and run on every module folder found on disk."""
+"""Each rule is stated once and run on every module folder found on disk; rules of pages on those of commands, too."""
 
 import ast
 import doctest
@@ -37,12 +37,19 @@ CARD_SECTIONS = [
     "Further References",
 ]
 
+# What a folder holds, as a tag of its card, by the folder around it; the page of a command is no module.
+KINDS = {"metrics": ["metric"], "measurements": ["measurement"], "spaces": []}
+
 # The name under which pip knows a package, where it is not the name that is imported.
 PIP_NAMES = {"sklearn": "scikit-learn", "PIL": "pillow", "open_clip": "open_clip_torch", "yaml": "pyyaml"}
 
 
-# What a Space has without asking for it: the version of gradio that its card names.
+# What a Space has without asking for it: the gradio that its card names, and the page of a command the package.
 FROM_THE_CARD = {"gradio"}
+FROM_THE_PACKAGE = {"manycaps"}
+
+# Sections of the card of a command's page, which no program loads.
+PAGE_SECTIONS = ["Description", "How to Use", "Inputs", "Output Values", "Limitations and Bias"]
 
 
 def is_demo_file(path):
@@ -123,14 +130,15 @@ def test_compute_takes_no_stray_keywords(folder):
     assert all(parameter.kind != inspect.Parameter.VAR_KEYWORD for parameter in parameters)
 
 
-def test_the_card_is_complete(folder):
-    text = (folder / "README.md").read_text(encoding="utf-8")
+def test_the_card_is_complete(space):
+    text = (space / "README.md").read_text(encoding="utf-8")
     _, body = text.removeprefix("---\n").split("\n---\n", 1)
-    fields = front_matter(folder)
+    fields = front_matter(space)
     assert [name for name in CARD_FIELDS if name not in fields] == []
-    assert fields["tags"] == ["evaluate", "metric" if folder.parent.name == "metrics" else "measurement"]
+    assert fields["tags"] == ["evaluate", *KINDS[space.parent.name]]
     titles = re.findall(r"^## (.+)$", body, re.MULTILINE)
-    assert [title for title in titles if title in CARD_SECTIONS] == CARD_SECTIONS
+    sections = CARD_SECTIONS if KINDS[space.parent.name] else PAGE_SECTIONS
+    assert [title for title in titles if title in CARD_SECTIONS] == sections
 
 
 def test_every_example_on_the_card_runs(folder):
@@ -161,24 +169,25 @@ def test_both_printed_names_load_the_folder(folder):
         assert evaluate.load(name, **load_options(folder.name)).name == folder.name
 
 
-def test_requirements_list_every_third_party_import(folder):
-    lines = (folder / "requirements.txt").read_text(encoding="utf-8").splitlines()
+def test_requirements_list_every_third_party_import(space):
+    lines = (space / "requirements.txt").read_text(encoding="utf-8").splitlines()
     listed = {re.split(r"[<>=~!\[; ]", line)[0].lower().replace("_", "-") for line in lines if line.strip()}
-    for path in folder.glob("*.py"):
+    for path in space.glob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
         names |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level}
         names = {name.split(".")[0] for name in names} - set(sys.stdlib_module_names)
         if is_demo_file(path):
-            names = {name for name in names if name not in FROM_THE_CARD and not (folder / f"{name}.py").exists()}
+            there = FROM_THE_CARD | (set() if KINDS[space.parent.name] else FROM_THE_PACKAGE)
+            names = {name for name in names if name not in there and not (space / f"{name}.py").exists()}
         for name in names:
             package = PIP_NAMES.get(name, name).lower().replace("_", "-")
             assert package in listed, f"{path.name} imports {name}: list {package} in requirements.txt"
 
 
-def test_the_folder_is_a_space(folder):
-    fields = front_matter(folder)
-    assert (folder / fields["app_file"]).is_file()
+def test_the_folder_is_a_space(space):
+    fields = front_matter(space)
+    assert (space / fields["app_file"]).is_file()
     assert fields["sdk"] == "gradio"
     pinned = (ROOT / "tests" / "requirements.txt").read_text(encoding="utf-8").splitlines()
     assert f"gradio=={fields['sdk_version']}" in pinned, "the pages are tested with the version that the card names"
@@ -195,14 +204,18 @@ def test_the_demo_page_loads_the_script_beside_it(folder):
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "evaluate.load"
     ]
     assert loads == [f"str(pathlib.Path(__file__).resolve().parent / '{folder.name}.py')"]
+
+
+def test_the_demo_page_names_no_path_and_no_address(space):
+    source = (space / "app.py").read_text(encoding="utf-8")
     texts = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant)]
     assert not [text for text in texts if isinstance(text, str) and re.match(r"[a-z]+:/|/|~", text)]
 
 
-def test_no_file_is_named_like_a_library(folder):
-    for path in folder.glob("*.py"):
+def test_no_file_is_named_like_a_library(space):
+    for path in space.glob("*.py"):
         assert path.stem not in sys.stdlib_module_names
-        assert path.stem == folder.name or PathFinder.find_spec(path.stem) is None, path
+        assert path.stem == space.name or PathFinder.find_spec(path.stem) is None, path
 
 
 def test_result_is_saved_as_json(folder, tmp_path):

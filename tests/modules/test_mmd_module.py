@@ -163,6 +163,8 @@ BAD = {
                 (False, TypeError, "a number"),
             ],
             "preset": [(v, ValueError, "one of 'cmmd', 'kid'") for v in ("fid", "", 1, ["kid"], "KID")],
+            "pooled": [(v, TypeError, "True or False, got") for v in (1, "yes", 0.5, [], {})],
+            "estimator": [(v, ValueError, "one of 'unbiased', 'biased', ") for v in ("mean", "", 1, True, ["biased"])],
             "n_subsets": [
                 (0, ValueError, "a whole number of at least 1"),
                 (10**6, ValueError, "a whole number of at most"),
@@ -190,12 +192,6 @@ BAD = {
         ARRAYS | {"estimator": "authors", "sigma": [1, 2]},
         ValueError,
         "estimator: expected kernel='rbf' with one bandwidth for estimator='authors', got 'rbf' with sigma=[1, 2].",
-    ),
-    "cmmd_of_captions": (
-        CAPTION_ROWS | {"preset": "cmmd"},
-        OSError,
-        "preset='cmmd': expected ready features (CLIP ViT-L/14 at 336 pixels, of length 1), got captions. Make them "
-        "with the weights openai/clip-vit-large-patch14-336,",
     ),
     "kid_of_captions": (
         CAPTION_ROWS | {"preset": "kid", "subset_size": 2},

@@ -9,6 +9,7 @@ import datasets
 import evaluate
 import numpy as np
 import PIL.Image
+import pyarrow
 import pytest
 import torch
 
@@ -344,8 +345,17 @@ def test_bars_obey_evaluates_switch(load, capfd, monkeypatch):
     assert capfd.readouterr().err == ""
 
 
-def test_the_features_of_a_module_say_that_images_are_images(load):
-    assert isinstance(load().features["images"], datasets.Image)
+def test_the_table_holds_features_and_says_so(load):
+    module = load()
+    assert set(module.features["images"]) == {"key", "features"}
+    module.add_batch(**columns_of(module, slice(0, 2)) | {"images": [ARRAYS[0]] * 2})
+    module._finalize()
+    stored = module.data["images"][:]
+    assert [row["features"] is None for row in stored] == [False, True]
+    # Offsets of 64 bits: the features of one call may take more than 2 GB.
+    assert pyarrow.types.is_large_binary(module.data.data.schema.field("images").type.field("features").type)
+    assert len({row["key"] for row in stored}) == 1
+    assert module.image_features(stored).shape == (2, module.encoder.model.n_features)
 
 
 def test_the_checkpoint_is_loaded_only_when_it_is_needed(load):

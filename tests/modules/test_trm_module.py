@@ -175,7 +175,7 @@ BAD = {
     "of_texts_for_vectors": (
         as_arrays(bag_of_words) | {"distance": returns([])},
         ValueError,
-        "prediction_embeddings: expected captions for a distance of texts, got ready embeddings.",
+        "prediction_embeddings: expected captions for a distance of texts, got vectors.",
     ),
     "undefined": (
         {

@@ -135,7 +135,7 @@ def test_the_list_for_people_names_everything(capsys):
     for name in manycaps.module_folders():
         assert f"{name}  (" in printed
     assert "config_name: default, references" in printed
-    assert printed.count("variant: pac-vit-b-32, ") == 3
+    assert printed.count("variant: pac-vit-b-32, ") == 5
 
 
 @pytest.mark.parametrize(

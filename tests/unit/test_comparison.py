@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from manycaps.comparison.compared_systems import as_json, compared_systems
-from manycaps.comparison.comparison_tables import FORMATS, all_tables, as_written, system_table
+from manycaps.comparison.comparison_tables import FORMATS, Cell, Table, all_tables, as_written, system_table
 from manycaps.comparison.comparison_text import methods, summaries, summary
 from manycaps.comparison.metrics import METRICS, known_metrics
 from manycaps.comparison.scored_systems import ScoredSystem, SystemRow
@@ -151,6 +151,7 @@ def test_rows_of_a_cluster_belong_together():
     assert (clustered.n_clusters, single.n_clusters) == (4, 40)
     # Four clusters have 16 sign patterns.
     assert clustered.metrics[0].pairs[0].test.p_value == 2 / 16
+    assert summaries(clustered)[0].startswith("TRM-METEOR: too few clusters of rows to tell <b> & 'q' and base apart: ")
     assert "on 40 rows in 4 clusters, which are permuted and resampled as a whole" in methods(clustered)
     assert "clusters" not in methods(single)
 
@@ -207,6 +208,21 @@ def test_markdown_table():
     assert any("**" in line and "<sup>b</sup>" in line for line in lines)
 
 
+def test_systems_with_one_mean_are_both_the_best():
+    """Equal up to rounding, as sums of the same captions in another order are."""
+    first = scored(shifts=(0.0,), names=("a",))[0]
+    second = first._replace(name="b", values={key: each * (1 + 1e-14) for key, each in first.values.items()})
+    assert first.values[SCORE].mean() != second.values[SCORE].mean()
+    compared = compared_systems([first, second], comparison().rows, n_resamples=99)
+    assert [[cell.is_best for cell in row[1::2]] for row in system_table(compared).rows] == [[True] * 2] * 2
+
+
+def test_latex_has_minus_signs_in_numbers_alone():
+    cells = [Cell("a gpt-4 -2"), Cell("-0.020"), Cell("[-0.1, -1.5e-05]"), Cell("1e-05"), Cell("21/0/9")]
+    line = as_written(Table("", [], [cells]), "latex").split("\n")[7]
+    assert line.strip() == r"a gpt-4 -2 & $-$0.020 & [$-$0.1, $-$1.5e-05] & 1e-05 & 21/0/9 \\"
+
+
 def test_every_table_of_every_format_has_all_rows():
     tables = all_tables(comparison())
     assert len(tables) == 4
@@ -243,7 +259,7 @@ def test_methods_paragraph():
     assert "two-sided paired tests by 999 random sign flips (all where at most 20 rows differ); ties count." in said
     few = methods(comparison(n_rows=12, shifts=(0.0, 0.3), names=("a", "b")))
     assert "two-sided paired tests by all sign flips; ties count." in few
-    assert "over the 1 pair of systems within each metric; 2 tests were made" in few
+    assert "p-values need no adjustment, as two systems make a single pair; 2 tests were made for 2 metrics" in few
 
 
 def test_page_is_whole_and_escaped():

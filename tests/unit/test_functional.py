@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from manycaps import functional, load, module_folders
+from manycaps import functional, functional_diversity, functional_kernels, load, module_folders
 from tests.meteor15_data import write_data
 from tests.tools import ROOT
 
@@ -45,6 +45,17 @@ results = [
     f.corpus_bleu([rows[:2]], [rows[2:]]),
     f.rouge_l([rows[:2]], [rows[2:]]),
     f.ref_pac_s(f.pac_s([0.4]), [0.8]),
+    *(f.kernel_mmd(kernel(vectors), 2) for kernel in (f.gaussian_kernel, f.laplace_kernel, f.polynomial_kernel)),
+    f.kernel_mmd_p_values(f.polynomial_kernel(vectors, 1, 1, 0), 2),
+    [f.cmmd(vectors[0][:2], vectors[0][2:])],
+    f.kid(vectors[0][:2], vectors[0][2:], 3, 2),
+    f.vendi_score(1 - f.cosine_distances(vectors)),
+    f.self_cider([rows], table),
+    f.div_n([rows], 2),
+    f.self_bleu([rows]),
+    f.mbleu([rows]),
+    f.unique_share([rows]),
+    [f.compression_ratio(["a dog", "a cat"])],
 ]
 p_values = results[3]
 numbers = [f.combined_p_value(p_values), f.harmonic_mean_p(p_values), f.holm_p_values(p_values)[0]]
@@ -54,9 +65,9 @@ print(json.dumps([*(result[0] for result in results), *numbers]))
 
 
 def test_examples_run():
-    failed, tried = doctest.testmod(functional)
-    assert failed == 0
-    assert tried >= 18
+    results = [doctest.testmod(module) for module in (functional, functional_diversity, functional_kernels)]
+    assert [result.failed for result in results] == [0, 0, 0]
+    assert [result.attempted >= least for result, least in zip(results, (18, 7, 7), strict=True)] == [True] * 3
 
 
 def test_every_public_function_has_an_example():
@@ -69,7 +80,7 @@ def test_nothing_heavy_is_needed(tmp_path):
     command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{program}"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
     numbers = json.loads(done.stdout)
-    assert len(numbers) == 17
+    assert len(numbers) == 30
     assert all(np.isfinite(numbers))
     # 2 * 0.4 = 0.8, and the harmonic mean of 0.8 and 0.8.
     assert numbers[12] == pytest.approx(0.8, abs=1e-12)
@@ -82,6 +93,56 @@ def test_meteor15_is_that_of_the_module(tmp_path):
     result = load("meteor15", meteor15_data=data, details=True).compute(predictions=candidates, references=references)
     assert functional.meteor15(*tokens, data).tolist() == result["meteor15_per_row"]
     assert result["meteor15_per_row"][0] > 0.2
+
+
+ROWS = {
+    "prediction_embeddings": np.random.default_rng(0).normal(0.3, 1, size=(3, 4, 5)),
+    "reference_embeddings": np.random.default_rng(1).normal(size=(3, 3, 5)),
+}
+KERNEL_OPTIONS = {
+    "rbf": (lambda rows: functional.gaussian_kernel(rows, "mean"), {"sigma": "mean"}),
+    "laplace": (lambda rows: functional.laplace_kernel(rows, 2.0), {"sigma": 2.0}),
+    "polynomial": (
+        lambda rows: functional.polynomial_kernel(rows, 2, 0.5, 0.0),
+        {"degree": 2, "gamma": 0.5, "coef0": 0},
+    ),
+    "linear": (lambda rows: functional.polynomial_kernel(rows, 1, 1.0, 0.0), {}),
+}
+
+
+@pytest.mark.parametrize("estimator", ["unbiased", "biased"])
+@pytest.mark.parametrize("kernel", KERNEL_OPTIONS)
+def test_kernels_are_those_of_the_module(kernel, estimator):
+    function, options = KERNEL_OPTIONS[kernel]
+    result = load("mmd", kernel=kernel, estimator=estimator, p_value="exact", details=True, **options).compute(**ROWS)
+    kernels = function(np.concatenate(list(ROWS.values()), axis=1))
+    assert functional.kernel_mmd(kernels, 4, estimator).tolist() == pytest.approx(result["mmd_per_row"], rel=1e-12)
+    assert functional.kernel_mmd_p_values(kernels, 4, estimator).tolist() == result["mmd_p_value_per_row"]
+
+
+def test_published_presets_are_those_of_the_module():
+    module, sides = load("mmd"), [side.reshape(-1, 5) for side in ROWS.values()]
+    assert functional.cmmd(*sides) == module.compute(**ROWS, preset="cmmd")["cmmd"]
+    found = module.compute(**ROWS, preset="kid", n_subsets=5, subset_size=4, seed=2)
+    assert functional.kid(*sides, n_subsets=5, subset_size=4, seed=2) == (found["kid"], found["kid_deviation"])
+
+
+def test_diversity_is_that_of_the_module():
+    captions = [["a dog runs on the beach", "a dog runs", "two dogs"], ["a man cooks", "a man cooks", "somebody eats"]]
+    tokens = [functional.ptb_tokenize(row) for row in captions]
+    result = load("set_diversity", kernels=("ngram",), vendi_orders=(2,), details=True).compute(
+        predictions=captions, references=captions
+    )
+    for name, values in {
+        "self_cider": functional.self_cider(tokens),
+        "div_1": functional.div_n(tokens, 1),
+        "div_2": functional.div_n(tokens, 2),
+        "self_bleu_4": functional.self_bleu(tokens),
+        "mbleu_4": functional.mbleu(tokens),
+        "unique_share": functional.unique_share(tokens),
+        "compression_ratio": [functional.compression_ratio(row) for row in captions],
+    }.items():
+        assert list(values) == pytest.approx(result[f"{name}_per_row"], abs=1e-12), name
 
 
 def test_the_maths_of_all_modules_is_part_of_the_package():
@@ -168,6 +229,37 @@ LINE = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))[None]
             ValueError,
             "n_candidates: expected at most 2 of 4 texts, got ",
         ),
+        (lambda: functional.gaussian_kernel(LINE, 0), ValueError, "sigma: expected a positive finite number, got 0."),
+        (
+            lambda: functional.laplace_kernel(LINE, "mode"),
+            ValueError,
+            "sigma: expected one of 'median', 'mean', got 'm",
+        ),
+        (lambda: functional.polynomial_kernel(LINE, 0), ValueError, "degree: expected a whole number of at least 1"),
+        (lambda: functional.polynomial_kernel(LINE, 3, -1), ValueError, "gamma: expected a positive finite number, "),
+        (lambda: functional.polynomial_kernel(LINE, 3, None, -1), ValueError, "coef0: expected a finite number of at "),
+        (lambda: functional.polynomial_kernel(LINE * 1e100, 9), ValueError, "kernel='polynomial': expected kernel val"),
+        (lambda: functional.kernel_mmd(LINE, 1), ValueError, "n_candidates: expected a whole number of at least 2"),
+        (lambda: functional.kernel_mmd(LINE[:, :3], 2), ValueError, "kernels: expected shape (n_rows, n, n), got (1,"),
+        (lambda: functional.kernel_mmd(np.triu(LINE), 2), ValueError, "kernels: expected symmetric kernels, got one"),
+        (lambda: functional.kernel_mmd(LINE, 2, "authors"), ValueError, "estimator: expected one of 'unbiased', 'bias"),
+        (lambda: functional.kernel_mmd_p_values(LINE, 2, max_splits=5), ValueError, "p_value='exact': expected at "),
+        (lambda: functional.cmmd([0.0], [[1.0]]), ValueError, "candidates: expected an array of shape (n, d), got (1"),
+        (lambda: functional.cmmd([[0.0]], [[1.0, 2.0]]), ValueError, "references: expected 1 numbers per item, as in "),
+        (
+            lambda: functional.kid([[0.0]] * 3, [[1.0]] * 2),
+            ValueError,
+            "subset_size: expected at most 2, the size of t",
+        ),
+        (lambda: functional.kid([[0.0]], [[1.0]], 0), ValueError, "n_subsets: expected a whole number of at least 1"),
+        (lambda: functional.vendi_score(LINE), ValueError, "kernels: expected a symmetric matrix of shape (4, 4) w"),
+        (lambda: functional.vendi_score([np.eye(2)], 0.5), ValueError, "vendi_orders: expected numbers from 1 to 1000"),
+        (lambda: functional.self_cider([[["a"]]]), ValueError, "references: expected"),
+        (lambda: functional.div_n([[["a"]]], 0), ValueError, "order: expected a whole number of at least 1, got 0."),
+        (lambda: functional.self_bleu([["a dog"]]), TypeError, "texts[0][0]: expected a list of tokens, got str."),
+        (lambda: functional.mbleu([[]]), ValueError, "texts[0]: expected one or more lists of tokens, got []."),
+        (lambda: functional.unique_share(["a"]), ValueError, "texts[0]: expected one or more lists of tokens, got 'a'"),
+        (lambda: functional.compression_ratio("a dog"), TypeError, "captions: expected a list of strings, got"),
         (lambda: functional.pac_s([0.5], 0), ValueError, "weight: expected a positive finite number, got 0."),
         (lambda: functional.pac_s([0.5, np.nan]), ValueError, "cosines[1]: expected a finite number, got NaN or infin"),
         (lambda: functional.ref_pac_s([0.5], 0.5), ValueError, "reference_cosines: expected shape (1,), that of pac_s"),

@@ -99,6 +99,7 @@ def test_every_variant_says_what_it_is():
         "pac++-vit-l-14",
         "clip-vit-b-32",
         "clip-vit-l-14",
+        "clip-vit-l-14-336",
     ]
     for name, variant in VARIANTS.items():
         assert variant.architecture in ("ViT-B/32", "ViT-L/14")
@@ -111,7 +112,8 @@ def test_the_table_agrees_with_open_clip():
 
     laion = open_clip.pretrained.get_pretrained_cfg("ViT-L-14", "laion2b_s32b_b82k")
     assert VARIANTS["pac-openclip-vit-l-14"].treatment == ("gelu", laion["mean"], laion["std"])
-    for name, architecture in (("clip-vit-b-32", "ViT-B-32"), ("clip-vit-l-14", "ViT-L-14")):
+    openai_models = {"clip-vit-b-32": "ViT-B-32", "clip-vit-l-14": "ViT-L-14", "clip-vit-l-14-336": "ViT-L-14-336"}
+    for name, architecture in openai_models.items():
         openai = open_clip.pretrained.get_pretrained_cfg(architecture, "openai")
         assert openai["quick_gelu"]
         assert VARIANTS[name].source == "hub:" + openai["hf_hub"].rstrip("/")

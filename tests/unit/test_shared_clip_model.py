@@ -1,6 +1,5 @@
 """The CLIP engine against open_clip's own functions, and every message about a checkpoint that cannot be used."""
 
-import importlib.util
 import os
 import pathlib
 import shutil
@@ -12,6 +11,7 @@ import pytest
 import torch
 
 from manycaps.shared_clip_model import ClipModel, Tokens, as_device, build_network, text_batches
+from manycaps.shared_clip_weights import LazyLibrary, read_weights
 from tests.clip_checkpoints import small_network, small_weights
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -182,21 +182,20 @@ def test_auto_finds_a_device():
     assert as_device("auto").type in ("cpu", "cuda", "mps")
 
 
-@pytest.mark.parametrize(
-    ("package", "module"),
-    [
-        ("torch", "clip_model"),
-        ("open_clip", "clip_model"),
-        ("torch", "clip_weights"),
-        ("safetensors.torch", "clip_weights"),
-    ],
-)
-def test_a_package_that_is_missing_is_named_with_the_way_to_install_it(package, module, monkeypatch):
+@pytest.mark.parametrize("package", ["torch", "open_clip", "safetensors.torch"])
+def test_a_package_that_is_missing_is_named_with_the_way_to_install_it(package, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
-    spec = importlib.util.find_spec(f"manycaps.shared_{module}")
     with pytest.raises(ImportError) as error:
-        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+        LazyLibrary(package).anything  # noqa: B018, what is asked for is imported
     assert str(error.value) == (
         f"{package}: expected it to be installed for the CLIP encoders. "
         "Run `pip install torch open_clip_torch safetensors`."
     )
+
+
+@pytest.mark.parametrize(("package", "suffix"), [("torch", ".pth"), ("safetensors.torch", ".safetensors")])
+def test_a_package_that_is_missing_is_not_taken_for_a_damaged_file(package, suffix, tmp_path, monkeypatch):
+    (tmp_path / f"weights{suffix}").write_bytes(b"PK")
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError, match=rf"^{package}: expected it to be installed for the CLIP encoders\."):
+        read_weights(tmp_path / f"weights{suffix}")

@@ -3,6 +3,7 @@
 import asyncio
 import doctest
 import importlib
+import pathlib
 
 import PIL.Image
 import pytest
@@ -28,6 +29,7 @@ from manycaps.shared_demo_form import (
     result_table,
     uploaded_file,
 )
+from manycaps.shared_demo_plots import Drawing
 
 LIMITS = CaptionLimits(rows=2, captions_per_row=3, characters_per_caption=10)
 
@@ -169,9 +171,17 @@ def test_a_page_is_built(tmp_path):
         options=[],
         drawings=["One"],
         examples=shared_demo_form.EXAMPLE_CAPTIONS,
-        measure=lambda *boxes: ("table",),
+        measure=lambda *boxes: ("table", Drawing(PIL.Image.new("RGB", (9, 9)), "a square"), card),
+        files=["The card"],
     )
     page = build_page(form, card)
+    (event,) = (fn for fn in page.fns.values() if fn.api_name == "compute")
+    assert [type(each) for each in event.outputs] == [gr.Markdown, gr.Image, gr.File]
+    text, image, file = event.fn("a dog", "a cat")
+    assert (text, image.alt_text, image.visible, file.visible) == ("table", "a square", True, True)
+    assert pathlib.Path(file.value["path"]).read_bytes() == card.read_bytes()
+    # On a phone, 400 pixels wide, two boxes do not fit beside each other.
+    assert {box.min_width for box in event.inputs} == {260}
     assert "# The card" in [block.value for block in page.blocks.values() if isinstance(block, gr.Markdown)]
     assert page.title == "Demo"
     assert not page.analytics_enabled

@@ -10,6 +10,7 @@ from manycaps.shared_demo_plots import (
     caption_bars,
     heat_map,
     histogram,
+    mean_intervals,
     null_distribution,
     share_bars,
     shortened,
@@ -96,6 +97,22 @@ def test_diversity_drawings():
     for drawing in (curve, shares, bars):
         assert_drawn(drawing)
     assert_drawn(vocabulary_curve({0.9: 1, 1: 1}))
+
+
+def test_a_group_may_lack_published_shares():
+    some = share_bars({"exact": {"yours": 0.5, "MSVD": 0.25}, "words": {"yours": 0.1}})
+    assert some.description == "exact: yours 50.0%, MSVD 25.0%; words: yours 10.0%."
+    assert_drawn(some)
+    both = share_bars({"exact": {"yours": 0.5, "MSVD": 0.25}, "words": {"yours": 0.1, "MSVD": 0.25}})
+    grey = (0xC3, 0xC6, 0xCC)
+    assert colors(some)[grey] < 0.7 * colors(both)[grey]
+
+
+def test_means_with_and_without_intervals():
+    """A single row has no interval."""
+    drawing = mean_intervals({"a $5 system": (0.5, 0.25, 0.75), "other": (-0.5, np.nan, np.nan)}, "excess", mark=0.0)
+    assert drawing.description == "excess: a $5 system 0.500 (0.250 to 0.750), other -0.500."
+    assert_drawn(drawing)
 
 
 def test_captions_beside_a_drawing_are_short():

@@ -3,14 +3,16 @@
 import numpy as np
 import pytest
 
-from manycaps.shared_distribution import DISTRIBUTION_DEFAULTS, compare_rows
+from manycaps.shared_distribution import CAPTION_COLUMNS, DISTRIBUTION_DEFAULTS, compare_rows
 from manycaps.shared_embedding_rows import (
     as_embedding_rows,
     check_no_captions,
+    check_side_sizes,
     embed_caption_rows,
     joint_vectors,
     vector_rows,
 )
+from manycaps.shared_embeddings import ARRAY_COLUMNS
 from manycaps.shared_splits import Comparison
 
 PAIR = np.eye(2)
@@ -163,3 +165,14 @@ def test_batches_keep_the_order_of_the_rows(numbers_per_batch, monkeypatch):
     assert tested.tests.excesses.tolist() == [-1, 0, -1, -1, -1]
     assert tested.tests.p_values.tolist() == [1.0] * 5
     assert all(shape[1:] == (2, 2) or shape[1] == 3 for shape, _ in seen)
+
+
+def test_sides_of_one_text_are_named():
+    check_side_sizes([(2, 2)], CAPTION_COLUMNS, "why")
+    with pytest.raises(ValueError) as error:
+        check_side_sizes([(2, 2), (1, 2), (1, 2)], CAPTION_COLUMNS, "One is none.")
+    assert (
+        str(error.value) == "predictions[1]: expected at least two captions, got one (2 such rows in all). One is none."
+    )
+    with pytest.raises(ValueError, match=r"^reference_embeddings\[0\]: expected at least two captions, got one"):
+        check_side_sizes([(2, 1)], ARRAY_COLUMNS, "")

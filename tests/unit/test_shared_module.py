@@ -1,5 +1,6 @@
 """Options: names refused, values checked, load time under compute time."""
 
+import math
 import pathlib
 import re
 
@@ -10,6 +11,8 @@ from manycaps.shared_module import (
     check_choice,
     check_confidence_level,
     check_flag,
+    check_number,
+    check_share,
     check_whole_number,
     take_compute_options,
     take_load_options,
@@ -53,6 +56,12 @@ def test_unknown_names_are_listed(take, when):
             ValueError,
             "confidence_level: expected a number between 0 and 1, got 95.",
         ),
+        (lambda: check_number("gamma", True, 0, 1), TypeError, "gamma: expected a number, got bool. Give a float."),
+        (lambda: check_number("gamma", 1, 0, 1), ValueError, "gamma: expected a number above 0 and below 1, got 1. Ch"),
+        (lambda: check_number("gamma", 0.0, 0, 1e9), ValueError, "gamma: expected a number above 0 and below 1e+09, "),
+        (lambda: check_share("share", "x"), TypeError, "share: expected a number, got str. Give a float such as 0.9."),
+        (lambda: check_share("share", 0), ValueError, "share: expected a share above 0 and at most 1, got 0. Write 90"),
+        (lambda: check_share("share", math.nan), ValueError, "share: expected a share above 0 and at most 1, got nan."),
     ],
 )
 def test_messages(check, error_type, message):
@@ -64,6 +73,12 @@ def test_messages(check, error_type, message):
 def test_no_interval_is_legal():
     check_confidence_level(None)
     check_confidence_level(0.95)
+
+
+def test_numbers_and_shares_that_are_legal():
+    check_number("gamma", 1, 0, 2)
+    check_share("share", 1)
+    check_share("share", 1e-9)
 
 
 def test_one_version_everywhere():

@@ -51,6 +51,22 @@ def test_the_best_scores_are_those_of_single_captions(files, tmp_path):
     assert json.loads((tmp_path / "out.json").read_text())["best_mean"] == pytest.approx(np.mean(best), abs=1e-12)
 
 
+def test_cider_d_with_the_document_frequencies_of_the_test_rows(files, tmp_path):
+    assert main(["core-set", *files, "--metric", "cider_d", "--thresholds", "2.5", "1"]) == 0
+    result = json.loads((tmp_path / "out.json").read_text())
+    captions = list(dict.fromkeys(map(tuple, functional.ptb_tokenize([c for row in TRAIN for c in row["captions"]]))))
+    rows = [functional.ptb_tokenize(row["captions"]) for row in TEST]
+    scores = np.array([functional.cider_d([[c] for _ in rows], rows) for c in captions]).reshape(3, 3)
+    assert result["metric"] == "cider_d"
+    assert result["best_mean"] == pytest.approx(scores.max(axis=0).mean(), abs=1e-12)
+    sets = [set(np.flatnonzero(line >= 1).tolist()) for line in scores]
+    reached = [point["n_rows_reached"] for point in result["curve"]]
+    assert reached == [len(set().union(*sets)), int((scores.max(axis=0) >= 2.5).sum())]
+    assert reached[0] > 0
+    first = result["curve"][0]["captions"][0]
+    assert first["n_new_rows"] == max(map(len, sets))
+
+
 def test_scores_of_another_metric(files, tmp_path):
     np.save(tmp_path / "scores.npy", np.array([[-1.0, -5, -5], [-2, -2, -2], [-9, -1, -9]]))
     arguments = ["core-set", *files, "--scores", str(tmp_path / "scores.npy"), "--thresholds", "-2", "-1"]
@@ -81,12 +97,20 @@ def test_parts_do_not_matter(monkeypatch):
     [
         (["--thresholds", "2"], "--thresholds: expected numbers from 0.04 to 1, got 2.0. A caption without"),
         (["--thresholds", "nan"], "--thresholds: expected numbers from 0.04 to 1, got nan. A caption"),
+        (
+            ["--metric", "cider_d", "--thresholds", "11"],
+            "--thresholds: expected numbers from 0.001 to 10, got 11.0. CIDE",
+        ),
+        (
+            ["--metric", "cider_d", "--limit", "1"],
+            "--test: expected at least 2 rows for cider_d, which weighs n-grams b",
+        ),
         (["--scores", "train.jsonl"], "--scores: expected an array of numbers in a file of NumPy (.npy), got 'train"),
         (["--scores", "small.npy"], "--scores: expected shape (3, 3), the distinct captions and the rows, got (2, 2)"),
         (["--limit", "0"], "--limit: expected a whole number of at least 1, got 0."),
         (["--columns", "x"], "--columns: expected a list such as predictions=samples"),
     ],
-    ids=["large", "nan", "no_array", "shape", "limit", "columns"],
+    ids=["large", "nan", "large_cider", "one_row", "no_array", "shape", "limit", "columns"],
 )
 def test_messages(files, tmp_path, monkeypatch, capsys, arguments, message):
     monkeypatch.chdir(tmp_path)

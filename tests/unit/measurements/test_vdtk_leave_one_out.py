@@ -18,14 +18,9 @@ from measurements.vdtk_leave_one_out import cider_d_table
 from measurements.vdtk_leave_one_out.cider_d_table import CiderTable
 from measurements.vdtk_leave_one_out.drawn_hypotheses import draws
 from measurements.vdtk_leave_one_out.leave_one_out import iteration_values, summary
-from measurements.vdtk_leave_one_out.leave_one_out_options import (
-    check_interval,
-    check_metrics,
-    check_numbers,
-    check_share,
-)
+from measurements.vdtk_leave_one_out.leave_one_out_options import check_interval, check_metrics, check_numbers
 from measurements.vdtk_leave_one_out.masked_captions import masked_captions, without_tail
-from measurements.vdtk_leave_one_out.scored_texts import METRICS, cider_d_distances, scored_texts
+from measurements.vdtk_leave_one_out.scored_texts import METRICS, Sources, cider_d_distances, scored_texts
 from tests.meteor15_data import write_data
 from tests.oracles import triangle_rank_loop
 
@@ -45,9 +40,10 @@ class SuffixLexicon:
 
 def own_values(rows, draw, metrics, meteor15=None):
     """Values of one iteration."""
-    tables = scored_texts(rows, metrics, SuffixLexicon, lambda: meteor15)
+    vectors = [np.random.default_rng(len(row)).normal(size=(len(row), 3)) for row in rows]
+    tables = scored_texts(rows, metrics, Sources(SuffixLexicon, lambda: meteor15, lambda: vectors, "biased"))
     values = iteration_values(tables, RowTexts(map(len, rows)), [draw])
-    return {key: value for key, (value,) in values.items()}
+    return {key: value for key, (value,) in values.corpus.items()}
 
 
 def as_columns(rows, draw):
@@ -56,11 +52,12 @@ def as_columns(rows, draw):
     flat = [tokens for row in rows for tokens in row]
     position, other = texts.members(np.arange(len(rows)), draw.references)
     references = [[flat[i] for i in other[position == row]] for row in range(len(rows))]
-    return [[flat[i]] for i in draw.hypotheses], references
+    return [[flat[i] for i in hypotheses] for hypotheses in draw.hypotheses], references
 
 
-def one_draw(rows, n_references, seed=0):
-    return next(draws([[str(text) for text in row] for row in rows], RowTexts(map(len, rows)), 1, n_references, seed))
+def one_draw(rows, n_references, seed=0, n_hypotheses=1):
+    texts = RowTexts(map(len, rows))
+    return next(draws([[str(text) for text in row] for row in rows], texts, 1, n_references, seed, n_hypotheses))
 
 
 @settings(max_examples=40, deadline=None)
@@ -119,9 +116,9 @@ def test_cider_d_of_pairs_is_that_of_trm_cider(rows):
 def test_parts_do_not_matter(monkeypatch):
     rows = [[["a", "dog", "runs"], ["a", "dog"], ["the", "dog", "runs"]], [["a", "cat"], ["a", "cat", "runs"]]]
     draw = one_draw(rows, None)
-    whole = CiderTable(rows).scores(draw.hypotheses, draw.references)
+    whole = CiderTable(rows).scores(draw.hypotheses[:, 0], draw.references)
     monkeypatch.setattr(cider_d_table, "MAX_TERMS", 1)
-    assert CiderTable(rows).scores(draw.hypotheses, draw.references) == pytest.approx(whole, abs=1e-15)
+    assert CiderTable(rows).scores(draw.hypotheses[:, 0], draw.references) == pytest.approx(whole, abs=1e-15)
 
 
 def test_by_hand():
@@ -136,12 +133,12 @@ def test_draws_take_every_caption_equally_often_and_never_as_its_own_reference()
     rows = [["a", "b", "c"], ["d", "e"]]
     texts, n = RowTexts([3, 2]), 600
     drawn = list(draws(rows, texts, n, None, seed=1))
-    counts = np.bincount([h for draw in drawn for h in draw.hypotheses], minlength=5)
+    counts = np.bincount([h for draw in drawn for h in draw.hypotheses.ravel()], minlength=5)
     assert counts[:3] == pytest.approx(n / 3, abs=4 * np.sqrt(n * 2 / 9))
     assert counts[3:] == pytest.approx(n / 2, abs=4 * np.sqrt(n / 4))
     for draw in drawn[:20]:
         members = texts.members(np.arange(2), draw.references)[1].tolist()
-        assert sorted([*members, *draw.hypotheses.tolist()]) == list(range(5))
+        assert sorted([*members, *draw.hypotheses.ravel().tolist()]) == list(range(5))
 
 
 def test_limited_references_are_drawn_without_replacement():
@@ -150,7 +147,7 @@ def test_limited_references_are_drawn_without_replacement():
     for draw in draws(rows, texts, 200, 3, seed=0):
         position, text = texts.members(np.arange(2), draw.references)
         assert np.bincount(position).tolist() == [3, 1]
-        assert not set(text.tolist()) & set(draw.hypotheses.tolist())
+        assert not set(text.tolist()) & set(draw.hypotheses.ravel().tolist())
         seen.update(text[position == 0].tolist())
     assert len(seen) == 6
     assert min(seen.values()) > 60  # 100 on average
@@ -158,12 +155,12 @@ def test_limited_references_are_drawn_without_replacement():
 
 def test_what_is_drawn_for_a_row_does_not_depend_on_its_place():
     rows = [["a", "b", "c"], ["d", "e"], ["a", "b", "c"]]
-    first = [d.hypotheses for d in draws(rows, RowTexts([3, 2, 3]), 60, None, 0)]
-    second = [d.hypotheses for d in draws(rows[1:] + rows[:1], RowTexts([2, 3, 3]), 60, None, 0)]
+    first = [d.hypotheses[:, 0] for d in draws(rows, RowTexts([3, 2, 3]), 60, None, 0)]
+    second = [d.hypotheses[:, 0] for d in draws(rows[1:] + rows[:1], RowTexts([2, 3, 3]), 60, None, 0)]
     places = np.array(first) - [0, 3, 5]
     assert (places == (np.array(second) - [0, 2, 5])[:, [1, 0, 2]]).all()
     assert (places[:, 0] != places[:, 2]).any()  # equal rows draw independently
-    other = [d.hypotheses for d in draws(rows, RowTexts([3, 2, 3]), 60, None, 1)]
+    other = [d.hypotheses[:, 0] for d in draws(rows, RowTexts([3, 2, 3]), 60, None, 1)]
     assert not np.array_equal(first, other)
 
 
@@ -226,14 +223,20 @@ def test_the_tail_becomes_unknown():
         (lambda: check_metrics(()), ValueError, "metrics: expected at least one name, got none. Give for example"),
         (lambda: check_metrics(["spice"]), ValueError, "metrics[0]: expected one of 'bleu', 'rouge_l', 'cider_d', "),
         (lambda: check_metrics(["bleu", "bleu"]), ValueError, "metrics[1]: expected each metric once, got 'bleu' aga"),
-        (lambda: check_numbers(0, None, 0), ValueError, "n_iterations: expected a whole number of at least 1, got 0."),
-        (lambda: check_numbers(1, 0, 0), ValueError, "n_references: expected a whole number of at least 1, got 0."),
-        (lambda: check_numbers(1, 1.5, 0), TypeError, "n_references: expected a whole number, got float. Give an int"),
-        (lambda: check_numbers(1, None, -1), ValueError, "seed: expected a whole number of at least 0, got -1."),
+        (
+            lambda: check_numbers(0, None, 1, 0),
+            ValueError,
+            "n_iterations: expected a whole number of at least 1, got 0.",
+        ),
+        (lambda: check_numbers(1, 0, 1, 0), ValueError, "n_references: expected a whole number of at least 1, got 0."),
+        (
+            lambda: check_numbers(1, 1.5, 1, 0),
+            TypeError,
+            "n_references: expected a whole number, got float. Give an int",
+        ),
+        (lambda: check_numbers(1, None, 1, -1), ValueError, "seed: expected a whole number of at least 0, got -1."),
         (lambda: check_interval(None), TypeError, "confidence_level: expected a number, got None. Give a float such"),
         (lambda: check_interval(95), ValueError, "confidence_level: expected a number between 0 and 1, got 95. Write"),
-        (lambda: check_share("head_share", "x"), TypeError, "head_share: expected a number, got str. Give a float"),
-        (lambda: check_share("head_share", 0), ValueError, "head_share: expected a share above 0 and at most 1, got"),
         (
             lambda: masked_captions([["a dog"]], lambda c: [("cat", "NOUN")]),
             ValueError,
@@ -254,7 +257,7 @@ def test_messages(call, error, message):
 
 
 def test_every_metric_has_its_keys():
-    rows = [[["a", "dog"], ["a", "cat"], ["x"]], [["x", "y"], ["x", "y"], ["y"]]]
+    rows = [[["a", "dog"], ["a", "cat"], ["x"], ["y"]], [["x", "y"], ["x", "y"], ["y"], ["z"]]]
     for metric, keys in METRICS.items():
         if metric != "meteor15":
-            assert tuple(own_values(rows, one_draw(rows, None), (metric,))) == keys
+            assert tuple(own_values(rows, one_draw(rows, None, n_hypotheses=2), (metric,))) == keys

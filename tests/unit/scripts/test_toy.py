@@ -14,24 +14,9 @@ from manycaps.made_world.captions import (
     draw_claim,
     draw_wording,
 )
-from manycaps.made_world.pictures import draw_places, group_of_cells
-from manycaps.made_world.scenes import OPPOSITE, Group, Scene, draw_scene, is_possible, n_errors, neighbour
+from manycaps.made_world.scenes import Group, draw_scene, is_possible, n_errors, neighbour
 from manycaps.shared_clip_model import ClipModel
-from scripts.toy.base_training import (
-    ANSWERS,
-    CELL_ANSWERS,
-    NOT_ASKED,
-    PART_ANSWERS,
-    SIDES,
-    WARM_UP,
-    answers,
-    cell_answers,
-    label_contrast,
-    learning_rate_at,
-    sides_of,
-    word_answers,
-    worded_family,
-)
+from scripts.toy.base_training import WARM_UP, label_contrast, learning_rate_at, worded_family
 from scripts.toy.publishing import TREATMENT
 from scripts.toy.small_clip import IMAGE_SIZE, SmallClip
 from scripts.toy.tables import as_markdown, mean_and_half_width, read_csv, verdict, write_csv
@@ -40,57 +25,6 @@ from scripts.toy.tuples import TupleMake, completed, draw_tuple
 
 SEEDS = st.integers(0, 2**32 - 1)
 RED, BLUE = Group(1, "small", "red", "circle"), Group(2, "large", "blue", "square")
-
-
-@hypothesis.given(SEEDS)
-def test_answers_do_not_depend_on_which_group_is_named_first(seed):
-    scene = draw_scene(np.random.default_rng(seed))
-    found = answers(scene)
-    assert len(found) == len(ANSWERS)
-    assert all(NOT_ASKED <= answer < n for answer, n in zip(found, ANSWERS, strict=True))
-    if len(scene.groups) == 2:
-        turned = Scene(scene.groups[::-1], OPPOSITE[scene.relation], scene.background)
-        assert answers(turned) == found
-
-
-def test_what_is_not_said_is_not_asked():
-    assert set(answers(Scene((RED, BLUE), None, None))) == {NOT_ASKED}
-    one = answers(Scene((Group(None, None, "red", None),), None, None))
-    alone, elsewhere = one[2:6], one[6:]
-    assert (one[:2], alone) == ([0, NOT_ASKED], [NOT_ASKED, NOT_ASKED, 0, NOT_ASKED])
-    assert elsewhere == [n - 1 for n in PART_ANSWERS[4:]]  # no group there
-
-
-@hypothesis.given(SEEDS)
-def test_every_covered_cell_knows_its_group_and_that_no_other_is_there(seed):
-    rng = np.random.default_rng(seed)
-    scene = draw_scene(rng)
-    covered = group_of_cells(scene, draw_places(rng, scene))
-    found = cell_answers(scene, covered)
-    assert found.shape == (covered.size, len(CELL_ANSWERS) + len(PART_ANSWERS))
-    whole, none = answers(scene)[2:], [n - 1 for n in PART_ANSWERS]
-    for group, cell in zip(covered.ravel(), found, strict=True):
-        own = range(4 * sides_of(scene)[group], 4 * sides_of(scene)[group] + 4) if group >= 0 else ()
-        assert cell[:5].tolist() == ([1, *(whole[i] for i in own)] if own else [0, *[NOT_ASKED] * 4])
-        assert cell[5:].tolist() == [whole[i] if i in own else none[i] for i in range(4 * len(SIDES))]
-
-
-@hypothesis.given(SEEDS)
-def test_words_say_on_which_side_a_group_is(seed):
-    """After the word for the relation the group before it, after the second group that one."""
-    rng = np.random.default_rng(seed)
-    scene = draw_scene(rng)
-    for habits in (PERSON_HABITS, LABEL_HABITS):
-        claim, wording = draw_claim(rng, scene, habits), draw_wording(rng)
-        found = word_answers(claim, wording, habits)
-        caption, whole = as_caption(claim, wording, habits), answers(claim)[2:]
-        assert len(found) == (0 if claim.relation is None or " with " in caption else 2)
-        for beginning, known in found:
-            assert caption.startswith(beginning)
-            told = [i for i, n in enumerate(PART_ANSWERS) if known[i] not in (n - 1, NOT_ASKED)]
-            assert [known[i] for i in told] == [whole[i] for i in told]
-        if len(found) == 2:
-            assert found[0][1] != found[1][1]
 
 
 @hypothesis.given(SEEDS)

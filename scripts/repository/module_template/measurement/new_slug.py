@@ -2,12 +2,10 @@
 
 import math
 
-import datasets
 import evaluate
 
 from .caption_length import mean_caption_length
-from .shared_caption_rows import as_caption_rows
-from .shared_module import CollectionModule, check_flag, signature
+from .shared_module import About, CollectionModule, check_flag, signature
 
 _DESCRIPTION = """
 New Slug measures how many words the captions of an image have on average.
@@ -40,24 +38,13 @@ Examples:
 class NewSlug(CollectionModule, evaluate.Measurement):
     """Mean number of words of a set of captions, as an evaluate module."""
 
+    ABOUT = About(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION)
+    OWN_COLUMNS = ("data",)
     DEFAULTS = {"details": False}
-
-    def _info(self):
-        captions = datasets.Sequence(datasets.Value("string"))
-        return evaluate.MeasurementInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features({"data": captions}),
-        )
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
         check_flag("details", options["details"])
-
-    def checked_columns(self, options, data):
-        """Return the column as lists of captions, or raise for the first bad row."""
-        return {"data": as_caption_rows(data, "data")}
 
     def _compute(self, data, options):
         per_row = [mean_caption_length(row) for row in data]

@@ -2,11 +2,9 @@
 
 import math
 
-import datasets
 import evaluate
 
-from .shared_caption_rows import as_caption_rows, check_row_counts
-from .shared_module import CollectionModule, check_flag, signature
+from .shared_module import About, CollectionModule, check_flag, signature
 from .word_overlap import word_overlap
 
 _DESCRIPTION = """
@@ -44,27 +42,13 @@ Examples:
 class NewSlug(CollectionModule, evaluate.Metric):
     """Overlap of the words of two sets of captions, as an evaluate module."""
 
+    ABOUT = About(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION)
+    OWN_COLUMNS = ("predictions", "references")
     DEFAULTS = {"details": False}
-
-    def _info(self):
-        captions = datasets.Sequence(datasets.Value("string"))
-        return evaluate.MetricInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features({"predictions": captions, "references": captions}),
-        )
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
         check_flag("details", options["details"])
-
-    def checked_columns(self, options, predictions, references):
-        """Return both columns as lists of lists of captions, or raise for the first bad row."""
-        predictions = as_caption_rows(predictions, "predictions", string_is_one_caption=True)
-        references = as_caption_rows(references, "references")
-        check_row_counts(len(predictions), len(references))
-        return {"predictions": predictions, "references": references}
 
     def _compute(self, predictions, references, options):
         per_row = [word_overlap(*row) for row in zip(predictions, references, strict=True)]

@@ -49,7 +49,7 @@ def test_the_words_count_what_is_beyond_two_standard_errors():
 
 
 def test_the_study_resumes_and_draws(tmp_path, monkeypatch):
-    monkeypatch.setattr(positives_study, "SETTINGS", {"50 pairs": Setting(16), "all vague": Setting(16, vague=1.0)})
+    monkeypatch.setattr(positives_study, "SETTINGS", {"50 pairs": Setting(16), "30 % wrong": Setting(16, wrong=0.3)})
     monkeypatch.setattr(positives_study, "N_VALIDATION", 16)
     whole = Setting.recipe
     short = {"max_iterations": 20, "validate_every": 10}
@@ -57,7 +57,7 @@ def test_the_study_resumes_and_draws(tmp_path, monkeypatch):
     monkeypatch.setattr(positives_study, "load_start", lambda load=positives_study.load_start: load(20))
 
     def run(folder, *seeds):
-        options = parsed(["--output", str(folder), "--settings", "50 pairs", "all vague", "--seeds", *seeds])
+        options = parsed(["--output", str(folder), "--settings", "50 pairs", "30 % wrong", "--seeds", *seeds])
         assert main(options) == 0
         return (folder / "positives.csv").read_text(encoding="utf-8")
 

@@ -1,0 +1,97 @@
+"""Checks of what the plain functions take: arrays of rows, numbers of candidates, splits and token lists."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .cider_distance import document_frequencies
+from .shared_document_frequency import check_document_frequency, check_enough_documents, load_document_frequency
+from .shared_module import check_whole_number
+from .shared_splits import Splits, exact_splits, random_splits
+
+Floats = npt.NDArray[np.float64]
+
+# One text as tokens, and the texts of all rows.
+Tokens = Sequence[str]
+TokenRows = Sequence[Sequence[Tokens]]
+
+# Most splits of a row that are enumerated unless asked otherwise; more are drawn.
+MAX_SPLITS = 1_000_000
+
+
+def as_finite(values: npt.ArrayLike, name: str) -> Floats:
+    """Values as float64, all finite."""
+    array = np.asarray(values, dtype=np.float64)
+    if not np.isfinite(array).all():
+        place = "".join(f"[{i}]" for i in np.argwhere(~np.isfinite(array))[0].tolist())
+        raise ValueError(f"{name}{place}: expected a finite number, got NaN or infinity. Leave this row out.")
+    return array
+
+
+def as_rows(values: npt.ArrayLike, name: str) -> Floats:
+    """Values as float64, shape (n_rows, n_texts, anything), all finite."""
+    array = as_finite(values, name)
+    if array.ndim != 3 or not array.size:
+        raise ValueError(
+            f"{name}: expected an array of three dimensions, rows first, got shape {array.shape}. Write array[None] "
+            "for one row."
+        )
+    return array
+
+
+def check_candidates(n_candidates: int, n_texts: int, least: int) -> None:
+    """Raise unless both sets have at least `least` texts."""
+    check_whole_number("n_candidates", n_candidates, least)
+    if n_candidates > n_texts - least:
+        raise ValueError(
+            f"n_candidates: expected at most {n_texts - least} of {n_texts} texts, got {n_candidates}. The others are "
+            "references."
+        )
+
+
+def row_splits(n_candidates: int, n_texts: int, n_resamples: int | None, max_splits: int, seed: int) -> Splits:
+    """All splits of a row, or random ones."""
+    check_whole_number("max_splits", max_splits, 1)
+    check_whole_number("seed", seed, 0)
+    n_references = n_texts - n_candidates
+    if n_resamples is not None:
+        check_whole_number("n_resamples", n_resamples, 1)
+        return random_splits(n_candidates, n_references, n_resamples, seed)
+    return exact_splits(n_candidates, n_references, max_splits, mirrored=False)
+
+
+def check_token_rows(rows: TokenRows, name: str) -> None:
+    """Raise unless every row is a list of one or more token lists."""
+    for i, row in enumerate(rows):
+        if isinstance(row, str) or not len(row):
+            raise ValueError(f"{name}[{i}]: expected one or more lists of tokens, got {row!r:.80}. Leave this row out.")
+        for j, text in enumerate(row):
+            if isinstance(text, str):
+                raise TypeError(f"{name}[{i}][{j}]: expected a list of tokens, got str. Call ptb_tokenize first.")
+
+
+def joint_rows(candidates: TokenRows, references: TokenRows) -> tuple[list[list[Tokens]], list[int]]:
+    """Texts of every row, candidates first, and the number of candidates."""
+    if len(candidates) != len(references):
+        raise ValueError(
+            f"references: expected {len(candidates)} rows, as many as candidates, got {len(references)}. Give one list "
+            "of references per list of candidates."
+        )
+    check_token_rows(candidates, "candidates")
+    check_token_rows(references, "references")
+    return [[*mine, *theirs] for mine, theirs in zip(candidates, references, strict=True)], list(map(len, candidates))
+
+
+def counted_documents(
+    documents: TokenRows, source: str | os.PathLike[str] | Mapping[str, Any] | None
+) -> tuple[Mapping[str, int], int]:
+    """Document frequencies of a table, or counted in the documents, and the number of documents."""
+    if source is None:
+        check_enough_documents(len(documents))
+        return document_frequencies(documents), len(documents)
+    check_document_frequency(source)
+    counts, n_documents = load_document_frequency(source)
+    return counts, n_documents

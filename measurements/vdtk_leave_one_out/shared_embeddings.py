@@ -1,0 +1,119 @@
+# Vendored from manycaps/shared_embeddings.py. Edit it there, then run `make format`.
+"""Checks of ready embeddings: each error names column, row and vector."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from .shared_caption_rows import NOT_ROWS, as_list, check_no_table
+from .shared_messages import reason_of
+
+# Largest number in an embedding: the variance of a squared distance takes its fourth power, which must stay within the
+# range of float64.
+LARGEST_NUMBER = 1e70
+
+# Smallest vector, by its largest number, that is not 0: fourth powers of smaller ones leave the range, too, and
+# different vectors would count as equal.
+SMALLEST_NUMBER = 1e-70
+
+# The keywords of `compute` for ready arrays, in the order candidates, references.
+ARRAY_COLUMNS = ("prediction_embeddings", "reference_embeddings")
+
+
+def as_embedding_arrays(rows: object, column: str) -> list[np.ndarray]:
+    """Return one column of ready embeddings as a list of checked arrays.
+
+    Args:
+        rows: n_rows floating-point arrays of shape (n_texts, d), or one of shape (n_rows, n_texts, d).
+        column: name of the column, for the messages.
+
+    Raises:
+        TypeError: the column is missing or no list of arrays; a row is no array of floating-point numbers.
+        ValueError: no rows, a wrong shape, a number that is NaN, too large or too small.
+    """
+    check_no_table(rows, column, "a list of arrays of shape (n, d)")
+    if rows is None or isinstance(rows, NOT_ROWS) or not isinstance(rows, Iterable):
+        kind = "None" if rows is None else type(rows).__name__
+        both = f"{ARRAY_COLUMNS[0]} and {ARRAY_COLUMNS[1]} together, " if column in ARRAY_COLUMNS else ""
+        raise TypeError(
+            f"{column}: expected a list of arrays of shape (n, d), got {kind}. Give {both}one array per row."
+        )
+    listed = as_list(rows, column, "a list of arrays of shape (n, d)")
+    arrays = [as_array(row, f"{column}[{i}]", "Convert it to a NumPy array.") for i, row in enumerate(listed)]
+    if not arrays:
+        raise ValueError(f"{column}: expected at least one row, got none. Give one array per row.")
+    return arrays
+
+
+def check_embeddings(array: np.ndarray, where: str) -> None:
+    """Raise unless `array` is a non-empty table of finite floating-point numbers.
+
+    Args:
+        array: any array.
+        where: what the message begins with.
+
+    Raises:
+        TypeError: other numbers than floating-point ones.
+        ValueError: another rank, no rows or columns, a number that is NaN, infinite or above `LARGEST_NUMBER`, a vector
+            that is not 0 and has all numbers below `SMALLEST_NUMBER`.
+    """
+    if not np.issubdtype(array.dtype, np.floating):
+        raise TypeError(
+            f"{where}: expected floating-point numbers, got {array.dtype}. Convert counts or ids that are meant as "
+            "vectors with .astype(float)."
+        )
+    if array.ndim != 2 or not array.size:
+        raise ValueError(
+            f"{where}: expected an array of shape (n, d) with n and d at least 1, got shape {array.shape}. Give one "
+            "vector per text."
+        )
+    # Of each vector; wide enough for every type, also in comparisons.
+    largest = np.maximum(array.max(axis=1), -array.min(axis=1)).astype(np.longdouble)  # (n,)
+    is_large = ~(largest <= LARGEST_NUMBER)  # or NaN
+    if is_large.any():
+        j = int(np.argmax(is_large))
+        raise ValueError(
+            f"{where}[{j}]: expected finite numbers of size at most {LARGEST_NUMBER:g}, got {_oddest(array[j])} "
+            f"({int(is_large.sum())} such vectors in all). Check the encoder."
+        )
+    is_small = (largest > 0) & (largest < SMALLEST_NUMBER)
+    if is_small.any():
+        j = int(np.argmax(is_small))
+        raise ValueError(
+            f"{where}[{j}]: expected zeros, or a number of size at least {SMALLEST_NUMBER:g}, got a vector up to "
+            f"{largest[j]:g} ({int(is_small.sum())} such vectors in all). Multiply all embeddings by one factor."
+        )
+
+
+def _oddest(vector: np.ndarray) -> Any:
+    """The first number of a vector that is NaN, infinite or too large."""
+    return vector[~(np.abs(vector.astype(np.longdouble)) <= LARGEST_NUMBER)][0]
+
+
+def as_array(values: object, where: str, advice: str) -> np.ndarray:
+    """Return a table of embeddings as a checked array.
+
+    Args:
+        values: an array, a tensor on the CPU, or lists of numbers.
+        where: what a message begins with.
+        advice: what a message ends with where the values are no array.
+
+    Raises:
+        TypeError: no array of floating-point numbers, or one with a mask, which arithmetic would not see.
+        ValueError: see `check_embeddings`.
+    """
+    try:
+        array = np.asanyarray(values)
+        if isinstance(array, np.ma.MaskedArray):
+            raise TypeError("a masked array")
+        array = np.asarray(array)
+    except (
+        Exception
+    ) as error:  # ragged lists; tensors on a device or with gradients; whatever a type of the user's raises
+        raise TypeError(
+            f"{where}: expected a floating-point array of shape (n, d), got {type(values).__name__} "
+            f"({reason_of(error)}). {advice}"
+        ) from error
+    check_embeddings(array, where)
+    return array

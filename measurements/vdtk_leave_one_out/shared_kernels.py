@@ -1,0 +1,155 @@
+# Vendored from manycaps/shared_kernels.py. Edit it there, then run `make format`.
+"""Kernels of all pairs of vectors in a row, and their bandwidths."""
+
+import numpy as np
+
+from .shared_module import check_choice, check_is_number, check_number
+
+# Rules for the bandwidth; a number is the third.
+BANDWIDTH_RULES = ("median", "mean")
+
+# Numbers of a kernel lie strictly between these: beyond them their squares are 0 or infinite.
+NUMBER_BOUNDS = (1e-100, 1e100)
+
+# Squared distances below this share of the two squared lengths are computed again from differences: the expansion
+# |x|^2 + |y|^2 - 2 x.y has an error near 1e-16 of the lengths, so above it 12 digits are right.
+CLOSE = 1e-3
+
+# Numbers held at once by the recomputation, 8 bytes each.
+MAX_DIFFERENCES = 4_000_000
+
+
+def check_bandwidth(sigma: object) -> None:
+    """Raise unless `sigma` is one of `BANDWIDTH_RULES`, or a number within `NUMBER_BOUNDS`.
+
+    Raises:
+        TypeError: neither a name nor a number.
+        ValueError: another name, or a number out of range.
+    """
+    if isinstance(sigma, str):
+        check_choice("sigma", sigma, BANDWIDTH_RULES)
+    else:
+        check_is_number("sigma", sigma, "Give 'median', 'mean' or a float.")
+        check_number("sigma", sigma, *NUMBER_BOUNDS)
+
+
+def gaussian_kernel(vectors: np.ndarray, sigma: str | float) -> np.ndarray:
+    """Kernel values of all pairs of a row.
+
+    Where the bandwidth is 0, because more than about half of the pairs are equal, the kernel is its limit: 1 for equal
+    vectors and 0 for others.
+
+    Args:
+        vectors: float64 array, shape (n_rows, n_texts, d).
+        sigma: as for `bandwidths`.
+
+    Returns:
+        float64 array, shape (n_rows, n_texts, n_texts), 0 to 1, with ones on the diagonal.
+
+    >>> gaussian_kernel(np.array([[[0.0], [2.0]]]), 1.0).round(4).tolist()
+    [[[1.0, 0.1353], [0.1353, 1.0]]]
+    """
+    return gaussian_kernel_of_distances(squared_distances(vectors), sigma)
+
+
+def gaussian_kernel_of_distances(squared: np.ndarray, sigma: str | float) -> np.ndarray:
+    """`gaussian_kernel` of rows whose squared distances are known.
+
+    Args:
+        squared: float64 array, shape (n_rows, n_texts, n_texts).
+        sigma: as for `bandwidths`.
+
+    Returns:
+        float64 array of the same shape.
+
+    >>> gaussian_kernel_of_distances(np.array([[[0.0, 4.0], [4.0, 0.0]]]), 1.0).round(4).tolist()
+    [[[1.0, 0.1353], [0.1353, 1.0]]]
+    """
+    sigmas = bandwidths(squared, sigma)
+    is_zero = sigmas == 0
+    with np.errstate(over="ignore"):  # far beyond the bandwidth: the kernel is 0
+        exponents = squared / (-2 * np.where(is_zero, 1.0, sigmas) ** 2)[:, None, None]
+    kernel = np.exp(exponents, out=exponents)
+    kernel[is_zero] = squared[is_zero] == 0
+    return kernel
+
+
+def bandwidths(squared: np.ndarray, sigma: str | float) -> np.ndarray:
+    """Bandwidth of every row's kernel.
+
+    "median" and "mean" are half the median and half the mean of the distances of all pairs of different texts of the
+    joint row, as in the authors' program; of an even number of values the lower middle one is the median, as in
+    `torch.median`.
+
+    Args:
+        squared: float64 array, shape (n_rows, n_texts, n_texts): squared distances.
+        sigma: "median", "mean" or a number above 0.
+
+    Returns:
+        float64 array, shape (n_rows,), at least 0, in the unit of the vectors.
+
+    >>> bandwidths(np.array([[[0.0, 4.0, 16.0], [4.0, 0.0, 4.0], [16.0, 4.0, 0.0]]]), "median").tolist()
+    [1.0]
+    """
+    if sigma not in BANDWIDTH_RULES:
+        return np.full(len(squared), float(sigma))
+    first, second = np.triu_indices(squared.shape[-1], k=1)
+    pairs = squared[:, first, second]  # (n_rows, n_pairs)
+    if sigma == "mean":
+        return np.sqrt(pairs).mean(axis=1) / 2
+    middle = (len(first) - 1) // 2
+    return np.sqrt(np.partition(pairs, middle, axis=1)[:, middle]) / 2
+
+
+def squared_distances(first: np.ndarray, second: np.ndarray | None = None) -> np.ndarray:
+    """Squared Euclidean distances, exactly 0 for equal vectors, to about 12 digits for all others.
+
+    Args:
+        first: float64 array, shape (n_rows, n, d).
+        second: float64 array, shape (n_rows, m, d); None stands for `first`.
+
+    Returns:
+        float64 array, shape (n_rows, n, m).
+
+    >>> squared_distances(np.array([[[0.0, 3.0], [4.0, 0.0]]])).tolist()
+    [[[0.0, 25.0], [25.0, 0.0]]]
+    """
+    lengths = np.einsum("bnd,bnd->bn", first, first)
+    if second is not None:
+        return _distances_across(first, second, lengths)
+    both = lengths[:, :, None] + lengths[:, None, :]  # (n_rows, n, n)
+    squared = first @ first.swapaxes(1, 2)
+    squared *= -2
+    squared += both
+    both *= CLOSE
+    close = squared < both
+    texts = np.arange(first.shape[1])
+    squared[:, texts, texts] = 0
+    close[:, texts, texts] = False
+    if close.any():
+        _recompute(squared, close, first, first)
+    return squared
+
+
+def _distances_across(first: np.ndarray, second: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """`squared_distances` of two sets, with few passes over the result; `lengths` are those of the first."""
+    lengths_of_second = np.einsum("bnd,bnd->bn", second, second)
+    squared = first @ second.swapaxes(1, 2)  # (n_rows, n, m)
+    squared *= -2
+    squared += lengths[:, :, None]
+    squared += lengths_of_second[:, None, :]
+    # Without a table of bounds where no pair can be close.
+    if squared.min() < CLOSE * (lengths.max() + lengths_of_second.max()):
+        close = squared < CLOSE * (lengths[:, :, None] + lengths_of_second[:, None, :])
+        _recompute(squared, close, first, second)
+    return squared
+
+
+def _recompute(squared: np.ndarray, close: np.ndarray, first: np.ndarray, second: np.ndarray) -> None:
+    """Replace the squared distances of close pairs by sums of squared differences, in place."""
+    places = np.nonzero(close)
+    step = max(1, MAX_DIFFERENCES // first.shape[-1])
+    for start in range(0, len(places[0]), step):
+        row, i, j = (place[start : start + step] for place in places)
+        differences = first[row, i] - second[row, j]  # (step, d)
+        squared[row, i, j] = np.einsum("pd,pd->p", differences, differences)

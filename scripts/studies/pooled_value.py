@@ -1,0 +1,129 @@
+"""The pooled MMD of a large corpus: its time, and its value beside a plain loop in float64.
+
+python -m scripts.studies.pooled_value [--vectors 100000] [--dimensions 384] [--loop]
+
+Vectors are random ones of length 1, half of them candidates; the bandwidth is half the median distance of all pairs.
+The value of `pooled_mmd_squared` and its time are printed. With --loop a plain loop over blocks of pairs follows, which
+shares no code with it: it counts the pairs below and up to the median that was found, so that this is the median or an
+error, and adds up the kernel. Both values may differ by 1e-9. Needs scripts/requirements.txt and
+metrics/mmd/requirements.txt.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from scripts.command_line import start_tool
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--vectors", type=int, default=100_000, metavar="N", help="at least 3,000")
+    parser.add_argument("--dimensions", type=int, default=384, metavar="D")
+    parser.add_argument("--loop", action="store_true", help="compare the value with that of a plain loop")
+    return parser.parse_args(arguments)
+
+
+start_tool(__name__, parsed, "scripts/requirements.txt", "metrics/mmd/requirements.txt")
+
+import numpy as np
+import threadpoolctl
+
+from manycaps.shared_pair_averages import MedianSearch
+from manycaps.shared_pair_blocks import n_threads
+from manycaps.shared_pooled_discrepancy import pooled_mmd_squared
+
+# Vectors on a side of a block of the loop.
+BLOCK = 500
+
+# How far rounding may move a squared distance; vectors have the length 1.
+ROUNDING = 1e-12
+
+
+def random_vectors(n: int, d: int) -> np.ndarray:
+    """Return n random vectors of length 1."""
+    vectors = np.random.default_rng(0).normal(size=(n, d))
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+class RecordedSearch(MedianSearch):
+    """A `MedianSearch` that keeps what it found in sight."""
+
+    found: float | None = None
+
+    def result(self) -> float | None:
+        """Return the median, and keep it."""
+        RecordedSearch.found = super().result()
+        return RecordedSearch.found
+
+
+def blocks(vectors: np.ndarray, i: int) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield the squared distances of a block of vectors and each block from it on, and where that begins."""
+    lengths, first = (vectors**2).sum(axis=1), vectors[i : i + BLOCK]
+    for j in range(i, len(vectors), BLOCK):
+        squared = first @ vectors[j : j + BLOCK].T
+        squared *= -2
+        squared += lengths[i : i + BLOCK, None]
+        squared += lengths[None, j : j + BLOCK]
+        yield j, squared
+
+
+def loop_sums(vectors: np.ndarray, median: float, i: int) -> np.ndarray:
+    """Return the pairs below the median, those up to it, and kernel sums among candidates, references, and across."""
+    is_candidate = (np.arange(len(vectors)) < len(vectors) // 2).astype(float)
+    sums = np.zeros(5)
+    for j, squared in blocks(vectors, i):
+        if i == j:  # each pair once
+            squared[np.tri(len(squared), dtype=bool)] = np.inf
+        below, up_to = (np.count_nonzero(squared < limit) for limit in (median - ROUNDING, median + ROUNDING))
+        squared *= -2 / median
+        kernel = np.exp(squared, out=squared)
+        c, d = is_candidate[i : i + BLOCK], is_candidate[j : j + BLOCK]
+        of_candidates, of_references = kernel @ d, kernel @ (1 - d)
+        among = (c @ of_candidates, (1 - c) @ of_references, c @ of_references + (1 - c) @ of_candidates)
+        sums += (below, up_to, *among)
+    return sums
+
+
+def loop_value(vectors: np.ndarray, median: float) -> float:
+    """Return the unbiased squared MMD of the first half and the second, by sums over blocks.
+
+    Raises:
+        ArithmeticError: `median` is not the lower middle one of the squared distances.
+    """
+    n, m = len(vectors) // 2, len(vectors) - len(vectors) // 2
+    with threadpoolctl.threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_threads()) as pool:
+        parts = pool.map(lambda i: loop_sums(vectors, median, i), range(0, len(vectors), BLOCK))
+        below, up_to, among, among_others, across = sum(parts, np.zeros(5))
+    place = (len(vectors) * (len(vectors) - 1) // 2 - 1) // 2
+    if not below <= place < up_to:
+        raise ArithmeticError(f"median: expected place {place} at it, got {below:.0f} to {up_to:.0f}. Report it.")
+    return float(2 * among / (n * (n - 1)) + 2 * among_others / (m * (m - 1)) - 2 * across / (n * m))
+
+
+def main(n_vectors: int, n_dimensions: int, has_loop: bool) -> int:
+    """Print the value and its time; 1 if the loop's differs by more than 1e-9."""
+    import manycaps.shared_pooled_discrepancy as pooled
+
+    pooled.MedianSearch = RecordedSearch  # type: ignore[misc]
+    vectors = random_vectors(n_vectors, n_dimensions)
+    counts = (np.arange(n_vectors) < n_vectors // 2).astype(int)
+    start, processor = time.perf_counter(), time.process_time()
+    value = float(pooled_mmd_squared(vectors, counts, 1 - counts))
+    seconds, processor = time.perf_counter() - start, time.process_time() - processor
+    print(f"{n_vectors:,} x {n_dimensions}: {value!r}; {seconds:.1f} s, {processor:.1f} s of processor time, ", end="")
+    print(f"{n_threads()} threads", flush=True)
+    if not has_loop or RecordedSearch.found is None:
+        return 0
+    start = time.perf_counter()
+    expected = loop_value(vectors, RecordedSearch.found)
+    print(f"plain loop: {expected!r}, {time.perf_counter() - start:.1f} s; difference {abs(value - expected):.1e}")
+    return int(abs(value - expected) > 1e-9)
+
+
+if __name__ == "__main__":
+    options = parsed()
+    sys.exit(main(options.vectors, options.dimensions, options.loop))

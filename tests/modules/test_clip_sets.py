@@ -1,0 +1,352 @@
+"""mmd and trm of images and captions in the space of a CLIP: CMMD from pixels, and every bad input is named."""
+
+import io
+import pathlib
+
+import datasets
+import numpy as np
+import open_clip
+import PIL.Image
+import pytest
+import torch
+
+from tests.clip_checkpoints import save_checkpoint, small_network
+from tests.modules.test_embedding_modules import bag_of_words, load
+
+RNG = np.random.default_rng(0)
+# As large as the small CLIP sees them: nothing is scaled, so that the loop below is the whole way.
+MADE, REAL = (list(RNG.integers(0, 256, (6, 32, 32, 3), dtype=np.uint8)) for _ in range(2))
+CAPTIONS = ["a red square", "two dogs", "the sea", "a hill", "a cat", "trees in the wind"]
+HUMAN = ["a square", "one dog", "water and a boat", "a mountain", "a pet", "a wood"]
+LONG = "a dog runs on the beach. " * 30
+
+EVERYTHING = {"p_value": "exact", "details": True, "n_resamples": 99}
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory):
+    return str(save_checkpoint(tmp_path_factory.mktemp("checkpoint") / "small.pth"))
+
+
+@pytest.fixture(scope="module")
+def modules(weights):
+    return {name: load(name, checkpoint=weights, device="cpu") for name in ("mmd", "trm")}
+
+
+@pytest.fixture(scope="module")
+def mmd(modules):
+    return modules["mmd"]
+
+
+def image_features(images):
+    """Features of images by open_clip itself, of length 1."""
+    mean, std = (torch.tensor(v)[:, None, None] for v in (open_clip.OPENAI_DATASET_MEAN, open_clip.OPENAI_DATASET_STD))
+    pixels = torch.stack([(torch.from_numpy(image).permute(2, 0, 1) / 255 - mean) / std for image in images])
+    with torch.inference_mode():
+        return unit(small_network().encode_image(pixels))
+
+
+def text_features(texts):
+    with torch.inference_mode():
+        return unit(small_network().encode_text(open_clip.SimpleTokenizer()(texts)))
+
+
+def unit(features):
+    features = features.double().numpy()
+    return features / np.linalg.norm(features, axis=1, keepdims=True)
+
+
+def cmmd(x, y):
+    """CMMD by a loop over pairs: 1,000 times the biased value with a bandwidth of 10."""
+
+    def mean(a, b):
+        return sum(np.exp(-((u - v) @ (u - v)) / 200) for u in a for v in b) / (len(a) * len(b))
+
+    return 1000 * (mean(x, x) + mean(y, y) - 2 * mean(x, y))
+
+
+SIDES = {
+    "images_images": (
+        {"prediction_images": MADE, "reference_images": REAL},
+        lambda: (image_features(MADE), image_features(REAL)),
+    ),
+    "captions_images": (
+        {"predictions": CAPTIONS, "reference_images": REAL},
+        lambda: (text_features(CAPTIONS), image_features(REAL)),
+    ),
+    "images_captions": (
+        {"prediction_images": MADE, "references": HUMAN},
+        lambda: (image_features(MADE), text_features(HUMAN)),
+    ),
+    "captions_captions": (
+        {"predictions": [CAPTIONS], "references": [HUMAN]},
+        lambda: (text_features(CAPTIONS), text_features(HUMAN)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SIDES)
+def test_cmmd_from_pixels_and_words_is_its_formula(mmd, name):
+    given, features = SIDES[name]
+    result = mmd.compute(**given, preset="cmmd", details=True)
+    # The features are float32, and means that are close to 1 are subtracted, then multiplied by 1,000.
+    assert result["cmmd"] == pytest.approx(cmmd(*features()), abs=1e-4)
+    assert result["cmmd"] > 0.1
+    assert result["n_rows"] == 1
+    assert result.get("n_truncated") == (None if name == "images_images" else 0)
+    assert "|preset:cmmd|" in result["signature"]
+    assert "|encoder:clip|variant:custom|checkpoint:small.pth|sha256:" in result["signature"]
+    kinds = name.split("_")
+    if "images" in kinds:
+        assert f"|predictions:{kinds[0]}|references:{kinds[1]}|" in result["signature"]
+
+
+@pytest.mark.parametrize("name", ["mmd", "trm"])
+def test_images_give_what_their_ready_features_give(modules, name):
+    rows = {"prediction_images": [MADE[:3], MADE[3:]], "reference_images": [REAL[:3], REAL[3:]]}
+    features = {column: [image_features(row) for row in sets] for column, sets in rows.items()}
+    expected = modules[name].compute(
+        prediction_embeddings=features["prediction_images"],
+        reference_embeddings=features["reference_images"],
+        **EVERYTHING,
+    )
+    found = modules[name].compute(**rows, **EVERYTHING)
+    assert found.keys() == expected.keys()
+    for key in (name, f"{name}_excess", f"{name}_per_row", f"{name}_p_value_per_row"):
+        assert found[key] == pytest.approx(expected[key], abs=1e-5), key
+
+
+@pytest.mark.parametrize("name", ["mmd", "trm"])
+def test_captions_in_clip_space_are_rows_as_others_are(modules, name):
+    rows = {"predictions": [CAPTIONS[:3], CAPTIONS[3:]], "references": [HUMAN[:3], HUMAN[3:]]}
+    vectors = dict(zip(CAPTIONS + HUMAN, text_features(CAPTIONS + HUMAN), strict=True))
+    expected = modules[name].compute(
+        **rows, encoder=lambda captions: np.array([vectors[c] for c in captions]), **EVERYTHING
+    )
+    found = modules[name].compute(**rows, encoder="clip", **EVERYTHING)
+    assert found.pop("n_truncated") == 0
+    assert found[name] == pytest.approx(expected[name], abs=1e-5)
+    assert found[f"{name}_p_value_per_row"] == expected[f"{name}_p_value_per_row"]
+    examined = modules[name].examine(**rows, encoder="clip", row=1, p_value="exact")
+    assert examined.statistic == pytest.approx(found[f"{name}_per_row"][1], abs=1e-12)
+
+
+def test_a_distance_of_scipy_may_follow_on_the_features_of_images(modules):
+    rows = {"prediction_images": MADE, "reference_images": REAL, "p_value": "permutation", "n_resamples": 50}
+    cosine, euclidean, city = (
+        modules["trm"].compute(**rows, distance=name) for name in ("cosine", "euclidean", "cityblock")
+    )
+    # Of vectors of length 1 both have the same order.
+    assert euclidean["trm"] == cosine["trm"]
+    assert city["nearest_distance"] > cosine["nearest_distance"]
+
+
+def encoded(image):
+    file = io.BytesIO()
+    PIL.Image.fromarray(image).save(file, "PNG")
+    return file.getvalue()
+
+
+KINDS = {
+    "arrays": lambda images, _: images,
+    "one_array": lambda images, _: np.stack(images),
+    "pictures": lambda images, _: [PIL.Image.fromarray(image) for image in images],
+    "bytes": lambda images, _: tuple(encoded(image) for image in images),
+    "generator": lambda images, _: (image for image in images),
+    "one_row": lambda images, _: [images],
+    "rows": lambda images, _: [images[:3], images[3:]],
+    "generator_of_rows": lambda images, _: (part for part in (images[:3], np.stack(images[3:]))),
+    "column": lambda images, _: datasets.Dataset.from_dict(
+        {"image": [encoded(image) for image in images]}, features=datasets.Features({"image": datasets.Image()})
+    )["image"],
+    "paths": lambda images, folder: [saved(image, folder / f"{i}.png") for i, image in enumerate(images)],
+}
+
+
+def saved(image, path):
+    PIL.Image.fromarray(image).save(path)
+    return path
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_column_gives_the_same_cmmd(mmd, kind, tmp_path):
+    (tmp_path / "real").mkdir()
+    found = mmd.compute(
+        prediction_images=KINDS[kind](MADE, tmp_path),
+        reference_images=KINDS[kind](REAL, tmp_path / "real"),
+        preset="cmmd",
+    )
+    expected = mmd.compute(prediction_images=MADE, reference_images=REAL, preset="cmmd")
+    assert found["cmmd"] == pytest.approx(expected["cmmd"], abs=1e-4)
+    assert found["n_rows"] == (2 if "rows" in kind else 1)
+
+
+def test_sets_of_different_sizes_and_equal_sets(mmd):
+    assert mmd.compute(prediction_images=MADE, reference_images=MADE[::-1], preset="cmmd")["cmmd"] == pytest.approx(
+        0, abs=1e-9
+    )
+    few = mmd.compute(prediction_images=MADE, reference_images=REAL[:2], preset="cmmd")
+    assert few["cmmd"] == pytest.approx(cmmd(image_features(MADE), image_features(REAL[:2])), abs=1e-4)
+
+
+def test_long_captions_are_counted_and_read_as_asked(mmd):
+    sides = {"predictions": [LONG, "a dog"], "reference_images": REAL}
+    cut, whole = (mmd.compute(**sides, long_captions=how, details=True) for how in ("truncate", "window"))
+    assert (cut["n_truncated"], "n_windowed" in cut) == (1, False)
+    assert (whole["n_truncated"], whole["n_windowed"]) == (0, 1)
+    assert "|long_captions:window|" in whole["signature"]
+    assert cut["mmd"] != whole["mmd"]
+    rows = {"predictions": [[LONG, "a dog"]], "references": [[LONG, "a cat"]], "encoder": "clip"}
+    assert mmd.compute(**rows)["n_truncated"] == 2
+    assert mmd.compute(**rows, long_captions="window")["n_windowed"] == 2
+
+
+def test_another_checkpoint_changes_the_value(mmd, tmp_path):
+    sides = {"prediction_images": MADE, "reference_images": REAL, "preset": "cmmd"}
+    other = str(save_checkpoint(tmp_path / "other.pth", seed=1))
+    assert mmd.compute(**sides, checkpoint=other)["cmmd"] != pytest.approx(mmd.compute(**sides)["cmmd"], rel=1e-3)
+
+
+@pytest.mark.parametrize("name", ["mmd", "trm"])
+def test_weights_that_cannot_be_fetched_are_named(name, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    message = r"^checkpoint: expected the Hub repository timm/vit_large_patch14_clip_336\.openai, got no answer that "
+    with pytest.raises(ValueError, match=message):
+        load(name).compute(prediction_images=MADE, reference_images=REAL)
+
+
+def test_cmmd_of_captions_names_its_weights_too(monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(ValueError, match=r"^checkpoint: expected the Hub repository timm/vit_large_patch14_clip_336"):
+        load("mmd").compute(predictions=[CAPTIONS], references=[HUMAN], preset="cmmd")
+
+
+GOOD = {"prediction_images": MADE, "reference_images": REAL}
+ROWS = {"predictions": [CAPTIONS], "references": [HUMAN]}
+
+BAD = {
+    **{
+        f"{column}_{name}": (GOOD | {column: value}, kind, f"{column}{expected}")
+        for column in GOOD
+        for name, (value, kind, expected) in {
+            "path": ("a.png", TypeError, ": expected a list of images, or of lists of images, got one image."),
+            "array": (MADE[0], TypeError, ": expected a list of images, or of lists of images, got ndarray."),
+            "number": (3, TypeError, ": expected a list of images, or of lists of images, got int."),
+            "mapping": ({"a": MADE[0]}, TypeError, ": expected a list of images, or of lists of images, got dict."),
+            "empty": ([], ValueError, ": expected at least one image, got an empty list."),
+            "nothing_in_it": ([None], ValueError, ": expected at least one image, got None."),
+            "empty_row": ([MADE, []], ValueError, "[1]: expected at least one image, got an empty list."),
+            "mixed": ([MADE, MADE[0]], TypeError, "[1]: expected a list of images as in the first row, got ndarray."),
+            "no_such_file": (["no.png"], ValueError, "[0]: expected "),
+            "no_such_file_in_a_row": ([[*MADE, "no.png"]], ValueError, "[0][6]: expected "),
+            "web": ([MADE[0], "https://example.org/a.png"], ValueError, "[1]: expected "),
+            "floats": ([MADE[0] / 255], ValueError, "[0]: expected "),
+        }.items()
+    },
+    "rows": (
+        GOOD | {"reference_images": [REAL[:3], REAL[3:]]},
+        ValueError,
+        "reference_images: expected one set for each of the 1 rows of prediction_images, got 2.",
+    ),
+    "both": (
+        GOOD | {"predictions": CAPTIONS},
+        ValueError,
+        "prediction_images: expected images in place of predictions, got both.",
+    ),
+    "neither": (
+        {"prediction_images": MADE},
+        ValueError,
+        "reference_images: expected images, or captions as references, got neither.",
+    ),
+    "embeddings": (
+        GOOD | {"prediction_embeddings": np.ones((1, 2, 3))},
+        ValueError,
+        "prediction_images: expected images in place of ready embeddings and of rows added before, got both.",
+    ),
+    "captions_number": (
+        {"predictions": [3], "reference_images": REAL},
+        TypeError,
+        "predictions[0]: expected a list of captions, got int",
+    ),
+    "captions_text": (
+        {"predictions": "a dog", "reference_images": REAL},
+        TypeError,
+        "predictions: expected a list of rows, each a list of captions, got str",
+    ),
+    "encoder_beside_images": (GOOD | {"encoder": bag_of_words}, ValueError, "encoder: expected 'clip' beside images,"),
+    "encoder_name_beside_images": (GOOD | {"encoder": "a/b"}, ValueError, "encoder: expected 'clip' beside images,"),
+    "dtype": (GOOD | {"dtype": "float16"}, ValueError, "dtype: expected one of 'float32', 'bfloat16', got 'float16'."),
+    "dtype_of_captions": (ROWS | {"encoder": "clip", "dtype": "float16"}, ValueError, "dtype: expected one of 'float"),
+    **{
+        f"variant_{i}": (GOOD | {"variant": value}, kind, f"variant: expected {expected}")
+        for i, (value, kind, expected) in enumerate(
+            [
+                ("vit-b-16", ValueError, "one of pac-vit-b-32, "),
+                ("", ValueError, "one of pac-vit-b-32, "),
+                ("ViT-B/32", ValueError, "one of pac-vit-b-32, "),
+                (3, TypeError, "a name, got 3."),
+                (["clip-vit-b-32"], TypeError, "a name, got ['clip-vit-b-32']."),
+            ]
+        )
+    },
+    **{
+        f"checkpoint_{i}": (GOOD | {"checkpoint": value}, kind, f"checkpoint: expected {expected}")
+        for i, (value, kind, expected) in enumerate(
+            [
+                (3, TypeError, "a path or a Hub repository, got int."),
+                (["a.pth"], TypeError, "a path or a Hub repository, got list."),
+                (b"a.pth", TypeError, "a path or a Hub repository, got bytes."),
+                ("no/such/file.pth", ValueError, "a file, a folder or a Hub repository, got"),
+                ("clip-vit-b-32", ValueError, "a file, a folder or a Hub repository, got 'clip-vit-b-32', the name"),
+                (pathlib.Path("no.pth"), ValueError, "a file, a folder or a Hub repository, got"),
+            ]
+        )
+    },
+    **{
+        f"long_captions_{i}": (GOOD | {"long_captions": value}, ValueError, "long_captions: expected one of 'truncate'")
+        for i, value in enumerate(["cut", "", 77, True, ["window"]])
+    },
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_named(mmd, name):
+    given, kind, message = BAD[name]
+    with pytest.raises(kind) as raised:
+        mmd.compute(**given)
+    assert str(raised.value).startswith(message), str(raised.value)
+    assert len(mmd) == 0
+
+
+def test_a_row_too_large_is_refused_before_any_work(mmd):
+    with pytest.raises(ValueError, match=r"^prediction_images\[0\]: expected at most 10,000 images and captions in"):
+        mmd.compute(prediction_images=MADE[:1] * 9_995, reference_images=REAL, preset="cmmd")
+
+
+def test_rows_added_before_stay_when_images_are_refused(weights):
+    module = load("mmd", encoder=bag_of_words, checkpoint=weights)
+    module.add_batch(**ROWS)
+    with pytest.raises(ValueError, match=r"^prediction_images: expected images in place of ready embeddings and of r"):
+        module.compute(**GOOD)
+    assert module.compute()["n_rows"] == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "message"),
+    [
+        (GOOD | {"preset": "kid"}, OSError, "preset='kid': expected ready features (the 2,048 numbers of Inception's"),
+        (ROWS | {"preset": "cmmd", "encoder": bag_of_words}, ValueError, "encoder: expected 'clip' for preset='cmmd'"),
+        (ROWS | {"preset": "cmmd", "encoder": "a/b"}, ValueError, "encoder: expected 'clip' for preset='cmmd' of capt"),
+    ],
+    ids=["kid_of_images", "cmmd_by_a_function", "cmmd_by_another_model"],
+)
+def test_features_that_a_preset_does_not_have_are_refused(mmd, given, kind, message):
+    with pytest.raises(kind) as raised:
+        mmd.compute(**given)
+    assert str(raised.value).startswith(message), str(raised.value)
+
+
+def test_a_distance_of_texts_is_refused_for_images(modules):
+    with pytest.raises(ValueError, match=r"^distance: expected a name of scipy's for images, got a distance of texts"):
+        modules["trm"].compute(**GOOD, distance=lambda first, second: [0.0] * len(first))

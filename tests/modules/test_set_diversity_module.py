@@ -1,0 +1,79 @@
+"""set_diversity as a user meets it: at least five bad inputs for each option, named, and no row is lost."""
+
+import math
+
+import evaluate
+import numpy as np
+import pytest
+
+from tests.modules.conftest import ROOT
+from tests.modules.sample_inputs import CAPTION_ROWS
+
+QUICK = {"kernels": ("ngram",)}
+
+BAD = {
+    "sizes": [
+        ("same", ValueError, "sizes: expected one of 'all', 'equal', got 'same'."),
+        ("", ValueError, "sizes: expected one of 'all', 'equal', got ''."),
+        (5, ValueError, "sizes: expected one of 'all', 'equal', got 5."),
+        (True, ValueError, "sizes: expected one of 'all', 'equal', got True."),
+        (["all"], ValueError, "sizes: expected one of 'all', 'equal', got ['all']."),
+        ("All", ValueError, "sizes: expected one of 'all', 'equal', got 'All'."),
+    ],
+    "kernels": [
+        ("ngram", TypeError, "kernels: expected a list, got 'ngram'."),
+        (5, TypeError, "kernels: expected a list, got 5."),
+        (("words",), ValueError, "kernels: expected 'ngram', 'embedding' or a function, got 'words'."),
+        (("ngram", "ngram"), ValueError, "kernels: expected each kernel once and at most one function, got"),
+        ((len, max), ValueError, "kernels: expected each kernel once and at most one function, got"),
+        ((lambda captions: np.zeros((1, 1)),), ValueError, "kernels: expected a symmetric matrix of shape (3, 3) with"),
+    ],
+    "vendi_orders": [
+        (2, TypeError, "vendi_orders: expected a list of numbers, got 2."),
+        (("2",), TypeError, "vendi_orders: expected numbers, got '2'."),
+        ((), ValueError, "vendi_orders: expected at least one order, and each once, got ()."),
+        ((0.5,), ValueError, "vendi_orders: expected numbers from 1 to 1000, or infinity, got 0.5."),
+        ((math.nan,), ValueError, "vendi_orders: expected numbers from 1 to 1000, or infinity, got nan."),
+        ((2, 2.0), ValueError, "vendi_orders: expected at least one order, and each once, got (2, 2.0)."),
+    ],
+    "tokenizer": [
+        ("moses", ValueError, "tokenizer: expected"),
+        (5, TypeError, "tokenizer: expected"),
+        (lambda caption: caption, TypeError, "tokenizer: expected"),
+        (lambda caption: None, TypeError, "tokenizer: expected"),
+        (lambda caption: [1, 2], TypeError, "tokenizer: expected"),
+    ],
+    "document_frequency": [
+        (5, TypeError, "document_frequency: expected"),
+        ({}, ValueError, "document_frequency: expected the layout"),
+        ("no_such_file.json", ValueError, "document_frequency: expected"),
+        ({"n_documents": -1, "document_frequency": {"a": 1}}, ValueError, "document_frequency: expected"),
+        (
+            {"n_documents": 3, "document_frequency": {"a": "1"}},
+            ValueError,
+            "document_frequency['a']: expected a",
+        ),
+    ],
+    "details": [(value, TypeError, "details: expected True or False, got") for value in (1, "yes", 0.5, [], {})],
+}
+
+
+@pytest.fixture(scope="module")
+def measure():
+    return evaluate.load(str(ROOT / "measurements" / "set_diversity"))
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "kind", "message"),
+    [(option, *case) for option, cases in BAD.items() for case in cases],
+    ids=[f"{option}_{i}" for option, cases in BAD.items() for i in range(len(cases))],
+)
+def test_bad_input_is_named(measure, option, value, kind, message):
+    with pytest.raises(kind) as raised:
+        measure.compute(**CAPTION_ROWS, **QUICK | {option: value})
+    assert str(raised.value).startswith(message), str(raised.value)
+    assert len(measure) == 0
+
+
+def test_each_option_has_five_bad_inputs():
+    assert min(map(len, BAD.values())) >= 5

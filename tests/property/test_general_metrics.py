@@ -1,0 +1,119 @@
+"""What holds of trm and mmd for any features: the ranges of their cards, orders that do not matter, equal sets."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from manycaps.kernel_family import kernel_values
+from manycaps.named_distance import DISTANCE_NAMES, nearest_reference_distance, vector_distances
+
+from manycaps import functional
+
+# Whole numbers: equal vectors occur, and sums have no rounding.
+VECTORS = (
+    st.integers(2, 5)
+    .flatmap(lambda d: st.lists(st.lists(st.integers(-3, 3), min_size=d, max_size=d), min_size=4, max_size=9))
+    .map(lambda rows: np.array(rows, dtype=np.float64))
+)
+
+# Options of the kernels by name, and the largest MMD of those that are bounded.
+KERNELS = {
+    "rbf": ({"sigmas": ("median",)}, 2.0),
+    "rbf_sum": ({"sigmas": (0.5, 1.0, "mean")}, 6.0),
+    "laplace": ({"sigmas": ("mean",)}, 2.0),
+    "laplace_sum": ({"sigmas": (0.5, 2.0)}, 4.0),
+    "polynomial": ({}, math.inf),
+    "linear": ({}, math.inf),
+}
+
+few = settings(deadline=None, max_examples=30)
+every_kernel = pytest.mark.parametrize("name", KERNELS)
+
+
+def kernels_of(name, vectors):
+    options = {"sigmas": (), "degree": 3, "gamma": None, "coef0": 1.0} | KERNELS[name][0]
+    return kernel_values(vectors[None], name.split("_")[0], **options)
+
+
+def biased(name, vectors, n):
+    return functional.kernel_mmd(kernels_of(name, vectors), n, "biased")[0]
+
+
+def scale(name, vectors):
+    """Rounding of sums of kernel values of this size."""
+    return 1e-12 * max(1.0, np.abs(kernels_of(name, vectors)).max())
+
+
+@every_kernel
+@few
+@given(VECTORS)
+def test_the_biased_value_is_in_the_range_of_the_card(name, vectors):
+    value = biased(name, vectors, 2)
+    assert -scale(name, vectors) <= value <= KERNELS[name][1] + 1e-12
+
+
+@every_kernel
+@few
+@given(VECTORS)
+def test_a_set_against_itself_and_against_its_double_is_0(name, vectors):
+    for times in (1, 2):
+        joint = np.concatenate((vectors, *[vectors] * times))
+        assert biased(name, joint, len(vectors)) == pytest.approx(0, abs=20 * scale(name, joint))
+
+
+@every_kernel
+@few
+@given(VECTORS, st.randoms(use_true_random=False))
+def test_orders_within_the_sets_and_the_sides_do_not_matter(name, vectors, random):
+    first, second = vectors[:2], vectors[2:]
+    shuffled = np.concatenate([side[random.sample(range(len(side)), len(side))] for side in (first, second)])
+    expected, tolerance = biased(name, vectors, 2), scale(name, vectors)
+    assert biased(name, shuffled, 2) == pytest.approx(expected, abs=tolerance)
+    assert biased(name, np.concatenate((second, first)), len(second)) == pytest.approx(expected, abs=tolerance)
+
+
+@few
+@given(VECTORS)
+def test_cmmd_is_in_the_range_of_the_card(vectors):
+    assert -1e-9 <= functional.cmmd(100 * vectors[:2], 100 * vectors[2:]) <= 2000
+    lengths = np.linalg.norm(vectors, axis=1)
+    units = np.where(lengths[:, None] > 0, vectors, 1.0)
+    units /= np.linalg.norm(units, axis=1, keepdims=True)
+    assert -1e-9 <= functional.cmmd(units[:2], units[2:]) <= 39.61
+    assert functional.cmmd(vectors, np.repeat(vectors, 2, axis=0)) == pytest.approx(0, abs=1e-9)
+
+
+def distances_of(name, vectors):
+    """Distances of all pairs; of the features' sizes plus 1 where others have none."""
+    return vector_distances(np.abs(vectors[None]) + 1 + np.arange(vectors.shape[1]), name)
+
+
+@pytest.mark.parametrize("name", DISTANCE_NAMES)
+@few
+@given(VECTORS, st.sampled_from(["per_side", "pooled"]))
+def test_triangle_ranks_of_every_distance_are_in_the_range_of_the_card(name, vectors, statistic):
+    distances = distances_of(name, vectors)
+    distances = np.where(np.isfinite(distances), distances, 9.0)
+    value = functional.triangle_rank_statistic(distances, 2, statistic)[0]
+    assert -1e-12 <= value <= (8 / 3 if statistic == "per_side" else 4 / 3) + 1e-12
+    assert nearest_reference_distance(distances, 2)[0] >= 0
+
+
+@few
+@given(VECTORS, st.randoms(use_true_random=False), st.sampled_from(["per_side", "pooled"]))
+def test_only_the_order_of_the_distances_counts(vectors, random, statistic):
+    distances = distances_of("cityblock", vectors)  # whole numbers
+    expected = functional.triangle_rank_statistic(distances, 2, statistic)
+    for changed in (3 * distances, distances**3, np.where(distances > 0, distances + 5, 0)):
+        assert functional.triangle_rank_statistic(changed, 2, statistic).tolist() == expected.tolist()
+    n = len(vectors)
+    order = np.array([*random.sample(range(2), 2), *random.sample(range(2, n), n - 2)])
+    assert functional.triangle_rank_statistic(distances[:, order][:, :, order], 2, statistic) == pytest.approx(
+        expected, abs=1e-12
+    )
+    swapped = np.array([*range(2, n), 0, 1])
+    assert functional.triangle_rank_statistic(distances[:, swapped][:, :, swapped], n - 2, statistic) == pytest.approx(
+        expected, abs=1e-12
+    )
