@@ -25,9 +25,6 @@ are part of it: --option pooled=true of fid_bert and mmd_bert, the corpus score 
 
 import argparse
 
-# Bytes of input that make a part, where nothing else is asked for.
-PART_BYTES = 1 << 24
-
 # Rows whose embeddings are compared all with all: 10,000 rows of 15 captions have 10^10 pairs, minutes of work.
 MOST_POOLED_ROWS = 10_000
 
@@ -69,16 +66,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--address", metavar="NAME", help="of the cluster, auto for this machine's; default: start one")
     how.add_argument("--num-gpus", type=float, default=0.0, metavar="N", help="of each worker of the cluster")
     how.add_argument("--processes", type=_count, metavar="N", help="default: one a core, or one for a model")
-    how.add_argument("--part-size", type=_megabytes, default=PART_BYTES, metavar="MB", help="input of a part (16 MiB)")
+    how.add_argument(
+        "--part-size", type=_megabytes, metavar="MB", help="input of a part (the 32nd part of all, 1 to 16 MiB)"
+    )
     parser.add_argument("-f", "--format", choices=("json", "text", "md", "latex"), default="json", help="of the output")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.installed_modules import import_evaluate
+    from manycaps.installed_modules import import_evaluate, module_folders
+    from manycaps.scoring.fork_server import start_early
+
+    if arguments.engine == "local" and not arguments.dry_run:
+        folders = module_folders()
+        start_early(arguments.input, [folders.get(name) for name in arguments.metrics.split(",")], arguments.processes)
+    import_evaluate()
     from manycaps.scoring.run import run_score
 
-    import_evaluate()
     run_score(arguments)
 
 

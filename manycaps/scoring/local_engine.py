@@ -1,6 +1,7 @@
 """Parts by processes of this machine."""
 
 import concurrent.futures
+import contextlib
 import itertools
 import multiprocessing
 import multiprocessing.connection
@@ -11,13 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
+from manycaps.scoring.fork_server import process_context, threads_for
 from manycaps.scoring.run_settings import Part, RunSettings
 
 # A step over a part: `survey_part` or `score_part`.
 Step = Callable[[RunSettings, Part], dict[str, Any]]
-
-# Variables that say how many threads of arithmetic a process may have.
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class LocalEngine:
@@ -27,16 +26,12 @@ class LocalEngine:
         """Take the number of processes; with 1, this one does the work."""
         self.n_processes = n_processes
         self._pool: concurrent.futures.ProcessPoolExecutor | None = None
-        self._variables: dict[str, str | None] = {}
+        self._threads = contextlib.ExitStack()
 
     def __enter__(self) -> "LocalEngine":
         if self.n_processes > 1:
-            # Processes inherit them when they start; more threads than cores would wait for each other.
-            n_threads = str(max(1, (os.cpu_count() or 1) // self.n_processes))
-            self._variables = {name: os.environ.get(name) for name in THREAD_VARIABLES}
-            for name in THREAD_VARIABLES:
-                os.environ.setdefault(name, n_threads)
-            context = multiprocessing.get_context("spawn")
+            context = process_context(self.n_processes)
+            self._threads.enter_context(threads_for(self.n_processes))
             self._pool = concurrent.futures.ProcessPoolExecutor(self.n_processes, context, prepare_process)
         return self
 
@@ -47,9 +42,7 @@ class LocalEngine:
         self._pool.shutdown(wait=kind is None, cancel_futures=True)
         for process in processes:
             process.terminate()
-        for name, value in self._variables.items():
-            if value is None:
-                os.environ.pop(name, None)
+        self._threads.close()
 
     def run(self, step: Step, settings: RunSettings, parts: Sequence[Part]) -> Iterator[tuple[Part, dict[str, Any]]]:
         """Do a step for all parts.

@@ -113,6 +113,17 @@ class Scorer:
                     "together. Leave it out, or run `manycaps diversity` for it."
                 )
             return
+        if self.name == "set_diversity":
+            raise ValueError(
+                "-m set_diversity: expected a metric that scores rows by themselves, got one whose values of the "
+                "corpus compare all captions. Give all rows to the module in Python, or take vdtk_diversity here."
+            )
+        if self.options.get("preset"):
+            raise ValueError(
+                f"--option preset={self.options['preset']}: expected values of rows, got a published value of all "
+                "vectors together, which cannot be put together out of parts. Leave it out, give --option pooled=true, "
+                "or give all rows to the module in Python."
+            )
         if self.name not in module_folders() or not set(self.columns) <= set(ROW_FIELDS) - {"data"}:
             raise ValueError(
                 f"-m {self.name}: expected a metric that scores rows, got one of a whole data set, which cannot be put "
@@ -179,14 +190,21 @@ class Scorer:
             return self._distribution_scores(columns, n_earlier, documents)
         if self.name == "vdtk_diversity":
             return Scores({}, {}, self.module._signature(self.options), reduced=columns["data"])
-        result = self.module._compute(**columns, options={**self.options, "details": True})
+        options = {**self.options, "details": True}
+        if self.name == "bleu_rouge":
+            result, reduced = self.module.scored(**columns, options=options)
+        else:
+            result = self.module._compute(**columns, options=options)
+            reduced = result.get("meteor15_statistics")
         found = {name.removesuffix("_per_row"): values for name, values in result.items() if name.endswith("_per_row")}
         found |= {name: values for name, values in result.items() if name.endswith("_per_candidate")}
         counts = {name: result[name] for name in ("n_truncated",) if name in result}
-        return Scores(found, counts, result["signature"], reduced=result.get("meteor15_statistics"))
+        return Scores(found, counts, result["signature"], reduced=reduced)
 
     def _checked(self, rows: Sequence[CaptionRow]) -> dict[str, Any]:
         given = {name: [getattr(row, ROW_FIELDS[name]) for row in rows] for name in self.columns}
+        if "data" in given:
+            given["data"] = [row.people if row.predictions is None else row.predictions for row in rows]
         checked: dict[str, Any] = self.module.checked_columns(self.options, **given)
         if self.is_distribution:
             # An interval needs two rows of the corpus, not of a part.

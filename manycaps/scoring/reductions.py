@@ -33,6 +33,8 @@ def reduction_of(name: str, module: Any, options: Mapping[str, Any]) -> Reductio
     """Return what a metric needs beside the values of its rows; None for most."""
     if name == "meteor15":
         return MeteorSums()
+    if name == "bleu_rouge":
+        return BleuSums()
     if name == "vdtk_diversity":
         return CodedData(options)
     if is_pooled(options):
@@ -78,6 +80,31 @@ class MeteorSums:
     def values(self) -> dict[str, Any]:
         """Return the score of the corpus."""
         return {"meteor15": float(self._meteor.scores(self._total[None])[0])}
+
+
+class BleuSums:
+    """Sums of the statistics of BLEU."""
+
+    def __init__(self) -> None:
+        self._bleu = importlib.import_module("manycaps.shared_bleu")
+        self._total = np.zeros(10, dtype=np.int64)
+
+    def add(self, found: np.ndarray) -> None:
+        """Take in the statistics of every candidate of some rows."""
+        self._total += found.sum(axis=0)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the sums."""
+        return {"statistics": self._total}
+
+    def merge(self, arrays: Arrays) -> None:
+        """Add the sums of another part."""
+        self._total += arrays["statistics"]
+
+    def values(self) -> dict[str, Any]:
+        """Return the scores of the corpus."""
+        scores = self._bleu.corpus_bleu(self._total[None]).tolist()
+        return {f"bleu_{n}_corpus": score for n, score in enumerate(scores, start=1)}
 
 
 class PooledMoments:

@@ -26,6 +26,11 @@ from manycaps.scoring.survey import find_repeated, merge_documents, repeated_ids
 # What --columns calls the columns of modules that have another name there.
 ROLE_NAMES = {"images": "image", "videos": "video"}
 
+# Parts that an input makes where their size is not given, and the sizes that they may have: enough for processes to end
+# together, and files that are not too many.
+N_PARTS = 32
+LEAST_PART_BYTES, MOST_PART_BYTES = 1 << 20, 1 << 24
+
 # Rows after which the share of rejected ones says something.
 ENOUGH_ROWS = 100
 
@@ -43,7 +48,7 @@ def run_score(arguments: argparse.Namespace) -> None:
     scorers = [Scorer(metric) for metric in settings.metrics]
     check_columns(settings, scorers)
     if arguments.dry_run:
-        print(json.dumps(_described(settings, arguments.part_size), indent=2, default=_size))
+        print(json.dumps(_described(settings, _part_bytes(settings, arguments.part_size)), indent=2, default=_size))
         return
     folder = settings.run_folder()
     with folder.locked():
@@ -66,6 +71,8 @@ def settings_of(arguments: argparse.Namespace) -> RunSettings:
         arguments.images,
         arguments.videos,
         arguments.limit,
+        # It measures captions, whoever wrote them.
+        either=arguments.metrics == "vdtk_diversity",
     )
     options = metric_options(arguments.metrics.split(","), arguments.option, arguments.device)
     metrics = tuple(Metric(name, given) for name, given in options.items())
@@ -112,7 +119,7 @@ def check_columns(settings: RunSettings, scorers: Sequence[Scorer]) -> None:
     there = {
         "predictions": source.main.layout.predictions is not None,
         "references": source.references is not None or source.main.layout.references is not None,
-        "data": source.main.layout.predictions is not None,
+        "data": True,
         "images": source.main.layout.image is not None or "image" in source.media,
         "videos": source.main.layout.video is not None or "video" in source.media,
     }
@@ -151,8 +158,9 @@ def _summarised(settings: RunSettings, scorers: Sequence[Scorer], arguments: arg
     if settings.source.needs_store and not folder.store.exists():
         print("putting rows together by id", file=sys.stderr)
         folder.write(folder.store, settings.source.fill_store)
-    parts = _planned(settings, arguments.part_size)
-    now = manifest(settings, list(scorers), parts, arguments.part_size)
+    part_bytes = _part_bytes(settings, arguments.part_size)
+    parts = _planned(settings, part_bytes)
+    now = manifest(settings, list(scorers), parts, part_bytes)
     if not check_same(folder, now):
         folder.write_json(folder.manifest, now)
     limits = _RejectedLimit(arguments.max_rejected, settings)
@@ -162,6 +170,14 @@ def _summarised(settings: RunSettings, scorers: Sequence[Scorer], arguments: arg
         check_pooled_rows(scorers, n_rows, arguments.max_pooled_rows)
         _score(engine, settings, parts, n_rows, limits)
     return _write_summary(settings, scorers, parts)
+
+
+def _part_bytes(settings: RunSettings, given: int | None) -> int:
+    """Size of a part; it depends on the input alone."""
+    source = settings.source
+    sides = [source.main, *([source.references] if source.references else [])]
+    n_bytes = sum(file.n_bytes for side in sides for file in side.files)
+    return given or min(max(n_bytes // N_PARTS, LEAST_PART_BYTES), MOST_PART_BYTES)
 
 
 def _planned(settings: RunSettings, part_bytes: int) -> list[Part]:

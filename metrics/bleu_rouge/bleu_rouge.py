@@ -88,10 +88,14 @@ class BleuRouge(CollectionModule, evaluate.Metric):
         check_flag("details", options["details"])
 
     def _compute(self, predictions, references, options):
+        return self.scored(predictions, references, options)[0]
+
+    def scored(self, predictions, references, options):
+        """Return the result, and the statistics of every candidate, whose sums give BLEU of a larger corpus."""
         tokens = (tokenize_rows(rows, options["tokenizer"]) for rows in (predictions, references))
         scores, statistics = candidate_scores(*tokens)
         result = {f"bleu_{n}_corpus": value for n, value in enumerate(corpus_bleu(statistics).tolist(), start=1)}
         result |= scored_result(scores, [len(row) for row in predictions], options["details"])
         if options["details"]:
             result["signature"] = signature("bleu_rouge", tokenizer=tokenizer_name(options["tokenizer"]))
-        return result
+        return result, statistics

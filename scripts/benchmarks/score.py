@@ -3,6 +3,10 @@
 The plain loop reads a file of JSON Lines into lists and calls the module once. The command does the same in one
 process, with parts, checks of every row, and results on the disk. For images the peer is the way of a simple embedding
 program (clip-retrieval without its loader's processes): every image of a tar is decoded, then the model encodes all.
+
+Two processes are measured as a user runs them: whole programs, from their start to the summary. Beside them stand one
+process, and the most that two can reach on this machine, where two busy cores may slow each other: two programs of one
+process at the same time, each with half of the rows.
 """
 
 import contextlib
@@ -10,9 +14,12 @@ import io
 import json
 import pathlib
 import shutil
+import subprocess
+import sys
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import evaluate
@@ -33,6 +40,9 @@ N_REPEATS = 9
 
 N_IMAGES = 32
 
+# The same for two processes, which must have started long before they end.
+N_PROGRAM_REPEATS = 200
+
 
 def comparisons() -> Iterator[Comparison]:
     """Yield the suite's lines."""
@@ -40,15 +50,14 @@ def comparisons() -> Iterator[Comparison]:
     with tempfile.TemporaryDirectory() as folder:
         yield _captions(pathlib.Path(folder))
         yield _images(pathlib.Path(folder))
+        yield from _processes(pathlib.Path(folder))
 
 
 def _captions(folder: pathlib.Path) -> Comparison:
     """Rows of 10 + 5 captions by trm_meteor."""
     predictions, references = triangle_rank.sample_rows()
-    lines, module = folder / "rows.jsonl", load("trm_meteor")
-    with lines.open("w", encoding="utf-8") as file:
-        for i, (p, r) in enumerate(list(zip(predictions, references, strict=True)) * N_REPEATS):
-            file.write(json.dumps({"id": i, "predictions": p, "references": r}) + "\n")
+    module = load("trm_meteor")
+    lines = _write_rows(folder / "rows.jsonl", list(zip(predictions, references, strict=True)) * N_REPEATS)
 
     def plain_loop() -> None:
         with lines.open(encoding="utf-8") as file:
@@ -60,6 +69,44 @@ def _captions(folder: pathlib.Path) -> Comparison:
     ours = _command("trm_meteor", lines, folder, {})
     work = f"trm_meteor, {n_rows} rows of 10 + 5 captions, one process"
     return compare(work, "a loop that calls the module", "rows", 0.85, ours, plain_loop, n_ours=n_rows, n_theirs=n_rows)
+
+
+def _write_rows(path: pathlib.Path, rows: list[tuple[list[str], list[str]]]) -> pathlib.Path:
+    with path.open("w", encoding="utf-8") as file:
+        for i, (p, r) in enumerate(rows):
+            file.write(json.dumps({"id": i, "predictions": p, "references": r}) + "\n")
+    return path
+
+
+def _processes(folder: pathlib.Path) -> Iterator[Comparison]:
+    """Rows of 10 + 5 captions by trm_meteor, by programs of one and of two processes."""
+    rows = list(zip(*triangle_rank.sample_rows(), strict=True)) * N_PROGRAM_REPEATS
+    whole = [(_write_rows(folder / "all.jsonl", rows), 1)]
+    halves = [(_write_rows(folder / f"half_{i}.jsonl", rows[i::2]), 1) for i in range(2)]
+    two = [(whole[0][0], 2)]
+    seconds = {name: _seconds(folder, runs) for name, runs in (("two", two), ("one", whole), ("halves", halves))}
+    work = f"trm_meteor, {len(rows):,} rows of 10 + 5 captions, two processes"
+    rates = {name: len(rows) / measured for name, measured in seconds.items()}
+    yield Comparison(work, "one process", "rows", rates["two"], rates["one"], None)
+    yield Comparison(
+        work, "two programs of half the rows at the same time", "rows", rates["two"], rates["halves"], None
+    )
+
+
+def _seconds(folder: pathlib.Path, runs: Sequence[tuple[pathlib.Path, int]]) -> float:
+    """Time programs that run at the same time, each with a file and a number of processes."""
+    start = time.perf_counter()
+    programs = []
+    for i, (source, n_processes) in enumerate(runs):
+        output = folder / f"scores_{i}"
+        shutil.rmtree(output, ignore_errors=True)
+        command = [sys.executable, "-m", "manycaps", "score", "-m", "trm_meteor", "-i", str(source), "-o", str(output)]
+        command += ["--processes", str(n_processes)]
+        programs.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+    codes = [program.wait() for program in programs]
+    if any(codes):
+        raise RuntimeError(f"manycaps score of {[str(source) for source, _ in runs]}: failed")
+    return time.perf_counter() - start
 
 
 def _images(folder: pathlib.Path) -> Comparison:

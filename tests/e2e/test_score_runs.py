@@ -184,12 +184,19 @@ def wait_for_children(pid, n_children):
     """Numbers of the processes that work for another."""
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
-        found = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False).stdout.split()
-        children = [int(child) for child in found if "spawn_main" in command_of(child)]
+        found = children_of(pid)
+        children = [child for child in found if "spawn_main" in command_of(child)]
+        # Where processes are forked, a server does it.
+        children += [worker for child in found if "forkserver" in command_of(child) for worker in children_of(child)]
         if len(children) >= n_children:
             return children
         time.sleep(0.05)
     raise AssertionError("no processes were started")
+
+
+def children_of(pid):
+    found = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False)
+    return [int(child) for child in found.stdout.split()]
 
 
 def command_of(pid):

@@ -95,6 +95,47 @@ def test_meteor15_and_vdtk_diversity(capsys, tmp_path, rows, lines, part_size):
     assert {"ed_3", "ed_7", "perplexity_4"} <= found["vdtk_diversity"].keys()
 
 
+def test_captions_of_people_alone_have_a_diversity(capsys, tmp_path, rows):
+    people = [{"id": row["id"], "references": row["references"]} for row in rows]
+    lines = write_lines(tmp_path / "people.jsonl", people)
+    found = summary(capsys, "-m", "vdtk_diversity", "-i", lines, "-o", tmp_path / "o")["metrics"]["vdtk_diversity"]
+    captions = [row["references"] for row in people]
+    assert found == without_lists(manycaps.load("vdtk_diversity").compute(data=captions, details=True))
+
+
+def test_a_corpus_of_bleu_and_distributions_of_any_distance(capsys, tmp_path, rows, lines, ready_vectors):
+    options = ("--option", "trm.distance=euclidean", "--part-size", PART_SIZES[1])
+    found = summary(capsys, "-m", "bleu_rouge,trm,mmd", "-i", lines, "-o", tmp_path / "o", *options)["metrics"]
+    assert found["bleu_rouge"] == of_module("bleu_rouge", rows)
+    for name, given in (("trm", {"distance": "euclidean"}), ("mmd", {})):
+        expected = of_module(name, rows, **given)
+        assert found[name].pop("signature") == expected.pop("signature")
+        assert found[name] == pytest.approx(expected, rel=1e-12)  # products of matrices of other sizes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["set_diversity"], "-m set_diversity: expected a metric that scores rows by themselves, got one whose values"),
+        (["mmd", "--option", "preset=cmmd"], "--option preset=cmmd: expected values of rows, got a published value of"),
+        (
+            ["vdtk_leave_one_out"],
+            "-m vdtk_leave_one_out: expected a metric that scores rows, got one of a whole data set",
+        ),
+        (
+            ["vdtk_concept_overlap"],
+            "-m vdtk_concept_overlap: expected a metric that scores rows, got one of a whole data",
+        ),
+    ],
+    ids=["set_diversity", "preset", "leave_one_out", "concept_overlap"],
+)
+def test_what_cannot_be_put_together_is_refused_before_any_work(capsys, tmp_path, lines, arguments, message):
+    code = 2 if message.startswith("--") else 1  # 2: of an option
+    assert main(["score", "-m", *arguments, "-i", str(lines), "-o", str(tmp_path / "o")]) == code
+    assert capsys.readouterr().err.splitlines()[-1].startswith(message)
+    assert not (tmp_path / "o").exists()
+
+
 @pytest.mark.long
 def test_two_processes_give_the_bits_of_one(capsys, tmp_path, lines):
     """The model runs over the same chunks in both, so its bits are the same, too."""
