@@ -5,7 +5,7 @@ a scene too, whose unsaid parts are None; so one function counts how many of the
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 
@@ -32,7 +32,8 @@ MOST_LARGE_IN_HALF = 2
 class Group(NamedTuple):
     """Equal shapes that lie together; in what a caption says, None where it does not say it."""
 
-    count: int | None
+    # Hides the method `count` of tuples, which nobody needs of a group.
+    count: int | None  # type: ignore[assignment]
     size: str | None
     colour: str | None
     shape: str | None
@@ -96,7 +97,20 @@ def said_attributes(claim: Scene) -> Iterator[Attribute]:
     yield from ((None, field) for field in ("relation", "background") if getattr(claim, field) is not None)
 
 
-def said(value: Choice | None) -> Choice:
+# None fits every form, and is refused in each.
+@overload
+def said(value: str | None) -> str: ...  # type: ignore[overload-overlap]
+
+
+@overload
+def said(value: int | None) -> int: ...
+
+
+@overload
+def said(value: Value | None) -> Value: ...
+
+
+def said(value: Value | None) -> Value:
     """Return the value of an attribute that is said.
 
     Raises:
@@ -156,9 +170,9 @@ def changed_claims(claim: Scene, scene: Scene, attribute: Attribute) -> list[Sce
     Returns:
         Every such claim that could be about some scene of this world; may be empty.
     """
-    present = value_of(claim, attribute)
+    present: Value = said(value_of(claim, attribute))
     # Two groups may lie above and left of each other at once, so only the opposite relation is surely wrong.
-    values: Sequence[Value] = [OPPOSITE[said(present)]] if attribute[1] == "relation" else VALUES[attribute[1]]
+    values: Sequence[Value] = [OPPOSITE[present]] if attribute[1] == "relation" else VALUES[attribute[1]]
     others = (with_value(claim, attribute, value) for value in values if value != present)
     errors = n_errors(claim, scene) + 1
     return [other for other in others if n_errors(other, scene) == errors]

@@ -151,7 +151,8 @@ def _claim(speaker: Speaker, scene: Scene, draws: Sequence[float]) -> Scene:
         if _yes(share_left_out(speaker, attribute[1]), temperature, draws[place + 1]):
             claim = with_value(claim, attribute, None)
         elif speaker.wrong:
-            values = said_values(speaker, attribute[1], said(value_of(claim, attribute)))
+            present: Value = said(value_of(claim, attribute))
+            values = said_values(speaker, attribute[1], present)
             ends = list(itertools.accumulate(values.values()))
             claim = with_value(claim, attribute, list(values)[_place(ends, draws[place])])
     return claim

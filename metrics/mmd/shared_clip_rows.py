@@ -495,8 +495,9 @@ def stored_features(features: Iterable[bytes | np.ndarray]) -> list[dict[str, An
     stored: list[dict[str, Any]] = []
     seen: set[str] = set()
     for row in features:
-        key = _hash(row).hex()
-        stored.append({"key": key, "features": None if key in seen else bytes(row)})
+        content = bytes(row)
+        key = _hash(content).hex()
+        stored.append({"key": key, "features": None if key in seen else content})
         seen.add(key)
     return stored
 
@@ -609,7 +610,7 @@ def _prepare(image: object, where: str, size: int, claims: _Claims, remembered: 
     return _Picture(key or pixels_hash, pixels_hash, pixels if features is None else None, features)
 
 
-def _hash(content: bytes | np.ndarray) -> bytes:
+def _hash(content: bytes) -> bytes:
     return hashlib.blake2b(content, digest_size=16).digest()
 
 
