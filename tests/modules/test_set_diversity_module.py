@@ -30,7 +30,7 @@ BAD = {
     ],
     "vendi_orders": [
         (2, TypeError, "vendi_orders: expected a list of numbers, got 2."),
-        (("2",), TypeError, "vendi_orders: expected numbers, got '2'."),
+        (("2",), TypeError, "vendi_orders: expected a number, got str. Write math.inf"),
         ((), ValueError, "vendi_orders: expected at least one order, and each once, got ()."),
         ((0.5,), ValueError, "vendi_orders: expected numbers from 1 to 1000, or infinity, got 0.5."),
         ((math.nan,), ValueError, "vendi_orders: expected numbers from 1 to 1000, or infinity, got nan."),
