@@ -102,6 +102,25 @@ def check_can_be_written(path: pathlib.Path) -> None:
         )
 
 
+def check_folder_can_be_made(path: pathlib.Path) -> None:
+    """Raise if a path can be no folder for output; nothing is made, so that a run that fails leaves no trace.
+
+    Raises:
+        OSError: a file is in its way.
+        PermissionError: the folder that it would be made in is not writable.
+    """
+    there = next(folder for folder in (path.absolute(), *path.absolute().parents) if os.path.lexists(folder))
+    if not there.is_dir():
+        raise OSError(
+            f"{shown_path(path)}: expected a folder for output, got {shown_path(there)}, which is none. Choose another "
+            "name."
+        )
+    if not os.access(there, os.W_OK):
+        raise PermissionError(
+            f"{shown_path(path)}: expected a folder that can be written, got {shown_path(there)}. Choose another one."
+        )
+
+
 def made_folder(path: pathlib.Path) -> pathlib.Path:
     """Make a folder for output, unless it exists.
 

@@ -20,7 +20,7 @@ from manycaps.comparison.score_folders import is_score_folder, read_score_folder
 from manycaps.comparison.scored_systems import Exchange
 from manycaps.report.comparison_page import comparison_page
 from manycaps.report.source_names import source_name
-from manycaps.saved_files import check_can_be_written, made_folder, write_text_atomically
+from manycaps.saved_files import check_can_be_written, check_folder_can_be_made, made_folder, write_text_atomically
 from manycaps.shared_messages import shown_value
 from manycaps.shared_module import check_whole_number
 
@@ -49,11 +49,13 @@ def write_report(options: argparse.Namespace) -> None:
     if options.limit is not None:
         check_whole_number("--limit", options.limit, 1)
     sources = named_systems(options.systems, options.names, options.baseline)
-    outputs = [made_folder(options.output) / name for name in ("index.html", "comparison.json")]
-    for path in outputs:
+    outputs = [options.output / name for name in ("index.html", "comparison.json")]
+    check_folder_can_be_made(options.output)
+    for path in outputs if options.output.exists() else ():
         check_can_be_written(path)
     comparison = compare_folders(sources, options) if are_score_folders(sources) else compare_files(sources, options)
     page, numbers = comparison_page(comparison), as_json(comparison)
+    made_folder(options.output)
     for path, text in zip(outputs, (page, json.dumps(numbers, indent=1, allow_nan=False) + "\n"), strict=True):
         write_text_atomically(path, text)
     if options.format == "json":

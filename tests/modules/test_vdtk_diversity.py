@@ -173,7 +173,7 @@ def test_bad_input_is_named_and_nothing_is_kept(module, case):
 BAD_OPTIONS = {
     "tokenizer": ("stanford", ValueError, "tokenizer: expected 'ptb', 'spacy' or a function, got 'stanford'."),
     "head_shares": ([90], ValueError, "head_shares[0]: expected a share above 0 and at most 1, got 90."),
-    "lengths": ([0], ValueError, "lengths[0]: expected at least 1, at most 1,000,000, got 0."),
+    "lengths": ([0], ValueError, "lengths[0]: expected a whole number of at least 1, got 0."),
     "pos": (3, TypeError, "pos: expected the name of a spaCy pipeline, a pipeline or a function, got int."),
     "semantic": ("yes", TypeError, "semantic: expected True or False, got 'yes'."),
     "encoder": (3, TypeError, "encoder: expected a model's name or folder, or a function"),

@@ -7,6 +7,7 @@ import pytest
 
 from manycaps.saved_files import (
     check_can_be_written,
+    check_folder_can_be_made,
     made_folder,
     write_atomically,
     write_folder_atomically,
@@ -80,3 +81,12 @@ def test_a_file_in_the_way_of_a_folder_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="expected a folder for output, got "):
         made_folder(tmp_path / "file")
+
+
+@pytest.mark.parametrize("name", ["file", "file/deeper"])
+def test_a_file_in_the_way_is_named_before_anything_is_made(tmp_path, name):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match=r"expected a folder for output, got .*/file, which is none\."):
+        check_folder_can_be_made(tmp_path / name)
+    check_folder_can_be_made(tmp_path / "new" / "deeper")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
