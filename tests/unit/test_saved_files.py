@@ -86,7 +86,7 @@ def test_a_file_in_the_way_of_a_folder_is_named(tmp_path):
 @pytest.mark.parametrize("name", ["file", "file/deeper"])
 def test_a_file_in_the_way_is_named_before_anything_is_made(tmp_path, name):
     (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match=r"expected a folder for output, got .*/file, which is none\."):
+    with pytest.raises(OSError, match=r"expected a folder for output, got .*/file', which is none\."):
         check_folder_can_be_made(tmp_path / name)
     check_folder_can_be_made(tmp_path / "new" / "deeper")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
