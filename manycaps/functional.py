@@ -47,7 +47,7 @@ from .shared_bleu import bleu_scores, bleu_statistics
 from .shared_bleu import corpus_bleu as _corpus_bleu
 from .shared_cosine_distance import cosine_distances as _cosine_distances
 from .shared_cosine_distance import cosine_similarities
-from .shared_kernels import BANDWIDTH_RULES
+from .shared_kernels import check_bandwidth
 from .shared_mean_discrepancy import ESTIMATORS
 from .shared_mean_discrepancy import mmd_p_values as _mmd_p_values
 from .shared_mean_discrepancy import mmd_squared as _mmd_squared
@@ -789,8 +789,5 @@ def _as_kernel_rows(vectors: npt.ArrayLike, n_candidates: int, sigma: str | floa
     rows = as_rows(vectors, "vectors")
     check_choice("estimator", estimator, ESTIMATORS)
     check_candidates(n_candidates, rows.shape[1], 1 if estimator == "biased" else 2)
-    if isinstance(sigma, str):
-        check_choice("sigma", sigma, BANDWIDTH_RULES)
-    elif not 0 < sigma < np.inf:
-        raise ValueError(f"sigma: expected a positive finite number, got {sigma}. Or give 'median' or 'mean'.")
+    check_bandwidth(sigma)
     return rows

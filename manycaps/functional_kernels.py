@@ -1,7 +1,5 @@
 """Kernels and the MMD of any of them, CMMD and KID: a part of `manycaps.functional`."""
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
@@ -18,7 +16,7 @@ from .kernel_family import laplace_kernel as _laplace_kernel
 from .kernel_family import polynomial_kernel as _polynomial_kernel
 from .published_presets import check_subset_size, kid_values
 from .published_presets import cmmd as _cmmd
-from .shared_kernels import BANDWIDTH_RULES
+from .shared_kernels import check_bandwidth
 from .shared_kernels import gaussian_kernel as _gaussian_kernel
 from .shared_mean_discrepancy import mmd_of_kernel, null_mmd
 from .shared_module import check_choice, check_whole_number
@@ -221,14 +219,6 @@ def kid(
     check_subset_size(subset_size, len(first), len(second))
     values = kid_values(first, second, n_subsets, subset_size, seed)
     return float(values.mean()), float(values.std())
-
-
-def check_bandwidth(sigma: str | float) -> None:
-    """Raise unless `sigma` is a bandwidth rule or a positive finite number."""
-    if isinstance(sigma, str):
-        check_choice("sigma", sigma, BANDWIDTH_RULES)
-    elif not 0 < sigma < math.inf:
-        raise ValueError(f"sigma: expected a positive finite number, got {sigma}. Or give 'median' or 'mean'.")
 
 
 def as_kernels(kernels: npt.ArrayLike, n_candidates: int, estimator: str) -> Floats:

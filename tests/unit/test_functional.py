@@ -220,7 +220,7 @@ LINE = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))[None]
             "p_value='exact': expected at ",
         ),
         (lambda: functional.triangle_rank_p_values(LINE, 2, n_resamples=0), ValueError, "n_resamples: expected"),
-        (lambda: functional.mmd_squared(LINE, 2, sigma=0), ValueError, "sigma: expected a positive finite number, got"),
+        (lambda: functional.mmd_squared(LINE, 2, sigma=0), ValueError, "sigma: expected a number above 1e-100 and"),
         (lambda: functional.mmd_squared(LINE, 2, sigma="mode"), ValueError, "sigma: expected"),
         (lambda: functional.mmd_squared(LINE, 1), ValueError, "n_candidates: expected"),
         (lambda: functional.mmd_squared(LINE, 2, estimator="mine"), ValueError, "estimator: expected"),
@@ -229,7 +229,7 @@ LINE = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))[None]
             ValueError,
             "n_candidates: expected at most 2 of 4 texts, got ",
         ),
-        (lambda: functional.gaussian_kernel(LINE, 0), ValueError, "sigma: expected a positive finite number, got 0."),
+        (lambda: functional.gaussian_kernel(LINE, 0), ValueError, "sigma: expected a number above 1e-100 and below 1e"),
         (
             lambda: functional.laplace_kernel(LINE, "mode"),
             ValueError,
