@@ -1,6 +1,6 @@
 """Which metrics are best where a speaker is the people themselves? The made world, whose captions have a known source.
 
-python -m scripts.studies.known_truth [--scenes 200] [--seeds 5] [--output FOLDER]
+python -m scripts.studies.known_truth [--scenes 500] [--seeds 5] [--output FOLDER]
 
 People of the made world choose among wordings by Zipf's law; a speaker makes the same choices, sharpened or flattened
 by a temperature (`manycaps/made_world/speakers.py`): 1 is the people exactly, 0 says the likeliest caption every time.
@@ -8,16 +8,16 @@ A metric that measures the distance to people is best at 1. Candidates of two te
 numbers, so that a curve is smooth; each seed has scenes, people and pictures of its own.
 
 Measures: the set metrics of the collection, as they are and as the excess over the mean of random splits of a row, the
-plain scores behind them, BLEU-4, PAC-S, RefPAC-S and EMScore by tiny-pac (200 scenes of a seed at most), and two
-figures of vdtk_diversity, less those of the references (0: as diverse as people). Value, and its distance from that of
-people (z): in standard deviations of the mean over scenes when other people are the candidates. "wrong": people who get
-a share of the attributes wrong.
+plain scores behind them, METEOR 1.5, BLEU-4, ROUGE-L, PAC-S, RefPAC-S and EMScore by tiny-pac (200 scenes of a seed at
+most), and figures of vdtk_diversity and set_diversity, less those of the references (0: as diverse as people). Value,
+and its distance from that of people (z): in standard deviations of the mean over scenes when other people are the
+candidates. "wrong": people who get a share of the attributes wrong.
 
 Written: known_truth.csv, a line for each speaker, number of candidates, seed and measure; known_truth_best.csv, where
 each measure is best, with the 95 % interval over seeds (Student's t), and how far from people it is there and at 0;
 known_truth_needed.csv, scenes that a paired test at 5 % needs to tell temperature 0.9 from 1 with a power of 80 %, by
-the number of candidates; and the picture. Needs scripts/requirements.txt, metrics/trm_bert/requirements.txt,
-metrics/emscore_pac/requirements.txt and measurements/vdtk_diversity/requirements.txt.
+the number of candidates; and the picture. Needs scripts/requirements.txt and what the metrics need, as
+`pip install "manycaps[all]"` brings it.
 """
 
 import argparse
@@ -44,7 +44,7 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Parse a command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_frame_options(parser)
-    parser.add_argument("--scenes", type=int, default=200, metavar="N", help="of each seed, default %(default)s")
+    parser.add_argument("--scenes", type=int, default=500, metavar="N", help="of each seed, default %(default)s")
     parser.add_argument("--seeds", type=int, default=5, metavar="N", help="worlds, default %(default)s")
     parser.add_argument(
         "--sizes", nargs=2, type=int, default=(10, 10), metavar=("N", "M"), help="candidates, references"
@@ -62,7 +62,10 @@ start_tool(
     "scripts/requirements.txt",
     "metrics/trm_bert/requirements.txt",
     "metrics/emscore_pac/requirements.txt",
+    "metrics/meteor15/requirements.txt",
+    "metrics/bleu_rouge/requirements.txt",
     "measurements/vdtk_diversity/requirements.txt",
+    "measurements/set_diversity/requirements.txt",
 )
 
 import numpy as np

@@ -10,7 +10,6 @@ import PIL.Image
 from tqdm import tqdm
 
 import manycaps
-from manycaps import functional
 from manycaps.made_world.pictures import draw_picture
 from manycaps.made_world.scenes import Scene, draw_scene
 from manycaps.made_world.speakers import N_SPEAKER_DRAWS, Speaker, draw_captions, speak
@@ -67,12 +66,16 @@ MEASURES = {
     "meteor": Measure("METEOR", "highest", PLAIN_SCORES, BLUE, "--"),
     "cider_d": Measure("CIDEr-D", "highest", PLAIN_SCORES, ORANGE, "--"),
     "bert": Measure("BERT cosine", "highest", PLAIN_SCORES, GREEN, "--"),
+    "meteor15": Measure("METEOR 1.5", "highest", PLAIN_SCORES, BLUE, ":"),
     "bleu_4": Measure("BLEU-4", "highest", PLAIN_SCORES, BLACK, "--"),
+    "rouge_l": Measure("ROUGE-L", "highest", PLAIN_SCORES, BLACK, ":"),
     "pac_score": Measure("PAC-S", "highest", PLAIN_SCORES, PURPLE, "--"),
     "ref_pac_score": Measure("RefPAC-S", "highest", PLAIN_SCORES, PURPLE, ":"),
     "emscore_pac": Measure("EMScore", "highest", PLAIN_SCORES, SKY, "--"),
     "distinct_captions": Measure("distinct captions", "zero", DIVERSITY, BLUE),
     "distinct_tokens": Measure("words used once", "zero", DIVERSITY, ORANGE),
+    "self_cider": Measure("self-CIDEr", "zero", DIVERSITY, GREEN),
+    "vendi_score": Measure("Vendi score of embeddings", "zero", DIVERSITY, PURPLE),
 }
 
 
@@ -114,7 +117,12 @@ class LoadedModules:
         self._encoder = SentenceEncoder()
         toy = {"checkpoint": str(CHECKPOINT), "device": "cpu", "details": True}
         self.pac, self.emscore = manycaps.load("ref_pac_score", **toy), manycaps.load("emscore_pac", **toy)
+        self.words = manycaps.load("bleu_rouge", details=True)
+        self.meteor15 = manycaps.load("meteor15", details=True)
         self.diversity = manycaps.load("vdtk_diversity", details=True)
+        self.set_diversity = manycaps.load(
+            "set_diversity", kernels=("embedding",), vendi_orders=(1,), encoder=self._embed, details=True
+        )
         with_encoder = {"trm_bert", "mmd_bert", "fid_bert"}
         self.of_sets = {
             name: manycaps.load(name, **({"encoder": self._embed} if name in with_encoder else {})) for name in MODULES
@@ -166,9 +174,9 @@ class SpeakerMeasures:
         found: dict[str, np.ndarray] = {}
         for name in MODULES:
             found |= self._set_values(name, candidates, rows)
+        found |= self._set_diversity(candidates, rows)
         candidates, references = candidates[rows], self._references[rows]
-        tokens = [[functional.ptb_tokenize(list(row)) for row in column] for column in (candidates, references)]
-        found["bleu_4"] = functional.bleu(*tokens)[:, 3]
+        found |= self._words(candidates, references)
         found |= self._pictured(candidates[:N_PICTURED])
         return found | self._diversity(candidates, references)
 
@@ -189,6 +197,13 @@ class SpeakerMeasures:
             for key, column in values.items():
                 parts.setdefault(key, []).append(column)
         return {key: np.concatenate(columns) for key, columns in parts.items()}
+
+    def _words(self, candidates: Captions, references: Captions) -> dict[str, np.ndarray]:
+        """Plain scores of words that no set metric is made of."""
+        of_words: Mapping[str, Any] = self._loaded.words.compute(predictions=candidates, references=references)
+        meteor15: Mapping[str, Any] = self._loaded.meteor15.compute(predictions=candidates, references=references)
+        results = {"bleu_4": of_words, "rouge_l": of_words, "meteor15": meteor15}
+        return {name: np.array(result[f"{name}_per_row"]) for name, result in results.items()}
 
     def _pictured(self, candidates: Captions) -> dict[str, np.ndarray]:
         """Scores of the candidates of the first scenes against their pictures."""
@@ -212,6 +227,14 @@ class SpeakerMeasures:
             name: np.array(mine[key], dtype=np.float64) - np.array(theirs[key], dtype=np.float64)
             for name, key in names.items()
         }
+
+    def _set_diversity(self, candidates: Captions, part: slice) -> dict[str, np.ndarray]:
+        """The same by kernels of a set; self-CIDEr counts its documents in the references of all rows."""
+        names = {"self_cider": "self_cider_difference_per_row", "vendi_score": "vendi_embedding_1_difference_per_row"}
+        result: Mapping[str, Any] = self._loaded.set_diversity.compute(
+            predictions=candidates, references=self._references
+        )
+        return {name: np.array(result[key])[part] for name, key in names.items()}
 
 
 class SpokenWorld:

@@ -1,6 +1,6 @@
 """Which temperature and which search are best for a trained captioner, by each metric, and by held-out likelihood?
 
-python -m scripts.studies.trained_speaker [--captioner FOLDER] [--scenes 40] [--seeds 3] [--output FOLDER]
+python -m scripts.studies.trained_speaker [--captioner FOLDER] [--scenes 100] [--seeds 5] [--output FOLDER]
 
 A small captioner learns what people of the made world say (`scripts/toy/train_captioner.py`; without --captioner it is
 trained first). transformers' own `generate` samples its captions at several temperatures, from the likeliest words
@@ -11,8 +11,8 @@ say of the scene, by their exact probability. The metrics, and z, are those of `
 
 Written: trained_speaker.csv, a line for each search, setting, seed (scenes, people and sampling) and measure;
 trained_speaker_best.csv, the best temperature by each measure with the 95 % interval over seeds (Student's t); and the
-picture. Needs scripts/requirements.txt, scripts/requirements-training.txt, metrics/trm_bert/requirements.txt,
-metrics/emscore_pac/requirements.txt and measurements/vdtk_diversity/requirements.txt.
+picture. Needs scripts/requirements.txt, scripts/requirements-training.txt and what the metrics need, as
+`pip install "manycaps[all]"` brings it.
 """
 
 import argparse
@@ -36,8 +36,8 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--train-scenes", type=int, default=8_000, metavar="N", help="default %(default)s")
     parser.add_argument("--train-steps", type=int, default=1_500, metavar="N", help="default %(default)s")
     parser.add_argument("--train-seed", type=int, default=0, metavar="N", help="default %(default)s")
-    parser.add_argument("--scenes", type=int, default=40, metavar="N", help="of each seed, default %(default)s")
-    parser.add_argument("--seeds", type=int, default=3, metavar="N", help="worlds, default %(default)s")
+    parser.add_argument("--scenes", type=int, default=100, metavar="N", help="of each seed, default %(default)s")
+    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="worlds, default %(default)s")
     parser.add_argument(
         "--sizes", nargs=2, type=int, default=(10, 10), metavar=("N", "M"), help="candidates, references"
     )
@@ -53,7 +53,10 @@ start_tool(
     "scripts/requirements-training.txt",
     "metrics/trm_bert/requirements.txt",
     "metrics/emscore_pac/requirements.txt",
+    "metrics/meteor15/requirements.txt",
+    "metrics/bleu_rouge/requirements.txt",
     "measurements/vdtk_diversity/requirements.txt",
+    "measurements/set_diversity/requirements.txt",
 )
 
 import numpy as np

@@ -5,7 +5,7 @@ each cell of a picture shows, and what a word of a caption has just said.
 """
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -35,6 +35,9 @@ NOT_ASKED = -1
 
 # Weight of the answer that there is no group on a side, for most sides have none.
 NONE_WEIGHT = 0.2
+
+# Weight of a question how many there are: what a picture shows of it is learned last.
+COUNT_WEIGHT = 2.0
 
 # Answers that a layer has room for: those of the question with most.
 MOST_ANSWERS = max(*ANSWERS, *CELL_ANSWERS)
@@ -126,21 +129,24 @@ class Answers(torch.nn.Module):
         width: of what it reads.
         sizes: number of answers of each question. Where those of a part come last, their last answers, that there is
             no group, count less than the others.
+        counts: numbers of the questions how many there are, which count more than the others.
     """
 
-    def __init__(self, width: int, sizes: tuple[int, ...]) -> None:
+    def __init__(self, width: int, sizes: tuple[int, ...], counts: Sequence[int]) -> None:
         super().__init__()
         self._linear = torch.nn.Linear(width, len(sizes) * MOST_ANSWERS)
         n_answers = torch.tensor(sizes)
         # Added to the logits of answers that a question does not have.
         self._absent = torch.where(torch.arange(MOST_ANSWERS) < n_answers[:, None], 0.0, -torch.inf)
         self._weights = torch.ones(len(sizes), MOST_ANSWERS)
+        self._question_weights = torch.ones(len(sizes))
+        self._question_weights[list(counts)] = COUNT_WEIGHT
         if sizes[-len(PART_ANSWERS) :] == PART_ANSWERS:
             parts = torch.arange(len(sizes) - len(PART_ANSWERS), len(sizes))
             self._weights[parts, n_answers[parts] - 1] = NONE_WEIGHT
 
     def forward(self, states: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-        """Mean over the questions of their cross-entropies; a question that nobody was asked counts 0.
+        """Mean over the questions of their weighted cross-entropies; a question that nobody was asked counts 0.
 
         Args:
             states: shape (n, width).
@@ -155,7 +161,7 @@ class Answers(torch.nn.Module):
         weights = self._weights.expand(len(right), -1, -1).gather(2, found).squeeze(2) * (right != NOT_ASKED)
         totals = weights.sum(dim=0)
         means = (weights * losses).sum(dim=0) / torch.where(totals > 0, totals, 1.0)
-        return means.mean()
+        return (means * self._question_weights).mean()
 
 
 class Questions(torch.nn.Module):
@@ -163,11 +169,13 @@ class Questions(torch.nn.Module):
 
     def __init__(self, clip: SmallClip) -> None:
         super().__init__()
-        self.image = Answers(VISION_WIDTH, ANSWERS)
-        self.text = Answers(TEXT_WIDTH, ANSWERS)
-        self.cell = Answers(VISION_WIDTH, CELL_ANSWERS)
-        self.cell_place = Answers(VISION_WIDTH, PART_ANSWERS)
-        self.word = Answers(TEXT_WIDTH, PART_ANSWERS)
+        of_parts = range(GROUP_FIELDS.index("count"), len(PART_ANSWERS), len(GROUP_FIELDS))
+        of_all = [len(ANSWERS) - len(PART_ANSWERS) + question for question in of_parts]
+        self.image = Answers(VISION_WIDTH, ANSWERS, of_all)
+        self.text = Answers(TEXT_WIDTH, ANSWERS, of_all)
+        self.cell = Answers(VISION_WIDTH, CELL_ANSWERS, [1 + GROUP_FIELDS.index("count")])
+        self.cell_place = Answers(VISION_WIDTH, PART_ANSWERS, of_parts)
+        self.word = Answers(TEXT_WIDTH, PART_ANSWERS, of_parts)
         self._states: dict[str, torch.Tensor] = {}
         # Before the last layer, which gathers what the cells and the words know.
         for name, transformer in (("cell", clip.network.visual.transformer), ("word", clip.network.transformer)):

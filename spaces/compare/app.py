@@ -46,8 +46,8 @@ METRICS = {"CIDEr-D and TRM-CIDEr": "trm_cider", "METEOR and TRM-METEOR": "trm_m
 SYSTEMS = ("System 1, the baseline", "System 2", "System 3, or none")
 PEOPLE = "Captions of people"
 
-# Where reports stand until gradio has taken them.
-REPORTS = pathlib.Path(tempfile.mkdtemp())
+# For the example and, until gradio has taken them, the reports; deleted when the page stops.
+WRITTEN = tempfile.TemporaryDirectory(prefix="compare-")
 
 
 def read_uploads(files, references):
@@ -102,10 +102,12 @@ def compare(first, second, third, references, metric):
 
 def new_folder():
     """Make a folder for the report of a call, and delete those that gradio has forgotten, too."""
-    for folder in REPORTS.iterdir():
+    reports = pathlib.Path(WRITTEN.name, "reports")
+    reports.mkdir(exist_ok=True)
+    for folder in reports.iterdir():
         if time.time() - folder.stat().st_mtime > UPLOAD_LIFE:
             shutil.rmtree(folder, ignore_errors=True)
-    return pathlib.Path(tempfile.mkdtemp(dir=REPORTS))
+    return pathlib.Path(tempfile.mkdtemp(dir=reports))
 
 
 def means_of(compared):
@@ -124,7 +126,7 @@ def as_text(sentence):
 def example():
     """Write the bundled sample into files, once: a varied system, one that repeats a caption, and people."""
     sample = json.loads((importlib.resources.files("manycaps") / "quickstart" / "captions.json").read_text("utf-8"))
-    folder, names = pathlib.Path(tempfile.mkdtemp()), list(sample["scenes"][0]["systems"])[:2]
+    folder, names = pathlib.Path(tempfile.mkdtemp(dir=WRITTEN.name)), list(sample["scenes"][0]["systems"])[:2]
     paths = []
     for name in names:
         lines = [json.dumps({"id": i, "captions": s["systems"][name]}) for i, s in enumerate(sample["scenes"])]

@@ -41,9 +41,6 @@ N_RELATIONS = 200
 
 MOST_BYTES = 8_000_000
 
-# Share of the wrong counts that are found, in percent: the seeds differ most there, from 74 to 91.
-LEAST_COUNT = 78
-
 # Seeds of the tables, and of the study.
 N_SEEDS = 5
 N_STUDY_SEEDS = 5
@@ -210,9 +207,7 @@ def test_the_card_has_the_tables_of_its_numbers():
     assert verdict(measurements) in text
     assert learned_kinds(measurements[PAC]) in text
     for kind, key in FOIL_KINDS:
-        assert np.mean([found[key] for found in measurements[PAC]]) >= (LEAST_COUNT if kind == "count" else LEARNED), (
-            kind
-        )
+        assert np.mean([found[key] for found in measurements[PAC]]) >= LEARNED, kind
 
 
 def test_the_card_has_the_study_of_positives():

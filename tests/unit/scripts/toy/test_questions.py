@@ -12,16 +12,20 @@ from manycaps.made_world.scenes import OPPOSITE, Group, Scene, draw_scene
 from scripts.toy.questions import (
     ANSWERS,
     CELL_ANSWERS,
+    COUNT_WEIGHT,
+    GROUP_FIELDS,
     NONE_WEIGHT,
     NOT_ASKED,
     PART_ANSWERS,
     SIDES,
     Answers,
+    Questions,
     answers,
     cell_answers,
     sides_of,
     word_answers,
 )
+from scripts.toy.small_clip import SmallClip
 
 SEEDS = st.integers(0, 2**32 - 1)
 RED, BLUE = Group(1, "small", "red", "circle"), Group(2, "large", "blue", "square")
@@ -78,7 +82,7 @@ def test_words_say_on_which_side_a_group_is(seed):
             assert found[0][1] != found[1][1]
 
 
-def cross_entropies_one_by_one(logits, right, sizes):
+def cross_entropies_one_by_one(logits, right, sizes, counts):
     """Mean over the questions of the weighted means of their cross-entropies, answer by answer."""
     n_before = len(sizes) - len(PART_ANSWERS)
     means = []
@@ -89,18 +93,30 @@ def cross_entropies_one_by_one(logits, right, sizes):
                 weight = NONE_WEIGHT if n_before >= 0 and i >= n_before and answer == size - 1 else 1.0
                 total -= weight * float(row[:size].log_softmax(0)[answer])
                 total_weight += weight
-        means.append(total / total_weight if total_weight else 0.0)
+        mean = total / total_weight if total_weight else 0.0
+        means.append(COUNT_WEIGHT * mean if i in counts else mean)
     return np.mean(means)
 
 
 @pytest.mark.parametrize("sizes", [ANSWERS, CELL_ANSWERS, PART_ANSWERS], ids=["whole", "cell", "part"])
 def test_layers_are_as_wrong_as_one_question_after_the_other_says(sizes):
     rng = np.random.default_rng(len(sizes))
-    layer, states = Answers(3, sizes), torch.from_numpy(rng.standard_normal((9, 3), np.float32))
+    counts = [1, len(sizes) - 4]
+    layer, states = Answers(3, sizes, counts), torch.from_numpy(rng.standard_normal((9, 3), np.float32))
     right = np.stack([rng.integers(NOT_ASKED, size, 9) for size in sizes], axis=1)
     right[:, 2] = NOT_ASKED  # a question that nobody was asked
     logits = layer._linear(states).unflatten(1, (len(sizes), -1)).detach()
     loss = layer(states, torch.from_numpy(right))
-    assert loss.item() == pytest.approx(cross_entropies_one_by_one(logits, right, sizes), rel=1e-5)
+    assert loss.item() == pytest.approx(cross_entropies_one_by_one(logits, right, sizes, counts), rel=1e-5)
     loss.backward()
     assert all(weight.grad.isfinite().all() for weight in layer.parameters())
+
+
+@pytest.mark.parametrize("layer", ["image", "text", "cell", "cell_place", "word"])
+def test_questions_about_counts_weigh_more(layer):
+    weights = getattr(Questions(SmallClip(0)), layer)._question_weights.tolist()
+    shown = {"image": ANSWERS, "text": ANSWERS, "cell": CELL_ANSWERS}.get(layer, PART_ANSWERS)
+    n_before = len(shown) - len(PART_ANSWERS) if layer != "cell" else 1
+    fields = [GROUP_FIELDS[(question - n_before) % len(GROUP_FIELDS)] for question in range(n_before, len(shown))]
+    assert weights[:n_before] == [1.0] * n_before
+    assert weights[n_before:] == [COUNT_WEIGHT if field == "count" else 1.0 for field in fields]
