@@ -47,7 +47,7 @@ class BaseRecipe:
     # Scenes of a family, and families of a batch.
     family_size: int = 4
     n_families_at_once: int = 32
-    n_steps: int = 1800
+    n_steps: int = 2400
     learning_rate: float = 3e-3
     # Share of captions that are labels of the web, and of those that belong to a neighbour of the scene.
     labels: float = 0.6
