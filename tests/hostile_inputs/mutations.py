@@ -182,25 +182,56 @@ def attempt_json(rng: random.Random) -> object:
 
 def attempt_caption(rng: random.Random) -> object:
     """Compute METEOR, CIDEr-D and CLIP's tokens of hostile captions."""
-    from manycaps.shared_caption_rows import LONGEST_CAPTION, as_caption_rows
-    from manycaps.shared_caption_tokens import tokenize_rows
     from manycaps.shared_clip_model import first_tokens
     from manycaps.shared_meteor_distance import meteor_scores
     from metrics.trm_cider.cider_distance import cider_d_scores
+
+    texts, tokens = hostile_row(rng)
+    for text in texts:
+        first_tokens(_tokenizer(), text)
+    scores = meteor_scores([tokens], _lexicon())[0], cider_d_scores([tokens], {}, 2)[0]
+    return [within(values, 0, most) for values, most in zip(scores, (1, 10), strict=True)]
+
+
+def attempt_words(rng: random.Random) -> object:
+    """Compute METEOR 1.5, BLEU, ROUGE-L, self-CIDEr and both measurements of diversity of hostile captions."""
+    from manycaps import functional
+    from measurements.vdtk_diversity.vdtk_diversity import VdtkDiversity
+
+    texts, tokens = hostile_row(rng)
+    candidates, references = [tokens[:1]], [tokens[1:]]
+    own = _set_diversity().compute(predictions=[texts], references=[texts[1:]])
+    return [
+        within(functional.bleu(candidates, references), 0, 1),
+        within(functional.rouge_l(candidates, references), 0, 1),
+        within(functional.meteor15(candidates, references), 0, 1),
+        within(functional.self_cider([tokens]), 0, 1, may_be_undefined=True),
+        within([own["vendi_ngram_1"]], 1, len(texts)),
+        within([own["compression_ratio"]], 0, np.inf),
+        VdtkDiversity().compute(data=[texts]),
+    ]
+
+
+def hostile_row(rng: random.Random) -> tuple[list[str], list[list[str]]]:
+    """Return three captions as a module takes them, and their tokens."""
+    from manycaps.shared_caption_rows import LONGEST_CAPTION, as_caption_rows
+    from manycaps.shared_caption_tokens import tokenize_rows
 
     def caption() -> str:
         text = "".join(rng.choices(PIECES, k=rng.choice((1, 3, 10, 40)))) * rng.choice((1, 1, 1, 1, 2, 100))
         return text[: rng.choice((LONGEST_CAPTION, LONGEST_CAPTION, LONGEST_CAPTION + 5))]
 
     rows = as_caption_rows([[caption() for _ in range(3)]], "predictions")
-    tokens = tokenize_rows(rows, "ptb")
-    for text in rows[0]:
-        first_tokens(_tokenizer(), text)
-    scores = meteor_scores(tokens, _lexicon())[0], cider_d_scores(tokens, {}, 2)[0]
-    for values, most in zip(scores, (1.0, 10.0), strict=True):
-        if not (np.isfinite(values).all() and values.min() >= 0 and values.max() <= most + 1e-9):
-            raise ArithmeticError(f"values from {values.min()} to {values.max()}")
-    return scores
+    return rows[0], tokenize_rows(rows, "ptb")[0]
+
+
+def within(values: Any, least: float, most: float, may_be_undefined: bool = False) -> Any:
+    """Return values of which all lie in a range, or raise."""
+    found = np.asarray(values, dtype=np.float64)
+    inside = (found >= least - 1e-9) & (found <= most + 1e-9)
+    if not (inside | np.isnan(found) if may_be_undefined else inside).all():
+        raise ArithmeticError(f"expected values from {least} to {most}, got {found.min()} to {found.max()}")
+    return values
 
 
 ATTEMPTS: dict[str, Attempt] = {
@@ -209,6 +240,7 @@ ATTEMPTS: dict[str, Attempt] = {
     "checkpoints": attempt_checkpoint,
     "json": attempt_json,
     "captions": attempt_caption,
+    "words": attempt_words,
 }
 
 
@@ -330,6 +362,13 @@ def _lexicon() -> Any:
     from manycaps.shared_wordnet_lexicon import WordNetLexicon
 
     return WordNetLexicon()
+
+
+@functools.cache
+def _set_diversity() -> Any:
+    from measurements.set_diversity.set_diversity import SetDiversity
+
+    return SetDiversity(kernels=("ngram",))
 
 
 @functools.cache
