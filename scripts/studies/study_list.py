@@ -17,14 +17,15 @@ STUDIES: Mapping[str, Runs] = {
         "Flickr8k": ("--rows", "500", "--trials", "3", "--systems", "human", "w = 0.5", "w = 1", "repeated"),
     },
     "temperature": {BUNDLED: (), "MSVD": ("--rows", "100")},
-    "search": {BUNDLED: ()},
+    "search": {BUNDLED: (), "MSVD": ("--rows", "100")},
     "quality_diversity": {BUNDLED: (), "MSVD": ()},
     "central_captions": {BUNDLED: (), "MSVD": ()},
     "efficiency": {BUNDLED: ()},
     "embeddings": {
         BUNDLED: ("--trials", "1", "--sizes", "5", "5", "--systems", "human", "w = 0.5", "repeated"),
+        "MSVD": ("--rows", "25"),
     },
-    "mauve_small_samples": {BUNDLED: ()},
+    "mauve_small_samples": {BUNDLED: (), "MSVD": ("--rows", "50")},
     "known_truth": {BUNDLED: ()},
     "trained_speaker": {BUNDLED: ()},
 }
