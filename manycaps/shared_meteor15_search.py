@@ -7,7 +7,7 @@ number, pair | words not matched | chunks | distance, from the highest bits to t
 used and where its last match ended.
 """
 
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,14 +18,13 @@ BEAM_SIZE = 40
 # Pairs searched at once: the arrays of a step stay in the processor's cache.
 PAIRS_PER_SEARCH = 2_048
 
-# Words of a hypothesis whose use is noted in one machine word.
+# Words of a hypothesis whose use is noted in one machine word, a mask.
 MASK_BITS = 64
 
 # Bits of a machine word without its sign: those of a path's number, and of that together with its place.
 RANK_BITS = MACHINE_WORD_BITS = 63
 
 Ints = npt.NDArray[np.int64]
-Numbers = TypeVar("Numbers", Ints, npt.NDArray[np.uint64])
 
 
 class Matches(NamedTuple):
@@ -95,6 +94,26 @@ class _Paths(NamedTuple):
     next_place: Ints
 
 
+class _Children(NamedTuple):
+    """What paths became at a step: arrays of shape (n_children,). Their words are noted once the best are known."""
+
+    rank: Ints
+    last_end: Ints
+    next_place: Ints
+    # Number of the path before it, and of the match that it took or -1.
+    before: Ints
+    match: Ints
+
+
+class _Words(NamedTuple):
+    """The hypothesis words of each match as bits: arrays of shape (n_matches,); no match is longer than a mask."""
+
+    # Number of the mask in which they begin, the bits there, and those in the next one.
+    mask: Ints
+    bits: npt.NDArray[np.uint64]
+    next_bits: npt.NDArray[np.uint64]
+
+
 class _Tried(NamedTuple):
     """Matches that paths can take, path by path, in the order in which they are tried."""
 
@@ -155,7 +174,9 @@ class _Beam:
         gain = np.where(matches.kind == 0, 2, half)
         self.end = matches.hypothesis_start + matches.hypothesis_length
         self.next_place = matches.reference_start + matches.reference_length
-        self.masks = _word_masks(matches)
+        self.words = _words(matches)
+        self.n_masks = max(1, -(-int(self.end.max(initial=0)) // MASK_BITS))
+        self.has_next = bool(self.words.next_bits.any())
         # Words up to the last match, on both sides: no path matches more.
         self.most = int(self.end.max(initial=0) + self.next_place.max(initial=0))
         distance = int(np.bincount(matches.pair[of_pairs], self.offset[of_pairs]).max(initial=0))
@@ -168,12 +189,12 @@ class _Beam:
     def run(self) -> tuple[Ints, Ints]:
         """Return the chosen matches, and the chunks of each pair."""
         n_pairs = len(self.n_steps)
-        paths = self._first_paths(n_pairs)
-        order = np.arange(n_pairs)
+        children = self._first_children(n_pairs)
+        used = np.zeros((self.n_masks, n_pairs), np.uint64)
         history: list[_Step] = []
         chunks, ended = np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64)
         for step in range(int(self.n_steps[0]) + 1):
-            paths, order = self._best(paths)
+            paths, order = self._best(children, used)
             n_going_on = int(np.searchsorted(-self.n_steps, -step))
             split = int(np.searchsorted(paths.rank, n_going_on << self.layout.pair))
             if split < len(order):
@@ -185,24 +206,29 @@ class _Beam:
                 paths = _Paths(
                     paths.rank[:split], paths.used[:, :split], paths.last_end[:split], paths.next_place[:split]
                 )
-                paths, made = self._step(paths, step)
-                history.append(_Step(order[made.before], made.match))
+                children, used = self._step(paths, step), paths.used
+                history.append(_Step(order[children.before], children.match))
         return self._trace(history, ended), chunks
 
-    def _first_paths(self, n_pairs: int) -> _Paths:
-        """One path per pair that has passed nothing."""
+    def _first_children(self, n_pairs: int) -> _Children:
+        """One per pair, that has passed nothing."""
         rank = np.arange(n_pairs) << self.layout.pair | self.most << self.layout.unmatched
-        used = np.zeros((len(self.masks), n_pairs), np.uint64)
-        return _Paths(rank, used, np.full(n_pairs, -1), np.zeros(n_pairs, np.int64))
+        nothing = np.full(n_pairs, -1)
+        return _Children(rank, nothing, np.zeros(n_pairs, np.int64), np.arange(n_pairs), nothing)
 
     def _field(self, end: int) -> int:
         """Bits of the chunks in a number that begins with them."""
         return (1 << (end - self.layout.chunks)) - 1
 
-    def _best(self, paths: _Paths) -> tuple[_Paths, Ints]:
-        """The best paths of every pair, from the best to the worst, and their numbers before."""
-        order = _stable_order(paths.rank, self.layout.width)
-        rank = paths.rank.take(order)
+    def _best(self, children: _Children, used: npt.NDArray[np.uint64]) -> tuple[_Paths, Ints]:
+        """The best children of every pair, from the best to the worst, and their numbers.
+
+        Args:
+            children: of paths.
+            used: words that these paths had used, shape (n_masks, n_paths).
+        """
+        order = _stable_order(children.rank, self.layout.width)
+        rank = children.rank.take(order)
         pair = rank >> self.layout.pair
         is_first = np.empty(len(pair), bool)
         is_first[0] = True
@@ -212,8 +238,18 @@ class _Beam:
         if n_paths.max() > BEAM_SIZE:
             kept = np.flatnonzero(np.arange(len(pair)) - np.repeat(first, n_paths) < BEAM_SIZE)
             order, rank = order.take(kept), rank.take(kept)
-        used = paths.used.take(order, axis=1)
-        return _Paths(rank, used, paths.last_end.take(order), paths.next_place.take(order)), order
+        used = self._with_matches(used.take(children.before.take(order), axis=1), children.match.take(order))
+        return _Paths(rank, used, children.last_end.take(order), children.next_place.take(order)), order
+
+    def _with_matches(self, used: npt.NDArray[np.uint64], match: Ints) -> npt.NDArray[np.uint64]:
+        """The used words with those of a match of each path, -1 for none; in place."""
+        path = np.flatnonzero(match >= 0)
+        match = match.take(path)
+        mask = self.words.mask.take(match)
+        used[mask, path] |= self.words.bits.take(match)
+        if self.has_next:
+            used[np.minimum(mask + 1, self.n_masks - 1), path] |= self.words.next_bits.take(match)
+        return used
 
     def _closed(self, paths: _Paths) -> Ints:
         """The numbers of the paths when their last chunk has ended."""
@@ -227,8 +263,8 @@ class _Beam:
         is_first = np.append(True, pair[1:] != pair[:-1])
         return order[is_first] + split
 
-    def _step(self, paths: _Paths, step: int) -> tuple[_Paths, _Step]:
-        """The paths that the paths become at their pair's next start."""
+    def _step(self, paths: _Paths, step: int) -> _Children:
+        """What the paths become at their pair's next start."""
         start = self.first_start.take(paths.rank >> self.layout.pair) + step
         place, first_match = self.starts.place.take(start), self.starts.first_match.take(start)
         n_matches = self.starts.n_matches.take(start)
@@ -245,35 +281,30 @@ class _Beam:
         places = behind.take(itself) - 1, first_child.take(tried.path) + np.arange(len(tried.path))
         passed = self._passed(paths, ~(is_inside | has_to), tried.distance, itself)
         extended = self._extended(paths, tried, has_to)
-        made = _Paths(
-            _interleaved(passed.rank, extended.rank, *places),
-            np.stack([_interleaved(*used, *places) for used in zip(passed.used, extended.used, strict=True)]),
-            _interleaved(passed.last_end, extended.last_end, *places),
-            _interleaved(passed.next_place, extended.next_place, *places),
-        )
-        before = _interleaved(itself, tried.path, *places)
-        return made, _Step(before, _interleaved(np.full(len(itself), -1), tried.match, *places))
+        return _Children(*(_interleaved(*both, *places) for both in zip(passed, extended, strict=True)))
 
-    def _passed(self, paths: _Paths, skips: npt.NDArray[np.bool_], distance: Ints, which: Ints) -> _Paths:
+    def _passed(self, paths: _Paths, skips: npt.NDArray[np.bool_], distance: Ints, which: Ints) -> _Children:
         """Some of the paths without a match: those that skip the word end their chunk."""
         ended = distance + self._chunk(paths.last_end != -1)
-        return _Paths(
+        return _Children(
             (paths.rank + np.where(skips, ended, 0)).take(which),
-            paths.used.take(which, axis=1),
             np.where(skips, -1, paths.last_end).take(which),
             paths.next_place.take(which),
+            which,
+            np.full(len(which), -1),
         )
 
-    def _extended(self, paths: _Paths, tried: _Tried, has_to: npt.NDArray[np.bool_]) -> _Paths:
+    def _extended(self, paths: _Paths, tried: _Tried, has_to: npt.NDArray[np.bool_]) -> _Children:
         """The paths with the matches that they can take; a fixed match counts its own distance."""
         end = paths.last_end.take(tried.path)
         is_new = (end != -1) & (end != self.matches.hypothesis_start.take(tried.match))
         own = np.where(has_to.take(tried.path), self.offset.take(tried.match), tried.earlier)
-        return _Paths(
+        return _Children(
             paths.rank.take(tried.path) + own + self._chunk(is_new) - self.gain.take(tried.match),
-            paths.used.take(tried.path, axis=1) | self.masks.take(tried.match, axis=1),
             self.end.take(tried.match),
             self.next_place.take(tried.match),
+            tried.path,
+            tried.match,
         )
 
     def _tried(self, paths: _Paths, first_match: Ints, n_matches: Ints) -> _Tried:
@@ -281,10 +312,7 @@ class _Beam:
         behind = np.cumsum(n_matches)
         path = np.repeat(np.arange(len(n_matches)), n_matches)
         match = (first_match - behind + n_matches).take(path) + np.arange(len(path))
-        is_used = (paths.used[0].take(path) & self.masks[0].take(match)) != 0
-        for used, masks in zip(paths.used[1:], self.masks[1:], strict=True):
-            is_used |= (used.take(path) & masks.take(match)) != 0
-        free = np.flatnonzero(~is_used)
+        free = np.flatnonzero(~self._is_used(paths.used, path, match))
         path, match = path.take(free), match.take(free)
         offset = self.offset.take(match)
         n_free = np.bincount(path, minlength=len(n_matches))
@@ -293,6 +321,17 @@ class _Beam:
         first = np.cumsum(n_free) - n_free
         before = total.take(first)
         return _Tried(path, match, n_free, total[:-1] - before.take(path), total.take(first + n_free) - before)
+
+    def _is_used(self, used: npt.NDArray[np.uint64], path: Ints, match: Ints) -> npt.NDArray[np.bool_]:
+        """Whether paths have used a word of a match."""
+        bits = self.words.bits.take(match)
+        if self.n_masks == 1:
+            return (used[0].take(path) & bits) != 0
+        mask = self.words.mask.take(match)
+        found = (used[mask, path] & bits) != 0
+        if self.has_next:
+            found |= (used[np.minimum(mask + 1, self.n_masks - 1), path] & self.words.next_bits.take(match)) != 0
+        return found
 
     def _chunk(self, is_one_more: npt.NDArray[np.bool_]) -> Ints:
         return is_one_more.astype(np.int64) << self.layout.chunks
@@ -310,7 +349,7 @@ class _Beam:
         return np.concatenate(chosen)
 
 
-def _interleaved(first: Numbers, second: Numbers, first_places: Ints, second_places: Ints) -> Numbers:
+def _interleaved(first: Ints, second: Ints, first_places: Ints, second_places: Ints) -> Ints:
     """Both arrays in one, each item at its place."""
     both = np.empty(len(first) + len(second), first.dtype)
     both[first_places] = first
@@ -318,17 +357,16 @@ def _interleaved(first: Numbers, second: Numbers, first_places: Ints, second_pla
     return both
 
 
-def _word_masks(matches: Matches) -> npt.NDArray[np.uint64]:
-    """The hypothesis words of each match as bits: array (n_masks, n_matches)."""
-    end = matches.hypothesis_start + matches.hypothesis_length
-    n_masks = max(1, -(-int(end.max(initial=0)) // MASK_BITS))
-    masks = np.zeros((n_masks, len(end)), np.uint64)
-    match = np.arange(len(end))
+def _words(matches: Matches) -> _Words:
+    """The hypothesis words of each match."""
+    mask, place = np.divmod(matches.hypothesis_start, MASK_BITS)
+    sides = np.zeros((2, len(place)), np.uint64)
+    match = np.arange(len(place))
     for k in range(int(matches.hypothesis_length.max(initial=0))):
         covered = match[matches.hypothesis_length > k]
-        word = matches.hypothesis_start[covered] + k
-        masks[word // MASK_BITS, covered] |= np.uint64(1) << (word % MASK_BITS).astype(np.uint64)
-    return masks
+        side, bit = np.divmod(place[covered] + k, MASK_BITS)
+        sides[side, covered] |= np.uint64(1) << bit.astype(np.uint64)
+    return _Words(mask, *sides)
 
 
 def _layout(n_pairs: int, n_words: int, distance: int) -> _Layout:

@@ -18,7 +18,7 @@ from shared_demo_form import (
 from shared_demo_plots import share_bars
 
 # What one call may cost on a public page: rows, captions of a set in a row, characters of a caption.
-LIMITS = CaptionLimits(rows=50, captions_per_row=50, characters_per_caption=300)
+LIMITS = CaptionLimits(rows=20, captions_per_row=20, characters_per_caption=300)
 
 # What the table shows of candidates and of humans, and what it means.
 VALUES = {

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from .shared_messages import shown_value
 from .shared_meteor15_search import Matches, Starts, search, taken
 from .shared_meteor15_texts import EXACT, OF_HYPOTHESIS, OF_REFERENCE, STEM, SYNONYM, Lexicon, Texts, encode
 
@@ -36,6 +37,11 @@ STATISTICS = (
 # Pairs of texts at once, and pairs of their units, 8 bytes each in the largest arrays.
 MAX_PAIRS = 4_096
 MAX_CELLS = 2_000_000
+
+# Most of one pair: words of one text times words of the other, 40 bytes each; and candidates of a match, of which a
+# million take seconds. Two pages of prose, 20,000 letters each, have 20 million and 250,000.
+MOST_CELLS = 25_000_000
+MOST_MATCHES = 1_000_000
 
 # Distinct words of texts that are compared at once; their table of relations takes its square in bytes.
 MAX_WORDS = 4_096
@@ -63,15 +69,41 @@ def pair_statistics(
 
     Returns:
         int64 array, shape (n_pairs, 23), columns as `STATISTICS`.
+
+    Raises:
+        ValueError: two texts have more than `MOST_CELLS` or `MOST_MATCHES`.
     """
     hypotheses, references = np.asarray(hypothesis, np.int64), np.asarray(reference, np.int64)
     statistics = np.zeros((len(hypotheses), len(STATISTICS)), np.int64)
     lengths = np.array([len(text) for text in texts], np.int64)
     for begin, end in _batches(texts, lengths, hypotheses, references):
-        used, number = np.unique(np.stack([hypotheses[begin:end], references[begin:end]]), return_inverse=True)
-        encoded = encode([texts[i] for i in used], lexicon)
-        statistics[begin:end] = _batch_statistics(encoded, *number.reshape(2, -1))
+        pairs = np.stack([hypotheses[begin:end], references[begin:end]])
+        used, number = np.unique(pairs, return_inverse=True)
+        try:
+            _check_at_most(np.prod(lengths[pairs], axis=0), MOST_CELLS)
+            encoded = encode([texts[i] for i in used], lexicon)
+            statistics[begin:end] = _batch_statistics(encoded, *number.reshape(2, -1))
+        except _PairError as error:
+            longer = max((texts[i] for i in pairs[:, error.place]), key=len)
+            raise ValueError(
+                f"texts: expected two that METEOR 1.5 can align within bounds, got {len(longer):,} words, many of them "
+                f"matches, that begin {shown_value(' '.join(longer[:9]))}. Shorten texts of thousands of words."
+            ) from None
     return statistics
+
+
+class _PairError(Exception):
+    """A pair of a batch, at this place, takes too much."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__(place)
+        self.place = place
+
+
+def _check_at_most(sizes: Ints, most: int) -> None:
+    """Raise for the first pair whose size is larger."""
+    if len(sizes) and sizes.max() > most:
+        raise _PairError(int(np.argmax(sizes > most)))
 
 
 def scores(statistics: npt.NDArray[np.number]) -> Floats:
@@ -184,6 +216,7 @@ def _batch_statistics(texts: Texts, hypothesis: Ints, reference: Ints) -> Ints:
     lengths = np.diff(texts.first_word)
     matches, coverage = _matches(texts, hypothesis, reference)
     is_open = np.bincount(matches.pair, ~matches.is_fixed, n_pairs) > 0
+    _check_at_most(np.bincount(matches.pair, minlength=n_pairs), MOST_MATCHES)
     chosen, chunks = _choose(matches, coverage, lengths[reference], is_open)
     statistics = np.zeros((n_pairs, len(STATISTICS)), np.int64)
     pair, kind = matches.pair[chosen], matches.kind[chosen]

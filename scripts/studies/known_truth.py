@@ -16,8 +16,9 @@ candidates. "wrong": people who get a share of the attributes wrong.
 Written: known_truth.csv, a line for each speaker, number of candidates, seed and measure; known_truth_best.csv, where
 each measure is best, with the 95 % interval over seeds (Student's t), and how far from people it is there and at 0;
 known_truth_needed.csv, scenes that a paired test at 5 % needs to tell temperature 0.9 from 1 with a power of 80 %, by
-the number of candidates; and the picture. Needs scripts/requirements.txt and what the metrics need, as
-`pip install "manycaps[all]"` brings it.
+the number of candidates; and the picture. Needs scripts/requirements.txt, metrics/trm_bert/requirements.txt,
+metrics/emscore_pac/requirements.txt, metrics/meteor15/requirements.txt, metrics/bleu_rouge/requirements.txt,
+measurements/vdtk_diversity/requirements.txt and measurements/set_diversity/requirements.txt.
 """
 
 import argparse

@@ -11,8 +11,9 @@ say of the scene, by their exact probability. The metrics, and z, are those of `
 
 Written: trained_speaker.csv, a line for each search, setting, seed (scenes, people and sampling) and measure;
 trained_speaker_best.csv, the best temperature by each measure with the 95 % interval over seeds (Student's t); and the
-picture. Needs scripts/requirements.txt, scripts/requirements-training.txt and what the metrics need, as
-`pip install "manycaps[all]"` brings it.
+picture. Needs scripts/requirements.txt, scripts/requirements-training.txt, metrics/trm_bert/requirements.txt,
+metrics/emscore_pac/requirements.txt, metrics/meteor15/requirements.txt, metrics/bleu_rouge/requirements.txt,
+measurements/vdtk_diversity/requirements.txt and measurements/set_diversity/requirements.txt.
 """
 
 import argparse

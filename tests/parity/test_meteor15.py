@@ -100,6 +100,19 @@ def test_texts_too_long_for_the_search_are_refused(small, monkeypatch):
         pair_statistics([["a", "a", "dog"] * 3], [0], [0], small[0])
 
 
+@pytest.mark.parametrize("name", ["MOST_CELLS", "MOST_MATCHES"])
+def test_a_pair_that_takes_too_much_is_refused(small, monkeypatch, name):
+    monkeypatch.setattr(shared_meteor15, name, 80)
+    texts = [["a", "dog"], ["a"] * 9]
+    message = (
+        r"^texts: expected two that METEOR 1\.5 can align within bounds, got 9 words, many of them matches, that begin "
+        r"'a a a a a a a a a'\. Shorten texts of thousands of words\.$"
+    )
+    with pytest.raises(ValueError, match=message):
+        pair_statistics(texts, [0, 1, 0], [0, 1, 1], small[0])
+    assert pair_statistics(texts, [0, 0], [0, 1], small[0])[0, 4:6].tolist() == [1, 1]
+
+
 @pytest.mark.parametrize("name", ["MAX_PAIRS", "MAX_CELLS", "MAX_WORDS"])
 def test_batches_of_any_size(small, monkeypatch, name):
     generator = random.Random(3)
