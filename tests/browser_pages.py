@@ -31,10 +31,11 @@ def screenshot(browser):
     return np.asarray(image.open(io.BytesIO(browser.get_screenshot_as_png())).convert("RGB"), dtype=np.int64)
 
 
-def requested_addresses(browser):
-    """All addresses that were asked for since this was asked last."""
+def requested_addresses(browser, page):
+    """All addresses that a page asked for since this was asked last; a browser that just started asks for some itself."""
     messages = (json.loads(entry["message"])["message"] for entry in browser.get_log("performance"))
-    return [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+    sent = [message["params"] for message in messages if message["method"] == "Network.requestWillBeSent"]
+    return [asked["request"]["url"] for asked in sent if asked["documentURL"] == page.as_uri()]
 
 
 def assert_opens_alone(browser, page):
@@ -42,7 +43,8 @@ def assert_opens_alone(browser, page):
     browser.get_log("performance")
     open_page(browser, page, 1200)
     assert browser.get_log("browser") == []
-    assert [url for url in requested_addresses(browser) if not url.startswith("data:")] == [page.as_uri()]
+    found = [url for url in requested_addresses(browser, page) if not url.startswith("data:")]
+    assert found == [page.as_uri()], found
 
 
 def contrasts(browser, names):
