@@ -32,7 +32,7 @@ def screenshot(browser):
 
 
 def requested_addresses(browser, page):
-    """All addresses that a page asked for since this was asked last; a browser that just started asks for some itself."""
+    """Addresses that a page asked for since this was asked last; a browser that has just started asks for others."""
     messages = (json.loads(entry["message"])["message"] for entry in browser.get_log("performance"))
     sent = [message["params"] for message in messages if message["method"] == "Network.requestWillBeSent"]
     return [asked["request"]["url"] for asked in sent if asked["documentURL"] == page.as_uri()]
