@@ -273,8 +273,8 @@ CASES = {
             "references: expected one row for each of the 2 rows of predictions, got 1.",
         ),
         over=(
-            {CANDIDATES: "a dog\n" * 51, HUMANS: "a dog"},
-            "predictions[0]: expected at most 50 captions on this page, got 51.",
+            {CANDIDATES: "a dog\n" * 21, HUMANS: "a dog"},
+            "predictions[0]: expected at most 20 captions on this page, got 21.",
         ),
         n_drawings=1,
     ),
