@@ -32,7 +32,7 @@ from manycaps.shared_demo_plots import mean_intervals
 
 # What one call may cost on a public page: each file, its rows, captions of a row, characters of a caption.
 MAX_MEGABYTES = 2
-LIMITS = CaptionLimits(rows=500, captions_per_row=20, characters_per_caption=300)
+LIMITS = CaptionLimits(rows=100, captions_per_row=10, characters_per_caption=300)
 
 # Random splits, sign flips and resamples of the tests and intervals.
 N_RESAMPLES = 999

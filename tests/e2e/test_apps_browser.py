@@ -339,8 +339,8 @@ CASES = {
             "systems: expected two files or three, got 1. Upload the captions of another.",
         ),
         over=(
-            dict(zip(SYSTEM_FILES, (system_file(name, 501) for name in ("base", "other", "references")), strict=True)),
-            "systems: expected at most 500 rows on this page, got 501.",
+            dict(zip(SYSTEM_FILES, (system_file(name, 101) for name in ("base", "other", "references")), strict=True)),
+            "systems: expected at most 100 rows on this page, got 101.",
         ),
         files=SYSTEM_FILES,
     ),

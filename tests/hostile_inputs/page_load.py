@@ -158,7 +158,7 @@ def clip_and_captions(folder: pathlib.Path, seed: int) -> list[Any]:
 
 
 def system_files(metric: str) -> Input:
-    """Three systems and people, each a file of nearly 2 MB with 500 rows of 20 captions."""
+    """Three systems and people, each a file with 100 rows of 10 captions of 300 letters."""
     from gradio_client import handle_file
 
     def make(folder: pathlib.Path, seed: int) -> list[Any]:
@@ -166,7 +166,7 @@ def system_files(metric: str) -> Input:
         for name in ("first", "second", "third", "references"):
             path = folder / f"{name}-{seed}.jsonl"
             key = "references" if name == "references" else "captions"
-            rows = ({"id": i, key: [caption(rng, 190) for _ in range(20)]} for i in range(500))
+            rows = ({"id": i, key: [caption(rng, 300) for _ in range(10)]} for i in range(100))
             path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
             files.append(handle_file(str(path)))
         return [*files, metric]
