@@ -19,6 +19,7 @@ import filelock
 import huggingface_hub
 import numpy as np
 
+from .shared_messages import reason_of, shown_value
 from .shared_meteor15_table import compile_table
 from .shared_meteor15_texts import Lexicon, Meteor15Data, PhraseTable
 from .shared_meteor15_tokens import Prefixes
@@ -35,6 +36,9 @@ HOW_TO_GET_DATA = (
 
 # Behind a prefix whose full stop belongs to it before a number only.
 NUMERIC_ONLY = "#NUMERIC_ONLY#"
+
+# Bytes of the table of paraphrases that are in memory at once.
+PIECE_BYTES = 1 << 20
 
 # Form of the compiled table; another number makes old ones unused.
 TABLE_FORMAT = 1
@@ -135,8 +139,16 @@ def load_data(source: str | os.PathLike[str] | None, progress: Callable[..., Any
     for base, forms in zip(exceptions[::2], exceptions[1::2], strict=False):
         for form in forms.split():
             base_forms.setdefault(form, []).append(base)
+    wrong = next((line for line in synsets[1::2] if not line.replace(" ", "0").isdecimal()), None)
+    if wrong is not None:
+        raise ValueError(
+            f"meteor15_data: expected numbers of synsets behind every word, got {shown_value(wrong)}. {HOW_TO_GET_DATA}"
+        )
+    digest = hashlib.sha256()
     with files.paraphrases.open("rb") as file:
-        version = hashlib.file_digest(file, "sha256").hexdigest()[:16]
+        while piece := file.read(PIECE_BYTES):
+            digest.update(piece)
+    version = digest.hexdigest()[:16]
     return Meteor15Data(
         function_words=frozenset(line.split()[0] for line in lines("function/english.words") if line.strip()),
         prefixes=Prefixes(frozenset(line for line in prefixes if NUMERIC_ONLY not in line), frozenset(numeric)),
@@ -171,12 +183,12 @@ def _program_lines(program: pathlib.Path) -> Callable[[str], list[str]]:
             else:
                 with zipfile.ZipFile(program) as archive:
                     data = archive.read(name)
-        except (OSError, KeyError, zipfile.BadZipFile) as error:
+            return data.decode("utf-8").splitlines()
+        except Exception as error:  # a damaged archive raises what zipfile, zlib and the codecs have
             raise ValueError(
-                f"meteor15_data: expected the file {name} in {program.name}, got none that can be read ({error}). "
-                f"{HOW_TO_GET_DATA}"
+                f"meteor15_data: expected the file {name} in {program.name}, got none that can be read "
+                f"({reason_of(error)}). {HOW_TO_GET_DATA}"
             ) from error
-        return data.decode("utf-8").splitlines()
 
     return lines
 

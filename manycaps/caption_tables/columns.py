@@ -1,6 +1,5 @@
 """Which column of a table holds what: by the names that are usual, or by the user's own."""
 
-import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -26,8 +25,8 @@ IMAGE_COLUMNS = ("image", "jpg", "jpeg", "png", "webp", "image_path", "file_name
 VIDEO_COLUMNS = ("video", "mp4", "webm", "avi", "mkv", "video_path")
 
 
-# What stands for a byte that is not of UTF-8 (PEP 383).
-OTHER_BYTE = re.compile("[\udc80-\udcff]")
+# What no file of UTF-8 holds: half a pair, of which some stand for a byte that is not of UTF-8 (PEP 383).
+SURROGATE, OTHER_BYTE = re.compile("[\ud800-\udfff]"), re.compile("[\udc80-\udcff]")
 
 
 class Layout(NamedTuple):
@@ -218,11 +217,11 @@ def read_id(record: Mapping[str, Any], layout: Layout, row: int) -> str | None:
         return None
     value = record.get(layout.id)
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-        got = "none" if value is None or value == "" else f"{type(value).__name__} ({str(value)[:40]})"
+        got = "none" if value is None or value == "" else f"{type(value).__name__} ({shown_value(value)})"
         raise ValueError(
             f"{layout.id}[{row}]: expected an id (text or a whole number), got {got}. Write it, or leave the row out."
         )
-    return str(value)
+    return str(value) if isinstance(value, int) else _unicode(value, f"{layout.id}[{row}]")
 
 
 def _sides_of(record: Mapping[str, Any], layout: Layout) -> Layout:
@@ -266,12 +265,9 @@ def _captions(record: Mapping[str, Any], name: str | None, row: int) -> list[str
         return as_caption_rows([value], name, string_is_one_caption=True)[0]
     except (TypeError, ValueError) as error:
         texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-        byte = OTHER_BYTE.search("".join(text for text in texts if isinstance(text, str)))
-        if byte:
-            raise ValueError(
-                f"{name}[{row}]: expected UTF-8 text, got the byte {ord(byte[0]) - 0xDC00:#04x}. Save the file as "
-                "UTF-8, or leave the row out."
-            ) from None
+        joined = "".join(text for text in texts if isinstance(text, str))
+        if OTHER_BYTE.search(joined):
+            _unicode(joined, f"{name}[{row}]")
         raise type(error)(str(error).replace(f"{name}[0]", f"{name}[{row}]", 1)) from None
 
 
@@ -283,6 +279,20 @@ def _medium(record: Mapping[str, Any], name: str | None, row: int) -> str | byte
     if isinstance(value, dict) and {"bytes", "path"} >= set(value):
         value = value.get("bytes") or value.get("path")
     if not isinstance(value, str | bytes) or not value:
-        got = "none" if not value else f"{type(value).__name__} ({json.dumps(value, default=str)[:40]})"
+        got = "none" if not value else f"{type(value).__name__} ({shown_value(value)})"
         raise ValueError(f"{name}[{row}]: expected a path or the bytes of a file, got {got}. Leave the row out.")
-    return value
+    return value if isinstance(value, bytes) else _unicode(value, f"{name}[{row}]")
+
+
+def _unicode(text: str, where: str) -> str:
+    """Return a text if a file can hold it.
+
+    Raises:
+        ValueError: it has half a surrogate pair, or a byte that was no UTF-8.
+    """
+    found = SURROGATE.search(text)
+    if found is None:
+        return text
+    byte = OTHER_BYTE.match(found[0])
+    got = f"the byte {ord(found[0]) - 0xDC00:#04x}" if byte else f"half a character, {found[0]!a}"
+    raise ValueError(f"{where}: expected UTF-8 text, got {got}. Save the file as UTF-8, or leave the row out.")

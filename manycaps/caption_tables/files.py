@@ -206,6 +206,13 @@ def _as_given(name: str, file_system: Any, source: str) -> str:
 
 
 def _table_file(path: str, n_bytes: int) -> TableFile:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"{shown_path(path)}: expected a path that is UTF-8, got other bytes, which no list of rows can hold. "
+            "Rename the file."
+        ) from None
     kind = table_kind(path)
     if kind is None:
         raise ValueError(

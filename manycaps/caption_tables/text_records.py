@@ -64,7 +64,7 @@ def text_records(piece: Piece) -> Iterator[Record | Unreadable]:
     kind = piece.file.kind
     with open_bytes(piece.file.path, piece.file.compressed) as lines:
         blocks = _records_of(lines, kind, 0)
-        names = _names(next(blocks, None), kind) if kind in SEPARATORS else []
+        names = _names(next(blocks, None), piece.file) if kind in SEPARATORS else []
         if piece.start > 0:
             lines.seek(piece.start)
             blocks = _records_of(lines, kind, piece.start, names)
@@ -138,10 +138,18 @@ def _table_blocks(lines: Iterable[bytes], separator: str, start: int, names: lis
             joined = waiting[0]
         texts = [_text(part, start if i == 0 else 1) for i, part in enumerate(waiting)]
         if n_cells is None and joined.strip():
-            n_cells = len(next(csv.reader(texts, delimiter=separator), []))
+            n_cells = _n_cells(texts, separator)
         yield Block(start, start + len(joined), texts)
         start += len(joined)
         waiting = []
+
+
+def _n_cells(texts: list[str], separator: str) -> int:
+    """Cells of the lines of a record; 0 of those that are none, which `_names` says."""
+    try:
+        return len(next(csv.reader(texts, delimiter=separator), []))
+    except csv.Error:
+        return 0
 
 
 def _is_record(joined: bytes, separator: str, n_cells: int | None) -> bool:
@@ -160,9 +168,14 @@ def _text(line: bytes, start: int) -> str:
     return line.decode("utf-8", errors="surrogateescape")
 
 
-def _names(header: Block | None, kind: str) -> list[str]:
+def _names(header: Block | None, file: TableFile) -> list[str]:
     """Names of the columns of a table."""
-    return next(csv.reader(header.lines, delimiter=SEPARATORS[kind]), []) if header else []
+    try:
+        return next(csv.reader(header.lines, delimiter=SEPARATORS[file.kind]), []) if header else []
+    except csv.Error as error:
+        raise ValueError(
+            f"{file.path}: expected the names of columns in the first line, got {reason_of(error)}. Mend this line."
+        ) from None
 
 
 def _parsed_captions(block: Block, row: int) -> Any:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from manycaps.comparison.caption_systems import check_same_ids
 from manycaps.comparison.metrics import METRICS
 from manycaps.comparison.scored_systems import ScoredSystem, SystemRow
-from manycaps.scoring.run_folder import read_saved
+from manycaps.scoring.run_folder import RunFolder, read_saved
 from manycaps.shared_messages import reason_of, shown_value
 
 SCORE_AGAIN = "Score it again with `manycaps score --restart`."
@@ -75,6 +75,10 @@ def _read_folder(path: str) -> ScoreFolder:
             f"{path}: expected a finished run, got no {'rows' if summary.is_file() else summary.name}. Give the same "
             "`manycaps score` command again."
         )
+    run = RunFolder(path)
+    for part in range(len(files)):
+        if run.report("score", part) is not None:  # else the parts have been deleted: their work is done
+            run.check_files("score", part)
     results = read_saved(summary).get("metrics")
     if not isinstance(results, dict) or not all(
         isinstance(result, dict) and "signature" in result for result in results.values()

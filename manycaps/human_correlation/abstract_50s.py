@@ -4,7 +4,12 @@ Read from `consensus_abstract.mat` of the release, whose triplets hold a referen
 choice of one person: above 0 for the first caption, below 0 for the second.
 """
 
+import json
+import math
+import os
 import pathlib
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -12,6 +17,9 @@ import numpy as np
 from manycaps.shared_messages import reason_of, shown_path
 
 FILE_NAME = "consensus_abstract.mat"
+
+# This module, as another process is told to run it.
+MODULE_NAME = "manycaps.human_correlation.abstract_50s"
 
 # Pairs of which both captions are right come first; of the rest one is of another image (Sarto et al., 2023,
 # section 4.3).
@@ -31,18 +39,7 @@ def abstract_50s_rows(path: pathlib.Path) -> list[dict[str, Any]]:
     Raises:
         ValueError: the file cannot be read, or holds other things.
     """
-    import scipy.io
-
-    try:
-        triplets = scipy.io.loadmat(path, squeeze_me=True, struct_as_record=True)["triplets"]
-        rows = np.atleast_1d(triplets)
-        entries = [tuple(_plain(part) for part in row) for row in rows]
-        checked = [(str(a), str(b), str(c), float(winner)) for a, b, c, winner in entries]
-    except Exception as error:  # scipy, numpy and a missing name each raise their own
-        raise ValueError(
-            f"{shown_path(path)}: expected triplets of sentences and a choice, got {type(error).__name__} "
-            f"({reason_of(error)}). Take {FILE_NAME} as it was released."
-        ) from error
+    checked = _triplets(path)
     pairs: dict[tuple[str, str], list[tuple[str, float]]] = {}
     for reference, first, second, choice in checked:
         pairs.setdefault((first, second), []).append((reference, choice))
@@ -62,6 +59,41 @@ def abstract_50s_rows(path: pathlib.Path) -> list[dict[str, Any]]:
     return found
 
 
+def _triplets(path: pathlib.Path) -> list[tuple[str, str, str, float]]:
+    """Read the file in another process: a damaged one can end the process that reads it, in scipy's compiled code."""
+    package = str(pathlib.Path(__file__).resolve().parents[2])
+    paths = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
+    done = subprocess.run(
+        [sys.executable, "-m", MODULE_NAME, str(path)],
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    said = json.loads(done.stdout) if done.returncode == 0 else f"a crash of scipy ({done.returncode})"
+    if isinstance(said, str):
+        raise ValueError(
+            f"{shown_path(path)}: expected triplets of sentences and a choice, got {said}. Take {FILE_NAME} as it was "
+            "released."
+        )
+    return [(reference, first, second, choice) for reference, first, second, choice in said]
+
+
+def _read(path: str) -> list[tuple[str, str, str, float]] | str:
+    """Return the triplets, or why there are none."""
+    import scipy.io
+
+    try:
+        triplets = scipy.io.loadmat(path, squeeze_me=True, struct_as_record=True)["triplets"]
+        entries = [tuple(_plain(part) for part in row) for row in np.atleast_1d(triplets)]
+        checked = [(str(a), str(b), str(c), float(winner)) for a, b, c, winner in entries]
+        if not all(math.isfinite(choice) for *_, choice in checked):
+            raise ValueError("a choice that is no finite number")
+        return checked
+    except Exception as error:  # scipy, numpy and a missing name each raise their own
+        return f"{type(error).__name__} ({reason_of(error)})"
+
+
 def _plain(value: Any) -> Any:
     """What is inside arrays of one element and structures of one field, in which MATLAB wraps text."""
     while isinstance(value, np.ndarray | np.void):
@@ -72,3 +104,7 @@ def _plain(value: Any) -> Any:
         else:
             raise ValueError(f"{value.size} values in place of one")
     return value
+
+
+if __name__ == "__main__":
+    print(json.dumps(_read(sys.argv[1])))

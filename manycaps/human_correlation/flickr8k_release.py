@@ -3,10 +3,12 @@
 import collections
 import gzip
 import pathlib
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
 from manycaps.shared_input_files import is_regular_file
+from manycaps.shared_messages import reason_of
 
 # Files of the release: captions ("image.jpg#k", tab, caption), which may be compressed, and judgements (image, caption
 # id, three ratings, separated by tabs).
@@ -74,12 +76,18 @@ def _fields(path: pathlib.Path, n_fields: int) -> Iterator[tuple[str, list[str]]
     if not is_regular_file(path):
         raise ValueError(f"{path}: expected a file of the release, got none of that name. Put it there.")
     open_text = gzip.open if path.suffix == ".gz" else open
-    with open_text(path, "rt", encoding="utf-8") as lines:
-        for i, line in enumerate(lines, start=1):
-            fields = line.rstrip("\n").split("\t")
-            if len(fields) != n_fields:
-                raise ValueError(
-                    f"{path}, line {i}: expected {n_fields} fields with tabs between them, got {len(fields)}. Take the "
-                    "file as it was released."
-                )
-            yield f"{path}, line {i}", fields
+    try:
+        with open_text(path, "rt", encoding="utf-8") as lines:
+            for i, line in enumerate(lines, start=1):
+                fields = line.rstrip("\n").split("\t")
+                if len(fields) != n_fields:
+                    raise ValueError(
+                        f"{path}, line {i}: expected {n_fields} fields with tabs between them, got {len(fields)}. Take "
+                        "the file as it was released."
+                    )
+                yield f"{path}, line {i}", fields
+    except (UnicodeDecodeError, EOFError, OSError, zlib.error) as error:
+        raise ValueError(
+            f"{path}: expected lines of UTF-8, got {type(error).__name__} ({reason_of(error)}). Take the file as it "
+            "was released."
+        ) from error

@@ -75,6 +75,7 @@ def _array(folder: pathlib.Path, name: str) -> np.ndarray:
         raise ValueError(f"{shown_path(path)}: expected an array without objects, got {got}. {HOW_TO_CONVERT}")
     try:
         array: np.ndarray = np.load(path, allow_pickle=False)
+        array.tolist()  # letters that are none are found when they become text
     except Exception as error:  # numpy raises many kinds
         raise ValueError(
             f"{shown_path(path)}: expected an array without objects, got {type(error).__name__} ({reason_of(error)}). "

@@ -26,7 +26,7 @@ def read_earlier(folder: RunFolder, part: int) -> EarlierParts:
 def write_earlier(folder: RunFolder, part: int, found: EarlierParts) -> None:
     """Write what was found for a part."""
     keys = {key.hex(): count for key, count in sorted(found.keys.items())}
-    folder.write_json(folder.part_file("earlier", part), {"keys": keys, "bad": sorted(found.bad.items())})
+    folder.finish("earlier", part, {"keys": keys, "bad": sorted(found.bad.items())})
 
 
 class ReadableRows:

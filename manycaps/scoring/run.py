@@ -155,9 +155,13 @@ def check_pooled_rows(scorers: Sequence[Scorer], n_rows: int | None, most: int) 
 def _summarised(settings: RunSettings, scorers: Sequence[Scorer], arguments: argparse.Namespace) -> dict[str, Any]:
     """Do all steps that are not done yet."""
     folder = settings.run_folder()
-    if settings.source.needs_store and not folder.store.exists():
+    if settings.source.needs_store and folder.report("joined", 0) is None:
         print("putting rows together by id", file=sys.stderr)
         folder.write(folder.store, settings.source.fill_store)
+        folder.finish("joined", 0, {}, [folder.store])
+    for step in ("joined", "documents"):
+        if folder.report(step, 0) is not None:
+            folder.check_files(step, 0)
     part_bytes = _part_bytes(settings, arguments.part_size)
     parts = _planned(settings, part_bytes)
     now = manifest(settings, list(scorers), parts, part_bytes)
@@ -255,6 +259,7 @@ def _run(
     with tqdm(desc=name, smoothing=0.05, **unit) as bar:
         for part in parts:
             if (report := reports[part.number]) is not None:
+                settings.run_folder().check_files(name, part.number)
                 limits.add(report)
                 bar.initial += report["n_rows"] if n_rows else part.n_bytes
         bar.n = bar.initial

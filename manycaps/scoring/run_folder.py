@@ -2,14 +2,15 @@
 
 import contextlib
 import errno
+import hashlib
 import json
 import os
 import pathlib
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from manycaps.saved_files import replace_when_whole
+from manycaps.saved_files import file_digest, replace_when_whole
 from manycaps.shared_input_files import read_json
 from manycaps.shared_messages import shown_path, shown_value
 
@@ -24,6 +25,12 @@ NO_ROOM = {
     errno.EACCES: "Make the folder writable",
     errno.EPERM: "Make the folder writable",
 }
+
+
+# What to do where a file of a run holds something else.
+HOW_TO_BEGIN_AGAIN = (
+    "Nothing but `manycaps score` writes there: begin from scratch with --restart, or take another folder."
+)
 
 
 class RunFolder:
@@ -49,9 +56,39 @@ class RunFolder:
         return self.parts / f"{step}-{part:05}.{ending}"
 
     def report(self, step: str, part: int) -> dict[str, Any] | None:
-        """Return what a finished part says; None if it is not finished."""
+        """Return what a finished part says; None if it is not finished.
+
+        Raises:
+            ValueError: something else is in its file now.
+        """
         path = self.part_file(step, part)
-        return read_saved(path) if path.exists() else None
+        return _read_sealed(path)["report"] if path.exists() else None
+
+    def check_files(self, step: str, part: int) -> None:
+        """Raise unless the files of a finished part hold what the run wrote.
+
+        Raises:
+            ValueError: one is missing, or something else is in it now.
+        """
+        for name, digest in _read_sealed(self.part_file(step, part))["files"].items():
+            path = self.path / name
+            found = file_digest(path) if path.is_file() else None
+            if found != digest:
+                got = "no such file" if found is None else "other content"
+                raise ValueError(f"{shown_path(path)}: expected what a run has saved, got {got}. {HOW_TO_BEGIN_AGAIN}")
+
+    def finish(self, step: str, part: int, report: dict[str, Any], files: Sequence[pathlib.Path] = ()) -> None:
+        """Write what a part says, and with it that the part is finished.
+
+        Args:
+            step: "survey" or "score", or what is done between.
+            part: its number.
+            report: what it says.
+            files: that the part has written; their digests are kept, so that damage is found when the run goes on.
+        """
+        digests = {path.relative_to(self.path).as_posix(): file_digest(path) for path in files}
+        saved = {"report": report, "files": digests}
+        self.write_json(self.part_file(step, part), saved | {"digest": _digest(saved)})
 
     def write(self, path: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:
         """Let `write` make a file under a name of its own, and give it its name when it lies on the disk.
@@ -110,7 +147,7 @@ class RunFolder:
             path.unlink(missing_ok=True)
         for folder, patterns in (
             (self.rows, ["part-*.parquet"]),
-            (self.parts, ["survey-*", "score-*", "earlier-*", "documents-*"]),
+            (self.parts, ["survey-*", "score-*", "earlier-*", "documents-*", "joined-*"]),
         ):
             for pattern in patterns:
                 for path in folder.glob(pattern):
@@ -136,11 +173,30 @@ def read_saved(path: pathlib.Path) -> dict[str, Any]:
     Raises:
         ValueError: something else is in it now.
     """
-    advice = "Nothing but `manycaps score` writes there: begin from scratch with --restart, or take another folder."
-    found = read_json(path, shown_path(path.parent), advice)
+    found = read_json(path, shown_path(path.parent), HOW_TO_BEGIN_AGAIN)
     if not isinstance(found, dict):
-        raise ValueError(f"{shown_path(path)}: expected what a run has saved, got {shown_value(found)}. {advice}")
+        raise ValueError(
+            f"{shown_path(path)}: expected what a run has saved, got {shown_value(found)}. {HOW_TO_BEGIN_AGAIN}"
+        )
     return found
+
+
+def _read_sealed(path: pathlib.Path) -> dict[str, Any]:
+    """Read what `finish` has written.
+
+    Raises:
+        ValueError: something else is in it now.
+    """
+    found = read_saved(path)
+    digest = found.pop("digest", None)
+    if digest != _digest(found):
+        raise ValueError(f"{shown_path(path)}: expected what a run has saved, got other content. {HOW_TO_BEGIN_AGAIN}")
+    return found
+
+
+def _digest(saved: dict[str, Any]) -> str:
+    """SHA-256 of what is saved, which is the same when it is read back."""
+    return hashlib.sha256(json.dumps(saved, sort_keys=True).encode()).hexdigest()
 
 
 def as_json(value: Any) -> str:

@@ -57,14 +57,13 @@ def score_part(settings: RunSettings, part: Part) -> dict[str, Any]:
             for chunk in chunks(settings.rows(part)):
                 writer.write(work.score(chunk), complete=all(sums.n_rows for sums in work.metrics.values()))
 
+    sums, ids, rejected = (folder.part_file("score", part.number, end) for end in ("npz", "ids.npy", "rejected.jsonl"))
     folder.write(folder.rows_file(part.number), write_rows)
-    folder.write(folder.part_file("score", part.number, "npz"), work.save_sums)
-    write_digests(folder.part_file("score", part.number, "ids.npy"), work.ids, folder)
+    folder.write(sums, work.save_sums)
+    write_digests(ids, work.ids, folder)
     lines = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in work.rejected)
-    folder.write(
-        folder.part_file("score", part.number, "rejected.jsonl"), lambda path: path.write_text(lines, encoding="utf-8")
-    )
-    folder.write_json(folder.part_file("score", part.number), work.report())
+    folder.write(rejected, lambda path: path.write_text(lines, encoding="utf-8"))
+    folder.finish("score", part.number, work.report(), [folder.rows_file(part.number), sums, ids, rejected])
     return work.report()
 
 

@@ -43,13 +43,14 @@ def survey_part(settings: RunSettings, part: Part) -> dict[str, Any]:
     survey = _Survey(settings, read_earlier(folder, part.number).bad)
     for chunk in chunks(settings.rows(part)):
         survey.add(chunk)
-    for name, digests in (("ids", survey.ids), ("keys", survey.keys)):
-        write_digests(folder.part_file("survey", part.number, f"{name}.npy"), digests, folder)
+    files = [folder.part_file("survey", part.number, f"{name}.npy") for name in ("ids", "keys")]
+    for path, digests in zip(files, (survey.ids, survey.keys), strict=True):
+        write_digests(path, digests, folder)
     if survey.counter is not None:
-        frequencies = folder.part_file("survey", part.number, "frequencies.json")
-        folder.write_json(frequencies, {"n_documents": survey.n_documents, "counts": survey.counts}, compact=True)
+        files.append(folder.part_file("survey", part.number, "frequencies.json"))
+        folder.write_json(files[-1], {"n_documents": survey.n_documents, "counts": survey.counts}, compact=True)
     report = {"n_rows": survey.n_rows, "n_rejected": survey.n_bad}
-    folder.write_json(folder.part_file("survey", part.number), report)
+    folder.finish("survey", part.number, report, files)
     return report
 
 
@@ -163,7 +164,7 @@ def merge_documents(folder: RunFolder, n_parts: int) -> None:
         )
     table = {"n_documents": n_documents, "document_frequency": dict(sorted(counts.items()))}
     folder.write_json(folder.document_frequency, table, compact=True)
-    folder.write_json(folder.part_file("documents", 0), {"n_documents": n_documents})
+    folder.finish("documents", 0, {"n_documents": n_documents}, [folder.document_frequency])
 
 
 def _several(arrays: Sequence[np.ndarray], i: int, n_ranges: int) -> Iterator[tuple[bytes, np.ndarray, np.ndarray]]:

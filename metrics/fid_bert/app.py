@@ -24,6 +24,8 @@ from shared_verdict import verdict
 LIMITS = CaptionLimits(rows=20, captions_per_row=20, characters_per_caption=300)
 # Splits of a row for an exact p-value, each a small singular value problem: 8 + 7 captions have 6,435.
 MAX_PARTITIONS = 10_000
+# Random splits where the pooled value, which is computed again for each, is asked for too; 9,999 take minutes.
+POOLED_RESAMPLES = 499
 
 # What the table shows, and what it means.
 MEANINGS = {
@@ -43,6 +45,7 @@ fid_bert = evaluate.load(str(pathlib.Path(__file__).resolve().parent / "fid_bert
 def measure(candidates, references, pooled, p_value, row):
     """Compute both boxes, and draw one row."""
     options = {"pooled": pooled, "p_value": p_value, "max_partitions": MAX_PARTITIONS}
+    options |= {"n_resamples": POOLED_RESAMPLES} if pooled else {}
     measured = measure_captions(fid_bert, (candidates, references), LIMITS, row, **options)
     examined = measured.examined
     sentence = verdict(measured.result, "fid_bert", "FID-BERT")
@@ -61,7 +64,9 @@ page = build_page(
             "human captions? The squared Fréchet distance of sentence embeddings, and a test over all images."
         ),
         inputs=caption_boxes(),
-        options=distribution_options(gr.Checkbox(False, label="All rows pooled as well", render=False)),
+        options=distribution_options(
+            gr.Checkbox(False, label=f"All rows pooled as well ({POOLED_RESAMPLES} random splits)", render=False)
+        ),
         drawings=["Null distribution of the row", "Distances of the row"],
         examples={name: (*boxes, False, "exact", 0) for name, boxes in EXAMPLE_CAPTIONS.items()},
         measure=measure,

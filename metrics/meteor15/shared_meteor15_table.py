@@ -8,12 +8,14 @@ by chance has a probability of 5e-11.
 
 import gzip
 import pathlib
+import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
+from .shared_messages import reason_of
 from .shared_meteor15_texts import WORD_BITS, PhraseTable
 
 # Bytes of the unpacked table that are read at once.
@@ -24,6 +26,9 @@ HASH_BASE = 0x9E3779B97F4A7C15
 
 # Words are looked up by so many of the highest bits of their hash.
 BUCKET_BITS = 20
+
+# Most words of a phrase, for numbers of a byte; those of the English table have up to 7.
+MOST_PHRASE_WORDS = 127
 
 SPACE, NEW_LINE = 32, 10
 
@@ -43,7 +48,7 @@ def compile_table(source: pathlib.Path, progress: Callable[..., Any]) -> PhraseT
         The table.
 
     Raises:
-        ValueError: the file ends inside an entry, or is not a gzip file.
+        ValueError: the file ends inside an entry, is not a gzip file, or has other lines.
     """
     vocabulary = _Vocabulary()
     pieces = []
@@ -53,7 +58,13 @@ def compile_table(source: pathlib.Path, progress: Callable[..., Any]) -> PhraseT
     ):
         read = 0
         for chunk in _whole_entries(packed, source.name):
-            pieces.append(vocabulary.numbers(chunk))
+            try:
+                pieces.append(vocabulary.numbers(chunk))
+            except ValueError as error:
+                raise ValueError(
+                    f"meteor15_data: expected lines of probability, phrase and paraphrase in {source.name}, got "
+                    f"{reason_of(error)}. Get the file again."
+                ) from error
             bar.update(packed.tell() - read)
             read = packed.tell()
     if not pieces:
@@ -101,6 +112,8 @@ class _Vocabulary:
         starts, ends = starts[in_wanted], ends[in_wanted]
         hashes = (sums[ends] - sums[starts]) * self._inverses[starts]
         is_source = np.arange(len(wanted)) % 3 == 1
+        if n_words.max() > MOST_PHRASE_WORDS:
+            raise ValueError(f"a phrase of {n_words.max()} words")
         return self._look_up(hashes, starts, ends, chunk), n_words[wanted].astype(np.int8), is_source[wanted]
 
     def _look_up(self, hashes: Hashes, starts: Ints, ends: Ints, chunk: bytes) -> npt.NDArray[np.int32]:
@@ -139,7 +152,7 @@ def _whole_entries(packed: BinaryIO, name: str) -> Iterator[bytes]:
                 if end + 1:
                     yield text[: end + 1]
                 rest = text[end + 1 :]
-    except (EOFError, gzip.BadGzipFile) as error:
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise ValueError(f"meteor15_data: expected a whole gzip file, got {name} ({error}). Get it again.") from error
     if rest:
         raise ValueError(

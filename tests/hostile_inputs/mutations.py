@@ -21,7 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from tests.hostile_inputs import mutated_tools
 from tests.hostile_inputs.bounded_process import BoundedProcess
+from tests.hostile_inputs.damaged_files import damaged
 from tests.hostile_inputs.images import FORMATS, encoded
 from tests.hostile_inputs.rule import against_the_form
 
@@ -43,31 +45,6 @@ PIECES = (
 )  # fmt: skip
 
 Attempt = Callable[[random.Random], object]
-
-
-def damaged(content: bytes, rng: random.Random) -> bytes:
-    """Change a file in one to eight places."""
-    data = bytearray(content)
-    for _ in range(rng.randint(1, 8)):
-        if not data:
-            break
-        start, length = rng.randrange(len(data)), rng.choice((1, 1, 2, 4, 8, 64, 500))
-        kind = rng.randrange(7)
-        if kind == 0:
-            data[start] ^= 1 << rng.randrange(8)
-        elif kind == 1:
-            data[start : start + length] = rng.randbytes(length)
-        elif kind == 2:
-            del data[start : start + length]
-        elif kind == 3:
-            data[start:start] = data[start : start + length]
-        elif kind == 4:
-            data[start : start + length] = rng.choice((b"\0", b"\xff", b"\x7f")) * length
-        elif kind == 5:
-            del data[start:]
-        else:
-            data[start:start] = rng.choice((b"[", b"{", b'"', b"-1", b"9" * 50, b"null", b"\\ud800", b"1e999"))
-    return bytes(data)
 
 
 def attempt_image(rng: random.Random) -> object:
@@ -241,6 +218,7 @@ ATTEMPTS: dict[str, Attempt] = {
     "json": attempt_json,
     "captions": attempt_caption,
     "words": attempt_words,
+    **mutated_tools.ATTEMPTS,
 }
 
 

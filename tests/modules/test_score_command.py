@@ -7,6 +7,7 @@ import json
 import math
 import os
 import random
+import shutil
 import tarfile
 
 import numpy as np
@@ -291,6 +292,57 @@ def test_the_same_command_goes_on_and_another_is_refused(capsys, tmp_path, rows,
         )
     limited = summary(capsys, *arguments, "--limit", "3", "--restart")
     assert limited["n_rows"] == len(sorted_rows(tmp_path / "o")) == 3
+
+
+def changed_byte(path):
+    """Change one bit in the middle of a file."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rows/part-00001.parquet",
+        "parts/score-00001.npz",
+        "parts/score-00001.ids.npy",
+        "parts/score-00001.json",
+        "parts/survey-00001.keys.npy",
+        "parts/survey-00001.frequencies.json",
+        "parts/survey-00001.json",
+        "parts/document_frequency.json",
+        "parts/joined.sqlite",
+    ],
+)
+def test_a_run_does_not_go_on_with_files_that_have_changed(capsys, tmp_path, rows, name):
+    ours = write_lines(tmp_path / "ours.jsonl", [{"id": row["id"], "captions": row["predictions"]} for row in rows])
+    theirs = write_lines(tmp_path / "theirs.jsonl", [{"id": row["id"], "refs": row["references"]} for row in rows])
+    folder = tmp_path / "o"
+    arguments = ("-m", "trm_meteor,trm_cider", "-i", ours, "-r", theirs, "-o", folder, "--part-size", 0.002, *TESTED)
+    first = summary(capsys, *arguments)
+    changed_byte(folder / name)
+    out, error = score(capsys, *arguments, code=1)
+    assert out == ""
+    assert f"{name}': expected what a run has saved, got other content." in error or (
+        name.endswith(".json") and ": expected a JSON file" in error
+    )
+    assert error.endswith("begin from scratch with --restart, or take another folder.")
+    assert summary(capsys, *arguments, "--restart") == first
+
+
+def test_scores_that_have_changed_are_not_compared(capsys, tmp_path, lines):
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for folder in folders:
+        summary(capsys, "-m", "trm_meteor", "-i", lines, "-o", folder, *TESTED)
+    compare = ["compare", *map(str, folders), "-o", str(tmp_path / "report")]
+    assert main(compare) == 0
+    # A part's own file names what has changed; where the parts are deleted, as their work is done, the rows count.
+    changed_byte(folders[1] / "parts" / "score-00000.ids.npy")
+    assert main(compare) == 1
+    assert "b/parts/score-00000.ids.npy': expected what a run has saved, got other content." in capsys.readouterr().err
+    shutil.rmtree(folders[1] / "parts")
+    assert main(compare) == 0
 
 
 def test_a_changed_input_is_refused(capsys, tmp_path, rows):

@@ -9,6 +9,7 @@ import pytest
 import scipy.io
 
 from manycaps import command_line
+from manycaps.human_correlation import abstract_50s
 from manycaps.human_correlation.abstract_50s import abstract_50s_rows
 from manycaps.human_correlation.activitynet_foil import activitynet_foil_rows, close_references
 from manycaps.human_correlation.benchmarks import BENCHMARKS
@@ -295,6 +296,20 @@ def test_rows_of_abstract_50s(tmp_path):
     assert {row["category"] for row in rows} == {"HC"}
     found = choice(rows, BENCHMARKS["abstract-50s"], by_length, seed=0)
     assert found["accuracy"] == pytest.approx(100 * (1 + 1 + 0.5) / 3)
+
+
+def test_a_file_of_abstract_50s_that_ends_its_reader(tmp_path, monkeypatch):
+    (tmp_path / "crashing.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(abstract_50s, "MODULE_NAME", "crashing")
+    with pytest.raises(ValueError, match=r"^'.*a.mat': expected triplets .*, got a crash of scipy \(-9\)\. Take conse"):
+        abstract_50s_rows(tmp_path / "a.mat")
+
+
+def test_a_choice_of_abstract_50s_is_a_finite_number(tmp_path):
+    write_triplets(tmp_path / "a.mat", [("a boy", "the boy plays", "a girl sits", float("nan"))] * 2)
+    with pytest.raises(ValueError, match=r"expected triplets .*, got ValueError \(a choice that is no finite number\)"):
+        abstract_50s_rows(tmp_path / "a.mat")
 
 
 def test_abstract_50s_by_the_command(tmp_path, capsys):

@@ -182,6 +182,19 @@ def test_files_of_another_form(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("function/english.words", b"the\n\xff\n", "the file function/english.words in .*, got none that can be read"),
+        ("synonym/english.synsets", b"film\n101 many\n", "numbers of synsets behind every word, got '101 many'"),
+    ],
+)
+def test_words_of_another_form(tmp_path, name, content, message):
+    (write_data(tmp_path) / name).write_bytes(content)
+    with pytest.raises(ValueError, match=f"^meteor15_data: expected {message}.*pip install pycocoevalcap"):
+        load_data(tmp_path, tqdm)
+
+
+@pytest.mark.parametrize(
     ("content", "message"),
     [
         (b"no gzip", "expected a whole gzip file, got table.gz"),
@@ -191,6 +204,9 @@ def test_files_of_another_form(tmp_path):
             "expected lines of probability, phrase and paraphrase in table.gz, got",
         ),
         (gzip.compress(b"", mtime=0), "expected entries in table.gz, got none"),
+        (gzip.compress(b"0.1\na\nb\n", mtime=0)[:10] + b"\xff" * 60, "expected a whole gzip file, got table.gz"),
+        (gzip.compress(b"0.1\na\n\xff\n", mtime=0), "expected lines of probability, phrase and paraphrase in table.gz"),
+        (gzip.compress(b"0.1\n" + b"a " * 127 + b"a\nb\n", mtime=0), ".* in table.gz, got a phrase of 128 words. Get"),
     ],
 )
 def test_tables_of_another_form(tmp_path, content, message):

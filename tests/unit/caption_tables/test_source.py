@@ -330,6 +330,35 @@ def test_a_bad_line_of_a_table_costs_no_other(tmp_path, line, reason):
     assert [row.id for row in rows if row is not bad] == ["1", "3", "4"]
 
 
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
+@pytest.mark.parametrize("column", ["id", "image"])
+def test_half_a_character_in_a_name_is_bad(tmp_path, name, column):
+    objects = [{**OBJECTS[i], "image": f"{i}.jpg"} for i in range(3)]
+    objects[1][column] = "a\ud800"
+    path = write(tmp_path, name, json.dumps(objects) if name == "a.json" else json_lines(objects))
+    rows = read([path])
+    (bad,) = [row for row in rows if isinstance(row, BadRow)]
+    assert bad.reason == (
+        f"{column}[1]: expected UTF-8 text, got half a character, '\\ud800'. Save the file as UTF-8, or leave the row "
+        "out."
+    )
+    assert [row.id for row in rows if row is not bad] == ["a", "7"]
+
+
+def test_a_path_that_is_not_utf_8_is_refused(tmp_path):
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.jsonl")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(json_lines(OBJECTS))
+    with pytest.raises(ValueError, match=r"^'.*caf\\udce9.jsonl': expected a path that is UTF-8, got other bytes"):
+        open_source([path])
+
+
+def test_names_of_columns_that_are_none(tmp_path):
+    path = write(tmp_path, "a.csv", "id,cap\rtion\n1,a dog\n")
+    with pytest.raises(ValueError, match=r"^.*a.csv: expected the names of columns in the first line, got new-line"):
+        open_source([path])
+
+
 def test_duplicate_ids_of_lists_are_bad(tmp_path):
     path = write(tmp_path, "a.json", json.dumps([OBJECTS[0], OBJECTS[1], OBJECTS[0]]))
     (bad,) = [row for row in read([path]) if isinstance(row, BadRow)]
