@@ -38,6 +38,9 @@ HOW_TO_GET_DATA = (
 # Behind a prefix whose full stop belongs to it before a number only.
 NUMERIC_ONLY = "#NUMERIC_ONLY#"
 
+# Bytes of the table of paraphrases that are in memory at once.
+PIECE_BYTES = 1 << 20
+
 # Form of the compiled table; another number makes old ones unused.
 TABLE_FORMAT = 1
 
@@ -142,8 +145,11 @@ def load_data(source: str | os.PathLike[str] | None, progress: Callable[..., Any
         raise ValueError(
             f"meteor15_data: expected numbers of synsets behind every word, got {shown_value(wrong)}. {HOW_TO_GET_DATA}"
         )
+    digest = hashlib.sha256()
     with files.paraphrases.open("rb") as file:
-        version = hashlib.file_digest(file, "sha256").hexdigest()[:16]
+        while piece := file.read(PIECE_BYTES):
+            digest.update(piece)
+    version = digest.hexdigest()[:16]
     return Meteor15Data(
         function_words=frozenset(line.split()[0] for line in lines("function/english.words") if line.strip()),
         prefixes=Prefixes(frozenset(line for line in prefixes if NUMERIC_ONLY not in line), frozenset(numeric)),

@@ -154,7 +154,7 @@ def clip_and_captions(folder: pathlib.Path, seed: int) -> list[Any]:
                 frame.pts = i
                 container.mux(stream.encode(frame))
             container.mux(stream.encode(None))
-    return [{"video": handle_file(str(path))}, rows_of_captions(random.Random(seed), 1, 20), 40]
+    return [handle_file(str(path)), rows_of_captions(random.Random(seed), 1, 20), 40]
 
 
 def system_files(metric: str) -> Input:
