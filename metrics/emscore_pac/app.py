@@ -26,6 +26,8 @@ from shared_demo_weights import score_meaning, usable_weights, weights_note
 LIMITS = CaptionLimits(rows=1, captions_per_row=20, characters_per_caption=300)
 # The clip's file, its length, its frames in a second, the pixels of a frame, and the frames that are looked at.
 MAX_MEGABYTES, MAX_SECONDS, MAX_RATE, MAX_MEGAPIXELS, MAX_FRAMES = 50, 60, 60, 9, 40
+# Pixels of all its frames, which are decoded to find those: 7.5 billion in a minute of 1920 x 1080, 60 frames a second.
+MAX_GIGAPIXELS = 8
 
 # Weights other than the published ones: a file, a folder or a Hub repository.
 CHECKPOINT = os.environ.get("MANYCAPS_CHECKPOINT") or None
@@ -44,11 +46,17 @@ emscore_pac = evaluate.load(str(pathlib.Path(__file__).resolve().parent / "emsco
 
 
 def check_clip(clip):
-    """Raise if a clip is too long or its frames are too large; nothing is decoded."""
+    """Raise if a clip is too long, or its frames are too large or too many; nothing is decoded."""
     size = emscore_pac.examine_video(clip)
     check_at_most(round(size.seconds, 1), MAX_SECONDS, "videos[0]", "seconds")
     check_at_most(size.n_frames, MAX_SECONDS * MAX_RATE, "videos[0]", "frames")
     check_at_most(round(size.width * size.height / 1e6, 1), MAX_MEGAPIXELS, "videos[0]", "megapixels a frame")
+    check_at_most(
+        round(size.n_frames * size.width * size.height / 1e9, 1),
+        MAX_GIGAPIXELS,
+        "videos[0]",
+        "gigapixels in all frames",
+    )
 
 
 def measure(video, candidates, n_frames):
