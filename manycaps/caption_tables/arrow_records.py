@@ -7,8 +7,9 @@ from typing import Any
 import pyarrow as pa
 
 from manycaps.caption_tables.files import TableFile, open_bytes
-from manycaps.caption_tables.parquet_records import BATCH_ROWS
+from manycaps.caption_tables.parquet_records import BATCH_ROWS, DAMAGE
 from manycaps.caption_tables.pieces import Record, Unreadable
+from manycaps.shared_messages import reason_of
 
 # First bytes of a file that can be read from its end; `datasets` writes streams, which have none.
 FILE_MARK = b"ARROW1"
@@ -45,10 +46,11 @@ def arrow_records(file: TableFile, columns: Collection[str]) -> Iterator[Record 
                     for values in chosen.slice(start, BATCH_ROWS).to_pylist():
                         yield Record(row, values)
                         row += 1
-        except (OSError, pa.ArrowException, ValueError) as error:
-            reason = " ".join(str(error).split())[:120]
+        except DAMAGE as error:
             yield Unreadable(
-                row, f"row[{row}]: expected Arrow data from here on, got damage ({reason}). Save the data set again."
+                row,
+                f"row[{row}]: expected Arrow data from here on, got damage ({reason_of(error)}). Save the data set "
+                "again.",
             )
 
 
@@ -59,10 +61,11 @@ def _batches(file: TableFile) -> Iterator[tuple[pa.Schema, Iterator[Any]]]:
         stream.seek(0)
         try:
             reader = pa.ipc.open_file(stream) if is_file else pa.ipc.open_stream(stream)
-        except (OSError, pa.ArrowException) as error:
-            reason = " ".join(str(error).split())[:120]
+            list(reader.schema.names)
+        except DAMAGE as error:
             raise ValueError(
-                f"{file.path}: expected an Arrow file, got one that cannot be read ({reason}). Save the data set again."
+                f"{file.path}: expected an Arrow file, got one that cannot be read ({reason_of(error)}). Save the data "
+                "set again."
             ) from None
         batches = (reader.get_batch(i) for i in range(reader.num_record_batches)) if is_file else iter(reader)
         yield reader.schema, batches

@@ -7,9 +7,13 @@ import pyarrow.parquet as pq
 
 from manycaps.caption_tables.files import TableFile, open_bytes
 from manycaps.caption_tables.pieces import Piece, Record, Unreadable
+from manycaps.shared_messages import reason_of
 
 # Rows decoded at once: images of some hundred kilobytes each may be among their columns.
 BATCH_ROWS = 128
+
+# What pyarrow raises of damaged data: also names that are no text, or are there twice, and sizes beyond the memory.
+DAMAGE = (OSError, pa.ArrowException, ValueError, KeyError, MemoryError)
 
 
 def parquet_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
@@ -87,20 +91,21 @@ def _group_records(
                     return
                 yield Record(number, values)
             row += len(batch)
-    except (OSError, pa.ArrowException) as error:
-        reason = " ".join(str(error).split())[:120]
+    except DAMAGE as error:
         yield Unreadable(
             max(row, wanted.start),
             f"row[{max(row, wanted.start)}]: expected parquet data from here to the end of its row group, got damage "
-            f"({reason}). Fetch the file again.",
+            f"({reason_of(error)}). Fetch the file again.",
         )
 
 
 def _opened(stream: object, path: str) -> pq.ParquetFile:
     try:
-        return pq.ParquetFile(stream)
-    except (OSError, pa.ArrowException) as error:
-        reason = " ".join(str(error).split())[:120]
+        file = pq.ParquetFile(stream)
+        list(file.schema_arrow.names)
+    except DAMAGE as error:
         raise ValueError(
-            f"{path}: expected a whole parquet file, got one that cannot be read ({reason}). Fetch or write it again."
+            f"{path}: expected a whole parquet file, got one that cannot be read ({reason_of(error)}). Fetch or write "
+            "it again."
         ) from None
+    return file

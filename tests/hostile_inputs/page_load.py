@@ -17,6 +17,7 @@ import random
 import re
 import resource
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -112,16 +113,15 @@ def caption_file(folder: pathlib.Path, seed: int) -> list[Any]:
     return [handle_file(str(path)), ""]
 
 
-def picture(folder: pathlib.Path) -> Any:
-    """An upload of 20 megapixels with transparency, in a file below 10 MB."""
+def picture(folder: pathlib.Path, seed: int) -> Any:
+    """An upload of 20 megapixels with transparency, in a file below 10 MB; another picture for each seed."""
     import numpy as np
     import PIL.Image
     from gradio_client import handle_file
 
-    path = folder / "picture.png"
-    if not path.exists():
-        x, y = np.meshgrid(np.arange(5000), np.arange(4000))
-        PIL.Image.fromarray(np.stack([x, y, x + y, y // 16 + 9], axis=2).astype(np.uint8)).save(path, compress_level=1)
+    path = folder / f"{seed}.png"
+    x, y = np.meshgrid(np.arange(5000) + seed, np.arange(4000))
+    PIL.Image.fromarray(np.stack([x, y, x + y, y // 16 + 9], axis=2).astype(np.uint8)).save(path, compress_level=1)
     return handle_file(str(path))
 
 
@@ -130,13 +130,16 @@ def picture_and_captions(n_boxes: int) -> list[Input]:
 
     def make(folder: pathlib.Path, seed: int) -> list[Any]:
         rng = random.Random(seed)
-        return [picture(folder), *(rows_of_captions(rng, 1, 20) for _ in range(n_boxes))]
+        return [picture(folder, seed), *(rows_of_captions(rng, 1, 20) for _ in range(n_boxes))]
 
     return [make]
 
 
 def clip_and_captions(folder: pathlib.Path, seed: int) -> list[Any]:
-    """A clip of 60 s with 60 frames of 1920 x 1080 a second, of which 40 are looked at, and 20 captions."""
+    """A clip of 60 s with 60 frames of 1920 x 1080 a second, of which 40 are looked at, and 20 captions.
+
+    The frames are the same for each seed, the files are not.
+    """
     import av
     import numpy as np
     from gradio_client import handle_file
@@ -152,7 +155,10 @@ def clip_and_captions(folder: pathlib.Path, seed: int) -> list[Any]:
                 frame.pts = i
                 container.mux(stream.encode(frame))
             container.mux(stream.encode(None))
-    return [handle_file(str(path)), rows_of_captions(random.Random(seed), 1, 20), 40]
+    # A box that players pass over makes another file of it, whose features are not remembered.
+    own = folder / f"{seed}.mp4"
+    own.write_bytes(path.read_bytes() + struct.pack(">I4sQ", 16, b"free", seed))
+    return [handle_file(str(own)), rows_of_captions(random.Random(seed), 1, 20), 40]
 
 
 def system_files(metric: str) -> Input:
