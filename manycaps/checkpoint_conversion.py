@@ -18,13 +18,12 @@ from manycaps.shared_clip_checkpoints import (
     Checkpoint,
     Treatment,
     convert_checkpoint,
-    file_sha256,
     find_checkpoint,
     variant_name,
 )
 from manycaps.shared_clip_model import ClipModel
 from manycaps.shared_clip_weights import HEAD_WIDTH, merge_lora, read_weights
-from manycaps.shared_input_files import is_regular_file
+from manycaps.shared_input_files import file_sha256, is_regular_file
 from manycaps.shared_messages import shown_path
 from manycaps.shared_model_paths import no_such_path
 

@@ -1,15 +1,11 @@
 """Files that are whole or not there: what an interrupted program leaves must never be half of something."""
 
-import hashlib
 import os
 import pathlib
 import shutil
 from collections.abc import Callable
 
 from manycaps.shared_messages import shown_path
-
-# Bytes of a file that are in memory at once.
-PIECE_BYTES = 1 << 20
 
 
 def write_atomically(path: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:
@@ -141,12 +137,3 @@ def made_folder(path: pathlib.Path) -> pathlib.Path:
             f"{shown_path(path)}: expected a folder for output, got {error.strerror}. Choose another name."
         ) from error
     return path
-
-
-def file_digest(path: pathlib.Path) -> str:
-    """Return the SHA-256 of a file's content in hexadecimal digits; memory does not grow with the file."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while piece := file.read(PIECE_BYTES):
-            digest.update(piece)
-    return digest.hexdigest()

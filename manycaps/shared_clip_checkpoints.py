@@ -17,7 +17,7 @@ from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 from .shared_clip_model import ACTIVATIONS, OPENAI_MEAN, OPENAI_STD, build_network
 from .shared_clip_weights import LazyLibrary, merge_lora, read_weights
 from .shared_clip_weights import write_safetensors as write_weights
-from .shared_input_files import is_folder, is_regular_file, read_json
+from .shared_input_files import file_sha256, is_folder, is_regular_file, read_json
 from .shared_messages import reason_of, shown_value
 from .shared_model_paths import HUB_PREFIX, is_path, local_path, no_such_path
 
@@ -194,15 +194,6 @@ def local_checkpoint(variant: str | None, checkpoint: str | os.PathLike[str]) ->
             f"Give variant={given!r} and no checkpoint."
         )
     raise ValueError(f"checkpoint: expected a file, a folder or a Hub repository, got {no_such_path(given)}")
-
-
-def file_sha256(path: pathlib.Path) -> str:
-    """Hash a file, piece by piece."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(CHUNK_SIZE):
-            digest.update(chunk)
-    return digest.hexdigest()
 
 
 def cached_weights_path(name: str) -> pathlib.Path:

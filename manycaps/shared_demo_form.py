@@ -14,6 +14,9 @@ import PIL.Image
 # Seconds after which an uploaded file is deleted from the server.
 UPLOAD_LIFE = 3600
 
+# Threads that compute: requests wait for each other anyway, and each thread that has run a model keeps memory for it.
+MAX_THREADS = 4
+
 # The card of the module: README.md of the folder where the copy of this file stands.
 CARD = pathlib.Path(__file__).resolve().with_name("README.md")
 
@@ -341,6 +344,7 @@ def serve(page: gr.Blocks, megabytes: int = 1) -> None:
     """
     page.launch(
         max_file_size=f"{megabytes}mb",
+        max_threads=MAX_THREADS,
         ssr_mode=False,
         # Fonts that every machine has: none is fetched.
         theme=gr.themes.Default(

@@ -6,7 +6,6 @@ is mapped into memory from then on.
 """
 
 import functools
-import hashlib
 import importlib.util
 import os
 import pathlib
@@ -19,6 +18,7 @@ import filelock
 import huggingface_hub
 import numpy as np
 
+from .shared_input_files import file_sha256
 from .shared_messages import reason_of, shown_value
 from .shared_meteor15_table import compile_table
 from .shared_meteor15_texts import Lexicon, Meteor15Data, PhraseTable
@@ -36,9 +36,6 @@ HOW_TO_GET_DATA = (
 
 # Behind a prefix whose full stop belongs to it before a number only.
 NUMERIC_ONLY = "#NUMERIC_ONLY#"
-
-# Bytes of the table of paraphrases that are in memory at once.
-PIECE_BYTES = 1 << 20
 
 # Form of the compiled table; another number makes old ones unused.
 TABLE_FORMAT = 1
@@ -144,11 +141,7 @@ def load_data(source: str | os.PathLike[str] | None, progress: Callable[..., Any
         raise ValueError(
             f"meteor15_data: expected numbers of synsets behind every word, got {shown_value(wrong)}. {HOW_TO_GET_DATA}"
         )
-    digest = hashlib.sha256()
-    with files.paraphrases.open("rb") as file:
-        while piece := file.read(PIECE_BYTES):
-            digest.update(piece)
-    version = digest.hexdigest()[:16]
+    version = file_sha256(files.paraphrases)[:16]
     return Meteor15Data(
         function_words=frozenset(line.split()[0] for line in lines("function/english.words") if line.strip()),
         prefixes=Prefixes(frozenset(line for line in prefixes if NUMERIC_ONLY not in line), frozenset(numeric)),

@@ -23,9 +23,10 @@ from manycaps.pac_training.recipe import Recipe
 from manycaps.pac_training.training_log import TensorBoardLog, draw_history, save_history
 from manycaps.pac_training.training_loop import Rows, Training
 from manycaps.saved_files import made_folder, write_atomically
-from manycaps.shared_clip_checkpoints import Checkpoint, file_sha256, find_checkpoint, variant_name
+from manycaps.shared_clip_checkpoints import Checkpoint, find_checkpoint, variant_name
 from manycaps.shared_clip_model import build_network
 from manycaps.shared_clip_weights import Weights, merge_lora, read_weights
+from manycaps.shared_input_files import file_sha256
 from manycaps.shared_messages import reason_of, shown_path
 from manycaps.shared_pac_s import PAC_PROMPT
 

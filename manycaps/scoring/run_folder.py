@@ -10,8 +10,8 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from manycaps.saved_files import file_digest, replace_when_whole
-from manycaps.shared_input_files import read_json
+from manycaps.saved_files import replace_when_whole
+from manycaps.shared_input_files import file_sha256, read_json
 from manycaps.shared_messages import shown_path, shown_value
 
 # What a file is called until it is complete; a run that begins removes those of killed ones.
@@ -72,7 +72,7 @@ class RunFolder:
         """
         for name, digest in _read_sealed(self.part_file(step, part))["files"].items():
             path = self.path / name
-            found = file_digest(path) if path.is_file() else None
+            found = file_sha256(path) if path.is_file() else None
             if found != digest:
                 got = "no such file" if found is None else "other content"
                 raise ValueError(f"{shown_path(path)}: expected what a run has saved, got {got}. {HOW_TO_BEGIN_AGAIN}")
@@ -86,7 +86,7 @@ class RunFolder:
             report: what it says.
             files: that the part has written; their digests are kept, so that damage is found when the run goes on.
         """
-        digests = {path.relative_to(self.path).as_posix(): file_digest(path) for path in files}
+        digests = {path.relative_to(self.path).as_posix(): file_sha256(path) for path in files}
         saved = {"report": report, "files": digests}
         self.write_json(self.part_file(step, part), saved | {"digest": _digest(saved)})
 

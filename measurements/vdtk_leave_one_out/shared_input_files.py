@@ -1,6 +1,7 @@
 # Vendored from manycaps/shared_input_files.py. Edit it there, then run `make format`.
 """Files that a caller names: regular ones alone, no more of them than a limit, and JSON that may be anything at all."""
 
+import hashlib
 import json
 import os
 import stat
@@ -10,6 +11,9 @@ from .shared_messages import reason_of, shown_path
 
 # Largest file of JSON: the table of document frequencies of COCO's captions takes 60 MB.
 LARGEST_JSON_FILE = 1 << 30
+
+# Bytes of a file that is hashed that are in memory at once.
+PIECE_BYTES = 1 << 20
 
 
 def is_regular_file(path: str | os.PathLike[str]) -> bool:
@@ -86,6 +90,15 @@ def read_json(path: str | os.PathLike[str], where: str, advice: str) -> Any:
         raise ValueError(
             f"{where}: expected a JSON file, got {shown_path(path)} ({reason_of(error)}). {advice}"
         ) from error
+
+
+def file_sha256(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of a file's content in hexadecimal digits; memory does not grow with the file."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while piece := file.read(PIECE_BYTES):
+            digest.update(piece)
+    return digest.hexdigest()
 
 
 def _check_regular(status: os.stat_result, largest: int) -> None:

@@ -14,6 +14,7 @@ from .shared_row_scores import row_means, split_rows
 # Files that other files of this folder need: evaluate's loader copies only what is named here.
 # Written by scripts/repository/sync_shared.py.
 from .shared_caption_rows import as_caption_rows
+from .shared_input_files import is_regular_file
 from .shared_kept_rows import put_back
 from .shared_messages import shown_value
 from .shared_meteor15_search import Matches
@@ -24,6 +25,7 @@ from .shared_ptb_tokenizer import Shape
 
 _LOADED = (
     as_caption_rows,
+    is_regular_file,
     put_back,
     shown_value,
     Matches,

@@ -5,7 +5,6 @@ The only helper that runs a sentence model. Importing it loads neither torch nor
 """
 
 import functools
-import hashlib
 import importlib.util
 import logging
 import os
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .shared_embeddings import as_array
-from .shared_input_files import is_folder, is_regular_file, read_json
+from .shared_input_files import file_sha256, is_folder, is_regular_file, read_json
 from .shared_messages import shown_path, shown_value
 from .shared_model_paths import HUB_PREFIX, is_path, local_path, no_such_path
 from .shared_module import CollectionModule, check_choice, check_whole_number
@@ -409,11 +408,7 @@ def _check_weights(path: pathlib.Path) -> None:
 @functools.lru_cache(maxsize=8)
 def _sha256(path: pathlib.Path, _modified: int, _size: int) -> str:
     """Digest of a file; computed once in a process while its time and size stay the same."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+    return file_sha256(path)
 
 
 class EncodingModule(CollectionModule):

@@ -26,6 +26,7 @@ from .shared_wordnet_lexicon import WORDNET_VERSION, wordnet_lexicon
 # Files that other files of this folder need: evaluate's loader copies only what is named here.
 # Written by scripts/repository/sync_shared.py.
 from .shared_caption_rows import as_caption_rows
+from .shared_input_files import is_regular_file
 from .shared_kept_rows import put_back
 from .shared_messages import shown_value
 from .shared_meteor15 import pair_statistics
@@ -37,6 +38,7 @@ from .shared_ptb_tokenizer import Shape
 
 _LOADED = (
     as_caption_rows,
+    is_regular_file,
     put_back,
     shown_value,
     pair_statistics,

@@ -33,7 +33,7 @@ import tqdm
 
 from manycaps.made_world.toy_scores import CHECKPOINT
 from manycaps.saved_files import made_folder, write_text_atomically
-from manycaps.shared_clip_checkpoints import file_sha256
+from manycaps.shared_input_files import file_sha256
 from scripts.toy.captioner_likelihood import HeldOut, draw_held_out
 from scripts.toy.small_captioner import CaptionerRecipe, new_captioner, train_captioner
 

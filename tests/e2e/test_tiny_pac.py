@@ -20,8 +20,9 @@ from manycaps.made_world.pictures import draw_picture
 from manycaps.made_world.scenes import draw_scene
 from manycaps.made_world.toy_scores import COLUMNS, KINDS, draw_toy_scene, draw_toy_scenes, mistake
 from manycaps.quickstart import comparison
-from manycaps.shared_clip_checkpoints import WEIGHTS_NAME, file_sha256
+from manycaps.shared_clip_checkpoints import WEIGHTS_NAME
 from manycaps.shared_clip_weights import read_weights, write_safetensors
+from manycaps.shared_input_files import file_sha256
 from scripts.studies.study_frame import read_lines
 from scripts.toy import train_tiny_pac
 from scripts.toy.positives_gain import LAMBDAS, N_ERRORS, gain, study_section, values

@@ -243,7 +243,12 @@ def loaded(name: str, n_requests: int) -> Load:
         finally:
             page.terminate()
             page.wait()
-    return Load(n_requests - len(errors), errors, seconds_of_one, seconds, megabytes_of_one, megabytes)
+        n_answered = n_requests - len(errors)
+        if errors:
+            # gradio shows a user the errors of the house alone; what others say is in the log of the page.
+            said = re.findall(r"^\S*(?:Error|Exception)\b.*", (folder / "log").read_text(), re.MULTILINE)
+            errors = [*dict.fromkeys(said), *errors]
+    return Load(n_answered, errors, seconds_of_one, seconds, megabytes_of_one, megabytes)
 
 
 def ask(client: Any, given: Sequence[Any], errors: list[str]) -> None:

@@ -1,6 +1,5 @@
 """Output files are whole or as they were, and what must not be replaced is refused before the work."""
 
-import hashlib
 import os
 import stat
 
@@ -9,7 +8,6 @@ import pytest
 from manycaps.saved_files import (
     check_can_be_written,
     check_folder_can_be_made,
-    file_digest,
     made_folder,
     write_atomically,
     write_folder_atomically,
@@ -92,9 +90,3 @@ def test_a_file_in_the_way_is_named_before_anything_is_made(tmp_path, name):
         check_folder_can_be_made(tmp_path / name)
     check_folder_can_be_made(tmp_path / "new" / "deeper")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
-
-
-def test_the_digest_of_a_file_of_several_pieces(tmp_path):
-    content = os.urandom(5_000_000)
-    (tmp_path / "a").write_bytes(content)
-    assert file_digest(tmp_path / "a") == hashlib.sha256(content).hexdigest()

@@ -25,13 +25,13 @@ from manycaps.shared_clip_checkpoints import (
     WEIGHTS_NAME,
     Variant,
     convert_checkpoint,
-    file_sha256,
     find_checkpoint,
     read_facts,
     variant_name,
 )
 from manycaps.shared_clip_model import OPENAI_MEAN, OPENAI_STD
 from manycaps.shared_clip_weights import merge_lora, read_weights
+from manycaps.shared_input_files import file_sha256
 from tests.clip_checkpoints import save_checkpoint, small_weights, with_lora
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

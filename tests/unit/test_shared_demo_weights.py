@@ -5,7 +5,7 @@ import pathlib
 import pytest
 from tqdm.auto import tqdm
 
-from manycaps import shared_clip_checkpoints
+from manycaps import shared_clip_checkpoints, shared_input_files
 from manycaps.shared_clip_rows import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS, ClipEncoder
 from manycaps.shared_demo_weights import (
     NO_WEIGHTS,
@@ -57,7 +57,7 @@ def test_a_note_names_the_weights_before_they_are_there(tmp_path):
 def test_a_file_known_by_its_hash_is_named(tmp_path, monkeypatch):
     path = save_checkpoint(tmp_path / "a.pth")
     variants = shared_clip_checkpoints.VARIANTS
-    known = variants["clip-vit-b-32"]._replace(sha256=shared_clip_checkpoints.file_sha256(path))
+    known = variants["clip-vit-b-32"]._replace(sha256=shared_input_files.file_sha256(path))
     monkeypatch.setattr(shared_clip_checkpoints, "VARIANTS", variants | {"clip-vit-b-32": known})
     encoder = encoder_of(str(path))
     assert weights_note(encoder) == "Weights: `clip-vit-b-32`, the published ones."

@@ -1,12 +1,13 @@
 """Files that a caller names: regular ones alone, within a limit."""
 
 import doctest
+import hashlib
 import os
 
 import pytest
 
 from manycaps import shared_input_files, shared_messages
-from manycaps.shared_input_files import is_folder, is_regular_file, open_regular_file, read_json
+from manycaps.shared_input_files import file_sha256, is_folder, is_regular_file, open_regular_file, read_json
 
 
 @pytest.mark.parametrize("module", [shared_input_files, shared_messages])
@@ -60,3 +61,9 @@ def test_what_is_no_json_is_one_message(tmp_path, content, reason):
     assert str(error.value).startswith("table: expected a JSON file, got ")
     assert reason in str(error.value)
     assert str(error.value).endswith("). Make it again.")
+
+
+def test_the_digest_of_a_file_of_several_pieces(tmp_path):
+    content = os.urandom(5_000_000)
+    (tmp_path / "a").write_bytes(content)
+    assert file_sha256(tmp_path / "a") == hashlib.sha256(content).hexdigest()
