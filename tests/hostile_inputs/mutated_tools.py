@@ -48,7 +48,7 @@ def attempt_run(rng: random.Random) -> object:
         folder = pathlib.Path(name)
         shutil.copytree(_scored_rows(), folder, dirs_exist_ok=True)
         scores = folder / "scores"
-        damage_one(scores, sorted(path for path in scores.rglob("*") if path.suffix), rng)
+        damage_one(sorted(path for path in scores.rglob("*") if path.suffix), rng)
         line = ["score", *SCORE]
         if rng.random() < 0.5:
             line = ["compare", "scores", "other", "-o", "report"]
@@ -78,11 +78,11 @@ def write_with_damage(folder: pathlib.Path, files: Files, rng: random.Random) ->
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
-    damage_one(folder, [folder / name for name in sorted(files)], rng)
+    damage_one([folder / name for name in sorted(files)], rng)
 
 
-def damage_one(folder: pathlib.Path, paths: list[pathlib.Path], rng: random.Random) -> None:
-    """Damage one of the files in a folder; a compressed one before or behind the compression."""
+def damage_one(paths: list[pathlib.Path], rng: random.Random) -> None:
+    """Damage one of several files; a compressed one before or behind the compression."""
     path = rng.choice(paths)
     content = path.read_bytes()
     if path.suffix == ".gz" and rng.random() < 0.5:
