@@ -69,6 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit status; `SystemExit` is raised for --help and mistaken command lines.
     """
     arguments = sys.argv[1:] if arguments is None else list(arguments)
+    _open_closed_streams()
     parser = argparse.ArgumentParser(
         prog="manycaps", description="Many candidate captions against many human references."
     )
@@ -85,6 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             command.add_arguments(own)
     given = parser.parse_args(arguments)
     try:
+        _check_current_folder()
         command.run(given)
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -131,6 +133,29 @@ def one_line(error: Exception, command: str) -> str:
         f"{command}: expected no mistake of this program, got {type(error).__name__} ({reason_of(error)}). Run it with "
         "--traceback, and report what it prints."
     )
+
+
+def _open_closed_streams() -> None:
+    """Lead the standard streams that were closed before this process began to nowhere.
+
+    Python has None for them, which nothing can be printed to; and the next file that is opened would get the number of
+    one, so that whatever a library prints would be written into it.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: that of the stream
+            os.set_inheritable(nowhere, True)
+            setattr(sys, name, os.fdopen(nowhere, mode, encoding="utf-8", closefd=False))
+
+
+def _check_current_folder() -> None:
+    """Raise if the current folder was deleted: packages look there, and say only that something is missing."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            "current folder: expected one that exists, got one that was deleted. Change to another (`cd`)."
+        ) from None
 
 
 def _give_up_output() -> None:

@@ -1,5 +1,6 @@
 """The contract of every module: options, columns, rows that stay after an error, and the signature of a number."""
 
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -81,6 +82,10 @@ class CollectionModule:
     def __init__(self, *args: Any, **keywords: Any) -> None:
         self.load_options = take_load_options(keywords, self.DEFAULTS)
         self.check_options(self.load_options)
+        if sys.flags.optimize > 1:
+            raise ValueError(
+                "docstrings: expected those that evaluate adds to, got none: -OO. Start Python without it."
+            )
         super().__init__(*args, **keywords)
 
     def check_options(self, options: Mapping[str, Any]) -> None:

@@ -4,6 +4,7 @@ import collections
 import gzip
 import json
 import os
+import shutil
 import tempfile
 
 # Must run before the first `import evaluate`, which reads these once. evaluate's folder hash ignores whatever follows
@@ -19,6 +20,8 @@ import pytest
 
 from tests.golden_folders import DATA, OWN_GOLDEN, REAL_GOLDEN
 
+EMPTY_CACHE = os.environ["HF_HOME"]
+
 # A test of golden values runs on all of them that are there.
 GOLDEN_FOLDERS = [pytest.param(OWN_GOLDEN, id="own")]
 if REAL_GOLDEN.is_dir():
@@ -28,6 +31,11 @@ if REAL_GOLDEN.is_dir():
 # No time limit for an example: a busy machine must not fail a test. The examples are the same in every run.
 hypothesis.settings.register_profile("manycaps", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("manycaps")
+
+
+def pytest_unconfigure():
+    """Delete the cache of this process: tens of megabytes for each, run after run."""
+    shutil.rmtree(EMPTY_CACHE, ignore_errors=True)
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.hostile_inputs import commands, killed_tools
+from tests.hostile_inputs import commands, killed_tools, surroundings
 from tests.hostile_inputs.bounded_process import BoundedProcess
 
 # Seconds of computing within which a command line must be answered, and those of a tool that is killed often.
@@ -22,6 +22,11 @@ def process():
 @pytest.mark.parametrize("name", commands.all_commands())
 def test_a_hostile_command_line_is_answered_clearly(process, name):
     assert process.call("tests.hostile_inputs.commands.complaint", name, seconds=TIME_LIMIT) is None
+
+
+@pytest.mark.parametrize("name", surroundings.all_surroundings())
+def test_a_command_in_bad_surroundings_does_its_work_or_says_what_is_missing(name):
+    assert surroundings.complaint(name) is None
 
 
 @pytest.mark.parametrize("tool", killed_tools.TOOLS)

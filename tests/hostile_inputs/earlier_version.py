@@ -26,7 +26,7 @@ from collections.abc import Iterable, Mapping, Sequence
 # Before evaluate is imported: modules are read from their folders, and nothing is fetched.
 os.environ.setdefault("HF_EVALUATE_OFFLINE", "1")
 
-from tests.hostile_inputs import commands, rule
+from tests.hostile_inputs import commands, rule, surroundings
 from tests.hostile_inputs.bounded_process import BoundedProcess
 
 # Seconds of computing within which a call of a module, and a command line, must be answered.
@@ -136,6 +136,18 @@ def run_program(arguments: Sequence[str], folder: pathlib.Path) -> tuple[int, st
     return status, printed.getvalue()
 
 
+def surrounding_answer(name: str) -> str | None:
+    """Try a command line in bad surroundings with the program of that version."""
+    if (rule.MODULES_ROOT / "manycaps" / "command_line.py").exists():
+        return surroundings.complaint(name)
+    command = name.split("/")[1]
+    if command not in PROGRAMS:
+        return DOES_NOT_APPLY
+    return surroundings.complaint(
+        name, [sys.executable, str(rule.MODULES_ROOT / "scripts" / f"{PROGRAMS[command]}.py")]
+    )
+
+
 def prepare() -> None:
     """Load what most cases need."""
     rule.prepare()
@@ -151,9 +163,11 @@ def answered(answers: pathlib.Path, names: Iterable[str]) -> dict[str, str | Non
     process = BoundedProcess("tests.hostile_inputs.earlier_version.prepare")
     for name in names:
         if name not in found:
-            kind, limit = ("command", COMMAND_LIMIT) if name.startswith("commands/") else ("module", CALL_LIMIT)
-            function = f"tests.hostile_inputs.earlier_version.{kind}_answer"
-            found[name] = process.call(function, name.removeprefix("commands/"), seconds=limit)
+            kind, _, own = name.partition("/")
+            if kind not in ("commands", "surroundings"):
+                kind, own = "module", name
+            function = f"tests.hostile_inputs.earlier_version.{kind.removesuffix('s')}_answer"
+            found[name] = process.call(function, own, seconds=CALL_LIMIT if kind == "module" else COMMAND_LIMIT)
             with answers.open("a", encoding="utf-8") as file:
                 file.write(json.dumps([name, found[name]]) + "\n")
     process.close()
@@ -175,8 +189,12 @@ def table(answers: Mapping[str, str | None]) -> str:
 
 
 def all_names() -> list[str]:
-    """Return the names of all cases, those of command lines behind `commands/`."""
-    return [*rule.all_cases(), *(f"commands/{name}" for name in commands.all_commands())]
+    """Return the names of all cases, those of command lines behind `commands/` and `surroundings/`."""
+    return [
+        *rule.all_cases(),
+        *(f"commands/{name}" for name in commands.all_commands()),
+        *(f"surroundings/{name}" for name in surroundings.all_surroundings()),
+    ]
 
 
 def main() -> int:

@@ -1,0 +1,127 @@
+"""Commands in bad surroundings: closed or full streams, a deleted folder, odd variables, little of what they need.
+
+A command line that is right must do its work, and write the same bytes as ever, or say in one line what is missing.
+"""
+
+import functools
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+
+from tests.hostile_inputs.commands import HOUSE_FORM
+from tests.hostile_inputs.later_commands import LINES
+
+# As a user calls it: the current folder is not among those that modules are imported from.
+PROGRAM = (str(pathlib.Path(sys.executable).with_name("manycaps")),)
+
+# Command lines that are right, and the file that each writes.
+COMMANDS: Mapping[str, tuple[Sequence[str], str]] = {
+    "list": ([], ""),
+    "count-document-frequency": (
+        ["rows.jsonl", "--column", "references", "--output", "out/table.json"],
+        "table.json",
+    ),
+    "core-set": (["rows.jsonl", "--test", "rows.jsonl", "-o", "out/set.json"], "set.json"),
+    "score": (
+        ["-m", "bleu_rouge", "-i", "rows.jsonl", "-o", "out", "--processes", "2"],
+        "parts/score-00000.npz",
+    ),
+}
+
+# Programs of a shell, in which a command line stands in place of `{command}`.
+SURROUNDINGS = {
+    "stdin_closed": "{command} <&-",
+    "stdout_closed": "{command} >&-",
+    "stderr_closed": "{command} 2>&-",
+    "all_closed": "{command} <&- >&- 2>&-",
+    "stdout_full": "{command} >/dev/full",
+    "reader_gone": "{command} | true; exit ${{PIPESTATUS[0]}}",
+    "folder_deleted": "mkdir gone && cd gone && rmdir ../gone && {command}",
+    "folder_of_other_modules": "cd shadows && {command}",
+    "ascii_only": "LC_ALL=C PYTHONIOENCODING=ascii PYTHONUTF8=0 PYTHONCOERCECLOCALE=0 {command}",
+    "no_home": "env -u HOME {command}",
+    "home_missing": "HOME=/nonexistent {command}",
+    "temporary_folder_missing": "TMPDIR=/nonexistent {command}",
+    "path_empty": "PATH= {command}",
+    "no_columns": "COLUMNS=0 LINES=0 {command}",
+    "columns_of_words": "COLUMNS=wide {command}",
+    "threads_of_words": "OMP_NUM_THREADS=two {command}",
+    "without_docstrings": "PYTHONOPTIMIZE=2 {command}",
+    "warnings_are_errors": "PYTHONWARNINGS=error {command}",
+    "few_open_files": "ulimit -n 24; {command}",
+    "small_files": "ulimit -f 0; {command}",
+}
+
+# Surroundings in which a command that starts processes is tried, too: it takes ten times as long as the others.
+OF_PROCESSES = {"stdout_closed", "all_closed", "folder_deleted", "without_docstrings", "few_open_files", "small_files"}
+
+# Surroundings in which nothing that is printed can be seen.
+UNSEEN = {"stderr_closed", "all_closed"}
+
+# Names of modules that lie in the current folder, and must not be taken for those that the program means.
+SHADOWS = ("json", "types", "random", "copy", "numpy", "evaluate", "tests")
+
+
+def all_surroundings() -> list[str]:
+    """Names of all cases."""
+    return [
+        f"{place}/{command}"
+        for place in SURROUNDINGS
+        for command in COMMANDS
+        if command != "score" or place in OF_PROCESSES
+    ]
+
+
+def complaint(name: str, program: Sequence[str] | None = None) -> str | None:
+    """Run a command line in bad surroundings; say what is against the rule, or return None.
+
+    Args:
+        name: of the case.
+        program: what runs the command, where it is not a command of `manycaps`.
+    """
+    place, command = name.split("/")
+    program = tuple(program or (*PROGRAM, command))
+    done, written = outcome(place, command, program)
+    line = (done.stderr.strip().splitlines() or [""])[-1]
+    if "Traceback (most recent call last)" in done.stderr:
+        return f"traceback: {done.stderr[-300:]}"
+    if "no mistake of this program" in line:
+        return f"foreign: {line[:300]}"
+    if done.returncode == 0:
+        return None if written == usual_output(command, program) else "wrong value: another output than as ever"
+    if done.returncode != 1:
+        return f"status {done.returncode}: {line[:300]}"
+    if place == "reader_gone":
+        return None  # who reads no further needs no message
+    return None if HOUSE_FORM.fullmatch(line) and place not in UNSEEN else f"message: {line[:300]}"
+
+
+@functools.cache
+def usual_output(command: str, program: tuple[str, ...]) -> bytes | None:
+    """Return what a command line writes in surroundings that are in order."""
+    return outcome("as_ever", command, program)[1]
+
+
+def outcome(
+    place: str, command: str, program: tuple[str, ...]
+) -> tuple["subprocess.CompletedProcess[str]", bytes | None]:
+    """Run a command line; return what came of it, and the file that it wrote."""
+    with tempfile.TemporaryDirectory(prefix="hostile-") as name:
+        folder = pathlib.Path(name)
+        (folder / "rows.jsonl").write_bytes(LINES)
+        for made in ("out", "shadows"):
+            (folder / made).mkdir()
+        for shadow in SHADOWS:
+            (folder / "shadows" / f"{shadow}.py").write_text("raise RuntimeError('another module')\n", encoding="utf-8")
+        arguments, output = COMMANDS[command]
+        places = [f"{folder}/{part}" if part.startswith(("out", "rows")) else part for part in arguments]
+        shell = SURROUNDINGS.get(place, "{command}").format(command=shlex.join([*program, *places]))
+        done = subprocess.run(
+            ["bash", "-c", shell],
+            cwd=folder, capture_output=True, text=True, errors="replace", timeout=120, check=False,
+        )  # fmt: skip
+        path = folder / "out" / output
+        return done, path.read_bytes() if output and path.exists() else None
