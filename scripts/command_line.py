@@ -1,9 +1,13 @@
-"""How every tool of this folder starts: its command line first, then its packages, with one line for a missing one."""
+"""How every tool of this folder starts: its command line first, then its packages; one line for what a user can fix."""
 
 import functools
+import pathlib
 import sys
 from collections.abc import Callable, Sequence
 from types import TracebackType
+
+from manycaps.command_line import one_line
+from manycaps.shared_messages import is_in_house_form
 
 # Folders of this repository: if a module of theirs cannot be imported, no package is missing.
 OWN_FOLDERS = ("manycaps", "measurements", "metrics", "scripts", "tests")
@@ -29,12 +33,32 @@ def start_tool(name: str, parsed: Callable[[], object], *requirements: str) -> N
 def report(
     requirements: Sequence[str], kind: type[BaseException], error: BaseException, traceback: TracebackType | None
 ) -> None:
-    """Print an error that ends a tool: one line for a missing package, the usual traceback for all else."""
-    line = missing_package(error, requirements)
+    """Print an error that ends a tool: one line for what a user can fix, the usual traceback for all else."""
+    line = missing_package(error, requirements) or wrong_input(error, pathlib.Path(sys.argv[0]).stem)
     if line is None:
         sys.__excepthook__(kind, error, traceback)
     else:
         print(line, file=sys.stderr)
+
+
+def wrong_input(error: BaseException, tool: str) -> str | None:
+    """Say what is wrong with data or files, or that ctrl-C came.
+
+    Args:
+        error: any.
+        tool: its name.
+
+    Returns:
+        One line; None if the error is another one.
+
+    >>> wrong_input(FileNotFoundError(2, "No such file or directory", "a.json"), "level_study")
+    "'a.json': expected files that can be read and written, got No such file or directory. Check paths and disk."
+    """
+    if isinstance(error, KeyboardInterrupt):
+        return f"{tool}: stopped by ctrl-C."
+    if isinstance(error, Exception) and (is_in_house_form(error) or isinstance(error, OSError)):
+        return one_line(error, tool)
+    return None
 
 
 def missing_package(error: BaseException, requirements: Sequence[str]) -> str | None:

@@ -84,7 +84,7 @@ class CollectionModule:
         self.load_options = take_load_options(keywords, self.DEFAULTS)
         self.check_options(self.load_options)
         if sys.flags.optimize > 1:
-            raise ValueError("docstrings: expected those that evaluate adds to, got none: -OO. Start Python without it.")
+            raise ValueError("docstrings: expected those that evaluate adds to, got none. Start Python without -OO.")
         super().__init__(*args, **keywords)
 
     def check_options(self, options: Mapping[str, Any]) -> None:

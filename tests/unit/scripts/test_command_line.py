@@ -19,13 +19,13 @@ ADVICE = "Run `pip install -r scripts/requirements.txt accelerate`."
 
 def raised(source):
     """The error of a piece of code."""
-    with pytest.raises(Exception) as error:
+    with pytest.raises(BaseException) as error:
         exec(source)
     return error.value
 
 
 def test_examples_run():
-    assert doctest.testmod(command_line) == (0, 1)
+    assert doctest.testmod(command_line) == (0, 2)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +62,22 @@ def test_other_errors_keep_their_traceback(source, capsys):
     printed = capsys.readouterr().err
     assert printed.startswith("Traceback")
     assert type(error).__name__ in printed
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("open('/no/such/file')", "'/no/such/file': expected files that can be read and written, got No such file"),
+        ("raise ValueError('seed: expected a number, got None.')", "seed: expected a number, got None."),
+        ("raise KeyboardInterrupt", ": stopped by ctrl-C."),
+    ],
+)
+def test_what_a_user_can_fix_is_one_line(source, line, capsys):
+    error = raised(source)
+    report(FILES, type(error), error, error.__traceback__)
+    printed = capsys.readouterr().err
+    assert line in printed
+    assert printed.count("\n") == 1
 
 
 def test_only_a_tool_that_is_run_reads_its_command_line(monkeypatch):
