@@ -49,6 +49,7 @@ def repository(tmp_path_factory):
     return copy
 
 
+@pytest.mark.long
 def test_new_modules_pass_the_tests_over_all_modules(repository):
     tests = [
         "tests/modules/test_every_module.py",

@@ -109,6 +109,7 @@ def test_the_command_lists_every_module(installed):
     assert {name: module["missing"] for name, module in listed.items() if module["missing"]} == {}
 
 
+@pytest.mark.long
 def test_every_module_computes_a_row(installed):
     write_data(installed[0] / "meteor15")
     results = json.loads(run(installed, "python", "-c", PROGRAM).splitlines()[-1])

@@ -24,7 +24,6 @@ COMMANDS: Mapping[str, tuple[Sequence[str], str]] = {
         ["rows.jsonl", "--column", "references", "--output", "out/table.json"],
         "table.json",
     ),
-    "core-set": (["rows.jsonl", "--test", "rows.jsonl", "-o", "out/set.json"], "set.json"),
     "score": (
         ["-m", "bleu_rouge", "-i", "rows.jsonl", "-o", "out", "--processes", "2"],
         "parts/score-00000.npz",
