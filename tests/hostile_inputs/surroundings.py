@@ -101,7 +101,10 @@ def complaint(name: str, program: Sequence[str] | None = None) -> str | None:
 @functools.cache
 def usual_output(command: str, program: tuple[str, ...]) -> bytes | None:
     """Return what a command line writes in surroundings that are in order."""
-    return outcome("as_ever", command, program)[1]
+    done, written = outcome("as_ever", command, program)
+    assert done.returncode == 0, done.stderr
+    assert (written is not None) == bool(COMMANDS[command][1]), "the file that a command line writes is another one"
+    return written
 
 
 def outcome(
