@@ -34,15 +34,15 @@ def report(
     requirements: Sequence[str], kind: type[BaseException], error: BaseException, traceback: TracebackType | None
 ) -> None:
     """Print an error that ends a tool: one line for what a user can fix, the usual traceback for all else."""
-    line = missing_package(error, requirements) or wrong_input(error, pathlib.Path(sys.argv[0]).stem)
+    line = missing_package(error, requirements) or line_for_a_user(error, pathlib.Path(sys.argv[0]).stem)
     if line is None:
         sys.__excepthook__(kind, error, traceback)
     else:
         print(line, file=sys.stderr)
 
 
-def wrong_input(error: BaseException, tool: str) -> str | None:
-    """Say what is wrong with data or files, or that ctrl-C came.
+def line_for_a_user(error: BaseException, tool: str) -> str | None:
+    """Say what is wrong with data or files, or that a user stopped the tool.
 
     Args:
         error: any.
@@ -51,7 +51,7 @@ def wrong_input(error: BaseException, tool: str) -> str | None:
     Returns:
         One line; None if the error is another one.
 
-    >>> wrong_input(FileNotFoundError(2, "No such file or directory", "a.json"), "level_study")
+    >>> line_for_a_user(FileNotFoundError(2, "No such file or directory", "a.json"), "level_study")
     "'a.json': expected files that can be read and written, got No such file or directory. Check paths and disk."
     """
     if isinstance(error, KeyboardInterrupt):

@@ -12,7 +12,7 @@ from .shared_messages import reason_of, shown_path
 # Largest file of JSON: the table of document frequencies of COCO's captions takes 60 MB.
 LARGEST_JSON_FILE = 1 << 30
 
-# Bytes of a file that is hashed that are in memory at once.
+# Bytes that are in memory at once of a file whose content is hashed.
 PIECE_BYTES = 1 << 20
 
 

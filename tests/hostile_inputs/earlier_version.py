@@ -4,10 +4,10 @@ git worktree add ../earlier COMMIT
 python -m tests.hostile_inputs.earlier_version ../earlier --answers earlier.jsonl
 python -m tests.hostile_inputs.earlier_version . --answers today.jsonl
 
-Tries the cases of all modules on the module folders of that version, and the command lines on its programs (scripts/
-before there was a package), and prints for each class how many were answered clearly, and what the others did. A case
-does not apply where the module, the option or the program did not exist. A run that is interrupted goes on. Needs
-tests/requirements.txt.
+Tries the cases of all modules on the module folders of that version, and the command lines, in good and in bad
+surroundings, on its programs (scripts/ before there was a package). Prints for each class how many were answered
+clearly, and what the others did. A case does not apply where the module, the option or the program did not exist. A run
+that is interrupted goes on. Needs tests/requirements.txt.
 """
 
 import argparse

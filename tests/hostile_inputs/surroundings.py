@@ -17,17 +17,11 @@ from tests.hostile_inputs.later_commands import LINES
 # As a user calls it: the current folder is not among those that modules are imported from.
 PROGRAM = (str(pathlib.Path(sys.executable).with_name("manycaps")),)
 
-# Command lines that are right, and the file that each writes.
+# Command lines that are right, and the file that each writes; without one, it prints what is wanted.
 COMMANDS: Mapping[str, tuple[Sequence[str], str]] = {
     "list": ([], ""),
-    "count-document-frequency": (
-        ["rows.jsonl", "--column", "references", "--output", "out/table.json"],
-        "table.json",
-    ),
-    "score": (
-        ["-m", "bleu_rouge", "-i", "rows.jsonl", "-o", "out", "--processes", "2"],
-        "parts/score-00000.npz",
-    ),
+    "count-document-frequency": (["rows.jsonl", "--column", "references", "--output", "out/table.json"], "table.json"),
+    "score": (["-m", "bleu_rouge", "-i", "rows.jsonl", "-o", "out", "--processes", "2"], "parts/score-00000.npz"),
 }
 
 # Programs of a shell, in which a command line stands in place of `{command}`.
@@ -57,8 +51,9 @@ SURROUNDINGS = {
 # Surroundings in which a command that starts processes is tried, too: it takes ten times as long as the others.
 OF_PROCESSES = {"stdout_closed", "all_closed", "folder_deleted", "without_docstrings", "few_open_files", "small_files"}
 
-# Surroundings in which nothing that is printed can be seen.
-UNSEEN = {"stderr_closed", "all_closed"}
+# Surroundings in which no message can be seen, and those in which nothing of what a command prints can.
+NO_MESSAGES = {"stderr_closed", "all_closed"}
+NO_OUTPUT = {"stdout_closed", "all_closed", "stdout_full", "reader_gone"}
 
 # Names of modules that lie in the current folder, and must not be taken for those that the program means.
 SHADOWS = ("json", "types", "random", "copy", "numpy", "evaluate", "tests")
@@ -83,34 +78,36 @@ def complaint(name: str, program: Sequence[str] | None = None) -> str | None:
     """
     place, command = name.split("/")
     program = tuple(program or (*PROGRAM, command))
-    done, written = outcome(place, command, program)
+    done, written = outcome(SURROUNDINGS[place], command, program)
     line = (done.stderr.strip().splitlines() or [""])[-1]
     if "Traceback (most recent call last)" in done.stderr:
         return f"traceback: {done.stderr[-300:]}"
     if "no mistake of this program" in line:
         return f"foreign: {line[:300]}"
     if done.returncode == 0:
-        return None if written == usual_output(command, program) else "wrong value: another output than as ever"
+        unseen = place in NO_OUTPUT and not COMMANDS[command][1]
+        right = unseen or written == usual_output(command, program)
+        return None if right else "wrong value: another output than as ever"
     if done.returncode != 1:
         return f"status {done.returncode}: {line[:300]}"
     if place == "reader_gone":
         return None  # who reads no further needs no message
-    return None if HOUSE_FORM.fullmatch(line) and place not in UNSEEN else f"message: {line[:300]}"
+    return None if HOUSE_FORM.fullmatch(line) and place not in NO_MESSAGES else f"message: {line[:300]}"
 
 
 @functools.cache
-def usual_output(command: str, program: tuple[str, ...]) -> bytes | None:
-    """Return what a command line writes in surroundings that are in order."""
-    done, written = outcome("as_ever", command, program)
+def usual_output(command: str, program: tuple[str, ...]) -> bytes:
+    """Return what a command line writes, or prints, in surroundings that are in order."""
+    done, written = outcome("{command}", command, program)
     assert done.returncode == 0, done.stderr
-    assert (written is not None) == bool(COMMANDS[command][1]), "the file that a command line writes is another one"
+    assert written, "a command line writes another file, or prints nothing"
     return written
 
 
 def outcome(
-    place: str, command: str, program: tuple[str, ...]
+    shell: str, command: str, program: tuple[str, ...]
 ) -> tuple["subprocess.CompletedProcess[str]", bytes | None]:
-    """Run a command line; return what came of it, and the file that it wrote."""
+    """Run a command line in a program of a shell; return what came of it, and what it wrote or printed."""
     with tempfile.TemporaryDirectory(prefix="hostile-") as name:
         folder = pathlib.Path(name)
         (folder / "rows.jsonl").write_bytes(LINES)
@@ -120,10 +117,11 @@ def outcome(
             (folder / "shadows" / f"{shadow}.py").write_text("raise RuntimeError('another module')\n", encoding="utf-8")
         arguments, output = COMMANDS[command]
         places = [f"{folder}/{part}" if part.startswith(("out", "rows")) else part for part in arguments]
-        shell = SURROUNDINGS.get(place, "{command}").format(command=shlex.join([*program, *places]))
         done = subprocess.run(
-            ["bash", "-c", shell],
+            ["bash", "-c", shell.format(command=shlex.join([*program, *places]))],
             cwd=folder, capture_output=True, text=True, errors="replace", timeout=120, check=False,
         )  # fmt: skip
+        if not output:
+            return done, done.stdout.encode()
         path = folder / "out" / output
-        return done, path.read_bytes() if output and path.exists() else None
+        return done, path.read_bytes() if path.exists() else None

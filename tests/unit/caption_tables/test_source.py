@@ -349,7 +349,9 @@ def test_a_path_that_is_not_utf_8_is_refused(tmp_path):
     path = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.jsonl")
     with open(path, "w", encoding="utf-8") as file:
         file.write(json_lines(OBJECTS))
-    with pytest.raises(ValueError, match=r"caf\\udce9.jsonl': expected a path that is UTF-8, got other bytes"):
+    with pytest.raises(
+        ValueError, match=r"^(\.\.\.)?'.*caf\\udce9.jsonl': expected a path that is UTF-8, got other bytes"
+    ):
         open_source([path])
 
 
