@@ -1,28 +1,31 @@
 # The two commands of a newcomer are `make quickstart` and `make test`; each installs what it needs into .venv.
 PYTHON ?= python3
 VENV := .venv
-# Processes that run tests, whole files each: one more than cores, since some tests wait for downloads and browsers.
-# Every one may load torch and a model: about 1.5 GB.
-WORKERS ?= 3
+# Processes that run tests. Every one may load torch and a model: about 1.5 GB. Of all tests one process more: slow
+# ones wait for downloads and browsers.
+test: WORKERS ?= 2
+test-all: WORKERS ?= 3
 # Whether the quickstart also shows the image and video metrics, which need torch: yes or no.
 IMAGES ?= yes
 BIN := $(VENV)/bin
 # What builds the package: installed first, so that an environment which has it needs no network for it.
 BUILDER := hatchling editables
+# What the modules need: a new folder is found by itself.
+MODULE_REQUIREMENTS := $(wildcard metrics/*/requirements.txt measurements/*/requirements.txt)
 
-.PHONY: help quickstart test test-long check format benchmark studies clean
+.PHONY: help quickstart test test-all check format benchmark studies clean
 
 help:
 	@echo "make quickstart   compare three captioning systems on the bundled sample"
-	@echo "make test         run all tests but the long ones"
-	@echo "make test-long    run the long ones: killed clusters, killed runs, full disks"
-	@echo "make check        lint, format check, types, vendored copies, tests: what a change must pass"
-	@echo "make format       format the code and renew the vendored copies"
+	@echo "make test         run the fast tests: every rule, every module and page once, in three minutes on two cores"
+	@echo "make test-all     run all tests: also studies, training, browsers, killed runs, thousands of hostile inputs"
+	@echo "make check        lint, format check, types, links, fast tests: what a change must pass"
+	@echo "make format       format the code and renew links and tables"
 	@echo "make benchmark    measure speed beside the programs that people use today"
 	@echo "make studies      renew the tables and pictures of docs/studies.md: bundled captions, DATA=FOLDER public ones too"
 	@echo "make clean        delete .venv and what the targets wrote"
 	@echo "IMAGES=no make quickstart   without the image metrics, which need torch"
-	@echo "WORKERS=8 make test       run as many test files at once (3)"
+	@echo "WORKERS=8 make test       run as many tests at once (2, and 3 of all tests)"
 	@echo "PYTHON=python3.12 make ...   choose the interpreter (3.10 or newer) of a new .venv"
 
 quickstart: $(VENV)/quickstart-images-$(IMAGES).installed
@@ -31,23 +34,26 @@ quickstart: $(VENV)/quickstart-images-$(IMAGES).installed
 
 test: $(VENV)/test.installed
 	$(BIN)/manycaps install-wordnet
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not long"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
-test-long: $(VENV)/test.installed
+# Whole files at once: slow tests share a cluster, a browser or a training with the others of their file.
+test-all: $(VENV)/test.installed
 	$(BIN)/manycaps install-wordnet
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m long
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 check: $(VENV)/test.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m scripts.repository.sync_shared --check
+	$(BIN)/python -m scripts.repository.sync_kit --check
+	$(BIN)/python -m scripts.repository.module_table --check
 	$(MAKE) test
 
 format: $(VENV)/test.installed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/python -m scripts.repository.sync_shared
+	$(BIN)/python -m scripts.repository.sync_kit
+	$(BIN)/python -m scripts.repository.module_table
 
 benchmark: $(VENV)/test.installed
 	$(BIN)/manycaps install-wordnet
@@ -69,7 +75,7 @@ $(VENV)/quickstart-images-%.installed: $(BIN)/python pyproject.toml
 	$(BIN)/pip install --quiet --no-build-isolation -e ".$(if $(filter no,$*),,[clip,video])"
 	touch $@
 
-$(VENV)/test.installed: $(BIN)/python pyproject.toml tests/requirements.txt $(wildcard scripts/requirements*.txt) $(wildcard metrics/*/requirements.txt measurements/*/requirements.txt)
-	$(BIN)/pip install --quiet -r tests/requirements.txt
+$(VENV)/test.installed: $(BIN)/python pyproject.toml tests/requirements.txt $(wildcard scripts/requirements*.txt) $(MODULE_REQUIREMENTS)
+	$(BIN)/pip install --quiet -r tests/requirements.txt $(MODULE_REQUIREMENTS:%=-r %)
 	$(BIN)/pip install --quiet --no-build-isolation -e .
 	touch $@

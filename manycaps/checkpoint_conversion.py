@@ -1,31 +1,22 @@
 """Turn a CLIP checkpoint into a folder for the Hub, and check that both give the same features."""
 
-import argparse
 import functools
 import json
 import os
 import pathlib
-import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from manycaps.kit.base_files import file_sha256, is_regular_file, no_such_path
+from manycaps.kit.base_messages import shown_path
+from manycaps.kit.clip_checkpoints import Checkpoint, find_checkpoint
+from manycaps.kit.clip_downloads import convert_checkpoint
+from manycaps.kit.clip_model import ClipModel
+from manycaps.kit.clip_variants import CONFIG_NAME, WEIGHTS_NAME, Treatment, variant_name
+from manycaps.kit.clip_weights import HEAD_WIDTH, merge_lora, read_weights
 from manycaps.saved_files import made_folder, write_folder_atomically
-from manycaps.shared_clip_checkpoints import (
-    CONFIG_NAME,
-    WEIGHTS_NAME,
-    Checkpoint,
-    Treatment,
-    convert_checkpoint,
-    find_checkpoint,
-    variant_name,
-)
-from manycaps.shared_clip_model import ClipModel
-from manycaps.shared_clip_weights import HEAD_WIDTH, merge_lora, read_weights
-from manycaps.shared_input_files import file_sha256, is_regular_file
-from manycaps.shared_messages import shown_path
-from manycaps.shared_model_paths import no_such_path
 
 # Texts and pixels on which the original and the converted weights must agree.
 PROBE_CAPTIONS = ["a dog on a beach", "two people who look at a map in front of an old station", ""]
@@ -88,18 +79,31 @@ def features(path: pathlib.Path, treatment: Treatment) -> tuple[ClipModel, np.nd
     return model, model.image_features(pixels), model.text_features(texts, batch_size=1)
 
 
-def convert(arguments: argparse.Namespace) -> None:
+class Conversion(NamedTuple):
+    """A converted checkpoint, whose features are those of its source."""
+
+    weights: pathlib.Path
+    source_sha256: str
+    sha256: str
+
+
+def convert(source: pathlib.Path, folder: pathlib.Path, variant: str | None = None) -> Conversion:
     """Write the folder and compare the features.
+
+    Args:
+        source: the file to convert.
+        folder: the new folder; its name becomes the model's name.
+        variant: of pac_score: decides activation and pixels.
 
     Raises:
         ValueError: there is no such variant, the source cannot be used, the folder is not empty, or the features
             differ.
     """
-    source, folder = arguments.source, pathlib.Path(os.path.abspath(arguments.folder))
-    variant = variant_name(arguments.variant, "--variant")
+    folder = pathlib.Path(os.path.abspath(folder))
+    variant = variant_name(variant, "--variant")
     if os.path.lexists(folder) and (not folder.is_dir() or any(folder.iterdir())):
         raise ValueError(
-            f"folder: expected an empty or new folder, got {shown_path(folder)}, which is none. Choose another."
+            f"folder: expected an empty or new folder, got {shown_path(folder)}, which is not. Choose another."
         )
     if not is_regular_file(source):
         raise ValueError(f"source: expected a file, got {no_such_path(str(source))}")
@@ -107,9 +111,7 @@ def convert(arguments: argparse.Namespace) -> None:
     model, *before = features(source, found.treatment)
     made_folder(folder.parent)
     write_folder_atomically(folder, functools.partial(_write_checkpoint, source, found, model, before, folder.name))
-    equal = f"{len(PROBE_CAPTIONS)} texts and {N_PROBE_IMAGES} images have equal features"
-    print(f"{folder / WEIGHTS_NAME}: {equal}", file=sys.stderr)
-    print(f"source sha256 {found.sha256}; new file sha256 {file_sha256(folder / WEIGHTS_NAME)}", file=sys.stderr)
+    return Conversion(folder / WEIGHTS_NAME, found.sha256, file_sha256(folder / WEIGHTS_NAME))
 
 
 def _write_checkpoint(

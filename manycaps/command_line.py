@@ -1,6 +1,6 @@
 """The command `manycaps`: data to standard output, all else to standard error, one line for what a user can fix.
 
-It ends with 0; with 1 where the data, a package or the run is at fault; with 2 for a mistaken command line; and with
+It ends with 0; with 1 if the data, a package or the run is at fault; with 2 for a wrong command line; and with
 130 after ctrl-C. A command is imported when it is asked for, and its packages when it runs.
 """
 
@@ -11,12 +11,12 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from manycaps.shared_messages import is_in_house_form, reason_of, shown_path
+from manycaps.kit.base_messages import is_in_house_form, reason_of, shown_path
 
-# Each command and what it does; `make-world` is manycaps/commands/make_world.py.
+# Each command and its summary; `make-world` is manycaps/commands/make_world.py.
 COMMANDS = {
-    "quickstart": "compare captioning systems on the bundled sample, or on captions of your own",
-    "compare": "compare captioning systems: which one is nearer to people, and is that sure",
+    "quickstart": "compare captioning systems on the bundled sample, or on your own captions",
+    "compare": "compare captioning systems: which one is nearer to people, and how sure is that",
     "score": "score caption files of any size by any metrics",
     "diversity": "measure the diversity of caption files, as an HTML page",
     "core-set": "find how few training captions reach a score on every row of a test set",
@@ -28,10 +28,11 @@ COMMANDS = {
     "convert-checkpoint": "turn a CLIP checkpoint into a folder for the Hub",
     "count-document-frequency": "count n-grams, for trm_cider",
     "count-token-frequency": "count the tokens of CLIP, for emscore_pac",
-    "make-world": "draw a data set of scenes with coloured shapes, to try things on",
+    "make-world": "draw a data set of scenes with coloured shapes, for experiments",
+    "export": "write a module as a folder that stands alone, for evaluate.load",
     "install-wordnet": "get WordNet, which NLTK's METEOR needs",
     "list": "list the modules, their variants and what is installed for them",
-    "doctor": "check what the modules need from this machine, and say what to do",
+    "doctor": "check what the modules need on this machine, and say how to install it",
 }
 
 # Extra of this package that brings an imported package; what is not here comes with `pip install manycaps` itself.
@@ -129,14 +130,11 @@ def one_line(error: Exception, command: str) -> str:
         return f"{where}: expected files that can be read and written, got {reason_of(error)}. Check paths and disk."
     if isinstance(error, MemoryError):
         return f"{command}: expected enough memory, got too little. Give smaller files, or a smaller batch."
-    return (
-        f"{command}: expected no mistake of this program, got {type(error).__name__} ({reason_of(error)}). Run it with "
-        "--traceback, and report what it prints."
-    )
+    return f"{command}: Internal error: {type(error).__name__} ({reason_of(error)}). Please report it with --traceback."
 
 
 def _open_closed_streams() -> None:
-    """Lead the standard streams that were closed before this process began to nowhere.
+    """Open standard streams that were closed before this process began on the null device.
 
     Python has None for them, which nothing can be printed to; and the next file that is opened would get the number of
     one, so that whatever a library prints would be written into it.
@@ -159,7 +157,7 @@ def _check_current_folder() -> None:
 
 
 def _give_up_output() -> None:
-    """Print what is left to be printed, or nothing where that cannot be: Python would complain again at its end."""
+    """Flush the output, or drop it if that fails: Python would complain again at exit."""
     try:
         sys.stdout.flush()
     except OSError:

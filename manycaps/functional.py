@@ -7,23 +7,16 @@ float64, and the same as those of the modules.
 
 import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from .best_reference import best_statistics
-from .cider_distance import cider_d_scores, cider_distances, multi_reference_cider_d
-from .comparison.holm import holm_p_values as _holm_p_values
 from .comparison.paired_tests import CONFIDENCE_LEVEL, N_RESAMPLES, PairedTest, paired_tests
-from .frechet import frechet_distances
-from .frechet import frechet_p_values as _frechet_p_values
+from .comparison.paired_tests import holm_p_values as _holm_p_values
 from .functional_checks import (
     MAX_SPLITS,
-    Floats,
-    TokenRows,
-    Tokens,
     as_finite,
     as_rows,
     check_candidates,
@@ -42,28 +35,34 @@ from .functional_kernels import (
     laplace_kernel,
     polynomial_kernel,
 )
-from .ref_pac_s import ref_pac_s as _ref_pac_s
-from .shared_bleu import bleu_scores, bleu_statistics
-from .shared_bleu import corpus_bleu as _corpus_bleu
-from .shared_cosine_distance import cosine_distances as _cosine_distances
-from .shared_cosine_distance import cosine_similarities
-from .shared_kernels import check_bandwidth
-from .shared_mean_discrepancy import ESTIMATORS
-from .shared_mean_discrepancy import mmd_p_values as _mmd_p_values
-from .shared_mean_discrepancy import mmd_squared as _mmd_squared
-from .shared_meteor15 import scores as _meteor15_scores
-from .shared_meteor_distance import meteor_distances as _meteor_distances
-from .shared_meteor_distance import meteor_scores, multi_reference_meteor
-from .shared_module import check_choice, check_confidence_level, check_whole_number
-from .shared_pac_s import PAC_WEIGHT, check_weight
-from .shared_pac_s import pac_s as _pac_s
-from .shared_ptb_tokenizer import tokenize_captions
-from .shared_rouge_l import rouge_l_scores
-from .shared_row_scores import row_means
-from .shared_splits import combined_p_value, harmonic_mean_p, upper_tail_p_values
-from .shared_triangle_rank import STATISTICS, check_statistic_sizes, null_statistics, triangle_rank_counts
-from .shared_triangle_rank import triangle_rank_statistic as _triangle_rank_statistic
-from .shared_wordnet_lexicon import wordnet_lexicon
+from .kit.base_module import check_choice, check_confidence_level, check_whole_number
+from .kit.base_scores import row_means
+from .kit.base_types import Floats, TokenList, TokenRows
+from .kit.clip_pac_scores import PAC_WEIGHT, check_weight
+from .kit.clip_pac_scores import pac_s as _pac_s
+from .kit.clip_pac_scores import ref_pac_s as _ref_pac_s
+from .kit.meteor15_references import best_statistics
+from .kit.meteor15_scores import scores as _meteor15_scores
+from .kit.sets_corpus import combined_p_value, harmonic_mean_p
+from .kit.sets_splits import upper_tail_p_values
+from .kit.sets_triangle_rank import STATISTICS, check_statistic_sizes, null_statistics, triangle_rank_counts
+from .kit.sets_triangle_rank import triangle_rank_statistic as _triangle_rank_statistic
+from .kit.text_bleu import bleu_scores, bleu_statistics
+from .kit.text_bleu import corpus_bleu as _corpus_bleu
+from .kit.text_cider import cider_d_scores, cider_distances, multi_reference_cider_d
+from .kit.text_meteor import Lexicon, meteor_scores, multi_reference_meteor
+from .kit.text_meteor import meteor_distances as _meteor_distances
+from .kit.text_ptb_tokenizer import tokenize_captions
+from .kit.text_rouge import rouge_l_scores
+from .kit.text_wordnet import wordnet_lexicon
+from .kit.vectors_distance import cosine_distances as _cosine_distances
+from .kit.vectors_distance import cosine_similarities
+from .kit.vectors_frechet import frechet_distances
+from .kit.vectors_frechet import frechet_p_values as _frechet_p_values
+from .kit.vectors_kernels import check_bandwidth
+from .kit.vectors_mmd import ESTIMATORS
+from .kit.vectors_mmd import mmd_p_values as _mmd_p_values
+from .kit.vectors_mmd import mmd_squared as _mmd_squared
 
 __all__ = [
     "Lexicon",
@@ -104,16 +103,6 @@ __all__ = [
     "unique_share",
     "vendi_score",
 ]
-
-
-class Lexicon(Protocol):
-    """What METEOR asks about a word form."""
-
-    def stem(self, word: str) -> str:
-        """Return the word's stem."""
-
-    def synonyms(self, stem: str) -> frozenset[str]:
-        """Return the words that share a synset with the stem."""
 
 
 # Texts.
@@ -199,12 +188,13 @@ def meteor15(
     [0.9455]
     """
     # What reads files is imported where files are read.
-    from .shared_meteor15_data import check_data_source, load_lexicon
+    from .kit.meteor15_data import check_data_source, load_lexicon
 
     check_data_source(meteor15_data)
     joint_rows(candidates, references)
-    rows = [[[" ".join(tokens) for tokens in row] for row in column] for column in (candidates, references)]
-    per_candidate = _meteor15_scores(best_statistics(*rows, load_lexicon(meteor15_data, tqdm), _without_progress))
+    texts, others = ([[" ".join(tokens) for tokens in row] for row in column] for column in (candidates, references))
+    lexicon = load_lexicon(meteor15_data, tqdm)
+    per_candidate = _meteor15_scores(best_statistics(texts, others, lexicon, _without_progress))
     return np.array(row_means(per_candidate, [len(row) for row in candidates]))
 
 
@@ -749,7 +739,7 @@ def holm_p_values(p_values: npt.ArrayLike) -> Floats:
 
 def _each_candidate(
     candidates: TokenRows, references: TokenRows
-) -> tuple[list[Tokens], list[Sequence[Tokens]], list[int]]:
+) -> tuple[list[TokenList], list[Sequence[TokenList]], list[int]]:
     """All candidates in one line, the references of each, and the number of candidates of each row."""
     sizes = joint_rows(candidates, references)[1]
     texts = [tokens for row in candidates for tokens in row]

@@ -1,22 +1,17 @@
 """Checks of what the plain functions take: arrays of rows, numbers of candidates, splits and token lists."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .cider_distance import document_frequencies
-from .shared_document_frequency import check_document_frequency, check_enough_documents, load_document_frequency
-from .shared_module import check_whole_number
-from .shared_splits import Splits, exact_splits, random_splits
-
-Floats = npt.NDArray[np.float64]
-
-# One text as tokens, and the texts of all rows.
-Tokens = Sequence[str]
-TokenRows = Sequence[Sequence[Tokens]]
+from .kit.base_module import check_whole_number
+from .kit.base_types import Floats, TokenList, TokenRows
+from .kit.sets_splits import Splits, exact_splits, random_splits
+from .kit.text_cider import document_frequencies
+from .kit.text_document_frequency import check_document_frequency, check_enough_documents, load_document_frequency
 
 # Most splits of a row that are enumerated unless asked otherwise; more are drawn.
 MAX_SPLITS = 1_000_000
@@ -73,7 +68,7 @@ def check_token_rows(rows: TokenRows, name: str) -> None:
                 raise TypeError(f"{name}[{i}][{j}]: expected a list of tokens, got str. Call ptb_tokenize first.")
 
 
-def joint_rows(candidates: TokenRows, references: TokenRows) -> tuple[list[list[Tokens]], list[int]]:
+def joint_rows(candidates: TokenRows, references: TokenRows) -> tuple[list[list[TokenList]], list[int]]:
     """Texts of every row, candidates first, and the number of candidates."""
     if len(candidates) != len(references):
         raise ValueError(

@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .compression_ratio import compression_ratio as _compression_ratio
-from .effective_number import kernel_eigenvalues, vendi_scores
-from .effective_number import self_cider as _self_cider
-from .functional_checks import Floats, TokenRows, as_rows, check_token_rows, counted_documents
-from .ngram_features import SetNgrams
-from .ngram_features import div_n as _div_n
-from .ngram_features import unique_share as _unique_share
-from .self_bleu import self_bleu_values, self_statistics
-from .set_options import check_orders
-from .shared_document_frequency import DocumentFrequency
-from .shared_module import check_whole_number
+from .functional_checks import as_rows, check_token_rows, counted_documents
+from .kit.base_module import check_whole_number
+from .kit.base_types import Floats, TokenRows
+from .kit.diversity_kernels import SetNgrams, kernel_eigenvalues, vendi_scores
+from .kit.diversity_kernels import div_n as _div_n
+from .kit.diversity_kernels import self_cider as _self_cider
+from .kit.diversity_kernels import unique_share as _unique_share
+from .kit.diversity_sets import check_orders
+from .kit.diversity_sets import compression_ratio as _compression_ratio
+from .kit.text_bleu import self_bleu_values, self_statistics
+from .kit.text_document_frequency import DocumentFrequency
 
 
 def vendi_score(kernels: npt.ArrayLike, order: float = 1) -> Floats:

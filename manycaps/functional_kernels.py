@@ -3,24 +3,17 @@
 import numpy as np
 import numpy.typing as npt
 
-from .functional_checks import (
-    MAX_SPLITS,
-    Floats,
-    as_finite,
-    as_rows,
-    check_candidates,
-    row_splits,
-)
-from .kernel_family import check_kernel_values, without_own
-from .kernel_family import laplace_kernel as _laplace_kernel
-from .kernel_family import polynomial_kernel as _polynomial_kernel
-from .published_presets import check_subset_size, kid_values
-from .published_presets import cmmd as _cmmd
-from .shared_kernels import check_bandwidth
-from .shared_kernels import gaussian_kernel as _gaussian_kernel
-from .shared_mean_discrepancy import mmd_of_kernel, null_mmd
-from .shared_module import check_choice, check_whole_number
-from .shared_splits import upper_tail_p_values
+from .functional_checks import MAX_SPLITS, as_finite, as_rows, check_candidates, row_splits
+from .kit.base_module import check_choice, check_whole_number
+from .kit.base_types import Floats
+from .kit.sets_splits import upper_tail_p_values
+from .kit.vectors_kernels import check_bandwidth, check_kernel_values, without_own
+from .kit.vectors_kernels import gaussian_kernel as _gaussian_kernel
+from .kit.vectors_kernels import laplace_kernel as _laplace_kernel
+from .kit.vectors_kernels import polynomial_kernel as _polynomial_kernel
+from .kit.vectors_mmd import mmd_of_kernel, null_mmd
+from .kit.vectors_pooled_mmd import check_subset_size, kid_values
+from .kit.vectors_pooled_mmd import cmmd as _cmmd
 
 # Estimators of an MMD of any kernel; the third one, "authors", is of the Gaussian kernel alone.
 KERNEL_ESTIMATORS = ("unbiased", "biased")

@@ -1,8 +1,13 @@
-"""The module folders that travel with the package: beside it in a checkout, inside it in a wheel."""
+"""The module folders that come with the package: beside it in a checkout, inside it in a wheel."""
 
+import contextlib
+import importlib
 import os
 import pathlib
+import shutil
 import sys
+import tempfile
+from collections.abc import Iterator
 from typing import Any
 
 PACKAGE = pathlib.Path(__file__).resolve().parent
@@ -10,9 +15,14 @@ PACKAGE = pathlib.Path(__file__).resolve().parent
 # Folders that hold module folders.
 KINDS = ("metrics", "measurements")
 
+NO_LINKS = (
+    "{path}: expected Python code, got the text of a symbolic link. Run `pip install .` in the clone, or switch links "
+    "on (`git config core.symlinks true`) and check the files out again."
+)
+
 
 def data_folder(name: str) -> pathlib.Path:
-    """Return a folder of the repository that travels with the package.
+    """Return a folder of the repository that comes with the package.
 
     Args:
         name: path from the top of the repository.
@@ -40,31 +50,104 @@ def module_folders() -> dict[str, pathlib.Path]:
     return {name: folders[name] for name in sorted(folders) if (folders[name] / f"{name}.py").is_file()}
 
 
-def load(name: str, **options: Any) -> Any:
-    """Load a module of the collection, from the folder that travels with this package: no Hub, no network.
+def module_folder(name: str) -> pathlib.Path:
+    """Return the folder of one module.
+
+    Raises:
+        ValueError: there is no such module.
+    """
+    folders = module_folders()
+    if name not in folders:
+        raise ValueError(f"name: expected one of {', '.join(folders)}, got {name!r}. Check the spelling.")
+    return folders[name]
+
+
+def load(name: str, config_name: str | None = None, **options: Any) -> Any:
+    """Load a module of the collection as a class of this package: no Hub, no network, no copy in evaluate's cache.
+
+    The class is that of the module folder, with the files of `manycaps.kit` beside it: all modules of a process share
+    one tokenizer, one CLIP and one memory of features, and `isinstance` tells their classes apart.
 
     Args:
         name: "trm_meteor", for example.
-        options: of the module, and of `evaluate.load`.
+        config_name: as for `evaluate.load`.
+        options: of the module, and those of `evaluate.load` that its modules take: `keep_in_memory`, `cache_dir`,
+            `experiment_id`, `num_process`, `process_id`.
 
     Returns:
         The evaluate module.
 
     Raises:
         ValueError: there is no such module.
+        TypeError: an option is unknown.
         ImportError: evaluate, or a package that the module needs, is not installed.
     """
-    folders = module_folders()
-    if name not in folders:
-        raise ValueError(f"name: expected one of {', '.join(folders)}, got {name!r}. Check the spelling.")
+    module = module_class(name)(config_name=config_name, **options)
+    module.download_and_prepare()
+    return module
+
+
+def module_class(name: str) -> Any:
+    """Return the class of a module, a subclass of evaluate's.
+
+    Args:
+        name: as for `load`.
+
+    Raises:
+        ValueError: there is no such module.
+        ImportError: a package is not installed, or the files of the kit are not there.
+    """
+    module_folder(name)
     stay_off_the_hub()
     import evaluate
 
-    return evaluate.load(str(folders[name] / f"{name}.py"), **options)
+    try:
+        script = importlib.import_module(f"manycaps.kit.{name}")
+    except SyntaxError as error:
+        if is_link_text(pathlib.Path(str(error.filename))):
+            raise ImportError(NO_LINKS.format(path=error.filename)) from error
+        raise
+    classes = (each for each in vars(script).values() if isinstance(each, type))
+    return next(each for each in classes if issubclass(each, evaluate.EvaluationModule))
+
+
+def is_link_text(path: pathlib.Path) -> bool:
+    """Return whether a file holds the text of a symbolic link, as git writes it where links are switched off."""
+    return path.is_file() and path.stat().st_size < 200 and path.read_text(encoding="utf-8").startswith("../../")
+
+
+def export_module(name: str, folder: pathlib.Path, *, replace: bool = False) -> pathlib.Path:
+    """Write a module as a folder of real files that stands alone: `evaluate.load` of it needs no manycaps.
+
+    Args:
+        name: as for `load`.
+        folder: where the module's folder is written, which has its name; made if needed.
+        replace: whether an existing folder is replaced, as a whole.
+
+    Returns:
+        The path of the written folder.
+
+    Raises:
+        ValueError: there is no such module.
+        FileExistsError: the module's folder exists.
+    """
+    source, target = module_folder(name), folder / name
+    if target.exists() and not replace:
+        raise FileExistsError(f"{target}: expected no such folder, got one. Add --force to replace it.")
+    if target.resolve() == source.resolve():
+        raise ValueError(f"folder: expected another folder than the module's own, got {target}. Choose another.")
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as beside:
+        written = pathlib.Path(beside) / name
+        shutil.copytree(source, written, ignore=shutil.ignore_patterns("__pycache__"))  # reads through links
+        if target.exists():
+            shutil.rmtree(target)
+        written.rename(target)
+    return target
 
 
 def stay_off_the_hub() -> None:
-    """Let evaluate not ask the Hub for what the folders hold. To be called before evaluate is imported."""
+    """Keep evaluate from asking the Hub for modules that are local. Call it before importing evaluate."""
     os.environ.setdefault("HF_EVALUATE_OFFLINE", "1")
 
 
@@ -82,12 +165,33 @@ def import_evaluate() -> Any:
         ImportError: evaluate is not installed.
     """
     stay_off_the_hub()
-    if "evaluate" not in sys.modules and "transformers" not in sys.modules:
-        sys.modules["transformers"] = None  # type: ignore[assignment]  # so an import says that there is none
-        try:
-            import evaluate
-        finally:
-            del sys.modules["transformers"]
+    with _without_package("transformers"):
+        import evaluate
+    return evaluate
+
+
+def load_for_command(name: str, **options: Any) -> Any:
+    """Load a module as a command needs it: `load`, with no progress bar of the module's own, and fewer imports.
+
+    NLTK imports scikit-learn, where it is installed, for classifiers: half a second for something that no command
+    uses. A module that needs scikit-learn imports it afterwards. A command calls `import_evaluate` before.
+    """
+    stay_off_the_hub()
     import evaluate
 
-    return evaluate
+    evaluate.utils.logging.disable_progress_bar()
+    with _without_package("sklearn"):
+        return load(name, **options)
+
+
+@contextlib.contextmanager
+def _without_package(name: str) -> Iterator[None]:
+    """Let imports fail as if a package were not installed, unless it is imported already."""
+    if name in sys.modules:
+        yield
+        return
+    sys.modules[name] = None  # type: ignore[assignment]  # so an import says that there is none
+    try:
+        yield
+    finally:
+        del sys.modules[name]

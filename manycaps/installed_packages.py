@@ -1,48 +1,18 @@
-"""What is installed for each module: read from its requirements, without importing a package."""
+"""Installed packages of each module, by its requirements, without importing them."""
 
 import importlib.metadata
 import re
 from typing import NamedTuple
 
+from .catalog import MODULES
 from .installed_modules import module_folders
 
-# Extra of this package that brings what a module needs beside `pip install manycaps`.
-MODULE_EXTRAS = {
-    "emscore_pac": "video",
-    "fid_bert": "embeddings",
-    "meteor15": "meteor",
-    "mmd": "embeddings,clip",
-    "mmd_bert": "embeddings",
-    "pac_score": "clip",
-    "ref_pac_score": "clip",
-    "set_diversity": "embeddings",
-    "trm": "embeddings,clip",
-    "trm_bert": "embeddings",
-    "vdtk_diversity": "embeddings,report",
-    "vdtk_leave_one_out": "embeddings,meteor,report",
-}
-
-# Published weights, the option `variant` of these modules.
-CLIP_VARIANTS = (
-    "pac-vit-b-32",
-    "pac-openclip-vit-l-14",
-    "pac++-vit-b-32",
-    "pac++-vit-l-14",
-    "clip-vit-b-32",
-    "clip-vit-l-14",
-    "clip-vit-l-14-336",
-)
-CLIP_MODULES = ("emscore_pac", "mmd", "pac_score", "ref_pac_score", "trm")
-
-# What `config_name`, evaluate's second argument, chooses.
-CONFIG_NAMES = {"emscore_pac": ("default", "references")}
-
-# Extras with Pillow; in the requirements of the other modules it is there for their demo pages.
+# Extras with Pillow; the other modules require it for their demo pages only.
 PICTURE_EXTRAS = ("clip", "video")
 
 
 class InstalledModule(NamedTuple):
-    """A module, and what it lacks."""
+    """A module, and its missing packages."""
 
     name: str
     # Folder of folders: "metrics" or "measurements".
@@ -66,15 +36,13 @@ def installed_modules() -> list[InstalledModule]:
     modules = []
     for name, folder in module_folders().items():
         about = (folder / f"{name}.py").read_text(encoding="utf-8").split('"""')[1].splitlines()[0]
-        extra = MODULE_EXTRAS.get(name)
+        record = MODULES[name]
         needed = requirement_names((folder / "requirements.txt").read_text(encoding="utf-8"))
-        has_pictures = not set(PICTURE_EXTRAS).isdisjoint((extra or "").split(","))
+        has_pictures = not set(PICTURE_EXTRAS).isdisjoint(record.extras)
         missing = tuple(each for each in needed if not is_installed(each) and (each != "pillow" or has_pictures))
-        package = f"'manycaps[{extra}]'" if extra else "manycaps"
+        package = f"'manycaps[{','.join(record.extras)}]'" if record.extras else "manycaps"
         advice = f"pip install {package}" if missing else ""
-        variants = CLIP_VARIANTS if name in CLIP_MODULES else ()
-        config_names = CONFIG_NAMES.get(name, ())
-        modules.append(InstalledModule(name, folder.parent.name, about, variants, config_names, missing, advice))
+        modules.append(InstalledModule(name, record.kind, about, record.variants, record.config_names, missing, advice))
     return modules
 
 

@@ -1,4 +1,4 @@
-"""What the modules need from a machine: looked for, never downloaded."""
+"""What the modules need on a machine: searched for, never downloaded."""
 
 import importlib.util
 import os
@@ -13,10 +13,10 @@ OFFLINE_VARIABLES = ("HF_HUB_OFFLINE", "HF_EVALUATE_OFFLINE", "HF_DATASETS_OFFLI
 
 
 class Check(NamedTuple):
-    """One thing that was looked for."""
+    """Result of one check."""
 
     subject: str
-    # False: a module cannot do all its work.
+    # False if a module cannot do all its work.
     fine: bool
     found: str
     # What to do; empty if there is nothing to do.
@@ -24,7 +24,7 @@ class Check(NamedTuple):
 
 
 def machine_checks() -> list[Check]:
-    """Look for everything."""
+    """Run all checks."""
     checks: tuple[Callable[[], Check], ...] = (
         check_packages,
         check_wordnet,
@@ -42,7 +42,7 @@ def check_packages() -> Check:
     """Whether every module has its packages."""
     lacking = [module for module in installed_modules() if module.missing]
     if not lacking:
-        return Check("packages", True, "all modules have theirs")
+        return Check("packages", True, "all modules have their packages")
     names = ", ".join(module.name for module in lacking)
     return Check("packages", False, f"missing for {names}", "Run `manycaps list`, which names them.")
 
@@ -74,7 +74,7 @@ def check_sentence_encoder() -> Check:
         return Check(subject, False, "sentence_transformers is not installed", _pip("embeddings"))
     import huggingface_hub
 
-    from .shared_sentence_encoder import DEFAULT_ENCODER, DEFAULT_REVISION, PACKAGE, PACKAGE_MODULE
+    from .kit.text_sentence_encoder import DEFAULT_ENCODER, DEFAULT_REVISION, PACKAGE, PACKAGE_MODULE
 
     cached = huggingface_hub.try_to_load_from_cache(DEFAULT_ENCODER, "modules.json", revision=DEFAULT_REVISION)
     if isinstance(cached, str):
@@ -90,7 +90,7 @@ def check_clip_weights() -> Check:
     subject = "CLIP weights"
     if any(importlib.util.find_spec(name) is None for name in ("open_clip", "huggingface_hub", "filelock")):
         return Check(subject, False, "open_clip is not installed", _pip("clip"))
-    from .shared_clip_checkpoints import VARIANTS
+    from .kit.clip_variants import VARIANTS
 
     present = [name for name, variant in VARIANTS.items() if _has_weights(name, variant.source)]
     if present:
@@ -112,7 +112,7 @@ def check_video_libraries() -> Check:
 def check_gpu() -> Check:
     """Whether torch sees an accelerator; none is needed."""
     if importlib.util.find_spec("torch") is None:
-        return Check("GPU", True, "not looked for, torch is not installed")
+        return Check("GPU", True, "not checked, torch is not installed")
     import torch
 
     if torch.cuda.is_available():
@@ -134,7 +134,8 @@ def _has_weights(name: str, source: str) -> bool:
     """Whether a variant's weights are in a cache."""
     import huggingface_hub
 
-    from .shared_clip_checkpoints import WEIGHTS_NAME, cached_weights_path
+    from .kit.clip_downloads import cached_weights_path
+    from .kit.clip_variants import WEIGHTS_NAME
 
     if not source.startswith("hub:"):
         return cached_weights_path(name).is_file()

@@ -1,15 +1,15 @@
-"""Files that are whole or not there: what an interrupted program leaves must never be half of something."""
+"""Files that are written completely or not at all, also by an interrupted program."""
 
 import os
 import pathlib
 import shutil
 from collections.abc import Callable
 
-from manycaps.shared_messages import shown_path
+from manycaps.kit.base_messages import shown_path
 
 
 def write_atomically(path: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:
-    """Let `write` make a file under another name, and give it its own name only when it lies on the disk.
+    """Let `write` make a file under a temporary name, and rename it when it is on the disk.
 
     One process at a time may write a path.
 
@@ -22,12 +22,12 @@ def write_atomically(path: pathlib.Path, write: Callable[[pathlib.Path], object]
     """
     check_can_be_written(path)
     path = pathlib.Path(os.path.realpath(path))
-    # Always the same name: what a killed program left is overwritten when the work is done again.
+    # Always the same name: what a killed program left is overwritten by the next run.
     replace_when_whole(path, path.with_name(f".{path.stem}.incomplete{path.suffix}"), write)
 
 
 def replace_when_whole(path: pathlib.Path, temporary: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:
-    """Let `write` make the file `temporary`, and give it the name `path` when it lies on the disk.
+    """Let `write` make the file `temporary`, and rename it to `path` when it is on the disk.
 
     Args:
         path: of the file; replaced if it exists.
@@ -49,7 +49,7 @@ def replace_when_whole(path: pathlib.Path, temporary: pathlib.Path, write: Calla
 
 
 def write_folder_atomically(folder: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:
-    """Let `write` fill a folder beside an empty or new one, and give it that name only when all of it lies on the disk.
+    """Let `write` fill a temporary folder, and rename it to an empty or new one when all of it is on the disk.
 
     Args:
         folder: empty, or not there.
@@ -78,7 +78,7 @@ def write_text_atomically(path: pathlib.Path, text: str, newline: str | None = N
 
 
 def check_can_be_written(path: pathlib.Path) -> None:
-    """Raise if a path can be no output file: called before the work, so that none is done for nothing.
+    """Raise if a path cannot be an output file; called before the work, so that none is wasted.
 
     Raises:
         FileNotFoundError: its folder is not there.
@@ -103,7 +103,7 @@ def check_can_be_written(path: pathlib.Path) -> None:
 
 
 def check_folder_can_be_made(path: pathlib.Path) -> None:
-    """Raise if a path can be no folder for output; nothing is made, so that a run that fails leaves no trace.
+    """Raise if a path cannot be an output folder; nothing is created, so that a failed run leaves no trace.
 
     Raises:
         OSError: a file is in its way.
@@ -112,8 +112,7 @@ def check_folder_can_be_made(path: pathlib.Path) -> None:
     there = next(folder for folder in (path.absolute(), *path.absolute().parents) if os.path.lexists(folder))
     if not there.is_dir():
         raise OSError(
-            f"{shown_path(path)}: expected a folder for output, got {shown_path(there)}, which is none. Choose another "
-            "name."
+            f"{shown_path(path)}: expected a folder for output, got {shown_path(there)}, a file. Choose another name."
         )
     if not os.access(there, os.W_OK):
         raise PermissionError(

@@ -1,11 +1,9 @@
 """Build NLTK's WordNet 3.0 corpus out of Debian's packages, for machines that cannot run `nltk.download`."""
 
-import argparse
 import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 
 import nltk
@@ -139,24 +137,27 @@ def install_debian_packages() -> None:
         subprocess.run(["apt-get", "install", "-y", "-qq", *DEBIAN_PACKAGES], env=quiet, check=False)
 
 
-def install(arguments: argparse.Namespace) -> None:
+def install(nltk_data: pathlib.Path) -> str:
     """Find, download or build the corpus: METEOR can use it afterwards.
+
+    Args:
+        nltk_data: folder of NLTK's data, in which the corpus is put.
+
+    Returns:
+        A sentence that says what was done.
 
     Raises:
         FileNotFoundError: there is no way to it; the message names those that are left.
     """
-    nltk_data = arguments.to
     if is_installed():
-        print("WordNet is already where NLTK looks for it.", file=sys.stderr)
-        return
+        return "WordNet is already where NLTK looks for it."
     if not (DEBIAN_FOLDER / "index.sense").is_file():
         if nltk.download("wordnet", download_dir=str(nltk_data), quiet=True, raise_on_error=False):
-            print(f"Downloaded WordNet into {nltk_data}.", file=sys.stderr)
-            return
+            return f"Downloaded WordNet into {nltk_data}."
         install_debian_packages()
     try:
         folder = build_corpus(DEBIAN_FOLDER, nltk_data)
     except FileNotFoundError as error:
         other = "Or give NLTK its 'wordnet' corpus another way: `python -m nltk.downloader wordnet`."
         raise FileNotFoundError(f"{error} {other}") from None
-    print(f"Built WordNet out of {DEBIAN_FOLDER} in {folder}.", file=sys.stderr)
+    return f"Built WordNet out of {DEBIAN_FOLDER} in {folder}."

@@ -6,7 +6,8 @@ python -m scripts.benchmark --csv results.csv  the table as a file too
 
 Only ratios are claims: both programs run in turn on this machine, on the same inputs. Peers are ports of the authors'
 published formulas, or the installed libraries themselves; each suite says which. Exits with 1 if a ratio that the
-project claims is not reached. Needs tests/requirements.txt.
+project claims is not reached. Needs tests/requirements.txt, metrics/emscore_pac/requirements.txt and
+measurements/vdtk_leave_one_out/requirements.txt.
 """
 
 import argparse
@@ -37,7 +38,13 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-start_tool(__name__, parsed, "tests/requirements.txt")
+start_tool(
+    __name__,
+    parsed,
+    "tests/requirements.txt",
+    "metrics/emscore_pac/requirements.txt",
+    "measurements/vdtk_leave_one_out/requirements.txt",
+)
 
 
 def as_line(row: Comparison) -> str:

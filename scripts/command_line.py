@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 
 from manycaps.command_line import one_line
-from manycaps.shared_messages import is_in_house_form
+from manycaps.kit.base_messages import is_in_house_form
 
 # Folders of this repository: if a module of theirs cannot be imported, no package is missing.
 OWN_FOLDERS = ("manycaps", "measurements", "metrics", "scripts", "tests")

@@ -4,8 +4,8 @@ import hashlib
 import math
 
 import numpy as np
-import open_clip
-import torch
+
+from tests.large_packages import open_clip, torch
 
 # Enough of everything, and encoded in a millisecond. The vocabulary is the tokenizer's.
 SMALL = {

@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from manycaps.comparison.compared_systems import compared_systems
-from manycaps.comparison.scored_systems import Exchange, ScoredSystem, SystemRow
+from manycaps.comparison.systems import Exchange, ScoredSystem, SystemRow
 
 WORDS = "a the red small dog cat child man runs sleeps plays eats on in near grass beach house".split()
 

@@ -4,6 +4,7 @@ import collections
 import gzip
 import json
 import os
+import re
 import shutil
 import tempfile
 
@@ -22,6 +23,9 @@ from tests.golden_folders import DATA, OWN_GOLDEN, REAL_GOLDEN
 
 EMPTY_CACHE = os.environ["HF_HOME"]
 
+# What a file says whose tests are all slow.
+ALL_SLOW = re.compile(r"^pytestmark = (\[\s*)?pytest\.mark\.slow\b", re.MULTILINE)
+
 # A test of golden values runs on all of them that are there.
 GOLDEN_FOLDERS = [pytest.param(OWN_GOLDEN, id="own")]
 if REAL_GOLDEN.is_dir():
@@ -31,6 +35,13 @@ if REAL_GOLDEN.is_dir():
 # No time limit for an example: a busy machine must not fail a test. The examples are the same in every run.
 hypothesis.settings.register_profile("manycaps", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("manycaps")
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Leave out files of slow tests alone where these are deselected: they import the largest packages."""
+    if config.option.markexpr == "not slow" and collection_path.suffix == ".py":
+        return ALL_SLOW.search(collection_path.read_text(encoding="utf-8")) is not None or None
+    return None
 
 
 def pytest_unconfigure():
@@ -96,6 +107,6 @@ def golden_frequencies(golden_folder):
 @pytest.fixture(scope="session")
 def lexicon():
     """NLTK's stems and WordNet's synonyms, loaded once."""
-    from manycaps.shared_wordnet_lexicon import WordNetLexicon
+    from manycaps.kit.text_wordnet import WordNetLexicon
 
     return WordNetLexicon()

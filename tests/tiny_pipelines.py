@@ -2,9 +2,7 @@
 
 import json
 
-import diffusers
-import torch
-import transformers
+from tests.large_packages import diffusers, torch, transformers
 
 WORDS = "[PAD] [UNK] [CLS] [SEP] [MASK] [DEC] a the red blue green thing field table on number".split()
 

@@ -1,8 +1,9 @@
 """A small data set for training tests: pictures of one colour, captions that name it, and generated positives."""
 
-import datasets
 import numpy as np
 import PIL.Image
+
+from tests.large_packages import datasets
 
 COLORS = {
     "red": (220, 30, 30),

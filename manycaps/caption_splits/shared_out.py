@@ -1,4 +1,4 @@
-"""Rows shared out among splits: by strata alike, or one stratum after the other."""
+"""Rows divided among splits: each stratum in the same shares, or whole strata in order."""
 
 import hashlib
 from collections.abc import Hashable, Mapping, Sequence
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-# Name of the split that gets what the others leave.
+# Name of the split that gets the remaining rows.
 REST = "train"
 
 

@@ -1,66 +1,91 @@
-"""Splits of caption files, written beside the ids of their rows."""
+"""Splits of caption files, written with the ids of their rows."""
 
-import argparse
 import collections
+import dataclasses
 import json
-import sys
+import pathlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from manycaps.caption_splits.shared_out import REST, held_out, random_key, shared_out
 from manycaps.caption_tables import CaptionRow, good_rows, open_source
-from manycaps.caption_tables.columns import parsed_columns
-from manycaps.concept_matches import row_matches
-from manycaps.label_lists import load_labels
+from manycaps.kit.base_messages import shown_path, shown_value
+from manycaps.kit.base_module import check_whole_number
+from manycaps.kit.diversity_concepts import load_labels, row_matches
+from manycaps.kit.text_ptb_tokenizer import tokenize_captions
 from manycaps.saved_files import check_can_be_written, write_text_atomically
-from manycaps.shared_messages import shown_path, shown_value
-from manycaps.shared_module import check_whole_number
-from manycaps.shared_ptb_tokenizer import tokenize_captions
 
-# What a row without a label of the list is called.
+# Stratum of a row without a label of the list.
 NO_CONCEPT = ""
 
 # Strata of rows by length: tenths.
 N_LENGTHS = 10
 
 
-def write_splits(arguments: argparse.Namespace) -> None:
-    """Read the captions, share them out, check and write the splits.
+@dataclasses.dataclass(frozen=True)
+class SplitOptions:
+    """What is split, and how: the options of `manycaps splits`."""
+
+    # Files of captions, one row per image.
+    sources: Sequence[str]
+    by: Literal["length", "concept"]
+    output: pathlib.Path = pathlib.Path("splits.jsonl")
+    # File with one label a line, for concepts.
+    labels: str | None = None
+    # Shares of the rows.
+    test: float = 0.1
+    validation: float = 0.1
+    # Whether the test rows have what training does not have.
+    hold_out: bool = False
+    seed: int = 0
+    # Names of columns by their roles.
+    columns: Mapping[str, str] | None = None
+
+
+class Splits(NamedTuple):
+    """The split of every row, as it is written."""
+
+    # Rows of the file: id, split, and length or concept.
+    rows: list[dict[str, Any]]
+    # Table of the splits, line by line.
+    summary: list[str]
+
+
+def write_splits(options: SplitOptions) -> Splits:
+    """Read the captions, divide them, check and write the splits.
 
     Raises:
         ValueError, TypeError, OSError: an option, or a file, cannot be used; two rows are of one image.
     """
-    shares = checked_shares({"test": arguments.test, "validation": arguments.validation})
-    check_whole_number("--seed", arguments.seed, 0)
-    if (arguments.by == "concept") != (arguments.labels is not None):
-        expected = "a file" if arguments.by == "concept" else "no file without --by concept"
-        raise ValueError(f"--labels: expected {expected}, got {arguments.labels}. Name a file with one label a line.")
-    check_can_be_written(arguments.output)
-    columns = parsed_columns(arguments.columns) if arguments.columns else {}
-    rows = list(good_rows(open_source(arguments.sources, columns=columns, either=True).rows()))
-    check_rows(rows, arguments.sources[0])
+    shares = checked_shares({"test": options.test, "validation": options.validation})
+    check_whole_number("--seed", options.seed, 0)
+    if (options.by == "concept") != (options.labels is not None):
+        expected = "a file" if options.by == "concept" else "no file without --by concept"
+        raise ValueError(f"--labels: expected {expected}, got {options.labels}. Name a file with one label per line.")
+    check_can_be_written(options.output)
+    rows = list(good_rows(open_source(options.sources, columns=options.columns, either=True).rows()))
+    check_rows(rows, options.sources[0])
     captions = [row.people for row in rows]
     ids = [row.id for row in rows]
     strata: Sequence[Any]
     shown: Sequence[Any]
-    if arguments.by == "length":
+    if options.by == "length":
         shown = lengths(captions)
-        strata = shown if arguments.hold_out else tenths(shown)
+        strata = shown if options.hold_out else tenths(shown)
     else:
-        strata = concepts(captions, arguments.labels, arguments.seed)
+        strata = concepts(captions, str(options.labels), options.seed)
         shown = [name for _, name in strata]
-    splits = (held_out if arguments.hold_out else shared_out)(strata, ids, shares, arguments.seed)
+    splits = (held_out if options.hold_out else shared_out)(strata, ids, shares, options.seed)
     check_splits(ids, splits, shares)
-    lines = [
-        json.dumps({"id": name, "split": split, arguments.by: stratum}, ensure_ascii=False)
+    written = [
+        {"id": name, "split": split, options.by: stratum}
         for name, split, stratum in zip(ids, splits, shown, strict=True)
     ]
-    write_text_atomically(arguments.output, "\n".join(lines) + "\n")
-    for line in summary(splits, captions, shown, arguments.by):
-        print(line)
-    print(f"{len(rows):,} rows: {arguments.output}", file=sys.stderr)
+    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in written)
+    write_text_atomically(options.output, "".join(lines))
+    return Splits(written, summary(splits, captions, shown, options.by))
 
 
 def lengths(rows: Sequence[Sequence[str]]) -> list[float]:
@@ -118,7 +143,7 @@ def checked_shares(shares: Mapping[str, float]) -> dict[str, float]:
             raise ValueError(f"--{name}: expected a share from 0 to below 1, got {share}. Write 10 % as 0.1.")
     if not 0 < sum(shares.values()) < 1:
         raise ValueError(
-            f"--test: expected shares that leave rows for training, and take some, got {sum(shares.values()):g} "
+            f"--test: expected shares above 0 that leave rows for training, got {sum(shares.values()):g} "
             "together. Write 10 % as 0.1."
         )
     return {name: share for name, share in shares.items() if share > 0}
@@ -138,8 +163,8 @@ def check_rows(rows: Sequence[CaptionRow], source: str) -> None:
             value = getattr(row, role)
             if value is not None and first.setdefault(value, number) != number:
                 raise ValueError(
-                    f"{role}[{number}]: expected one of its own, got that of row {first[value]} "
-                    f"({shown_value(value)}). Put all captions of an image into one row, or it is in two splits."
+                    f"{role}[{number}]: expected a unique value, got that of row {first[value]} "
+                    f"({shown_value(value)}). Put all captions of an image into one row, else it is in two splits."
                 )
 
 
@@ -156,7 +181,7 @@ def check_splits(ids: Sequence[str], splits: Sequence[str], shares: Mapping[str,
 
 
 def summary(splits: Sequence[str], rows: Sequence[Sequence[str]], strata: Sequence[Any], by: str) -> list[str]:
-    """Say how large each split is, what it has in common with the training split, and how it differs from it.
+    """Describe the size of each split, what it shares with the training split, and how it differs.
 
     Args:
         splits: n_rows names.

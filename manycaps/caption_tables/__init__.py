@@ -1,8 +1,8 @@
-"""Tables of captions, of any of the usual kinds and layouts, as rows that name their file, number and id."""
+"""Tables of captions in any common format and layout, as rows with their file, number and id."""
 
 from manycaps.caption_tables.caption_lists import caption_lists, open_captions, table_records
-from manycaps.caption_tables.caption_row import BadRow, CaptionRow, bad_row_message, good_rows
 from manycaps.caption_tables.columns import CaptionColumn
+from manycaps.caption_tables.rows import BadRow, CaptionRow, bad_row_message, good_rows
 from manycaps.caption_tables.source import Source, open_source
 
 __all__ = [

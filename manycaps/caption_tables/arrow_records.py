@@ -1,18 +1,118 @@
-"""Records of Arrow files, as `datasets` saves them: runs of batches, which are read one after the other."""
+"""Records of parquet files, cut at their row groups and inside of large ones, and of Arrow files, read in order."""
 
 import contextlib
 from collections.abc import Collection, Iterator
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from manycaps.caption_tables.files import TableFile, open_bytes
-from manycaps.caption_tables.parquet_records import BATCH_ROWS, DAMAGE
-from manycaps.caption_tables.pieces import Record, Unreadable
-from manycaps.shared_messages import reason_of
+from manycaps.caption_tables.files import Piece, Record, TableFile, Unreadable, open_bytes
+from manycaps.kit.base_messages import reason_of
+
+# Rows decoded at once: images of some hundred kilobytes each may be among their columns.
+BATCH_ROWS = 128
+
+# What pyarrow raises for damaged data: also names that are not text or occur twice, and sizes beyond memory.
+DAMAGE = (OSError, pa.ArrowException, ValueError, KeyError, MemoryError)
 
 # First bytes of a file that can be read from its end; `datasets` writes streams, which have none.
 FILE_MARK = b"ARROW1"
+
+
+def parquet_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
+    """Split a parquet file into runs of rows of about equal size.
+
+    Args:
+        file: of kind .parquet.
+        n_bytes: size of a piece.
+
+    Yields:
+        The pieces in order; at the end of a row group a piece may be smaller.
+
+    Raises:
+        ValueError: the file is no whole parquet file.
+    """
+    with open_bytes(file.path) as stream:
+        metadata = _opened(stream, file.path).metadata
+        start = held = n_rows = 0
+        for i in range(metadata.num_row_groups):
+            group = metadata.row_group(i)
+            size = sum(group.column(k).total_compressed_size for k in range(group.num_columns))
+            n_cuts = max(1, size // n_bytes)
+            for k in range(n_cuts):
+                n_rows += group.num_rows * (k + 1) // n_cuts - group.num_rows * k // n_cuts
+                held += size // n_cuts
+                if held >= n_bytes:
+                    yield Piece(file, start, start + n_rows, start, n_rows, held)
+                    start, held, n_rows = start + n_rows, 0, 0
+        if n_rows:
+            yield Piece(file, start, start + n_rows, start, n_rows, held)
+
+
+def parquet_columns(file: TableFile) -> list[str]:
+    """Return the names of the columns.
+
+    Raises:
+        ValueError: the file is no whole parquet file.
+    """
+    with open_bytes(file.path) as stream:
+        return list(_opened(stream, file.path).schema_arrow.names)
+
+
+def parquet_records(piece: Piece, columns: Collection[str]) -> Iterator[Record | Unreadable]:
+    """Read the records of a piece; of a damaged row group those before the damage.
+
+    Args:
+        piece: as from `parquet_pieces`.
+        columns: those that are wanted; the others are not read.
+
+    Raises:
+        ValueError: the file is no whole parquet file.
+    """
+    with open_bytes(piece.file.path) as stream:
+        table = _opened(stream, piece.file.path)
+        stop = table.metadata.num_rows if piece.stop is None else piece.stop
+        first = 0
+        for i in range(table.metadata.num_row_groups):
+            n_rows = table.metadata.row_group(i).num_rows
+            if first < stop and first + n_rows > piece.start:
+                yield from _group_records(table, i, first, range(piece.start, stop), columns)
+            first += n_rows
+
+
+def _group_records(
+    table: pq.ParquetFile, group: int, first: int, wanted: range, columns: Collection[str]
+) -> Iterator[Record | Unreadable]:
+    """Records of one row group, whose first row has the number `first`, as far as they are wanted."""
+    row = first
+    try:
+        names = [name for name in table.schema_arrow.names if name in columns]
+        for batch in table.iter_batches(BATCH_ROWS, row_groups=[group], columns=names):
+            skipped = max(0, min(wanted.start - row, len(batch)))
+            for number, values in enumerate(batch.slice(skipped).to_pylist(), start=row + skipped):
+                if number >= wanted.stop:
+                    return
+                yield Record(number, values)
+            row += len(batch)
+    except DAMAGE as error:
+        yield Unreadable(
+            max(row, wanted.start),
+            f"row[{max(row, wanted.start)}]: expected parquet data from here to the end of its row group, got damage "
+            f"({reason_of(error)}). Fetch the file again.",
+        )
+
+
+def _opened(stream: object, path: str) -> pq.ParquetFile:
+    try:
+        file = pq.ParquetFile(stream)
+        list(file.schema_arrow.names)
+    except DAMAGE as error:
+        raise ValueError(
+            f"{path}: expected a whole parquet file, got one that cannot be read ({reason_of(error)}). Fetch or write "
+            "it again."
+        ) from None
+    return file
 
 
 def arrow_columns(file: TableFile) -> list[str]:
@@ -26,7 +126,7 @@ def arrow_columns(file: TableFile) -> list[str]:
 
 
 def arrow_records(file: TableFile, columns: Collection[str]) -> Iterator[Record | Unreadable]:
-    """Read the records of an Arrow file, up to damage.
+    """Read the records of an Arrow file, up to the first damaged one.
 
     Args:
         file: of kind .arrow.

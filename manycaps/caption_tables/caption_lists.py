@@ -1,14 +1,13 @@
-"""One column of captions, whoever wrote them, row by row; and tables of anything, as records."""
+"""One column of captions, candidates or references, row by row; and any other table, as records."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from manycaps.caption_tables.caption_row import good_rows
 from manycaps.caption_tables.columns import CaptionColumn, Layout, find_caption_layout
-from manycaps.caption_tables.files import TableFile, table_files
+from manycaps.caption_tables.files import Record, TableFile, Unreadable, table_files
 from manycaps.caption_tables.hub_records import hub_file
-from manycaps.caption_tables.pieces import Record, Unreadable
+from manycaps.caption_tables.rows import good_rows
 from manycaps.caption_tables.source import Side, Source, file_records, first_records
 
 # One column of captions with a usual name.
@@ -18,7 +17,7 @@ ANY_COLUMN = CaptionColumn()
 def open_captions(
     sources: Sequence[str], column: CaptionColumn = ANY_COLUMN, split: str | None = None, config: str | None = None
 ) -> Source:
-    """Find files with a column of captions, and say how they are understood.
+    """Find files with a column of captions, and describe how they are read.
 
     Args:
         sources: as for `open_source`, or names of data sets on the Hub.
@@ -44,8 +43,8 @@ def open_captions(
     joins = layout.id is not None and (is_single or column.group is not None)
     if column.needs_group and is_single and not joins:
         raise ValueError(
-            f"{file.path}: expected lists of captions in {layout.predictions}, or a column that says what each caption "
-            f"is of, got single captions. Name that column with {column.group_option}."
+            f"{file.path}: expected lists of captions in {layout.predictions}, or a column that names the item of each "
+            f"caption, got single captions. Name that column with {column.group_option}."
         )
     side = Side(tuple(files), layout._replace(image=None, video=None), joins, holds_media=False)
     return Source(side, None, {}, None, is_stream=True)
@@ -67,7 +66,7 @@ def caption_lists(source: Source) -> Iterator[list[str]]:
 
 
 def table_records(path: str | os.PathLike[str]) -> Iterator[Mapping[str, Any]]:
-    """Read a table that need not hold captions.
+    """Read a table, with or without captions.
 
     Args:
         path: of a file, ending as `files.KINDS` says.
@@ -97,7 +96,7 @@ def _named_by(layout: Layout, records: Sequence[Record], *, is_single: bool) -> 
     for name in candidates:
         values = [record.values.get(name) for record in records if name is not None]
         are_pixels = any(isinstance(value, bytes | dict) for value in values)
-        # Rows of lists need no names, so that one that lacks it is none the worse.
+        # Rows of lists need no names, so a missing one does no harm.
         if values and not are_pixels and (is_single or None not in values):
             return name
     return None

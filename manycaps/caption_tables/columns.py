@@ -1,20 +1,20 @@
-"""Which column of a table holds what: by the names that are usual, or by the user's own."""
+"""Roles of the columns of a table, by usual names or by the user's own."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from manycaps.shared_caption_rows import as_caption_rows
-from manycaps.shared_messages import shown_value
+from manycaps.kit.base_messages import shown_value
+from manycaps.kit.base_rows import as_caption_rows
 
 # What a column may hold; also the keys of --columns.
 ROLES = ("predictions", "references", "id", "image", "video")
 
-# Usual names of columns of a system's captions, and of people's.
+# Usual names of the columns of a system's captions and of human captions.
 PREDICTION_COLUMNS = ("predictions", "candidates", "samples", "prediction", "candidate", "hypothesis")
 REFERENCE_COLUMNS = ("references", "reference", "refs")
 
-# Names that do not say whose captions they are: those of the file in which they stand.
+# Names that do not tell candidates from references: the file decides.
 CAPTION_COLUMNS = ("txt", "captions", "caption", "sentences", "descriptions", "text", "raw")
 
 # In this order: a sample of a tar is named by its files, and an annotation of COCO has an `id` of its own beside that
@@ -25,7 +25,7 @@ IMAGE_COLUMNS = ("image", "jpg", "jpeg", "png", "webp", "image_path", "file_name
 VIDEO_COLUMNS = ("video", "mp4", "webm", "avi", "mkv", "video_path")
 
 
-# What no file of UTF-8 holds: half a pair, of which some stand for a byte that is not of UTF-8 (PEP 383).
+# Lone surrogates, which UTF-8 cannot encode; some stand for a byte that is not UTF-8 (PEP 383).
 SURROGATE, OTHER_BYTE = re.compile("[\ud800-\udfff]"), re.compile("[\udc80-\udcff]")
 
 
@@ -40,7 +40,7 @@ class Layout(NamedTuple):
 
 
 class Values(NamedTuple):
-    """What a record holds in the columns of a layout, checked."""
+    """Checked values of a record in the columns of a layout."""
 
     id: str | None
     predictions: list[str] | None
@@ -57,7 +57,7 @@ def find_layout(
     *,
     either: bool = False,
 ) -> Layout:
-    """Say which column holds what.
+    """Find the column of each role.
 
     Args:
         names: of all columns.
@@ -102,11 +102,11 @@ def find_layout(
 
 
 class CaptionColumn(NamedTuple):
-    """Which column of captions is wanted, and which one joins rows; None: those with usual names."""
+    """The column of captions to read, and the one that joins rows; None for those with usual names."""
 
     captions: str | None = None
     group: str | None = None
-    # Whether single captions will do only where something says what they are of.
+    # Whether single captions need a column that names their item.
     needs_group: bool = False
     # Options that choose the two columns, for messages.
     captions_option: str = "--column"
@@ -114,7 +114,7 @@ class CaptionColumn(NamedTuple):
 
 
 def find_caption_layout(names: Collection[str], chosen: CaptionColumn, where: str) -> Layout:
-    """Say which column holds captions, whoever wrote them, and which one says what they are of.
+    """Find the column of captions, candidates or references, and the one that names their item.
 
     Args:
         names: of all columns.
@@ -157,8 +157,22 @@ def find_caption_layout(names: Collection[str], chosen: CaptionColumn, where: st
     )
 
 
+def as_columns(columns: Mapping[str, str] | str | None) -> Mapping[str, str] | None:
+    """Return names of columns by role, given so or as --columns says them; None where there are none.
+
+    Raises:
+        ValueError: the text is not a list of ROLE=NAME, or a role is unknown.
+    """
+    if columns is None or isinstance(columns, str):
+        return parsed_columns(columns) if columns else None
+    unknown = next((role for role in columns if role not in ROLES), None)
+    if unknown is not None:
+        raise ValueError(f"columns: expected roles out of {', '.join(ROLES)}, got {unknown!r}. Check the spelling.")
+    return columns
+
+
 def parsed_columns(text: str) -> dict[str, str]:
-    """Read what --columns says.
+    """Parse --columns.
 
     Raises:
         ValueError: it is not a list of ROLE=NAME, or a role is unknown.
@@ -179,7 +193,7 @@ def parsed_columns(text: str) -> dict[str, str]:
 
 
 def read_values(record: Mapping[str, Any], layout: Layout, row: int, *, one_side: bool = False) -> Values:
-    """Take the columns of a layout out of a record, and check them.
+    """Read the columns of a layout from a record, and check them.
 
     Args:
         record: values by column.
@@ -208,7 +222,7 @@ def read_values(record: Mapping[str, Any], layout: Layout, row: int, *, one_side
 
 
 def read_id(record: Mapping[str, Any], layout: Layout, row: int) -> str | None:
-    """Return what names a record, as text; None if the layout has no such column.
+    """Return the id of a record as text; None if the layout has no such column.
 
     Raises:
         ValueError: the record has no name, or one that is neither text nor a whole number.
@@ -285,7 +299,7 @@ def _medium(record: Mapping[str, Any], name: str | None, row: int) -> str | byte
 
 
 def _unicode(text: str, where: str) -> str:
-    """Return a text if a file can hold it.
+    """Return a text if UTF-8 can encode it.
 
     Raises:
         ValueError: it has half a surrogate pair, or a byte that was no UTF-8.

@@ -1,17 +1,18 @@
-"""Files that hold captions: from paths, addresses, folders and patterns to a list of files, local or by fsspec."""
+"""Files that hold captions, from paths, addresses, folders and patterns; the pieces of a file, and its records."""
 
 import gzip
 import itertools
 import math
 import os
+import pathlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any, NamedTuple, cast
 
 import fsspec
 
-from manycaps.shared_input_files import read_json
-from manycaps.shared_messages import reason_of, shown_path, shown_value
+from manycaps.kit.base_files import read_json
+from manycaps.kit.base_messages import reason_of, shown_path, shown_value
 
 # Endings of tables; those of text may be followed by ".gz", and ".tgz" is ".tar.gz".
 KINDS = (".parquet", ".arrow", ".jsonl", ".json", ".csv", ".tsv", ".tar")
@@ -22,16 +23,19 @@ TEXT = ".txt"
 # Kinds that may be compressed as a whole.
 COMPRESSIBLE = (".jsonl", ".json", ".csv", ".tsv", ".tar", TEXT)
 
-# Longest path that is shown as it stands: that of Linux's file names.
+# Longest path that is shown in full: the limit of Linux's file names.
 LONGEST_SHOWN = 255
 
 # Files that say what a folder of `datasets` holds: one data set, or several splits.
 SAVED, SAVED_SPLITS = "state.json", "dataset_dict.json"
 
+# Endings of files in a folder of images or videos, tried in this order behind an id.
+MEDIA_ENDINGS = {"image": (".jpg", ".jpeg", ".png", ".webp"), "video": (".mp4", ".webm", ".avi", ".mkv")}
+
 # A range of numbers in braces: {00000..00999}.
 NUMBERS = re.compile(r"(\d{1,18})\.\.(\d{1,18})", re.ASCII)
 
-# Most names that braces may stand for.
+# Largest number of names that braces may expand to.
 MOST_NAMES = 1_000_000
 
 
@@ -47,8 +51,42 @@ class TableFile(NamedTuple):
     hub_part: tuple[str | None, str] | None = None
 
 
+class Piece(NamedTuple):
+    """A run of rows of a file."""
+
+    file: TableFile
+    # Where it begins and ends: bytes of text and tar, rows of parquet; None for the end of the file.
+    start: int
+    stop: int | None
+    # Number of its first row in the file.
+    first_row: int
+    # Number of its rows where it is known without reading them.
+    n_rows: int | None
+    # Bytes of the file that it covers.
+    n_bytes: int
+
+
+class Record(NamedTuple):
+    """Values of one row of a file."""
+
+    row: int
+    values: Mapping[str, Any]
+
+
+class Unreadable(NamedTuple):
+    """A part of a file that cannot be read."""
+
+    row: int
+    reason: str
+
+
+def whole(file: TableFile) -> Piece:
+    """Return a file as one piece."""
+    return Piece(file, 0, None, 0, None, file.n_bytes)
+
+
 def table_files(sources: Sequence[str], split: str = "train") -> list[TableFile]:
-    """Find all files that paths, addresses, folders and patterns stand for.
+    """Resolve paths, addresses, folders and patterns to files.
 
     Args:
         sources: paths or fsspec addresses; folders stand for all tables in them, at any depth, those that `datasets`
@@ -105,7 +143,7 @@ def table_kind(path: str) -> tuple[str, bool] | None:
 
 
 def is_local(path: str) -> bool:
-    """Return whether a path is on this machine's file systems, and no address.
+    """Return whether a path is local, and not an address.
 
     >>> is_local("a/b.csv"), is_local("s3://bucket/b.csv")
     (True, False)
@@ -123,6 +161,42 @@ def open_bytes(path: str, compressed: bool = False) -> IO[bytes]:
     return cast(IO[bytes], gzip.GzipFile(fileobj=file)) if compressed else file
 
 
+def found_medium(folder: str, given: str | None, name: str, role: str, row: int) -> str | bytes:
+    """Find the file of an image or a video in a folder, by the name that a column gives, or else by the id.
+
+    Args:
+        folder: path or address.
+        given: what the column holds; None without one.
+        name: the id of the row.
+        role: "image" or "video".
+        row: number of the row, for messages.
+
+    Returns:
+        The path; from an address the bytes.
+
+    Raises:
+        ValueError: there is no such file.
+    """
+    if is_local(folder):
+        if given is not None:
+            return os.path.join(folder, given)
+        for ending in ("", *MEDIA_ENDINGS[role]):
+            if os.path.isfile(path := os.path.join(folder, name + ending)):
+                return path
+        raise ValueError(
+            f"{role}[{row}]: expected a file {name} in {folder}, with or without one of the endings "
+            f"{', '.join(MEDIA_ENDINGS[role])}, got none. Name a column of files with --columns {role}=NAME."
+        )
+    address = f"{folder.rstrip('/')}/{given or name + MEDIA_ENDINGS[role][0]}"
+    try:
+        return bytes(fsspec.open(address, "rb").open().read())
+    except Exception as error:  # each file system has errors of its own
+        raise ValueError(
+            f"{role}[{row}]: expected a file at {address}, got none ({type(error).__name__}: {error}). Check the "
+            "address."
+        ) from None
+
+
 def _choices(text: str) -> Sequence[str]:
     """What one pair of braces stands for."""
     numbers = NUMBERS.fullmatch(text)
@@ -137,12 +211,12 @@ def _choices(text: str) -> Sequence[str]:
 def _files_of(source: str, split: str) -> Iterator[TableFile]:
     """Files that a path, folder or wildcard stands for."""
     if not source.strip():
-        raise ValueError("source: expected a path, an address or a pattern, got an empty text. Name a file.")
+        raise ValueError("source: expected a path, an address or a pattern, got an empty one. Name a file.")
     try:
         file_system, path = fsspec.core.url_to_fs(source)
     except ValueError as error:
         raise ValueError(
-            f"{source}: expected a path, or an address that fsspec can open, got another one ({reason_of(error)}). "
+            f"{source}: expected a path, or an address that fsspec can open, got neither ({reason_of(error)}). "
             "Check the part before ://."
         ) from error
     if file_system.isfile(path):
@@ -166,7 +240,7 @@ def _files_of(source: str, split: str) -> Iterator[TableFile]:
 
 
 def _named(source: str) -> str:
-    """A source in a message: as it was given, unless that is no line to read."""
+    """A source in a message: as it was given, unless that is not printable."""
     return source if source.isprintable() and len(source) <= LONGEST_SHOWN else shown_path(source)
 
 
@@ -199,7 +273,7 @@ def _listed(path: str, key: str) -> list[Any]:
 
 
 def _as_given(name: str, file_system: Any, source: str) -> str:
-    """Name a file that was found as the user named its folder: relative paths stay relative."""
+    """Name a file as its folder was given: relative paths stay relative."""
     if not is_local(source):
         return str(file_system.unstrip_protocol(name))
     return name if os.path.isabs(source) else os.path.relpath(name)
@@ -210,7 +284,7 @@ def _table_file(path: str, n_bytes: int) -> TableFile:
         path.encode()
     except UnicodeEncodeError:
         raise ValueError(
-            f"{shown_path(path)}: expected a path that is UTF-8, got other bytes, which no list of rows can hold. "
+            f"{shown_path(path)}: expected a path in UTF-8, got other bytes, which results cannot store. "
             "Rename the file."
         ) from None
     kind = table_kind(path)
@@ -220,3 +294,15 @@ def _table_file(path: str, n_bytes: int) -> TableFile:
             f"{os.path.splitext(path)[1] or 'no ending'}. Convert it, or rename it."
         )
     return TableFile(path, *kind, n_bytes)
+
+
+def source_name(source: str) -> str:
+    """Short name of a source for tables.
+
+    >>> source_name("data/flickr8k.jsonl.gz"), source_name("someone/captions")
+    ('flickr8k', 'captions')
+    """
+    name = pathlib.PurePath(source).name
+    while pathlib.PurePath(name).suffix in (*KINDS, TEXT, ".gz", ".tgz"):
+        name = pathlib.PurePath(name).stem
+    return name

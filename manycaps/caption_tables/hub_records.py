@@ -5,20 +5,19 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from manycaps.caption_tables.files import TableFile, table_kind
-from manycaps.caption_tables.pieces import Record
-from manycaps.shared_messages import is_in_house_form, reason_of
+from manycaps.caption_tables.files import Record, TableFile, table_kind
+from manycaps.kit.base_messages import is_in_house_form, reason_of
 
 # Kind of a source on the Hub.
 HUB = "Hub data set"
 
-# Longest name of a data set on the Hub: an owner and a name of 96 letters each at most.
+# Longest name of a data set on the Hub: an owner and a name of at most 96 characters each.
 LONGEST_HUB_NAME = 193
 HUB_NAME = re.compile(r"(?:[A-Za-z0-9][\w.-]*/)?[A-Za-z0-9][\w.-]*", re.ASCII)
 
 
 def hub_file(source: str, config: str | None, split: str) -> TableFile | None:
-    """Return a source that is no path, address or pattern as a data set on the Hub; None if its name is that of a file.
+    """Return a source that is not a path, address or pattern as a data set on the Hub; None if it names a file.
 
     >>> hub_file("someone/captions", None, "train").kind, hub_file("captions.csv", None, "train")
     ('Hub data set', None)
@@ -26,7 +25,7 @@ def hub_file(source: str, config: str | None, split: str) -> TableFile | None:
     is_name = len(source) <= LONGEST_HUB_NAME and HUB_NAME.fullmatch(source)
     if not is_name or os.path.exists(source) or table_kind(source):
         return None
-    # How large it is is not known.
+    # The size is unknown.
     return TableFile(source, HUB, False, 1, (config, split))
 
 

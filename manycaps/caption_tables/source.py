@@ -1,4 +1,4 @@
-"""Rows of captions out of any number of files: as a stream, or in pieces that are read apart from each other."""
+"""Rows of captions from any number of files: as a stream, or in pieces that are read independently."""
 
 import contextlib
 import functools
@@ -10,46 +10,48 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import fsspec
-
-from manycaps.caption_tables.arrow_records import arrow_columns, arrow_records
-from manycaps.caption_tables.caption_row import BadRow, CaptionRow
+from manycaps.caption_tables.arrow_records import (
+    arrow_columns,
+    arrow_records,
+    parquet_columns,
+    parquet_pieces,
+    parquet_records,
+)
 from manycaps.caption_tables.columns import Layout, Values, find_layout, read_id, read_values
-from manycaps.caption_tables.files import TableFile, is_local, table_files
+from manycaps.caption_tables.files import Piece, Record, TableFile, Unreadable, found_medium, table_files, whole
 from manycaps.caption_tables.hub_records import HUB, hub_records
-from manycaps.caption_tables.joined_rows import JoinedRow, JoinedStore, filled
-from manycaps.caption_tables.json_records import json_records
-from manycaps.caption_tables.parquet_records import parquet_columns, parquet_pieces, parquet_records
-from manycaps.caption_tables.pieces import Piece, Record, Unreadable, whole
+from manycaps.caption_tables.rows import (
+    BadRow,
+    CaptionRow,
+    JoinedRow,
+    JoinedStore,
+    filled,
+    store_file,
+    store_pieces,
+)
 from manycaps.caption_tables.tar_records import tar_pieces, tar_records
-from manycaps.caption_tables.text_records import text_pieces, text_records
+from manycaps.caption_tables.text_records import json_records, text_pieces, text_records
 
-# Bytes of a file that are read as one piece, where nothing else is asked for.
+# Default size of a piece, in bytes of the file.
 PIECE_BYTES = 1 << 24
 
-# Records that are looked at to learn which columns there are: a record may lack some.
+# Records that are read to find the columns: a record may lack some.
 N_FIRST_RECORDS = 100
-
-# Kind of the file that holds joined rows.
-JOINED = ".sqlite"
-
-# Endings of files in a folder of images or videos, tried in this order behind an id.
-MEDIA_ENDINGS = {"image": (".jpg", ".jpeg", ".png", ".webp"), "video": (".mp4", ".webm", ".avi", ".mkv")}
 
 
 class Side(NamedTuple):
-    """Files of one kind, and how they are understood."""
+    """Files of one format, and how they are read."""
 
     files: tuple[TableFile, ...]
     layout: Layout
-    # Whether a row holds one caption, so that rows of one id are put together.
+    # Whether a row holds one caption, so that rows of one id are joined.
     single: bool
     # Whether the files hold images or videos themselves, and not their paths.
     holds_media: bool
 
 
 class Source(NamedTuple):
-    """All files, and how they are understood; it can be sent to other processes."""
+    """All files, and how they are read; it can be sent to other processes."""
 
     main: Side
     # Files with references alone; None: there are none.
@@ -57,16 +59,16 @@ class Source(NamedTuple):
     # Folder or address of the images and of the videos, by role; without one, paths are as they stand.
     media: Mapping[str, str]
     limit: int | None
-    # Whether rows are read once and in order, so that files that cannot be cut need no store.
+    # Whether rows are read once and in order, so that files that cannot be split need no store.
     is_stream: bool = False
 
     @property
     def needs_store(self) -> bool:
-        """Whether rows are put together by id, in a file that `fill_store` makes."""
+        """Whether rows are joined by id, in a file that `fill_store` makes."""
         return self.references is not None or self._is_joined
 
     def description(self) -> dict[str, Any]:
-        """Say how the files are understood."""
+        """Describe how the files are read."""
         sides = {"predictions": self.main} | ({} if self.references is None else {"references": self.references})
         return {
             name: {
@@ -89,7 +91,7 @@ class Source(NamedTuple):
                 yield from self.read(piece, store)
 
     def fill_store(self, path: pathlib.Path) -> None:
-        """Put rows together by id, in a new file.
+        """Join rows by id, in a new file.
 
         Args:
             path: of the file; one that is there is replaced.
@@ -107,12 +109,12 @@ class Source(NamedTuple):
                 if isinstance(found, BadRow):
                     store.add_bad(found)
                 else:
-                    # In a trial of some rows, the references of the others are passed over.
+                    # In a trial of some rows, the references of the others are skipped.
                     new = self.limit is None or not self._is_joined
                     store.add(file, row, found, several=self.references.single, new=new)  # type: ignore[union-attr]
 
     def pieces(self, n_bytes: int, store: str | None = None) -> Iterator[Piece]:
-        """Cut the rows into pieces.
+        """Split the rows into pieces.
 
         Args:
             n_bytes: about the size of a piece.
@@ -123,7 +125,7 @@ class Source(NamedTuple):
         """
         if self._is_joined:
             assert store is not None  # `needs_store` said so
-            yield from _store_pieces(store, n_bytes)
+            yield from store_pieces(store, n_bytes)
             return
         pieces = itertools.chain.from_iterable(file_pieces(file, n_bytes) for file in self.main.files)
         yield from pieces if self.limit is None else self._limited(pieces, self.limit)
@@ -151,14 +153,14 @@ class Source(NamedTuple):
 
     @property
     def _is_joined(self) -> bool:
-        """Whether all rows are in the store, and not only references that are looked up there."""
+        """Whether all rows are in the store, and not only references to look up."""
         if self.main.holds_media:
             return False
         has_json = any(file.kind == ".json" for file in self.main.files) and not self.is_stream
         return self.references is not None or has_json or self.main.single
 
     def _first_file(self, store: str | None) -> TableFile:
-        return _store_file(store) if self._is_joined and store else self.main.files[0]
+        return store_file(store) if self._is_joined and store else self.main.files[0]
 
     def _limited(self, pieces: Iterable[Piece], limit: int) -> Iterator[Piece]:
         for piece in pieces:
@@ -180,7 +182,7 @@ class Source(NamedTuple):
         return self._row(found.file, found.row, found.values, None)
 
     def _row(self, file: str, row: int, values: Values, store: JoinedStore | None) -> CaptionRow | BadRow:
-        """Make a row of checked values: name it, look up its references, find its image and video."""
+        """Make a row of checked values: its id, references, image and video."""
         name = values.id if values.id is not None else self._name(file, row)
         if store is not None:
             values = values._replace(references=store.references(name))
@@ -204,7 +206,7 @@ class Source(NamedTuple):
         folder = self.media.get(role)
         if folder is None or isinstance(given, bytes):
             return given
-        return _found_medium(folder, given, name, role, row)
+        return found_medium(folder, given, name, role, row)
 
 
 def open_source(
@@ -217,7 +219,7 @@ def open_source(
     *,
     either: bool = False,
 ) -> Source:
-    """Find files of captions, and say how they are understood.
+    """Find files of captions, and describe how they are read.
 
     Args:
         predictions: paths, fsspec addresses, folders, and patterns in braces or with wildcards; endings as in
@@ -256,7 +258,7 @@ def open_source(
 
 
 def file_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
-    """Cut a file into pieces; one that cannot be cut, or not be read, is a single piece."""
+    """Split a file into pieces; one that cannot be split or read is a single piece."""
     uncut = dict.fromkeys((".json", ".arrow", HUB))
     cut = {".parquet": parquet_pieces, ".tar": tar_pieces, **uncut}.get(file.kind, text_pieces)
     if cut is None or file.n_bytes == 0:
@@ -269,7 +271,7 @@ def file_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
 
 
 def side_of(files: list[TableFile], find: Callable[..., Layout]) -> Side:
-    """Learn from the first file that can be read how all are understood.
+    """Find the layout of all files from the first one that can be read.
 
     Args:
         files: at least one.
@@ -284,7 +286,7 @@ def side_of(files: list[TableFile], find: Callable[..., Layout]) -> Side:
 
 
 def first_records(files: Sequence[TableFile]) -> tuple[TableFile, list[Record]]:
-    """Return the first file that can be read, and what stands at its beginning.
+    """Return the first file that can be read, and its first records.
 
     Raises:
         ValueError: there is none.
@@ -302,7 +304,7 @@ def first_records(files: Sequence[TableFile]) -> tuple[TableFile, list[Record]]:
 
 
 def _first_records(file: TableFile) -> list[Record | Unreadable]:
-    """Records at the beginning of a file, with all their columns; or why there are none."""
+    """First records of a file, with all their columns; or the reason why there are none."""
     return [] if file.n_bytes == 0 else list(itertools.islice(file_records(file), N_FIRST_RECORDS))
 
 
@@ -334,12 +336,12 @@ def _records(piece: Piece, columns: Collection[str] | None) -> Iterator[Record |
 
 
 def file_records(file: TableFile) -> Iterator[Record | Unreadable]:
-    """Read a file with all its columns; one that cannot be read is one unreadable place."""
+    """Read a file with all its columns; one that cannot be read is one unreadable part."""
     return _piece_records(whole(file), None)
 
 
 def _piece_records(piece: Piece, columns: Collection[str] | None) -> Iterator[Record | Unreadable]:
-    """Records of a piece; a file that cannot be read is one unreadable place."""
+    """Records of a piece; a file that cannot be read is one unreadable part."""
     if piece.file.n_bytes == 0:
         yield Unreadable(0, "expected at least one row, got an empty file. Leave it out, or write it again.")
         return
@@ -385,46 +387,9 @@ def _checked(file: str, found: Record | Unreadable, side: Side) -> Values | BadR
         return BadRow(file, found.row, name, str(error))
 
 
-def _store_file(store: str) -> TableFile:
-    return TableFile(store, JOINED, False, os.path.getsize(store))
-
-
-def _store_pieces(store: str, n_bytes: int) -> Iterator[Piece]:
-    """Cut joined rows into pieces; there is always one, which also says what could not be read."""
-    file = _store_file(store)
-    with JoinedStore(store) as opened:
-        n_rows = len(opened)
-    step = max(1, n_rows * n_bytes // file.n_bytes)
-    for start in range(0, max(1, n_rows), step):
-        stop = min(start + step, n_rows)
-        yield Piece(file, start, stop, start, stop - start, file.n_bytes * (stop - start) // max(1, n_rows))
-
-
 def _missing_side(side: str, row: int) -> str:
     other = "references" if side == "predictions" else "predictions"
     return f"id[{row}]: expected {side} of the same id, got none. Add them, or leave these {other} out."
-
-
-def _found_medium(folder: str, given: str | None, name: str, role: str, row: int) -> str | bytes:
-    """File of an image or a video in a folder, by the name that a column gives, or else by the id."""
-    if is_local(folder):
-        if given is not None:
-            return os.path.join(folder, given)
-        for ending in ("", *MEDIA_ENDINGS[role]):
-            if os.path.isfile(path := os.path.join(folder, name + ending)):
-                return path
-        raise ValueError(
-            f"{role}[{row}]: expected a file {name} in {folder}, with or without one of the endings "
-            f"{', '.join(MEDIA_ENDINGS[role])}, got none. Name a column of files with --columns {role}=NAME."
-        )
-    address = f"{folder.rstrip('/')}/{given or name + MEDIA_ENDINGS[role][0]}"
-    try:
-        return bytes(fsspec.open(address, "rb").open().read())
-    except Exception as error:  # each file system has errors of its own
-        raise ValueError(
-            f"{role}[{row}]: expected a file at {address}, got none ({type(error).__name__}: {error}). Check the "
-            "address."
-        ) from None
 
 
 def _without_path(path: str, error: Exception) -> str:

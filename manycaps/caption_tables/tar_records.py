@@ -8,8 +8,7 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, Any
 
-from manycaps.caption_tables.files import TableFile, is_local, open_bytes
-from manycaps.caption_tables.pieces import Piece, Record, Unreadable, whole
+from manycaps.caption_tables.files import Piece, Record, TableFile, Unreadable, is_local, open_bytes, whole
 
 # Members whose text is captions, one a line.
 CAPTION_MEMBERS = ("txt", "caption", "captions", "text")
@@ -22,7 +21,7 @@ DAMAGE = (tarfile.TarError, OSError, EOFError, zlib.error)
 
 
 def tar_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
-    """Cut a tar between samples, out of its headers alone; one that is compressed, remote or small is a single piece.
+    """Split a tar between samples, by its headers alone; one that is compressed, remote or small is a single piece.
 
     Args:
         file: of kind .tar.
@@ -86,7 +85,7 @@ def tar_records(piece: Piece) -> Iterator[Record | Unreadable]:
 
 
 def sample_key(name: str) -> str:
-    """Return what the names of a sample's files have in common.
+    """Return the common stem of the names of a sample's files.
 
     >>> sample_key("train/000.7.jpg")
     'train/000'
@@ -97,7 +96,7 @@ def sample_key(name: str) -> str:
 
 
 def _take(values: dict[str, Any], member: tarfile.TarInfo, content: IO[bytes] | None, row: int) -> str | None:
-    """Put a member into the values of its sample; return why it cannot be understood, else None."""
+    """Add a member to the values of its sample; return why it cannot be read, else None."""
     data, ending = content.read() if content else b"", os.path.basename(member.name).partition(".")[2].lower()
     if len(data) < member.size:
         raise tarfile.ReadError("unexpected end of data")

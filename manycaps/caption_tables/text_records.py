@@ -1,4 +1,4 @@
-"""Records of JSON Lines, CSV, TSV and plain text: read line by line, so that a bad line costs no other."""
+"""Records of JSON, JSON Lines, CSV, TSV and plain text: all but JSON is read by lines, so a bad line costs no other."""
 
 import csv
 import itertools
@@ -6,14 +6,14 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from manycaps.caption_tables.files import TEXT, TableFile, open_bytes
-from manycaps.caption_tables.pieces import Piece, Record, Unreadable, whole
-from manycaps.shared_messages import reason_of
+from manycaps.caption_tables.columns import CAPTION_COLUMNS, PREDICTION_COLUMNS, REFERENCE_COLUMNS
+from manycaps.caption_tables.files import TEXT, Piece, Record, TableFile, Unreadable, open_bytes, whole
+from manycaps.kit.base_messages import reason_of
 
 # Byte order mark of UTF-8, which some programs write.
 MARK = b"\xef\xbb\xbf"
 
-# Lines and bytes of one record of a table at most: a quote that is never closed would take in all that follows.
+# Lines and bytes of one record of a table at most: an unclosed quote would swallow the rest of the file.
 MAX_RECORD_LINES = 1_000
 MAX_RECORD_BYTES = 1 << 20
 
@@ -31,7 +31,7 @@ class Block(NamedTuple):
 
 
 def text_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
-    """Cut a text file between records; a compressed one is a single piece.
+    """Split a text file between records; a compressed one is a single piece.
 
     Args:
         file: of kind .jsonl, .csv, .tsv or .txt.
@@ -77,6 +77,28 @@ def text_records(piece: Piece) -> Iterator[Record | Unreadable]:
                 yield Record(row, parse(block, row))
             except ValueError as error:
                 yield Unreadable(row, str(error))
+
+
+def json_records(file: TableFile) -> Iterator[Record | Unreadable]:
+    """Read a JSON file, as a whole.
+
+    A list holds objects or lists of captions; an object goes from an id to its captions; `images` and `annotations` are
+    those of COCO. A file of JSON Lines is understood too.
+
+    Raises:
+        ValueError: it is no JSON, or none of these.
+    """
+    with open_bytes(file.path, file.compressed) as stream:
+        content = _parsed_json(stream.read().removeprefix(MARK), file.path)
+    if isinstance(content, dict) and isinstance(content.get("annotations"), list):
+        content = list(_annotations(content))
+    elif isinstance(content, dict) and not _is_row(content):
+        content = [{"id": name, "captions": value} for name, value in content.items()]
+    for row, value in enumerate(content if isinstance(content, list) else [content]):
+        try:
+            yield Record(row, as_values(value, row))
+        except ValueError as error:
+            yield Unreadable(row, str(error))
 
 
 def _records_of(lines: Iterable[bytes], kind: str, start: int, names: list[str] | None = None) -> Iterator[Block]:
@@ -145,7 +167,7 @@ def _table_blocks(lines: Iterable[bytes], separator: str, start: int, names: lis
 
 
 def _n_cells(texts: list[str], separator: str) -> int:
-    """Cells of the lines of a record; 0 of those that are none, which `_names` says."""
+    """Cells of the lines of a record; 0 if it is not valid, which `_names` reports."""
     try:
         return len(next(csv.reader(texts, delimiter=separator), []))
     except csv.Error:
@@ -162,7 +184,7 @@ def _is_record(joined: bytes, separator: str, n_cells: int | None) -> bool:
 
 
 def _text(line: bytes, start: int) -> str:
-    """Text of a line; bytes that are none become lone surrogates, which the check of captions names."""
+    """Text of a line; invalid bytes become lone surrogates, which the check of captions reports."""
     if start == 0:
         line = line.removeprefix(MARK)
     return line.decode("utf-8", errors="surrogateescape")
@@ -174,7 +196,7 @@ def _names(header: Block | None, file: TableFile) -> list[str]:
         return next(csv.reader(header.lines, delimiter=SEPARATORS[file.kind]), []) if header else []
     except csv.Error as error:
         raise ValueError(
-            f"{file.path}: expected the names of columns in the first line, got {reason_of(error)}. Mend this line."
+            f"{file.path}: expected column names in the first line, got {reason_of(error)}. Fix this line."
         ) from None
 
 
@@ -202,7 +224,7 @@ def _parsed_line(block: Block, row: int) -> Any:
 
 
 def _not_json(row: int, found: str) -> ValueError:
-    return ValueError(f"row[{row}]: expected a line of JSON, got none ({found}). Mend or delete this line.")
+    return ValueError(f"row[{row}]: expected a line of JSON, got none ({found}). Fix or delete this line.")
 
 
 def as_values(value: Any, row: int) -> Any:
@@ -219,12 +241,12 @@ def as_values(value: Any, row: int) -> Any:
     if isinstance(value, list):
         return {"captions": value}
     raise ValueError(
-        f"row[{row}]: expected an object or a list of captions, got {type(value).__name__}. Mend or delete this row."
+        f"row[{row}]: expected an object or a list of captions, got {type(value).__name__}. Fix or delete this row."
     )
 
 
 class _CellParser:
-    """From the lines of a record to its cells by column."""
+    """Parser from the lines of a record to its cells by column."""
 
     def __init__(self, names: list[str], separator: str):
         self.names = names
@@ -234,7 +256,7 @@ class _CellParser:
         try:
             cells = next(csv.reader(block.lines, delimiter=self.separator, strict=True), [])
         except csv.Error as error:
-            raise ValueError(f"row[{row}]: expected cells, got {error}. Mend the quotes of this line.") from None
+            raise ValueError(f"row[{row}]: expected cells, got {error}. Fix the quotes of this line.") from None
         if len(cells) != len(self.names):
             raise ValueError(
                 f"row[{row}]: expected {len(self.names)} cells, got {len(cells)}. Put a caption with separators into "
@@ -242,3 +264,33 @@ class _CellParser:
             )
         # An empty cell is no value.
         return {name: cell or None for name, cell in zip(self.names, cells, strict=True)}
+
+
+def _parsed_json(text: bytes, path: str) -> Any:
+    try:
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError as error:
+            if error.msg != "Extra data":
+                raise
+            return [json.loads(line) for line in text.split(b"\n") if line.strip()]
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: expected JSON, got none ({error}). Write the file again.") from None
+
+
+def _is_row(content: dict[str, Any]) -> bool:
+    """Whether an object is one row, and not a table of rows by name."""
+    return any(name in content for name in (*PREDICTION_COLUMNS, *REFERENCE_COLUMNS, *CAPTION_COLUMNS))
+
+
+def _annotations(content: dict[str, Any]) -> Iterator[Any]:
+    """Annotations of COCO with the names of their images' files."""
+    images = content.get("images")
+    files = {
+        image["id"]: image["file_name"]
+        for image in (images if isinstance(images, list) else [])
+        if isinstance(image, dict) and {"id", "file_name"} <= set(image)
+    }
+    for annotation in content["annotations"]:
+        name = files.get(annotation.get("image_id")) if isinstance(annotation, dict) else None
+        yield annotation if name is None else {**annotation, "image": name}

@@ -1,4 +1,4 @@
-"""Compare captioning systems: which one is nearer to people, and is that sure?
+"""Compare captioning systems: which one is nearer to people, and how sure is that?
 
 manycaps compare baseline.jsonl mine.jsonl -r references.jsonl
 manycaps compare systems/*.jsonl -r references.jsonl --images photos/ -o report/
@@ -8,7 +8,7 @@ manycaps compare scores/baseline scores/mine
 Each file holds the captions of one system, one or several for every image; the first is the baseline, or the one that
 --baseline names. References are in a file of their own, or beside the captions. Rows are put together by their ids; all
 systems must have the same rows. Files may be .jsonl, .json (also results and annotations of COCO), .csv, .tsv, .parquet
-or .tar; --columns names columns that have no usual name: --columns predictions=samples,id=image_id. In place of files,
+or .tar; --columns names columns with unusual names: --columns predictions=samples,id=image_id. In place of files,
 folders that `manycaps score` wrote: nothing is computed again, and the page has no captions, unless --with-captions
 reads them again from the files that were scored: the page shows them, and systems are compared with each other as sets.
 
@@ -24,43 +24,77 @@ and comparison.json with every number.
 """
 
 import argparse
+import dataclasses
+import json
 import pathlib
+import sys
+
+from manycaps.catalog import modules_with
+from manycaps.comparison import CompareOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument("systems", nargs="+", metavar="SYSTEM", help="captions of a system, or folder of its scores")
-    parser.add_argument("-r", "--references", nargs="+", default=[], metavar="FILE", help="captions of people")
+    parser.add_argument("-r", "--references", nargs="+", default=[], metavar="FILE", help="human captions")
     parser.add_argument("-o", "--output", type=pathlib.Path, default=pathlib.Path("report"), metavar="FOLDER")
     parser.add_argument("-m", "--metrics", metavar="NAME,...", help="modules, separated by commas")
     parser.add_argument("-f", "--format", choices=("text", "md", "latex", "json"), default="text")
     parser.add_argument("--names", nargs="+", metavar="NAME", help="names of the systems; default: those of the files")
     parser.add_argument("--baseline", metavar="NAME", help="name of the system that the others are compared with")
-    parser.add_argument("--with-captions", action="store_true", help="read what folders of scores were scored from")
+    parser.add_argument("--with-captions", action="store_true", help="read the captions of folders of scores again")
     parser.add_argument("--columns", metavar="ROLE=NAME,...", help="names of columns")
-    parser.add_argument("--images", metavar="FOLDER", help="images, for pac_score and ref_pac_score")
-    parser.add_argument("--videos", metavar="FOLDER", help="videos, for emscore_pac")
+    parser.add_argument("--images", metavar="FOLDER", help=f"images, for {modules_with('images')}")
+    parser.add_argument("--videos", metavar="FOLDER", help=f"videos, for {modules_with('videos')}")
     parser.add_argument(
         "--clusters", metavar="PATTERN", help="regular expression: ids that match alike belong together"
     )
     parser.add_argument("--limit", type=int, metavar="N", help="read the first N rows")
-    parser.add_argument("--encoder", metavar="NAME", help="sentence encoder of trm_bert, mmd_bert and fid_bert")
+    parser.add_argument("--encoder", metavar="NAME", help=f"sentence encoder of {modules_with('encoder')}")
     parser.add_argument(
-        "--meteor15-data", metavar="PATH", help="meteor-1.5.jar, or its folder, for meteor15; default: pycocoevalcap's"
+        "--meteor15-data",
+        metavar="PATH",
+        help=f"meteor-1.5.jar, or its folder, for {modules_with('meteor15_data')}; default: pycocoevalcap's",
     )
-    parser.add_argument("--checkpoint", metavar="PATH", help="weights of pac_score, ref_pac_score and emscore_pac")
-    parser.add_argument("--variant", metavar="NAME", help="which published weights of the same")
+    parser.add_argument("--checkpoint", metavar="PATH", help=f"weights of {modules_with('checkpoint')}")
+    parser.add_argument("--variant", metavar="NAME", help="published weights of the same networks")
     parser.add_argument(
-        "--device", metavar="NAME", help="of all networks, cuda for example; default: the best there is"
+        "--device", metavar="NAME", help="device of all networks, such as cuda; default: the best available"
     )
-    parser.add_argument("--n-resamples", type=int, default=9_999, metavar="N", help="of tests and intervals: 9999")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of tests and intervals: 0")
+    parser.add_argument(
+        "--n-resamples",
+        type=int,
+        default=CompareOptions.n_resamples,
+        metavar="N",
+        help="resamples of tests and intervals (9999)",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=CompareOptions.seed, metavar="N", help="seed of tests and intervals (0)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
+    from manycaps.comparison import compare
+    from manycaps.comparison.compared_systems import OUTPUT_NAMES
+    from manycaps.comparison.comparison_tables import all_tables, as_written
+    from manycaps.comparison.comparison_text import summaries
     from manycaps.installed_modules import import_evaluate
-    from manycaps.report.comparison_report import write_report
+    from manycaps.saved_files import check_can_be_written, check_folder_can_be_made
 
     import_evaluate()
-    write_report(arguments)
+    given = {field.name: getattr(arguments, field.name) for field in dataclasses.fields(CompareOptions)}
+    options = CompareOptions(**{**given, "metrics": arguments.metrics.split(",") if arguments.metrics else None})
+    outputs = [arguments.output / name for name in OUTPUT_NAMES]
+    check_folder_can_be_made(arguments.output)
+    for path in outputs if arguments.output.exists() else ():
+        check_can_be_written(path)
+    comparison = compare(options)
+    comparison.save(arguments.output)
+    if arguments.format == "json":
+        print(json.dumps(comparison.to_dict(), indent=1, allow_nan=False))
+    else:
+        print("\n\n".join(as_written(table, arguments.format) for table in all_tables(comparison)))
+    for sentence in summaries(comparison):
+        print(sentence, file=sys.stderr)
+    print(f"wrote {outputs[0]} and {outputs[1]}", file=sys.stderr)

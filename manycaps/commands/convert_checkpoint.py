@@ -10,6 +10,7 @@ weights as safetensors (no code can hide in them), open_clip's configuration (op
 
 import argparse
 import pathlib
+import sys
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,6 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.checkpoint_conversion import convert
+    from manycaps.checkpoint_conversion import N_PROBE_IMAGES, PROBE_CAPTIONS, convert
 
-    convert(arguments)
+    made = convert(arguments.source, arguments.folder, arguments.variant)
+    equal = f"{len(PROBE_CAPTIONS)} texts and {N_PROBE_IMAGES} images have equal features"
+    print(f"{made.weights}: {equal}", file=sys.stderr)
+    print(f"source sha256 {made.source_sha256}; new file sha256 {made.sha256}", file=sys.stderr)

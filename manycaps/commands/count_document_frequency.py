@@ -10,6 +10,7 @@ such as image_id, id or image. Tokens are those of the COCO caption code. The ou
 
 import argparse
 import pathlib
+import sys
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,4 +25,6 @@ def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.frequency_tables.documents import count_documents
 
-    count_documents(arguments)
+    table = count_documents(arguments.file, arguments.output, column=arguments.column, document=arguments.document)
+    n_ngrams = len(table["document_frequency"])
+    print(f"{n_ngrams:,} n-grams in {table['n_documents']:,} documents: {arguments.output}", file=sys.stderr)

@@ -9,6 +9,7 @@ JSON: {"n_documents": 8092, "document_frequency": {"dog</w>": 312, ...}}. Needs 
 
 import argparse
 import pathlib
+import sys
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,4 +23,6 @@ def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.frequency_tables.tokens import count_captions
 
-    count_captions(arguments)
+    table = count_captions(arguments.file, arguments.output, column=arguments.column)
+    n_tokens = len(table["document_frequency"])
+    print(f"{n_tokens:,} tokens in {table['n_documents']:,} captions: {arguments.output}", file=sys.stderr)

@@ -8,7 +8,7 @@ manycaps diversity someone/captions --split validation --semantic --pos en_core_
 
 Each source is a file, a folder, a pattern or an address as `manycaps score` takes them, a folder that `datasets` saved,
 or a data set's name on the Hub. All but .json is read as a stream; text and tars may end in .gz.
-  .txt      one caption a line, an empty line before the next image
+  .txt      one caption per line, an empty line before the next image
   .json     a list of lists of captions, an object that maps image names to captions, or a list of objects as in
             .jsonl
   .jsonl    on each line the captions of an image, ["a dog", "a brown dog"] or {"captions": ["a dog"]}, or one of them,
@@ -28,9 +28,12 @@ page makes no request to the network.
 """
 
 import argparse
+import dataclasses
+import json
 import pathlib
+import sys
 
-from manycaps.report.published_diversity import PAPER_ENCODER
+from manycaps.diversity import PAPER_ENCODER, DiversityOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,11 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("diversity.html"), metavar="FILE")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write all figures to this file as well")
     parser.add_argument("--names", nargs="+", metavar="NAME", help="names of the sources on the page")
-    parser.add_argument("--column", nargs="+", metavar="NAME", help="column of the captions; default: a usual name")
+    parser.add_argument("--column", nargs="+", metavar="NAME", help="column of the captions; default: a common name")
     parser.add_argument("--group-by", nargs="+", metavar="NAME", help="column that joins lines to rows")
     parser.add_argument("--split", metavar="NAME", help="split of saved data sets and those on the Hub; default train")
     parser.add_argument("--config", metavar="NAME", help="configuration of data sets on the Hub")
-    parser.add_argument("--tokenizer", choices=("ptb", "spacy"), default="ptb")
+    parser.add_argument("--tokenizer", choices=("ptb", "spacy"), default=DiversityOptions.tokenizer)
     parser.add_argument("--semantic", action="store_true", help=f"distances by {PAPER_ENCODER}")
     parser.add_argument("--encoder", metavar="NAME", help="distances by another sentence-transformers model")
     parser.add_argument("--pos", metavar="PIPELINE", help="count nouns and verbs by a spaCy pipeline")
@@ -51,6 +54,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.report.diversity_report import write_report
+    from manycaps.diversity import diversity
+    from manycaps.saved_files import check_can_be_written, write_text_atomically
 
-    write_report(arguments)
+    for output in filter(None, (arguments.output, arguments.json)):
+        check_can_be_written(output)
+    names = [field.name for field in dataclasses.fields(DiversityOptions)]
+    found = diversity(DiversityOptions(**{name: getattr(arguments, name) for name in names}))
+    if arguments.json:
+        write_text_atomically(arguments.json, json.dumps(found.to_dict(), indent=2) + "\n")
+    found.save(arguments.output)
+    print(f"wrote {arguments.output}", file=sys.stderr)

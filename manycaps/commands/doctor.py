@@ -1,4 +1,4 @@
-"""Check what the modules need from this machine, and say what to do.
+"""Check what the modules need on this machine, and say how to install it.
 
 manycaps doctor
 manycaps doctor --json
@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print a line per check, and below it what to do."""
+    """Print a line per check, and the remedy below it."""
     from manycaps.machine_checks import machine_checks
 
     checks = machine_checks()

@@ -8,7 +8,7 @@ manycaps human-correlation --benchmark flickr8k-expert --metric trm_cider --key 
 
 Prints Kendall's tau_b and tau_c, or the accuracy of choosing between two captions, beside the published value and the
 difference; vatex-eval has tau_b and Spearman's rho, coco-systems a table of systems. Public copies on the Hub are used
-for flickr8k-expert, flickr8k-cf, composite and polaris; the others have none, and need --data.
+for flickr8k-expert, flickr8k-cf, composite and polaris; the others have no copy and need --data.
 
 --data takes a `datasets` folder (save_to_disk, or with .parquet or .jsonl files) or one such file, with the columns of
 the public copies:
@@ -26,7 +26,7 @@ Files as they were released:
   coco-systems: a folder with one file of COCO annotations, a list of {"image_id", "caption"} for each system, and
       images/. The systems of the paper are known as show_and_tell.json, show_attend_and_tell.json, up_down.json,
       sgae.json, aoanet.json, m2_transformer.json, x_transformer.json, vinvl.json and humans.json.
-Images may be paths relative to the folder. A metric without references or images is simply not given them.
+Images may be paths relative to the folder. A metric that takes no references or images is not given them.
 flickr8k-expert also takes the folder of the Flickr8k release (Hodosh et al., 2013, https://doi.org/10.1613/jair.3994):
 Flickr8k.token.txt (or .gz), ExpertAnnotations.txt, and for metrics of images Flicker8k_Dataset. The last command above
 gives the published CIDEr with it, and --metric meteor15 the published METEOR; --metric trm_meteor --key meteor gives
@@ -39,11 +39,12 @@ references given. abstract-50s: as pascal-50s. vatex-eval: scores are rounded to
 judge alone, and the correlations averaged; --references N uses the first N, with --config references and --key
 combined_emscore_pac. The published values come with 10 frames and the IDF of VATEX's training captions: --options
 '{"frames": 10, "idf": "TABLE"}'. activitynet-foil: the score of a paragraph is the mean over its sentences, each
-against its segment and the references of about that time. A tie between two captions counts as half a success. A metric
+against its segment and the references of about that time. A tie between two captions counts one half. A metric
 of this collection is given by its name, any other one as `evaluate.load` takes it.
 """
 
 import argparse
+import dataclasses
 import pathlib
 
 from manycaps.human_correlation.benchmarks import BENCHMARKS
@@ -59,18 +60,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--options", default="{}", help='options at load time as JSON, for example \'{"device": "cuda"}\''
     )
-    parser.add_argument("--key", help="the result to use, if not the one named like the module")
-    parser.add_argument(
-        "--lower-is-better", action="store_true", help="turn the sign round, for distances such as trm_*"
-    )
+    parser.add_argument("--key", help="key of the result, if not the name of the module")
+    parser.add_argument("--lower-is-better", action="store_true", help="reverse the sign, for distances such as trm_*")
     parser.add_argument("--data", type=pathlib.Path, help="local folder or file instead of the public copy")
     parser.add_argument("--limit", type=int, help="use the first rows only")
-    parser.add_argument("--references", type=int, help="vatex-eval: how many references of a caption, the first ones")
-    parser.add_argument("--seed", type=int, default=0, help="of the draws of references")
+    parser.add_argument("--references", type=int, help="vatex-eval: number of references per caption, the first ones")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the draws of references")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.human_correlation.protocols import correlate
+    from manycaps.human_correlation.protocols import CorrelationOptions, correlate, load_options
 
-    correlate(arguments)
+    given = vars(arguments)
+    options = {field.name: given[field.name] for field in dataclasses.fields(CorrelationOptions)}
+    print(correlate(CorrelationOptions(**options | {"options": load_options(arguments.options)})).table)

@@ -3,7 +3,7 @@
 manycaps install-wordnet               into this Python's own nltk_data folder, which NLTK searches
 manycaps install-wordnet --to FOLDER   into another folder; then set NLTK_DATA=FOLDER
 
-Does nothing where NLTK already finds the corpus. Otherwise tries `nltk.download`, then the files of the packages
+Does nothing if NLTK already finds the corpus. Otherwise tries `nltk.download`, then the files of the packages
 wordnet-base and wordnet-sense-index, which it installs with apt-get when it runs as root.
 """
 
@@ -21,4 +21,4 @@ def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.wordnet_corpus import install
 
-    install(arguments)
+    print(install(arguments.to), file=sys.stderr)

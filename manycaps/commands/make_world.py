@@ -20,11 +20,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument("output", type=pathlib.Path, help="the new parquet file")
     parser.add_argument("--rows", type=int, default=N_ROWS, help="scenes (default %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="of all choices (default %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of all choices (default %(default)s)")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.made_world.world_file import make_world
 
-    make_world(arguments)
+    make_world(arguments.output, rows=arguments.rows, seed=arguments.seed)

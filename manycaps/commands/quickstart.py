@@ -9,7 +9,7 @@ Prints one table and writes it as table.csv, with a picture, null_distributions.
 scenes that chance alone would give, and the observed one. Then the image and video metrics on scenes of a made world,
 with tiny-pac, a toy that knows nothing else: a second table, made_world.csv and made_world.png.
 
-FILE is JSON, for each image the captions of people and of every system.
+FILE is JSON, for each image the human captions and those of every system.
 
     {"scenes": [{"scene": "beach",
                  "references": ["a dog runs on the beach", "a wet dog near the water"],
@@ -24,6 +24,7 @@ second part needs `pip install 'manycaps[clip,video]'`.
 
 import argparse
 import pathlib
+import sys
 
 # The bundled sample, beside the code that reads it.
 SAMPLE = pathlib.Path(__file__).resolve().parents[1] / "quickstart" / "captions.json"
@@ -45,7 +46,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.installed_modules import import_evaluate
-    from manycaps.quickstart.comparison import compare_systems
+    from manycaps.quickstart.comparison import compare_image_metrics, compare_systems, missing_image_packages
 
     import_evaluate()
-    compare_systems(arguments)
+    systems = compare_systems(arguments.captions, arguments.output)
+    print(systems.text)
+    print(f"Wrote {systems.files[0]} and {systems.files[1]}.", file=sys.stderr)
+    if arguments.no_images:
+        return
+    if missing := missing_image_packages():
+        print(
+            f"\nLeft out the image metrics: {', '.join(missing)} not installed. Run `pip install "
+            "'manycaps[clip,video]'`, or give --no-images.",
+            file=sys.stderr,
+        )
+        return
+    images = compare_image_metrics(arguments.output)
+    print(images.text)
+    print(f"\nWrote {images.files[0]} and {images.files[1]}.", file=sys.stderr)

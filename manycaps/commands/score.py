@@ -1,4 +1,4 @@
-"""Score caption files of any size by any metrics: in parts, on all cores, and on from where a killed run stopped.
+"""Score caption files of any size by any metrics: in parts, on all cores; a killed run resumes.
 
 manycaps score -m trm_meteor,mmd_bert -i system.jsonl -r references.jsonl -o scores/
 manycaps score -m pac_score -i captions.parquet --images photos/ -o scores/ --device cuda
@@ -13,20 +13,20 @@ Inputs are files, folders and patterns, on this machine or at addresses that fss
   .tar      webdataset: 000.jpg, 000.txt (a caption a line), 000.json (columns); also .tar.gz and .tgz
 Text may end in .gz. Rows with one caption each are put together by their id; predictions and references of two files
 are joined by id. Columns have their usual names (predictions, candidates, samples; references; captions, caption, text;
-id, image_id; image, file_name; video), or are named with --columns. --dry-run shows how the input is understood.
+id, image_id; image, file_name; video), or are named with --columns. --dry-run shows how the input is read.
 
 FOLDER gets rows/*.parquet (id, file and row of every row, and its values), summary.json (values of the corpus, as the
-module computes them of all rows at once), and rejected.jsonl (what was left out, and why). The same command goes on
-with a run that was killed; it refuses if the input, an option or a version has changed. Values of all captions together
+module computes them of all rows at once), and rejected.jsonl (what was left out, and why). The same command resumes
+a run that was killed; it refuses if the input, an option or a version has changed. Values of all captions together
 are part of it: --option pooled=true of fid_bert and mmd_bert, the corpus score of meteor15, and -m vdtk_diversity.
 
 --engine ray needs `pip install 'manycaps[ray]'`; every node must see the input and FOLDER under the same names.
 """
 
 import argparse
+import json
 
-# Rows whose embeddings are compared all with all: 10,000 rows of 15 captions have 10^10 pairs, minutes of work.
-MOST_POOLED_ROWS = 10_000
+from manycaps.scoring.score import MOST_POOLED_ROWS, ScoreOptions, score
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,50 +40,88 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     required.add_argument("-r", "--references", nargs="+", default=[], metavar="SOURCE", help="joined by id")
     required.add_argument("-o", "--output", required=True, metavar="FOLDER")
-    required.add_argument("--columns", metavar="ROLE=NAME,...", help="of predictions, references, id, image, video")
+    required.add_argument(
+        "--columns", metavar="ROLE=NAME,...", help="columns of predictions, references, id, image, video"
+    )
     required.add_argument("--images", metavar="FOLDER", help="where the images of column or id lie")
     required.add_argument("--videos", metavar="FOLDER", help="where the videos of column or id lie")
-    required.add_argument("--limit", type=_count, metavar="N", help="the first N rows alone")
-    required.add_argument("--dry-run", action="store_true", help="show what would be read, and score nothing")
+    required.add_argument("--limit", type=_count, metavar="N", help="score only the first N rows")
+    required.add_argument("--dry-run", action="store_true", help="show what would be read, and exit")
     how = parser.add_argument_group("how to score")
-    how.add_argument("--option", action="append", default=[], metavar="[METRIC.]NAME=VALUE", help="of the modules")
-    how.add_argument("--device", metavar="NAME", help="of the models, such as cuda; default: the best there is")
+    how.add_argument("--option", action="append", default=[], metavar="[METRIC.]NAME=VALUE", help="option of a module")
+    how.add_argument("--device", metavar="NAME", help="device of the models, such as cuda; default: the best available")
     how.add_argument(
         "--on-error", choices=("raise", "reject"), default="raise", help="stop at a bad row, or leave it out"
     )
     how.add_argument(
-        "--max-rejected", type=_share, default=1.0, metavar="SHARE", help="stop where more rows are rejected (1)"
+        "--max-rejected", type=_share, default=1.0, metavar="SHARE", help="largest share of rejected rows (1)"
     )
     how.add_argument(
         "--max-pooled-rows",
         type=_count,
         default=MOST_POOLED_ROWS,
         metavar="N",
-        help="of a value over all captions that needs every embedding at once (10000)",
+        help="most rows for a value over all captions that needs every embedding at once (10000)",
     )
     how.add_argument("--restart", action="store_true", help="begin from scratch")
     how.add_argument("--engine", choices=("local", "ray"), default="local", help="this machine, or a Ray cluster")
-    how.add_argument("--address", metavar="NAME", help="of the cluster, auto for this machine's; default: start one")
-    how.add_argument("--num-gpus", type=float, default=0.0, metavar="N", help="of each worker of the cluster")
-    how.add_argument("--processes", type=_count, metavar="N", help="default: one a core, or one for a model")
     how.add_argument(
-        "--part-size", type=_megabytes, metavar="MB", help="input of a part (the 32nd part of all, 1 to 16 MiB)"
+        "--address", metavar="NAME", help="address of the cluster, auto for this machine's; default: start one"
     )
-    parser.add_argument("-f", "--format", choices=("json", "text", "md", "latex"), default="json", help="of the output")
+    how.add_argument("--num-gpus", type=float, default=0.0, metavar="N", help="GPUs of each worker of the cluster")
+    how.add_argument("--processes", type=_count, metavar="N", help="default: one per core, or one if a model runs")
+    how.add_argument(
+        "--part-size", type=_megabytes, metavar="MB", help="size of a part (default: 1/32 of the input, 1 to 16 MiB)"
+    )
+    parser.add_argument(
+        "-f", "--format", choices=("json", "text", "md", "latex"), default="json", help="format of the output"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Import what does the work, and do it."""
-    from manycaps.installed_modules import import_evaluate, module_folders
-    from manycaps.scoring.fork_server import start_early
+    """Import what does the work, do it, and print the summary."""
+    from manycaps.installed_modules import import_evaluate
 
-    if arguments.engine == "local" and not arguments.dry_run:
-        folders = module_folders()
-        start_early(arguments.input, [folders.get(name) for name in arguments.metrics.split(",")], arguments.processes)
+    if arguments.engine == "local" and arguments.processes != 1 and not arguments.dry_run:
+        from manycaps.scoring.local_processes import start_early
+
+        start_early(arguments.input, arguments.metrics.split(","), arguments.processes)
     import_evaluate()
-    from manycaps.scoring.run import run_score
+    from manycaps.scoring.run import describe_run
+    from manycaps.scoring.run_folder import as_json
 
-    run_score(arguments)
+    options = _options_of(arguments)
+    if arguments.dry_run:
+        print(json.dumps(describe_run(options), indent=2))
+        return
+    result = score(options)
+    print(as_json(result.to_dict()) if arguments.format == "json" else result.as_table(arguments.format), end="")
+
+
+def _options_of(arguments: argparse.Namespace) -> ScoreOptions:
+    from manycaps.caption_tables.columns import parsed_columns
+    from manycaps.scoring.run_settings import metric_options
+
+    columns = parsed_columns(arguments.columns) if arguments.columns else None
+    return ScoreOptions(
+        metrics=metric_options(arguments.metrics.split(","), arguments.option, arguments.device),
+        inputs=arguments.input,
+        output=arguments.output,
+        references=arguments.references,
+        columns=columns,
+        images=arguments.images,
+        videos=arguments.videos,
+        limit=arguments.limit,
+        on_error=arguments.on_error,
+        max_rejected=arguments.max_rejected,
+        max_pooled_rows=arguments.max_pooled_rows,
+        restart=arguments.restart,
+        engine=arguments.engine,
+        address=arguments.address,
+        num_gpus=arguments.num_gpus,
+        processes=arguments.processes,
+        part_bytes=arguments.part_size,
+    )
 
 
 def _count(text: str) -> int:

@@ -4,39 +4,48 @@ manycaps splits captions.jsonl --by length                                writes
 manycaps splits captions.csv --by concept --labels coco.txt --test 0.2 --validation 0
 manycaps splits captions.jsonl --by length --hold-out                     the longest captions are the test set
 
-Without --hold-out every split has each length, or each concept, in the stated shares, so that scores on it are not
-those of an easy or a hard part. With it training never sees what is tested: the rows with the longest captions are the
+Without --hold-out every split has each length, or each concept, in the stated shares, so that no split is easier
+or harder than another. With it training never sees what is tested: the rows with the longest captions are the
 test split and the next ones the validation split; or the concepts are put in a random order, and the last ones are held
 out. A concept in which a split begins is in both, and the table says how many are new. Shares are met within one row.
 
 The concept of a row is the rarest label of the list that one of its captions has as whole words; --labels is a text
-file with one label a line, such as those of ImageNet, COCO, Kinetics or Places. The length is the mean number of tokens
-of a row's captions. The same seed gives the same splits, whatever the order of the rows.
+file with one label per line, such as those of ImageNet, COCO, Kinetics or Places. The length is the mean number of
+tokens of a row's captions. The same seed gives the same splits, whatever the order of the rows.
 
-The output has one line for each row, {"id": "1.jpg", "split": "test", "length": 9.4}. Nothing leaks: two rows with one
-id, image or video are refused, each row is in one split, and the table counts the captions that training has too, word
-for word. The files are tables of captions as `manycaps score` reads them.
+The output has one line for each row, {"id": "1.jpg", "split": "test", "length": 9.4}. Nothing leaks: two rows with the
+same id, image or video are refused, each row is in one split, and the table counts the captions that training has too,
+word for word. The files are tables of captions as `manycaps score` reads them.
 """
 
 import argparse
+import dataclasses
 import pathlib
+import sys
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument("sources", nargs="+", metavar="FILE", help="files of captions, one row per image")
     parser.add_argument("--by", choices=("length", "concept"), required=True)
-    parser.add_argument("--labels", metavar="FILE", help="labels, one a line, for --by concept")
+    parser.add_argument("--labels", metavar="FILE", help="labels, one per line, for --by concept")
     parser.add_argument("--test", type=float, default=0.1, metavar="SHARE", help="default 0.1")
     parser.add_argument("--validation", type=float, default=0.1, metavar="SHARE", help="default 0.1")
-    parser.add_argument("--hold-out", action="store_true", help="test what training does not have")
+    parser.add_argument("--hold-out", action="store_true", help="hold the last lengths or concepts out of training")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--columns", metavar="ROLE=NAME,...", help="columns that have no usual name")
+    parser.add_argument("--columns", metavar="ROLE=NAME,...", help="columns with unusual names")
     parser.add_argument("-o", "--output", type=pathlib.Path, default=pathlib.Path("splits.jsonl"), metavar="FILE")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.caption_splits.split_files import write_splits
+    from manycaps.caption_splits.split_files import SplitOptions, write_splits
+    from manycaps.caption_tables.columns import parsed_columns
 
-    write_splits(arguments)
+    given = vars(arguments)
+    options = {field.name: given[field.name] for field in dataclasses.fields(SplitOptions)}
+    columns = parsed_columns(arguments.columns) if arguments.columns else None
+    splits = write_splits(SplitOptions(**options | {"columns": columns}))
+    for line in splits.summary:
+        print(line)
+    print(f"{len(splits.rows):,} rows: {arguments.output}", file=sys.stderr)

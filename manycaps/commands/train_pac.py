@@ -16,76 +16,76 @@ file, or a folder of parquet files, of save_to_disk, or of images with a metadat
 a row of its own; rows with the same image belong together, and an epoch sees each image once, with one of its rows.
 
 The features of the frozen encoders are computed once, so that from then on an epoch costs only the projections. A
-training that was interrupted at any moment resumes when the same command is given again, and ends with the same bits
+training that was interrupted at any time resumes when the same command is given again, and ends with the same bits
 as one that was not. In OUTPUT lie the checkpoint, losses.png, history.json, TensorBoard's files (tensorboard/),
 the features (features/, may be deleted at the end) and the saved state. Needs `pip install
 'manycaps[train]'`.
 """
 
 import argparse
+import dataclasses
 import os
 import pathlib
+import sys
 
 from manycaps.pac_training.recipe import (
     BATCH_SIZE,
+    DEFAULT_START,
+    ENCODE_BATCH_SIZE,
     LAMBDA_T,
     LAMBDA_V,
     LEARNING_RATE,
     MAX_ITERATIONS,
+    N_WORKERS,
     PATIENCE,
     VALIDATE_EVERY,
     WEIGHT_DECAY,
+    TrainOptions,
 )
 
-# Plain CLIP ViT-B/32, from which the paper's metric starts.
-DEFAULT_START = "clip-vit-b-32"
-
-# Images encoded at once while features are cached.
-ENCODE_BATCH_SIZE = 64
-
 VARIANT_HELP = f"the CLIP to start from, a variant of pac_score (default {DEFAULT_START})"
-PRECISION_HELP = "of the encoders; the projections are always trained in float32 (auto: bfloat16 on a GPU)"
+PRECISION_HELP = "precision of the encoders; the projections are always trained in float32 (auto: bfloat16 on a GPU)"
 WORKERS_HELP = "threads that decode images"
-SAVE_HELP = f"iterations between two saved states, beside those after validations (default {VALIDATE_EVERY})"
+SAVE_HELP = f"iterations between two saved states, besides those after validations (default {VALIDATE_EVERY})"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument("data", metavar="DATA", help="Hub name, parquet file or folder")
-    parser.add_argument("output", metavar="OUTPUT", type=pathlib.Path, help="folder; give it again to go on")
-    parser.add_argument("--configuration", help="of a Hub data set with several")
+    parser.add_argument("output", metavar="OUTPUT", type=pathlib.Path, help="output folder; give it again to resume")
+    parser.add_argument("--configuration", help="configuration of a Hub data set that has several")
     parser.add_argument("--train-split", default="train", help='split or part, such as "train[5%%:]" (default train)')
     parser.add_argument("--validation-split", default="validation", help='such as "train[:5%%]" (default validation)')
-    parser.add_argument(
-        "--skip-image-check", action="store_true", help="do not decode every image before anything else"
-    )
+    parser.add_argument("--skip-image-check", action="store_true", help="skip decoding every image before training")
 
     model = parser.add_argument_group("model")
     model.add_argument("--variant", default=DEFAULT_START, metavar="NAME", help=VARIANT_HELP)
-    model.add_argument("--checkpoint", help="own weights: file, folder or Hub repository; --variant says how they work")
-    model.add_argument("--prompt", help="before every caption (default: what pac_score puts there)")
+    model.add_argument(
+        "--checkpoint", help="your own weights: file, folder or Hub repository; --variant gives their architecture"
+    )
+    model.add_argument("--prompt", help="text before every caption (default: that of pac_score)")
     model.add_argument("--lora-rank", type=int, default=0, metavar="R", help="also train low-rank attention updates")
-    model.add_argument("--save-lora", action="store_true", help="also write them unmerged, named as in PAC-S++ files")
+    model.add_argument(
+        "--save-lora", action="store_true", help="also write the updates unmerged, named as in PAC-S++ files"
+    )
 
     recipe = parser.add_argument_group("recipe (defaults from the paper where it names them)")
     for name, kind, default, what in (
         ("--lambda-v", float, LAMBDA_V, "weight of generated images; 0: not needed"),
         ("--lambda-t", float, LAMBDA_T, "weight of generated captions; 0: not needed"),
-        ("--learning-rate", float, LEARNING_RATE, "of AdamW"),
-        ("--weight-decay", float, WEIGHT_DECAY, "of AdamW"),
+        ("--learning-rate", float, LEARNING_RATE, "parameter of AdamW"),
+        ("--weight-decay", float, WEIGHT_DECAY, "parameter of AdamW"),
         ("--batch-size", int, BATCH_SIZE, "images of a batch, over all processes"),
         ("--patience", int, PATIENCE, "iterations without a better validation loss after which to stop"),
-        ("--max-iterations", int, MAX_ITERATIONS, "after which to stop in any case"),
+        ("--max-iterations", int, MAX_ITERATIONS, "iterations after which to stop in any case"),
         ("--validate-every", int, VALIDATE_EVERY, "iterations between two validations"),
-        ("--seed", int, 0, "of order, draws, crops and first updates"),
+        ("--seed", int, 0, "seed of order, draws, crops and first updates"),
     ):
         recipe.add_argument(name, type=kind, default=default, metavar="N", help=f"{what} (default {default:g})")
     recipe.add_argument("--augment", action="store_true", help="train on random crops of 90 %% or more of the area")
 
     machine = parser.add_argument_group("machine")
-    machine.add_argument(
-        "--device", choices=("auto", "cpu"), default="auto", help="auto: an accelerator if there is one"
-    )
+    machine.add_argument("--device", choices=("auto", "cpu"), default="auto", help="auto: an accelerator if available")
     machine.add_argument("--precision", choices=("auto", "float32", "bfloat16"), default="auto", help=PRECISION_HELP)
     machine.add_argument(
         "--cache-features",
@@ -94,7 +94,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="encode everything once (default: yes, unless --lora-rank or --augment change the features)",
     )
     machine.add_argument("--encode-batch-size", type=int, default=ENCODE_BATCH_SIZE, metavar="N", help="images at once")
-    machine.add_argument("--workers", type=int, default=min(16, os.cpu_count() or 1), metavar="N", help=WORKERS_HELP)
+    machine.add_argument("--workers", type=int, default=N_WORKERS, metavar="N", help=WORKERS_HELP)
     machine.add_argument("--save-every", type=int, default=VALIDATE_EVERY, metavar="N", help=SAVE_HELP)
 
 
@@ -104,4 +104,7 @@ def run(arguments: argparse.Namespace) -> None:
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     from manycaps.pac_training.training_run import train_pac
 
-    train_pac(arguments)
+    given = vars(arguments)
+    trained = train_pac(TrainOptions(**{field.name: given[field.name] for field in dataclasses.fields(TrainOptions)}))
+    if trained is not None:
+        print(trained.summary(), file=sys.stderr)

@@ -8,28 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from manycaps.cider_distance import document_frequencies
-from manycaps.comparison.metrics import SET_MODULES
+from manycaps.catalog import COMPARED_MODULES, MODULES, SET_MODULES
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, N_RESAMPLES
-from manycaps.comparison.scored_systems import Exchange, ScoredSystem, SystemRow
-from manycaps.installed_modules import import_evaluate, load
-from manycaps.shared_ptb_tokenizer import tokenize_captions
-
-# What a module needs beside the captions.
-MODULE_COLUMNS: Mapping[str, Sequence[str]] = {
-    **dict.fromkeys(SET_MODULES, ("references",)),
-    "bleu_rouge": ("references",),
-    "meteor15": ("references",),
-    "pac_score": ("images",),
-    "ref_pac_score": ("images", "references"),
-    "emscore_pac": ("videos",),
-}
-
-# Modules that run without a network's weights.
-WORD_MODULES = ("trm_meteor", "trm_cider")
-
-# Modules that need data of their own, or are there for comparison with papers, and run on request.
-REQUESTED_MODULES = ("bleu_rouge", "meteor15")
+from manycaps.comparison.systems import Exchange, ScoredSystem, SystemRow
+from manycaps.installed_modules import load_for_command
+from manycaps.kit.text_cider import document_frequencies
+from manycaps.kit.text_ptb_tokenizer import tokenize_captions
 
 # Splits of a row that are enumerated; where a row has more, as many as `N_RESAMPLES` are drawn.
 MOST_SPLITS = 20_000
@@ -47,8 +31,8 @@ def default_modules(rows: Sequence[SystemRow]) -> list[str]:
     there = _columns_of(rows)
     modules = [
         module
-        for module, needed in MODULE_COLUMNS.items()
-        if set(needed) <= there and (module in WORD_MODULES or module not in (*SET_MODULES, *REQUESTED_MODULES))
+        for module, record in COMPARED_MODULES.items()
+        if record.runs_by_default and there.issuperset(_needed_columns(module))
     ]
     if not modules:
         raise ValueError(
@@ -66,10 +50,10 @@ def check_modules(modules: Sequence[str], rows: Sequence[SystemRow]) -> None:
     """
     there = _columns_of(rows)
     for module in modules:
-        if module not in MODULE_COLUMNS:
-            known = ", ".join(MODULE_COLUMNS)
+        if module not in COMPARED_MODULES:
+            known = ", ".join(COMPARED_MODULES)
             raise ValueError(f"--metrics: expected some of {known}, got {module!r}. Check the spelling.")
-        for needed in MODULE_COLUMNS[module]:
+        for needed in _needed_columns(module):
             if needed not in there:
                 how = "-r" if needed == "references" else f"--{needed}"
                 lacking = next((row.id for row in rows if _value(row, needed) is None), "")
@@ -77,6 +61,11 @@ def check_modules(modules: Sequence[str], rows: Sequence[SystemRow]) -> None:
                     f"{module}: expected {needed} of every row, got none for the id {lacking!r}. Add {how}, or leave "
                     f"{module} out of --metrics."
                 )
+
+
+def _needed_columns(module: str) -> list[str]:
+    """Columns that a module needs beside the captions."""
+    return [column for column in MODULES[module].columns if column != "predictions"]
 
 
 def _columns_of(rows: Sequence[SystemRow]) -> set[str]:
@@ -88,7 +77,7 @@ def _value(row: SystemRow, column: str) -> Any:
 
 
 class CaptionScores:
-    """Scores captions, each module loaded once."""
+    """Scores captions, loading each module once."""
 
     def __init__(
         self,
@@ -108,11 +97,9 @@ class CaptionScores:
             n_resamples: of the modules' tests and intervals.
             seed: of the same.
         """
-        # A progress bar of every module would hide that of the whole.
-        import_evaluate().utils.logging.disable_progress_bar()
         self._rows, self._seed, self._n_resamples = rows, seed, n_resamples
-        self._modules = {module: load(module, **options.get(module, {})) for module in modules}
-        self._has_table = options.get("trm_cider", {}).get("document_frequency") is not None
+        self._modules = {module: load_for_command(module, **options.get(module, {})) for module in modules}
+        self._options = options
 
     def systems(self, progress: Callable[[], object]) -> list[ScoredSystem]:
         """Score every system by every module.
@@ -128,7 +115,7 @@ class CaptionScores:
             values: dict[str, np.ndarray] = {}
             results = {}
             for module in self._modules:
-                columns = {column: [_value(row, column) for row in self._rows] for column in MODULE_COLUMNS[module]}
+                columns = {column: [_value(row, column) for row in self._rows] for column in _needed_columns(module)}
                 predictions = [row.captions[name] for row in self._rows]
                 result = self._compute(module, {}, predictions=predictions, **columns)
                 lists = {key.removesuffix("_per_row"): each for key, each in result.items() if key.endswith("_per_row")}
@@ -151,8 +138,9 @@ class CaptionScores:
             The results; none where a row has a single caption of a system, which is no set.
         """
         for module, earlier, later in self.exchanged():
-            # The documents stay those of people, whichever system stands in their place.
-            is_counted = module == "trm_cider" and not self._has_table
+            # The documents stay the human references, whichever system replaces them.
+            has_table = self._options.get(module, {}).get("document_frequency") is not None
+            is_counted = MODULES[module].counts_documents and not has_table
             counted = {"document_frequency": self._document_frequency} if is_counted else {}
             result = self._compute(
                 module,
@@ -162,7 +150,7 @@ class CaptionScores:
             )
             statistic, *numbers = (result[f"{module}{key}"] for key in ("", "_excess", "_z", "_corpus_p_value"))
             if self._are_equal(later, earlier):
-                # A copy is no draw of its own: random splits never look like it, although nothing differs.
+                # A copy is not an independent draw: random splits never look like it, although nothing differs.
                 numbers = [0.0, 0.0, 1.0]
             progress()
             yield Exchange(module, later, earlier, statistic, *numbers)
@@ -190,6 +178,6 @@ class CaptionScores:
 
     @functools.cached_property
     def _document_frequency(self) -> dict[str, Any]:
-        """Document frequencies of the references, as `trm_cider` counts them."""
+        """Document frequencies of the references, as the modules count them."""
         tokens = [tokenize_captions(row.references or []) for row in self._rows]
         return {"n_documents": len(tokens), "document_frequency": dict(document_frequencies(tokens))}

@@ -1,25 +1,38 @@
 """The comparison of systems that were scored on the same rows: every number of the tables and of the page."""
 
+import json
 import math
+import pathlib
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.stats
 
-from manycaps.comparison.clustered_differences import EQUAL_SHARE, cluster_places, clustered_differences
-from manycaps.comparison.holm import holm_p_values
-from manycaps.comparison.metrics import SET_MODULES, Metric, known_metrics
-from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, N_RESAMPLES, PairedTest, paired_tests
-from manycaps.comparison.resampled_clusters import bootstrap_intervals
-from manycaps.comparison.scored_systems import Exchange, ScoredSystem, SystemRow
-from manycaps.comparison.sign_flips import sign_flip_tests, smallest_p_value
+from manycaps.catalog import SET_MODULES, RowValue, known_values, module_of
+from manycaps.comparison.mean_intervals import bootstrap_intervals
+from manycaps.comparison.paired_tests import (
+    CONFIDENCE_LEVEL,
+    EQUAL_SHARE,
+    N_RESAMPLES,
+    PairedTest,
+    cluster_places,
+    clustered_differences,
+    holm_p_values,
+    paired_tests,
+    sign_flip_tests,
+    smallest_p_value,
+)
+from manycaps.comparison.systems import Exchange, ScoredSystem, SystemRow, check_several
+from manycaps.saved_files import made_folder, write_text_atomically
+
+# Files of a comparison in its folder.
+OUTPUT_NAMES = ("index.html", "comparison.json")
 
 # Adjusted p-values up to this one are called a difference.
 SIGNIFICANCE = 0.05
 
 # Networks compute in single precision, and their last digits depend on which captions are encoded together.
-NETWORK_MODULES = ("trm_bert", "mmd_bert", "fid_bert", "pac_score", "ref_pac_score", "emscore_pac")
 NETWORK_EQUAL_SHARE = 1e-5
 
 
@@ -37,7 +50,7 @@ class ComparedPair(NamedTuple):
     first: str
     second: str
     test: PairedTest
-    # p-value of the test, by Holm's rule over all pairs of the metric: do they differ?
+    # p-value of the test, by Holm's rule over all pairs of the metric: do the systems differ?
     adjusted_p_value: float
     # The same for "one of them is better": another number only for an excess whose means lie on both sides of 0.
     ranking_p_value: float
@@ -48,13 +61,13 @@ class ComparedPair(NamedTuple):
 class ComparedMetric(NamedTuple):
     """All systems by one metric."""
 
-    metric: Metric
+    metric: RowValue
     # By system float64 arrays of shape (n_rows,).
     values: Mapping[str, np.ndarray]
     means: Mapping[str, SystemMean]
     # Every system with every one before it.
     pairs: Sequence[ComparedPair]
-    # Least adjusted p-value that so many rows can give if all of them differ.
+    # Smallest adjusted p-value with this number of rows, if all of them differ.
     smallest_p_value: float
 
     @property
@@ -75,7 +88,7 @@ class ComparedMetric(NamedTuple):
 
 
 class AgainstPeople(NamedTuple):
-    """A system beside the captions of people, by a set metric; NaN where the result lacks a number."""
+    """A system beside the human captions, by a set metric; NaN where the result lacks a number."""
 
     module: str
     title: str
@@ -97,7 +110,7 @@ class ComparedExchange(NamedTuple):
     adjusted_p_value: float
 
 
-class Comparison(NamedTuple):
+class SystemComparison(NamedTuple):
     """Several systems on the same rows."""
 
     # The baseline is the first.
@@ -110,7 +123,7 @@ class Comparison(NamedTuple):
     exchanges: Sequence[ComparedExchange]
     # Spearman's rank correlation over the rows of all systems, shape (n_metrics, n_metrics); NaN for constant values.
     correlations: np.ndarray
-    # By system and module the line that says how the numbers were made.
+    # By system and module the signature of the numbers.
     signatures: Mapping[str, Mapping[str, str]]
     n_resamples: int
     seed: int
@@ -122,6 +135,59 @@ class Comparison(NamedTuple):
         """Number of clusters of rows."""
         return int(self.clusters.max()) + 1
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return every number, without captions, as `json.dumps` takes it; NaN and infinity are None."""
+        return _finite(
+            {
+                "systems": list(self.systems),
+                "n_rows": len(self.rows),
+                "n_clusters": self.n_clusters,
+                "ids": [row.id for row in self.rows],
+                "metrics": {
+                    each.metric.key: {
+                        "title": each.metric.title,
+                        "direction": each.metric.direction,
+                        "smallest_p_value": each.smallest_p_value,
+                        "systems": {name: mean._asdict() for name, mean in each.means.items()},
+                        "pairs": [{**pair._asdict(), "test": pair.test._asdict()} for pair in each.pairs],
+                        "per_row": {name: values.tolist() for name, values in each.values.items()},
+                    }
+                    for each in self.metrics
+                },
+                "against_people": [found._asdict() for found in self.people],
+                "exchangeable": [
+                    {**found.exchange._asdict(), "adjusted_p_value": found.adjusted_p_value} for found in self.exchanges
+                ],
+                "correlations": self.correlations.tolist(),
+                "signatures": {name: dict(lines) for name, lines in self.signatures.items()},
+                "n_resamples": self.n_resamples,
+                "seed": self.seed,
+            }
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the sentences and tables, as a notebook shows them."""
+        from manycaps.report.comparison_page import comparison_tables
+
+        return comparison_tables(self)
+
+    def save(self, folder: str | pathlib.Path) -> None:
+        """Write the page and the numbers, as `index.html` and `comparison.json`.
+
+        Args:
+            folder: made if it does not exist; files of these names are replaced.
+
+        Raises:
+            OSError: they cannot be written.
+        """
+        # Only a page needs matplotlib.
+        from manycaps.report.comparison_page import comparison_page
+
+        texts = comparison_page(self), json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
+        made_folder(pathlib.Path(folder))
+        for name, text in zip(OUTPUT_NAMES, texts, strict=True):
+            write_text_atomically(pathlib.Path(folder) / name, text)
+
 
 def compared_systems(
     systems: Sequence[ScoredSystem],
@@ -131,7 +197,7 @@ def compared_systems(
     *,
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
-) -> Comparison:
+) -> SystemComparison:
     """Compare systems by all metrics that they share.
 
     Args:
@@ -150,10 +216,10 @@ def compared_systems(
     """
     check_several(len(systems), systems[0].name if systems else "")
     shared = set.intersection(*(set(system.values) for system in systems))
-    metrics = known_metrics(shared)
+    metrics = known_values(shared)
     has_equal_sizes = len({tuple(system.n_candidates or ()) for system in systems}) == 1
     if not has_equal_sizes:
-        metrics = [metric for metric in metrics if metric.best == "highest"]
+        metrics = [metric for metric in metrics if metric.is_per_candidate]
     if not metrics and not has_equal_sizes:
         raise ValueError(
             f"{systems[0].name}: expected all systems to give equally many captions of a row, got different numbers. "
@@ -166,7 +232,7 @@ def compared_systems(
         )
     places = cluster_places(clusters if clusters is not None else range(len(rows)))
     compared = _compared_metrics(metrics, systems, places, n_resamples, seed)
-    return Comparison(
+    return SystemComparison(
         [system.name for system in systems],
         rows,
         places,
@@ -184,14 +250,8 @@ def compared_systems(
     )
 
 
-def check_several(n_systems: int, first: str) -> None:
-    """Raise unless there are two systems or more."""
-    if n_systems < 2:
-        raise ValueError(f"systems: expected two or more, got one ({first}). Add the captions of another system.")
-
-
 def _compared_metrics(
-    metrics: Sequence[Metric], systems: Sequence[ScoredSystem], places: np.ndarray, n_resamples: int, seed: int
+    metrics: Sequence[RowValue], systems: Sequence[ScoredSystem], places: np.ndarray, n_resamples: int, seed: int
 ) -> list[ComparedMetric]:
     """Compare all systems by all metrics; random draws are shared by all of them."""
     names, n_systems = [system.name for system in systems], len(systems)
@@ -201,7 +261,7 @@ def _compared_metrics(
     numbers = [(later, earlier) for later in range(n_systems) for earlier in range(later)]
     starts = range(0, columns.shape[1], n_systems)
     first, second = (columns[:, [start + pair[side] for start in starts for pair in numbers]] for side in (0, 1))
-    of_network = [metric.module in NETWORK_MODULES for metric in metrics for _ in numbers]
+    of_network = [module_of(metric).runs_network for metric in metrics for _ in numbers]
     equal_shares = np.where(of_network, NETWORK_EQUAL_SHARE, EQUAL_SHARE)
     tests = paired_tests(first, second, places.tolist(), n_resamples=n_resamples, seed=seed, equal_share=equal_shares)
     p_values = np.array([test.p_value for test in tests])
@@ -226,7 +286,7 @@ def _system_means(columns: np.ndarray, places: np.ndarray, n_resamples: int, see
 
 
 def _compared_pairs(
-    metric: Metric,
+    metric: RowValue,
     means: Mapping[str, SystemMean],
     numbers: Sequence[tuple[int, int]],
     tests: Sequence[PairedTest],
@@ -261,21 +321,21 @@ def _ranking_p_values(
 
 
 def _against_people(system: ScoredSystem, module: str) -> list[AgainstPeople]:
-    """What a module's own test says of a system; empty where it made none."""
+    """Result of a module's own test of a system; empty if it made none."""
     result = system.results.get(module, {})
     if f"{module}_corpus_p_value" not in result:
         return []
     keys = ("", "_excess", "_excess_ci_low", "_excess_ci_high", "_z", "_corpus_p_value", "_smallest_corpus_p")
     numbers = [float(result.get(f"{module}{key}", math.nan)) for key in keys]
-    return [AgainstPeople(module, SET_MODULES[module], system.name, *numbers)]
+    return [AgainstPeople(module, SET_MODULES[module].title, system.name, *numbers)]
 
 
 def _compared_exchanges(exchanges: Sequence[Exchange]) -> list[ComparedExchange]:
     compared = []
-    for module, title in SET_MODULES.items():
+    for module, record in SET_MODULES.items():
         of_module = [exchange for exchange in exchanges if exchange.module == module]
         adjusted = holm_p_values(np.array([exchange.p_value for exchange in of_module]))
-        compared += [ComparedExchange(title, *pair) for pair in zip(of_module, adjusted.tolist(), strict=True)]
+        compared += [ComparedExchange(record.title, *pair) for pair in zip(of_module, adjusted.tolist(), strict=True)]
     return compared
 
 
@@ -288,38 +348,6 @@ def _correlations(columns: Sequence[np.ndarray]) -> np.ndarray:
             if np.ptp(mine) > 0 and np.ptp(other) > 0:
                 correlations[i, j] = 1.0 if i == j else np.corrcoef(mine, other)[0, 1]
     return correlations
-
-
-def as_json(comparison: Comparison) -> dict[str, Any]:
-    """Return every number of a comparison, without captions, as `json.dumps` takes it; NaN and infinity are None."""
-    return _finite(
-        {
-            "systems": list(comparison.systems),
-            "n_rows": len(comparison.rows),
-            "n_clusters": comparison.n_clusters,
-            "ids": [row.id for row in comparison.rows],
-            "metrics": {
-                each.metric.key: {
-                    "title": each.metric.title,
-                    "direction": each.metric.direction,
-                    "smallest_p_value": each.smallest_p_value,
-                    "systems": {name: mean._asdict() for name, mean in each.means.items()},
-                    "pairs": [{**pair._asdict(), "test": pair.test._asdict()} for pair in each.pairs],
-                    "per_row": {name: values.tolist() for name, values in each.values.items()},
-                }
-                for each in comparison.metrics
-            },
-            "against_people": [found._asdict() for found in comparison.people],
-            "exchangeable": [
-                {**found.exchange._asdict(), "adjusted_p_value": found.adjusted_p_value}
-                for found in comparison.exchanges
-            ],
-            "correlations": comparison.correlations.tolist(),
-            "signatures": {name: dict(lines) for name, lines in comparison.signatures.items()},
-            "n_resamples": comparison.n_resamples,
-            "seed": comparison.seed,
-        }
-    )
 
 
 def _finite(value: Any) -> Any:

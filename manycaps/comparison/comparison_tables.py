@@ -9,16 +9,17 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from manycaps.comparison.compared_systems import SIGNIFICANCE, AgainstPeople, ComparedMetric, Comparison
+from manycaps.catalog import module_of
+from manycaps.comparison.compared_systems import SIGNIFICANCE, AgainstPeople, ComparedMetric, SystemComparison
 from manycaps.comparison.comparison_text import as_digits, as_p
+from manycaps.comparison.systems import LETTERS
 
-# Letters of systems, and how a terminal writes them above the line.
-LETTERS = "abcdefghijklmnop"
+# How a terminal writes the letters of systems above the line.
 SUPERSCRIPTS = str.maketrans(LETTERS, "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖ")
 
 FORMATS = ("text", "md", "latex")
 
-# What LaTeX takes for a command, and how it is written.
+# Special characters of LaTeX, and their escapes.
 LATEX_SIGNS = {
     "\\": r"\textbackslash{}",
     **{sign: "\\" + sign for sign in "&%$#_{}"},
@@ -35,12 +36,12 @@ MINUS = re.compile(r"(?<!\w)-(?=\d)")
 
 
 class Cell(NamedTuple):
-    """What stands in a place of a table."""
+    """Content of a cell of a table."""
 
     text: str
     is_best: bool = False
     letters: str = ""
-    # The number behind the text, in full.
+    # The number in full precision.
     value: float | None = None
 
 
@@ -56,17 +57,7 @@ class Table(NamedTuple):
     rows: Sequence[Sequence[Cell]]
 
 
-def check_letters(n_systems: int) -> None:
-    """Raise if there are more systems than letters for them.
-
-    Raises:
-        ValueError: there are.
-    """
-    if n_systems > len(LETTERS):
-        raise ValueError(f"systems: expected at most {len(LETTERS)}, got {n_systems}. Compare fewer at a time.")
-
-
-def system_table(comparison: Comparison) -> Table:
+def system_table(comparison: SystemComparison) -> Table:
     """Return the table with a row per system."""
     header, people = ["system"], {(found.module, found.system): found for found in comparison.people}
     for compared in comparison.metrics:
@@ -81,7 +72,7 @@ def system_table(comparison: Comparison) -> Table:
             mean, is_best = compared.means[name].mean, compared.is_best(name)
             cells.append(_number(mean, is_best=is_best, letters="".join(sorted(worse))))
             if _has_people(compared, comparison):
-                cells.append(_number(people[compared.metric.module, name].p_value, as_p))
+                cells.append(_number(people[module_of(compared.metric).slug, name].p_value, as_p))
         rows.append(cells)
     return Table(
         "Means over rows; marked: the best one; superscripts: systems that are significantly worse (p at most 0.05 "
@@ -91,13 +82,13 @@ def system_table(comparison: Comparison) -> Table:
     )
 
 
-def _has_people(compared: ComparedMetric, comparison: Comparison) -> bool:
+def _has_people(compared: ComparedMetric, comparison: SystemComparison) -> bool:
     """Whether the test against people stands beside a metric: it was made for every system."""
-    found = [each for each in comparison.people if each.module == compared.metric.module]
-    return compared.metric.best != "highest" and len(found) == len(comparison.systems)
+    found = [each for each in comparison.people if each.module == module_of(compared.metric).slug]
+    return not compared.metric.is_per_candidate and len(found) == len(comparison.systems)
 
 
-def pair_table(comparison: Comparison) -> Table:
+def pair_table(comparison: SystemComparison) -> Table:
     """Return the table with a row per pair of systems and metric."""
     rows = [
         [
@@ -124,7 +115,7 @@ def pair_table(comparison: Comparison) -> Table:
     )
 
 
-def exchange_table(comparison: Comparison) -> Table:
+def exchange_table(comparison: SystemComparison) -> Table:
     """Return the table of systems as distributions: a row per pair and set metric."""
     rows = [
         [
@@ -145,7 +136,7 @@ def exchange_table(comparison: Comparison) -> Table:
     )
 
 
-def people_table(comparison: Comparison) -> Table:
+def people_table(comparison: SystemComparison) -> Table:
     """Return the table of systems against people: a row per system and set metric."""
     return Table(
         "Systems against people: statistic, excess over chance with its interval, distance from chance in standard "
@@ -167,7 +158,7 @@ def _people_cells(found: AgainstPeople) -> list[Cell]:
     ]
 
 
-def all_tables(comparison: Comparison) -> list[Table]:
+def all_tables(comparison: SystemComparison) -> list[Table]:
     """Return the tables of a comparison that have rows."""
     tables = [system_table(comparison), pair_table(comparison), people_table(comparison), exchange_table(comparison)]
     return [table for table in tables if table.rows]

@@ -1,15 +1,14 @@
-"""What a comparison says in sentences: the summary of every pair, and a methods paragraph."""
+"""A comparison in sentences: the summary of every pair, and a methods paragraph."""
 
 import math
 
-from manycaps.comparison.compared_systems import SIGNIFICANCE, ComparedMetric, ComparedPair, Comparison
-from manycaps.comparison.detectable_difference import LEVEL, POWER
-from manycaps.comparison.metrics import SET_MODULES
-from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, PairedTest
-from manycaps.comparison.sign_flips import MOST_EXACT_CLUSTERS
-from manycaps.shared_module import VERSION
+from manycaps.catalog import SET_MODULES
+from manycaps.comparison.compared_systems import SIGNIFICANCE, ComparedMetric, ComparedPair, SystemComparison
+from manycaps.comparison.mean_intervals import LEVEL, POWER
+from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, MOST_EXACT_CLUSTERS, PairedTest
+from manycaps.kit.base_module import VERSION
 
-# What is said where systems gave different numbers of captions.
+# Note for systems that gave different numbers of captions.
 UNEQUAL_SIZES = (
     "The systems gave different numbers of captions, on which the values of sets depend: they are ranked by metrics of "
     "single captions alone."
@@ -17,7 +16,7 @@ UNEQUAL_SIZES = (
 
 
 def summary(metric: ComparedMetric, pair: ComparedPair, units: str = "rows") -> str:
-    """Say in one sentence which of two systems is the better one by a metric, or what could have been found.
+    """Summarise in one sentence which of two systems is better by a metric, or what could have been found.
 
     Args:
         metric: one of the comparison's.
@@ -71,7 +70,7 @@ def _interval(test: PairedTest) -> str:
     return f"[{as_digits(low)}, {as_digits(high)}]"
 
 
-def summaries(comparison: Comparison) -> list[str]:
+def summaries(comparison: SystemComparison) -> list[str]:
     """Return the sentences of all metrics: every system beside the baseline."""
     baseline = comparison.systems[0]
     said = [] if comparison.has_equal_sizes else [UNEQUAL_SIZES]
@@ -80,8 +79,8 @@ def summaries(comparison: Comparison) -> list[str]:
     return said + [summary(metric, pair, units) for metric, pair in pairs]
 
 
-def methods(comparison: Comparison) -> str:
-    """Say how the comparison was made, in a paragraph for a paper."""
+def methods(comparison: SystemComparison) -> str:
+    """Describe the comparison in a paragraph for a paper."""
     n_pairs = len(comparison.metrics[0].pairs)
     n_rows, n_clusters = len(comparison.rows), comparison.n_clusters
     grouped = f" in {n_clusters:,} clusters, which are permuted and resampled as a whole" if n_clusters < n_rows else ""
@@ -115,7 +114,7 @@ def methods(comparison: Comparison) -> str:
             "The test against people is that of the mean over rows under random splits of every row's captions."
         )
     if comparison.exchanges:
-        titles = " and ".join(dict.fromkeys(SET_MODULES[found.exchange.module] for found in comparison.exchanges))
+        titles = " and ".join(dict.fromkeys(SET_MODULES[found.exchange.module].title for found in comparison.exchanges))
         sentences.append(
             f"Whether the captions of two systems are exchangeable was tested by {titles} with the captions of one of "
             "them in place of the references."

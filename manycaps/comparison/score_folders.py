@@ -1,24 +1,29 @@
-"""Systems out of folders that `manycaps score` wrote: nothing is computed again."""
+"""Systems out of folders that `manycaps score` wrote: their scores, and the captions that were scored."""
 
+import os
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from manycaps.comparison.caption_systems import check_same_ids
-from manycaps.comparison.metrics import METRICS
-from manycaps.comparison.scored_systems import ScoredSystem, SystemRow
+from manycaps.caption_tables import CaptionRow, Source, open_source
+from manycaps.caption_tables.files import is_local
+from manycaps.catalog import ROW_VALUES, module_of
+from manycaps.comparison.systems import ScoredSystem, SystemRow, check_same_ids
+from manycaps.kit.base_messages import reason_of, shown_value
 from manycaps.scoring.run_folder import RunFolder, read_saved
-from manycaps.shared_messages import reason_of, shown_value
+
+# What to do where the captions of scored rows are not to be had.
+REMEDY = "Compare the files of captions in place of the folders, or leave --with-captions out."
 
 SCORE_AGAIN = "Score it again with `manycaps score --restart`."
 
 
 class ScoreFolder(NamedTuple):
-    """What lies in a folder of scores."""
+    """Content of a folder of scores."""
 
     path: str
     ids: list[str]
@@ -26,11 +31,6 @@ class ScoreFolder(NamedTuple):
     rows: pa.Table
     # By module its result, with the signature.
     results: Mapping[str, Mapping[str, Any]]
-
-
-def is_score_folder(source: str) -> bool:
-    """Whether a source is a folder of scores, and not one of captions; finished or not."""
-    return (pathlib.Path(source) / "rows").is_dir()
 
 
 def read_score_folders(
@@ -56,7 +56,7 @@ def read_score_folders(
     for folder in read.values():
         check_same_ids(folder.path, folder.ids, baseline.path, baseline.ids)
         _check_same_scoring(folder, baseline, chosen)
-    keys = [metric.key for metric in METRICS if metric.module in chosen]
+    keys = [value.key for value in ROW_VALUES if module_of(value).slug in chosen]
     keys = [key for key in keys if all(key in folder.rows.column_names for folder in read.values())]
     systems = []
     for name, folder in read.items():
@@ -128,7 +128,90 @@ def _values(folder: ScoreFolder, keys: Sequence[str], ids: Sequence[str]) -> dic
         if bad.size:
             raise ValueError(
                 f"{folder.path}: {key}[{bad[0]}] (id {ids[bad[0]]!r}): expected a finite number, got {column[bad[0]]} "
-                f"({bad.size} such rows in all). See rejected.jsonl; mend the rows, or leave them out of all systems."
+                f"({bad.size} such rows in all). See rejected.jsonl; fix the rows, or leave them out of all systems."
             )
         values[key] = column
     return values
+
+
+def folder_rows(folders: Mapping[str, str], ids: Sequence[str]) -> list[SystemRow]:
+    """Return the scored rows with the captions of all systems, and with the references of the baseline.
+
+    Args:
+        folders: from the name of each system to its folder of a finished run; the first is the baseline.
+        ids: of the rows, in the order that is wanted.
+
+    Returns:
+        The rows.
+
+    Raises:
+        ValueError: a file is gone, has changed, or is not understood as it was.
+    """
+    read = {name: _captions(path) for name, path in folders.items()}
+    for name, rows in read.items():
+        lacking = next((each for each in ids if each not in rows), None)
+        if lacking is not None:
+            raise ValueError(f"{folders[name]}: expected captions of the id {lacking!r}, got none. {REMEDY}")
+    references = next(iter(read.values()))
+    return [
+        SystemRow(
+            each, {name: rows[each].predictions or [] for name, rows in read.items()}, references[each].references
+        )
+        for each in ids
+    ]
+
+
+def folder_options(folder: str, modules: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return the options that modules were given in a finished run."""
+    options = _summary(folder).get("options", {})
+    return {module: dict(options.get(module, {})) for module in modules}
+
+
+def _captions(folder: str) -> dict[str, CaptionRow]:
+    """Rows by their ids; of several the first, which is the one that was scored."""
+    found: dict[str, CaptionRow] = {}
+    for row in _opened(folder).rows():
+        if isinstance(row, CaptionRow):
+            found.setdefault(row.id, row)
+    return found
+
+
+def _opened(folder: str) -> Source:
+    """The input of a run, read as the run read it."""
+    inputs = _summary(folder).get("inputs", {})
+    files, sides = dict(inputs.get("files", {})), dict(inputs.get("understood", {}))
+    for path, (n_bytes, modified) in files.items():
+        state = _state(path)
+        if state != (n_bytes, modified):
+            got = "none" if state is None else "another one"
+            raise ValueError(f"{folder}: expected the file {path} that it was scored from, got {got}. {REMEDY}")
+    for columns in _columns(sides):
+        n_main = sides["predictions"]["files"]
+        source = open_source(list(files)[:n_main], list(files)[n_main:], columns, limit=inputs.get("limit"))
+        if source.description() == sides:
+            return source
+    raise ValueError(f"{folder}: expected a record of how its files were read, got none that fits them. {REMEDY}")
+
+
+def _columns(sides: Mapping[str, Any]) -> Iterator[dict[str, str] | None]:
+    """Ways to name the columns: none, and as the run read them."""
+    if sides:
+        yield None
+        yield {role: name for side in sides.values() for role, name in side["columns"].items()}
+
+
+def _state(path: str) -> tuple[int, int | None] | None:
+    """Size and modification time of a local file; None if there is none. Other files are not checked."""
+    if not is_local(path):
+        import fsspec
+
+        return int(fsspec.core.url_to_fs(path)[0].size(path)), None
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_size, found.st_mtime_ns
+
+
+def _summary(folder: str) -> dict[str, Any]:
+    return read_saved(pathlib.Path(folder) / "summary.json")

@@ -1,1 +1,1 @@
-"""How few captions of a training set cover a test set: greedy set cover on scores of every caption with every row."""
+"""Smallest training sets that cover a test set: greedy set cover on scores of every caption with every row."""

@@ -1,32 +1,30 @@
 """Which captions of a training set reach a score on every row of a test set, and how many are needed."""
 
-import argparse
+import dataclasses
 import json
 import pathlib
-import sys
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
 from manycaps.caption_tables import good_rows, open_source
-from manycaps.caption_tables.columns import parsed_columns
 from manycaps.core_set.cross_cider import CrossCider
 from manycaps.core_set.greedy_cover import greedy_cover
 from manycaps.core_set.reached_rows import ReachedRows, reached_rows
+from manycaps.kit.base_files import is_regular_file
+from manycaps.kit.base_messages import shown_path
+from manycaps.kit.base_module import check_whole_number
+from manycaps.kit.text_cross_bleu import CrossBleu
+from manycaps.kit.text_ptb_tokenizer import tokenize_captions
 from manycaps.saved_files import check_can_be_written, write_text_atomically
-from manycaps.shared_cross_bleu import CrossBleu
-from manycaps.shared_input_files import is_regular_file
-from manycaps.shared_messages import shown_path
-from manycaps.shared_module import check_whole_number
-from manycaps.shared_ptb_tokenizer import tokenize_captions
 
 # Most thresholds: their numbers are kept in a byte.
 MOST_THRESHOLDS = 200
 
-# Smallest and largest threshold by the first letters of the metric, and the default ones. BLEU-N of a caption without a
+# Smallest and largest threshold by the prefix of the metric's name, and the default ones. BLEU-N of a caption without a
 # common n-gram is up to 0.032, by the constants of the COCO caption code; thresholds below 0.04 would count them.
 RANGES = {"bleu": (0.04, 1.0), "cider": (0.001, 10.0)}
 THRESHOLDS = {
@@ -45,34 +43,52 @@ class Candidate(NamedTuple):
     caption: str
 
 
-def write_core_sets(arguments: argparse.Namespace) -> None:
-    """Read the captions, find the core sets, write and print them.
+@dataclasses.dataclass(frozen=True)
+class CoreSetOptions:
+    """What is covered, by what: the options of `manycaps core-set`."""
+
+    # Files of the captions that may be chosen, and of the rows to be covered.
+    train: Sequence[str]
+    test: Sequence[str]
+    output: pathlib.Path = pathlib.Path("core_set.json")
+    metric: Literal["bleu_1", "bleu_2", "bleu_3", "bleu_4", "cider_d"] = "bleu_4"
+    # Scores to be reached; None: those of `THRESHOLDS`.
+    thresholds: Sequence[float] | None = None
+    # Array with the scores of another metric.
+    scores: pathlib.Path | None = None
+    # Names of columns by their roles.
+    columns: Mapping[str, str] | None = None
+    # Number of rows that are read of each side; None: all.
+    limit: int | None = None
+
+
+def write_core_sets(options: CoreSetOptions) -> dict[str, Any]:
+    """Read the captions, find the core sets, and write them.
+
+    Returns:
+        The content of the file: metric, n_candidates, n_rows, best_mean, and the curve, a point for each threshold.
 
     Raises:
         ValueError, OSError: an option, or a file, cannot be used.
     """
-    family = None if arguments.scores is not None else arguments.metric.split("_")[0]
-    thresholds = checked_thresholds(arguments.thresholds or THRESHOLDS[family or "bleu"], family)
-    if arguments.limit is not None:
-        check_whole_number("--limit", arguments.limit, 1)
-    check_can_be_written(arguments.output)
-    columns = parsed_columns(arguments.columns) if arguments.columns else {}
-    candidates = distinct_captions(read_rows(arguments.train, columns, arguments.limit))
-    tests = [captions for _, captions in read_rows(arguments.test, columns, arguments.limit)]
-    reached = _reached(arguments, candidates, tests, thresholds)
+    family = None if options.scores is not None else options.metric.split("_")[0]
+    thresholds = checked_thresholds(options.thresholds or THRESHOLDS[family or "bleu"], family)
+    if options.limit is not None:
+        check_whole_number("--limit", options.limit, 1)
+    check_can_be_written(options.output)
+    candidates = distinct_captions(read_rows(options.train, options.columns, options.limit))
+    tests = [captions for _, captions in read_rows(options.test, options.columns, options.limit)]
+    reached = _reached(options, candidates, tests, thresholds)
     curve = [core_set(reached, level, threshold, candidates) for level, threshold in enumerate(thresholds)]
-    result = {
-        "metric": arguments.metric if arguments.scores is None else "scores",
+    result: dict[str, Any] = {
+        "metric": options.metric if options.scores is None else "scores",
         "n_candidates": len(candidates),
         "n_rows": len(tests),
         "best_mean": float(reached.best.mean()),
         "curve": curve,
     }
-    write_text_atomically(arguments.output, json.dumps(result, ensure_ascii=False, indent=1) + "\n")
-    print("threshold  captions  rows reached")
-    for point in curve:
-        print(f"{point['threshold']:9.3g}  {point['n_captions']:8,}  {point['n_rows_reached']:,} of {len(tests):,}")
-    print(f"{len(candidates):,} distinct captions, {len(tests):,} rows: {arguments.output}", file=sys.stderr)
+    write_text_atomically(options.output, json.dumps(result, ensure_ascii=False, indent=1) + "\n")
+    return result
 
 
 def core_set(reached: ReachedRows, level: int, threshold: float, candidates: Sequence[Candidate]) -> dict[str, Any]:
@@ -96,7 +112,9 @@ def core_set(reached: ReachedRows, level: int, threshold: float, candidates: Seq
     }
 
 
-def read_rows(sources: Sequence[str], columns: dict[str, str], limit: int | None) -> list[tuple[str, list[str]]]:
+def read_rows(
+    sources: Sequence[str], columns: Mapping[str, str] | None, limit: int | None
+) -> list[tuple[str, list[str]]]:
     """Return id and captions of every row: its references, or its predictions where there are none.
 
     Raises:
@@ -124,7 +142,7 @@ def checked_thresholds(thresholds: Sequence[float], family: str | None) -> list[
 
     Args:
         thresholds: any numbers.
-        family: of `RANGES`; None for scores of the user's, which may have any range.
+        family: of `RANGES`; None for the user's own scores, which may have any range.
 
     Raises:
         ValueError: there are too many, or one is out of range.
@@ -155,7 +173,7 @@ def load_scores(path: pathlib.Path, n_candidates: int, n_rows: int) -> npt.NDArr
             raise OSError("no regular file")
         matrix = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # NumPy parses the head of the file as Python does, and raises what that raises
-        # NumPy takes any file for a pickle that is no array; its advice to open it all the same is not passed on.
+        # NumPy takes any file for a pickle that is no array; its advice to open it anyway is not repeated.
         raise ValueError(
             f"--scores: expected an array of numbers in a file of NumPy (.npy), got {shown_path(path)}. Write it with "
             "numpy.save."
@@ -171,27 +189,27 @@ def load_scores(path: pathlib.Path, n_candidates: int, n_rows: int) -> npt.NDArr
             if not np.isfinite(matrix[row]).all():
                 raise ValueError(
                     f"--scores: expected finite numbers, got {matrix[row][~np.isfinite(matrix[row])][0]} in line {row}."
-                    " Give pairs that have no score a small one."
+                    " Use a small score for pairs that have none."
                 )
     return matrix
 
 
 def _reached(
-    arguments: argparse.Namespace,
+    options: CoreSetOptions,
     candidates: Sequence[Candidate],
     tests: Sequence[Sequence[str]],
     thresholds: Sequence[float],
 ) -> ReachedRows:
-    """Compare the scores that the command line asks for with the thresholds."""
+    """Compare the scores that the options ask for with the thresholds."""
     sizes = len(candidates), len(tests)
-    if arguments.scores is not None:
-        matrix = load_scores(arguments.scores, *sizes)
+    if options.scores is not None:
+        matrix = load_scores(options.scores, *sizes)
         return reached_rows(lambda begin, end: matrix[begin:end], *sizes, thresholds, _progress)
     tokens = tokenize_captions([candidate.caption for candidate in candidates])
     flat = iter(tokenize_captions([caption for row in tests for caption in row]))
     rows = [[next(flat) for _ in row] for row in tests]
-    if arguments.metric != "cider_d":
-        return reached_rows(CrossBleu(tokens, rows, int(arguments.metric[-1])).scores, *sizes, thresholds, _progress)
+    if options.metric != "cider_d":
+        return reached_rows(CrossBleu(tokens, rows, int(options.metric[-1])).scores, *sizes, thresholds, _progress)
     if len(rows) < FEWEST_DOCUMENTS:
         raise ValueError(
             f"--test: expected at least {FEWEST_DOCUMENTS} rows for cider_d, which weighs n-grams by the rows that "

@@ -1,4 +1,4 @@
-"""Greedy set cover: again and again the candidate that covers most of the rows that are not covered yet."""
+"""Greedy set cover: at each step the candidate that covers most of the rows that are not covered yet."""
 
 import heapq
 from typing import NamedTuple
@@ -13,7 +13,7 @@ class Cover(NamedTuple):
     """Candidates in the order in which they were taken."""
 
     candidates: list[int]
-    # Rows that each of them covered first.
+    # Rows that each of them newly covered.
     n_new: list[int]
 
 
@@ -22,8 +22,8 @@ def greedy_cover(first: Ints, rows: Ints, n_rows: int) -> Cover:
 
     Each time the candidate with the most rows that are not covered yet is taken, of equal ones the first (Chan, Myers
     et al. 2022, supplement B.7; the cover is at most ln(n_rows) + 1 times as large as the smallest: Chvatal 1979,
-    https://doi.org/10.1287/moor.4.3.233). Lazily: what a candidate covered anew before bounds what it covers anew now,
-    so that only the candidates with the largest bounds are counted again (Minoux 1978,
+    https://doi.org/10.1287/moor.4.3.233). Lazily: what a candidate newly covered before bounds what it newly covers
+    now, so that only the candidates with the largest bounds are counted again (Minoux 1978,
     https://doi.org/10.1007/BFb0006528). The choice is the same.
 
     Args:

@@ -1,4 +1,4 @@
-"""Which rows each candidate reaches at several thresholds of a score: what is needed of a matrix too large to keep."""
+"""Which rows each candidate reaches at several thresholds of a score: a summary of a matrix too large to keep."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ MAX_CELLS = 4_000_000
 
 Floats = npt.NDArray[np.float64]
 
-# Scores of the candidates from a first one to one behind the last, with all rows: (n, n_rows).
+# Scores of the candidates of a range (end excluded), with all rows: (n, n_rows).
 Scores = Callable[[int, int], npt.NDArray[np.floating[Any]]]
 
 

@@ -1,15 +1,15 @@
 """Count in how many documents each n-gram occurs: the table that trm_cider takes as `document_frequency`."""
 
-import argparse
-import sys
+import json
+import pathlib
+from typing import Any
 
 from tqdm import tqdm
 
 from manycaps.caption_tables import CaptionColumn, caption_lists, open_captions
-from manycaps.cider_distance import document_frequencies
-from manycaps.frequency_tables.written_table import write_frequencies
-from manycaps.saved_files import check_can_be_written
-from manycaps.shared_ptb_tokenizer import tokenize_captions
+from manycaps.kit.text_cider import document_frequencies
+from manycaps.kit.text_ptb_tokenizer import tokenize_captions
+from manycaps.saved_files import check_can_be_written, write_text_atomically
 
 
 def read_documents(path: str, column: str, document: str | None) -> list[list[str]]:
@@ -22,14 +22,26 @@ def read_documents(path: str, column: str, document: str | None) -> list[list[st
     return list(caption_lists(open_captions([path], wanted)))
 
 
-def count_documents(arguments: argparse.Namespace) -> None:
-    """Count and write the table; the file appears whole or not at all.
+def count_documents(
+    file: str, output: pathlib.Path, *, column: str = "references", document: str | None = None
+) -> dict[str, Any]:
+    """Count n-grams and write the table; the file appears whole or not at all.
+
+    Args:
+        file: of captions.
+        output: the new file.
+        column: of the captions.
+        document: column that names the image or video, if a row holds one caption.
+
+    Returns:
+        The table, as `document_frequency` takes it.
 
     Raises:
         TypeError, ValueError, OSError: the captions cannot be used, or the file cannot be written.
     """
-    check_can_be_written(arguments.output)
-    documents = read_documents(arguments.file, arguments.column, arguments.document)
+    check_can_be_written(output)
+    documents = read_documents(file, column, document)
     counts = document_frequencies(tokenize_captions(captions) for captions in tqdm(documents, unit="document"))
-    write_frequencies(arguments.output, len(documents), counts)
-    print(f"{len(counts):,} n-grams in {len(documents):,} documents: {arguments.output}", file=sys.stderr)
+    table = {"n_documents": len(documents), "document_frequency": counts}
+    write_text_atomically(output, json.dumps(table))
+    return table

@@ -1,7 +1,7 @@
 """Count in how many captions each token of CLIP occurs: the table that emscore_pac takes as `idf`."""
 
-import argparse
-import sys
+import json
+import pathlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,10 +9,9 @@ import open_clip
 from tqdm import tqdm
 
 from manycaps.caption_tables import CaptionColumn, caption_lists, open_captions
-from manycaps.frequency_tables.written_table import write_frequencies
-from manycaps.saved_files import check_can_be_written
-from manycaps.shared_clip_model import first_tokens
-from manycaps.token_weights import count_tokens
+from manycaps.kit.clip_model import first_tokens
+from manycaps.kit.clip_token_matching import count_tokens
+from manycaps.saved_files import check_can_be_written, write_text_atomically
 
 # Tokens that every published CLIP reads of a text, start and end included (open_clip, tokenizer.py).
 CONTEXT_LENGTH = 77
@@ -38,14 +37,21 @@ def token_table(captions: Iterable[str]) -> dict[str, Any]:
     return {"n_documents": frequency.n_documents, "document_frequency": counts}
 
 
-def count_captions(arguments: argparse.Namespace) -> None:
-    """Count and write the table; the file appears whole or not at all.
+def count_captions(file: str, output: pathlib.Path, *, column: str = "references") -> dict[str, Any]:
+    """Count tokens and write the table; the file appears whole or not at all.
+
+    Args:
+        file: of captions.
+        output: the new file.
+        column: of the captions.
+
+    Returns:
+        The table, as `idf` takes it.
 
     Raises:
         TypeError, ValueError, OSError: the captions cannot be used, or the file cannot be written.
     """
-    check_can_be_written(arguments.output)
-    table = token_table(tqdm(read_captions(arguments.file, arguments.column), unit="caption"))
-    write_frequencies(arguments.output, table["n_documents"], table["document_frequency"])
-    n_tokens = len(table["document_frequency"])
-    print(f"{n_tokens:,} tokens in {table['n_documents']:,} captions: {arguments.output}", file=sys.stderr)
+    check_can_be_written(output)
+    table = token_table(tqdm(read_captions(file, column), unit="caption"))
+    write_text_atomically(output, json.dumps(table))
+    return table

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from manycaps.shared_messages import reason_of, shown_path
+from manycaps.kit.base_messages import reason_of, shown_path
 
 FILE_NAME = "consensus_abstract.mat"
 
@@ -30,7 +30,7 @@ def abstract_50s_rows(path: pathlib.Path) -> list[dict[str, Any]]:
     """Return the pairs of captions in the order of the file.
 
     Args:
-        path: the .mat file. It names no image: metrics of images need rows with `img` in a table of one's own.
+        path: the .mat file. It names no image: metrics of images need rows with `img` in a table of your own.
 
     Returns:
         For each pair `better` and `worse` (by the majority), `refs` (the sentences that the persons were shown),
@@ -60,7 +60,7 @@ def abstract_50s_rows(path: pathlib.Path) -> list[dict[str, Any]]:
 
 
 def _triplets(path: pathlib.Path) -> list[tuple[str, str, str, float]]:
-    """Read the file in another process: a damaged one can end the process that reads it, in scipy's compiled code."""
+    """Read the file in another process: a damaged one can crash scipy's compiled code."""
     package = str(pathlib.Path(__file__).resolve().parents[2])
     paths = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
     done = subprocess.run(
@@ -80,7 +80,7 @@ def _triplets(path: pathlib.Path) -> list[tuple[str, str, str, float]]:
 
 
 def _read(path: str) -> list[tuple[str, str, str, float]] | str:
-    """Return the triplets, or why there are none."""
+    """Return the triplets, or the reason why there are none."""
     import scipy.io
 
     try:
@@ -88,14 +88,14 @@ def _read(path: str) -> list[tuple[str, str, str, float]] | str:
         entries = [tuple(_plain(part) for part in row) for row in np.atleast_1d(triplets)]
         checked = [(str(a), str(b), str(c), float(winner)) for a, b, c, winner in entries]
         if not all(math.isfinite(choice) for *_, choice in checked):
-            raise ValueError("a choice that is no finite number")
+            raise ValueError("a choice that is not finite")
         return checked
     except Exception as error:  # scipy, numpy and a missing name each raise their own
         return f"{type(error).__name__} ({reason_of(error)})"
 
 
 def _plain(value: Any) -> Any:
-    """What is inside arrays of one element and structures of one field, in which MATLAB wraps text."""
+    """Content of the arrays of one element and structures of one field in which MATLAB wraps text."""
     while isinstance(value, np.ndarray | np.void):
         if isinstance(value, np.void):
             value = value[0]

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from manycaps.human_correlation.video_files import VIDEOS_NAME, video_path
-from manycaps.shared_input_files import read_json
-from manycaps.shared_messages import shown_path, shown_value
+from manycaps.kit.base_files import read_json
+from manycaps.kit.base_messages import shown_path, shown_value
 
 # Files of the release: right and foil paragraphs; sentences and times of both annotators, the first of whom wrote the
 # paragraphs, the second the references.

@@ -1,4 +1,4 @@
-"""Rows of a benchmark: from the public copy, from a table of one's own, or from the files of its release."""
+"""Rows of a benchmark: from the public copy, from the user's own table, or from the files of its release."""
 
 import pathlib
 from collections.abc import Mapping
@@ -12,14 +12,13 @@ from manycaps.human_correlation.abstract_50s import abstract_50s_rows
 from manycaps.human_correlation.benchmarks import BENCHMARKS, Benchmark
 from manycaps.human_correlation.flickr8k_release import JUDGEMENTS_NAME, expert_rows
 from manycaps.human_correlation.vatex_eval import is_vatex_eval, vatex_eval_rows
-from manycaps.shared_input_files import is_regular_file
-from manycaps.shared_messages import is_in_house_form, reason_of, shown_value
-from manycaps.shared_model_paths import no_such_path
+from manycaps.kit.base_files import is_regular_file, no_such_path
+from manycaps.kit.base_messages import is_in_house_form, reason_of, shown_value
 
-# Columns whose values are looked at before anything is scored.
+# Columns whose values are checked before anything is scored.
 CHECKED_COLUMNS = ("cand", "better", "worse", "refs", "human_score")
 
-# Columns that a table of one's own has at least, by the kind of benchmark.
+# Columns that a user's own table needs, by the kind of benchmark.
 NEEDED_COLUMNS = {
     "correlation": ("img", "cand", "human_score"),
     "choice": ("img", "better", "worse"),

@@ -1,11 +1,11 @@
-"""The benchmarks of captioning metrics: where they lie and how they are scored, without a package."""
+"""The benchmarks of captioning metrics: where their data are and how they are scored; imports no package."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
 
 class Benchmark(NamedTuple):
-    """Where a benchmark lies, and how it is scored."""
+    """Location of a benchmark's data, and how it is scored."""
 
     # Hub repository, configuration and split; None where there is no public copy.
     hub: tuple[str, str | None, str] | None

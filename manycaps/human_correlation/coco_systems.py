@@ -8,8 +8,8 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any
 
-from manycaps.shared_input_files import read_json
-from manycaps.shared_messages import shown_path, shown_value
+from manycaps.kit.base_files import read_json
+from manycaps.kit.base_messages import shown_path, shown_value
 
 # Folder of the images beside the files.
 IMAGES_NAME = "images"

@@ -7,8 +7,8 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from manycaps.shared_input_files import is_regular_file
-from manycaps.shared_messages import reason_of
+from manycaps.kit.base_files import is_regular_file
+from manycaps.kit.base_messages import reason_of
 
 # Files of the release: captions ("image.jpg#k", tab, caption), which may be compressed, and judgements (image, caption
 # id, three ratings, separated by tabs).
@@ -72,7 +72,7 @@ def read_captions(folder: pathlib.Path) -> dict[str, str]:
 
 
 def _fields(path: pathlib.Path, n_fields: int) -> Iterator[tuple[str, list[str]]]:
-    """Yield where each line stands, and what stands between its tabs."""
+    """Yield the location of each line, and its fields."""
     if not is_regular_file(path):
         raise ValueError(f"{path}: expected a file of the release, got none of that name. Put it there.")
     open_text = gzip.open if path.suffix == ".gz" else open

@@ -1,16 +1,17 @@
 """How well does a metric agree with people? The usual benchmarks of captioning metrics, for any evaluate module."""
 
-import argparse
+import dataclasses
 import json
 import math
 import pathlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import evaluate
 import numpy as np
 import scipy.stats
 
+from manycaps.catalog import MODULES
 from manycaps.human_correlation.activitynet_foil import activitynet_foil_rows
 from manycaps.human_correlation.benchmark_rows import load_rows
 from manycaps.human_correlation.benchmarks import BENCHMARKS, Benchmark
@@ -22,11 +23,11 @@ from manycaps.human_correlation.protocol_figures import (
     system_scores,
     system_table,
 )
-from manycaps.human_correlation.published_values import OTHER_METRICS, PUBLISHED
+from manycaps.human_correlation.published_values import OTHER_METRICS, OTHER_WEIGHTS, PUBLISHED
 from manycaps.human_correlation.video_files import video_value
 from manycaps.installed_modules import load, module_folders
-from manycaps.shared_messages import is_in_house_form, reason_of, shown_value
-from manycaps.shared_model_paths import no_such_path
+from manycaps.kit.base_files import no_such_path
+from manycaps.kit.base_messages import is_in_house_form, reason_of, shown_value
 
 # References of one draw, and number of draws, for Pascal-50S (section 4.3).
 N_DRAWN_REFERENCES = 5
@@ -75,7 +76,7 @@ def _columns(module: Any) -> set[str]:
 
 def _row_scores(module: Any, given: Mapping[str, list[Any]], key: str | None) -> list[float]:
     """Scores of one call with details, or of a call per row."""
-    if hasattr(module, "load_options") and "details" in module.load_options:
+    if "details" in getattr(module, "load_options", {}):
         result = module.compute(**given, **DETAILS)
         rows = {name.removesuffix(PER_ROW): values for name, values in result.items() if name.endswith(PER_ROW)}
         if (key or module.name) not in rows:
@@ -111,7 +112,7 @@ def choice(rows: Any, benchmark: Benchmark, score: Scorer, seed: int) -> dict[st
     if benchmark.draws_references and all(row.get("refs") for row in rows):
         draws = [_draw(rows, np.random.default_rng([seed, i])) for i in range(N_DRAWS)]
     wins = np.mean([_wins(drawn, score) for drawn in draws], axis=0)  # (n_rows,)
-    # What breaking a tie of the judges at random gives on average.
+    # Expected value of breaking a tie of the judges at random.
     wins = np.where([bool(row.get("is_tie")) for row in rows], 0.5, wins)
     categories = np.array([str(row.get("category") or "") for row in rows])
     found = {name: 100 * float(wins[categories == name].mean()) for name in sorted(set(categories)) if name}
@@ -142,7 +143,7 @@ def _judgements(row: Mapping[str, Any]) -> Iterator[float]:
 
 
 def _is_a_reference(row: Mapping[str, Any]) -> bool:
-    """Whether the candidate is one of the references, but for white space."""
+    """Whether the candidate is one of the references, up to white space."""
     return " ".join(row["cand"].split()) in {" ".join(text.split()) for text in row.get("refs") or []}
 
 
@@ -156,9 +157,9 @@ def published_key(name: str, config: str | None, key: str | None = None) -> str:
     """
     if key in PUBLISHED or key in OTHER_METRICS:
         return str(key)
-    if name == "pac_score" and config == "clip-vit-b-32":
-        return "clip_s"
-    if name == "emscore_pac":  # its configuration says whether it gets references, see `published_place`
+    if (name, config) in OTHER_WEIGHTS:
+        return OTHER_WEIGHTS[name, config]
+    if name in MODULES and config in MODULES[name].config_names:  # whether it gets references, see `published_place`
         return name
     return name if config in (None, "pac-vit-b-32", "vit-b-32") else f"{name} {config.removeprefix('pac-')}"
 
@@ -218,35 +219,66 @@ def load_metric(name: str, config: str | None, options: Mapping[str, Any]) -> An
         ) from error
 
 
-def correlate(arguments: argparse.Namespace) -> None:
-    """Load, score and print.
+@dataclasses.dataclass(frozen=True)
+class CorrelationOptions:
+    """Which metric is compared with people, and on what: the options of `manycaps human-correlation`."""
+
+    # A name of `BENCHMARKS`.
+    benchmark: str
+    # Name of a module of this collection, or path or name of another one.
+    metric: str
+    config: str | None = None
+    # Options of the module at load time.
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    # The result to use; None: the one named like the module.
+    key: str | None = None
+    lower_is_better: bool = False
+    # Local folder or file; None: the public copy.
+    data: pathlib.Path | None = None
+    # Number of rows; None: all.
+    limit: int | None = None
+    # References of a caption of vatex-eval; None: all.
+    references: int | None = None
+    seed: int = 0
+
+
+class Correlation(NamedTuple):
+    """How well a metric agrees with people."""
+
+    # Figures by name in percent, or scores by system.
+    figures: dict[str, float]
+    # The same as a table beside the published values.
+    table: str
+
+
+def correlate(options: CorrelationOptions) -> Correlation:
+    """Load a benchmark and a metric, score, and compare with people.
 
     Raises:
         TypeError, ValueError, OSError: the data, the module or an option cannot be used.
     """
-    benchmark = BENCHMARKS[arguments.benchmark]
+    benchmark = BENCHMARKS[options.benchmark]
     for name, least in (("limit", 1), ("seed", 0), ("references", 1)):
-        value = getattr(arguments, name)
+        value = getattr(options, name)
         if value is not None and value < least:
             raise ValueError(f"--{name}: expected {least} or more, got {value}. Leave it out for the usual one.")
-    module = load_metric(arguments.metric, arguments.config, load_options(arguments.options))
-    score = scorer_of(module, arguments.key, -1.0 if arguments.lower_is_better else 1.0)
-    name = published_key(module.name, arguments.config, arguments.key)
+    module = load_metric(options.metric, options.config, options.options)
+    score = scorer_of(module, options.key, -1.0 if options.lower_is_better else 1.0)
+    name = published_key(module.name, options.config, options.key)
     if name == "meteor" and getattr(module, "load_options", {}).get("meteor") == "1.5":
         name = "meteor15"
     if benchmark.kind == "systems":
-        systems = {system: rows[: arguments.limit] for system, rows in system_rows(_folder(arguments.data)).items()}
-        print(f"{name} of {len(systems)} systems")
-        print(system_table(system_scores(systems, score), name))
-        return
-    found = _found(arguments, benchmark, score)
+        systems = {system: rows[: options.limit] for system, rows in system_rows(_folder(options.data)).items()}
+        scores = system_scores(systems, score)
+        return Correlation(scores, f"{name} of {len(systems)} systems\n{system_table(scores, name)}")
+    figures = _figures(options, benchmark, score)
     other, remark = OTHER_METRICS.get(name, ("", ""))
-    place = published_place(arguments.benchmark, module, arguments.references)
-    print(f"{name} on {place}, in percent")
-    print(report(found, PUBLISHED.get(name, {}).get(place, {})))
+    place = published_place(options.benchmark, module, options.references)
+    lines = [f"{name} on {place}, in percent", report(figures, PUBLISHED.get(name, {}).get(place, {}))]
     if published := PUBLISHED.get(other, {}).get(place):
         values = ", ".join(f"{figure} {value}" for figure, value in published.items())
-        print(f"published: {values} ({remark})")
+        lines.append(f"published: {values} ({remark})")
+    return Correlation(figures, "\n".join(lines))
 
 
 def published_place(benchmark: str, module: Any, n_references: int | None) -> str:
@@ -258,17 +290,17 @@ def published_place(benchmark: str, module: Any, n_references: int | None) -> st
     return f"{benchmark} references" if benchmark == "activitynet-foil" and has_references and has_videos else benchmark
 
 
-def _found(arguments: argparse.Namespace, benchmark: Benchmark, score: Scorer) -> dict[str, float]:
+def _figures(options: CorrelationOptions, benchmark: Benchmark, score: Scorer) -> dict[str, float]:
     """Load the rows of a benchmark, and return its figures."""
     if benchmark.kind == "paragraphs":
-        return paragraph_choice(activitynet_foil_rows(_folder(arguments.data))[: arguments.limit], score)
-    rows = load_rows(arguments.benchmark, arguments.data)
-    rows = rows.select(range(min(arguments.limit or len(rows), len(rows))))
+        return paragraph_choice(activitynet_foil_rows(_folder(options.data))[: options.limit], score)
+    rows = load_rows(options.benchmark, options.data)
+    rows = rows.select(range(min(options.limit or len(rows), len(rows))))
     if benchmark.kind == "judges":
-        return judge_correlations(first_references(list(rows), arguments.references), score)
+        return judge_correlations(first_references(list(rows), options.references), score)
     if benchmark.kind == "correlation":
         return correlation(rows, benchmark, score)
-    return choice(rows, benchmark, score, arguments.seed)
+    return choice(rows, benchmark, score, options.seed)
 
 
 def _folder(data: pathlib.Path | None) -> pathlib.Path:

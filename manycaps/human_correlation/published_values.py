@@ -1,4 +1,4 @@
-"""What papers print for metrics on the benchmarks, by metric and benchmark."""
+"""Published values of metrics on the benchmarks, by metric and benchmark."""
 
 from collections.abc import Mapping
 
@@ -75,5 +75,8 @@ PUBLISHED: Mapping[str, Mapping[str, Mapping[str, float]]] = {
     },
 }
 
-# Keys whose published values belong to another metric, and what to say of it.
+# Modules whose values have another name with these weights.
+OTHER_WEIGHTS: Mapping[tuple[str, str | None], str] = {("pac_score", "clip-vit-b-32"): "clip_s"}
+
+# Keys whose published values belong to another metric, with a note on it.
 OTHER_METRICS = {"meteor": ("meteor15", "METEOR 1.5, the module meteor15; NLTK's METEOR is another metric")}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from manycaps.human_correlation.video_files import video_path
-from manycaps.shared_messages import reason_of, shown_path
+from manycaps.kit.base_messages import reason_of, shown_path
 
 # Arrays of the release, by name.
 ARRAYS = ("candidates_list", "gts_list", "human_scores", "video_ids")
@@ -75,7 +75,7 @@ def _array(folder: pathlib.Path, name: str) -> np.ndarray:
         raise ValueError(f"{shown_path(path)}: expected an array without objects, got {got}. {HOW_TO_CONVERT}")
     try:
         array: np.ndarray = np.load(path, allow_pickle=False)
-        array.tolist()  # letters that are none are found when they become text
+        array.tolist()  # invalid characters show when they become text
     except Exception as error:  # numpy raises many kinds
         raise ValueError(
             f"{shown_path(path)}: expected an array without objects, got {type(error).__name__} ({reason_of(error)}). "

@@ -1,11 +1,11 @@
-"""Where the videos of a benchmark lie: files that a module decodes, or arrays of frame features."""
+"""Paths of the videos of a benchmark: files that a module decodes, or arrays of frame features."""
 
 import pathlib
 from typing import Any
 
 import numpy as np
 
-from manycaps.shared_messages import reason_of, shown_path
+from manycaps.kit.base_messages import reason_of, shown_path
 
 # Folder beside a benchmark's files, and the endings under which a video is looked for.
 VIDEOS_NAME = "videos"
@@ -13,7 +13,7 @@ VIDEO_ENDINGS = (".npy", ".mp4", ".webm", ".mkv", ".avi")
 
 
 def video_path(folder: pathlib.Path, name: str) -> str:
-    """Return the path of a video, whether it is there or not: a metric of captions alone never opens it.
+    """Return the path of a video, whether it exists or not: a metric of captions alone never opens it.
 
     Args:
         folder: of the benchmark.
@@ -24,7 +24,7 @@ def video_path(folder: pathlib.Path, name: str) -> str:
 
 
 def video_value(path: str, part: tuple[float, float] | None = None) -> Any:
-    """Return what a module takes for a video: its path, or of an .npy file the frame features.
+    """Return the input of a module for a video: its path, or of an .npy file the frame features.
 
     Args:
         path: of the video.

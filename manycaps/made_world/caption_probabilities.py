@@ -1,6 +1,6 @@
 """The exact probability of every caption that a speaker of the made world can say.
 
-A speaker's choices are few and, once the sentence is chosen, independent: a sentence is a row of parts, each with a
+A speaker has few choices which, once the sentence is chosen, are independent: a sentence is a row of parts, each with a
 handful of texts, so that probabilities are products and nothing has to be drawn.
 """
 

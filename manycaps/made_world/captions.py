@@ -73,7 +73,7 @@ TWO_GROUPS = (
 GROUNDS = (" on a {} background", " on {}", " on {} ground", ", all on {}")
 
 # Labels such as the web has beside its pictures. A label that says a relation has a word for it, one that does not has
-# "and" in its place: a word that is there now and then, whatever is said, would teach nothing.
+# "and" in its place: a word that occurs at random would teach nothing.
 LABELS = ("{first}{ground}", "{first} clipart{ground}", "picture of {first}{ground}")
 TWO_LABELS = (
     "{first} {relation} {second}{ground}",
@@ -286,7 +286,7 @@ def _one_error_more(
     for i in rng.permutation(len(attributes)):
         if changed := changed_claims(claim, scene, attributes[i]):
             return pick(rng, changed), attributes[i]
-    raise ValueError(f"claim: expected one that can be wrong in one more attribute, got {claim}. Say more in it.")
+    raise ValueError(f"claim: expected one that can have one more wrong attribute, got {claim}. Say more in it.")
 
 
 def _phrase(group: Group, draws: Sequence[float]) -> str:

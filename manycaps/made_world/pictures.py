@@ -1,4 +1,4 @@
-"""Pictures of scenes: Pillow, antialiased, with places, sizes and colours that differ from picture to picture."""
+"""Pictures of scenes: Pillow, antialiased, with random positions, sizes and colours."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 
-# What an attribute can be: a number of shapes, or a word.
+# Values of an attribute: a number of shapes, or a word.
 Value = str | int
 
 SHAPES = ("circle", "square", "triangle", "cross", "ring", "star")
@@ -19,7 +19,7 @@ COUNTS = (1, 2, 3)
 RELATIONS = ("left", "right", "above", "below")
 BACKGROUNDS = ("white", "grey", "black", "brown")
 
-# What the second group is to the first, where the first is the key to the second.
+# Inverse of each relation: from the first group to the second, and back.
 OPPOSITE: Mapping[Value, str] = {"left": "right", "right": "left", "above": "below", "below": "above"}
 
 # Share of scenes with two groups.
@@ -32,7 +32,7 @@ MOST_LARGE_IN_HALF = 2
 class Group(NamedTuple):
     """Equal shapes that lie together; in what a caption says, None where it does not say it."""
 
-    # Hides the method `count` of tuples, which nobody needs of a group.
+    # Hides the method `count` of tuples, which a group does not need.
     count: int | None  # type: ignore[assignment]
     size: str | None
     colour: str | None
@@ -82,7 +82,7 @@ def draw_scene(rng: np.random.Generator) -> Scene:
 
 
 def is_possible(scene: Scene) -> bool:
-    """Whether a scene is one of this world: its groups fit into the picture and can be told apart."""
+    """Whether a scene is possible: its groups fit into the picture and can be told apart."""
     if len(scene.groups) == 1:
         return scene.relation is None
     first, second = scene.groups
@@ -139,7 +139,7 @@ def with_value(claim: Scene, attribute: Attribute, value: Value | None) -> Scene
 
 
 def n_errors(claim: Scene, scene: Scene) -> int:
-    """Count the attributes that a claim gets wrong, under the reading that is kindest to it.
+    """Count the attributes that a claim gets wrong, under its most favourable reading.
 
     A claim about one group may mean either group of the scene; of two groups, either may be named first. A group that
     the scene does not have is wrong in all that is said of it, and so is a relation to it.

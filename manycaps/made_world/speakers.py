@@ -1,4 +1,4 @@
-"""Speakers of the made world: people who prefer some wordings to others, and systems that say it more or less boldly.
+"""Speakers of the made world: people who prefer some wordings, and systems that sharpen or flatten these preferences.
 
 A speaker makes one choice after the other: whether to name one group of two, what to leave out, and a wording for each
 part of the sentence. People's preferences among n wordings follow Zipf's law. A temperature sharpens or flattens every
@@ -98,7 +98,7 @@ def check_speaker(speaker: Speaker) -> None:
     """
     if not 0 <= speaker.temperature < math.inf:
         raise ValueError(
-            f"temperature: expected a number from 0, got {speaker.temperature}. 1 is the people, below is bolder."
+            f"temperature: expected a number from 0, got {speaker.temperature}. 1 is the people, lower is sharper."
         )
     if not 0 <= speaker.wrong <= 1:
         raise ValueError(f"wrong: expected a share from 0 to 1, got {speaker.wrong}. 0 says nothing wrong.")

@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import PIL.Image
 
+from ..catalog import MODULES
 from ..installed_modules import data_folder, load
 from ..saved_files import write_atomically, write_text_atomically
 from .captions import as_caption, draw_claim, draw_foils, draw_wording, other_caption, wrong_claim
@@ -21,7 +22,7 @@ from .scenes import VALUES, Scene, draw_scene, n_errors
 CHECKPOINT = data_folder("checkpoints/tiny-pac")
 
 # Title of each column, and its module.
-COLUMNS = (("PAC-S", "pac_score"), ("RefPAC-S", "ref_pac_score"), ("EMScore", "emscore_pac"))
+COLUMNS = tuple((MODULES[name].values[0].title, name) for name in ("pac_score", "ref_pac_score", "emscore_pac"))
 
 # Captions of each scene, in this order.
 KINDS = ("right caption", "one wrong word", "another scene")
@@ -39,7 +40,7 @@ N_SHOWN = 6
 
 
 class ToyScene(NamedTuple):
-    """A scene and what is said of it."""
+    """A scene and its captions."""
 
     picture: PIL.Image.Image
     frames: list[PIL.Image.Image]
@@ -76,18 +77,17 @@ def draw_toy_scene(seed: int, number: int) -> ToyScene:
 
 def score_toy_scenes(scenes: Sequence[ToyScene]) -> dict[str, Scores]:
     """Return the scores of every candidate by every module."""
-    predictions = [list(scene.candidates.values()) for scene in scenes]
-    references = [scene.references for scene in scenes]
-    pictures, clips = [scene.picture for scene in scenes], [scene.frames for scene in scenes]
-    columns: dict[str, dict[str, Any]] = {
-        "pac_score": {"images": pictures},
-        "ref_pac_score": {"images": pictures, "references": references},
-        "emscore_pac": {"videos": clips},
+    columns: dict[str, list[Any]] = {
+        "predictions": [list(scene.candidates.values()) for scene in scenes],
+        "references": [scene.references for scene in scenes],
+        "images": [scene.picture for scene in scenes],
+        "videos": [scene.frames for scene in scenes],
     }
     scores = {}
-    for name, more in columns.items():
+    for _, name in COLUMNS:
         module = load(name, checkpoint=str(CHECKPOINT), device="cpu", details=True)
-        found = module.compute(predictions=predictions, **more)[f"{name}_per_candidate"]
+        given = {column: columns[column] for column in MODULES[name].columns}
+        found = module.compute(**given)[f"{name}_per_candidate"]
         scores[name] = [dict(zip(scene.candidates, row, strict=True)) for scene, row in zip(scenes, found, strict=True)]
     return scores
 
@@ -122,7 +122,7 @@ def write_toy_csv(path: pathlib.Path, scenes: Sequence[ToyScene], scores: dict[s
 
 
 def draw_toy_scenes(path: pathlib.Path, scenes: Sequence[ToyScene], scores: dict[str, Scores]) -> None:
-    """Draw some of the scenes with their captions and scores; a wrong caption that wins is said to."""
+    """Draw some of the scenes with their captions and scores; wrong captions that win are marked."""
     shown = scenes[:N_SHOWN]
     figure, axes = plt.subplots(len(shown), 2, figsize=(9, 1.5 * len(shown)), width_ratios=(1, 5), layout="constrained")
     for i, (scene, (left, right)) in enumerate(zip(shown, axes, strict=True)):

@@ -1,14 +1,13 @@
 """Write a data set of the made world as a parquet file."""
 
-import argparse
 import pathlib
 
 import datasets
 import tqdm
 
+from manycaps.kit.base_messages import shown_path
 from manycaps.made_world.data_set import FEATURES, made_rows
 from manycaps.saved_files import check_can_be_written, write_atomically
-from manycaps.shared_messages import shown_path
 
 # Rows that are held at once.
 ROWS_AT_ONCE = 500
@@ -34,19 +33,22 @@ def write_world(path: pathlib.Path, seed: int, n_rows: int) -> None:
     write_atomically(path, write)
 
 
-def make_world(arguments: argparse.Namespace) -> None:
-    """Write the data set.
+def make_world(output: pathlib.Path, *, rows: int, seed: int = 0) -> None:
+    """Write a data set of the made world.
+
+    Args:
+        output: the new parquet file.
+        rows: how many scenes.
+        seed: of all choices.
 
     Raises:
         ValueError, OSError: an option is wrong, or the file cannot be written.
     """
-    if arguments.rows < 1:
-        raise ValueError(f"--rows: expected 1 or more, got {arguments.rows}. Leave it out for 10,000.")
-    if arguments.seed < 0:
-        raise ValueError(f"--seed: expected 0 or more, got {arguments.seed}. Leave it out for 0.")
-    if arguments.output.suffix != ".parquet":
-        raise ValueError(
-            f"output: expected a name ending in .parquet, got {shown_path(arguments.output)}. Add the ending."
-        )
-    check_can_be_written(arguments.output)
-    write_world(arguments.output, arguments.seed, arguments.rows)
+    if rows < 1:
+        raise ValueError(f"--rows: expected 1 or more, got {rows}. Leave it out for 10,000.")
+    if seed < 0:
+        raise ValueError(f"--seed: expected 0 or more, got {seed}. Leave it out for 0.")
+    if output.suffix != ".parquet":
+        raise ValueError(f"output: expected a name ending in .parquet, got {shown_path(output)}. Add the ending.")
+    check_can_be_written(output)
+    write_world(output, seed, rows)

@@ -10,12 +10,13 @@ import datasets
 import numpy as np
 
 from manycaps.caption_tables import table_records
+from manycaps.kit.base_messages import reason_of, shown_value
+from manycaps.kit.clip_image_features import ordered_results
+from manycaps.kit.clip_options import with_prompt
+from manycaps.kit.media_images import as_image_source, as_rgb_image
 from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE
-from manycaps.shared_clip_rows import ordered_results, with_prompt
-from manycaps.shared_image_input import as_image_source, as_rgb_image
-from manycaps.shared_messages import reason_of, shown_value
 
-# How to repair a column that this repository's own tool makes.
+# Advice for a column that this repository's own tool makes.
 ADVICE = {
     GENERATED_IMAGE: "Make them with `manycaps make-positives`, or give --lambda-v 0 to train without.",
     GENERATED_CAPTION: "Make them with `manycaps make-positives`, or give --lambda-t 0 to train without.",
@@ -58,7 +59,7 @@ class TupleRows(NamedTuple):
     # None where the recipe gives them no weight.
     generated_images: ImageColumn | None
     generated_captions: list[str] | None
-    # Number of each row's image, from 0 without gaps, shape (n_rows,): rows with the same file share one.
+    # Index of each row's image, from 0 without gaps, shape (n_rows,): rows with the same file share one.
     image_rows: np.ndarray
     # Hashes of the different images.
     image_hashes: frozenset[bytes]
@@ -107,7 +108,7 @@ def load_split(source: str, configuration: str | None, split: str) -> datasets.D
 
 
 def _check_objects(path: pathlib.Path) -> None:
-    """Raise unless a file of JSON holds objects: rubbish would end the process in pyarrow."""
+    """Raise unless a file of JSON holds objects: other content would crash pyarrow."""
     for i, values in enumerate(table_records(path)):
         if set(values) == {"captions"}:
             raise ValueError(
@@ -213,7 +214,7 @@ def caption_texts(values: Iterable[Any], split: str, column: str) -> list[str]:
 
 
 def image_hashes(column: ImageColumn, n_threads: int, progress: Callable[..., Any], decodes: bool) -> list[bytes]:
-    """Hash each image of a column as stored; decode it, too, if asked to.
+    """Hash each image of a column as stored; also decode it, if asked to.
 
     Raises:
         ValueError: an image cannot be used; the message has the first and their number.

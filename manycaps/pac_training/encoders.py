@@ -9,13 +9,13 @@ import numpy as np
 import PIL.Image
 import torch
 
+from manycaps.kit.clip_model import ClipModel
+from manycaps.kit.clip_variants import Treatment
+from manycaps.kit.clip_weights import Weights
+from manycaps.kit.media_images import as_image_source, as_model_pixels, as_rgb_image
 from manycaps.pac_training.data_set import TupleRows
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
 from manycaps.pac_training.training_loop import Features
-from manycaps.shared_clip_checkpoints import Treatment
-from manycaps.shared_clip_model import ClipModel
-from manycaps.shared_clip_weights import Weights
-from manycaps.shared_image_input import as_image_source, as_model_pixels, as_rgb_image
 
 # Least share of an image's area that a random crop keeps (open_clip's default for training).
 LEAST_CROP = 0.9
@@ -82,7 +82,7 @@ class EncodedRows:
         self._trains_encoders = any(x.requires_grad for x in encoders.model.network.parameters())
 
     def expect(self, rows: np.ndarray, iteration: int) -> None:
-        """Begin to decode the images of the iteration after this one, while the model works."""
+        """Start decoding the images of the next iteration while the model works."""
         self._expected[iteration] = self._decode(rows, iteration)
 
     def features(self, rows: np.ndarray, iteration: int | None) -> Features:

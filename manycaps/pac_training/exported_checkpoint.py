@@ -8,11 +8,11 @@ from typing import Any
 import torch
 
 from manycaps.checkpoint_conversion import open_clip_config
+from manycaps.kit.clip_model import ClipModel
+from manycaps.kit.clip_variants import CONFIG_NAME, WEIGHTS_NAME, Treatment
+from manycaps.kit.clip_weights import Weights, merge_lora, read_weights, write_safetensors
 from manycaps.pac_training.low_rank import with_factors
 from manycaps.saved_files import write_atomically
-from manycaps.shared_clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME, Treatment
-from manycaps.shared_clip_model import ClipModel
-from manycaps.shared_clip_weights import Weights, merge_lora, read_weights, write_safetensors
 
 # The same weights with the low-rank updates beside them, under the names of PAC-S++ files.
 LORA_NAME = "pac_lora.safetensors"

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from manycaps.kit.clip_image_features import ordered_results
 from manycaps.pac_training.data_set import ImageColumn, TupleRows
 from manycaps.pac_training.encoders import Encoders
 from manycaps.pac_training.projections import CachedFeatures
 from manycaps.saved_files import write_atomically
-from manycaps.shared_clip_rows import ordered_results
 
-# Images or texts of one file: an interruption costs at most one shard of each process.
+# Images or texts of one file: an interruption loses at most one shard per process.
 SHARD_SIZE = 2048
 
 
@@ -53,7 +53,7 @@ class FeatureCache:
         self._rank, self._n_processes, self._wait = rank, n_processes, wait
 
     def features(self, rows: TupleRows, split: str) -> CachedFeatures:
-        """Return the features of a split, computing those that are not there yet."""
+        """Return the features of a split, computing the missing ones."""
         generated_images, generated_captions = rows.generated_images, rows.generated_captions
         everything = np.arange(len(rows.captions))
         return CachedFeatures(
@@ -95,7 +95,7 @@ class FeatureCache:
         return distinct[rows]
 
     def _sharded(self, encode: Callable[[slice], np.ndarray], n: int, name: str) -> np.ndarray:
-        """Make this process's shards, wait for those of the others, and put all together."""
+        """Make this process's shards, wait for those of the others, and merge all."""
         self.folder.mkdir(parents=True, exist_ok=True)
         starts = range(0, n, SHARD_SIZE)
         paths = [self.folder / f"{name.replace(' ', '-')}-{start:08d}.npy" for start in starts]

@@ -1,12 +1,11 @@
 """Add the generated positives that a PAC score is trained on: a caption of every image, an image of every caption."""
 
-import argparse
 import functools
 import hashlib
 import io
 import json
+import pathlib
 import re
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -17,11 +16,11 @@ import PIL.Image
 import torch
 from tqdm import tqdm
 
+from manycaps.kit.base_files import read_json
+from manycaps.kit.media_images import as_image_source, as_rgb_image
 from manycaps.pac_training.data_set import ImageColumn, caption_texts, image_hashes, load_split
-from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE
+from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE, PositivesOptions
 from manycaps.saved_files import made_folder, write_atomically
-from manycaps.shared_image_input import as_image_source, as_rgb_image
-from manycaps.shared_input_files import read_json
 
 # The paper names none: BLIP's own setting on COCO (its configs/caption_coco.yaml).
 N_BEAMS, MAX_TOKENS = 3, 20
@@ -95,7 +94,7 @@ def load_painter(name: str, device: torch.device, dtype: torch.dtype, n_steps: i
 
 
 def _loaded(option: str, name: str, load: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
-    """Call a loader; raise one kind of error for the many that it may raise."""
+    """Call a loader; turn its many kinds of errors into one."""
     try:
         return load(*arguments, **keywords)
     except Exception as error:  # transformers, diffusers, huggingface_hub and safetensors each raise their own
@@ -106,28 +105,28 @@ def _loaded(option: str, name: str, load: Callable[..., Any], *arguments: Any, *
         ) from error
 
 
-def load_work(arguments: argparse.Namespace, bar: Any) -> Work:
+def load_work(options: PositivesOptions, bar: Any) -> Work:
     """Load the data set and check every caption and image.
 
     Raises:
         ValueError: something cannot be used.
     """
-    data_set = load_split(arguments.data, arguments.configuration, arguments.split)
-    names = {arguments.image_column: IMAGE, arguments.caption_column: CAPTION}
+    data_set = load_split(options.data, options.configuration, options.split)
+    names = {options.image_column: IMAGE, options.caption_column: CAPTION}
     for name in names:
         if name not in data_set.column_names:
             raise ValueError(
-                f"{arguments.split} {name}: expected this column, got {', '.join(data_set.column_names)}. See "
+                f"{options.split} {name}: expected this column, got {', '.join(data_set.column_names)}. See "
                 "--image-column and --caption-column."
             )
     rows, captions = [], []
-    for row, value in enumerate(data_set[arguments.caption_column]):
+    for row, value in enumerate(data_set[options.caption_column]):
         for caption in value if isinstance(value, list) else [value]:
             rows.append(row)
             captions.append(caption)
-    images = ImageColumn(data_set, arguments.image_column, arguments.split)
-    caption_texts(captions, arguments.split, arguments.caption_column)
-    return Work(images, rows, captions, image_hashes(images, arguments.workers, bar, decodes=True))
+    images = ImageColumn(data_set, options.image_column, options.split)
+    caption_texts(captions, options.split, options.caption_column)
+    return Work(images, rows, captions, image_hashes(images, options.workers, bar, decodes=True))
 
 
 def make_shard(
@@ -183,7 +182,7 @@ def captions_of_images(
 def images_of_captions(
     captions: Sequence[str], rows: Sequence[int], painter: Painter, batch_size: int, seed: int
 ) -> list[PIL.Image.Image | None]:
-    """Draw each caption, again from other noise where an image is rejected; None where that does not help."""
+    """Draw each caption, again from other noise where an image is rejected; None if that fails."""
     images: list[PIL.Image.Image | None] = [None] * len(captions)
     for attempt in range(1 + N_RETRIES):
         missing = [i for i, image in enumerate(images) if image is None]
@@ -204,60 +203,65 @@ def as_file(picture: Any) -> bytes:
     return file.getvalue()
 
 
-def make_positives(arguments: argparse.Namespace) -> None:
-    """Make the shards that are not there yet.
+class Positives(NamedTuple):
+    """The shards of a split."""
+
+    split: str
+    paths: list[pathlib.Path]
+    # Shards that this process has made now, and rows that they lack: no image of their caption was accepted.
+    n_made: int
+    n_left_out: int
+    # Whether this is the process that tells what all have done.
+    is_main_process: bool
+
+
+def make_positives(options: PositivesOptions) -> Positives:
+    """Make the missing shards.
 
     Raises:
         ValueError, OSError: data, models or the folder cannot be used.
     """
     for name, least in {"batch_size": 1, "shard_size": 1, "steps": 1, "workers": 1, "seed": 0}.items():
-        if getattr(arguments, name) < least:
+        if getattr(options, name) < least:
             raise ValueError(
-                f"--{name.replace('_', '-')}: expected {least} or more, got {getattr(arguments, name)}. See --help."
+                f"--{name.replace('_', '-')}: expected {least} or more, got {getattr(options, name)}. See --help."
             )
-    state = accelerate.PartialState(cpu=arguments.device == "cpu")
+    state = accelerate.PartialState(cpu=options.device == "cpu")
     bar = functools.partial(tqdm, disable=not state.is_main_process)
-    work = load_work(arguments, bar)
-    name = arguments.name or re.match(r"\w*", arguments.split).group()  # type: ignore[union-attr]
+    work = load_work(options, bar)
+    name = options.name or re.match(r"\w*", options.split).group()  # type: ignore[union-attr]
     with state.main_process_first():
-        check_plan(arguments, name, work)
-    starts = range(0, len(work.captions), arguments.shard_size)
-    paths = [arguments.output / f"{name}-{k:05d}-of-{len(starts):05d}.parquet" for k in range(len(starts))]
+        check_plan(options, name, work)
+    starts = range(0, len(work.captions), options.shard_size)
+    paths = [options.output / f"{name}-{k:05d}-of-{len(starts):05d}.parquet" for k in range(len(starts))]
     missing = [(start, path) for start, path in zip(starts, paths, strict=True) if not path.is_file()]
     mine = missing[state.process_index :: state.num_processes]
     dtype = torch.float16 if state.device.type == "cuda" else torch.float32
-    captioner = load_captioner(arguments.captioner, state.device, dtype) if mine and not arguments.no_captions else None
+    captioner = load_captioner(options.captioner, state.device, dtype) if mine and not options.no_captions else None
     painter = None
-    if mine and not arguments.no_images:
-        painter = load_painter(arguments.painter, state.device, dtype, arguments.steps)
+    if mine and not options.no_images:
+        painter = load_painter(options.painter, state.device, dtype, options.steps)
     n_left_out = 0
     for start, path in bar(mine, desc=f"positives of {name}", unit="shard"):
-        rows = range(start, min(start + arguments.shard_size, len(work.captions)))
-        shard, n_rejected = make_shard(work, rows, captioner, painter, arguments.batch_size, arguments.seed)
+        rows = range(start, min(start + options.shard_size, len(work.captions)))
+        shard, n_rejected = make_shard(work, rows, captioner, painter, options.batch_size, options.seed)
         write_atomically(path, shard.to_parquet)
         n_left_out += n_rejected
-    if n_left_out:
-        print(f"{n_left_out} rows were left out: no image of their caption passed the safety checker", file=sys.stderr)
     state.wait_for_everyone()
-    if state.is_main_process:
-        print(
-            f"{arguments.output}: {len(paths)} shards of {name}, {len(mine)} made now by this process", file=sys.stderr
-        )
+    return Positives(name, paths, len(mine), n_left_out, state.is_main_process)
 
 
-def check_plan(arguments: argparse.Namespace, name: str, work: Work) -> None:
-    """Note what the shards are made from, or raise if those that are there were made from something else.
+def check_plan(options: PositivesOptions, name: str, work: Work) -> None:
+    """Record the inputs of the shards, or raise if existing ones have other inputs.
 
     Raises:
         ValueError: the folder has shards of other data or options.
     """
-    plan = {
-        key: getattr(arguments, key) for key in ("captioner", "painter", "no_captions", "no_images", "steps", "seed")
-    }
-    plan |= {"batch_size": arguments.batch_size, "shard_size": arguments.shard_size, "data": work.digest}
-    path = arguments.output / f".positives-{name}.json"  # `datasets` passes over hidden files
+    plan = {key: getattr(options, key) for key in ("captioner", "painter", "no_captions", "no_images", "steps", "seed")}
+    plan |= {"batch_size": options.batch_size, "shard_size": options.shard_size, "data": work.digest}
+    path = options.output / f".positives-{name}.json"  # `datasets` passes over hidden files
     if not path.is_file():
-        made_folder(arguments.output)
+        made_folder(options.output)
         write_atomically(path, lambda target: target.write_text(json.dumps(plan), encoding="utf-8"))
     made = read_json(path, str(path), "Delete it and the shards beside it, or give another OUTPUT folder.")
     if not isinstance(made, dict):
@@ -266,6 +270,6 @@ def check_plan(arguments: argparse.Namespace, name: str, work: Work) -> None:
     if changed:
         listed = ", ".join(f"{key} {made.get(key)!r} instead of {plan[key]!r}" for key in changed)
         raise ValueError(
-            f"{arguments.output}: expected shards of the same data and options, got {listed}. Give the same command as "
+            f"{options.output}: expected shards of the same data and options, got {listed}. Give the same command as "
             "before, or another OUTPUT folder."
         )

@@ -24,7 +24,7 @@ class AcceleratedProcesses:
         self._n, self._rank = accelerator.num_processes, accelerator.process_index
 
     def part(self, n: int) -> slice:
-        """Rows, of n, that are this process's share: the shares differ by one row at most."""
+        """This process's share of n rows: the shares differ by one row at most."""
         return slice(n * self._rank // self._n, n * (self._rank + 1) // self._n)
 
     def gather(self, share: torch.Tensor, n: int) -> torch.Tensor:
@@ -46,7 +46,7 @@ class AcceleratedProcesses:
 
 
 class _Gather(torch.autograd.Function):
-    """Gathering whose gradient is the part that belongs to this process's rows."""
+    """Gather whose gradient is that of this process's rows."""
 
     @staticmethod
     def forward(ctx: Any, share: torch.Tensor, processes: AcceleratedProcesses, n: int) -> torch.Tensor:

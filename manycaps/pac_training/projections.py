@@ -24,7 +24,7 @@ VISUAL_PROJECTION, TEXT_PROJECTION = "visual.proj", "text_projection"
 
 
 class CachedFeatures(NamedTuple):
-    """What the frozen encoders say about a data set, before their last projections.
+    """Output of the frozen encoders for a data set, before their last projections.
 
     Row j holds a caption, an image made from it, and a caption made from the image that it belongs to. An image with
     several captions has several rows; an epoch visits each *image* once and draws one of its rows.
@@ -52,7 +52,7 @@ class TunedProjections(NamedTuple):
     # Validation loss of these weights, and after how many iterations they were reached (0: those given).
     best_loss: float
     best_iteration: int
-    # Iterations done in all, and why there were no more.
+    # Total number of iterations, and the reason to stop.
     n_iterations: int
     stop_reason: str
     # One flat dict for each validation, the first before any step: iteration, epoch, losses, retrieval recall.
@@ -78,7 +78,7 @@ class ProjectedRows:
         )
 
     def expect(self, rows: np.ndarray, iteration: int) -> None:
-        """Prepare nothing: the features are there."""
+        """Prepare nothing: the features exist."""
 
     def features(self, rows: np.ndarray, iteration: int | None) -> Features:  # noqa: ARG002, as in `Rows`
         """Project the cached features of some rows."""
@@ -229,7 +229,7 @@ def check_cached_features(cached: CachedFeatures, name: str, recipe: Recipe, d_v
 
 
 def _without_unneeded(cached: CachedFeatures, recipe: Recipe) -> CachedFeatures:
-    """Drop the features whose term has no weight, so that nothing is computed for it."""
+    """Drop the features whose term has no weight, so that they cost nothing."""
     return cached._replace(
         generated_images=cached.generated_images if recipe.lambda_v else None,
         generated_captions=cached.generated_captions if recipe.lambda_t else None,

@@ -1,6 +1,12 @@
-"""The numbers of the recipe of PAC-S and the columns of its data: what a command line names before torch is loaded."""
+"""Options of a training and of the data that it needs, with the numbers of the recipe of PAC-S.
+
+Light: a command line names them before torch is loaded.
+"""
 
 import dataclasses
+import os
+import pathlib
+from typing import Literal
 
 # Columns: a picture, what a person says about it, a picture made from that caption, a caption made from the picture.
 IMAGE, CAPTION = "image", "caption"
@@ -25,10 +31,27 @@ MAX_ITERATIONS = 100_000
 # Iterations between two validations. The paper names none.
 VALIDATE_EVERY = 100
 
+# Plain CLIP ViT-B/32, from which the paper's metric starts.
+DEFAULT_START = "clip-vit-b-32"
+
+# Images encoded at once while features are cached.
+ENCODE_BATCH_SIZE = 64
+
+# What writes captions and draws images in the paper: BLIP with ViT-L/14 tuned on COCO, Stable Diffusion at 512 x 512 on
+# LAION-Aesthetics (section 4.1).
+CAPTIONER = "Salesforce/blip-image-captioning-large"
+PAINTER = "CompVis/stable-diffusion-v1-4"
+
+# Steps of diffusion. The paper names none; this is diffusers' default.
+N_STEPS = 50
+
+# Threads that decode images.
+N_WORKERS = min(16, os.cpu_count() or 1)
+
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """What decides the result, given the rows and the weights to start from."""
+    """Options that decide the result, given the rows and the initial weights."""
 
     lambda_v: float = LAMBDA_V
     lambda_t: float = LAMBDA_T
@@ -39,3 +62,64 @@ class Recipe:
     max_iterations: int = MAX_ITERATIONS
     validate_every: int = VALIDATE_EVERY
     seed: int = 0
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainOptions(Recipe):
+    """What is trained, from what and on what: the options of `manycaps train-pac`."""
+
+    # Hub name, parquet file or folder; the configuration configuration of a Hub data set that has several.
+    data: str
+    configuration: str | None = None
+    # Folder of the checkpoint; the same options resume a training that was interrupted.
+    output: pathlib.Path
+    train_split: str = "train"
+    validation_split: str = "validation"
+    skip_image_check: bool = False
+    # A variant of pac_score, and own weights: file, folder or Hub repository.
+    variant: str | None = DEFAULT_START
+    checkpoint: str | None = None
+    # Before every caption; None: what pac_score puts there.
+    prompt: str | None = None
+    # Rank of low-rank updates of the attention, and whether they are also written unmerged.
+    lora_rank: int = 0
+    save_lora: bool = False
+    # Whether training images are cropped at random.
+    augment: bool = False
+    device: Literal["auto", "cpu"] = "auto"
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    # Whether everything is encoded once; None: unless the features change.
+    cache_features: bool | None = None
+    encode_batch_size: int = ENCODE_BATCH_SIZE
+    workers: int = N_WORKERS
+    # Iterations between two saved states, beside those after validations.
+    save_every: int = VALIDATE_EVERY
+
+
+@dataclasses.dataclass(frozen=True)
+class PositivesOptions:
+    """What gets positives, and from which models: the options of `manycaps make-positives`."""
+
+    # Hub name, parquet file or folder.
+    data: str
+    # Folder of the shards; the same options resume work that was interrupted.
+    output: pathlib.Path
+    configuration: str | None = None
+    split: str = "train"
+    # Name of the new split; None: the first word of `split`.
+    name: str | None = None
+    image_column: str = IMAGE
+    caption_column: str = CAPTION
+    captioner: str = CAPTIONER
+    painter: str = PAINTER
+    no_captions: bool = False
+    no_images: bool = False
+    # Steps of diffusion.
+    steps: int = N_STEPS
+    # Of the images' noise.
+    seed: int = 0
+    # Images or captions made at once, and rows of a file.
+    batch_size: int = 8
+    shard_size: int = 512
+    device: Literal["auto", "cpu"] = "auto"
+    workers: int = N_WORKERS

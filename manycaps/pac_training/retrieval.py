@@ -2,7 +2,7 @@
 
 import torch
 
-# Places that count as found.
+# Values of k.
 RECALL_AT = (1, 5, 10)
 
 # Queries compared with all candidates at once: 1024 x 25,000 x 4 bytes = 100 MB.
@@ -38,7 +38,7 @@ def retrieval_recall(images: torch.Tensor, captions: torch.Tensor) -> dict[str, 
 
 
 def _ranks(queries: torch.Tensor, candidates: torch.Tensor) -> torch.Tensor:
-    """Place, from 1, of candidate i among all candidates by nearness to query i, shape (n,)."""
+    """Rank, from 1, of candidate i among all candidates by nearness to query i, shape (n,)."""
     ranks = []
     for start in range(0, len(queries), QUERIES_AT_ONCE):
         cosines = queries[start : start + QUERIES_AT_ONCE] @ candidates.T  # (some, n)

@@ -1,4 +1,4 @@
-"""Which rows each iteration sees: a function of the seed and the iteration's number, so that nothing need be saved."""
+"""Which rows each iteration sees: a function of the seed and the iteration's number, so that no state need be saved."""
 
 import numpy as np
 

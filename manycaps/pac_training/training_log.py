@@ -1,4 +1,4 @@
-"""What a training leaves for the eye: TensorBoard's event files while it runs, a drawing and a table at its end."""
+"""Records of a training: TensorBoard's event files while it runs, a drawing and a table at its end."""
 
 import json
 import pathlib

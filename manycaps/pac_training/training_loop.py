@@ -35,7 +35,7 @@ class Rows(Protocol):
         ...
 
     def expect(self, rows: np.ndarray, iteration: int) -> None:
-        """Hear which rows the next iteration will ask for, in order to prepare them."""
+        """Prepare the rows that the next iteration will ask for."""
         ...
 
     def features(self, rows: np.ndarray, iteration: int | None) -> Features:
@@ -44,10 +44,10 @@ class Rows(Protocol):
 
 
 class Processes(Protocol):
-    """What processes that train together do together."""
+    """Communication of processes that train together."""
 
     def part(self, n: int) -> slice:
-        """Rows, of n, that are this process's share."""
+        """This process's share of n rows."""
         ...
 
     def gather(self, share: torch.Tensor, n: int) -> torch.Tensor:
@@ -129,7 +129,7 @@ class Training:
         return f"{self.iteration} iterations done" if self.iteration >= self.recipe.max_iterations else None
 
     def run(self) -> Iterator[dict[str, float]]:
-        """Take steps until it is time to stop.
+        """Take steps until training stops.
 
         Yields:
             The losses of each step and, in its turn, the record of each validation (it has the key
@@ -160,7 +160,7 @@ class Training:
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state of a training with the same rows, weights and recipe.
+        """Resume from a state of a training with the same rows, weights and recipe.
 
         Raises:
             ValueError: the weights or the recipe are others; patience and max_iterations may differ.

@@ -1,17 +1,23 @@
 """Train a PAC score: positive-augmented contrastive learning on your own images and captions."""
 
-import argparse
 import dataclasses
 import functools
 import pathlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import accelerate
 import torch
 from tqdm import tqdm
 
+from manycaps.kit.base_files import file_sha256
+from manycaps.kit.base_messages import reason_of, shown_path
+from manycaps.kit.clip_checkpoints import Checkpoint, find_checkpoint
+from manycaps.kit.clip_model import build_network
+from manycaps.kit.clip_pac_scores import PAC_PROMPT
+from manycaps.kit.clip_variants import variant_name
+from manycaps.kit.clip_weights import Weights, merge_lora, read_weights
 from manycaps.pac_training.data_set import TupleRows, checked_rows, load_split
 from manycaps.pac_training.encoders import EncodedRows, Encoders
 from manycaps.pac_training.exported_checkpoint import export_checkpoint
@@ -19,20 +25,14 @@ from manycaps.pac_training.feature_cache import FeatureCache, cache_key
 from manycaps.pac_training.low_rank import add_low_rank_updates
 from manycaps.pac_training.processes import AcceleratedProcesses
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, ProjectedRows, check_cached_features
-from manycaps.pac_training.recipe import Recipe
+from manycaps.pac_training.recipe import Recipe, TrainOptions
 from manycaps.pac_training.training_log import TensorBoardLog, draw_history, save_history
 from manycaps.pac_training.training_loop import Rows, Training
 from manycaps.saved_files import made_folder, write_atomically
-from manycaps.shared_clip_checkpoints import Checkpoint, find_checkpoint, variant_name
-from manycaps.shared_clip_model import build_network
-from manycaps.shared_clip_weights import Weights, merge_lora, read_weights
-from manycaps.shared_input_files import file_sha256
-from manycaps.shared_messages import reason_of, shown_path
-from manycaps.shared_pac_s import PAC_PROMPT
 
 STATE_NAME = "training_state.pt"
 
-# Fewest validation images: one alone is always found.
+# Fewest validation images: a single one is always retrieved.
 LEAST_VALIDATION_IMAGES = 2
 
 
@@ -47,39 +47,61 @@ class Start(NamedTuple):
     factors: dict[str, torch.nn.Parameter]
 
 
-def run(arguments: argparse.Namespace, accelerator: accelerate.Accelerator) -> None:
+class TrainedCheckpoint(NamedTuple):
+    """What came out of a training."""
+
+    # Folder of the checkpoint, its weights, and their SHA-256.
+    folder: pathlib.Path
+    weights: pathlib.Path
+    sha256: str
+    stop_reason: str | None
+    # Iterations after which the weights were kept.
+    iteration: int
+    # Figures of the validation before the training, and with the weights that were kept.
+    before: Mapping[str, float]
+    now: Mapping[str, float]
+
+    def summary(self) -> str:
+        """Say in some lines what came out."""
+        lines = [f"stopped: {self.stop_reason}; kept: the weights after {self.iteration} iterations"]
+        for name in ("validation_loss", "image_to_caption_recall@1", "caption_to_image_recall@1"):
+            lines.append(f"{name.replace('_', ' ')}: {self.before[name]:.4f} before, {self.now[name]:.4f} now")
+        return "\n".join([*lines, f"{self.weights}: sha256 {self.sha256}; give {self.folder} as checkpoint="])
+
+
+def run(options: TrainOptions, accelerator: accelerate.Accelerator) -> TrainedCheckpoint | None:
     """Train, or resume a training, and export.
 
     Raises:
         ValueError: data, checkpoint, options or the saved state cannot be used.
     """
     bar = functools.partial(tqdm, disable=not accelerator.is_main_process)
-    output: pathlib.Path = arguments.output
-    start = load_start(arguments, accelerator, bar)
-    rows = load_data(arguments, bar)
-    facts = facts_of(arguments, accelerator, start, rows)
+    output = options.output
+    start = load_start(options, accelerator, bar)
+    rows = load_data(options, bar)
+    facts = facts_of(options, accelerator, start, rows)
     made_folder(output)
-    training_features, validation_features = make_features(arguments, accelerator, start, rows, facts, bar)
+    training_features, validation_features = make_features(options, accelerator, start, rows, facts, bar)
     training = Training(
         training_features,
         validation_features,
         {**start.encoders.projections, **start.factors},
         start.encoders.scale,
-        recipe_of(arguments),
+        recipe_of(options),
         AcceleratedProcesses(accelerator),
     )
     load_state(output / STATE_NAME, training, facts)
     accelerator.wait_for_everyone()
     for validated in logged_steps(training, output, accelerator.is_main_process, bar):
-        if accelerator.is_main_process and (validated or training.iteration % arguments.save_every == 0):
+        if accelerator.is_main_process and (validated or training.iteration % options.save_every == 0):
             state = {"facts": facts, "training": training.state()}
             write_atomically(output / STATE_NAME, functools.partial(torch.save, state))
-    if accelerator.is_main_process:
-        finish(arguments, training, start, facts)
+    trained = finish(options, training, start, facts) if accelerator.is_main_process else None
     accelerator.wait_for_everyone()
+    return trained
 
 
-def recipe_of(arguments: argparse.Namespace) -> Recipe:
+def recipe_of(options: TrainOptions) -> Recipe:
     """Take the options that decide the steps.
 
     Raises:
@@ -88,52 +110,57 @@ def recipe_of(arguments: argparse.Namespace) -> Recipe:
     limits = {"lambda_v": 0, "lambda_t": 0, "learning_rate": 0, "weight_decay": 0, "batch_size": 2, "patience": 1}
     limits |= {"max_iterations": 0, "validate_every": 1, "save_every": 1, "lora_rank": 0, "seed": 0}
     for name, least in (limits | {"encode_batch_size": 1, "workers": 1}).items():
-        value = getattr(arguments, name)
+        value = getattr(options, name)
         if not least <= value < float("inf"):
             raise ValueError(f"--{name.replace('_', '-')}: expected {least} or more, got {value}. See --help.")
-    return Recipe(**{field.name: getattr(arguments, field.name) for field in dataclasses.fields(Recipe)})
+    return Recipe(**{field.name: getattr(options, field.name) for field in dataclasses.fields(Recipe)})
 
 
-def load_start(arguments: argparse.Namespace, accelerator: accelerate.Accelerator, bar: Any) -> Start:
+def prompt_of(options: TrainOptions) -> str:
+    """Return what stands before every caption: what pac_score puts there, unless another prompt is given."""
+    return PAC_PROMPT if options.prompt is None else options.prompt
+
+
+def load_start(options: TrainOptions, accelerator: accelerate.Accelerator, bar: Any) -> Start:
     """Load the CLIP to start from, frozen, with low-rank updates if they are asked for.
 
     Raises:
         ValueError: there is no such checkpoint, or it cannot be used.
     """
-    found = find_checkpoint(arguments.variant, arguments.checkpoint, bar)
+    found = find_checkpoint(options.variant, options.checkpoint, bar)
     weights = merge_lora(read_weights(found.path))
     network = build_network(weights, found.treatment.activation)  # checks every tensor
     weights = {name: tensor.clone() for name, tensor in network.state_dict().items()}
     # Without gradients the encoders may have short weights; with them, accelerate shortens the products only.
-    dtype = "bfloat16" if caches_features(arguments) and accelerator.mixed_precision == "bf16" else "float32"
+    dtype = "bfloat16" if caches_features(options) and accelerator.mixed_precision == "bf16" else "float32"
     encoders = Encoders(weights, found.treatment, str(accelerator.device), dtype)
-    rank, seed = arguments.lora_rank, arguments.seed
+    rank, seed = options.lora_rank, options.seed
     factors = add_low_rank_updates(encoders.model.network, rank, seed) if rank else {}
     return Start(found, weights, encoders, factors)
 
 
-def load_data(arguments: argparse.Namespace, bar: Any) -> tuple[TupleRows, TupleRows]:
+def load_data(options: TrainOptions, bar: Any) -> tuple[TupleRows, TupleRows]:
     """Load and check the rows for training and for validation.
 
     Raises:
         ValueError: they cannot be used.
     """
     splits = {
-        "training": (arguments.train_split, arguments.batch_size),
-        "validation": (arguments.validation_split, LEAST_VALIDATION_IMAGES),
+        "training": (options.train_split, options.batch_size),
+        "validation": (options.validation_split, LEAST_VALIDATION_IMAGES),
     }
-    loaded = {name: load_split(arguments.data, arguments.configuration, split) for name, (split, _) in splits.items()}
+    loaded = {name: load_split(options.data, options.configuration, split) for name, (split, _) in splits.items()}
     training, validation = (
         checked_rows(
             loaded[name],
             name,
-            needs_images=arguments.lambda_v > 0,
-            needs_captions=arguments.lambda_t > 0,
-            prompt=arguments.prompt,
+            needs_images=options.lambda_v > 0,
+            needs_captions=options.lambda_t > 0,
+            prompt=prompt_of(options),
             least_images=least,
-            n_threads=arguments.workers,
+            n_threads=options.workers,
             progress=bar,
-            decodes=not arguments.skip_image_check,
+            decodes=not options.skip_image_check,
         )
         for name, (_, least) in splits.items()
     )
@@ -147,42 +174,42 @@ def load_data(arguments: argparse.Namespace, bar: Any) -> tuple[TupleRows, Tuple
     return training, validation
 
 
-def caches_features(arguments: argparse.Namespace) -> bool:
+def caches_features(options: TrainOptions) -> bool:
     """Whether the encoders run once; by default whenever the features never change.
 
     Raises:
         ValueError: a cache is asked for features that change.
     """
-    change = arguments.lora_rank > 0 or arguments.augment
-    if arguments.cache_features and change:
+    change = options.lora_rank > 0 or options.augment
+    if options.cache_features and change:
         raise ValueError(
             "--cache-features: expected it without --lora-rank and --augment, which change the features at every "
             "step, got both. Leave one out."
         )
-    return not change if arguments.cache_features is None else bool(arguments.cache_features)
+    return not change if options.cache_features is None else bool(options.cache_features)
 
 
 def facts_of(
-    arguments: argparse.Namespace,
+    options: TrainOptions,
     accelerator: accelerate.Accelerator,
     start: Start,
     rows: tuple[TupleRows, TupleRows],
 ) -> dict[str, Any]:
-    """What a saved state must agree with, and what the checkpoint tells about its making."""
+    """Facts that a saved state must agree with, and that the checkpoint records."""
     return {
         "source": start.checkpoint.source,
         "sha256": start.checkpoint.sha256,
         "data": {"training_digest": rows[0].digest, "validation_digest": rows[1].digest},
-        "prompt": arguments.prompt,
+        "prompt": prompt_of(options),
         "precision": accelerator.mixed_precision,
-        "cached_features": caches_features(arguments),
-        "augmented": arguments.augment,
-        "lora_rank": arguments.lora_rank,
+        "cached_features": caches_features(options),
+        "augmented": options.augment,
+        "lora_rank": options.lora_rank,
     }
 
 
 def make_features(
-    arguments: argparse.Namespace,
+    options: TrainOptions,
     accelerator: accelerate.Accelerator,
     start: Start,
     rows: tuple[TupleRows, TupleRows],
@@ -190,23 +217,23 @@ def make_features(
     bar: Any,
 ) -> list[Rows]:
     """Rows for training and validation, as features that are cached or as images and texts that are encoded."""
-    if not caches_features(arguments):
+    if not caches_features(options):
         return [
             EncodedRows(
                 split,
                 start.encoders,
                 autocast=accelerator.autocast,
-                augmentation_seed=arguments.seed if arguments.augment else None,
-                n_threads=arguments.workers,
+                augmentation_seed=options.seed if options.augment else None,
+                n_threads=options.workers,
             )
             for split in rows
         ]
-    key = cache_key(facts, arguments.encode_batch_size)
+    key = cache_key(facts, options.encode_batch_size)
     cache = FeatureCache(
-        arguments.output / "features" / key,
+        options.output / "features" / key,
         start.encoders,
-        batch_size=arguments.encode_batch_size,
-        n_threads=arguments.workers,
+        batch_size=options.encode_batch_size,
+        n_threads=options.workers,
         progress=bar,
         rank=accelerator.process_index,
         n_processes=accelerator.num_processes,
@@ -216,7 +243,7 @@ def make_features(
     for split, name in zip(rows, ("training", "validation"), strict=True):
         features, projections = cache.features(split, name), start.encoders.projections
         visual, text = projections[VISUAL_PROJECTION], projections[TEXT_PROJECTION]
-        check_cached_features(features, name, recipe_of(arguments), len(visual), len(text))
+        check_cached_features(features, name, recipe_of(options), len(visual), len(text))
         made.append(ProjectedRows(features, visual, text))
     return made
 
@@ -254,7 +281,7 @@ def read_state(path: pathlib.Path) -> dict[str, Any]:
     except Exception as error:  # torch, pickle and zip each raise their own
         raise ValueError(
             f"{shown_path(path)}: expected the saved state of a training, got {type(error).__name__} "
-            f"({reason_of(error)}). It was not run. Delete it to start from the beginning, or give another folder."
+            f"({reason_of(error)}). It was not run. Delete it to start from scratch, or give another folder."
         ) from error
 
 
@@ -277,12 +304,12 @@ def logged_steps(training: Training, output: pathlib.Path, is_main: bool, bar: A
         log.close()
 
 
-def finish(arguments: argparse.Namespace, training: Training, start: Start, facts: dict[str, Any]) -> None:
-    """Write the checkpoint, the history and the drawing, and say what came out."""
-    output: pathlib.Path = arguments.output
+def finish(options: TrainOptions, training: Training, start: Start, facts: dict[str, Any]) -> TrainedCheckpoint:
+    """Write the checkpoint, the history and the drawing."""
+    output = options.output
     best, first = training.best, training.history[0]
     told = facts | {
-        "training_source": arguments.data,
+        "training_source": options.data,
         "recipe": dataclasses.asdict(training.recipe),
         "result": {"iteration": int(best["iteration"]), "validation_loss": best["validation_loss"]},
     }
@@ -292,36 +319,35 @@ def finish(arguments: argparse.Namespace, training: Training, start: Start, fact
         training.best_weights,
         start.checkpoint.treatment,
         told,
-        keeps_factors=arguments.save_lora,
+        keeps_factors=options.save_lora,
     )
     save_history(output / "history.json", training.history)
     draw_history(output / "losses.png", training.history, int(best["iteration"]))
-    tell = functools.partial(print, file=sys.stderr)
-    tell(f"stopped: {training.stop_reason}; kept: the weights after {int(best['iteration'])} iterations")
-    for name in ("validation_loss", "image_to_caption_recall@1", "caption_to_image_recall@1"):
-        tell(f"{name.replace('_', ' ')}: {first[name]:.4f} before, {best[name]:.4f} now")
-    tell(f"{path}: sha256 {file_sha256(path)}; give {output} as checkpoint=")
+    return TrainedCheckpoint(
+        output, path, file_sha256(path), training.stop_reason, int(best["iteration"]), before=first, now=best
+    )
 
 
-def train_pac(arguments: argparse.Namespace) -> None:
-    """Train as a command line says.
+def train_pac(options: TrainOptions) -> TrainedCheckpoint | None:
+    """Train as the options say.
+
+    Returns:
+        The checkpoint; None in every process but the main one.
 
     Raises:
         ValueError, OSError: data, checkpoint, options or the saved state cannot be used.
     """
-    recipe_of(arguments)
-    caches_features(arguments)
-    arguments.variant = variant_name(arguments.variant, "--variant")
-    if arguments.prompt is None:
-        arguments.prompt = PAC_PROMPT
-    run(arguments, make_accelerator(arguments))
+    recipe_of(options)
+    caches_features(options)
+    options = dataclasses.replace(options, variant=variant_name(options.variant, "--variant"))
+    return run(options, make_accelerator(options))
 
 
-def make_accelerator(arguments: argparse.Namespace) -> accelerate.Accelerator:
+def make_accelerator(options: TrainOptions) -> accelerate.Accelerator:
     """Set up device, precision and processes; on a GPU, 16 bits are the default and sums have a fixed order."""
-    on_cpu = arguments.device == "cpu"
+    on_cpu = options.device == "cpu"
     has_short_floats = not on_cpu and torch.cuda.is_available() and torch.cuda.is_bf16_supported()
-    precision = arguments.precision
+    precision = options.precision
     short = precision == "bfloat16" or (precision == "auto" and has_short_floats)
     if not on_cpu and torch.cuda.is_available():
         torch.use_deterministic_algorithms(True, warn_only=True)

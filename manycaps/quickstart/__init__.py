@@ -1,1 +1,1 @@
-"""What `manycaps quickstart` shows: captioning systems beside each other, on bundled captions or on your own."""
+"""`manycaps quickstart`: captioning systems side by side, on bundled captions or on your own."""

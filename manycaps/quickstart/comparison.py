@@ -1,23 +1,22 @@
 """Compare three captioning systems on the bundled sample: plain metrics beside distribution metrics with p-values."""
 
-import argparse
 import csv
 import functools
 import importlib.util
 import io
 import pathlib
-import sys
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import matplotlib
 import numpy as np
 from tqdm import tqdm
 
-from manycaps.installed_modules import import_evaluate, load
+from manycaps.catalog import MODULES
+from manycaps.installed_modules import load_for_command
+from manycaps.pages.verdict import verdict
 from manycaps.quickstart.scenes import read_scenes
 from manycaps.saved_files import check_can_be_written, made_folder, write_atomically, write_text_atomically
-from manycaps.shared_verdict import verdict
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -28,26 +27,27 @@ Results = dict[str, dict[str, dict[str, Any]]]
 # Which excess is best: human captions have none.
 nearest_to_zero = functools.partial(min, key=abs)
 
+# Modules that are shown, and the result key of each that is the mean of a plain metric, with its title.
+TITLES = {name: MODULES[name].title for name in ("trm_meteor", "trm_cider")}
+PLAIN = {name: next(value for value in MODULES[name].values if value.is_per_candidate) for name in TITLES}
+
 # Columns of the table: title, module, result key, and which value is best (None: no mark).
 COLUMNS: list[tuple[str, str, str, Callable[..., Any] | None]] = [
-    ("METEOR", "trm_meteor", "meteor", max),
-    ("TRM-METEOR", "trm_meteor", "trm_meteor", min),
-    ("excess", "trm_meteor", "trm_meteor_excess", nearest_to_zero),
-    ("p", "trm_meteor", "trm_meteor_corpus_p_value", None),
-    ("CIDEr-D", "trm_cider", "cider_d", max),
-    ("TRM-CIDEr", "trm_cider", "trm_cider", min),
-    ("excess", "trm_cider", "trm_cider_excess", nearest_to_zero),
-    ("p", "trm_cider", "trm_cider_corpus_p_value", None),
+    column
+    for name, title in TITLES.items()
+    for column in (
+        (PLAIN[name].title, name, PLAIN[name].key, max),
+        (title, name, name, min),
+        ("excess", name, f"{name}_excess", nearest_to_zero),
+        ("p", name, f"{name}_corpus_p_value", None),
+    )
 ]
-
-# Modules, and what they are called in a sentence.
-TITLES = {"trm_meteor": "TRM-METEOR", "trm_cider": "TRM-CIDEr"}
 
 # Files that are written at once, and those of the second part.
 OUTPUT_NAMES = ("table.csv", "null_distributions.png", "made_world.csv", "made_world.png")
 
-# How the modules test, and draw the interval of an excess.
-TEST = {"p_value": "exact", "confidence_level": 0.95, "details": True}
+# Options of the modules for tests and the interval of an excess.
+TEST: dict[str, Any] = {"p_value": "exact", "confidence_level": 0.95, "details": True}
 
 # Draws of the mean over scenes in the picture.
 N_DRAWN_MEANS = 20_000
@@ -62,13 +62,12 @@ IMAGE_PACKAGES = ("torch", "open_clip", "av")
 
 def score_systems(scenes: list[dict[str, Any]]) -> Results:
     """Return the result of every module for every system: results[system][module]."""
-    import_evaluate().utils.logging.disable_progress_bar()  # one bar over all the work instead
     systems, names = list(scenes[0]["systems"]), list(TITLES)
     references = [scene["references"] for scene in scenes]
     results: Results = {system: {} for system in systems}
     with tqdm(total=len(systems) * len(names), desc="systems x metrics", unit="result") as bar:
         for name in names:
-            module = load(name, **TEST)
+            module = load_for_command(name, **TEST)
             for system in systems:
                 predictions = [scene["systems"][system] for scene in scenes]
                 results[system][name] = module.compute(predictions=predictions, references=references)
@@ -94,13 +93,6 @@ def table_rows(results: Results) -> list[list[str]]:
     return rows
 
 
-def print_table(rows: list[list[str]]) -> None:
-    """Print the table in aligned columns."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for row in rows:
-        print("  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))]))
-
-
 def write_csv(path: pathlib.Path, results: Results) -> None:
     """Write the table's values, unrounded, under their result keys."""
     file = io.StringIO(newline="")
@@ -117,7 +109,7 @@ def null_means(scenes: list[dict[str, Any]], system: str) -> np.ndarray:
         "predictions": [scene["systems"][system] for scene in scenes],
         "references": [s["references"] for s in scenes],
     }
-    module, rng = load("trm_meteor", **TEST), np.random.default_rng(0)
+    module, rng = load_for_command("trm_meteor", **TEST), np.random.default_rng(0)
     nulls = (module.examine(**rows, row=i).null_statistics for i in range(len(scenes)))
     return np.mean([rng.choice(values, N_DRAWN_MEANS) for values in nulls], axis=0)
 
@@ -144,7 +136,7 @@ def draw_null_distributions(path: pathlib.Path, scenes: list[dict[str, Any]], re
 
 
 def reading(results: Results) -> str:
-    """Say in words what the table shows: a sentence for each metric and system, since each is a test of its own."""
+    """Explain the table: a sentence for each metric and system, since each is a separate test."""
     lines = [
         verdict(by_module[name], name, title, f"the captions of '{system}'")
         for name, title in TITLES.items()
@@ -154,16 +146,60 @@ def reading(results: Results) -> str:
     return "\n".join([*lines, f"Plain METEOR puts '{highest}' first."])
 
 
-def show_images(output: pathlib.Path) -> None:
-    """Score scenes of the made world, print and write; say so where a package is missing."""
-    missing = [name for name in IMAGE_PACKAGES if importlib.util.find_spec(name) is None]
-    if missing:
-        print(
-            f"\nLeft out the image metrics: {', '.join(missing)} not installed. Run `pip install "
-            "'manycaps[clip,video]'`, or give --no-images.",
-            file=sys.stderr,
-        )
-        return
+def table_text(rows: list[list[str]]) -> str:
+    """Return a table in aligned columns."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    cells = ([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))] for row in rows)
+    return "\n".join("  ".join(row) for row in cells)
+
+
+class SystemsReport(NamedTuple):
+    """Results by system, and what they say."""
+
+    results: Mapping[str, Any]
+    # Table and sentences.
+    text: str
+    files: list[pathlib.Path]
+
+
+def compare_systems(captions: pathlib.Path, output: pathlib.Path) -> SystemsReport:
+    """Score the systems of a file of captions, and write table and picture.
+
+    Args:
+        captions: JSON with human captions and systems for each scene.
+        output: folder for the files.
+
+    Raises:
+        TypeError, ValueError, OSError: the captions cannot be used, or the folder cannot be written.
+    """
+    scenes = read_scenes(captions)
+    made_folder(output)
+    for name in OUTPUT_NAMES:
+        check_can_be_written(output / name)
+    results = score_systems(scenes)
+    n_candidates = len(next(iter(scenes[0]["systems"].values())))
+    text = (
+        f"\n{len(scenes)} scenes, {n_candidates} candidates per scene and system; * best\n"
+        "excess: above the mean of all splits, 0 for human captions; p: the test over all scenes\n"
+        f"\n{table_text(table_rows(results))}\n\n{reading(results)}\n"
+    )
+    files = [output / "table.csv", output / "null_distributions.png"]
+    write_csv(files[0], results)
+    draw_null_distributions(files[1], scenes, results)
+    return SystemsReport(results, text, files)
+
+
+def missing_image_packages() -> list[str]:
+    """Return the packages of the image and video metrics that are not installed."""
+    return [name for name in IMAGE_PACKAGES if importlib.util.find_spec(name) is None]
+
+
+def compare_image_metrics(output: pathlib.Path) -> SystemsReport:
+    """Score scenes of the made world by the image and video metrics, and write table and picture.
+
+    Args:
+        output: folder for the files.
+    """
     # torch is loaded only where these are asked for.
     from manycaps.made_world.toy_scores import (
         draw_toy_scene,
@@ -175,33 +211,11 @@ def show_images(output: pathlib.Path) -> None:
 
     scenes = [draw_toy_scene(TOY_SEED, i) for i in tqdm(range(N_TOY_SCENES), desc="made scenes", unit="scene")]
     scores = score_toy_scenes(scenes)
-    print(f"\n{N_TOY_SCENES} scenes of a made world with tiny-pac, a toy that knows only this world\n")
-    print_table(toy_table(scores))
-    write_toy_csv(output / "made_world.csv", scenes, scores)
-    draw_toy_scenes(output / "made_world.png", scenes, scores)
-    print(f"\nWrote {output / 'made_world.csv'} and {output / 'made_world.png'}.", file=sys.stderr)
-
-
-def compare_systems(arguments: argparse.Namespace) -> None:
-    """Score, print and write everything.
-
-    Raises:
-        TypeError, ValueError, OSError: the captions cannot be used, or the folder cannot be written.
-    """
-    scenes, output = read_scenes(arguments.captions), arguments.output
-    made_folder(output)
-    for name in OUTPUT_NAMES:
-        check_can_be_written(output / name)
-    results = score_systems(scenes)
-    n_candidates = len(next(iter(scenes[0]["systems"].values())))
-    print(
-        f"\n{len(scenes)} scenes, {n_candidates} candidates per scene and system; * best\n"
-        "excess: above the mean of all splits, 0 for human captions; p: the test over all scenes\n"
+    text = (
+        f"\n{N_TOY_SCENES} scenes of a made world with tiny-pac, a toy that knows only this world\n"
+        f"\n{table_text(toy_table(scores))}"
     )
-    print_table(table_rows(results))
-    print(f"\n{reading(results)}\n")
-    write_csv(output / "table.csv", results)
-    draw_null_distributions(output / "null_distributions.png", scenes, results)
-    print(f"Wrote {output / 'table.csv'} and {output / 'null_distributions.png'}.", file=sys.stderr)
-    if not arguments.no_images:
-        show_images(output)
+    files = [output / "made_world.csv", output / "made_world.png"]
+    write_toy_csv(files[0], scenes, scores)
+    draw_toy_scenes(files[1], scenes, scores)
+    return SystemsReport(scores, text, files)

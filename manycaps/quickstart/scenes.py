@@ -5,11 +5,11 @@ import math
 import pathlib
 from typing import Any
 
-from manycaps.shared_caption_rows import as_caption_rows
-from manycaps.shared_input_files import is_regular_file
-from manycaps.shared_messages import reason_of
+from manycaps.kit.base_files import is_regular_file
+from manycaps.kit.base_messages import reason_of
+from manycaps.kit.base_rows import as_caption_rows
 
-# What a message says of the layout.
+# Layout of the file, for messages.
 LAYOUT = '{"scenes": [{"references": ["a dog"], "systems": {"mine": ["a puppy"]}}, ...]}'
 
 # trm_cider counts words in the references of at least two scenes; a triangle has three captions.
@@ -69,7 +69,7 @@ def _parsed(path: pathlib.Path) -> Any:
         ) from None
     except json.JSONDecodeError as error:
         raise ValueError(
-            f"{path}, line {error.lineno}: expected JSON, got a mistake at column {error.colno} ({error.msg}). "
+            f"{path}, line {error.lineno}: expected JSON, got an error at column {error.colno} ({error.msg}). "
             "Check brackets, quotes and commas."
         ) from None
     except (RecursionError, ValueError) as error:  # also a number of thousands of digits

@@ -1,1 +1,1 @@
-"""The diversity report: caption files, figures, plots and the page."""
+"""Pages and plots of reports: HTML that makes no request to the network."""

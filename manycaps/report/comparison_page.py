@@ -8,17 +8,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from manycaps.comparison.compared_systems import ComparedMetric, Comparison
+from manycaps.catalog import SET_MODULES
+from manycaps.comparison.compared_systems import ComparedMetric, SystemComparison
 from manycaps.comparison.comparison_tables import (
     Cell,
     Table,
+    all_tables,
     exchange_table,
     pair_table,
     people_table,
     system_table,
 )
 from manycaps.comparison.comparison_text import as_digits, methods, summaries
-from manycaps.comparison.metrics import SET_MODULES
 from manycaps.report.comparison_plots import difference_plot, diversity_plot, metric_plot, people_plot
 from manycaps.report.inline_svg import Plot
 from manycaps.report.page_frame import as_document, as_figure
@@ -64,7 +65,7 @@ for (const button of document.querySelectorAll("thead button")) button.addEventL
 """
 
 
-def comparison_page(comparison: Comparison) -> str:
+def comparison_page(comparison: SystemComparison) -> str:
     """Return the whole page of a comparison.
 
     Args:
@@ -91,6 +92,24 @@ def comparison_page(comparison: Comparison) -> str:
         _methods_section(comparison),
     ]
     return as_document("Comparison of captioning systems", names, lead, "\n".join(sections), STYLE, SCRIPT)
+
+
+def comparison_tables(comparison: SystemComparison) -> str:
+    """Return the sentences and tables of a comparison as HTML for a notebook, without a style of its own."""
+    sentences = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in summaries(comparison))
+    tables = "".join(
+        f"<table><caption>{html.escape(table.caption.replace('marked:', 'bold:'))}</caption>"
+        f"<thead><tr>{''.join(f'<th>{html.escape(text)}</th>' for text in table.header)}</tr></thead>"
+        f"<tbody>{''.join(_plain_row(row) for row in table.rows)}</tbody></table>"
+        for table in all_tables(comparison)
+    )
+    return f"<ul>{sentences}</ul>{tables}"
+
+
+def _plain_row(cells: Sequence[Cell]) -> str:
+    texts = (f"<b>{html.escape(cell.text)}</b>" if cell.is_best else html.escape(cell.text) for cell in cells)
+    above = (f"<sup>{cell.letters}</sup>" if cell.letters else "" for cell in cells)
+    return f"<tr>{''.join(f'<td>{text}{letters}</td>' for text, letters in zip(texts, above, strict=True))}</tr>"
 
 
 def _figures(compared: ComparedMetric) -> str:
@@ -133,7 +152,7 @@ def _cell(cell: Cell, tag: str) -> str:
     return f"<{tag}{scope}{value}><span{kind}>{html.escape(cell.text)}</span>{above}</{tag}>"
 
 
-def correlation_table(comparison: Comparison) -> Table:
+def correlation_table(comparison: SystemComparison) -> Table:
     """Return the rank correlations of the metrics."""
     titles = [compared.metric.title for compared in comparison.metrics]
     rows = [
@@ -148,7 +167,7 @@ def correlation_table(comparison: Comparison) -> Table:
     )
 
 
-def differing_rows(comparison: Comparison, name: str) -> list[int]:
+def differing_rows(comparison: SystemComparison, name: str) -> list[int]:
     """Return the rows in which a system and the baseline differ most: of each metric in turn the next of each sign."""
     baseline, orders = comparison.systems[0], []
     for compared in comparison.metrics:
@@ -164,7 +183,7 @@ def differing_rows(comparison: Comparison, name: str) -> list[int]:
     return list(chosen)
 
 
-def _rows_section(comparison: Comparison, name: str) -> str:
+def _rows_section(comparison: SystemComparison, name: str) -> str:
     """The rows in which a system and the baseline differ most, with their captions where they are known."""
     baseline, chosen = comparison.systems[0], differing_rows(comparison, name)
     if not chosen:
@@ -185,7 +204,7 @@ table.</p>
 <thead><tr>{_heading(header, n_left)}</tr></thead><tbody>{body}</tbody></table></div>"""
 
 
-def _differing_row(comparison: Comparison, name: str, row: int, has_images: bool) -> str:
+def _differing_row(comparison: SystemComparison, name: str, row: int, has_images: bool) -> str:
     found, baseline = comparison.rows[row], comparison.systems[0]
     cells = [f'<th scope="row">{html.escape(found.id)}</th>']
     if has_images:
@@ -212,7 +231,7 @@ def _captions(captions: Sequence[str]) -> str:
     return f'<td class="captions"><ul>{items}</ul></td>'
 
 
-def _methods_section(comparison: Comparison) -> str:
+def _methods_section(comparison: SystemComparison) -> str:
     makers: dict[str, list[str]] = {}
     for name, lines in comparison.signatures.items():
         for line in lines.values():

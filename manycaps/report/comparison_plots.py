@@ -7,7 +7,7 @@ import matplotlib
 import matplotlib.ticker
 import numpy as np
 
-from manycaps.comparison.compared_systems import ComparedMetric, Comparison
+from manycaps.comparison.compared_systems import ComparedMetric, SystemComparison
 from manycaps.comparison.comparison_text import as_digits, as_p
 from manycaps.report.inline_svg import LINE_STYLES, MUTED, SERIES, SETTINGS, Plot, as_plot, new_figure
 
@@ -83,7 +83,7 @@ def difference_plot(compared: ComparedMetric) -> Plot:
         )
 
 
-def people_plot(comparison: Comparison, module: str) -> Plot | None:
+def people_plot(comparison: SystemComparison, module: str) -> Plot | None:
     """Means over rows under random splits, and the observed ones; None where the module's test says too little."""
     found = [each for each in comparison.people if each.module == module]
     found = [each for each in found if math.isfinite(each.z) and each.z != 0 and each.excess / each.z > 0]
@@ -115,7 +115,7 @@ def people_plot(comparison: Comparison, module: str) -> Plot | None:
         )
 
 
-def diversity_plot(comparison: Comparison) -> Plot | None:
+def diversity_plot(comparison: SystemComparison) -> Plot | None:
     """Quality of the captions against how many of them are different; None without captions or a measure of quality."""
     quality = next((each for each in comparison.metrics if each.metric.best == "highest"), None)
     if quality is None or not comparison.rows[0].captions:

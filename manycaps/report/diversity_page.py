@@ -2,8 +2,12 @@
 
 import html
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from manycaps.diversity import DiversityOptions
+from manycaps.diversity.measured import MeasuredDiversity
+from manycaps.diversity.published import PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
+from manycaps.report.diversity_plots import histogram_plot, references_plot, share_plot, variance_plot, vocabulary_plot
 from manycaps.report.inline_svg import Plot
 from manycaps.report.page_frame import as_document, as_figure, as_number
 
@@ -16,7 +20,7 @@ class Column(NamedTuple):
     heading: str
     # Format of its numbers, as for `format`.
     form: str
-    # What it means, for the list under the table.
+    # Meaning of the column, for the list under the table.
     meaning: str
 
 
@@ -75,6 +79,119 @@ SEMANTIC_COLUMNS = (
     Column("caption_distance_spread", "Spread", ".1%", "(mean - minimum) / mean"),
     Column("row_distance_variance", "Row variance", ".4f", "variance of all distances of a row; mean over rows"),
 )
+
+
+# For each histogram of the semantic level: identifier, title, caption, axis and what is counted.
+REDUNDANCY_PLOTS = {
+    "minimum": (
+        "redundancy",
+        "Redundancy",
+        "Distance of each caption to the nearest other caption of its row (the paper's Figure 2): 0 says the same.",
+        "cosine distance",
+        "captions",
+    ),
+    "spread": (
+        "spread",
+        "Spread of the distances",
+        "How much nearer than the mean the nearest caption is (the paper's Figure S1): high where a row has clusters.",
+        "(mean distance - least distance) / mean distance",
+        "captions",
+    ),
+}
+
+
+def diversity_page(measured: MeasuredDiversity) -> str:
+    """Return the whole page of a measurement.
+
+    Args:
+        measured: of one source or more.
+
+    Returns:
+        An HTML document.
+    """
+    options, figures = measured.options, measured.figures
+    how = {
+        name: f"{source}{f', column {column}' if column else ''}; {options.tokenizer} tokenizer; "
+        f"{figures[name]['n_tokens']:,} tokens, {figures[name]['n_duplicate_captions']:,} exact duplicates of earlier "
+        "captions"
+        for source, (name, column) in zip(options.sources, measured.columns.items(), strict=True)
+    }
+    return as_page(as_tables(figures), as_plots(measured), how, as_remarks(options))
+
+
+def as_tables(figures: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Build the comparison tables of the levels that were measured."""
+    first = next(iter(figures.values()))
+    tables = [as_table("tokens", "Tokens, n-grams and captions", VOCABULARY_COLUMNS, figures, PUBLISHED)]
+    if "noun_n_types" in first:
+        published = PUBLISHED_PARTS_OF_SPEECH
+        tables.append(as_table("parts-of-speech", "Nouns and verbs", PART_OF_SPEECH_COLUMNS, figures, published))
+    if "caption_distance_minimum" in first:
+        title = "Distances within rows, mean over captions"
+        tables.append(as_table("distances", title, SEMANTIC_COLUMNS, figures, {}))
+    return tables
+
+
+def as_plots(measured: MeasuredDiversity) -> list[Plot]:
+    """Draw the plots of the levels that were measured."""
+    diversities, figures = measured.diversities, measured.figures
+    counts = {name: diversity.vocabulary.counts for name, diversity in diversities.items()}
+    heads = {name: int(row["head_90"]) for name, row in PUBLISHED.items() if "head_90" in row}
+    evs = {
+        f"EVS-{order}": {**_column(figures, f"evs_{order}"), **_column(PUBLISHED, f"evs_{order}")}
+        for order in (2, 3, 4)
+    }
+    distinct = {**_column(figures, "distinct_within_row"), **_column(PUBLISHED, "distinct_within_row")}
+    novelty = {name: diversity.novelty.histogram for name, diversity in diversities.items()}
+    plots = [
+        vocabulary_plot(counts, heads),
+        share_plot(
+            "evs",
+            "Contexts that leave a choice (EVS)",
+            "Share of the runs of one, two and three words after which more than one word follows in the data.",
+            evs,
+            len(diversities),
+        ),
+        share_plot(
+            "duplicates",
+            "Different captions of a row",
+            "Captions of a row without their exact repetitions, as a share of all captions of the row; mean over rows.",
+            {"share of a row's captions": distinct},
+            len(diversities),
+        ),
+        histogram_plot(
+            "novelty",
+            "Exact duplicates, row by row",
+            "How many rows have which share of different captions (the paper's Figure S2).",
+            "different captions as a share of a row's captions",
+            "rows",
+            novelty,
+        ),
+    ]
+    redundancy = {name: diversity.redundancy for name, diversity in diversities.items() if diversity.redundancy}
+    plots += [
+        histogram_plot(*texts, {name: each.histogram(kind) for name, each in redundancy.items()})
+        for kind, texts in REDUNDANCY_PLOTS.items()
+        if redundancy
+    ]
+    plots += [references_plot(measured.curves)] if measured.curves else []
+    return plots + ([variance_plot(measured.points)] if measured.points else [])
+
+
+def _column(rows: Mapping[str, Mapping[str, Any]], key: str) -> dict[str, float]:
+    """One figure of every data set that has it; published ones are marked as such."""
+    mark = ", published" if rows is PUBLISHED else ""
+    return {f"{name}{mark}": float(row[key]) for name, row in rows.items() if key in row}
+
+
+def as_remarks(options: DiversityOptions) -> list[str]:
+    """List the levels that were left out."""
+    remarks = []
+    if not (options.semantic or options.encoder):
+        remarks.append("The redundancy histogram needs sentence embeddings: run again with --semantic.")
+    if not options.pos:
+        remarks.append("Nouns and verbs need a spaCy pipeline: run again with --pos en_core_web_sm.")
+    return remarks
 
 
 def as_page(tables: Sequence[str], plots: Sequence[Plot], measured: Mapping[str, str], remarks: Sequence[str]) -> str:

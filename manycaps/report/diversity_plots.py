@@ -7,8 +7,8 @@ import matplotlib
 import matplotlib.ticker
 import numpy as np
 
+from manycaps.diversity.leave_one_out import ReferenceCurves
 from manycaps.report.inline_svg import LINE_STYLES, MUTED, SERIES, SETTINGS, Plot, as_plot, new_figure
-from manycaps.report.leave_one_out import ReferenceCurves
 
 # Marks of published data sets on the vocabulary plot.
 PUBLISHED_MARKS = ("o", "s", "^", "D")

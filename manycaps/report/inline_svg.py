@@ -10,6 +10,7 @@ import re
 from typing import Any, NamedTuple
 
 import matplotlib.figure
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 
 # Placeholders that no other colour of a plot equals.
 INK, MUTED, GRID = "#010203", "#010204", "#010205"
@@ -41,14 +42,14 @@ SETTINGS: dict[Any, Any] = {
 
 
 class Plot(NamedTuple):
-    """One drawing and what it says."""
+    """A drawing and its caption."""
 
     # Short identifier, for links and tests.
     name: str
     title: str
     # How to read it.
     caption: str
-    # What a reader who does not see the drawing must know.
+    # Text alternative of the drawing.
     description: str
     svg: str
 
@@ -78,6 +79,11 @@ def as_plot(name: str, title: str, caption: str, said: str, figure: matplotlib.f
 def as_inline_svg(figure: matplotlib.figure.Figure, name: str, description: str) -> str:
     """Write a figure as an svg element with the page's colours and font, and identifiers of its own."""
     file = io.StringIO()
+    # The layout by itself, at the size of an SVG: savefig would draw everything twice to find it.
+    FigureCanvasSVG(figure)
+    figure.dpi = FigureCanvasSVG.fixed_dpi
+    figure.get_layout_engine().execute(figure)  # type: ignore[union-attr]  # new_figure gives one
+    figure.set_layout_engine("none")
     figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     svg = file.getvalue()
     box = re.findall(r'viewBox="([^"]+)"', svg)[0]

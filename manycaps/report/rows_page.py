@@ -2,11 +2,11 @@
 
 import html
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from manycaps.report.ordered_rows import ShownCaption, ShownRow
 from manycaps.report.page_frame import as_document
 from manycaps.report.thumbnails import thumbnail
+from manycaps.rows.chosen import ChosenRows
+from manycaps.rows.ordered import ShownCaption, ShownRow
 
 # Digits of a score: BLEU-4 of captions without a common 4-gram is not 0, and its order says nothing.
 DIGITS = 3
@@ -28,51 +28,44 @@ tr.nearest-row td { font-weight: 600; }
 """
 
 
-class Wording(NamedTuple):
-    """What the page says of its numbers."""
-
-    # What the rows are about, for the title.
-    name: str
-    # Which rows these are.
-    choice: str
-    metric: str
-    distance: str
-
-
-def rows_page(rows: Sequence[ShownRow], wording: Wording) -> str:
+def rows_page(chosen: ChosenRows) -> str:
     """Return the whole page.
 
     Args:
-        rows: in the order in which they are shown.
-        wording: what their numbers are.
+        chosen: rows in the order in which they are shown, and what their numbers are.
 
     Returns:
         An HTML document.
     """
+    rows = chosen.rows
     n_rows = f"{len(rows):,} {'row' if len(rows) == 1 else 'rows'}"
-    sections = "".join(_section(shown, i, wording) for i, shown in enumerate(rows))
-    body = f"""<ul>
-<li>Captions are ordered by their distance to the mean of the row's captions of people: {html.escape(wording.distance)}.
+    return as_document("Rows of captions", chosen.name, f"{n_rows}, {chosen.choice}.", rows_sections(chosen), STYLE)
+
+
+def rows_sections(chosen: ChosenRows) -> str:
+    """Return how to read the numbers, and a section for each row."""
+    sections = "".join(_section(shown, i, chosen) for i, shown in enumerate(chosen.rows))
+    return f"""<ul>
+<li>Captions are ordered by their distance to the mean of the row's human captions: {html.escape(chosen.distance)}.
 0 is at the mean.</li>
-<li>{html.escape(wording.metric)}: score of a caption against the other captions of people of its row; higher is better.
+<li>{html.escape(chosen.metric)}: score of a caption against the other human captions of its row; higher is better.
 </li>
 <li><span class="mark nearest">nearest to the mean</span> <span class="mark best">best</span>
-<span class="mark worst">worst</span> by {html.escape(wording.metric)}, unless many share that score.</li>
+<span class="mark worst">worst</span> by {html.escape(chosen.metric)}, unless many share that score.</li>
 </ul>
 {sections}"""
-    return as_document("Rows of captions", wording.name, f"{n_rows}, {wording.choice}.", body, STYLE)
 
 
-def _section(shown: ShownRow, place: int, wording: Wording) -> str:
+def _section(shown: ShownRow, place: int, chosen: ChosenRows) -> str:
     image = shown.row.image
     where = f"images of the id {shown.row.id!r}"
     picture = "" if image is None else f'<img src="{thumbnail(image, where)}" alt="" loading="lazy">'
     n_captions = sum(each.n for each in shown.people)
-    tables = [_table(shown.people, f"{n_captions} captions of people", wording)]
+    tables = [_table(shown.people, f"{n_captions} human captions", chosen)]
     if shown.system:
-        tables.append(_table(shown.system, "Captions of the system, scored against people's", wording))
+        tables.append(_table(shown.system, "Captions of the system, scored against human captions", chosen))
     kind = "row pictured" if picture else "row"
-    means = f"mean distance {shown.mean_distance:.2f}, mean {wording.metric} {shown.mean_score:.3f}"
+    means = f"mean distance {shown.mean_distance:.2f}, mean {chosen.metric} {shown.mean_score:.3f}"
     return f"""<section aria-labelledby="row-{place}">
 <h2 id="row-{place}">{html.escape(shown.row.id)}</h2>
 <p class="soft">{html.escape(means)}</p>
@@ -81,14 +74,14 @@ def _section(shown: ShownRow, place: int, wording: Wording) -> str:
 """
 
 
-def _table(captions: Sequence[ShownCaption], title: str, wording: Wording) -> str:
+def _table(captions: Sequence[ShownCaption], title: str, chosen: ChosenRows) -> str:
     nearest = min(each.distance for each in captions)
     best, worst = marked_scores([each.score for each in captions])
     rows = "".join(_caption(each, each.distance == nearest, best, worst) for each in captions)
     return f"""<h3>{html.escape(title)}</h3>
 <div class="table" role="region" aria-label="{html.escape(title)}" tabindex="0"><table>
 <thead><tr><th scope="col" class="left">caption</th><th scope="col">distance</th>
-<th scope="col">{html.escape(wording.metric)}</th></tr></thead><tbody>{rows}</tbody></table></div>"""
+<th scope="col">{html.escape(chosen.metric)}</th></tr></thead><tbody>{rows}</tbody></table></div>"""
 
 
 def marked_scores(scores: Sequence[float]) -> tuple[float | None, float | None]:

@@ -25,7 +25,7 @@ def thumbnail(image: str | bytes, where: str = "images") -> str:
         ValueError, OSError: the image cannot be read.
     """
     # Only a page with images needs Pillow.
-    from manycaps.shared_image_input import as_image_source, as_rgb_image
+    from manycaps.kit.media_images import as_image_source, as_rgb_image
 
     small = as_rgb_image(as_image_source(image, where), where)
     small.thumbnail((LONGEST, LONGEST))

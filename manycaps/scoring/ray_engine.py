@@ -1,4 +1,4 @@
-"""Parts by a Ray cluster: tasks, or actors that load a model once. What is finished is known from the folder alone.
+"""Parts on a Ray cluster: tasks, or actors that load a model once. The folder alone tells what is finished.
 
 Ray's own checkpoints, and its way to pass over bad blocks, are not used: a bad row is caught where it is read, and a
 part whose worker or node was lost is done again by another.
@@ -10,8 +10,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from manycaps.scoring.local_engine import Step
-from manycaps.scoring.run_settings import Part, RunSettings
+from manycaps.scoring.run_settings import Part, RunSettings, Step
 
 # Errors of a part that end the run with their own message.
 ERRORS = {error.__name__: error for error in (ValueError, TypeError, OSError, ImportError, LookupError)}
@@ -51,7 +50,7 @@ class RayEngine:
         ray.shutdown()
 
     def run(self, step: Step, settings: RunSettings, parts: Sequence[Part]) -> Iterator[tuple[Part, dict[str, Any]]]:
-        """Do a step for all parts.
+        """Run a step on all parts.
 
         Yields:
             Each part and its report, as they are finished.
@@ -69,12 +68,12 @@ class RayEngine:
         except ray.exceptions.RayError as error:
             reason = " ".join(str(error).split())[:200] or type(error).__name__
             raise ChildProcessError(
-                f"--engine ray: expected a cluster that does every part, got {reason}. Give the same command again: "
+                f"--engine ray: expected a cluster to do every part, got {reason}. Give the same command again: "
                 "finished parts stay."
             ) from error
 
     def _run(self, step: Step, settings: RunSettings, parts: Sequence[Part]) -> Iterator[tuple[Part, dict[str, Any]]]:
-        """The same, with Ray's own errors."""
+        """Run a step, and let Ray's own errors pass."""
         import ray.data
 
         ray.data.DataContext.get_current().enable_progress_bars = False
@@ -88,7 +87,7 @@ class RayEngine:
             yield by_number[done["part"]], found
 
     def _mapped(self, numbers: Any, work: Callable[[Batch], Batch]) -> Any:
-        """The work over all numbers of parts, not begun."""
+        """The work on all numbers of parts, not started."""
         import ray
 
         resources = {"num_cpus": 1, "num_gpus": self.n_gpus or None}
@@ -105,16 +104,16 @@ class PartActor:
     """Stays alive for many parts, and with it the models that its process has loaded."""
 
     def __init__(self, work: Callable[[Batch], Batch]):
-        """Take what is to be done."""
+        """Take the step and the settings."""
         self.work = work
 
     def __call__(self, batch: Batch) -> Batch:
-        """Do the parts of a batch."""
+        """Run the parts of a batch."""
         return self.work(batch)
 
 
 def do_parts(step: Step, settings: RunSettings, parts: dict[int, Part], batch: Batch) -> Batch:
-    """Do a step for the parts of a batch; an error becomes a report, so that it arrives as it was raised."""
+    """Run a step on the parts of a batch; an error becomes a report, so that it arrives as it was raised."""
     reports = []
     for number in batch["part"]:
         try:

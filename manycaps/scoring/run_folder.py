@@ -1,4 +1,4 @@
-"""The folder of a run: what lies where, written whole or not at all, and one run at a time."""
+"""The folder of a run: paths of its files, each written whole or not at all, and one run at a time."""
 
 import contextlib
 import errno
@@ -10,14 +10,14 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from manycaps.kit.base_files import file_sha256, read_json
+from manycaps.kit.base_messages import shown_path, shown_value
 from manycaps.saved_files import replace_when_whole
-from manycaps.shared_input_files import file_sha256, read_json
-from manycaps.shared_messages import shown_path, shown_value
 
-# What a file is called until it is complete; a run that begins removes those of killed ones.
+# Ending of a file until it is complete; a new run removes those of killed ones.
 INCOMPLETE = ".incomplete-"
 
-# Errors of a disk or folder that takes nothing more.
+# Errors of a full disk or a read-only folder.
 NO_ROOM = {
     errno.ENOSPC: "Make room",
     errno.EDQUOT: "Make room within the quota",
@@ -27,9 +27,9 @@ NO_ROOM = {
 }
 
 
-# What to do where a file of a run holds something else.
+# Advice where a file of a run has other content.
 HOW_TO_BEGIN_AGAIN = (
-    "Nothing but `manycaps score` writes there: begin from scratch with --restart, or take another folder."
+    "Nothing but `manycaps score` writes there: start from scratch with --restart, or use another folder."
 )
 
 
@@ -52,11 +52,11 @@ class RunFolder:
         return self.rows / f"part-{part:05}.parquet"
 
     def part_file(self, step: str, part: int, ending: str = "json") -> pathlib.Path:
-        """What a step ("survey" or "score") says of a part; the JSON file is written last."""
+        """Report of a step ("survey" or "score") on a part; the JSON file is written last."""
         return self.parts / f"{step}-{part:05}.{ending}"
 
     def report(self, step: str, part: int) -> dict[str, Any] | None:
-        """Return what a finished part says; None if it is not finished.
+        """Return the report of a finished part; None if it is not finished.
 
         Raises:
             ValueError: something else is in its file now.
@@ -78,20 +78,20 @@ class RunFolder:
                 raise ValueError(f"{shown_path(path)}: expected what a run has saved, got {got}. {HOW_TO_BEGIN_AGAIN}")
 
     def finish(self, step: str, part: int, report: dict[str, Any], files: Sequence[pathlib.Path] = ()) -> None:
-        """Write what a part says, and with it that the part is finished.
+        """Write the report of a part, which marks it as finished.
 
         Args:
             step: "survey" or "score", or what is done between.
             part: its number.
             report: what it says.
-            files: that the part has written; their digests are kept, so that damage is found when the run goes on.
+            files: that the part has written; their digests are kept, so that damage is found when the run resumes.
         """
         digests = {path.relative_to(self.path).as_posix(): file_sha256(path) for path in files}
         saved = {"report": report, "files": digests}
         self.write_json(self.part_file(step, part), saved | {"digest": _digest(saved)})
 
     def write(self, path: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:
-        """Let `write` make a file under a name of its own, and give it its name when it lies on the disk.
+        """Let `write` make a file under a temporary name, and rename it when it is on the disk.
 
         Args:
             path: of the file; replaced if it exists.
@@ -114,7 +114,7 @@ class RunFolder:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the folder for this process, and remove what killed ones left half done.
+        """Lock the folder for this process, and remove partial files of killed ones.
 
         Raises:
             OSError: another process holds it, or nothing can be written there.
@@ -156,13 +156,13 @@ class RunFolder:
             path.unlink(missing_ok=True)
 
     def _explained(self, error: OSError) -> OSError:
-        """An error of a full or closed disk, in words; another one as it is."""
+        """Explain an error of a full or read-only disk; return any other as it is."""
         advice = NO_ROOM.get(error.errno or 0)
         if advice is None:
             return error
         reason = os.strerror(error.errno or 0)
         return OSError(
-            f"{self.path}: expected a folder that takes the results, got {reason}. {advice}, and give the same "
+            f"{self.path}: expected a folder that can hold the results, got {reason}. {advice}, and give the same "
             "command again: finished parts stay."
         )
 

@@ -1,17 +1,33 @@
-"""What every worker of a run must know."""
+"""What a run is made of, as every worker must know it: settings out of options, parts, and the manifest.
 
+The manifest says what a run was begun with: the same command resumes it, another one is refused.
+"""
+
+import importlib.metadata
 import json
-from collections.abc import Iterator
-from typing import NamedTuple
+import os
+import platform
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
-from manycaps.caption_tables import BadRow, CaptionRow, Source, bad_row_message
-from manycaps.caption_tables.pieces import Piece
-from manycaps.scoring.metrics import Metric, Scorer, loaded_scorer
-from manycaps.scoring.run_folder import RunFolder
+from manycaps.caption_tables import BadRow, CaptionRow, Source, bad_row_message, open_source
+from manycaps.caption_tables.files import Piece, is_local
+from manycaps.catalog import MODULES, WORD_COUNTS
+from manycaps.kit.base_module import VERSION
+from manycaps.scoring.run_folder import RunFolder, read_saved
+from manycaps.scoring.score import ScoreOptions
+from manycaps.scoring.scorer import Scorer, loaded_scorer
 
 # Rows scored at once, and bytes of images and videos among them.
 CHUNK_ROWS = 1024
 CHUNK_BYTES = 1 << 25
+
+# What --columns calls the columns of modules that have another name there.
+ROLE_NAMES = {"images": "image", "videos": "video"}
+
+# Packages that decide numbers, of every metric and of those with a model.
+PACKAGES = ("numpy", "scipy", "pyarrow", "nltk")
+MODEL_PACKAGES = ("torch", "open_clip_torch", "pillow", "sentence-transformers", "av")
 
 
 class RunSettings(NamedTuple):
@@ -19,7 +35,8 @@ class RunSettings(NamedTuple):
 
     folder: str
     source: Source
-    metrics: tuple[Metric, ...]
+    # Options of each metric by its name.
+    metrics: dict[str, dict[str, Any]]
     # "raise" stops at the first bad row, "reject" leaves it out.
     on_error: str
 
@@ -29,7 +46,7 @@ class RunSettings(NamedTuple):
 
     def scorers(self) -> list[Scorer]:
         """Return the metrics, loaded once in each process."""
-        return [loaded_scorer(name, json.dumps(options, sort_keys=True)) for name, options in self.metrics]
+        return [loaded_scorer(name, json.dumps(options, sort_keys=True)) for name, options in self.metrics.items()]
 
     def rows(self, part: "Part") -> Iterator[CaptionRow | BadRow]:
         """Yield the rows of a part."""
@@ -57,6 +74,10 @@ class Part(NamedTuple):
     def n_bytes(self) -> int:
         """Bytes of input that the part stands for."""
         return sum(piece.n_bytes for piece in self.pieces)
+
+
+# A step over a part: `survey_part` or `score_part`.
+Step = Callable[[RunSettings, Part], dict[str, Any]]
 
 
 def plan_parts(pieces: Iterator[Piece], n_bytes: int) -> list[Part]:
@@ -98,3 +119,167 @@ def chunks(rows: Iterator[CaptionRow | BadRow]) -> Iterator[list[CaptionRow | Ba
             chunk, n_bytes = [], 0
     if chunk:
         yield chunk
+
+
+def settings_of(options: ScoreOptions) -> RunSettings:
+    """Find the files, and say how they are understood.
+
+    Raises:
+        ValueError: an option cannot be understood, or an input is not there.
+    """
+    metrics = options.options_of_metrics()
+    source = open_source(
+        options.inputs,
+        options.references,
+        options.columns,
+        options.images,
+        options.videos,
+        options.limit,
+        either=measures_captions(list(metrics)),
+    )
+    return RunSettings(os.path.abspath(options.output), source, metrics, options.on_error)
+
+
+def measures_captions(names: Sequence[str]) -> bool:
+    """Whether metrics measure captions, whoever wrote them: candidates or, where there are none, references."""
+    return all(name in MODULES and MODULES[name].reduction == WORD_COUNTS for name in names)
+
+
+def metric_options(names: Sequence[str], given: Sequence[str], device: str | None) -> dict[str, dict[str, Any]]:
+    """Assign each option to its metric.
+
+    Args:
+        names: of the metrics.
+        given: NAME=VALUE for every metric that has the option, METRIC.NAME=VALUE for one; a VALUE is JSON, or text.
+        device: of the models, or None.
+
+    Returns:
+        The options of each metric.
+
+    Raises:
+        ValueError: one has no value, or no metric has it.
+    """
+    chosen: dict[str, dict[str, Any]] = {name: {} for name in names}
+    known = {name: {"config_name", *_defaults(name)} for name in names}
+    for text in [*given, *([] if device is None else [f"device={device}"])]:
+        target, separator, value = text.partition("=")
+        metric, _, option = target.rpartition(".")
+        takers = [name for name in names if metric in ("", name) and option in known[name]]
+        if not separator or not takers:
+            raise ValueError(
+                f"--option {text}: expected NAME=VALUE or METRIC.NAME=VALUE with an option of {', '.join(names)}, got "
+                f"none of these. They have {', '.join(sorted(set().union(*known.values())))}."
+            )
+        for name in takers:
+            chosen[name][option] = _parsed(value)
+    return chosen
+
+
+def check_columns(settings: RunSettings, scorers: Sequence[Scorer]) -> None:
+    """Raise if the files lack what a metric needs, or a metric's values cannot be put together.
+
+    Raises:
+        ValueError: the message names the metric.
+    """
+    source = settings.source
+    there = {
+        "predictions": source.main.layout.predictions is not None,
+        "references": source.references is not None or source.main.layout.references is not None,
+        "data": True,
+        "images": source.main.layout.image is not None or "image" in source.media,
+        "videos": source.main.layout.video is not None or "video" in source.media,
+    }
+    how = {"images": "--images FOLDER", "videos": "--videos FOLDER", "references": "-r FILE"}
+    for scorer in scorers:
+        scorer.check_reducible()
+        for name in scorer.columns:
+            if not there[name]:
+                raise ValueError(
+                    f"-m {scorer.name}: expected {name}, got files without. Give {how.get(name, '-i FILE')}, or name "
+                    f"the column with --columns {ROLE_NAMES.get(name, name)}=NAME."
+                )
+
+
+def manifest(settings: RunSettings, scorers: list[Scorer], parts: list[Part], part_bytes: int) -> dict[str, Any]:
+    """Return what decides the results of a run."""
+    return {
+        "inputs": inputs(settings),
+        "metrics": settings.metrics,
+        "versions": versions(scorers),
+        "part_bytes": part_bytes,
+        "n_parts": len(parts),
+    }
+
+
+def inputs(settings: RunSettings) -> dict[str, Any]:
+    """Return which files are read, and how they are understood."""
+    source = settings.source
+    sides = [source.main] + ([source.references] if source.references else [])
+    files = [file for side in sides for file in side.files]
+    return {
+        "files": {file.path: [file.n_bytes, _modified(file.path)] for file in files},
+        "understood": source.description(),
+        "media": dict(source.media),
+        "limit": source.limit,
+    }
+
+
+def versions(scorers: list[Scorer]) -> dict[str, str]:
+    """Return the versions of what makes the numbers."""
+    has_model = any(scorer.has_model for scorer in scorers)
+    found = {"manycaps": VERSION, "python": platform.python_version()}
+    for name in PACKAGES + (MODEL_PACKAGES if has_model else ()):
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def check_same(folder: RunFolder, now: dict[str, Any]) -> bool:
+    """Say whether a folder holds a run that can be resumed.
+
+    Returns:
+        False if it holds none.
+
+    Raises:
+        ValueError: it holds another run.
+    """
+    if not folder.manifest.exists():
+        return False
+    before = read_saved(folder.manifest)
+    now = json.loads(json.dumps(now))
+    if before == now:
+        return True
+    key = next(name for name in now if before.get(name) != now[name])
+    raise ValueError(
+        f"{folder.path}: expected the run that this folder holds, got another one: {_difference(key, before, now)}. "
+        "Give the same command, --restart to start from scratch, or another -o."
+    )
+
+
+def _difference(key: str, before: dict[str, Any], now: dict[str, Any]) -> str:
+    """The first thing that differs, and how."""
+    old, new = before.get(key), now[key]
+    if isinstance(old, dict) and isinstance(new, dict):
+        name = next(name for name in {**new, **old} if old.get(name) != new.get(name))
+        return _difference(name, old, {**dict.fromkeys(old), **new})
+    return f"{key} was {json.dumps(old)[:80]} and is {json.dumps(new)[:80]}"
+
+
+def _modified(path: str) -> int | None:
+    """Time of a local file's last change; None for others, whose size must do."""
+    return os.stat(path).st_mtime_ns if is_local(path) else None
+
+
+def _defaults(name: str) -> Sequence[str]:
+    from manycaps.installed_modules import load
+
+    return list(load(name).DEFAULTS)
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):  # also a number of 5,000 digits, and 100,000 brackets
+        return text

@@ -1,4 +1,4 @@
-"""Second pass: score the rows of a part, and write them with what the corpus needs of them."""
+"""Second pass: score the rows of a part, and write them with the sums that the corpus needs."""
 
 import collections
 import contextlib
@@ -12,12 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from manycaps.caption_tables import BadRow, CaptionRow
-from manycaps.scoring.earlier_parts import ReadableRows, read_earlier
-from manycaps.scoring.metrics import DocumentTable, Scorer, Scores
+from manycaps.kit.sets_corpus import DrawnSums
 from manycaps.scoring.run_folder import RunFolder
 from manycaps.scoring.run_settings import Part, RunSettings, chunks
-from manycaps.scoring.survey import id_digest, write_digests
-from manycaps.shared_splits import DrawnSums
+from manycaps.scoring.scorer import DocumentTable, Scorer, Scores
+from manycaps.scoring.survey import ReadableRows, id_digest, read_earlier, write_digests
 
 # Rows of a row group.
 GROUP_ROWS = 1 << 15
@@ -33,7 +32,7 @@ ROW_COLUMNS = {
 
 
 def score_part(settings: RunSettings, part: Part) -> dict[str, Any]:
-    """Score the rows of a part and write them; nothing is done if they are written already.
+    """Score the rows of a part and write them; do nothing if they exist.
 
     Args:
         settings: of the run.
@@ -121,7 +120,7 @@ class _PartScores:
         return {name: [values[place] for place in kept] for name, values in (places | columns).items()}
 
     def report(self) -> dict[str, Any]:
-        """Return what the run keeps of the part."""
+        """Return the report of the part."""
         metrics = {name: sums.report() for name, sums in self.metrics.items()}
         return {"n_rows": self.n_rows, "n_rejected": self.n_rejected, "metrics": metrics}
 
@@ -228,7 +227,7 @@ def _schema(chunks_of_columns: Sequence[Mapping[str, Sequence[Any]]]) -> pa.Sche
 
 
 def _spread(values: Collection[Any], places: Sequence[int], n_rows: int) -> list[Any]:
-    """Values at their places among all rows, None elsewhere."""
+    """Values at their indices among all rows, None elsewhere."""
     spread: list[Any] = [None] * n_rows
     for place, value in zip(places, values, strict=True):
         spread[place] = float(value) if isinstance(value, np.floating) else value

@@ -1,20 +1,22 @@
-"""First pass over the rows: count them, check them, and learn what all rows together must say before any is scored."""
+"""First pass over the rows: count them, check them, and collect what scoring needs of all rows together.
+
+State carried over from earlier parts, contents that came there and ids that are taken, is `EarlierParts`.
+"""
 
 import collections
 import functools
 import hashlib
 import pathlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from manycaps.caption_tables import BadRow, CaptionRow
-from manycaps.scoring.earlier_parts import ReadableRows, read_earlier
-from manycaps.scoring.metrics import count_documents
+from manycaps.kit.sets_splits import row_keys
 from manycaps.scoring.run_folder import RunFolder, read_saved
 from manycaps.scoring.run_settings import Part, RunSettings, chunks
-from manycaps.shared_splits import row_keys
+from manycaps.scoring.scorer import count_documents
 
 # Digests sorted at once, 24 bytes each with the number of their part: about 50 MB.
 DIGESTS_AT_ONCE = 2_000_000
@@ -23,8 +25,60 @@ DIGESTS_AT_ONCE = 2_000_000
 DIGEST = np.dtype([("high", "<u8"), ("low", "<u8")])
 
 
+class EarlierParts(NamedTuple):
+    """State carried over from earlier parts."""
+
+    # Contents of rows that came before, and how often: equal rows draw independently.
+    keys: Mapping[bytes, int]
+    # Rows whose ids are taken: their indices among the readable rows of the part, and the message for each.
+    bad: Mapping[int, str]
+
+
+def read_earlier(folder: RunFolder, part: int) -> EarlierParts:
+    """Return the state carried over to a part; empty if there is none."""
+    found = folder.report("earlier", part) or {"keys": {}, "bad": []}
+    keys = {bytes.fromhex(key): count for key, count in found["keys"].items()}
+    return EarlierParts(keys, dict(found["bad"]))
+
+
+def write_earlier(folder: RunFolder, part: int, found: EarlierParts) -> None:
+    """Write the state carried over to a part."""
+    keys = {key.hex(): count for key, count in sorted(found.keys.items())}
+    folder.finish("earlier", part, {"keys": keys, "bad": sorted(found.bad.items())})
+
+
+class ReadableRows:
+    """Separates the usable rows of a part from the others, chunk by chunk."""
+
+    def __init__(self, bad: Mapping[int, str]):
+        """Take the indices of rows whose ids are taken."""
+        self._bad = bad
+        self._place = 0
+
+    def sort(self, chunk: Sequence[CaptionRow | BadRow]) -> tuple[list[CaptionRow], list[BadRow]]:
+        """Return the rows that can be used, and the others.
+
+        >>> row = CaptionRow("a", 0, "x", ["a dog"], None, None, None)
+        >>> good, bad = ReadableRows({1: "taken"}).sort([row, BadRow("a", 1, None, "damaged"), row._replace(row=2)])
+        >>> [one.row for one in good], [(one.row, one.reason) for one in bad]
+        ([0], [(1, 'damaged'), (2, 'taken')])
+        """
+        good, bad = [], []
+        for row in chunk:
+            if isinstance(row, BadRow):
+                bad.append(row)
+                continue
+            reason = self._bad.get(self._place)
+            self._place += 1
+            if reason is None:
+                good.append(row)
+            else:
+                bad.append(BadRow(row.file, row.row, row.id, reason))
+        return good, bad
+
+
 def survey_part(settings: RunSettings, part: Part) -> dict[str, Any]:
-    """Read the rows of a part, and write what is to be known of them; nothing is done if it is written already.
+    """Read the rows of a part, and write the survey of them; do nothing if it exists.
 
     Args:
         settings: of the run.
@@ -55,7 +109,7 @@ def survey_part(settings: RunSettings, part: Part) -> dict[str, Any]:
 
 
 class _Survey:
-    """What is gathered over the rows of a part."""
+    """Survey of the rows of a part."""
 
     def __init__(self, settings: RunSettings, bad: Mapping[int, str]):
         self.settings = settings
@@ -198,7 +252,7 @@ def _within(ids: np.ndarray) -> set[bytes]:
 
 def _taken(row: CaptionRow, before: CaptionRow) -> str:
     place = f"row {before.row}" + ("" if before.file == row.file else f" of {before.file}")
-    return f"id[{row.row}]: expected an id of its own, got that of {place}. Leave one of both out."
+    return f"id[{row.row}]: expected a unique id, got that of {place}. Leave one of them out."
 
 
 def id_digest(name: str) -> bytes:

@@ -1,75 +1,11 @@
 """Demo page of Set Diversity: `python app.py`, or a Space made of this folder."""
 
-import math
-import pathlib
+try:
+    from manycaps.pages.set_diversity import SET_DIVERSITY as PAGE
+except ImportError as error:
+    raise SystemExit(f"app.py: {error}. Run pip install -r requirements.txt 'manycaps[demo]'.") from error
 
-import evaluate
-import gradio as gr
-from shared_demo_form import (
-    EXAMPLE_CAPTIONS,
-    CaptionLimits,
-    Form,
-    build_page,
-    caption_boxes,
-    caption_rows,
-    result_table,
-    serve,
-)
-from shared_demo_plots import share_bars
-
-# What one call may cost on a public page: rows, captions of a set in a row, characters of a caption.
-LIMITS = CaptionLimits(rows=20, captions_per_row=20, characters_per_caption=300)
-
-# What the table shows of candidates and of humans, and what it means.
-VALUES = {
-    "self_cider": "0 (one caption repeated) to 1 (nothing in common), by the eigenvalues of the CIDEr kernel",
-    "vendi_ngram_1": "effective number of different captions, by their n-grams",
-    "vendi_embedding_1": "effective number of different captions, by their meaning",
-    "div_1": "different words as a share of the words",
-    "div_2": "different pairs of words as a share of the words",
-    "mbleu_4": "BLEU-4 of a caption against the others; lower is more diverse",
-    "unique_share": "different captions as a share of the captions",
-    "pairwise_distance": "mean cosine distance of two captions",
-    "compression_ratio": "bytes divided by bytes after gzip; lower is more diverse",
-}
-MEANINGS = {
-    key: text
-    for name, meaning in VALUES.items()
-    for key, text in ((name, meaning), (f"{name}_references", "the same of the human captions"))
-} | {"n_rows": "number of rows"}
-
-# Values between 0 and 1, for the drawing.
-SHARES = ("self_cider", "div_1", "div_2", "mbleu_4", "unique_share")
-
-set_diversity = evaluate.load(str(pathlib.Path(__file__).resolve().parent / "set_diversity.py"))
-
-
-def measure(candidates, references, sizes):
-    """Compute both boxes, and draw what lies between 0 and 1."""
-    boxes = zip(("predictions", "references"), (candidates, references), strict=True)
-    result = set_diversity.compute(**{name: caption_rows(text, name, LIMITS) for name, text in boxes}, sizes=sizes)
-    shares = {
-        name: {"candidates": result[name], "humans": result[f"{name}_references"]}
-        for name in SHARES
-        if not math.isnan(result[name]) and not math.isnan(result[f"{name}_references"])
-    }
-    return result_table(result, MEANINGS), share_bars(shares)
-
-
-page = build_page(
-    Form(
-        title="Set Diversity",
-        introduction=(
-            "How different are the captions of an image from each other, those of a system and those of people? With "
-            "equal sizes only as many captions of one side are measured as the other has: most values depend on it."
-        ),
-        inputs=caption_boxes(),
-        options=[gr.Dropdown(["equal", "all"], value="equal", label="Captions to measure on each side", render=False)],
-        drawings=["Candidates beside humans"],
-        examples={name: (*boxes, "equal") for name, boxes in EXAMPLE_CAPTIONS.items()},
-        measure=measure,
-    )
-)
+page = PAGE.build(__file__)
 
 if __name__ == "__main__":
-    serve(page)
+    PAGE.serve(page)

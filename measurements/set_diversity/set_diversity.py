@@ -5,56 +5,40 @@ import zlib
 
 import evaluate
 
-from .effective_number import unit_rows
-from .set_options import (
+from .base_module import About, check_choice, check_flag, signature
+from .base_rows import as_caption_rows, check_row_counts
+from .diversity_kernels import unit_rows
+from .diversity_sets import (
+    REFERENCES,
     SIZES,
+    Kernels,
+    Sets,
     check_kernels,
     check_orders,
     check_set_sizes,
+    corpus_result,
+    corpus_values,
     kernel_names,
     measured_rows,
     order_name,
+    row_result,
+    set_values,
 )
-from .set_result import REFERENCES, corpus_result, row_result
-from .set_values import Kernels, Sets, corpus_values, set_values
-from .shared_caption_rows import as_caption_rows, check_row_counts
-from .shared_caption_tokens import check_tokenizer, ngram_tokens, tokenizer_name
-from .shared_document_frequency import check_document_frequency, load_document_frequency
-from .shared_module import About, check_choice, check_flag, signature
-from .shared_sentence_encoder import ENCODER_DEFAULTS, EncodingModule, check_encoder_options, encoder_settings
+from .text_document_frequency import check_document_frequency, load_document_frequency
+from .text_sentence_encoder import ENCODER_DEFAULTS, EncodingModule, check_encoder_options, encoder_settings
+from .text_tokens import check_tokenizer, ngram_tokens, tokenizer_name
 
 # isort: split
-# Files that other files of this folder need: evaluate's loader copies only what is named here.
-# Written by scripts/repository/sync_shared.py.
-from .compression_ratio import compression_ratio
-from .ngram_features import SetNgrams
-from .self_bleu import smoothed_bleu
-from .shared_bleu import bleu_scores
-from .shared_embeddings import as_embedding_arrays
-from .shared_input_files import is_regular_file
-from .shared_kept_rows import put_back
-from .shared_messages import shown_value
-from .shared_model_paths import is_path
-from .shared_ngrams import word_ids
-from .shared_ptb_tokenizer import Shape
-from .shared_remembered_features import RememberedFeatures
-from .shared_row_texts import RowTexts
-
-_LOADED = (
-    compression_ratio,
-    SetNgrams,
-    smoothed_bleu,
-    bleu_scores,
-    as_embedding_arrays,
-    is_regular_file,
-    put_back,
-    shown_value,
-    is_path,
-    word_ids,
-    Shape,
-    RememberedFeatures,
-    RowTexts,
-)
+# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .base_feature_memory import RememberedFeatures as RememberedFeatures
+from .base_files import is_regular_file as is_regular_file
+from .base_messages import shown_value as shown_value
+from .base_types import Ints as Ints
+from .sets_splits import exact_splits as exact_splits
+from .text_bleu import bleu_scores as bleu_scores
+from .text_ngrams import RowTexts as RowTexts
+from .text_ptb_tokenizer import Shape as Shape
+from .vectors_checks import as_embedding_arrays as as_embedding_arrays
 
 _DESCRIPTION = """
 set_diversity measures how different the captions of one image or video are from each other, for the candidates of a
@@ -186,7 +170,7 @@ class SetDiversity(EncodingModule, evaluate.Measurement):
         return None if source is None else self.table
 
     def _kernels(self, sides, options):
-        """What the Vendi scores are made of; each distinct caption is embedded once."""
+        """Kernels of the Vendi scores; each distinct caption is embedded once."""
         chosen, vectors = options["kernels"], None
         if "embedding" in chosen:
             captions = sorted({caption for rows in sides for row in rows for caption in row})

@@ -4,35 +4,20 @@ import math
 
 import evaluate
 
-from .concept_matches import WAYS, concept_matches, row_matches
-from .concept_transfer import best_transfer
-from .label_lists import check_labels, digest, load_labels
-from .shared_caption_rows import as_caption_rows
-from .shared_caption_tokens import tokenize_rows
-from .shared_module import About, CollectionModule, check_flag, signature
+from .base_module import About, CollectionModule, check_flag, signature
+from .base_rows import as_caption_rows
+from .diversity_concepts import WAYS, best_transfer, check_labels, concept_matches, digest, load_labels, row_matches
+from .text_tokens import tokenize_rows
 
 # isort: split
-# Files that other files of this folder need: evaluate's loader copies only what is named here.
-# Written by scripts/repository/sync_shared.py.
-from .shared_bleu import bleu_scores
-from .shared_cross_bleu import CrossBleu
-from .shared_input_files import is_regular_file
-from .shared_kept_rows import put_back
-from .shared_messages import shown_value
-from .shared_ngrams import word_ids
-from .shared_ptb_tokenizer import Shape
-from .shared_row_texts import RowTexts
-
-_LOADED = (
-    bleu_scores,
-    CrossBleu,
-    is_regular_file,
-    put_back,
-    shown_value,
-    word_ids,
-    Shape,
-    RowTexts,
-)
+# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .base_files import is_regular_file as is_regular_file
+from .base_messages import shown_value as shown_value
+from .base_types import Ints as Ints
+from .text_bleu import bleu_scores as bleu_scores
+from .text_cross_bleu import CrossBleu as CrossBleu
+from .text_ngrams import RowTexts as RowTexts
+from .text_ptb_tokenizer import Shape as Shape
 
 _DESCRIPTION = """
 vdtk_concept_overlap says how many images have a caption that names a class of another data set, such as one on which a
@@ -56,7 +41,7 @@ _KWARGS_DESCRIPTION = """
 Args:
     data: n_rows lists of captions.
     labels: mapping from names, with which keys of the result begin, to lists of labels or to text files with one label
-        a line; must be given.
+        per line; must be given.
     transfer: True scores, for each row, the captions of others that share a label; default False.
     training: rows of captions from which these are taken; default: those of data.
     details: True adds per-row lists and the signature; default False.
@@ -143,6 +128,6 @@ class VdtkConceptOverlap(CollectionModule, evaluate.Measurement):
 
 
 def mean_of_numbers(values):
-    """Mean of the values that are numbers; NaN if there is none. fsum is exact, whatever the order of the rows."""
+    """Mean of the values that are not NaN; NaN if there are none. fsum is exact, whatever the order of the rows."""
     numbers = [value for value in values.tolist() if not math.isnan(value)]
     return math.fsum(numbers) / len(numbers) if numbers else math.nan

@@ -4,52 +4,25 @@ import functools
 
 import evaluate
 
-from .caption_codes import row_chunks
-from .caption_diversity import CHUNK_CAPTIONS, CaptionDiversity
-from .diversity_options import check_head_shares, check_lengths, check_word_source
-from .shared_caption_tokens import tokenizer_name
-from .shared_module import About, check_flag, signature
-from .shared_sentence_encoder import ENCODER_DEFAULTS, EncodingModule, check_encoder_options, encoder_settings
-from .shared_spacy_pipelines import as_tagger, check_pos
+from .base_module import About, check_flag, signature
+from .diversity_captions import CHUNK_CAPTIONS, CaptionDiversity, check_head_shares, check_lengths, check_word_source
+from .diversity_vocabulary import row_chunks
+from .text_sentence_encoder import ENCODER_DEFAULTS, EncodingModule, check_encoder_options, encoder_settings
+from .text_spacy import as_tagger, check_pos
+from .text_tokens import tokenizer_name
 
 # isort: split
-# Files that other files of this folder need: evaluate's loader copies only what is named here.
-# Written by scripts/repository/sync_shared.py.
-from .caption_novelty import CaptionNovelty
-from .count_distribution import CountDistribution
-from .ngram_model import expected_decisions
-from .number_table import NumberTable
-from .part_of_speech import PartOfSpeechCount
-from .running_mean import RunningMean
-from .semantic_redundancy import SemanticRedundancy
-from .shared_caption_rows import as_caption_rows
-from .shared_embeddings import as_embedding_arrays
-from .shared_input_files import is_regular_file
-from .shared_kept_rows import put_back
-from .shared_messages import shown_value
-from .shared_model_paths import is_path
-from .shared_ptb_tokenizer import Shape
-from .shared_remembered_features import RememberedFeatures
-from .vocabulary import vocabulary_head
-
-_LOADED = (
-    CaptionNovelty,
-    CountDistribution,
-    expected_decisions,
-    NumberTable,
-    PartOfSpeechCount,
-    RunningMean,
-    SemanticRedundancy,
-    as_caption_rows,
-    as_embedding_arrays,
-    is_regular_file,
-    put_back,
-    shown_value,
-    is_path,
-    Shape,
-    RememberedFeatures,
-    vocabulary_head,
-)
+# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .base_feature_memory import RememberedFeatures as RememberedFeatures
+from .base_files import is_regular_file as is_regular_file
+from .base_messages import shown_value as shown_value
+from .base_rows import as_caption_rows as as_caption_rows
+from .diversity_counts import NumberTable as NumberTable
+from .diversity_ngram_model import expected_decisions as expected_decisions
+from .diversity_redundancy import SemanticRedundancy as SemanticRedundancy
+from .sets_splits import exact_splits as exact_splits
+from .text_ptb_tokenizer import Shape as Shape
+from .vectors_checks import as_embedding_arrays as as_embedding_arrays
 
 # The paper's sentence encoder (supplement B.5, footnote 5); it is used where `semantic` is True and none is named.
 PAPER_ENCODER = "sentence-transformers/all-mpnet-base-v2"

@@ -1,67 +1,11 @@
 """Demo page of VDTK Leave One Out: `python app.py`, or a Space made of this folder."""
 
-import pathlib
+try:
+    from manycaps.pages.leave_one_out import VDTK_LEAVE_ONE_OUT as PAGE
+except ImportError as error:
+    raise SystemExit(f"app.py: {error}. Run pip install -r requirements.txt 'manycaps[demo]'.") from error
 
-import evaluate
-import gradio as gr
-from shared_demo_form import CaptionLimits, Form, build_page, caption_rows, result_table, serve
-from shared_demo_plots import share_bars
-
-# What one call may cost on a public page: rows, captions in a row, characters of a caption; and iterations.
-LIMITS = CaptionLimits(rows=50, captions_per_row=50, characters_per_caption=300)
-N_ITERATIONS = 200
-
-# What the table shows, and what it means.
-MEANINGS = {
-    "bleu_4": "BLEU-4 of a caption against the others of its image, mean over draws",
-    "bleu_4_low": "lower end of the interval that holds 19 of 20 draws",
-    "bleu_4_high": "upper end",
-    "rouge_l": "the same for ROUGE-L",
-    "cider_d": "the same for CIDEr-D, 0 to 10",
-    "n_rows": "images with two captions or more",
-}
-
-# Leave-one-out scores of whole data sets (Chan, Myers et al. 2022, Table S2).
-PUBLISHED = {
-    "MSVD": {"bleu_4": 0.453, "rouge_l": 0.689},
-    "MS-COCO": {"bleu_4": 0.152, "rouge_l": 0.438},
-}
-
-vdtk_leave_one_out = evaluate.load(str(pathlib.Path(__file__).resolve().parent / "vdtk_leave_one_out.py"))
-
-
-def measure(captions):
-    """Compute the box."""
-    rows = caption_rows(captions, "data", LIMITS)
-    result = vdtk_leave_one_out.compute(data=rows, n_iterations=N_ITERATIONS)
-    bars = {
-        label: {"your captions": result[key]} | {name: values[key] for name, values in PUBLISHED.items()}
-        for key, label in (("bleu_4", "BLEU-4"), ("rouge_l", "ROUGE-L"))
-    }
-    return result_table(result, MEANINGS), share_bars(bars)
-
-
-EXAMPLE = (
-    "a dog is running along the sea\na brown dog is running along the beach\nthe dog runs over the beach\n\n"
-    "a man is cooking pancakes\na man is cooking in the kitchen\na man flips a pancake in the kitchen\n\n"
-    "a train comes into the station\na red train comes into the station\npassengers wait at the station"
-)
-
-page = build_page(
-    Form(
-        title="VDTK Leave One Out",
-        introduction=(
-            "How well would people score if they were captioning systems? One caption of each image is scored against "
-            f"the others, {N_ITERATIONS} times. An empty line begins the next image."
-        ),
-        inputs=[gr.Textbox(label="Captions", lines=12, max_lines=12, render=False)],
-        options=[],
-        drawings=["Beside published data sets"],
-        # With a single box gradio takes what the example returns for the value of the box.
-        examples={"Three images": lambda: EXAMPLE},
-        measure=measure,
-    )
-)
+page = PAGE.build(__file__)
 
 if __name__ == "__main__":
-    serve(page)
+    PAGE.serve(page)

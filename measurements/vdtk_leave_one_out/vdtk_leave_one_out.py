@@ -4,84 +4,53 @@ import math
 
 import evaluate
 
-from .drawn_hypotheses import draws
-from .leave_one_out import iteration_values, summary
+from .base_module import About, check_choice, check_flag, check_share, signature
+from .leave_one_out_draws import draws, iteration_values, summary
+from .leave_one_out_masking import masked_captions, without_tail
 from .leave_one_out_options import (
+    as_row_vectors,
+    check_cosines,
     check_interval,
     check_metrics,
     check_numbers,
     check_row_sizes,
     check_together,
 )
-from .masked_captions import masked_captions, without_tail
-from .row_vectors import as_row_vectors, check_cosines
-from .scored_texts import EMBEDDING_METRICS, METRICS, Sources, scored_texts
-from .shared_caption_tokens import check_tokenizer, tokenize_rows, tokenizer_name
-from .shared_embedding_rows import embed_caption_rows
-from .shared_mean_discrepancy import ESTIMATORS
-from .shared_meteor15_data import check_data_source, load_lexicon
-from .shared_module import About, check_choice, check_flag, check_share, signature
-from .shared_row_texts import RowTexts
-from .shared_sentence_encoder import ENCODER_DEFAULTS, EncodingModule, check_encoder_options, encoder_settings
-from .shared_spacy_pipelines import check_pos
-from .shared_wordnet_lexicon import wordnet_lexicon
+from .leave_one_out_scores import EMBEDDING_METRICS, METRICS, Sources, scored_texts
+from .meteor15_data import check_data_source, load_lexicon
+from .text_ngrams import RowTexts
+from .text_sentence_encoder import ENCODER_DEFAULTS, EncodingModule, check_encoder_options, encoder_settings
+from .text_spacy import check_pos
+from .text_tokens import check_tokenizer, tokenize_rows, tokenizer_name
+from .text_wordnet import wordnet_lexicon
+from .vectors_mmd import ESTIMATORS
+from .vectors_rows import embed_caption_rows
 
 # isort: split
-# Files that other files of this folder need: evaluate's loader copies only what is named here.
-# Written by scripts/repository/sync_shared.py.
-from .cider_d_table import CiderTable
-from .row_pairs import ScoredTexts
-from .set_scores import SetScores
-from .shared_bleu import bleu_scores
-from .shared_caption_rows import as_caption_rows
-from .shared_cosine_distance import cosine_similarities
-from .shared_distribution import Rows
-from .shared_embeddings import as_embedding_arrays
-from .shared_input_files import is_regular_file
-from .shared_kept_rows import put_back
-from .shared_kernels import check_bandwidth
-from .shared_messages import shown_value
-from .shared_meteor15 import pair_statistics
-from .shared_meteor15_search import Matches
-from .shared_meteor15_table import compile_table
-from .shared_meteor15_texts import PhraseTable
-from .shared_meteor15_tokens import Prefixes
-from .shared_meteor_distance import Lexicon
-from .shared_model_paths import is_path
-from .shared_ngrams import word_ids
-from .shared_ptb_tokenizer import Shape
-from .shared_remembered_features import RememberedFeatures
-from .shared_rouge_l import f_measure
-from .shared_splits import exact_splits
-from .shared_triangle_rank import check_statistic_sizes
-
-_LOADED = (
-    CiderTable,
-    ScoredTexts,
-    SetScores,
-    bleu_scores,
-    as_caption_rows,
-    cosine_similarities,
-    Rows,
-    as_embedding_arrays,
-    is_regular_file,
-    put_back,
-    check_bandwidth,
-    shown_value,
-    pair_statistics,
-    Matches,
-    compile_table,
-    PhraseTable,
-    Prefixes,
-    Lexicon,
-    is_path,
-    word_ids,
-    Shape,
-    RememberedFeatures,
-    f_measure,
-    exact_splits,
-    check_statistic_sizes,
-)
+# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .base_feature_memory import RememberedFeatures as RememberedFeatures
+from .base_files import is_regular_file as is_regular_file
+from .base_messages import shown_value as shown_value
+from .base_rows import as_caption_rows as as_caption_rows
+from .base_types import Ints as Ints
+from .meteor15_scores import pair_statistics as pair_statistics
+from .meteor15_search import Matches as Matches
+from .meteor15_table import compile_table as compile_table
+from .meteor15_texts import PhraseTable as PhraseTable
+from .meteor15_tokens import Prefixes as Prefixes
+from .sets_corpus import RowTests as RowTests
+from .sets_module import Rows as Rows
+from .sets_splits import exact_splits as exact_splits
+from .sets_triangle_rank import check_statistic_sizes as check_statistic_sizes
+from .text_bleu import bleu_scores as bleu_scores
+from .text_cider import document_frequencies as document_frequencies
+from .text_cider_table import CiderTable as CiderTable
+from .text_meteor import Lexicon as Lexicon
+from .text_ptb_tokenizer import Shape as Shape
+from .text_rouge import f_measure as f_measure
+from .vectors_checks import as_embedding_arrays as as_embedding_arrays
+from .vectors_distance import cosine_similarities as cosine_similarities
+from .vectors_kernels import check_bandwidth as check_bandwidth
 
 _DESCRIPTION = """
 vdtk_leave_one_out scores people as a captioning system is scored: one caption of each image, drawn at random, is the

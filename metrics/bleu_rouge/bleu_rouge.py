@@ -2,32 +2,19 @@
 
 import evaluate
 
-from .candidate_scores import candidate_scores
-from .shared_bleu import corpus_bleu
-from .shared_caption_tokens import check_tokenizer, tokenize_rows, tokenizer_name
-from .shared_module import About, CollectionModule, check_flag, signature
-from .shared_row_scores import scored_result
+from .base_module import About, CollectionModule, check_flag, signature
+from .base_scores import scored_result
+from .text_bleu import corpus_bleu
+from .text_rouge import candidate_scores
+from .text_tokens import check_tokenizer, tokenize_rows, tokenizer_name
 
 # isort: split
-# Files that other files of this folder need: evaluate's loader copies only what is named here.
-# Written by scripts/repository/sync_shared.py.
-from .shared_caption_rows import as_caption_rows
-from .shared_kept_rows import put_back
-from .shared_messages import shown_value
-from .shared_ngrams import word_ids
-from .shared_ptb_tokenizer import Shape
-from .shared_rouge_l import f_measure
-from .shared_row_texts import RowTexts
-
-_LOADED = (
-    as_caption_rows,
-    put_back,
-    shown_value,
-    word_ids,
-    Shape,
-    f_measure,
-    RowTexts,
-)
+# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .base_messages import shown_value as shown_value
+from .base_rows import as_caption_rows as as_caption_rows
+from .base_types import Ints as Ints
+from .text_ngrams import RowTexts as RowTexts
+from .text_ptb_tokenizer import Shape as Shape
 
 _DESCRIPTION = """
 BLEU counts the n-grams that a caption has in common with human captions, ROUGE-L the longest common subsequence. Both

@@ -2,65 +2,43 @@
 
 import evaluate
 
-from .embedding_matching import (
+from .base_module import About, CollectionModule, check_choice, check_flag, signature
+from .base_scores import scored_result
+from .clip_encoder import ClipEncoder, count_long_texts
+from .clip_image_features import features_of_rows, stored_features
+from .clip_options import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS, check_clip_options, long_captions_name
+from .clip_token_matching import (
+    EQUAL_WEIGHTS,
     REFERENCE_AGGREGATIONS,
+    check_idf,
     closest_reference,
     combined_match,
+    count_tokens,
+    inverse_document_frequency,
+    load_token_frequency,
     match_columns,
     match_reference,
     match_video,
     text_of_windows,
 )
-from .shared_clip_rows import (
-    CLIP_CALL_DEFAULTS,
-    CLIP_LOAD_DEFAULTS,
-    ClipEncoder,
-    check_clip_options,
-    count_long_texts,
-    features_of_rows,
-    long_captions_name,
-    stored_features,
-)
-from .shared_module import About, CollectionModule, check_choice, check_flag, signature
-from .shared_row_scores import scored_result
-from .shared_video_input import as_video_source, check_frames, decoder_name, video_size
-from .token_weights import (
-    EQUAL_WEIGHTS,
-    check_idf,
-    count_tokens,
-    inverse_document_frequency,
-    load_token_frequency,
-)
-from .video_features import VideoEncoder, check_video_column, check_video_count
+from .clip_video_features import VideoEncoder, check_video_column, check_video_count
+from .media_video import as_video_source, check_frames
+from .media_video_decoder import decoder_name, video_size
 
 # isort: split
-# Files that other files of this folder need: evaluate's loader copies only what is named here.
-# Written by scripts/repository/sync_shared.py.
-from .shared_caption_rows import as_caption_rows
-from .shared_clip_checkpoints import Treatment
-from .shared_clip_model import Tokens
-from .shared_clip_weights import missing_library
-from .shared_image_input import stored_value
-from .shared_input_files import is_regular_file
-from .shared_kept_rows import put_back
-from .shared_long_captions import sentences
-from .shared_messages import shown_value
-from .shared_model_paths import is_path
-from .shared_remembered_features import RememberedFeatures
-
-_LOADED = (
-    as_caption_rows,
-    Treatment,
-    Tokens,
-    missing_library,
-    stored_value,
-    is_regular_file,
-    put_back,
-    sentences,
-    shown_value,
-    is_path,
-    RememberedFeatures,
-)
+# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .base_feature_memory import RememberedFeatures as RememberedFeatures
+from .base_files import is_regular_file as is_regular_file
+from .base_messages import shown_value as shown_value
+from .base_rows import as_caption_rows as as_caption_rows
+from .clip_checkpoints import Checkpoint as Checkpoint
+from .clip_cosines import paired_cosines as paired_cosines
+from .clip_downloads import downloaded_weights as downloaded_weights
+from .clip_long_captions import sentences as sentences
+from .clip_model import Tokens as Tokens
+from .clip_variants import Treatment as Treatment
+from .clip_weights import missing_library as missing_library
+from .media_images import stored_value as stored_value
 
 # What a caption is compared with: its video, or also reference captions.
 CONFIG_NAMES = ("default", "references")

@@ -3,7 +3,15 @@
 import evaluate
 import numpy as np
 
-from .frechet import (
+from .base_module import About, check_flag, signature
+from .sets_module import (
+    DISTRIBUTION_DEFAULTS,
+    check_distribution_options,
+    signature_settings,
+)
+from .sets_splits import Comparison
+from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
+from .vectors_frechet import (
     frechet_distances,
     from_first,
     joint_scatter,
@@ -12,38 +20,18 @@ from .frechet import (
     pooled_frechet_distance,
     pooled_frechet_p_value,
 )
-from .shared_distribution import (
-    DISTRIBUTION_DEFAULTS,
-    check_distribution_options,
-    signature_settings,
-)
-from .shared_embedding_rows import EmbeddingModule, check_side_sizes, drawn_counts
-from .shared_module import About, check_flag, signature
-from .shared_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
-from .shared_splits import Comparison
+from .vectors_rows import EmbeddingModule, check_side_sizes, drawn_counts
 
 # isort: split
-# Files that other files of this folder need: evaluate's loader copies only what is named here.
-# Written by scripts/repository/sync_shared.py.
-from .exact_moments import ExactMoments
-from .shared_caption_rows import as_caption_rows
-from .shared_embeddings import as_embedding_arrays
-from .shared_input_files import is_regular_file
-from .shared_kept_rows import put_back
-from .shared_messages import shown_value
-from .shared_model_paths import is_path
-from .shared_remembered_features import RememberedFeatures
-
-_LOADED = (
-    ExactMoments,
-    as_caption_rows,
-    as_embedding_arrays,
-    is_regular_file,
-    put_back,
-    shown_value,
-    is_path,
-    RememberedFeatures,
-)
+# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .base_feature_memory import RememberedFeatures as RememberedFeatures
+from .base_files import is_regular_file as is_regular_file
+from .base_messages import shown_value as shown_value
+from .base_rows import as_caption_rows as as_caption_rows
+from .base_types import Ints as Ints
+from .sets_corpus import RowTests as RowTests
+from .vectors_checks import as_embedding_arrays as as_embedding_arrays
+from .vectors_moments import ExactMoments as ExactMoments
 
 # Why a side needs two captions, for the message.
 NO_COVARIANCE = (

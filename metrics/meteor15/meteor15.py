@@ -4,36 +4,23 @@ import math
 
 import evaluate
 
-from .best_reference import TOKENIZERS, best_statistics
-from .shared_meteor15 import corpus_score, scores
-from .shared_meteor15_data import check_data_source, load_lexicon
-from .shared_module import About, CollectionModule, check_choice, check_flag, signature
-from .shared_row_scores import row_means, split_rows
+from .base_module import About, CollectionModule, check_choice, check_flag, signature
+from .base_scores import row_means, split_rows
+from .meteor15_data import check_data_source, load_lexicon
+from .meteor15_references import TOKENIZERS, best_statistics
+from .meteor15_scores import corpus_score, scores
 
 # isort: split
-# Files that other files of this folder need: evaluate's loader copies only what is named here.
-# Written by scripts/repository/sync_shared.py.
-from .shared_caption_rows import as_caption_rows
-from .shared_input_files import is_regular_file
-from .shared_kept_rows import put_back
-from .shared_messages import shown_value
-from .shared_meteor15_search import Matches
-from .shared_meteor15_table import compile_table
-from .shared_meteor15_texts import PhraseTable
-from .shared_meteor15_tokens import Prefixes
-from .shared_ptb_tokenizer import Shape
-
-_LOADED = (
-    as_caption_rows,
-    is_regular_file,
-    put_back,
-    shown_value,
-    Matches,
-    compile_table,
-    PhraseTable,
-    Prefixes,
-    Shape,
-)
+# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .base_files import is_regular_file as is_regular_file
+from .base_messages import shown_value as shown_value
+from .base_rows import as_caption_rows as as_caption_rows
+from .base_types import Ints as Ints
+from .meteor15_search import Matches as Matches
+from .meteor15_table import compile_table as compile_table
+from .meteor15_texts import PhraseTable as PhraseTable
+from .meteor15_tokens import Prefixes as Prefixes
+from .text_ptb_tokenizer import Shape as Shape
 
 _DESCRIPTION = """
 METEOR 1.5 aligns the words of a caption with those of human captions by form, stem, synonyms and paraphrases. The score

@@ -3,62 +3,51 @@
 import evaluate
 import numpy as np
 
-from .kernel_family import KERNELS, WITH_BANDWIDTH, check_kernel_values, kernel_values, without_own
-from .preset_features import PRESETS, check_features
-from .published_presets import check_subset_size, cmmd, kid_values
-from .shared_clip_sets import CLIP_SET_DEFAULTS, ClipSetModule, check_clip_set_options
-from .shared_distribution import (
+from .base_messages import shown_value
+from .base_module import About, check_choice, check_flag, check_number, check_whole_number, signature
+from .clip_sets import CLIP_SET_DEFAULTS, PRESETS, ClipSetModule, check_clip_set_options, check_features
+from .sets_module import (
     DISTRIBUTION_DEFAULTS,
     Rows,
     check_distribution_options,
     pairs_batch,
     signature_settings,
 )
-from .shared_embedding_rows import check_side_sizes, drawn_counts
-from .shared_kernels import NUMBER_BOUNDS, check_bandwidth
-from .shared_mean_discrepancy import ESTIMATORS, mmd_comparison
-from .shared_messages import shown_value
-from .shared_module import About, check_choice, check_flag, check_number, check_whole_number, signature
-from .shared_pair_matrices import as_pair_matrices, check_matrices_alone
-from .shared_pooled_discrepancy import pooled_mmd_p_value, pooled_mmd_squared
-from .shared_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
+from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
+from .vectors_checks import as_pair_matrices, check_matrices_alone
+from .vectors_kernels import (
+    KERNELS,
+    NUMBER_BOUNDS,
+    WITH_BANDWIDTH,
+    check_bandwidth,
+    check_kernel_values,
+    kernel_values,
+    without_own,
+)
+from .vectors_mmd import ESTIMATORS, mmd_comparison
+from .vectors_pooled_mmd import check_subset_size, cmmd, kid_values, pooled_mmd_p_value, pooled_mmd_squared
+from .vectors_rows import check_side_sizes, drawn_counts
 
 # isort: split
-# Files that other files of this folder need: evaluate's loader copies only what is named here.
-# Written by scripts/repository/sync_shared.py.
-from .shared_caption_rows import as_caption_rows
-from .shared_clip_checkpoints import Treatment
-from .shared_clip_model import Tokens
-from .shared_clip_rows import TextFeatures
-from .shared_clip_weights import missing_library
-from .shared_embeddings import as_embedding_arrays
-from .shared_image_input import stored_value
-from .shared_input_files import is_regular_file
-from .shared_kept_rows import put_back
-from .shared_long_captions import sentences
-from .shared_model_paths import is_path
-from .shared_pair_averages import MedianSearch
-from .shared_pair_blocks import n_threads
-from .shared_remembered_features import RememberedFeatures
-from .shared_splits import exact_splits
-
-_LOADED = (
-    as_caption_rows,
-    Treatment,
-    Tokens,
-    TextFeatures,
-    missing_library,
-    as_embedding_arrays,
-    stored_value,
-    is_regular_file,
-    put_back,
-    sentences,
-    is_path,
-    MedianSearch,
-    n_threads,
-    RememberedFeatures,
-    exact_splits,
-)
+# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .base_feature_memory import RememberedFeatures as RememberedFeatures
+from .base_files import is_regular_file as is_regular_file
+from .base_rows import as_caption_rows as as_caption_rows
+from .base_types import Ints as Ints
+from .clip_checkpoints import Checkpoint as Checkpoint
+from .clip_cosines import paired_cosines as paired_cosines
+from .clip_downloads import downloaded_weights as downloaded_weights
+from .clip_encoder import TextFeatures as TextFeatures
+from .clip_image_features import encode_images as encode_images
+from .clip_long_captions import sentences as sentences
+from .clip_model import Tokens as Tokens
+from .clip_options import chosen_variant as chosen_variant
+from .clip_variants import Treatment as Treatment
+from .clip_weights import missing_library as missing_library
+from .media_images import stored_value as stored_value
+from .sets_corpus import RowTests as RowTests
+from .sets_splits import exact_splits as exact_splits
+from .vectors_pairs import n_threads as n_threads
 
 _DESCRIPTION = """
 MMD compares the distribution of several candidates with the distribution of several references: the squared maximum
@@ -242,7 +231,7 @@ class Mmd(ClipSetModule, evaluate.Metric):
         super().check_encoded(options, what)
 
     def uses_clip(self, options):
-        """Say whether captions are encoded by a CLIP: where that is asked for, and for CMMD."""
+        """Return whether captions are encoded by a CLIP: where that is asked for, and for CMMD."""
         return super().uses_clip(options) or options["preset"] == "cmmd"
 
     def compare_vectors(self, vectors, n_candidates, options):

@@ -1,79 +1,11 @@
 """Demo page of MMD-BERT: `python app.py`, or a Space made of this folder."""
 
-import pathlib
+try:
+    from manycaps.pages.sets_of_captions import MMD_BERT as PAGE
+except ImportError as error:
+    raise SystemExit(f"app.py: {error}. Run pip install -r requirements.txt 'manycaps[demo]'.") from error
 
-import evaluate
-import gradio as gr
-from shared_demo_form import (
-    EXAMPLE_CAPTIONS,
-    CaptionLimits,
-    Form,
-    build_page,
-    caption_boxes,
-    conclusion,
-    corpus_meanings,
-    distribution_options,
-    measure_captions,
-    result_table,
-    serve,
-)
-from shared_demo_plots import heat_map, null_distribution
-from shared_verdict import verdict
-
-# What one call may cost on a public page: rows, captions of a set in a row, characters of a caption.
-LIMITS = CaptionLimits(rows=20, captions_per_row=20, characters_per_caption=300)
-# Splits of a row for an exact p-value: 10 + 10 captions have 184,756.
-MAX_PARTITIONS = 200_000
-
-# What the table shows, and what it means.
-MEANINGS = {
-    "mmd_bert": "squared maximum mean discrepancy, mean over rows; lower is better",
-    **corpus_meanings("mmd_bert"),
-    "n_rows": "number of rows",
-}
-
-# What the page says of the estimator in use.
-ESTIMATORS = {
-    "unbiased": "leaves out the pairs of a caption with itself: around 0, also below, for human captions.",
-    "biased": "counts the pairs of a caption with itself: above 0 for human captions, the more so the fewer there are.",
-    "authors": "is that of the paper's program: the unbiased one plus a constant for these numbers of captions.",
-}
-
-mmd_bert = evaluate.load(str(pathlib.Path(__file__).resolve().parent / "mmd_bert.py"))
-
-
-def measure(candidates, references, estimator, p_value, row):
-    """Compute both boxes, and draw one row."""
-    options = {"estimator": estimator, "p_value": p_value, "max_partitions": MAX_PARTITIONS}
-    measured = measure_captions(mmd_bert, (candidates, references), LIMITS, row, **options)
-    examined = measured.examined
-    about = f"the `{estimator}` estimator, which {ESTIMATORS[estimator]}"
-    sentence = verdict(measured.result, "mmd_bert", "MMD-BERT")
-    return (
-        conclusion(sentence, about, result_table(measured.result, MEANINGS)),
-        null_distribution(
-            examined.null_statistics, examined.statistic, measured.p_value, "squared maximum mean discrepancy"
-        ),
-        heat_map(examined.pair_values, measured.candidates, measured.references, "kernel value"),
-    )
-
-
-page = build_page(
-    Form(
-        title="MMD-BERT",
-        introduction=(
-            "Do several candidate captions mean the same as several human captions, and vary as much? The squared "
-            "maximum mean discrepancy of sentence embeddings with a Gaussian kernel, and a test over all images."
-        ),
-        inputs=caption_boxes(),
-        options=distribution_options(
-            gr.Dropdown(["unbiased", "biased", "authors"], value="unbiased", label="Estimator", render=False)
-        ),
-        drawings=["Null distribution of the row", "Kernel of the row"],
-        examples={name: (*boxes, "unbiased", "exact", 0) for name, boxes in EXAMPLE_CAPTIONS.items()},
-        measure=measure,
-    )
-)
+page = PAGE.build(__file__)
 
 if __name__ == "__main__":
-    serve(page)
+    PAGE.serve(page)

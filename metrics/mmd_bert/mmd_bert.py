@@ -2,44 +2,29 @@
 
 import evaluate
 
-from .shared_distribution import (
+from .base_module import About, check_choice, check_flag, signature
+from .sets_module import (
     DISTRIBUTION_DEFAULTS,
     check_distribution_options,
     signature_settings,
 )
-from .shared_embedding_rows import EmbeddingModule, check_side_sizes, drawn_counts
-from .shared_kernels import check_bandwidth, gaussian_kernel
-from .shared_mean_discrepancy import ESTIMATORS, mmd_comparison
-from .shared_module import About, check_choice, check_flag, signature
-from .shared_pooled_discrepancy import pooled_mmd_p_value, pooled_mmd_squared
-from .shared_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
+from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
+from .vectors_kernels import check_bandwidth, gaussian_kernel
+from .vectors_mmd import ESTIMATORS, mmd_comparison
+from .vectors_pooled_mmd import pooled_mmd_p_value, pooled_mmd_squared
+from .vectors_rows import EmbeddingModule, check_side_sizes, drawn_counts
 
 # isort: split
-# Files that other files of this folder need: evaluate's loader copies only what is named here.
-# Written by scripts/repository/sync_shared.py.
-from .shared_caption_rows import as_caption_rows
-from .shared_embeddings import as_embedding_arrays
-from .shared_input_files import is_regular_file
-from .shared_kept_rows import put_back
-from .shared_messages import shown_value
-from .shared_model_paths import is_path
-from .shared_pair_averages import MedianSearch
-from .shared_pair_blocks import n_threads
-from .shared_remembered_features import RememberedFeatures
-from .shared_splits import exact_splits
-
-_LOADED = (
-    as_caption_rows,
-    as_embedding_arrays,
-    is_regular_file,
-    put_back,
-    shown_value,
-    is_path,
-    MedianSearch,
-    n_threads,
-    RememberedFeatures,
-    exact_splits,
-)
+# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .base_feature_memory import RememberedFeatures as RememberedFeatures
+from .base_files import is_regular_file as is_regular_file
+from .base_messages import shown_value as shown_value
+from .base_rows import as_caption_rows as as_caption_rows
+from .base_types import Ints as Ints
+from .sets_corpus import RowTests as RowTests
+from .sets_splits import exact_splits as exact_splits
+from .vectors_checks import as_embedding_arrays as as_embedding_arrays
+from .vectors_pairs import n_threads as n_threads
 
 _DESCRIPTION = """
 MMD-BERT compares the distribution of several candidate captions with the distribution of several human captions of the

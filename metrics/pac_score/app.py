@@ -1,76 +1,11 @@
 """Demo page of PAC-S: `python app.py`, or a Space made of this folder."""
 
-import os
-import pathlib
+try:
+    from manycaps.pages.images import PAC_SCORE as PAGE
+except ImportError as error:
+    raise SystemExit(f"app.py: {error}. Run pip install -r requirements.txt 'manycaps[demo]'.") from error
 
-import evaluate
-import gradio as gr
-from shared_demo_form import (
-    CaptionLimits,
-    Form,
-    build_page,
-    caption_lines,
-    check_megapixels,
-    check_uploaded,
-    result_table,
-    serve,
-    uploaded_file,
-)
-from shared_demo_plots import caption_bars, example_picture
-from shared_demo_weights import score_meaning, usable_weights, weights_note
-
-# What one call may cost on a public page: one image, captions, characters of a caption.
-LIMITS = CaptionLimits(rows=1, captions_per_row=20, characters_per_caption=300)
-# The image's file and, decoded, its pixels.
-MAX_MEGABYTES, MAX_MEGAPIXELS = 10, 20
-
-# Weights other than the published ones: a file, a folder or a Hub repository.
-CHECKPOINT = os.environ.get("MANYCAPS_CHECKPOINT") or None
-
-# What the table shows, and what it means.
-MEANINGS = {
-    "pac_score": "PAC-S, mean over the captions: 0 (worst) to 2 (best)",
-    "n_truncated": "captions of more tokens than the model reads, of which only the first were read",
-}
-
-pac_score = evaluate.load(str(pathlib.Path(__file__).resolve().parent / "pac_score.py"), checkpoint=CHECKPOINT)
-
-
-def measure(image, candidates):
-    """Score the captions of one image."""
-    path = check_uploaded(image, "images[0]", MAX_MEGABYTES)
-    check_megapixels(path, "images[0]", MAX_MEGAPIXELS)
-    rows = {"predictions": caption_lines(candidates, "predictions", LIMITS)}
-    weights = usable_weights(pac_score.encoder)
-    result = pac_score.compute(**rows, images=[path.read_bytes()], details=True)
-    scores = result["pac_score_per_candidate"][0]
-    bars = caption_bars({"PAC-S": scores}, rows["predictions"][0])
-    meaning = score_meaning(MEANINGS["pac_score"], weights, "good captions have 0.7 to 0.9")
-    return result_table(result, MEANINGS | {"pac_score": meaning}), bars
-
-
-page = build_page(
-    Form(
-        title="PAC-S",
-        introduction=(
-            "How well do captions fit an image? The cosine of CLIP features, from a CLIP tuned with positive-augmented "
-            "contrastive learning. No reference captions are needed.\n\n" + weights_note(pac_score.encoder)
-        ),
-        inputs=[
-            uploaded_file(gr.Image(label="Image", sources=["upload"], type="filepath", height=320, render=False)),
-            gr.Textbox(label="Captions", info="one caption a line", lines=10, max_lines=10, render=False),
-        ],
-        options=[],
-        drawings=["Captions"],
-        examples={
-            "A picture and captions": lambda: (
-                example_picture(),
-                "a red square and a blue circle\na red square\ntwo shapes on a white background\na dog on the beach",
-            )
-        },
-        measure=measure,
-    )
-)
+page = PAGE.build(__file__)
 
 if __name__ == "__main__":
-    serve(page, MAX_MEGABYTES)
+    PAGE.serve(page)

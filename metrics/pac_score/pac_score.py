@@ -3,41 +3,28 @@
 import evaluate
 import numpy as np
 
-from .shared_clip_rows import paired_cosines
-from .shared_module import About
-from .shared_pac_module import PacModule
-from .shared_pac_s import pac_s
+from .base_module import About
+from .clip_cosines import paired_cosines
+from .clip_pac_module import PacModule
+from .clip_pac_scores import pac_s
 
 # isort: split
-# Files that other files of this folder need: evaluate's loader copies only what is named here.
-# Written by scripts/repository/sync_shared.py.
-from .shared_caption_rows import as_caption_rows
-from .shared_clip_checkpoints import Treatment
-from .shared_clip_model import Tokens
-from .shared_clip_weights import missing_library
-from .shared_image_input import stored_value
-from .shared_input_files import is_regular_file
-from .shared_kept_rows import put_back
-from .shared_long_captions import sentences
-from .shared_messages import shown_value
-from .shared_model_paths import is_path
-from .shared_remembered_features import RememberedFeatures
-from .shared_row_scores import scored_result
-
-_LOADED = (
-    as_caption_rows,
-    Treatment,
-    Tokens,
-    missing_library,
-    stored_value,
-    is_regular_file,
-    put_back,
-    sentences,
-    shown_value,
-    is_path,
-    RememberedFeatures,
-    scored_result,
-)
+# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .base_feature_memory import RememberedFeatures as RememberedFeatures
+from .base_files import is_regular_file as is_regular_file
+from .base_messages import shown_value as shown_value
+from .base_rows import as_caption_rows as as_caption_rows
+from .base_scores import scored_result as scored_result
+from .clip_checkpoints import Checkpoint as Checkpoint
+from .clip_downloads import downloaded_weights as downloaded_weights
+from .clip_encoder import TextFeatures as TextFeatures
+from .clip_image_features import encode_images as encode_images
+from .clip_long_captions import sentences as sentences
+from .clip_model import Tokens as Tokens
+from .clip_options import chosen_variant as chosen_variant
+from .clip_variants import Treatment as Treatment
+from .clip_weights import missing_library as missing_library
+from .media_images import stored_value as stored_value
 
 _DESCRIPTION = """
 PAC-S scores captions against their images without references: the cosine of CLIP features, from a CLIP whose last

@@ -3,16 +3,10 @@
 import evaluate
 import numpy as np
 
-from .named_distance import (
-    DISTANCE_NAMES,
-    check_defined,
-    check_distance_diagonals,
-    nearest_reference_distance,
-    vector_distances,
-)
-from .shared_clip_sets import CLIP_SET_DEFAULTS, ClipSetModule, check_clip_set_options
-from .shared_cosine_distance import check_nonzero
-from .shared_distribution import (
+from .base_messages import shown_value
+from .base_module import About, check_choice, signature
+from .clip_sets import CLIP_SET_DEFAULTS, ClipSetModule, check_clip_set_options
+from .sets_module import (
     DISTRIBUTION_DEFAULTS,
     DistributionModule,
     Rows,
@@ -21,12 +15,8 @@ from .shared_distribution import (
     pairs_batch,
     signature_settings,
 )
-from .shared_messages import shown_value
-from .shared_module import About, check_choice, signature
-from .shared_pair_matrices import as_pair_matrices, check_matrices_alone
-from .shared_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
-from .shared_splits import TIE_TOLERANCE
-from .shared_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
+from .sets_splits import TIE_TOLERANCE
+from .sets_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
 from .text_distance import (
     EVALUATE_PREFIX,
     EVALUATE_SCORES,
@@ -34,39 +24,35 @@ from .text_distance import (
     evaluate_distance,
     text_distances,
 )
+from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
+from .vectors_checks import as_pair_matrices, check_matrices_alone
+from .vectors_distance import (
+    DISTANCE_NAMES,
+    check_defined,
+    check_distance_diagonals,
+    check_nonzero,
+    nearest_reference_distance,
+    vector_distances,
+)
 
 # isort: split
-# Files that other files of this folder need: evaluate's loader copies only what is named here.
-# Written by scripts/repository/sync_shared.py.
-from .shared_caption_rows import as_caption_rows
-from .shared_clip_checkpoints import Treatment
-from .shared_clip_model import Tokens
-from .shared_clip_rows import TextFeatures
-from .shared_clip_weights import missing_library
-from .shared_embedding_rows import EmbeddingRows
-from .shared_embeddings import as_embedding_arrays
-from .shared_image_input import stored_value
-from .shared_input_files import is_regular_file
-from .shared_kept_rows import put_back
-from .shared_long_captions import sentences
-from .shared_model_paths import is_path
-from .shared_remembered_features import RememberedFeatures
-
-_LOADED = (
-    as_caption_rows,
-    Treatment,
-    Tokens,
-    TextFeatures,
-    missing_library,
-    EmbeddingRows,
-    as_embedding_arrays,
-    stored_value,
-    is_regular_file,
-    put_back,
-    sentences,
-    is_path,
-    RememberedFeatures,
-)
+# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .base_feature_memory import RememberedFeatures as RememberedFeatures
+from .base_files import is_regular_file as is_regular_file
+from .base_rows import as_caption_rows as as_caption_rows
+from .clip_checkpoints import Checkpoint as Checkpoint
+from .clip_cosines import paired_cosines as paired_cosines
+from .clip_downloads import downloaded_weights as downloaded_weights
+from .clip_encoder import TextFeatures as TextFeatures
+from .clip_image_features import encode_images as encode_images
+from .clip_long_captions import sentences as sentences
+from .clip_model import Tokens as Tokens
+from .clip_options import chosen_variant as chosen_variant
+from .clip_variants import Treatment as Treatment
+from .clip_weights import missing_library as missing_library
+from .media_images import stored_value as stored_value
+from .sets_corpus import RowTests as RowTests
+from .vectors_rows import EmbeddingRows as EmbeddingRows
 
 _DESCRIPTION = """
 TRM compares the distribution of several candidates with the distribution of several references of the same item by the

@@ -2,38 +2,26 @@
 
 import evaluate
 
-from .shared_cosine_distance import check_nonzero, cosine_distances, cosine_similarities, multi_reference_cosine
-from .shared_distribution import (
+from .base_module import About, check_choice, signature
+from .sets_module import (
     DISTRIBUTION_DEFAULTS,
     check_distribution_options,
     signature_settings,
 )
-from .shared_embedding_rows import EmbeddingModule
-from .shared_module import About, check_choice, signature
-from .shared_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
-from .shared_splits import TIE_TOLERANCE
-from .shared_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
+from .sets_splits import TIE_TOLERANCE
+from .sets_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
+from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
+from .vectors_distance import check_nonzero, cosine_distances, cosine_similarities, multi_reference_cosine
+from .vectors_rows import EmbeddingModule
 
 # isort: split
-# Files that other files of this folder need: evaluate's loader copies only what is named here.
-# Written by scripts/repository/sync_shared.py.
-from .shared_caption_rows import as_caption_rows
-from .shared_embeddings import as_embedding_arrays
-from .shared_input_files import is_regular_file
-from .shared_kept_rows import put_back
-from .shared_messages import shown_value
-from .shared_model_paths import is_path
-from .shared_remembered_features import RememberedFeatures
-
-_LOADED = (
-    as_caption_rows,
-    as_embedding_arrays,
-    is_regular_file,
-    put_back,
-    shown_value,
-    is_path,
-    RememberedFeatures,
-)
+# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .base_feature_memory import RememberedFeatures as RememberedFeatures
+from .base_files import is_regular_file as is_regular_file
+from .base_messages import shown_value as shown_value
+from .base_rows import as_caption_rows as as_caption_rows
+from .sets_corpus import RowTests as RowTests
+from .vectors_checks import as_embedding_arrays as as_embedding_arrays
 
 _DESCRIPTION = """
 TRM-BERT compares the distribution of several candidate captions with the distribution of several human captions of the

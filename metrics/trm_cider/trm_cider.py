@@ -3,43 +3,34 @@
 import evaluate
 import numpy as np
 
-from .cider_distance import cider_d_scores, cider_distances, document_frequencies, multi_reference_cider_d
-from .shared_caption_tokens import check_tokenizer, ngram_tokens, tokenizer_name
-from .shared_distribution import (
+from .base_module import About, check_choice, signature
+from .sets_module import (
     DISTRIBUTION_DEFAULTS,
     DistributionModule,
     caption_rows,
     check_distribution_options,
     signature_settings,
 )
-from .shared_document_frequency import (
+from .sets_splits import TIE_TOLERANCE
+from .sets_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
+from .text_cider import cider_d_scores, cider_distances, document_frequencies, multi_reference_cider_d
+from .text_document_frequency import (
     DocumentFrequency,
     check_document_frequency,
     check_enough_documents,
     load_document_frequency,
 )
-from .shared_module import About, check_choice, signature
-from .shared_splits import TIE_TOLERANCE
-from .shared_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
+from .text_tokens import check_tokenizer, ngram_tokens, tokenizer_name
 
 # isort: split
-# Files that other files of this folder need: evaluate's loader copies only what is named here.
-# Written by scripts/repository/sync_shared.py.
-from .shared_caption_rows import as_caption_rows
-from .shared_input_files import is_regular_file
-from .shared_kept_rows import put_back
-from .shared_messages import shown_value
-from .shared_ngrams import word_ids
-from .shared_ptb_tokenizer import Shape
-
-_LOADED = (
-    as_caption_rows,
-    is_regular_file,
-    put_back,
-    shown_value,
-    word_ids,
-    Shape,
-)
+# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .base_files import is_regular_file as is_regular_file
+from .base_messages import shown_value as shown_value
+from .base_rows import as_caption_rows as as_caption_rows
+from .base_types import Ints as Ints
+from .sets_corpus import RowTests as RowTests
+from .text_ngrams import RowTexts as RowTexts
+from .text_ptb_tokenizer import Shape as Shape
 
 _DESCRIPTION = """
 TRM-CIDEr compares the distribution of several candidate captions with the distribution of several human captions of the

@@ -6,48 +6,34 @@ import evaluate
 import nltk
 import numpy as np
 
+from .base_module import About, check_choice, signature
+from .meteor15_data import check_data_source, load_lexicon
 from .meteor15_scores import meteor15_scores
-from .shared_caption_tokens import check_tokenizer, tokenize_rows, tokenizer_name
-from .shared_distribution import (
+from .sets_module import (
     DISTRIBUTION_DEFAULTS,
     DistributionModule,
     caption_rows,
     check_distribution_options,
     signature_settings,
 )
-from .shared_meteor15_data import check_data_source, load_lexicon
-from .shared_meteor_distance import meteor_distances, meteor_scores, multi_reference_meteor
-from .shared_module import About, check_choice, signature
-from .shared_splits import TIE_TOLERANCE
-from .shared_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
-from .shared_wordnet_lexicon import WORDNET_VERSION, wordnet_lexicon
+from .sets_splits import TIE_TOLERANCE
+from .sets_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
+from .text_meteor import meteor_distances, meteor_scores, multi_reference_meteor
+from .text_tokens import check_tokenizer, tokenize_rows, tokenizer_name
+from .text_wordnet import WORDNET_VERSION, wordnet_lexicon
 
 # isort: split
-# Files that other files of this folder need: evaluate's loader copies only what is named here.
-# Written by scripts/repository/sync_shared.py.
-from .shared_caption_rows import as_caption_rows
-from .shared_input_files import is_regular_file
-from .shared_kept_rows import put_back
-from .shared_messages import shown_value
-from .shared_meteor15 import pair_statistics
-from .shared_meteor15_search import Matches
-from .shared_meteor15_table import compile_table
-from .shared_meteor15_texts import PhraseTable
-from .shared_meteor15_tokens import Prefixes
-from .shared_ptb_tokenizer import Shape
-
-_LOADED = (
-    as_caption_rows,
-    is_regular_file,
-    put_back,
-    shown_value,
-    pair_statistics,
-    Matches,
-    compile_table,
-    PhraseTable,
-    Prefixes,
-    Shape,
-)
+# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .base_files import is_regular_file as is_regular_file
+from .base_messages import shown_value as shown_value
+from .base_rows import as_caption_rows as as_caption_rows
+from .base_types import Ints as Ints
+from .meteor15_search import Matches as Matches
+from .meteor15_table import compile_table as compile_table
+from .meteor15_texts import PhraseTable as PhraseTable
+from .meteor15_tokens import Prefixes as Prefixes
+from .sets_corpus import RowTests as RowTests
+from .text_ptb_tokenizer import Shape as Shape
 
 _DESCRIPTION = """
 TRM-METEOR compares the distribution of several candidate captions with the distribution of several human captions of

@@ -2,7 +2,7 @@
 
 The authors' program, written again from its description: every caption with its image is a row of its own, a
 DataLoader decodes or tokenises, the model runs on batches of 64 images and of 256 captions padded to 77 tokens,
-nothing is remembered. The bare forward pass runs each distinct image and each distinct caption once, from tensors that
+nothing is cached. The bare forward pass runs each distinct image and each distinct caption once, from tensors that
 lie ready; its captions are as short as ours (the encoder is causal, so positions behind the longest text are waste).
 """
 
@@ -19,7 +19,7 @@ import PIL.Image
 import torch
 import torchvision.transforms as transforms
 
-from manycaps.shared_clip_model import OPENAI_MEAN, OPENAI_STD, ClipModel, text_batches
+from manycaps.kit.clip_model import OPENAI_MEAN, OPENAI_STD, ClipModel, text_batches
 from scripts.benchmarks.timing import Comparison, compare, compare_remembered, from_scratch
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

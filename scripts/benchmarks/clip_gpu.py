@@ -43,9 +43,11 @@ import open_clip
 import PIL.Image
 import torch
 
-from manycaps.shared_clip_model import ClipModel
-from manycaps.shared_clip_rows import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS, ClipEncoder
-from manycaps.shared_image_input import as_image_source, as_model_pixels, as_rgb_image
+from manycaps.kit.clip_encoder import ClipEncoder
+from manycaps.kit.clip_image_features import encode_images
+from manycaps.kit.clip_model import ClipModel
+from manycaps.kit.clip_options import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS
+from manycaps.kit.media_images import as_image_source, as_model_pixels, as_rgb_image
 
 
 class NoBar:
@@ -132,7 +134,7 @@ def measure(arguments: argparse.Namespace, folder: pathlib.Path) -> dict[str, ob
 
     def ours() -> None:
         encoder.forget()
-        encoder.encode_images(paths, "images", arguments.batch_size, arguments.workers)
+        encode_images(encoder, paths, "images", arguments.batch_size, arguments.workers)
 
     n, repeats, model = len(paths), arguments.repeats, encoder.model
     measured = {

@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from manycaps import shared_ptb_tokenizer
-from manycaps.shared_caption_tokens import tokenize_rows
-from measurements.vdtk_diversity.caption_codes import WordNumbers, coded_captions, row_chunks
-from measurements.vdtk_diversity.caption_diversity import CHUNK_CAPTIONS, ngram_figures, vocabulary_figures
-from measurements.vdtk_diversity.ngram_model import NgramModel
-from measurements.vdtk_diversity.vocabulary import VocabularyCount
+from manycaps.kit import text_ptb_tokenizer
+from manycaps.kit.diversity_captions import CHUNK_CAPTIONS, ngram_figures, vocabulary_figures
+from manycaps.kit.diversity_ngram_model import NgramModel
+from manycaps.kit.diversity_vocabulary import VocabularyCount, WordNumbers, coded_captions, row_chunks
+from manycaps.kit.text_tokens import tokenize_rows
 from scripts.benchmarks.timing import Comparison, compare
 
 FOLDER = pathlib.Path(os.environ.get("MANYCAPS_DATA", pathlib.Path(__file__).resolve().parents[3] / "shared" / "data"))
@@ -115,7 +114,7 @@ def ngram_level(tokens: TokenRows) -> dict[str, float]:
 
 def token_level(rows: Rows) -> dict[str, float]:
     """Tokenize with an empty memory of words, count, and read the figures off."""
-    shared_ptb_tokenizer._remembered.clear()
+    text_ptb_tokenizer._remembered.clear()
     numbers, count = WordNumbers(), VocabularyCount()
     for chunk in row_chunks(rows, CHUNK_CAPTIONS):
         count.update(coded_captions(tokenize_rows(chunk, "ptb"), numbers.__getitem__))
@@ -266,7 +265,7 @@ def assert_same_figures(tokens: TokenRows) -> None:
     ours, theirs = ngram_level(tokens), vdtk_ngram_level(tokens)
     for name, value in theirs.items():
         if abs(ours[name] - value) > 1e-9:
-            raise RuntimeError(f"{name}: expected {value} as vdtk's loops give, got {ours[name]}. Mend one of the two.")
+            raise RuntimeError(f"{name}: expected {value} as vdtk's loops give, got {ours[name]}. Fix one of the two.")
 
 
 def peak_bytes(work: Callable[[], object]) -> int:

@@ -16,14 +16,14 @@ import evaluate
 import numpy as np
 import torch
 
-from manycaps.shared_cosine_distance import cosine_distances, cosine_similarities
-from manycaps.shared_kernels import squared_distances
-from manycaps.shared_mean_discrepancy import mmd_p_values, mmd_squared
-from manycaps.shared_pooled_discrepancy import pooled_mmd_squared
-from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
-from manycaps.shared_splits import exact_splits, upper_tail_p_values
-from manycaps.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
-from metrics.fid_bert.frechet import frechet_distances, frechet_p_values
+from manycaps.kit.sets_splits import exact_splits, upper_tail_p_values
+from manycaps.kit.sets_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
+from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
+from manycaps.kit.vectors_frechet import frechet_distances, frechet_p_values
+from manycaps.kit.vectors_kernels import squared_distances
+from manycaps.kit.vectors_mmd import mmd_p_values, mmd_squared
+from manycaps.kit.vectors_pooled_mmd import pooled_mmd_squared
 from scripts.benchmarks.timing import Comparison, compare, compare_remembered
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

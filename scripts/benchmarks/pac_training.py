@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
+from manycaps.kit.clip_variants import VARIANTS
 from manycaps.pac_training.data_set import TupleRows, checked_rows
 from manycaps.pac_training.encoders import EncodedRows, Encoders
 from manycaps.pac_training.feature_cache import FeatureCache
@@ -23,7 +24,6 @@ from manycaps.pac_training.losses import positive_augmented_loss
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, CachedFeatures, ProjectedRows
 from manycaps.pac_training.recipe import BATCH_SIZE, LAMBDA_T, LAMBDA_V, LEARNING_RATE, Recipe
 from manycaps.pac_training.training_loop import Rows, Training
-from manycaps.shared_clip_checkpoints import VARIANTS
 from scripts.benchmarks.clip import captions, random_clip, write_photographs
 from scripts.benchmarks.timing import Comparison, compare
 

@@ -42,13 +42,13 @@ import datasets
 import numpy as np
 import torch
 
+from manycaps.kit.clip_variants import VARIANTS
 from manycaps.pac_training.data_set import TupleRows, checked_rows
 from manycaps.pac_training.encoders import Encoders
 from manycaps.pac_training.feature_cache import FeatureCache
 from manycaps.pac_training.losses import positive_augmented_loss
 from manycaps.pac_training.low_rank import add_low_rank_updates
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, ProjectedRows
-from manycaps.shared_clip_checkpoints import VARIANTS
 from scripts.benchmarks.clip import captions, random_clip
 from scripts.benchmarks.clip_gpu import rate, write_photographs
 from scripts.benchmarks.pac_training import SILENT, random_cache, steps_of

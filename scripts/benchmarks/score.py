@@ -28,10 +28,11 @@ import torch
 
 from manycaps.command_line import main
 from manycaps.installed_modules import load
-from manycaps.scoring.metrics import loaded_scorer
-from manycaps.shared_clip_rows import paired_cosines, with_prompt
-from manycaps.shared_image_input import as_image_source, as_model_pixels, as_rgb_image
-from manycaps.shared_pac_s import PAC_PROMPT, PAC_WEIGHT, pac_s
+from manycaps.kit.clip_cosines import paired_cosines
+from manycaps.kit.clip_options import with_prompt
+from manycaps.kit.clip_pac_scores import PAC_PROMPT, PAC_WEIGHT, pac_s
+from manycaps.kit.media_images import as_image_source, as_model_pixels, as_rgb_image
+from manycaps.scoring.scorer import loaded_scorer
 from scripts.benchmarks import clip, triangle_rank
 from scripts.benchmarks.timing import Comparison, compare
 
@@ -156,7 +157,7 @@ def _command(metric: str, source: pathlib.Path, folder: pathlib.Path, options: d
 
     def run() -> None:
         shutil.rmtree(output, ignore_errors=True)
-        if hasattr(scorer.module, "encoder"):
+        if scorer.has_model:
             scorer.module.encoder.forget()
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             if main(arguments):

@@ -20,15 +20,15 @@ import evaluate
 import numpy as np
 from nltk.translate.meteor_score import single_meteor_score
 
-from manycaps.shared_meteor_distance import meteor_distances, meteor_scores
-from manycaps.shared_ptb_tokenizer import tokenize_captions
-from manycaps.shared_splits import exact_splits, upper_tail_p_values
-from manycaps.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
-from manycaps.shared_wordnet_lexicon import WordNetLexicon
-from metrics.trm_cider.cider_distance import cider_d_scores, document_frequencies
-from metrics.trm_meteor.meteor15_scores import meteor15_scores
-from metrics.trm_meteor.shared_meteor15_data import load_lexicon
-from metrics.trm_meteor.shared_meteor15_texts import Lexicon
+from manycaps.kit.meteor15_data import load_lexicon
+from manycaps.kit.meteor15_scores import meteor15_scores
+from manycaps.kit.meteor15_texts import Meteor15Lexicon
+from manycaps.kit.sets_splits import exact_splits, upper_tail_p_values
+from manycaps.kit.sets_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
+from manycaps.kit.text_cider import cider_d_scores, document_frequencies
+from manycaps.kit.text_meteor import meteor_distances, meteor_scores
+from manycaps.kit.text_ptb_tokenizer import tokenize_captions
+from manycaps.kit.text_wordnet import WordNetLexicon
 from scripts.benchmarks.cider_d_loop import cider_d
 from scripts.benchmarks.timing import Comparison, compare
 
@@ -151,7 +151,7 @@ def meteor15_comparisons(rows: list[list[list[str]]]) -> Iterator[Comparison]:
             peer,
             "pairs",
             claim,
-            lambda texts=texts: meteor15_scores(texts, Lexicon(lexicon.data)),
+            lambda texts=texts: meteor15_scores(texts, Meteor15Lexicon(lexicon.data)),
             lambda texts=texts, n=n_theirs: [their_scores(row) for row in texts[:n]],
             n_ours=len(texts) * 225,
             n_theirs=n_theirs * 225,

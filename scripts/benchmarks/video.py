@@ -21,8 +21,9 @@ import torch
 import torchvision.transforms as transforms
 from torch.nn.utils.rnn import pad_sequence
 
-from manycaps.shared_clip_model import OPENAI_MEAN, OPENAI_STD
-from manycaps.shared_video_input import EncodedVideo, read_pixels
+from manycaps.kit.clip_model import OPENAI_MEAN, OPENAI_STD
+from manycaps.kit.media_video import EncodedVideo
+from manycaps.kit.media_video_decoder import read_pixels
 from scripts.benchmarks.clip import captions, random_clip
 from scripts.benchmarks.timing import Comparison, compare, from_scratch
 

@@ -69,8 +69,6 @@ class RowScores:
 
 def main(captions: pathlib.Path, output: pathlib.Path) -> datasets.Dataset:
     """Score, write and return the data set."""
-    # A fresh module for every map: after a compute it cannot be pickled, and map could not tell whether it has done
-    # this work before.
     score = RowScores(str(ROOT / "metrics" / "trm_meteor"))  # from the Hub: "manycaps/trm_meteor"
     # A row of trm_meteor depends on nothing but itself, so any batch size will do. trm_cider weighs words by their
     # frequency in what it is given: there say batch_size=None, or give it document_frequency=.

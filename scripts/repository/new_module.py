@@ -1,11 +1,11 @@
-"""Create a module folder in the house shape, complete and running, for you to put your own maths in.
+"""Create a complete, running module folder for your own maths.
 
 python -m scripts.repository.new_module word_share                          metrics/word_share
 python -m scripts.repository.new_module word_count --kind measurement       measurements/word_count
 
-Copies scripts/repository/module_template, vendors the helpers, and enters the module in tests/modules/sample_inputs.py,
-in tests/requirements.txt and in the README's table. It passes every test over all modules from the start; what to
-change is printed at the end.
+Copies scripts/repository/module_template: the folder; its maths as manycaps/kit/text_NAME.py, to which the folder has a
+link; and its page as manycaps/pages/NAME.py. Adds a record to manycaps/catalog.py, and renews links and the tables that
+tools write. The new module passes every test over all modules from the start; what to change is printed at the end.
 """
 
 import argparse
@@ -14,24 +14,19 @@ import pathlib
 import re
 import sys
 
-from scripts.repository import sync_shared
+from scripts.repository import sync_kit
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TEMPLATES = ROOT / "scripts" / "repository" / "module_template"
+PAGES = ROOT / "manycaps" / "pages"
 
-# Folder, sample rows of the tests over all modules, and row of the README's table, by kind.
-KINDS = {
-    "metric": (
-        "metrics",
-        "CAPTION_ROWS",
-        "| `{name}` | sets of captions per image | words | [card]({folder}/README.md) |",
-    ),
-    "measurement": (
-        "measurements",
-        '{"data": CAPTION_ROWS["references"]}',
-        "| `{name}` | a set of captions with itself | number of words | [card]({folder}/README.md) |",
-    ),
-}
+CATALOG = ROOT / "manycaps" / "catalog.py"
+
+# Folder of a module's folder by kind.
+KINDS = {"metric": "metrics", "measurement": "measurements"}
+
+# The end of the records in manycaps/catalog.py.
+END_OF_RECORDS = "\n)\n\nMODULES"
 
 
 def check_name(name: str) -> None:
@@ -42,20 +37,21 @@ def check_name(name: str) -> None:
     """
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name):
         raise ValueError(f"name: expected lower-case words joined by _, got {name!r}. Choose a name like word_share.")
-    if any((ROOT / folder / name).exists() for folder, *_ in KINDS.values()):
+    if (PAGES / f"{name}.py").exists() or any((ROOT / folder / name).exists() for folder in KINDS.values()):
         raise ValueError(f"name: expected a new name, got {name!r}, which already exists. Choose another.")
     if importlib.util.find_spec(name):
         raise ValueError(f"name: expected a name that no library has, got {name!r}. A Space would import this instead.")
 
 
 def fill(text: str, name: str) -> str:
-    """Put a module's name in the place of the template's.
+    """Replace the template's name by the module's.
 
-    >>> fill("NewSlug new_slug New Slug", "word_share")
-    'WordShare word_share Word Share'
+    >>> fill("NewSlug new_slug New Slug NEW_SLUG", "word_share")
+    'WordShare word_share Word Share WORD_SHARE'
     """
     title = " ".join(word.capitalize() for word in name.split("_"))
-    return text.replace("new_slug", name).replace("NewSlug", title.replace(" ", "")).replace("New Slug", title)
+    text = text.replace("new_slug", name).replace("NEW_SLUG", name.upper())
+    return text.replace("NewSlug", title.replace(" ", "")).replace("New Slug", title)
 
 
 def gradio_version() -> str:
@@ -64,43 +60,48 @@ def gradio_version() -> str:
     return re.search(r"^gradio==(\S+)$", requirements, re.MULTILINE)[1]  # type: ignore[index]
 
 
-def insert_sorted(path: pathlib.Path, line: str, among: str) -> None:
-    """Insert a line at its alphabetical place among the lines that match, or after the last of them."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    places = [i for i, other in enumerate(lines) if re.match(among, other)]
-    later = [i for i in places if lines[i] > line]
-    lines.insert(later[0] if later else places[-1] + 1, line)
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+def add_record(record: str) -> None:
+    """Add a record behind the others."""
+    before, end, after = CATALOG.read_text(encoding="utf-8").partition(END_OF_RECORDS)
+    CATALOG.write_text(f"{before}\n{record.rstrip()}{end}{after}", encoding="utf-8", newline="\n")
 
 
-def test_path(name: str, parent: str) -> pathlib.Path:
-    """Return the file of a module's hand cases."""
-    return ROOT / "tests" / "unit" / parent / f"test_{name}.py"
+def renew_tables() -> None:
+    """Write what tools write of a new module: links and imports, and the tables of CONTRIBUTING and README."""
+    for problem in sync_kit.sync_all(check=False):
+        raise AssertionError(problem)
+    # Imported here: the catalog has the new record now.
+    from scripts.repository import module_table
+
+    module_table.main(check=False)
+
+
+def target_of(template: str, folder: pathlib.Path) -> pathlib.Path:
+    """Return where a file of the template goes: maths and hand cases to those of the kit, the page to the pages."""
+    name = folder.name
+    elsewhere = {
+        "page.py": PAGES / f"{name}.py",
+        "text_new_slug.py": sync_kit.KIT / f"text_{name}.py",
+        "test_text_new_slug.py": ROOT / "tests" / "unit" / "kit" / f"test_text_{name}.py",
+    }
+    return elsewhere.get(template, folder / fill(template, name))
 
 
 def create(name: str, kind: str) -> list[pathlib.Path]:
-    """Write the folder and the entries; return the files that a person has to change."""
+    """Write the folder and the record; return the files that a person has to change."""
     check_name(name)
-    parent, sample, row = KINDS[kind]
-    folder = ROOT / parent / name
+    folder = ROOT / KINDS[kind] / name
     folder.mkdir(parents=True)
     written = []
     for source in sorted((TEMPLATES / kind).glob("*.*")):
-        is_test = source.name.startswith("test_")
-        target = test_path(name, parent) if is_test else folder / fill(source.name, name)
+        target = target_of(source.name, folder)
         target.parent.mkdir(exist_ok=True)
         text = fill(source.read_text(encoding="utf-8"), name).replace("SDK_VERSION", gradio_version())
         target.write_text(text, encoding="utf-8")
         written.append(target)
-    for problem in (*sync_shared.sync_folder(folder, check=False), *sync_shared.sync_table(check=False)):
-        raise AssertionError(problem)
-    insert_sorted(
-        ROOT / "tests" / "modules" / "sample_inputs.py", f'    "{name}": {sample},', r'    "\w+": .*[A-Z].*,$'
-    )
-    insert_sorted(ROOT / "tests" / "requirements.txt", f"-r ../{parent}/{name}/requirements.txt", rf"-r \.\./{parent}/")
-    table_row = row.format(name=name, folder=f"{parent}/{name}")
-    insert_sorted(ROOT / "README.md", table_row, r"\| `\w+` \| .*\[card\]")
-    return written
+    add_record(fill((TEMPLATES / kind / "record").read_text(encoding="utf-8"), name))
+    renew_tables()
+    return [*written, CATALOG]
 
 
 def main(name: str, kind: str) -> int:
@@ -113,7 +114,7 @@ def main(name: str, kind: str) -> int:
     print("Put your own maths, text and hand cases into:")
     for path in written:
         print(f"  {path.relative_to(ROOT)}")
-    print(f"Then run: python -m pytest {test_path(name, KINDS[kind][0]).relative_to(ROOT)} tests/modules -k {name}")
+    print(f"Then run: python -m pytest tests/unit/kit/test_text_{name}.py tests/modules -k {name}")
     return 0
 
 

@@ -1,13 +1,14 @@
 """Create or update one Space of the Hugging Face Hub for every module, so that `evaluate.load("NAME/module")` works.
 
 The folders of spaces/ are Spaces as well: pages of commands, which get a copy of the package beside their own files.
+The Space of a module gets the files of manycaps/pages that its page imports.
 
 python -m scripts.repository.push_to_hub --org NAME --dry-run         show what would change, change nothing
 python -m scripts.repository.push_to_hub --org NAME                   all modules
 python -m scripts.repository.push_to_hub --org NAME --module trm_meteor --module trm_cider
 
-A Space gets the files of its module folder, vendored copies included, without tests and caches. In its requirements.txt
-every package has the version that is installed here, the one that the tests have run with. What is there already is
+A Space gets the files of its module folder, read through links, without tests and caches. In its requirements.txt
+every package has the version that is installed here, the one that the tests have run with. What already exists is
 compared first and the difference is printed: a second run finds nothing to do. Files that only the Space has are
 deleted from it. The token is that of --token, of the variable HF_TOKEN or of `hf auth login`; HF_ENDPOINT names another
 hub. Needs tests/requirements.txt.
@@ -18,6 +19,7 @@ import difflib
 import hashlib
 import importlib.metadata
 import pathlib
+import re
 import sys
 import tempfile
 import time
@@ -53,12 +55,15 @@ from huggingface_hub.utils.sha import git_hash
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from scripts.repository import sync_shared
+from scripts.repository import sync_kit
 
 # Never uploaded: folders, beginnings and endings of names. What begins with a dot is left out too.
 LEFT_OUT_FOLDERS = {"__pycache__", "tests", "flagged"}
 LEFT_OUT_BEGINNINGS = ("test_", "conftest")
 LEFT_OUT_ENDINGS = (".pyc", ".log", ".lock")
+
+# What the package is in a Space that gets its pages alone.
+PAGES_ALONE = b'"""The part of the package manycaps that the page of this Space runs."""\n'
 
 # Files that the Hub itself puts into a Space: not ours to delete.
 FILES_OF_THE_HUB = {".gitattributes"}
@@ -85,12 +90,12 @@ class PushError(Exception):
 
 def command_pages() -> pathlib.Path:
     """Return the folder of the pages that belong to a command, not to a module."""
-    return sync_shared.ROOT / "spaces"
+    return sync_kit.ROOT / "spaces"
 
 
 def space_folders() -> dict[str, pathlib.Path]:
     """Return the folders of all Spaces by name: those of the modules, then the pages of commands."""
-    folders = [*sync_shared.module_folders(), *sorted(path.parent for path in command_pages().glob("*/app.py"))]
+    folders = [*sync_kit.module_folders(), *sorted(path.parent for path in command_pages().glob("*/app.py"))]
     return {folder.name: folder for folder in folders}
 
 
@@ -108,10 +113,24 @@ def folder_files(folder: pathlib.Path) -> dict[str, bytes]:
 
 def package_files() -> dict[str, bytes]:
     """Return the package as a wheel has it: the module folders are inside."""
-    files = {f"manycaps/{name}": content for name, content in folder_files(sync_shared.ORIGINALS).items()}
+    files = {f"manycaps/{name}": content for name, content in folder_files(sync_kit.KIT.parent).items()}
     for kind in ("metrics", "measurements"):
-        found = folder_files(sync_shared.ROOT / kind)
+        found = folder_files(sync_kit.ROOT / kind)
         files |= {f"manycaps/{kind}/{name}": content for name, content in found.items()}
+    return files
+
+
+def page_files(app: str) -> dict[str, bytes]:
+    """Return the files of manycaps/pages that the text of an `app.py` imports, and those that these import."""
+    folder, files = sync_kit.KIT.parent / "pages", {}
+    waiting = re.findall(r"^ *from manycaps\.pages\.(\w+) import", app, re.MULTILINE)
+    if waiting:
+        waiting.append("__init__")
+    while waiting:
+        name = waiting.pop()
+        if f"manycaps/pages/{name}.py" not in files:
+            files[f"manycaps/pages/{name}.py"] = content = (folder / f"{name}.py").read_bytes()
+            waiting += re.findall(r"^from \.(\w+) import", content.decode(), re.MULTILINE)
     return files
 
 
@@ -120,6 +139,8 @@ def space_files(folder: pathlib.Path) -> dict[str, bytes]:
     files, main_script = folder_files(folder), f"{folder.name}.py"
     if folder.parent == command_pages():
         files, main_script = package_files() | files, "app.py"
+    elif pages := page_files(files.get("app.py", b"").decode()):
+        files |= {"manycaps/__init__.py": PAGES_ALONE} | pages
     for name in ("README.md", "requirements.txt", main_script):
         if name not in files:
             raise PushError(f"{folder.name}: expected a file {name}, got none. Write it.")
@@ -286,7 +307,7 @@ def reason(error: Exception, repo_id: str, n_attempts: int) -> str:
         return f"{repo_id}: expected {answers[status]}"
     what = f"status {status}" if status else type(error).__name__
     if may_pass(error):
-        advice = "Run this again later: it goes on here."
+        advice = "Run this again later: it resumes here."
         return f"{repo_id}: expected an answer, got {what} in {n_attempts} attempts. {advice}"
     return f"{repo_id}: expected the Hub to take the files, got {what}: {str(error).strip().splitlines()[-1]}"
 
@@ -342,7 +363,7 @@ def main(org: str, modules: list[str], dry_run: bool, token: str | None) -> int:
         if unknown:
             raise PushError(f"--module: expected some of {', '.join(folders)}, got {unknown[0]}. Check the spelling.")
         checked = (folder for folder in folders.values() if folder.parent != command_pages())
-        stale = [problem for folder in checked for problem in sync_shared.sync_folder(folder, check=True)]
+        stale = [problem for folder in checked for problem in sync_kit.sync_folder(folder, check=True)]
         if stale:
             raise PushError(stale[0])
         if not dry_run:

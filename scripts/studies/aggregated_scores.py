@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manycaps.shared_splits import TIE_TOLERANCE, Splits
+from manycaps.kit.sets_splits import TIE_TOLERANCE, Splits
 
-# Splits that are looked at together: 20 texts need 8 MB.
+# Splits that are enumerated together: 20 texts need 8 MB.
 BLOCK = 20_000
 
 # From scores (n_rows, n_texts, n_texts) and splits to the aggregate of every row and split.

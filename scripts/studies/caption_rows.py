@@ -15,10 +15,10 @@ import numpy as np
 from tqdm import tqdm
 
 import manycaps
-from manycaps.shared_distribution import Rows, compare_rows
-from manycaps.shared_ptb_tokenizer import tokenize_captions
-from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
-from manycaps.shared_splits import CorpusTest
+from manycaps.kit.sets_corpus import CorpusTest
+from manycaps.kit.sets_module import Rows, compare_rows
+from manycaps.kit.text_ptb_tokenizer import tokenize_captions
+from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from scripts.studies.design import DAMAGES, MODULES
 
 # Images of Flickr8k that are used; a random choice.
@@ -37,7 +37,7 @@ def read_images(folder: pathlib.Path, data: str) -> list[list[str]]:
 
 
 def read_all_images(folder: pathlib.Path, data: str) -> list[list[str]]:
-    """Return the captions of people of each image or clip of a public data set, as in the file, repeated ones too.
+    """Return the human captions of each image or clip of a public data set, as in the file, repeated ones too.
 
     Args:
         folder: holds Flickr8k.token.txt.gz (`image#number<TAB>caption`), coco_val_1000.json (a list of objects with

@@ -9,8 +9,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from manycaps.caption_tables import CaptionRow, good_rows, open_source
+from manycaps.kit.sets_splits import TIE_TOLERANCE
 from manycaps.saved_files import made_folder, write_text_atomically
-from manycaps.shared_splits import TIE_TOLERANCE
 from scripts.studies.decoding import N_CANDIDATES, SAMPLING, TOP_K, TOP_P, Setting, named_folders
 from scripts.studies.study_inputs import Captions, read_captions, read_people
 
@@ -40,7 +40,7 @@ class Source(Protocol):
 
 
 class Speaker:
-    """Says captions of people with known probabilities: of the image with Zipf's weights, and a share of mistakes.
+    """Says human captions with known probabilities: of the image with Zipf's weights, and a share of mistakes.
 
     People say the captions of the image with Zipf's weights and make no mistakes; references are drawn so.
     """
@@ -49,7 +49,7 @@ class Speaker:
         """Take the captions of every image.
 
         Args:
-            images: lists of captions of people.
+            images: lists of human captions.
             mistakes: probability of a caption of another image, 0 to 1.
             size: n_candidates and n_references.
             n_rows: images drawn in a trial.
@@ -176,7 +176,7 @@ def read_sources(options: argparse.Namespace) -> tuple[str, dict[str, Source]]:
         }
         return captions.name, dict(speakers)
     if not options.references:
-        raise ValueError("--references: expected tables of captions of people, got none. Name one.")
+        raise ValueError("--references: expected tables of human captions, got none. Name one.")
     people = read_people(options.references)
     size = tuple(options.sizes or (N_CANDIDATES, max(len(row.references or []) for row in people.values())))
     for name, model in models.items():

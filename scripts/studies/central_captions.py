@@ -38,8 +38,8 @@ start_tool(__name__, parsed, "scripts/requirements.txt", "metrics/trm_bert/requi
 
 import numpy as np
 
-from manycaps.shared_distribution import bootstrap_interval
-from manycaps.shared_ptb_tokenizer import tokenize_captions
+from manycaps.kit.sets_corpus import bootstrap_interval
+from manycaps.kit.text_ptb_tokenizer import tokenize_captions
 from scripts.studies.aggregated_scores import PLAIN_SCORES
 from scripts.studies.caption_rows import CaptionMeasures
 from scripts.studies.set_scores import CONFIDENCE_LEVEL, N_RESAMPLES

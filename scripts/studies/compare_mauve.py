@@ -35,13 +35,13 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 start_tool(__name__, parsed, "mauve-text", "metrics/mmd_bert/requirements.txt")
 
 import numpy as np
-from manycaps.frechet import frechet_distances
 
-from manycaps.shared_cosine_distance import cosine_distances, cosine_similarities
-from manycaps.shared_mean_discrepancy import mmd_squared
-from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
-from manycaps.shared_splits import random_splits
-from manycaps.shared_triangle_rank import triangle_rank_counts, triangle_rank_statistic
+from manycaps.kit.sets_splits import random_splits
+from manycaps.kit.sets_triangle_rank import triangle_rank_counts, triangle_rank_statistic
+from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
+from manycaps.kit.vectors_frechet import frechet_distances
+from manycaps.kit.vectors_mmd import mmd_squared
 
 # Candidates, and references, of each clip.
 N_CAPTIONS = 10

@@ -57,8 +57,8 @@ import numpy as np
 import scipy.stats
 from tqdm import tqdm
 
-from manycaps.shared_distribution import DISTRIBUTION_DEFAULTS
-from manycaps.shared_splits import RowSplits, combined_p_value
+from manycaps.kit.sets_corpus import RowSplits, combined_p_value
+from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS
 from scripts.studies.caption_rows import CaptionMeasures, Captions, draw_rows, read_images
 from scripts.studies.study_frame import write_lines
 

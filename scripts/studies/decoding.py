@@ -57,7 +57,7 @@ class Setting(NamedTuple):
         )
 
 
-SOURCES_HELP = """Without options, two simulated speakers say captions of people about bundled scenes: of each image the
+SOURCES_HELP = """Without options, two simulated speakers say human captions about bundled scenes: of each image the
 first caption with a weight of 1, the second of 1/2, the third of 1/3 (people as well), and with a probability of 2 or
 20 percent a caption of another image; a setting works on these whole captions. --data and --corpus, or --references
 without systems, let them say other captions. --captions names folders with one table of captions for each setting, its

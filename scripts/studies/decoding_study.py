@@ -71,7 +71,7 @@ def best_settings(lines: Sequence[Line]) -> list[list[Any]]:
     """Return, for each speaker and measure, the best setting by the median trial, and those of all trials.
 
     Largest is best for a plain score; for a set metric the excess is, that is nearest to 0 from either side: below it
-    candidates are less like each other than people's captions are.
+    candidates are less alike than human captions are.
     """
     found = []
     for speaker in dict.fromkeys(line["speaker"] for line in lines):

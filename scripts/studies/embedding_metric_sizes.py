@@ -28,13 +28,14 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 start_tool(__name__, parsed, "metrics/mmd_bert/requirements.txt")
 
 import numpy as np
-from manycaps.frechet import frechet_distances, frechet_p_values
 
-from manycaps.shared_cosine_distance import cosine_distances, cosine_similarities
-from manycaps.shared_mean_discrepancy import mmd_p_values, mmd_squared
-from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
-from manycaps.shared_splits import exact_splits, harmonic_mean_p, upper_tail_p_values
-from manycaps.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
+from manycaps.kit.sets_corpus import harmonic_mean_p
+from manycaps.kit.sets_splits import exact_splits, upper_tail_p_values
+from manycaps.kit.sets_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
+from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
+from manycaps.kit.vectors_frechet import frechet_distances, frechet_p_values
+from manycaps.kit.vectors_mmd import mmd_p_values, mmd_squared
 
 # Captions taken of each clip.
 N_CAPTIONS = 40

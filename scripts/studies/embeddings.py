@@ -54,10 +54,11 @@ from matplotlib.ticker import MaxNLocator
 from tqdm import tqdm
 
 import manycaps
+from manycaps.kit.clip_encoder import ClipEncoder
+from manycaps.kit.clip_options import CLIP_LOAD_DEFAULTS
+from manycaps.kit.text_ptb_tokenizer import tokenize_captions
+from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.made_world.toy_scores import CHECKPOINT
-from manycaps.shared_clip_rows import CLIP_LOAD_DEFAULTS, ClipEncoder
-from manycaps.shared_ptb_tokenizer import tokenize_captions
-from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from scripts.studies.split_tests import TEST_COLUMNS, distribution_lines
 from scripts.studies.study_inputs import draw_systems, read_captions
 from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, PURPLE, label_axes, new_picture

@@ -40,7 +40,7 @@ import numpy as np
 from tqdm import tqdm
 
 import manycaps
-from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from scripts.studies.caption_rows import Captions, draw_rows
 from scripts.studies.study_inputs import bundled_images
 

@@ -54,7 +54,7 @@ import numpy as np
 import scipy.stats
 from tqdm import tqdm
 
-from manycaps.shared_distribution import DISTRIBUTION_DEFAULTS
+from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS
 from scripts.studies.caption_rows import CaptionMeasures, draw_rows, read_images
 from scripts.studies.study_frame import write_lines
 

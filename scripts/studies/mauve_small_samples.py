@@ -49,11 +49,11 @@ import numpy as np
 import sklearn.cluster
 from tqdm import tqdm
 
-from manycaps.shared_cosine_distance import cosine_distances, cosine_similarities
-from manycaps.shared_mean_discrepancy import mmd_squared
-from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
-from manycaps.shared_splits import TIE_TOLERANCE, exact_splits, random_splits
-from manycaps.shared_triangle_rank import triangle_rank_counts, triangle_rank_statistic
+from manycaps.kit.sets_splits import TIE_TOLERANCE, exact_splits, random_splits
+from manycaps.kit.sets_triangle_rank import triangle_rank_counts, triangle_rank_statistic
+from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
+from manycaps.kit.vectors_mmd import mmd_squared
 from scripts.studies.study_inputs import StudyCaptions, draw_systems, read_captions
 from scripts.studies.study_pictures import BLUE, ORANGE, PURPLE, label_axes, new_picture
 

@@ -10,7 +10,7 @@ import transformers
 from tqdm import tqdm
 
 from manycaps.caption_tables import CaptionRow
-from manycaps.shared_image_input import as_image_source, as_rgb_image
+from manycaps.kit.media_images import as_image_source, as_rgb_image
 from scripts.studies.decoding import DIVERSITY_PENALTY, N_BEAMS, TOP_K, TOP_P, Setting
 
 

@@ -4,7 +4,7 @@ python -m scripts.studies.paired_test_study --data FOLDER [--output paired.csv] 
 python -m scripts.studies.paired_test_study --data FOLDER --pairs 3000 --level 5 20 2
 
 FOLDER holds msvd_val_references.txt (`clip<TAB>caption`, 25 to 62 captions for each of 100 clips). Two simulated
-systems get captions of people, and so do the references: for each row a clip is drawn at random, and of its captions in
+systems get human captions, and so do the references: for each row a clip is drawn at random, and of its captions in
 random order the first 5 are references, the next 5 or 10 the first system's and the next 5 or 10 the second's. Their
 values of `trm_meteor`, the statistic and plain METEOR of every row, go through the functions that `manycaps compare`
 calls, with the number of the pair as the seed.
@@ -53,8 +53,8 @@ from tqdm import tqdm
 
 import manycaps
 from manycaps.comparison.paired_tests import PairedTest, paired_tests
-from manycaps.shared_distribution import DISTRIBUTION_DEFAULTS, compare_rows
-from manycaps.shared_ptb_tokenizer import tokenize_captions
+from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS, compare_rows
+from manycaps.kit.text_ptb_tokenizer import tokenize_captions
 from scripts.studies.caption_rows import Captions, read_images
 from scripts.studies.study_frame import write_lines
 

@@ -32,9 +32,8 @@ start_tool(__name__, parsed, "scripts/requirements.txt", "metrics/mmd/requiremen
 import numpy as np
 import threadpoolctl
 
-from manycaps.shared_pair_averages import MedianSearch
-from manycaps.shared_pair_blocks import n_threads
-from manycaps.shared_pooled_discrepancy import pooled_mmd_squared
+from manycaps.kit.vectors_pairs import MedianSearch, n_threads
+from manycaps.kit.vectors_pooled_mmd import pooled_mmd_squared
 
 # Vectors on a side of a block of the loop.
 BLOCK = 500
@@ -106,7 +105,7 @@ def loop_value(vectors: np.ndarray, median: float) -> float:
 
 def main(n_vectors: int, n_dimensions: int, has_loop: bool) -> int:
     """Print the value and its time; 1 if the loop's differs by more than 1e-9."""
-    import manycaps.shared_pooled_discrepancy as pooled
+    import manycaps.kit.vectors_pooled_mmd as pooled
 
     pooled.MedianSearch = RecordedSearch  # type: ignore[misc]
     vectors = random_vectors(n_vectors, n_dimensions)

@@ -36,7 +36,7 @@ start_tool(__name__, parsed, "scripts/requirements.txt", "metrics/trm_bert/requi
 
 import numpy as np
 
-from manycaps.shared_distribution import bootstrap_interval
+from manycaps.kit.sets_corpus import bootstrap_interval
 from scripts.studies.caption_rows import CaptionMeasures
 from scripts.studies.design import MODULES
 from scripts.studies.set_scores import CONFIDENCE_LEVEL, LARGER_IS_BETTER, N_RESAMPLES, PLAIN

@@ -4,7 +4,7 @@ python -m scripts.studies.renew_studies [--data FOLDER] [--only STUDY ...] [--ou
 
 Each study runs on the bundled scenes, and with --data, a folder of public data sets (`--data` of the studies), on MSVD,
 Flickr8k and COCO as well, as far as it says which of them it takes (`CORPORA` of `study_list.py`). A study that is
-interrupted goes on at the next call, as long as --output is the same; a finished one is only drawn again. Delete the
+interrupted resumes at the next call, as long as --output is the same; a finished one is only drawn again. Delete the
 folder to compute all of them from scratch. Tables and pictures are then copied into docs/studies. Needs
 scripts/requirements.txt and metrics/trm_bert/requirements.txt.
 """

@@ -1,4 +1,4 @@
-"""Which search gives captions like people's? Figure 6 of the distribution paper, for any model.
+"""Which search gives captions like human ones? Figure 6 of the distribution paper, for any model.
 
 python -m scripts.studies.search [--captions NAME=FOLDER ... --references FILE] [--models NAME=FOLDER ...]
 

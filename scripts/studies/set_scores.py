@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from manycaps.shared_distribution import DISTRIBUTION_DEFAULTS, bootstrap_interval, compare_rows
+from manycaps.kit.sets_corpus import bootstrap_interval
+from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS, compare_rows
 from scripts.studies.caption_rows import CaptionMeasures
 from scripts.studies.design import MODULES
 
@@ -42,7 +43,7 @@ def set_scores(
     """Yield the values of `SCORE_COLUMNS` for every module and plain score.
 
     "shown" is the excess of a set metric, the value minus its mean over random splits of the same captions, so that it
-    is about 0 where candidates are of the people's distribution; and the value of a plain score. The interval is that
+    is about 0 where candidates have the human distribution; and the value of a plain score. The interval is that
     of "shown", a percentile bootstrap over rows.
 
     Args:

@@ -10,12 +10,12 @@ import PIL.Image
 from tqdm import tqdm
 
 import manycaps
+from manycaps.kit.sets_splits import random_splits
+from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.made_world.pictures import draw_picture
 from manycaps.made_world.scenes import Scene, draw_scene
 from manycaps.made_world.speakers import N_SPEAKER_DRAWS, Speaker, draw_captions, speak
 from manycaps.made_world.toy_scores import CHECKPOINT
-from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
-from manycaps.shared_splits import random_splits
 from scripts.studies.design import MODULES
 from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY
 
@@ -92,7 +92,7 @@ class World(NamedTuple):
 
 
 def draw_world(seed: int, n_scenes: int, n_candidates: int, n_references: int) -> World:
-    """Draw scenes, pictures and captions of people; scene i depends on the seed and i alone."""
+    """Draw scenes, pictures and human captions; scene i depends on the seed and i alone."""
     scenes, clips, references, draws = [], [], [], []
     for i in range(n_scenes):
         rng = np.random.default_rng([seed, i])
@@ -241,7 +241,7 @@ class SpokenWorld:
     """One world, and how far the values of captions lie from those of people.
 
     Args:
-        world: scenes and captions of people.
+        world: scenes and human captions.
         n_splits: random splits of a row behind its excess.
         captions: all that will be said of the scenes besides.
     """
@@ -264,7 +264,7 @@ class SpokenWorld:
         return self.values(said(self.world, speaker, self.world.draws[:, :n]))
 
     def people(self, n: int) -> list[dict[str, np.ndarray]]:
-        """Return the values of n captions of people, and of other people for the first `N_OTHER` scenes."""
+        """Return the values of n human captions, and of other people for the first `N_OTHER` scenes."""
         if n not in self._people:
             draws = self.world.draws[:, :n]
             others = np.concatenate((self.world.other_draws[:N_OTHER, :n], draws[N_OTHER:]))

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from manycaps.shared_distribution import DISTRIBUTION_DEFAULTS, Rows
-from manycaps.shared_splits import RowSplits, exact_splits, harmonic_mean_p
+from manycaps.kit.sets_corpus import RowSplits, harmonic_mean_p
+from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS, Rows
+from manycaps.kit.sets_splits import exact_splits
 from scripts.studies.aggregated_scores import PLAIN_SCORES, two_sided
 
 TEST_COLUMNS = ("measure", "n_references", "n_rows", "value", "excess", "harmonic_mean_p", "corpus_p", "smallest_p")

@@ -13,8 +13,8 @@ import pathlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from manycaps.kit.base_messages import shown_path
 from manycaps.saved_files import made_folder, write_text_atomically
-from manycaps.shared_messages import shown_path
 
 # Folder of what the studies write, unless another one is given.
 OUTPUT = pathlib.Path("studies-output")

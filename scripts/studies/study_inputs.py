@@ -20,7 +20,7 @@ Captions = list[list[str]]
 
 
 class StudyCaptions(NamedTuple):
-    """Captions of people, and of systems if there are any, image by image."""
+    """Human captions, and those of systems if there are any, image by image."""
 
     # What they are, for titles.
     name: str
@@ -58,7 +58,7 @@ def read_captions(options: argparse.Namespace) -> StudyCaptions:
     enough = [i for i, captions in enumerate(images) if len(captions) >= needed]
     if len(enough) < 2:
         raise ValueError(
-            f"--sizes: expected at least two images with {needed} captions of people, got {len(enough)}. Ask for fewer "
+            f"--sizes: expected at least two images with {needed} human captions, got {len(enough)}. Ask for fewer "
             "captions."
         )
     kept = {system: [captions[i] for i in enough] for system, captions in systems.items()}
@@ -71,7 +71,7 @@ def bundled_images() -> Captions:
 
 
 def read_corpus(folder: pathlib.Path, corpus: str) -> tuple[Captions, dict[str, Captions]]:
-    """Return the captions of people in a public data set, and those of a model where its file has some."""
+    """Return the human captions in a public data set, and those of a model where its file has some."""
     if corpus != "COCO":
         return read_images(folder, corpus), {}
     rows = json.loads((folder / "coco_val_1000.json").read_text(encoding="utf-8"))
@@ -79,7 +79,7 @@ def read_corpus(folder: pathlib.Path, corpus: str) -> tuple[Captions, dict[str, 
 
 
 def read_people(files: Sequence[str]) -> dict[str, CaptionRow]:
-    """Return the rows of tables of captions of people by id; their captions are the rows' references.
+    """Return the rows of tables of human captions by id; their captions are the rows' references.
 
     Raises:
         ValueError: a file cannot be read, or has no column of captions.
@@ -89,7 +89,7 @@ def read_people(files: Sequence[str]) -> dict[str, CaptionRow]:
 
 
 def read_tables(references: Sequence[str], predictions: Sequence[str]) -> tuple[Captions, dict[str, Captions]]:
-    """Return the captions of people in tables, and those of systems in others, joined by the ids of the rows.
+    """Return the human captions in tables, and those of systems in others, joined by the ids of the rows.
 
     Args:
         references: files, folders or patterns.

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 SIZES: Mapping[str | None, tuple[int, int]] = {None: (10, 6), "MSVD": (10, 10), "Flickr8k": (2, 3), "COCO": (1, 4)}
 
 CAPTIONS_HELP = """Without options the study runs on bundled scenes with captions written for this project. --references
-names tables of captions of people, of any kind that `manycaps score` reads, and --predictions those of systems, joined
+names tables of human captions, of any kind that `manycaps score` reads, and --predictions those of systems, joined
 by id; or --data a folder with msvd_val_references.txt, Flickr8k.token.txt.gz or coco_val_1000.json, and --corpus which
-of them. Without systems, the candidates are captions of people, whole and damaged."""
+of them. Without systems, the candidates are human captions, whole and damaged."""
 
 
 def add_caption_options(parser: argparse.ArgumentParser, n_rows: int) -> None:
@@ -21,7 +21,7 @@ def add_caption_options(parser: argparse.ArgumentParser, n_rows: int) -> None:
         n_rows: images that are drawn unless asked otherwise.
     """
     group = parser.add_argument_group("captions", CAPTIONS_HELP)
-    group.add_argument("--references", nargs="+", default=[], metavar="FILE", help="captions of people")
+    group.add_argument("--references", nargs="+", default=[], metavar="FILE", help="human captions")
     group.add_argument("--predictions", nargs="+", default=[], metavar="NAME=FILE", help="captions of systems")
     group.add_argument("--data", type=pathlib.Path, metavar="FOLDER", help="public data sets")
     group.add_argument("--corpus", choices=[name for name in SIZES if name], help="which of them")

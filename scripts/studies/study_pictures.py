@@ -1,4 +1,4 @@
-"""Pictures of the studies: one look, labelled axes that say which direction is better, SVG and PNG with equal bytes."""
+"""Pictures of the studies: one look, labelled axes that say which direction is better, PNG with equal bytes."""
 
 import functools
 import pathlib
@@ -13,8 +13,6 @@ import matplotlib.figure
 from manycaps.saved_files import write_atomically
 
 SETTINGS: dict[Any, Any] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "studies",
     "font.size": 10,
     "axes.titlesize": 10,
     "axes.spines.top": False,
@@ -36,7 +34,7 @@ RESOLUTION = 120
 
 @contextmanager
 def new_picture(folder: pathlib.Path, name: str, width: float, height: float) -> Iterator[matplotlib.figure.Figure]:
-    """Give an empty figure, and save it as NAME.svg and NAME.png when the block ends.
+    """Give an empty figure, and save it as NAME.png when the block ends.
 
     Args:
         folder: where the files go.
@@ -48,12 +46,8 @@ def new_picture(folder: pathlib.Path, name: str, width: float, height: float) ->
         figure = matplotlib.figure.Figure(figsize=(width, height), layout="constrained")
         yield figure
         # Neither a date nor a version: the files of equal pictures are equal.
-        options: dict[str, dict[str, Any]] = {
-            "svg": {"metadata": {"Date": None, "Creator": None}},
-            "png": {"metadata": {"Software": None}, "dpi": RESOLUTION},
-        }
-        for ending, how in options.items():
-            write_atomically(folder / f"{name}.{ending}", functools.partial(figure.savefig, **how))
+        save = functools.partial(figure.savefig, metadata={"Software": None}, dpi=RESOLUTION)
+        write_atomically(folder / f"{name}.png", save)
 
 
 def label_axes(axes: matplotlib.axes.Axes, x: str, y: str, *, better: str = "") -> None:

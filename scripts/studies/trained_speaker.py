@@ -5,7 +5,7 @@ python -m scripts.studies.trained_speaker [--captioner FOLDER] [--scenes 100] [-
 A small captioner learns what people of the made world say (`scripts/toy/train_captioner.py`; without --captioner it is
 trained first). transformers' own `generate` samples its captions at several temperatures, from the likeliest words
 alone (top-k, top-p), and lists those of a beam search, and of a diverse one. It predicts the next word, so its best
-temperature is known: the one at which captions of people of other scenes are likeliest, `held_out_nats` per caption. A
+temperature is known: the one at which human captions of other scenes are likeliest, `held_out_nats` per caption. A
 metric that measures the distance to people should choose it too. `sayable` is the share of captions that people could
 say of the scene, by their exact probability. The metrics, and z, are those of `known_truth`.
 
@@ -186,7 +186,7 @@ class DecodedWorld:
 
     Args:
         captioner: says it.
-        world: scenes and captions of people.
+        world: scenes and human captions.
         n: captions of every scene.
         n_splits: random splits of a row behind its excess.
         searches: with their settings.

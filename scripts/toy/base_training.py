@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from manycaps.kit.clip_options import with_prompt
+from manycaps.kit.media_images import as_model_pixels
 from manycaps.made_world.captions import (
     LABEL_HABITS,
     PERSON_HABITS,
@@ -25,8 +27,6 @@ from manycaps.made_world.captions import (
 )
 from manycaps.made_world.pictures import draw_picture, draw_places, group_of_cells
 from manycaps.made_world.scenes import OPPOSITE, Scene, draw_scene, neighbour, pick
-from manycaps.shared_clip_rows import with_prompt
-from manycaps.shared_image_input import as_model_pixels
 from scripts.toy.questions import CELL_ANSWERS, PART_ANSWERS, Questions, answers, cell_answers, word_answers
 from scripts.toy.small_clip import IMAGE_SIZE, PROMPTS, SmallClip
 

@@ -15,7 +15,7 @@ from scripts.toy.small_captioner import NUMBERS, PADDING, as_pixel_values, as_to
 
 
 class HeldOut(NamedTuple):
-    """Captions of people, and what a captioner predicts for each of their words."""
+    """Human captions, and what a captioner predicts for each of their words."""
 
     # Shape (n_captions, n_tokens - 1, n_words).
     logits: torch.Tensor
@@ -25,7 +25,7 @@ class HeldOut(NamedTuple):
     nats_of_people: float
 
     def nats(self, temperature: float) -> float:
-        """Return the mean of -log p of a caption, sampled at a temperature; the captions of people are given."""
+        """Return the mean of -log p of a caption, sampled at a temperature; the human captions are given."""
         log_p = torch.log_softmax(self.logits.double() / temperature, dim=2)
         of_words = log_p.gather(2, self.said[..., None])[..., 0]
         return -float(of_words.masked_fill(self.said == NUMBERS[PADDING], 0.0).sum(dim=1).mean())

@@ -50,8 +50,8 @@ import torch
 from safetensors.torch import load_file
 
 from manycaps.installed_modules import data_folder
-from manycaps.shared_clip_checkpoints import WEIGHTS_NAME
-from manycaps.shared_clip_weights import read_weights
+from manycaps.kit.clip_variants import WEIGHTS_NAME
+from manycaps.kit.clip_weights import read_weights
 from scripts.studies.study_frame import Line, StudyTable
 from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, new_picture
 from scripts.toy.positives_gain import LAMBDAS, NAME, gain

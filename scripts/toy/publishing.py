@@ -11,12 +11,12 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from manycaps.checkpoint_conversion import open_clip_config
+from manycaps.kit.base_files import file_sha256
+from manycaps.kit.clip_model import ClipModel
+from manycaps.kit.clip_variants import CONFIG_NAME, WEIGHTS_NAME, Treatment
+from manycaps.kit.clip_weights import Weights, read_weights, write_safetensors
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
 from manycaps.saved_files import write_atomically, write_text_atomically
-from manycaps.shared_clip_checkpoints import CONFIG_NAME, WEIGHTS_NAME, Treatment
-from manycaps.shared_clip_model import ClipModel
-from manycaps.shared_clip_weights import Weights, read_weights, write_safetensors
-from manycaps.shared_input_files import file_sha256
 from scripts.toy.positives_gain import study_section
 from scripts.toy.small_clip import ACTIVATION, PIXEL_MEAN, PIXEL_STD, SmallClip
 from scripts.toy.tables import as_markdown, foil_table, learned_kinds, verdict, write_csv

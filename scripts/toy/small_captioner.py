@@ -15,12 +15,12 @@ import torch
 import transformers
 from transformers.modeling_outputs import BaseModelOutput
 
+from manycaps.kit.clip_weights import Weights, read_weights
+from manycaps.kit.media_images import as_model_pixels
 from manycaps.made_world.captions import every_word
 from manycaps.made_world.pictures import draw_picture
 from manycaps.made_world.scenes import Scene, draw_scene
 from manycaps.made_world.speakers import N_SPEAKER_DRAWS, Speaker, speak
-from manycaps.shared_clip_weights import Weights, read_weights
-from manycaps.shared_image_input import as_model_pixels
 
 # Tokens that are no words.
 PADDING, BEGIN, END = "<pad>", "<begin>", "<end>"

@@ -8,11 +8,11 @@ import numpy as np
 import open_clip
 import torch
 
+from manycaps.kit.clip_model import ClipModel
+from manycaps.kit.clip_pac_scores import PAC_PROMPT
+from manycaps.kit.clip_weights import Weights
 from manycaps.made_world.captions import every_word
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
-from manycaps.shared_clip_model import ClipModel
-from manycaps.shared_clip_weights import Weights
-from manycaps.shared_pac_s import PAC_PROMPT
 
 # Side of the pixels that the image encoder takes, of a patch, and of the cells of the world in these pixels.
 IMAGE_SIZE = 32

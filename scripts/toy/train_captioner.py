@@ -3,7 +3,7 @@
 python -m scripts.toy.train_captioner --output runs/captioner [--seed 0] [--steps 1500]
 
 The folder is that of a `VisionEncoderDecoderModel` of transformers; `captioner.json` says how it was made, its loss on
-held-out captions of people, and theirs: no speaker can have less. Needs scripts/requirements-training.txt.
+held-out human captions, and theirs: no speaker can have less. Needs scripts/requirements-training.txt.
 """
 
 import argparse
@@ -31,9 +31,9 @@ start_tool(__name__, parsed, "scripts/requirements-training.txt")
 import torch
 import tqdm
 
+from manycaps.kit.base_files import file_sha256
 from manycaps.made_world.toy_scores import CHECKPOINT
 from manycaps.saved_files import made_folder, write_text_atomically
-from manycaps.shared_input_files import file_sha256
 from scripts.toy.captioner_likelihood import HeldOut, draw_held_out
 from scripts.toy.small_captioner import CaptionerRecipe, new_captioner, train_captioner
 

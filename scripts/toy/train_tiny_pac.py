@@ -5,7 +5,7 @@ python -m scripts.toy.train_tiny_pac --output runs/one --seeds 0                
 python -m scripts.toy.train_tiny_pac --output runs/tiny --publish checkpoints/tiny-pac  and the first checkpoint
 
 For every seed the small CLIP learns from labels such as the web has; then its two last projections are tuned on
-captions of people with generated positives (Sarto et al., 2023, equation 4), and again without one or both kinds of
+human captions with generated positives (Sarto et al., 2023, equation 4), and again without one or both kinds of
 positives. All are measured on the same held-out scenes. Seeds run side by side in --jobs processes of one thread each:
 the same seed gives the same file on the same machine, however many. A seed that is finished in the folder is not
 trained again, and a checkpoint before tuning that is there is only tuned. --quick takes a minute and shows only that
@@ -73,7 +73,7 @@ QUICK = Recipe(
 
 
 def train_seed(folder: pathlib.Path, seed: int, recipe: Recipe) -> None:
-    """Train, tune and measure one seed, and write what came of it, unless it is there already.
+    """Train, tune and measure one seed, and write what came of it, unless it already exists.
 
     Args:
         folder: of this seed.

@@ -11,6 +11,10 @@ import numpy as np
 import scipy.stats
 import torch
 
+from manycaps.kit.clip_cosines import paired_cosines
+from manycaps.kit.clip_options import with_prompt
+from manycaps.kit.clip_pac_scores import PAC_PROMPT, PAC_WEIGHT, pac_s, ref_pac_s
+from manycaps.kit.media_images import as_model_pixels
 from manycaps.made_world.captions import (
     N_DRAWS,
     as_caption,
@@ -25,10 +29,6 @@ from manycaps.made_world.data_set import GRADES, N_REFERENCES
 from manycaps.made_world.pictures import draw_picture
 from manycaps.made_world.scenes import Scene, draw_scene, said_attributes
 from manycaps.pac_training.retrieval import retrieval_recall
-from manycaps.shared_clip_rows import paired_cosines, with_prompt
-from manycaps.shared_image_input import as_model_pixels
-from manycaps.shared_pac_s import PAC_PROMPT, PAC_WEIGHT, pac_s
-from metrics.ref_pac_score.ref_pac_s import ref_pac_s
 from scripts.toy.small_clip import IMAGE_SIZE, SmallClip
 
 # Seed of the held-out scenes: the same for all checkpoints.
@@ -36,8 +36,8 @@ TRIAL_SEED = 1_000_000
 
 # Kinds of pairs of captions (Vedantam et al., 2015, Pascal-50S), and which of the two is better here.
 PAIRS = {
-    "HC": "two right captions of people: the one that says more",
-    "HI": "two captions of people: the one of this scene",
+    "HC": "two right human captions: the one that says more",
+    "HI": "two human captions: the one of this scene",
     "HM": "a right caption of a person and a machine's with one or two errors: the person's",
     "MM": "two captions of machines with 0 to 3 errors: the one with fewer",
 }

@@ -1,4 +1,4 @@
-"""The tuning: the positive-augmented recipe on captions of people, and its ablations, over cached features."""
+"""The tuning: the positive-augmented recipe on human captions, and its ablations, over cached features."""
 
 import dataclasses
 from collections.abc import Callable, Mapping

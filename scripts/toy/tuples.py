@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from manycaps.kit.media_images import as_model_pixels
 from manycaps.made_world.captions import (
     PERSON_HABITS,
     VAGUE_HABITS,
@@ -15,7 +16,6 @@ from manycaps.made_world.captions import (
 )
 from manycaps.made_world.pictures import draw_picture
 from manycaps.made_world.scenes import VALUES, Scene, draw_scene, is_possible, neighbour, pick, with_value
-from manycaps.shared_image_input import as_model_pixels
 from scripts.toy.small_clip import IMAGE_SIZE
 
 
@@ -23,7 +23,7 @@ from scripts.toy.small_clip import IMAGE_SIZE
 class TupleMake:
     """How captions and positives come about."""
 
-    # Share of captions of people that are those of another picture, and of those that say little.
+    # Share of human captions that are those of another picture, and of those that say little.
     wrong: float = 0.0
     vague: float = 0.0
     # Share of generated captions, and of generated pictures, with one wrong attribute.

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import av
-import evaluate
 import numpy as np
 import PIL.Image
 import pytest
@@ -26,13 +25,19 @@ from tests.modules.sample_inputs import CLIP_MODULES, load_options
 
 pytest.importorskip("gradio", reason="gradio is not installed: pip install -r tests/requirements.txt")
 from manycaps.comparison.caption_scores import CaptionScores
-from manycaps.comparison.caption_systems import read_systems
 from manycaps.comparison.compared_systems import compared_systems
 from manycaps.comparison.comparison_tables import all_tables
+from manycaps.comparison.systems import read_systems
+from manycaps.pages.caption_files import caption_file_rows
+from manycaps.pages.form import card_body
+from manycaps.pages.limits import CaptionLimits
+from manycaps.pages.results import as_number
+from manycaps.pages.text_boxes import caption_rows
+from manycaps.pages.verdict import verdict
 from manycaps.report.comparison_page import comparison_page
-from manycaps.shared_demo_files import caption_file_rows
-from manycaps.shared_demo_form import CaptionLimits, as_number, caption_rows, card_body
-from manycaps.shared_verdict import verdict
+from tests.large_packages import evaluate
+
+pytestmark = pytest.mark.slow
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Seconds in which a page must be served, and an answer must come, on a machine that does other things as well.
@@ -162,7 +167,7 @@ DISTRIBUTION = Case(
     ),
 )
 
-SYSTEM_FILES = ("System 1, the baseline", "System 2", "Captions of people")
+SYSTEM_FILES = ("System 1, the baseline", "System 2", "Human captions")
 
 CASES = {
     "trm_meteor": DISTRIBUTION,
@@ -199,7 +204,7 @@ CASES = {
         own={UPLOAD: picture(40, 30), CANDIDATES: "a red square\na dog", HUMANS: "a square\nsomething red"},
         bad=(
             {UPLOAD: picture(40, 30), CANDIDATES: "a dog"},
-            "references[0]: expected at least one caption, got none. Write one caption a line.",
+            "references[0]: expected at least one caption, got none. Write one caption per line.",
         ),
         over=(
             {UPLOAD: picture(40, 30), CANDIDATES: "a dog\n" * 21, HUMANS: "a dog"},
@@ -218,7 +223,7 @@ CASES = {
         own={CANDIDATES: "a big dog runs\na film", HUMANS: "a large puppy\na movie about a dog"},
         bad=(
             {CANDIDATES: "a dog"},
-            "references[0]: expected at least one caption, got none. Write one caption a line.",
+            "references[0]: expected at least one caption, got none. Write one caption per line.",
         ),
         over=(
             {CANDIDATES: "a dog\n" * 51, HUMANS: "a dog"},
@@ -236,7 +241,7 @@ CASES = {
         own={CANDIDATES: "a big dog runs\na film", HUMANS: "a large puppy\na movie about a dog"},
         bad=(
             {CANDIDATES: "a dog"},
-            "references[0]: expected at least one caption, got none. Write one caption a line.",
+            "references[0]: expected at least one caption, got none. Write one caption per line.",
         ),
         over=(
             {CANDIDATES: "a dog\n" * 51, HUMANS: "a dog"},
@@ -335,7 +340,7 @@ CASES = {
         own=dict(zip(SYSTEM_FILES, map(system_file, ("base", "repeating", "references")), strict=True))
         | {"System 3, or none": system_file("other")},
         bad=(
-            {"System 2": system_file("base"), "Captions of people": system_file("references")},
+            {"System 2": system_file("base"), "Human captions": system_file("references")},
             "systems: expected two files or three, got 1. Upload the captions of another.",
         ),
         over=(
@@ -625,7 +630,7 @@ def assert_shows_the_modules_numbers(page, name, cells, columns):
 def assert_shows_the_comparison(page, cells, files):
     """Every cell of every table, and the report that can be fetched."""
     systems = {path.stem: str(path) for label, path in files.items() if label.startswith("System")}
-    rows = read_systems(systems, [str(files["Captions of people"])])
+    rows = read_systems(systems, [str(files["Human captions"])])
     options = CASES["compare"].options
     scores = CaptionScores(rows, ["trm_cider"], {}, **options)
     exchanges = list(scores.exchanges(lambda: None))

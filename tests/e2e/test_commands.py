@@ -34,6 +34,7 @@ def quickstart(tmp_path_factory):
     return run("quickstart", "--output", folder, "--no-images"), folder
 
 
+@pytest.mark.slow
 def test_quickstart_shows_what_the_paper_argues(quickstart):
     printed, folder = quickstart
     with (folder / "table.csv").open(encoding="utf-8") as file:
@@ -56,12 +57,14 @@ def test_quickstart_shows_what_the_paper_argues(quickstart):
     assert "100%" in printed, "a progress bar"
 
 
+@pytest.mark.slow
 def test_quickstart_draws_a_picture(quickstart):
     picture = (quickstart[1] / "null_distributions.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert len(picture) > 20_000
 
 
+@pytest.mark.slow
 def test_quickstart_compares_captions_of_your_own(tmp_path):
     scene = {"references": ["a dog runs", "the dog"], "systems": {"mine": ["a dog", "a puppy runs"]}}
     (tmp_path / "captions.json").write_text(json.dumps({"scenes": [scene, scene]}))
@@ -86,6 +89,7 @@ def test_the_sample_is_as_described():
         assert len(set(scene["systems"]["repeating"])) == 1
 
 
+@pytest.mark.slow
 def test_readme_shows_the_table_that_quickstart_prints(quickstart):
     table = quickstart[0].split("the test over all scenes\n\n")[1].split("\n\n")[0]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -124,6 +128,7 @@ def test_document_frequency_of_a_missing_column(tmp_path):
 TOKENS = {"n_documents": 3, "document_frequency": {"a</w>": 2, "cat</w>": 1, "the</w>": 1, "dog</w>": 2}}
 
 
+@pytest.mark.slow
 def test_token_frequency_takes_each_caption_for_a_document(tmp_path):
     lists, captions = tmp_path / "lists.jsonl", tmp_path / "captions.csv"
     lists.write_text("\n".join(map(json.dumps, ROWS)))
@@ -134,6 +139,7 @@ def test_token_frequency_takes_each_caption_for_a_document(tmp_path):
         assert "4 tokens in 3 captions" in printed
 
 
+@pytest.mark.slow
 def test_token_frequency_of_a_missing_column(tmp_path):
     source = tmp_path / "captions.jsonl"
     source.write_text(json.dumps(ROWS[0]))
@@ -141,6 +147,7 @@ def test_token_frequency_of_a_missing_column(tmp_path):
     assert "expected a column 'captions', got ['references']. Check the spelling of --column." in printed
 
 
+@pytest.mark.slow
 @pytest.mark.realdata
 @pytest.mark.parametrize("module", ["trm_meteor", "trm_cider"])
 def test_msvd_systems(data_folder, module):

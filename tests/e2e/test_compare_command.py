@@ -9,7 +9,7 @@ import pytest
 
 from manycaps import command_line, load
 from manycaps.comparison.compared_systems import compared_systems
-from manycaps.comparison.scored_systems import ScoredSystem, SystemRow
+from manycaps.comparison.systems import ScoredSystem, SystemRow
 from manycaps.report.comparison_page import comparison_page
 from tests.comparison_cases import caption_rows, write_captions
 from tests.modules.sample_inputs import small_meteor15_data
@@ -102,6 +102,7 @@ def test_a_system_against_itself_with_shuffled_captions_and_rows(tmp_path):
     assert exchanges == [(0.0, 0.0, 1.0)] * 2
 
 
+@pytest.mark.slow
 def test_order_of_systems_changes_no_finding(files, compared, tmp_path):
     systems = [files[name] for name in ("other", "repeating", "base")]
     assert run(*systems, "-r", files["references"], "-o", tmp_path, "--baseline", "base", "--n-resamples", 999) == 0
@@ -127,6 +128,7 @@ def test_formats_go_to_standard_output(files, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out) == json.loads((tmp_path / "comparison.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_clusters_of_ids(files, tmp_path):
     rows = caption_rows()
     ids = [f"{i // 2}#{i % 2}" for i in range(len(rows["base"]))]
@@ -166,10 +168,13 @@ def bad_inputs(folder):
     yield [base, twice, *people], f"{twice}, id 'b': "
     yield [base, other, "-r", without], f"{base}, id 'd': "
     yield [base, other], "systems: expected references, images or videos to compare captions by, got captions alone."
-    yield [base, other, *people, "-m", "bleu"], "--metrics: expected some of trm_meteor, trm_cider, trm_bert, mmd_bert"
+    yield (
+        [base, other, *people, "-m", "bleu"],
+        "--metrics: expected some of trm_meteor, meteor15, trm_cider, trm_bert, mmd_bert",
+    )
     yield [base, other, *people, "-m", "pac_score"], "pac_score: expected images of every row, got none for the id 'a'."
     yield [base, other, *people, "--clusters", "("], "--clusters: expected a regular expression, got '(' ("
-    yield [base, other, *people, "--clusters", "x"], "--clusters: expected 'x' in every id, got 'a'. Mend the"
+    yield [base, other, *people, "--clusters", "x"], "--clusters: expected 'x' in every id, got 'a'. Fix the"
     yield [base, other, *people, "--n-resamples", "0"], "--n-resamples: expected a whole number of at least 1, got 0."
     yield [base, other, *people, "--limit", "0"], "--limit: expected a whole number of at least 1, got 0."
     yield [base, str(folder / "none.jsonl"), *people], f"{folder / 'none.jsonl'}: expected"
@@ -184,6 +189,7 @@ def test_bad_input_ends_with_one_line(tmp_path, capsys):
     assert not (tmp_path / "report").exists()
 
 
+@pytest.mark.slow
 def test_a_page_on_many_rows_is_small_and_made_in_time():
     """Scores of 5 systems on 10,000 rows by 6 metrics, with captions: 60 paired tests."""
     rng, n_rows, names = np.random.default_rng(0), 10_000, ["base", "b", "c", "d", "e"]
@@ -252,6 +258,7 @@ def test_captions_that_are_gone_or_changed_are_refused(tmp_path, capsys):
     assert run(files["base"], files["references"], "-o", tmp_path / "report", "--with-captions") == 2
 
 
+@pytest.mark.slow
 def test_meteor_15_is_a_row_of_the_tables(files, tmp_path, capsys):
     systems = [files[name] for name in ("base", "other")]
     arguments = ("-r", files["references"], "-m", "meteor15", "--meteor15-data", small_meteor15_data(), "-f", "json")

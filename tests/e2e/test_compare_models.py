@@ -1,16 +1,20 @@
 """`manycaps compare` with networks: images, videos, sentence embeddings; single precision makes no difference."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 
 from manycaps import command_line
 from manycaps.installed_modules import data_folder
+from manycaps.kit import clip_encoder, text_sentence_encoder
 from manycaps.made_world.toy_scores import draw_toy_scene
 from tests.comparison_cases import caption_rows, write_captions
 from tests.oracles.tiny_sentence_model import save_tiny_model
 from tests.video_clips import write_clip
+
+pytestmark = pytest.mark.slow
 
 pytest.importorskip("open_clip", reason="open_clip is not installed: pip install 'manycaps[clip]'")
 
@@ -74,3 +78,49 @@ def test_shuffled_captions_make_no_difference_to_networks(tmp_path):
     for metric in numbers["metrics"].values():
         test = metric["pairs"][0]["test"]
         assert (test["difference"], test["p_value"], test["n_equal"]) == (0.0, 1.0, 12)
+
+
+def test_one_clip_is_built_and_each_image_and_caption_encoded_once(scenes, tmp_path, monkeypatch):
+    folder, files = scenes
+    built, pictures, texts = [], [], []
+
+    class CountedClip(clip_encoder.ClipModel):
+        def __init__(self, *arguments, **options):
+            built.append(self)
+            super().__init__(*arguments, **options)
+
+        def image_features(self, pixels):
+            pictures.extend(picture.tobytes() for picture in pixels)
+            return super().image_features(pixels)
+
+        def text_features(self, new, *rest):
+            texts.extend(tokens.ids for tokens in new)
+            return super().text_features(new, *rest)
+
+    monkeypatch.setattr(clip_encoder, "ClipModel", CountedClip)
+    checkpoint = shutil.copytree(TINY_PAC, tmp_path / "tiny-pac")  # not the one that other tests have loaded
+    arguments = [files["other"], files["right"], "-r", files["references"], "--checkpoint", checkpoint]
+    numbers_of(tmp_path, *arguments, "--images", folder / "photos", "-m", "pac_score,ref_pac_score")
+    assert len(built) == 1
+    assert len(pictures) == len(set(pictures)) == N_SCENES
+    assert len(texts) == len(set(texts)) > N_SCENES
+
+
+def test_one_sentence_model_is_loaded_and_each_caption_embedded_once(tmp_path, monkeypatch):
+    rows = caption_rows(12, 3)
+    files = write_captions(tmp_path, {name: rows[name] for name in ("references", "base", "other")})
+    encoder = save_tiny_model(tmp_path / "encoder")
+    load_model, loaded, captions = text_sentence_encoder.load_model, [], []
+
+    def load_counted(*arguments):
+        loaded.append(model := load_model(*arguments))
+        encode = model.encode
+        model.encode = lambda new, **options: captions.extend(new) or encode(new, **options)
+        return model
+
+    monkeypatch.setattr(text_sentence_encoder, "load_model", load_counted)
+    arguments = [files["base"], files["other"], "-r", files["references"], "--encoder", encoder]
+    numbers_of(tmp_path, *arguments, "-m", "trm_bert,mmd_bert,fid_bert")
+    assert len(loaded) == 1
+    distinct = {caption for name in ("references", "base", "other") for row in rows[name] for caption in row}
+    assert sorted(captions) == sorted(distinct)

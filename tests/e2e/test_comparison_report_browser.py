@@ -5,10 +5,11 @@ import io
 import numpy as np
 import pytest
 
-from manycaps.comparison.compared_systems import as_json
 from manycaps.report.comparison_page import comparison_page
 from tests.browser_pages import WIDTHS, assert_opens_alone, contrasts, open_page, screenshot
 from tests.comparison_cases import comparison
+
+pytestmark = pytest.mark.slow
 
 NAMES = ("base", "a longer name", "third_one")
 
@@ -127,7 +128,7 @@ def test_sorting(browser, page, compared):
 
 def test_numbers_are_those_of_the_json(browser, page, compared):
     open_page(browser, page, 1200)
-    numbers = as_json(compared)
+    numbers = compared.to_dict()
     excess, score = numbers["metrics"].values()
     for place, metric in ((1, excess), (3, score)):
         shown = column(browser, "table-systems", place)

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from manycaps import command_line
-from manycaps.report import diversity_report
+from manycaps.diversity import measured as engine
 from tests.browser_pages import WIDTHS, assert_opens_alone, contrasts, open_page, screenshot
+
+pytestmark = pytest.mark.slow
 
 PLOTS = ["vocabulary", "evs", "duplicates", "novelty", "redundancy", "spread", "references", "variance"]
 
@@ -25,7 +27,7 @@ def page(tmp_path_factory):
     sources = [str(folder / f"{name}.jsonl") for name in ("human", "model")]
     arguments = [*sources, "--semantic", "--output", str(folder / "page.html")]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(diversity_report, "load_encoder", lambda name: letter_counts)
+        patch.setattr(engine, "load_encoder", lambda name: letter_counts)
         assert command_line.main(["diversity", *arguments]) == 0
     return folder / "page.html"
 

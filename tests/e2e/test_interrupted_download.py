@@ -13,6 +13,8 @@ import pytest
 
 from tests.oracles.tiny_sentence_model import save_tiny_model
 
+pytestmark = pytest.mark.slow
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 COMMIT = "0" * 39 + "1"
@@ -20,7 +22,7 @@ COMMIT = "0" * 39 + "1"
 # Two calls in one process; the hub breaks off during the first, and is whole again when the file appears.
 SCRIPT = """
 import pathlib, sys
-from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 encoder, options = SentenceEncoder(), {**ENCODER_DEFAULTS, "encoder": "someone/tiny"}
 try:
     encoder.embed(["a dog"], options, lambda steps, **_: steps)

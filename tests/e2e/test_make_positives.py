@@ -18,6 +18,8 @@ from tests.module_folders import ROOT
 from tests.tiny_pipelines import save_captioner, save_painter
 from tests.training_data import data_set, picture
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

@@ -13,7 +13,10 @@ import pytest
 from tests.clip_checkpoints import save_checkpoint, small_weights
 from tests.video_clips import noise, repeat_clip, write_clip
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc, which only Linux has")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc, which only Linux has"),
+]
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -44,8 +47,8 @@ assert result["n_rows"] == 1
 """
 
 EXACT = """
-from manycaps.shared_splits import exact_splits, upper_tail_p_values
-from manycaps.shared_triangle_rank import null_statistics
+from manycaps.kit.sets_splits import exact_splits, upper_tail_p_values
+from manycaps.kit.sets_triangle_rank import null_statistics
 distances = np.random.default_rng(0).random((20, 20, 20))
 blocks = null_statistics(distances, exact_splits(10, 10, 10**6), {statistic!r})
 assert upper_tail_p_values(np.zeros(20), blocks).tolist() == [1.0] * 20
@@ -100,7 +103,6 @@ def test_exact_p_values_of_10_and_10_captions_need_less_than_1_gib(statistic):
     assert peak_gib(EXACT, statistic=statistic) < 1
 
 
-@pytest.mark.long
 def test_p_values_of_a_corpus_need_less_than_a_third_of_memory_more():
     module = str(ROOT / "metrics" / "trm_bert")
     without, tested = (peak_gib(CORPUS, module=module, p_value=p_value) for p_value in ("none", "permutation"))
@@ -108,7 +110,6 @@ def test_p_values_of_a_corpus_need_less_than_a_third_of_memory_more():
     assert tested < 1.3 * without
 
 
-@pytest.mark.long
 def test_memory_does_not_grow_with_the_length_of_a_video(tmp_path):
     checkpoint = save_checkpoint(tmp_path / "small.pth", small_weights(vision_cfg=EYES))
     pictures = [np.kron(coarse, np.ones((40, 40, 1), np.uint8)) for coarse in noise(50, 18, 32)]

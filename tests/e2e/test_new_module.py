@@ -1,5 +1,6 @@
 """A module made by scripts/repository/new_module.py passes what every module must pass, without a line changed."""
 
+import json
 import os
 import pathlib
 import re
@@ -9,8 +10,13 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KINDS = {"metric": "word_share", "measurement": "word_count"}
+
+# What tools write of a new module, in files that already exist.
+WRITTEN_TABLES = {"CONTRIBUTING.md", "README.md"}
 
 
 def run(folder, *command):
@@ -29,34 +35,92 @@ def run(folder, *command):
     return done.returncode, done.stdout + done.stderr
 
 
+def contents(folder):
+    """Contents of all files of a folder by their paths in it."""
+    paths = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
 @pytest.fixture(scope="module")
-def repository(tmp_path_factory):
-    """A copy of the repository with a new module of each kind."""
+def untouched(tmp_path_factory):
+    """A copy of the repository."""
     copy = tmp_path_factory.mktemp("copy") / "repository"
     pages = "CHANGELOG.md CITATION.cff CONTRIBUTING.md Makefile README.md pyproject.toml"
     names = f"{pages} manycaps measurements metrics scripts tests"
     for name in names.split():
         source = ROOT / name
         if source.is_dir():
-            shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(source, copy / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             copy.mkdir(exist_ok=True)
             shutil.copy(source, copy / name)
-    for kind, name in KINDS.items():
-        code, printed = run(copy, "-m", "scripts.repository.new_module", name, "--kind", kind)
-        assert code == 0, printed
-        assert f"{name}/README.md\n" in printed
     return copy
 
 
-@pytest.mark.long
+@pytest.fixture(scope="module")
+def before(untouched):
+    return contents(untouched)
+
+
+@pytest.fixture(scope="module")
+def repository(untouched, before):
+    """The copy with a new module of each kind."""
+    for kind, name in KINDS.items():
+        code, printed = run(untouched, "-m", "scripts.repository.new_module", name, "--kind", kind)
+        assert code == 0, printed
+        assert f"{name}/README.md\n" in printed
+    return untouched
+
+
+def test_a_new_module_is_one_folder_and_one_record(repository, before):
+    after = contents(repository)
+    new = set(after) - set(before)
+    folders = ("metrics/word_share/", "measurements/word_count/")
+    maths = {f"manycaps/kit/text_{slug}.py" for slug in KINDS.values()}
+    tests = {f"tests/unit/kit/test_text_{slug}.py" for slug in KINDS.values()}
+    pages = {f"manycaps/pages/{slug}.py" for slug in KINDS.values()}
+    links = {f"manycaps/kit/{slug}.py" for slug in KINDS.values()}
+    assert {path for path in new if not path.startswith(folders)} == maths | tests | pages | links
+    assert all((repository / path).is_symlink() for path in links)
+    changed = {path for path, content in before.items() if after[path] != content}
+    assert changed - WRITTEN_TABLES == {"manycaps/catalog.py"}
+    for slug in KINDS.values():
+        assert after["manycaps/catalog.py"].decode().count(f'slug="{slug}"') == 1
+
+
+def test_commands_take_a_new_module(repository, tmp_path):
+    """Nothing but the record tells them that it is there."""
+    references, systems = tmp_path / "references.jsonl", [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    ids = [str(number) for number in range(8)]
+    for path, column, caption in (
+        (references, "references", "a dog runs"),
+        (systems[0], "predictions", "a dog"),
+        (systems[1], "predictions", "a cat"),
+    ):
+        lines = [json.dumps({"id": each, column: [caption]}) for each in ids]
+        path.write_text("\n".join(lines) + "\n")
+    given = [*map(str, systems), "-r", str(references), "-m", "word_share", "-o", str(tmp_path / "report")]
+    code, printed = run(repository, "-m", "manycaps", "compare", *given)
+    assert code == 0, printed
+    assert "Word Share: a scores higher than b" in printed
+    given = ["-m", "word_share", "-i", str(systems[0]), "-r", str(references), "-o", str(tmp_path / "scores")]
+    code, printed = run(repository, "-m", "manycaps", "score", *given)
+    assert code == 0, printed
+    assert '"word_share": 0.66666' in printed
+    code, printed = run(repository, "-m", "manycaps", "list")
+    assert "word_count  (measurements)\n    Word Count: how many words" in printed
+
+
 def test_new_modules_pass_the_tests_over_all_modules(repository):
     tests = [
         "tests/modules/test_every_module.py",
-        *(f"tests/unit/{kind}s/test_{name}.py" for kind, name in KINDS.items()),
+        "tests/modules/test_catalog.py",
+        "tests/modules/test_pages.py",
+        *(f"tests/unit/kit/test_text_{name}.py" for name in KINDS.values()),
     ]
     # Two new processes for each of the two would tell nothing that one does not.
-    choice = "(word_share or word_count or there_are_modules or up_to_date) and not (two_processes and word_count)"
+    ours = "word_share or word_count or every_record or up_to_date or which_page"
+    choice = f"({ours}) and not (two_processes and word_count)"
     code, printed = run(repository, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, "-k", choice)
     assert code == 0, printed[-5000:]
     n_passed = int(printed.split(" passed")[0].split()[-1])
@@ -73,7 +137,8 @@ for path, texts in (("metrics/word_share", ["a dog", "a dog runs"]), ("measureme
     spec = importlib.util.spec_from_file_location(path, path + "/app.py")
     app = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(app)
-    print(*app.measure(*texts))
+    (compute,) = (event.fn for event in app.page.fns.values() if event.api_name == "compute")
+    print(*compute(*texts))
 """
 
 
@@ -85,15 +150,12 @@ def test_new_modules_have_a_demo_page(repository):
     assert "| `word_count` | 2.0000 |" in printed
 
 
-def test_new_modules_are_formatted_and_entered_in_the_tables(repository):
+def test_new_modules_are_formatted_and_in_the_readme(repository):
     for command in (["check"], ["format", "--check"]):
         code, printed = run(repository, "-m", "ruff", *command, "--no-cache", ".")
         assert code == 0, printed
     readme = (repository / "README.md").read_text(encoding="utf-8")
     assert "[card](metrics/word_share/README.md)" in readme
-    requirements = (repository / "tests" / "requirements.txt").read_text(encoding="utf-8").splitlines()
-    lines = [line for line in requirements if line.startswith("-r ../me")]
-    assert {"-r ../metrics/word_share/requirements.txt", "-r ../measurements/word_count/requirements.txt"} <= set(lines)
 
 
 @pytest.mark.parametrize(
@@ -101,6 +163,7 @@ def test_new_modules_are_formatted_and_entered_in_the_tables(repository):
     [
         ("WordShare", "name: expected lower-case words joined by _, got 'WordShare'. Choose a name like word_share."),
         ("trm_meteor", "name: expected a new name, got 'trm_meteor', which already exists. Choose another."),
+        ("plots", "name: expected a new name, got 'plots', which already exists. Choose another."),
         ("numpy", "name: expected a name that no library has, got 'numpy'. A Space would import this instead."),
     ],
 )

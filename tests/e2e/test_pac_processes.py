@@ -5,13 +5,15 @@ import os
 import subprocess
 import sys
 
-import evaluate
 import numpy as np
 import PIL.Image
 import pytest
 
 from tests.clip_checkpoints import save_checkpoint
+from tests.large_packages import evaluate
 from tests.module_folders import PAC_SCORE, ROOT
+
+pytestmark = pytest.mark.slow
 
 RNG = np.random.default_rng(0)
 
@@ -34,7 +36,6 @@ if accelerator.is_main_process:
 """
 
 
-@pytest.mark.long
 def test_two_processes_equal_one(tmp_path):
     checkpoint = str(save_checkpoint(tmp_path / "small.pth"))
     rows = []
@@ -66,7 +67,7 @@ def kilobytes(name):
 paths = json.load(open(sys.argv[1]))
 pac_score = evaluate.load(sys.argv[2], checkpoint=sys.argv[3], device="cpu")
 pac_score.compute(predictions=["a dog"] * 10, images=paths[:10])
-open("/proc/self/clear_refs", "w").write("5")  # the peak starts anew
+open("/proc/self/clear_refs", "w").write("5")  # the peak starts again
 before = kilobytes("VmRSS")
 result = pac_score.compute(predictions=[f"dog {i}" for i in range(len(paths))], images=paths)
 print("RESULT", json.dumps([result["n_rows"], (kilobytes("VmHWM") - before) / 1024]))

@@ -6,12 +6,15 @@ import pathlib
 import numpy as np
 import PIL.Image
 import pytest
-import torch
 
 from manycaps.command_line import main
-from manycaps.human_correlation.protocols import BENCHMARKS, PUBLISHED, choice, correlation, published_key, report
+from manycaps.human_correlation.benchmarks import BENCHMARKS
 from tests.clip_checkpoints import save_checkpoint, small_weights, with_lora
+from tests.each_case import each_case
+from tests.large_packages import OnFirstUse, torch
 from tests.module_folders import PAC_SCORE, REF_PAC_SCORE
+
+protocols = OnFirstUse("manycaps.human_correlation.protocols")
 
 RNG = np.random.default_rng(0)
 
@@ -69,7 +72,8 @@ def made_benchmarks(tmp_path_factory):
 OF_IMAGES = [name for name, benchmark in BENCHMARKS.items() if benchmark.kind in ("correlation", "choice")]
 
 
-@pytest.mark.parametrize("benchmark", OF_IMAGES)
+@pytest.mark.slow
+@each_case("benchmark", OF_IMAGES)
 def test_every_benchmark_runs_end_to_end(run, benchmark, made_benchmarks, checkpoint):
     kind = BENCHMARKS[benchmark].kind
     options = json.dumps({"checkpoint": str(checkpoint), "device": "cpu"})
@@ -82,7 +86,7 @@ def test_every_benchmark_runs_end_to_end(run, benchmark, made_benchmarks, checkp
     lines = {line.split()[0]: line.split()[1:] for line in out.splitlines()[2:]}
     measured = "tau_c" if kind == "correlation" else "accuracy"
     assert -100 <= float(lines[measured][0]) <= 100
-    published = PUBLISHED[pathlib.Path(metric).name].get(benchmark, {}).get(measured)
+    published = protocols.PUBLISHED[pathlib.Path(metric).name].get(benchmark, {}).get(measured)
     if published is None:
         assert lines[measured][1:] == ["-", "-"]
     else:
@@ -111,12 +115,12 @@ def test_taus_equal_scipy_on_single_judgements_without_candidates_that_are_refer
         assert captions == ["a", "e"]
         return np.array([0.1, 0.7])
 
-    found = correlation(rows, BENCHMARKS["flickr8k-expert"], score)
+    found = protocols.correlation(rows, BENCHMARKS["flickr8k-expert"], score)
     # 1 1 2 against 3 3: all six pairs between the rows agree; ties inside them.
     assert (found["n_rows"], found["n_judgements"]) == (2, 5)
     assert found["tau_b"] == pytest.approx(100 * 6 / np.sqrt(6 * 8))
     assert found["tau_c"] == pytest.approx(100 * 2 * 6 / (5**2 * (2 - 1) / 2))
-    kept = correlation(rows, BENCHMARKS["composite"], lambda kept, _: np.arange(len(kept)))
+    kept = protocols.correlation(rows, BENCHMARKS["composite"], lambda kept, _: np.arange(len(kept)))
     assert kept["n_rows"] == 3
 
 
@@ -132,24 +136,25 @@ def test_accuracy_counts_wins_by_category_and_ties_half():
         drawn.append(tuple(both[0]["refs"]))
         return np.array([1.0 if caption == "x" else 0.0 for caption in captions])
 
-    found = choice(rows, BENCHMARKS["pascal-50s"], score, seed=0)
+    found = protocols.choice(rows, BENCHMARKS["pascal-50s"], score, seed=0)
     assert found == {"HC": 50.0, "MM": 50.0, "accuracy": 50.0, "n_rows": 3}
     assert len(set(drawn)) == 5
     assert all(len(refs) == 5 for refs in drawn)
-    assert choice(rows[:1], BENCHMARKS["foil"], score, seed=0)["accuracy"] == 100.0
+    assert protocols.choice(rows[:1], BENCHMARKS["foil"], score, seed=0)["accuracy"] == 100.0
     assert len(drawn[-1]) == 8
 
 
 def test_the_report_shows_differences():
-    text = report({"tau_b": 54.0, "tau_c": 1.0, "n_rows": 3}, {"tau_b": 53.9})
+    text = protocols.report({"tau_b": 54.0, "tau_c": 1.0, "n_rows": 3}, {"tau_b": 53.9})
     assert [line.split() for line in text.splitlines()[1:]] == [
         ["tau_b", "54.00", "53.9", "+0.10"],
         ["tau_c", "1.00", "-", "-"],
         ["n_rows", "3"],
     ]
-    assert published_key("pac_score", "pac-openclip-vit-l-14") == "pac_score openclip-vit-l-14"
+    assert protocols.published_key("pac_score", "pac-openclip-vit-l-14") == "pac_score openclip-vit-l-14"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lora", [False, True])
 def test_a_converted_folder_gives_the_same_features_and_open_clip_loads_it(run, tmp_path, lora):
     weights = with_lora(small_weights()) if lora else small_weights()
@@ -165,8 +170,8 @@ def test_a_converted_folder_gives_the_same_features_and_open_clip_loads_it(run, 
     assert ("updates are merged" in (tmp_path / "folder" / "README.md").read_text()) == lora
     import open_clip
 
-    from manycaps.shared_clip_model import ClipModel
-    from manycaps.shared_clip_weights import merge_lora, read_weights
+    from manycaps.kit.clip_model import ClipModel
+    from manycaps.kit.clip_weights import merge_lora, read_weights
 
     network = open_clip.create_model(f"local-dir:{tmp_path / 'folder'}").eval()
     ours = ClipModel(merge_lora(read_weights(source)), device="cpu")

@@ -11,12 +11,12 @@ import re
 import subprocess
 import sys
 
-import evaluate
 import huggingface_hub
 import pytest
 
-from scripts.repository import push_to_hub, sync_shared
+from scripts.repository import push_to_hub, sync_kit
 from tests.hub_stand_in import EXPIRED, READER, WRITER, running_hub
+from tests.large_packages import evaluate
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -43,7 +43,7 @@ def folder(tmp_path, monkeypatch):
     """A repository with one module, and much in its folder that must not be uploaded."""
     folder = tmp_path / "metrics" / "demo"
     contents = {
-        "demo.py": "from .shared_count import count\n",
+        "demo.py": "from .text_count import count\n",
         "README.md": CARD,
         "requirements.txt": "# why\nnumpy>=1.26\ngradio>=5\ntqdm>=4; python_version>='3.8'\n",
         "app.py": "import gradio\n",
@@ -57,11 +57,11 @@ def folder(tmp_path, monkeypatch):
     for name, text in contents.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    (tmp_path / "manycaps").mkdir()
-    (tmp_path / "manycaps" / "shared_count.py").write_text("def count(rows):\n    return len(rows)\n")
-    monkeypatch.setattr(sync_shared, "ROOT", tmp_path)
-    monkeypatch.setattr(sync_shared, "ORIGINALS", tmp_path / "manycaps")
-    assert sync_shared.main(check=False) == 0
+    (tmp_path / "manycaps" / "kit").mkdir(parents=True)
+    (tmp_path / "manycaps" / "kit" / "text_count.py").write_text("def count(rows):\n    return len(rows)\n")
+    monkeypatch.setattr(sync_kit, "ROOT", tmp_path)
+    monkeypatch.setattr(sync_kit, "KIT", tmp_path / "manycaps" / "kit")
+    assert sync_kit.main(check=False) == 0
     return folder
 
 
@@ -96,9 +96,9 @@ def test_a_new_space_gets_the_folder_without_tests_and_caches(push, hub, folder)
         "demo.py",
         "examples/one.txt",
         "requirements.txt",
-        "shared_count.py",
+        "text_count.py",
     ]
-    for name in ("README.md", "app.py", "demo.py", "shared_count.py", "examples/one.txt"):
+    for name in ("README.md", "app.py", "demo.py", "text_count.py", "examples/one.txt"):
         assert files[name] == (folder / name).read_bytes()
     numpy, tqdm = (importlib.metadata.version(name).split("+")[0] for name in ("numpy", "tqdm"))
     pins = f'numpy=={numpy}\ngradio==6.0.0\ntqdm=={tqdm}; python_version >= "3.8"\n'
@@ -146,7 +146,7 @@ def test_an_update_prints_and_sends_the_difference_only(push, hub, folder):
 def test_a_dry_run_needs_no_token_and_makes_no_space(push, hub):
     code, printed = push(dry_run=True, token=False)
     assert code == 0
-    assert "  new file shared_count.py: " in printed
+    assert "  new file text_count.py: " in printed
     assert printed.endswith("manycaps/demo: would be new\n")
     assert hub.spaces == {}
 
@@ -195,7 +195,7 @@ def test_a_server_that_stays_out_of_order(push, hub):
     assert code == 1
     assert push.waits == [2.0, 4.0, 8.0, 16.0]
     assert printed.splitlines()[-1] == (
-        "manycaps/demo: expected an answer, got status 503 in 5 attempts. Run this again later: it goes on here."
+        "manycaps/demo: expected an answer, got status 503 in 5 attempts. Run this again later: it resumes here."
     )
 
 
@@ -268,9 +268,10 @@ def test_what_cannot_be_right_is_not_sent(push, hub, folder, versions):
     )
     (folder / "requirements.txt").unlink()
     assert push() == (1, "demo: expected a file requirements.txt, got none. Write it.\n")
-    (folder / "shared_count.py").write_text("old")
-    repair = "Run `python -m scripts.repository.sync_shared`."
-    stale = f"metrics/demo/shared_count.py: differs from manycaps/shared_count.py. {repair}\n"
+    (folder / "text_count.py").unlink()
+    (folder / "text_count.py").write_text("old")
+    repair = "Run `make format`."
+    stale = f"metrics/demo/text_count.py: expected a link to ../../manycaps/kit/text_count.py. {repair}\n"
     assert push() == (1, stale)
     assert hub.spaces == {}
 
@@ -294,6 +295,7 @@ def test_a_space_without_its_page_is_pointed_out(push, hub, folder):
     assert "demo.py" in hub.files("manycaps/demo")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not importlib.util.find_spec("gradio"), reason="the versions of a Space need gradio beside them")
 def test_the_command_line(hub):
     options = ["--org", "manycaps", "--module", "trm_meteor", "--module", "trm_cider", "--dry-run"]
@@ -309,6 +311,15 @@ def test_the_command_line(hub):
 SDK_VERSION = re.search(r"^gradio==(\S+)$", (ROOT / "tests" / "requirements.txt").read_text(), re.MULTILINE)[1]
 
 
+def test_the_space_of_a_module_gets_the_files_of_its_page_alone(versions):
+    versions["gradio"] = SDK_VERSION
+    files = push_to_hub.space_files(push_to_hub.space_folders()["trm_cider"])
+    pages = {name.removeprefix("manycaps/") for name in files if name.startswith("manycaps/")}
+    others = {"examples", "form", "limits", "plots", "results", "text_boxes", "verdict"}
+    assert pages == {"__init__.py", *(f"pages/{name}.py" for name in ("__init__", "sets_of_captions", *others))}
+    assert push_to_hub.page_files("import gradio\n") == {}
+
+
 def test_every_module_and_page_of_the_repository_makes_a_space(versions):
     versions["gradio"] = SDK_VERSION
     folders = push_to_hub.space_folders()
@@ -318,7 +329,8 @@ def test_every_module_and_page_of_the_repository_makes_a_space(versions):
     )
     for folder in folders.values():
         files = push_to_hub.space_files(folder)
-        assert {path.name for path in folder.glob("shared_*.py")} <= set(files)
+        assert {"manycaps/__init__.py", "manycaps/pages/form.py"} <= set(files)
+        assert {path.name for path in folder.glob("*_*.py")} <= set(files)
         pins = files["requirements.txt"].decode().splitlines()
         assert all(re.fullmatch(r"[\w\-\[\],]+==[\w.]+(; .+)?", line) for line in pins), pins
 
@@ -338,6 +350,7 @@ for _ in sys.stdin:
 """
 
 
+@pytest.mark.slow
 def test_a_module_loads_by_its_hub_id_and_afterwards_from_the_cache(tmp_path, monkeypatch, versions):
     versions["gradio"] = SDK_VERSION
     rows = {"predictions": [["a dog runs", "a wet dog"]], "references": [["a dog", "the dog is running"]]}
@@ -367,7 +380,7 @@ def test_a_module_loads_by_its_hub_id_and_afterwards_from_the_cache(tmp_path, mo
         program.stdin.write("load it from the hub\n")
         program.stdin.flush()
         assert json.loads(program.stdout.readline() or "null") == expected
-        assert hub.asked("GET", "/spaces/manycaps/trm_meteor/resolve/main/shared_triangle_rank.py") == 1
+        assert hub.asked("GET", "/spaces/manycaps/trm_meteor/resolve/main/sets_triangle_rank.py") == 1
     printed, errors = program.communicate("load it again, the hub is gone\n", timeout=1200)
     assert program.returncode == 0, errors[-3000:]
     assert json.loads(printed) == expected

@@ -8,9 +8,8 @@ import nltk
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from manycaps import command_line, functional
+from scripts.repository.module_table import with_table
 from tests.environments import make_environment, outer_variables
-from tests.modules.conftest import FOLDERS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -67,15 +66,9 @@ def test_as_log_refuses_columns_that_do_not_fit(namespace):
 
 
 def test_the_table_names_every_module_and_every_link_leads_somewhere():
-    for folder in FOLDERS:
-        assert f"| `{folder.name}` |" in README
-        assert f"[card]({folder.relative_to(ROOT).as_posix()}/README.md)" in README
+    assert with_table(README) == README, "run `make format`"
     links = re.findall(r"\]\((?!http)([^)#]+)\)", README)
     assert [link for link in links if not (ROOT / link).exists()] == []
-    table = re.findall(r"^\| (`manycaps .*?) \|", README, re.MULTILINE)
-    assert set(re.findall(r"`(?:manycaps )?([\w-]+)`", " ".join(table))) == set(command_line.COMMANDS)
-    for name in functional.__all__:
-        assert f"`{name}`" in README or f"functional.{name}(" in README or name == "Lexicon"
     programs = re.findall(r"python -m (scripts[\w.]+)", README)
     assert [program for program in programs if not (ROOT / f"{program.replace('.', '/')}.py").is_file()] == []
 
@@ -94,7 +87,7 @@ def make_clone_environment(folder):
         tool.chmod(0o755)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no git repository to clone")
 def test_the_two_commands_in_a_fresh_clone(tmp_path):
     assert COMMANDS == ["make quickstart", "make test"]
@@ -103,7 +96,7 @@ def test_the_two_commands_in_a_fresh_clone(tmp_path):
     make_clone_environment(clone / ".venv")
     environment = outer_variables()
     environment["WORKERS"] = "1"
-    environment["PYTEST_ADDOPTS"] = "tests/unit/scripts/repository/test_sync_shared.py -p no:cacheprovider"
+    environment["PYTEST_ADDOPTS"] = "tests/unit/scripts/repository/test_sync_kit.py -p no:cacheprovider"
     environment["NLTK_DATA"] = str(pathlib.Path(nltk.data.find("corpora/wordnet").path).parents[1])
     for command in COMMANDS:
         done = subprocess.run(

@@ -8,6 +8,8 @@ import pytest
 from manycaps import command_line
 from tests.browser_pages import WIDTHS, assert_opens_alone, contrasts, open_page, screenshot
 
+pytestmark = pytest.mark.slow
+
 PEOPLE = [
     ["a dog runs on the beach", "a dog runs on the beach", "a wet dog plays in the sand", "somebody throws a ball"],
     [

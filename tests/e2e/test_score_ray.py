@@ -38,7 +38,7 @@ def environment():
     }
 
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -13,6 +13,8 @@ import time
 import pyarrow.dataset as ds
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # Kills of a run; a longer trial sets more.
@@ -77,13 +79,11 @@ def whole(lines, tmp_path_factory):
     return folder
 
 
-@pytest.mark.long
 def test_two_processes_give_the_same_bytes(lines, whole, tmp_path):
     run(*arguments_of(lines), "-o", tmp_path / "o", "--processes", 2)
     assert files_of(tmp_path / "o") == files_of(whole)
 
 
-@pytest.mark.long
 def test_a_run_that_is_killed_again_and_again_gives_the_same_bytes(lines, whole, tmp_path):
     folder, generator = tmp_path / "o", random.Random(1)
     n_finished = []
@@ -117,7 +117,6 @@ def test_processes_end_with_a_killed_parent(lines, tmp_path):
         time.sleep(0.05)
 
 
-@pytest.mark.long
 def test_a_killed_process_is_named(lines, whole, tmp_path):
     folder = tmp_path / "o"
     process = start(*arguments_of(lines), "-o", folder, "--processes", 2)
@@ -128,7 +127,7 @@ def test_a_killed_process_is_named(lines, whole, tmp_path):
         err.strip()
         .splitlines()[-1]
         .startswith(
-            "processes: expected them to live until the end, got one that was killed, perhaps for want of memory."
+            "processes: expected all to live until the end, got one that was killed, perhaps for lack of memory."
         )
     )
     run(*arguments_of(lines), "-o", folder, "--processes", 2)
@@ -159,12 +158,11 @@ def small_disk(tmp_path):
     subprocess.run(["umount", str(folder)], check=True)
 
 
-@pytest.mark.long
 def test_a_full_disk(lines, whole, small_disk):
     folder = small_disk / "o"
     _, err = run(*arguments_of(lines), "-o", folder, "--processes", 2, code=1)
     assert err.strip().splitlines()[-1] == (
-        f"{folder}: expected a folder that takes the results, got No space left on device. Make room, and "
+        f"{folder}: expected a folder that can hold the results, got No space left on device. Make room, and "
         "give the same command again: finished parts stay."
     )
     assert list(folder.rglob("survey-*.json"))

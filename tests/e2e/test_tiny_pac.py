@@ -1,8 +1,6 @@
 """tiny-pac: the published file does what its card says on scenes it has never seen, and its training runs."""
 
-import contextlib
 import csv
-import io
 import json
 import os
 import re
@@ -14,15 +12,16 @@ import pytest
 import scipy.stats
 from safetensors.torch import load_file
 
+from manycaps.command_line import main
+from manycaps.kit.base_files import file_sha256
+from manycaps.kit.clip_variants import WEIGHTS_NAME
+from manycaps.kit.clip_weights import read_weights, write_safetensors
 from manycaps.made_world.captions import draw_caption, draw_foils, draw_wording
 from manycaps.made_world.data_set import GRADES, N_REFERENCES, made_row
 from manycaps.made_world.pictures import draw_picture
 from manycaps.made_world.scenes import draw_scene
 from manycaps.made_world.toy_scores import COLUMNS, KINDS, draw_toy_scene, draw_toy_scenes, mistake
 from manycaps.quickstart import comparison
-from manycaps.shared_clip_checkpoints import WEIGHTS_NAME
-from manycaps.shared_clip_weights import read_weights, write_safetensors
-from manycaps.shared_input_files import file_sha256
 from scripts.studies.study_frame import read_lines
 from scripts.toy import train_tiny_pac
 from scripts.toy.positives_gain import LAMBDAS, N_ERRORS, gain, study_section, values
@@ -31,6 +30,8 @@ from scripts.toy.publishing import TRIALS_NAME, UNTUNED_NAME
 from scripts.toy.tables import FOIL_KINDS, LEARNED, TABLES, as_markdown, foil_table, learned_kinds, read_csv, verdict
 from scripts.toy.tuning import PAC, PLAIN, VARIANTS, TuningRecipe
 from tests.module_folders import EMSCORE_PAC, PAC_SCORE, REF_PAC_SCORE, ROOT
+
+pytestmark = pytest.mark.slow
 
 FOLDER = ROOT / "checkpoints" / "tiny-pac"
 
@@ -129,10 +130,8 @@ def test_a_caption_of_another_clip_scores_lower():
 @pytest.fixture(scope="module")
 def quickstart_images(tmp_path_factory):
     """What the quickstart prints about images, and its folder."""
-    folder, printed = tmp_path_factory.mktemp("quickstart"), io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        comparison.show_images(folder)
-    return printed.getvalue(), folder
+    folder = tmp_path_factory.mktemp("quickstart")
+    return comparison.compare_image_metrics(folder).text, folder
 
 
 def test_the_quickstart_shows_the_toy_and_calls_it_one(quickstart_images):
@@ -182,7 +181,9 @@ def test_the_picture_says_where_a_wrong_caption_wins(foil, tmp_path, monkeypatch
 
 def test_the_quickstart_says_what_is_missing(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(comparison, "IMAGE_PACKAGES", ("torch", "no_such_package"))
-    comparison.show_images(tmp_path)
+    nothing = comparison.SystemsReport({}, "", [tmp_path, tmp_path])
+    monkeypatch.setattr(comparison, "compare_systems", lambda captions, output: nothing)
+    assert main(["quickstart", "--output", str(tmp_path)]) == 0
     assert "Left out the image metrics: no_such_package not installed." in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
@@ -251,7 +252,6 @@ def test_training_runs_and_is_not_repeated(tmp_path, capsys):
     assert 0 <= metric.compute(predictions=["a red star"], images=[made_row(0, 0)["image"]])["pac_score"] <= 2
 
 
-@pytest.mark.long
 def test_a_whole_training_gives_the_published_seed(tmp_path):
     """Minutes: the published seed once more. On a machine like the card's the same bits, elsewhere one as good."""
     measurements = read_csv(FOLDER / TRIALS_NAME)

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from tests.each_case import each_case
 from tests.tools import BARE_TOOLS, ROOT, TOOLS, TOOLS_WITH_PACKAGES, name_of, run_without_packages
 
 # What a tool cannot do without on its command line.
@@ -28,7 +29,8 @@ def test_the_process_has_no_packages():
     assert "No module named 'numpy'" in run_without_packages("-c", "import numpy").stderr
 
 
-@pytest.mark.parametrize("path", TOOLS, ids=name_of)
+@pytest.mark.slow
+@each_case("path", TOOLS, ids=name_of)
 def test_help_needs_no_package(path):
     done = run_without_packages("-m", name_of(path), "--help")
     assert (done.returncode, done.stderr) == (0, "")
@@ -36,14 +38,15 @@ def test_help_needs_no_package(path):
     assert f"python -m {name_of(path)}" in done.stdout, "the help shows how the tool is called"
 
 
-@pytest.mark.parametrize("path", TOOLS_WITH_PACKAGES, ids=name_of)
+@pytest.mark.slow
+@each_case("path", TOOLS_WITH_PACKAGES, ids=name_of)
 def test_a_mistyped_option_needs_no_package(path):
     done = run_without_packages("-m", name_of(path), "--no-such-option")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("usage:")
 
 
-@pytest.mark.parametrize("path", TOOLS_WITH_PACKAGES, ids=name_of)
+@each_case("path", TOOLS_WITH_PACKAGES, ids=name_of)
 def test_a_missing_package_is_one_line_with_the_requirements_file(path):
     done = run_without_packages("-m", name_of(path), *REQUIRED.get(path.stem, []))
     assert (done.returncode, done.stdout) == (1, "")
@@ -56,9 +59,10 @@ def test_a_missing_package_is_one_line_with_the_requirements_file(path):
         assert item in help_text, "the help says what the tool needs"
 
 
+@pytest.mark.slow
 def test_the_other_tools_need_no_package():
-    assert [path.stem for path in BARE_TOOLS] == ["new_module", "sync_shared"]
-    assert run_without_packages("-m", "scripts.repository.sync_shared", "--check").stdout == "all copies match\n"
+    assert [path.stem for path in BARE_TOOLS] == ["module_table", "new_module", "sync_kit"]
+    assert run_without_packages("-m", "scripts.repository.sync_kit", "--check").stdout == "all links are right\n"
     assert run_without_packages("-m", "scripts.repository.new_module", "Bad").stderr.startswith(
         "name: expected lower-case words joined by _"
     )

@@ -17,11 +17,13 @@ import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from manycaps.command_line import main
+from manycaps.kit.clip_weights import read_weights
 from manycaps.pac_training import feature_cache
-from manycaps.shared_clip_weights import read_weights
 from tests.clip_checkpoints import save_checkpoint
 from tests.module_folders import PAC_SCORE, ROOT
 from tests.training_data import picture, save_data
+
+pytestmark = pytest.mark.slow
 
 PROJECTIONS = {"visual.proj", "text_projection"}
 OPTIONS = {"batch-size": 16, "max-iterations": 120, "validate-every": 20, "save-every": 7, "learning-rate": 1e-3}
@@ -115,7 +117,6 @@ def run_quietly(arguments):
         sys.exit(main(["train-pac", *arguments]))
 
 
-@pytest.mark.long
 def test_killed_again_and_again_it_ends_with_the_same_bits(folder, monkeypatch):
     monkeypatch.setattr(feature_cache, "SHARD_SIZE", 16)
     whole = train(folder, "whole")
@@ -218,7 +219,6 @@ sys.exit(max(main(["train-pac", *arguments]) for arguments in json.loads(sys.arg
 """
 
 
-@pytest.mark.long
 def test_two_processes_equal_one(folder, tmp_path):
     # 15 images are no multiple of 2; with low-rank updates the gradients run through both encoders.
     changes = SHORT | {"batch_size": 15}

@@ -4,12 +4,16 @@ import json
 import pathlib
 import re
 import subprocess
+import tarfile
 
 import nltk
 import pytest
 
-from manycaps import module_folders
-from manycaps.installed_packages import MODULE_EXTRAS, requirement_names
+from manycaps import command_line
+from manycaps.catalog import MODULES
+from manycaps.installed_modules import module_folders
+from manycaps.installed_packages import requirement_names
+from tests.each_case import each_case
 from tests.environments import make_environment, outer_variables
 from tests.meteor15_data import write_data
 from tests.tools import ROOT
@@ -96,12 +100,14 @@ def run(installed, *command):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_package_is_the_installed_one(installed):
     where = run(installed, "python", "-c", "import manycaps; print(manycaps.__file__)")
     in_repository = pathlib.Path(where.strip()).is_relative_to(ROOT)
     assert in_repository == (installed[0].name.startswith("editable"))
 
 
+@pytest.mark.slow
 def test_the_command_lists_every_module(installed):
     listed = {module["name"]: module for module in json.loads(run(installed, "manycaps", "list", "--json"))}
     assert list(listed) == list(module_folders())
@@ -109,7 +115,7 @@ def test_the_command_lists_every_module(installed):
     assert {name: module["missing"] for name, module in listed.items() if module["missing"]} == {}
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_every_module_computes_a_row(installed):
     write_data(installed[0] / "meteor15")
     results = json.loads(run(installed, "python", "-c", PROGRAM).splitlines()[-1])
@@ -118,18 +124,78 @@ def test_every_module_computes_a_row(installed):
 
 
 @pytest.mark.parametrize("installed", ["wheel"], indirect=True)
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_quickstart_runs_in_any_folder(installed):
     printed = run(installed, "manycaps", "quickstart", "--no-images", "--output", "shown")
     assert "diverse" in printed
     assert (installed[0] / "shown" / "table.csv").is_file()
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_what_git_holds(wheel):
     listed = subprocess.run(["unzip", "-Z1", wheel], check=True, capture_output=True, text=True).stdout.split()
     assert [name for name in listed if "__pycache__" in name or name.endswith(".pyc")] == []
     for name, folder in module_folders().items():
         assert f"manycaps/{folder.parent.name}/{name}/{name}.py" in listed
+
+
+def without_links(folder):
+    """A clone as git makes it where links are switched off."""
+    clone = folder / "clone"
+    command = ["git", "-c", "core.symlinks=false", "clone", "-q", ROOT, clone]
+    subprocess.run(command, check=True, capture_output=True)
+    return clone
+
+
+# With no package of this project: an import of it fails.
+LOAD_EXPORTED = """
+import sys
+sys.modules["manycaps"] = None
+import evaluate
+module = evaluate.load({folder!r})
+print(module.compute(predictions=[["a dog runs"]], references=[["the dog runs", "a puppy"]])["rouge_l"])
+"""
+
+
+@pytest.mark.slow
+def test_the_sdist_and_an_exported_folder_hold_real_files(tmp_path):
+    builder = make_environment(tmp_path / "builder")
+    command = [builder, "-m", "hatchling", "build", "-t", "sdist", "-d", tmp_path]
+    subprocess.run(command, check=True, capture_output=True, cwd=ROOT, env=outer_variables())
+    [path] = tmp_path.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        members = {member.name.partition("/")[2]: member for member in archive}
+    assert not [name for name, member in members.items() if member.issym()]
+    assert members["metrics/trm_meteor/text_meteor.py"].size > 1000
+    assert command_line.main(["export", "bleu_rouge", str(tmp_path / "exported")]) == 0
+    assert command_line.main(["export", "bleu_rouge", str(tmp_path / "exported")]) == 1
+    assert command_line.main(["export", "bleu_rouge", str(tmp_path / "exported"), "--force"]) == 0
+    exported = tmp_path / "exported" / "bleu_rouge"
+    assert not [path for path in exported.rglob("*") if path.is_symlink()]
+    program = LOAD_EXPORTED.format(folder=str(exported))
+    environment = outer_variables() | {"HF_HOME": str(tmp_path / "cache"), "HF_EVALUATE_OFFLINE": "1"}
+    done = subprocess.run([builder, "-c", program], capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert float(done.stdout) > 0
+
+
+@pytest.mark.slow
+def test_a_clone_without_links_says_so_and_works_once_it_is_installed(tmp_path):
+    clone = without_links(tmp_path)
+    link = clone / "metrics" / "bleu_rouge" / "text_bleu.py"
+    assert link.read_text() == "../../manycaps/kit/text_bleu.py"
+    builder = make_environment(tmp_path / "environment")
+    environment = outer_variables() | {"HF_HOME": str(tmp_path / "cache"), "PYTHONPATH": str(clone)}
+    load = [builder, "-c", "import manycaps; print(manycaps.load('bleu_rouge').name)"]
+    done = subprocess.run(load, capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert "expected Python code, got the text of a symbolic link. Run `pip install .`" in done.stderr
+    options = ["--no-deps", "--no-index", "--no-build-isolation", "--ignore-installed"]
+    install = [builder, "-m", "pip", "install", *options, "-e", clone]
+    subprocess.run(install, check=True, capture_output=True, env=outer_variables())
+    assert "def bleu_scores" in link.read_text()
+    del environment["PYTHONPATH"]
+    done = subprocess.run(load, capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert (done.returncode, done.stdout) == (0, "bleu_rouge\n"), done.stderr[-2000:]
 
 
 def extras():
@@ -146,10 +212,10 @@ def extras():
     return {name: {each.replace("_", "-") for each in names(name)} for name in found if name != "requires"}
 
 
-@pytest.mark.parametrize("name", module_folders())
+@each_case("name", module_folders())
 def test_the_extras_bring_what_a_module_folder_lists(name):
     listed = requirement_names((module_folders()[name] / "requirements.txt").read_text(encoding="utf-8"))
-    brought = set().union(*(extras()[extra] for extra in ["dependencies", *MODULE_EXTRAS.get(name, "demo").split(",")]))
+    brought = set().union(*(extras()[extra] for extra in ["dependencies", *MODULES[name].extras]))
     # The pages' Pillow comes with their own extra.
     assert {each.replace("_", "-") for each in listed} - brought <= {"pillow"}
     assert "pillow" in extras()["demo"]

@@ -420,7 +420,7 @@ OPTION_FILES: dict[str, bytes] = {
     "release/Flickr8k.token.txt": b"\xff\xfe",
 }
 
-# Commands that succeed whatever is there already.
+# Commands that succeed whatever already exists.
 MAY_SUCCEED = {"install-wordnet/in_a_file", "human-correlation/metric_empty"}
 
 # Output of each command, for the cases in which it cannot be written.
@@ -502,13 +502,13 @@ def prepare() -> None:
     import torch
 
     import manycaps.checkpoint_conversion
+    import manycaps.comparison.run
+    import manycaps.diversity.measured
     import manycaps.human_correlation.protocols
     import manycaps.pac_training.positives
     import manycaps.pac_training.training_run
     import manycaps.quickstart.comparison
-    import manycaps.report.comparison_report
-    import manycaps.report.diversity_report
-    import manycaps.report.rows_report
+    import manycaps.rows.chosen
     import manycaps.scoring.run
 
     del evaluate, torch, manycaps
@@ -549,7 +549,7 @@ def _complaint(case: Command, folder: pathlib.Path, status: int, printed: str) -
     line = printed.strip().splitlines()[-1] if printed.strip() else ""
     if not line.startswith("manycaps") and not HOUSE_FORM.fullmatch(line):
         return f"message: {line[:300]}"
-    if "no mistake of this program" in line:
+    if "Internal error" in line:
         return f"foreign: {line[:300]}"
     if any((folder / output).read_text(encoding="utf-8") != OLD for output in case.outputs):
         return "lost: an output is not what it was"

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from manycaps.shared_caption_rows import LONGEST_CAPTION
+from manycaps.kit.base_rows import LONGEST_CAPTION
 from tests.hostile_inputs.images import PICTURE, encoded, with_image
 from tests.hostile_inputs.rule import TEXT_EMBEDDERS, Case
 from tests.hostile_inputs.videos import FEATURES, with_video

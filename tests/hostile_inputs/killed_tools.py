@@ -1,6 +1,6 @@
 """Tools that are killed, or run out of disk, at a random moment: each output is the old one or the whole new one.
 
-Tools that go on from where they were stopped are given the same command again, which must end with the same bits as a
+Tools that resume where they were stopped are given the same command again, which must end with the same bits as a
 run that nothing stopped.
 
 python -m tests.hostile_inputs.killed_tools --each 20
@@ -60,10 +60,10 @@ TOOLS: dict[str, tuple[list[str], list[str]]] = {
         ["trained/open_clip_model.safetensors", "trained/history.json", "trained/open_clip_config.json"],
     ),
     # Stands for the studies of docs/studies.md, which fill their tables and draw their pictures by these functions.
-    "study": (["study"], ["results/powers.csv", "results/powers.png", "results/powers.svg"]),
+    "study": (["study"], ["results/powers.csv", "results/powers.png"]),
 }
 
-# Tools that go on from where they were stopped. The first output of them is not there before it is whole; the table of
+# Tools that resume where they were stopped. The first output of them is not there before it is whole; the table of
 # a study is there after its first cell, and holds whole lines.
 RESUMED = {"score", "make-positives", "train-pac", "study"}
 

@@ -56,7 +56,7 @@ def attempt_run(rng: random.Random) -> object:
             (scores / "summary.json").unlink()
         status, printed = run_command(line, folder)
         last = printed.strip().splitlines()[-1] if printed.strip() else ""
-        if status == 1 and HOUSE_FORM.fullmatch(last) and "no mistake of this program" not in last:
+        if status == 1 and HOUSE_FORM.fullmatch(last) and "Internal error" not in last:
             raise ValueError(last)
         if status:
             raise RuntimeError(f"status {status}: {printed[-500:]}")
@@ -180,21 +180,21 @@ def _meteor15(source: pathlib.Path) -> object:
     """Compile damaged data, into a cache of its own, and score with it."""
     from tqdm import tqdm
 
-    from manycaps import shared_meteor15, shared_meteor15_data
+    from manycaps.kit import meteor15_data, meteor15_scores
 
     with tempfile.TemporaryDirectory() as cache:
-        usual = shared_meteor15_data.table_folder
-        shared_meteor15_data.table_folder = lambda version: pathlib.Path(cache, version)
+        usual = meteor15_data.table_folder
+        meteor15_data.table_folder = lambda version: pathlib.Path(cache, version)
         try:
-            data = shared_meteor15_data.load_data(source, functools.partial(tqdm, disable=True))
+            data = meteor15_data.load_data(source, functools.partial(tqdm, disable=True))
         finally:
-            shared_meteor15_data.table_folder = usual
-        return shared_meteor15.scores(
-            shared_meteor15.pair_statistics(
+            meteor15_data.table_folder = usual
+        return meteor15_scores.scores(
+            meteor15_scores.pair_statistics(
                 [text.split() for text in ("the dog runs near a lot of films", "mice ran close to many puppies")],
                 [0],
                 [1],
-                shared_meteor15_data.Lexicon(data),
+                meteor15_data.Meteor15Lexicon(data),
             )
         )
 

@@ -49,7 +49,7 @@ Attempt = Callable[[random.Random], object]
 
 def attempt_image(rng: random.Random) -> object:
     """Decode a damaged image."""
-    from manycaps.shared_image_input import as_image_source, as_model_pixels, as_rgb_image
+    from manycaps.kit.media_images import as_image_source, as_model_pixels, as_rgb_image
 
     content = damaged(_picture(rng.choice(FORMATS), rng.choice((1, 1, 2))), rng)
     return as_model_pixels(as_rgb_image(as_image_source(content, "images[0]"), "images[0]"), 8)
@@ -57,7 +57,8 @@ def attempt_image(rng: random.Random) -> object:
 
 def attempt_video(rng: random.Random) -> object:
     """Decode a damaged video."""
-    from manycaps.shared_video_input import as_video_source, read_pixels, video_key
+    from manycaps.kit.media_video import as_video_source, video_key
+    from manycaps.kit.media_video_decoder import read_pixels
     from tests.hostile_inputs.videos import clip
 
     content = damaged(clip(rng.choice(("mp4", "mkv", "avi"))), rng)
@@ -67,8 +68,8 @@ def attempt_video(rng: random.Random) -> object:
 
 def attempt_checkpoint(rng: random.Random) -> object:
     """Read a damaged file of weights, or build a model of changed ones and encode with it."""
-    from manycaps.shared_clip_model import FeatureError
-    from manycaps.shared_clip_weights import merge_lora, read_weights
+    from manycaps.kit.clip_model import FeatureError
+    from manycaps.kit.clip_weights import merge_lora, read_weights
 
     if rng.random() < 0.5:
         path = pathlib.Path(tempfile.gettempdir()) / f"mutated-{rng.random()}{rng.choice(('.pth', '.safetensors'))}"
@@ -159,9 +160,9 @@ def attempt_json(rng: random.Random) -> object:
 
 def attempt_caption(rng: random.Random) -> object:
     """Compute METEOR, CIDEr-D and CLIP's tokens of hostile captions."""
-    from manycaps.shared_clip_model import first_tokens
-    from manycaps.shared_meteor_distance import meteor_scores
-    from metrics.trm_cider.cider_distance import cider_d_scores
+    from manycaps.kit.clip_model import first_tokens
+    from manycaps.kit.text_cider import cider_d_scores
+    from manycaps.kit.text_meteor import meteor_scores
 
     texts, tokens = hostile_row(rng)
     for text in texts:
@@ -191,8 +192,8 @@ def attempt_words(rng: random.Random) -> object:
 
 def hostile_row(rng: random.Random) -> tuple[list[str], list[list[str]]]:
     """Return three captions as a module takes them, and their tokens."""
-    from manycaps.shared_caption_rows import LONGEST_CAPTION, as_caption_rows
-    from manycaps.shared_caption_tokens import tokenize_rows
+    from manycaps.kit.base_rows import LONGEST_CAPTION, as_caption_rows
+    from manycaps.kit.text_tokens import tokenize_rows
 
     def caption() -> str:
         text = "".join(rng.choices(PIECES, k=rng.choice((1, 3, 10, 40)))) * rng.choice((1, 1, 1, 1, 2, 100))
@@ -316,14 +317,14 @@ def _weights_file(suffix: str) -> bytes:
 def _clip_model(weights: dict[str, Any]) -> Any:
     import open_clip
 
-    from manycaps import shared_clip_model
+    from manycaps.kit import clip_model
 
     open_clip.SimpleTokenizer = _tokenizer  # made once: it takes longer than all the rest
-    return shared_clip_model.ClipModel(
+    return clip_model.ClipModel(
         weights,
         activation="quick_gelu",
-        mean=shared_clip_model.OPENAI_MEAN,
-        std=shared_clip_model.OPENAI_STD,
+        mean=clip_model.OPENAI_MEAN,
+        std=clip_model.OPENAI_STD,
         device="cpu",
     )
 
@@ -337,7 +338,7 @@ def _tokenizer() -> Any:
 
 @functools.cache
 def _lexicon() -> Any:
-    from manycaps.shared_wordnet_lexicon import WordNetLexicon
+    from manycaps.kit.text_wordnet import WordNetLexicon
 
     return WordNetLexicon()
 
@@ -353,12 +354,12 @@ def _set_diversity() -> Any:
 def _json_readers() -> dict[str, tuple[bytes, Callable[[pathlib.Path], Any]]]:
     """A good file and its reader, by name."""
     from manycaps.caption_tables import caption_lists, open_captions, table_records
+    from manycaps.kit.clip_token_matching import load_token_frequency
+    from manycaps.kit.clip_variants import as_treatment, config_treatment
+    from manycaps.kit.text_document_frequency import load_document_frequency
+    from manycaps.kit.text_sentence_encoder import _module_paths
+    from manycaps.pages.caption_files import caption_file_rows
     from manycaps.quickstart.scenes import read_scenes
-    from manycaps.shared_clip_checkpoints import _config_treatment, as_treatment
-    from manycaps.shared_demo_files import caption_file_rows
-    from manycaps.shared_document_frequency import load_document_frequency
-    from manycaps.shared_sentence_encoder import _module_paths
-    from metrics.emscore_pac.token_weights import load_token_frequency
     from tests.hostile_inputs.commands import GOOD_LINES, GOOD_SCENES
     from tests.hostile_inputs.weights import MODULES
 
@@ -376,7 +377,7 @@ def _json_readers() -> dict[str, tuple[bytes, Callable[[pathlib.Path], Any]]]:
     return {
         "document_frequency": (counts, load_document_frequency),
         "token_frequency": (counts, lambda path: load_token_frequency(path, {"a": 1, "dog": 2})),
-        "config": (config, lambda path: as_treatment(defaults | _config_treatment(path), path)),
+        "config": (config, lambda path: as_treatment(defaults | config_treatment(path), path)),
         "scenes": (json.dumps(GOOD_SCENES).encode(), read_scenes),
         "lines": (GOOD_LINES, lambda path: list(caption_lists(open_captions([str(path)])))),
         "demo": (GOOD_LINES, caption_file_rows),

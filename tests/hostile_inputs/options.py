@@ -1,4 +1,4 @@
-"""Options of odd types and sizes, and tokens that tokenizers of the user's return."""
+"""Options of odd types and sizes, and tokens that users' tokenizers return."""
 
 import functools
 import math

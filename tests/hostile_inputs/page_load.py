@@ -58,7 +58,7 @@ class Load(NamedTuple):
 
 
 def caption(rng: random.Random, letters: int) -> str:
-    """Return a caption of exactly so many letters."""
+    """Return a caption of exactly so many characters."""
     words = [rng.choice(WORDS)]
     while sum(map(len, words)) + len(words) < letters:
         words.append(rng.choice(WORDS))
@@ -71,7 +71,7 @@ def rows_of_captions(rng: random.Random, n_rows: int, n_captions: int, letters: 
 
 
 def distribution_inputs(own: Any, most_exact: int = 10) -> list[Input]:
-    """20 rows of 20 + 20 captions of 300 letters and random splits; 20 of fewer captions, and all splits."""
+    """20 rows of 20 + 20 captions of 300 characters and random splits; 20 of fewer captions, and all splits."""
 
     def maker(n_captions: int, p_value: str) -> Input:
         def make(_: pathlib.Path, seed: int) -> list[Any]:
@@ -94,12 +94,12 @@ def two_boxes(n_rows: int, n_captions: int, *options: Any) -> list[Input]:
 
 
 def one_box(_: pathlib.Path, seed: int) -> list[Any]:
-    """50 rows of 50 captions of 300 letters."""
+    """50 rows of 50 captions of 300 characters."""
     return [rows_of_captions(random.Random(seed), 50, 50)]
 
 
 def captions_and_labels(folder: pathlib.Path, seed: int) -> list[Any]:
-    """The same, and 2,000 labels of 300 letters."""
+    """The same, and 2,000 labels of 300 characters."""
     rng = random.Random(-1 - seed)
     return [*one_box(folder, seed), "\n".join(f"{i} {caption(rng, 295)}"[:300] for i in range(2000))]
 
@@ -126,7 +126,7 @@ def picture(folder: pathlib.Path, seed: int) -> Any:
 
 
 def picture_and_captions(n_boxes: int) -> list[Input]:
-    """The largest picture, and 20 captions of 300 letters in each box."""
+    """The largest picture, and 20 captions of 300 characters in each box."""
 
     def make(folder: pathlib.Path, seed: int) -> list[Any]:
         rng = random.Random(seed)
@@ -162,7 +162,7 @@ def clip_and_captions(folder: pathlib.Path, seed: int) -> list[Any]:
 
 
 def system_files(metric: str) -> Input:
-    """Three systems and people, each a file with 100 rows of 10 captions of 300 letters."""
+    """Three systems and people, each a file with 100 rows of 10 captions of 300 characters."""
     from gradio_client import handle_file
 
     def make(folder: pathlib.Path, seed: int) -> list[Any]:

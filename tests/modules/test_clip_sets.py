@@ -3,14 +3,13 @@
 import io
 import pathlib
 
-import datasets
 import numpy as np
-import open_clip
 import PIL.Image
 import pytest
-import torch
 
 from tests.clip_checkpoints import save_checkpoint, small_network
+from tests.each_case import each_case
+from tests.large_packages import datasets, open_clip, torch
 from tests.modules.test_embedding_modules import bag_of_words, load
 
 RNG = np.random.default_rng(0)
@@ -168,7 +167,7 @@ def saved(image, path):
     return path
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_case("kind", KINDS)
 def test_every_kind_of_column_gives_the_same_cmmd(mmd, kind, tmp_path):
     (tmp_path / "real").mkdir()
     found = mmd.compute(
@@ -211,7 +210,9 @@ def test_another_checkpoint_changes_the_value(mmd, tmp_path):
 def test_weights_that_cannot_be_fetched_are_named(name, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    message = r"^checkpoint: expected the Hub repository timm/vit_large_patch14_clip_336\.openai, got no answer that "
+    message = (
+        r"^checkpoint: expected the Hub repository timm/vit_large_patch14_clip_336\.openai, got none, the Hub did not "
+    )
     with pytest.raises(ValueError, match=message):
         load(name).compute(prediction_images=MADE, reference_images=REAL)
 
@@ -310,7 +311,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@each_case("name", BAD)
 def test_bad_input_is_named(mmd, name):
     given, kind, message = BAD[name]
     with pytest.raises(kind) as raised:

@@ -3,14 +3,15 @@
 import gzip
 import itertools
 
-import evaluate
 import numpy as np
 import pytest
 
 from manycaps.made_world.captions import draw_caption
 from manycaps.made_world.scenes import draw_scene
-from manycaps.shared_verdict import verdict
+from manycaps.pages.verdict import verdict
 from scripts.studies.caption_rows import draw_rows, read_images
+from tests.each_case import each_case
+from tests.large_packages import evaluate
 from tests.modules.conftest import ROOT
 
 # Draws of the corpus test: its p-value cannot be smaller than 1 / (N_RESAMPLES + 1).
@@ -85,10 +86,12 @@ def assert_p_does_not_rise(folder, rows):
     assert all(later <= earlier for earlier, later in itertools.pairwise(p_values))
 
 
+@pytest.mark.slow
 def test_p_does_not_rise_with_the_number_of_images(distribution_folder):
     assert_p_does_not_rise(distribution_folder, made_rows(1000, 7))
 
 
+@pytest.mark.slow
 @pytest.mark.realdata
 def test_p_does_not_rise_with_the_number_of_images_of_flickr8k(distribution_folder, data_folder):
     with gzip.open(data_folder / "Flickr8k.token.txt.gz", "rt", encoding="utf-8") as file:
@@ -98,9 +101,10 @@ def test_p_does_not_rise_with_the_number_of_images_of_flickr8k(distribution_fold
     assert_p_does_not_rise(distribution_folder, [own + own[:2] for own in images])
 
 
+@pytest.mark.slow
 @pytest.mark.realdata
-@pytest.mark.parametrize(("size", "data"), [((2, 3), "Flickr8k"), ((5, 5), "MSVD"), ((10, 10), "MSVD")], ids=str)
-@pytest.mark.parametrize("name", ["trm_meteor", "trm_cider"])
+@each_case(("size", "data"), [((2, 3), "Flickr8k"), ((5, 5), "MSVD"), ((10, 10), "MSVD")], ids=str)
+@each_case("name", ["trm_meteor", "trm_cider"])
 def test_the_more_captions_are_wrong_the_larger_the_value(name, size, data, data_folder):
     module, images = evaluate.load(str(ROOT / "metrics" / name)), read_images(data_folder, data)
     chosen = np.arange(500) % len(images)

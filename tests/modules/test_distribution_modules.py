@@ -2,12 +2,12 @@
 
 import collections
 
-import datasets
-import evaluate
 import numpy as np
 import pytest
 
-from manycaps.shared_splits import splits_of
+from manycaps.kit.sets_splits import splits_of
+from tests.each_case import each_case
+from tests.large_packages import datasets, evaluate
 from tests.modules.sample_inputs import CAPTION_ROWS
 
 
@@ -36,7 +36,7 @@ def test_p_value_adds_the_tests(module, name):
     assert tested[f"{name}_smallest_corpus_p"] <= tested[f"{name}_corpus_p_value"] <= 1
 
 
-@pytest.mark.parametrize("p_value", ["exact", "permutation"])
+@each_case("p_value", ["exact", "permutation"])
 def test_the_corpus_test_is_made_of_the_null_values_that_examine_shows(module, name, p_value):
     result = module.compute(**CAPTION_ROWS, p_value=p_value, details=True)
     rows = range(result["n_rows"])
@@ -252,7 +252,7 @@ BAD_OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("case", BAD_INPUT)
+@each_case("case", BAD_INPUT)
 def test_bad_input_is_named_and_nothing_is_kept(module, case):
     changes, error_type, message = BAD_INPUT[case]
     with pytest.raises(error_type) as error:
@@ -263,7 +263,7 @@ def test_bad_input_is_named_and_nothing_is_kept(module, case):
     assert module.compute(**good_rows()) == module.compute(**good_rows())
 
 
-@pytest.mark.parametrize("option", BAD_OPTIONS)
+@each_case("option", BAD_OPTIONS)
 def test_bad_option_values_are_refused_at_load_and_compute_time(distribution_folder, module, option):
     values, error_type, message = BAD_OPTIONS[option]
     for value in values:
@@ -302,7 +302,7 @@ ODD_CAPTIONS = {
 }
 
 
-@pytest.mark.parametrize("case", ODD_CAPTIONS)
+@each_case("case", ODD_CAPTIONS)
 def test_odd_captions_have_a_defined_finite_result(module, name, case):
     rows = {column: [list(row) for row in rows[:2]] for column, rows in CAPTION_ROWS.items()}
     rows["predictions"][0][0] = rows["references"][1][0] = ODD_CAPTIONS[case]
@@ -330,7 +330,7 @@ def test_a_batch_is_compared_in_one_form_by_all_modules(module):
     assert alone.statistic == pytest.approx(compared.statistic[1:2], abs=1e-5)
 
 
-@pytest.mark.parametrize("p_value", ["exact", "permutation"])
+@each_case("p_value", ["exact", "permutation"])
 def test_an_examined_row_explains_its_statistic_and_p_value(module, name, p_value):
     result = module.compute(**CAPTION_ROWS, p_value=p_value, details=True)
     row = 2

@@ -3,12 +3,12 @@
 import json
 import pathlib
 
-import evaluate
 import numpy as np
 import pytest
-import torch
 
-from manycaps.shared_triangle_rank import triangle_rank_counts, triangle_rank_statistic
+from manycaps.kit.sets_triangle_rank import triangle_rank_counts, triangle_rank_statistic
+from tests.each_case import each_case
+from tests.large_packages import evaluate, torch
 from tests.oracles import embedding_loops
 from tests.oracles.tiny_sentence_model import save_tiny_model
 
@@ -171,13 +171,13 @@ def test_arrays_beside_captions_or_without_their_partner_are_refused(name):
     module, arrays = load(name), as_arrays(bag_of_words)
     for captions in (ROWS, {"predictions": ROWS["predictions"]}, {"references": ROWS["references"]}):
         with pytest.raises(
-            ValueError, match=r"^prediction_embeddings: expected embeddings in place of captions, got both"
+            ValueError, match=r"^prediction_embeddings: expected embeddings instead of captions, got both"
         ):
             module.compute(**arrays, **captions)
     with pytest.raises(TypeError, match=r"^reference_embeddings: expected a list of arrays"):
         module.compute(prediction_embeddings=arrays["prediction_embeddings"])
     module.add_batch(**ROWS)
-    with pytest.raises(ValueError, match="got both. Leave predictions, references and rows added before out"):
+    with pytest.raises(ValueError, match="got both. Leave out predictions, references and rows added before"):
         module.compute(**arrays)
     assert module.compute(encoder=bag_of_words) == module.compute(**ROWS, encoder=bag_of_words)
 
@@ -256,7 +256,7 @@ BAD_OPTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "option", "value", "error_type", "message"), BAD_OPTIONS)
+@each_case(("name", "option", "value", "error_type", "message"), BAD_OPTIONS)
 def test_bad_option_values_are_refused_at_load_and_compute_time(name, option, value, error_type, message):
     for call in (lambda: load(name, **{option: value}), lambda: load(name).compute(**ROWS, **{option: value})):
         with pytest.raises(error_type) as error:

@@ -6,13 +6,13 @@ import pathlib
 import threading
 import time
 
-import datasets
-import evaluate
 import numpy as np
 import PIL.Image
 import pytest
 
 from tests.clip_checkpoints import save_checkpoint
+from tests.each_case import each_case
+from tests.large_packages import datasets, evaluate
 from tests.module_folders import EMSCORE_PAC
 from tests.oracles.emscore_loop import reference_values, video_values, weights_by_document_frequency
 from tests.video_clips import LOSSLESS, noise, write_clip
@@ -65,7 +65,7 @@ def helper(module, name):
 
 def pixels_of(module, clip):
     """The frames of a clip as the module's model sees them."""
-    video_input = helper(module, "shared_video_input")
+    video_input = helper(module, "media_video_decoder")
     size = module.encoder.model.image_size
     return list(video_input.read_pixels(video_input.FrameList(clip), "all", size, "", 1))
 
@@ -165,7 +165,7 @@ def test_a_row_does_not_depend_on_its_neighbours(module, expected):
         assert alone["emscore_pac"] == pytest.approx(expected["emscore_pac_per_row"][i], abs=TOLERANCE)
 
 
-@pytest.mark.parametrize("options", [{"batch_size": b, "n_workers": w} for b in (1, 4, 100) for w in (1, 5)])
+@each_case("options", [{"batch_size": b, "n_workers": w} for b in (1, 4, 100) for w in (1, 5)])
 def test_batches_and_threads_do_not_matter(module, expected, options):
     assert_same(module.compute(**COLUMNS, **options), expected)
 
@@ -220,7 +220,7 @@ def test_rows_added_before_have_the_frames_of_load_time(load):
 
 def test_each_distinct_video_is_decoded_and_encoded_once(module, tmp_path, monkeypatch):
     decoded, encoded = [], []
-    features = helper(module, "video_features")
+    features = helper(module, "clip_video_features")
     read, encode = features.read_pixels, module.encoder.model.image_features
     monkeypatch.setattr(features, "read_pixels", lambda source, *rest: decoded.append(1) or read(source, *rest))
     monkeypatch.setattr(
@@ -271,9 +271,8 @@ def test_frames_that_are_overwritten_are_read_again(module, tmp_path):
     assert abs(scores[0] - scores[1]) > 1e-4
 
 
-def test_what_is_remembered_is_bounded(load):
-    module = load()
-    module.encoder.remembered.n_bytes = 5000
+def test_what_is_remembered_is_bounded(module, monkeypatch):
+    monkeypatch.setattr(module.encoder.remembered, "n_bytes", 5000)
     result = module.compute(predictions=["a dog"] * 30, videos=[noise(5, 40, 50, seed=i) for i in range(30)])
     assert result["n_rows"] == 30
     assert 0 < len(module.encoder.remembered) <= 5000 // (24 * 4 * 5)
@@ -323,7 +322,7 @@ def test_the_name_of_weights_is_a_variant(load):
 
 
 def test_decoding_runs_beside_the_model_and_not_far_ahead(module, monkeypatch):
-    features = helper(module, "video_features")
+    features = helper(module, "clip_video_features")
     read, encode = features.read_pixels, module.encoder.model.image_features
     state = {"decoded": 0, "encoded": 0, "ahead": 0, "overlap": False, "busy": False}
 
@@ -355,7 +354,7 @@ def test_the_first_bad_row_is_the_error_however_threads_run(module, tmp_path, ex
     late, early = clip[: len(clip) * 9 // 10], b"not a video"
     for videos in ([CLIPS[0], late, early, CLIPS[3]], [CLIPS[0], late, None, CLIPS[3]]):
         for n_workers in (1, 4):
-            with pytest.raises(ValueError, match=r"^videos\[1\]: expected a video that is whole, got .* at frame 3\d"):
+            with pytest.raises(ValueError, match=r"^videos\[1\]: expected a complete video, got .* at frame 3\d"):
                 module.compute(predictions=CAPTIONS, videos=videos, n_workers=n_workers)
     assert threading.active_count() < 20
     assert_same(module.compute(**COLUMNS), expected)
@@ -386,7 +385,7 @@ def test_rows_survive_an_error(module, expected):
     assert_same(module.compute(), expected)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("changes", "error", "message"),
     [
         ({"videos": CLIPS[:3]}, ValueError, "videos: expected one video for each of the 4 rows of predictions, got 3."),
@@ -424,7 +423,7 @@ def test_references_are_needed_where_they_are_announced(with_references):
         with_references.compute()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("names", "options", "error", "message"),
     [
         (
@@ -485,11 +484,10 @@ def test_long_captions_are_cut_and_counted(with_references):
 def test_each_distinct_video_is_stored_once_and_read_by_other_processes(load):
     module = load()
     module.add_batch(predictions=["a dog"] * 3, videos=[CLIPS[0], CLIPS[1], CLIPS[0]])
-    module._finalize()
-    stored = module.data["videos"][:]
+    stored = module.added[0]["videos"]
     assert [row["features"] is None for row in stored] == [False, False, True]
     n_features = module.encoder.model.n_features
-    features = helper(module, "shared_clip_rows").features_of_rows(stored, n_features)
+    features = helper(module, "clip_image_features").features_of_rows(stored, n_features)
     expected = module.videos.encode_videos([CLIPS[0], CLIPS[1], CLIPS[0]], "videos", "all", 4, 1)
     assert [row.tolist() for row in features] == [row.tolist() for row in expected]
     assert [row.shape for row in features] == [(len(CLIPS[i]), n_features) for i in (0, 1, 0)]
@@ -498,7 +496,7 @@ def test_each_distinct_video_is_stored_once_and_read_by_other_processes(load):
 def test_a_compressed_clip_forwards_and_backwards(load, clip, tmp_path):
     module = load(frames=25)
     forwards = str(clip)
-    decode = helper(module, "shared_video_input")._decoded
+    decode = helper(module, "media_video_decoder")._decoded
     frames = [
         frame.to_ndarray(format="rgb24") for frame in decode(decode.__globals__["EncodedVideo"](forwards), "v", 2)
     ]

@@ -1,4 +1,4 @@
-"""Each rule is stated once and run on every module folder found on disk; rules of pages on those of commands, too."""
+"""Each rule is stated once and run on every module folder found on disk; rules of Spaces on pages of commands, too."""
 
 import ast
 import doctest
@@ -6,19 +6,18 @@ import importlib
 import inspect
 import json
 import multiprocessing
-import pathlib
 import re
 import shutil
 import sys
 from importlib.machinery import PathFinder
-from unittest import mock
 
-import evaluate
 import pytest
 import yaml
 
-from scripts.repository import sync_shared
-from tests.modules.conftest import FOLDERS, ROOT, printed_names
+from scripts.repository import push_to_hub, sync_kit
+from tests.each_case import each_case
+from tests.large_packages import evaluate
+from tests.modules.conftest import FOLDERS, ROOT, SPACES, folder_name, printed_names
 from tests.modules.sample_inputs import SAMPLE_INPUTS, TOLERANCES, load_options
 
 FENCED_PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -44,17 +43,11 @@ KINDS = {"metrics": ["metric"], "measurements": ["measurement"], "spaces": []}
 PIP_NAMES = {"sklearn": "scikit-learn", "PIL": "pillow", "open_clip": "open_clip_torch", "yaml": "pyyaml"}
 
 
-# What a Space has without asking for it: the gradio that its card names, and the page of a command the package.
-FROM_THE_CARD = {"gradio"}
-FROM_THE_PACKAGE = {"manycaps"}
+# What a page has without asking for it: the gradio that its card names, and the package that the push tool adds.
+GIVEN_TO_PAGES = {"gradio", "manycaps"}
 
 # Sections of the card of a command's page, which no program loads.
 PAGE_SECTIONS = ["Description", "How to Use", "Inputs", "Output Values", "Limitations and Bias"]
-
-
-def is_demo_file(path):
-    """Whether only the demo page uses a file; the loader does not copy it."""
-    return path.name == "app.py" or path.stem in sync_shared.app_imports(path.parent)
 
 
 def front_matter(folder):
@@ -91,27 +84,26 @@ def forget(module):
         module.encoder.forget()
 
 
-def test_there_are_modules():
-    assert {folder.name for folder in FOLDERS} == set(SAMPLE_INPUTS)
-
-
 def test_every_example_runs_in_the_copy_that_the_loader_made(folder):
     script_name = type(load_module(folder)).__module__
     package = script_name.rsplit(".", 1)[0]
     attempted = 0
     for path in sorted(folder.glob("*.py")):
-        if not is_demo_file(path):
+        # A helper of several modules is the same file in all of them: its examples run in the first one.
+        if path.name != "app.py" and next(f for f in FOLDERS if (f / path.name).exists()) == folder:
             result = doctest.testmod(importlib.import_module(f"{package}.{path.stem}"))
             assert result.failed == 0, path
             attempted += result.attempted
     assert attempted > 1
 
 
+@each_case("folder", FOLDERS, ids=folder_name)
 def test_the_class_has_examples(folder):
     examples = doctest.DocTestParser().get_examples(load_module(folder).inputs_description)
     assert len(examples) > 1
 
 
+@each_case("folder", FOLDERS, ids=folder_name)
 def test_import_lines_are_ones_the_loader_understands(folder):
     for line in (folder / f"{folder.name}.py").read_text(encoding="utf-8").splitlines():
         if line.startswith(("import ", "from ")):
@@ -120,16 +112,19 @@ def test_import_lines_are_ones_the_loader_understands(folder):
             assert not line.startswith(("from . ", "from ..")), f"only `from .helper import name`: {line}"
 
 
+@each_case("folder", FOLDERS, ids=folder_name)
 def test_main_script_defines_one_module_class(folder):
     tree = ast.parse((folder / f"{folder.name}.py").read_text(encoding="utf-8"))
     assert sum(isinstance(node, ast.ClassDef) for node in tree.body) == 1
 
 
+@each_case("folder", FOLDERS, ids=folder_name)
 def test_compute_takes_no_stray_keywords(folder):
     parameters = inspect.signature(load_module(folder)._compute).parameters.values()
     assert all(parameter.kind != inspect.Parameter.VAR_KEYWORD for parameter in parameters)
 
 
+@each_case("space", SPACES, ids=folder_name)
 def test_the_card_is_complete(space):
     text = (space / "README.md").read_text(encoding="utf-8")
     _, body = text.removeprefix("---\n").split("\n---\n", 1)
@@ -152,6 +147,7 @@ def test_every_example_on_the_card_runs(folder):
 LOADED_NAME = re.compile(r"""evaluate\.load\(\s*["']([^"']*)["']""")
 
 
+@each_case("folder", FOLDERS, ids=folder_name)
 def test_examples_load_the_folder_and_the_card_says_what_to_install_and_the_name_on_the_hub(folder):
     path, hub_name = printed_names(folder)
     card = (folder / "README.md").read_text(encoding="utf-8")
@@ -164,27 +160,30 @@ def test_examples_load_the_folder_and_the_card_says_what_to_install_and_the_name
     assert set(LOADED_NAME.findall(script)) == {path}
 
 
+@each_case("folder", FOLDERS, ids=folder_name)
 def test_both_printed_names_load_the_folder(folder):
     for name in printed_names(folder):
         assert evaluate.load(name, **load_options(folder.name)).name == folder.name
 
 
+@each_case("space", SPACES, ids=folder_name)
 def test_requirements_list_every_third_party_import(space):
     lines = (space / "requirements.txt").read_text(encoding="utf-8").splitlines()
     listed = {re.split(r"[<>=~!\[; ]", line)[0].lower().replace("_", "-") for line in lines if line.strip()}
-    for path in space.glob("*.py"):
+    pages = push_to_hub.page_files((space / "app.py").read_text(encoding="utf-8"))
+    for path in [*space.glob("*.py"), *(ROOT / name for name in pages)]:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
         names |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level}
         names = {name.split(".")[0] for name in names} - set(sys.stdlib_module_names)
-        if is_demo_file(path):
-            there = FROM_THE_CARD | (set() if KINDS[space.parent.name] else FROM_THE_PACKAGE)
-            names = {name for name in names if name not in there and not (space / f"{name}.py").exists()}
+        if path.name == "app.py" or path.parent != space:
+            names -= GIVEN_TO_PAGES
         for name in names:
             package = PIP_NAMES.get(name, name).lower().replace("_", "-")
             assert package in listed, f"{path.name} imports {name}: list {package} in requirements.txt"
 
 
+@each_case("space", SPACES, ids=folder_name)
 def test_the_folder_is_a_space(space):
     fields = front_matter(space)
     assert (space / fields["app_file"]).is_file()
@@ -194,22 +193,6 @@ def test_the_folder_is_a_space(space):
     assert len(fields["emoji"].removesuffix("\ufe0f")) == 1
     assert {fields["colorFrom"], fields["colorTo"]} <= set("red yellow green blue indigo purple pink gray".split())
     assert fields["pinned"] is False
-
-
-def test_the_demo_page_loads_the_script_beside_it(folder):
-    source = (folder / "app.py").read_text(encoding="utf-8")
-    loads = [
-        ast.unparse(node.args[0])
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "evaluate.load"
-    ]
-    assert loads == [f"str(pathlib.Path(__file__).resolve().parent / '{folder.name}.py')"]
-
-
-def test_the_demo_page_names_no_path_and_no_address(space):
-    source = (space / "app.py").read_text(encoding="utf-8")
-    texts = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant)]
-    assert not [text for text in texts if isinstance(text, str) and re.match(r"[a-z]+:/|/|~", text)]
 
 
 def test_no_file_is_named_like_a_library(space):
@@ -265,6 +248,7 @@ def test_a_second_compute_gives_the_same_bits(folder):
     assert first == second
 
 
+@each_case("folder", FOLDERS, ids=folder_name)
 def test_an_unknown_option_is_refused_at_load_and_compute_time(folder):
     with pytest.raises(
         TypeError, match=r"^load: expected options among \[.*\], got \['detials'\]\. Check the spelling"
@@ -282,15 +266,15 @@ def test_a_copy_of_the_folder_elsewhere_gives_the_same(folder, tmp_path):
     assert_same(folder, load_module(copy).compute(**rows_of(folder)), load_module(folder).compute(**rows_of(folder)))
 
 
-def test_the_vendored_helpers_are_up_to_date():
-    assert sync_shared.main(check=True) == 0
+def test_links_and_imports_are_up_to_date():
+    assert sync_kit.main(check=True) == 0
 
 
 def _compute_in_process(path, options, columns, results):
     results.put(evaluate.load(path, **options).compute(**columns))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_two_processes_at_once(folder):
     context = multiprocessing.get_context("spawn")
     results = context.Queue()
@@ -318,29 +302,23 @@ def test_a_failed_compute_loses_no_row(folder):
     assert_same(folder, module.compute(**columns), expected)
 
 
-STOPS = [(KeyboardInterrupt, False), (KeyboardInterrupt, True), (SystemExit, False), (GeneratorExit, False)]
-
-
-@pytest.mark.parametrize(("stop", "in_memory"), STOPS)
-def test_a_stopped_compute_loses_no_row(folder, stop, in_memory, monkeypatch):
-    module, columns = load_module(folder, keep_in_memory=in_memory), rows_of(folder)
+def test_a_stopped_compute_loses_no_row(folder, monkeypatch):
+    module, columns = load_module(folder), rows_of(folder)
     expected, n_rows = module.compute(**columns), len(next(iter(columns.values())))
     module.add_batch(**columns)
-    for method in ("_finalize", "_compute"):
-        monkeypatch.setattr(module, method, stopped_once(getattr(module, method), stop))
-        with pytest.raises(stop):
-            module.compute()
-        assert len(module) == n_rows
+    monkeypatch.setattr(module, "_compute", stopped_once(module._compute))
+    with pytest.raises(KeyboardInterrupt):
+        module.compute()
+    assert len(module) == n_rows
     assert_same(folder, module.compute(), expected)
-    monkeypatch.setattr(module, "_compute", stopped_once(module._compute, stop))
-    with pytest.raises(stop):
+    monkeypatch.setattr(module, "_compute", stopped_once(module._compute))
+    with pytest.raises(KeyboardInterrupt):
         module.compute(**columns)  # these rows the caller still has
     assert len(module) == 0
-    assert not list(pathlib.Path(module.data_dir).glob(f"{module.experiment_id}*.arrow"))
     assert_same(folder, module.compute(**columns), expected)
 
 
-def stopped_once(method, stop):
+def stopped_once(method):
     """A method that is interrupted at its end the first time."""
     calls = []
 
@@ -348,65 +326,86 @@ def stopped_once(method, stop):
         result = method(*arguments, **keywords)
         calls.append(1)
         if len(calls) == 1:
-            raise stop
+            raise KeyboardInterrupt
         return result
 
     return interrupted
 
 
-class StoppedInTheMiddle:
-    """A file whose next block of some size is half written when ctrl-C comes."""
-
-    def __init__(self, file):
-        self.file, self.stopped = file, False
-
-    def write(self, block):
-        if len(block) > 8 and not self.stopped:
-            self.stopped = True
-            self.file.write(memoryview(block)[: len(block) // 2])
-            raise KeyboardInterrupt
-        return self.file.write(block)
-
-    def __getattr__(self, name):
-        return getattr(self.file, name)
-
-
-def stopped_add_batch(folder, stop, monkeypatch, in_memory=False):
-    """Add two rows, be stopped while adding the others, and add them again."""
-    module, columns = load_module(folder, keep_in_memory=in_memory), rows_of(folder)
-    expected, n_rows = module.compute(**columns), len(next(iter(columns.values())))
+def test_a_stopped_add_batch_adds_no_row(folder, monkeypatch):
+    module, columns = load_module(folder), rows_of(folder)
+    expected = module.compute(**columns)
     first, second = ({name: column[part] for name, column in columns.items()} for part in (slice(2), slice(2, None)))
     module.add_batch(**first)
-    writer = module.writer
-    stop(writer)
+    monkeypatch.setattr(module, "checked_columns", stopped_once(module.checked_columns))
     with pytest.raises(KeyboardInterrupt):
         module.add_batch(**second)
     assert len(module) == 2
-    if module.writer is writer:
-        monkeypatch.undo()
     module.add_batch(**second)
-    assert len(module) == n_rows
     assert_same(folder, module.compute(), expected)
 
 
-def test_an_add_batch_stopped_within_a_block_keeps_the_rows_added_before(folder, monkeypatch):
-    def stop(writer):
-        monkeypatch.setattr(writer.stream, "f", StoppedInTheMiddle(writer.stream.f))
+def test_ctrl_c_before_any_line_of_add_batch_adds_no_row():
+    folder = next(folder for folder in FOLDERS if folder.name == "bleu_rouge")
+    module, n_lines = load_module(folder), 0
+    own_lines = {type(module).add_batch.__code__, type(module).checked_columns.__code__, type(module)._checked.__code__}
+    while True:
+        lines = iter(range(n_lines))
 
-    stopped_add_batch(folder, stop, monkeypatch)
+        def trace(frame, event, argument, lines=lines):
+            if frame.f_code in own_lines and event == "line" and next(lines, None) is None:
+                raise KeyboardInterrupt
+            return trace
+
+        sys.settrace(trace)
+        try:
+            module.add_batch(**rows_of(folder))
+        except KeyboardInterrupt:
+            assert len(module) == 0
+            n_lines += 1
+        else:
+            break
+        finally:
+            sys.settrace(None)
+    assert n_lines > 10
+    assert_same(folder, module.compute(), load_module(folder).compute(**rows_of(folder)))
 
 
-@pytest.mark.parametrize("in_memory", [False, True])
-@pytest.mark.parametrize("moment", ["before", "after"])
-def test_an_add_batch_stopped_around_the_writing_keeps_the_rows_added_before(moment, in_memory, monkeypatch):
-    def stop(writer):
-        write = stopped_once(writer.write_batch, KeyboardInterrupt)
-        monkeypatch.setattr(
-            writer, "write_batch", write if moment == "after" else mock.Mock(side_effect=KeyboardInterrupt)
-        )
+def test_rows_are_those_of_the_moment_when_they_were_added(folder):
+    module, columns = load_module(folder), {name: list(column) for name, column in rows_of(folder).items()}
+    expected = module.compute(**columns)
+    columns = {name: [list(row) if isinstance(row, list) else row for row in rows] for name, rows in columns.items()}
+    module.add_batch(**columns)
+    for rows in columns.values():
+        for row in rows:
+            if isinstance(row, list):
+                row.clear()
+        rows.clear()
+    assert_same(folder, module.compute(), expected)
 
-    folder = next(folder for folder in FOLDERS if folder.name == "vdtk_diversity")
-    stopped_add_batch(folder, stop, monkeypatch, in_memory)
+
+def _compute_half(path, options, columns, process, results):
+    module = evaluate.load(path, **options, num_process=2, process_id=process)
+    module.add_batch(**{name: column[process::2] for name, column in columns.items()})
+    results.put(module.compute())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["bleu_rouge", "pac_score"])
+def test_evaluate_gathers_the_rows_of_two_processes(name, tmp_path):
+    folder = next(folder for folder in FOLDERS if folder.name == name)
+    context = multiprocessing.get_context("spawn")
+    results = context.Queue()
+    options = {**load_options(name), "cache_dir": str(tmp_path), "experiment_id": "halves"}
+    arguments = [(str(folder), options, rows_of(folder), process, results) for process in range(2)]
+    processes = [context.Process(target=_compute_half, args=each) for each in arguments]
+    for process in processes:
+        process.start()
+    both = [results.get(timeout=240) for _ in processes]
+    for process in processes:
+        process.join()
+    assert both.count(None) == 1
+    assert_same(folder, next(filter(None, both)), load_module(folder).compute(**rows_of(folder)))
 
 
 def test_a_subclass_that_fails_loses_no_row(folder):

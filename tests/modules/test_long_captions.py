@@ -2,14 +2,14 @@
 
 import pathlib
 
-import evaluate
 import numpy as np
-import open_clip
 import pytest
-import torch
 
-from manycaps.shared_clip_weights import join_positions
+from manycaps.kit.clip_image_features import encode_images
+from manycaps.kit.clip_weights import join_positions
 from tests.clip_checkpoints import SMALL, save_checkpoint, small_network, small_weights
+from tests.each_case import each_case
+from tests.large_packages import evaluate, open_clip, torch
 from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, VIDEOS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -91,7 +91,7 @@ def test_a_checkpoint_of_248_positions_reads_all_of_them(name, long_checkpoint):
     assert module.compute(**columns(name, "dog " * 300))["n_truncated"] == 1
 
 
-@pytest.mark.parametrize("n_words", [1, 18, 19, 60, 200, 300])
+@each_case("n_words", [1, 18, 19, 60, 200, 300])
 def test_features_are_those_of_the_authors_program(stretched, long_checkpoint, n_words):
     text = "dog cat " * (n_words // 2) + "runs"
     found = load("pac_score", long_checkpoint).encoder.encode_texts([text], 4).distinct[0]
@@ -107,7 +107,7 @@ def test_windows_are_the_mean_of_their_unit_features(short_checkpoint):
     assert " ".join(window.removeprefix(prompt) for window in windows) == LONG
     features = module.encoder.encode_texts(windows, 4).distinct.astype(np.float64)
     mean = (features / np.linalg.norm(features, axis=1, keepdims=True)).mean(axis=0)
-    picture = np.frombuffer(module.encoder.encode_images(IMAGES[:1], "images", 4, 1)[0], np.float32).astype(np.float64)
+    picture = np.frombuffer(encode_images(module.encoder, IMAGES[:1], "images", 4, 1)[0], np.float32).astype(np.float64)
     cosine = mean @ picture / np.linalg.norm(mean) / np.linalg.norm(picture)
     assert result["pac_score_per_row"][0] == pytest.approx(2 * max(cosine, 0.0), abs=1e-6)
 
@@ -145,7 +145,7 @@ def test_windows_of_references(short_checkpoint):
     assert np.isfinite(result["combined_emscore_pac"])
 
 
-@pytest.mark.parametrize(
+@each_case(
     "value",
     ["windows", "", 77, True, ["window"], b"window"],
     ids=["plural", "empty", "number", "bool", "list", "bytes"],
@@ -157,22 +157,26 @@ def test_bad_values(name, short_checkpoint, value):
         load(name, short_checkpoint, long_captions=value)
 
 
-@pytest.mark.parametrize(
+ONES = np.ones((248, 64), np.float32)
+
+
+@each_case(
     ("change", "got"),
     [
         ({"positional_embedding": None}, "got none and (248, 64) of torch.float32."),
-        ({"positional_embedding": torch.ones(77, 64)}, "got (77, 64) and (248, 64) of torch.float32."),
-        ({"positional_embedding_res": torch.ones(248)}, "got (248, 64) and (248,) of torch.float32."),
-        ({"positional_embedding_res": torch.ones(248, 64, dtype=torch.int64)}, "and (248, 64) of torch.int64."),
+        ({"positional_embedding": ONES[:77]}, "got (77, 64) and (248, 64) of torch.float32."),
+        ({"positional_embedding_res": ONES[:, 0]}, "got (248, 64) and (248,) of torch.float32."),
+        ({"positional_embedding_res": np.ones((248, 64), np.int64)}, "and (248, 64) of torch.int64."),
         (
-            {"positional_embedding": torch.ones(20, 64), "positional_embedding_res": torch.ones(20, 64)},
+            {"positional_embedding": ONES[:20], "positional_embedding_res": ONES[:20]},
             "got (20, 64) and (20, 64) of torch.float32.",
         ),
     ],
     ids=["missing", "short", "one_dimension", "whole_numbers", "none_used"],
 )
 def test_bad_tables_of_positions(stretched, change, got):
-    weights = {key: value for key, value in (stretched | change).items() if value is not None}
+    changed = {key: value if value is None else torch.from_numpy(value.copy()) for key, value in change.items()}
+    weights = {key: value for key, value in (stretched | changed).items() if value is not None}
     with pytest.raises(
         ValueError, match="^checkpoint: expected positional_embedding and positional_embedding_res of one"
     ):

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from tests.each_case import each_case
 from tests.modules.sample_inputs import CAPTION_ROWS
 from tests.modules.test_embedding_modules import as_arrays, bag_of_words, load
 from tests.oracles import embedding_loops
@@ -62,8 +63,8 @@ def test_captions_give_mmd_bert_to_the_last_bit(mmd):
     assert found == {key.replace("mmd_bert", "mmd", 1): value for key, value in expected.items()}
 
 
-@pytest.mark.parametrize("estimator", ["unbiased", "biased"])
-@pytest.mark.parametrize("name", KERNELS)
+@each_case("estimator", ["unbiased", "biased"])
+@each_case("name", KERNELS)
 def test_kernels_and_their_p_values_equal_the_loop(mmd, name, estimator):
     kernel, options = KERNELS[name]
     result = mmd.compute(
@@ -244,7 +245,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@each_case("name", BAD)
 def test_bad_input_is_named(mmd, name):
     given, kind, message = BAD[name]
     with pytest.raises(kind) as raised:

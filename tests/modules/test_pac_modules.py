@@ -5,15 +5,13 @@ import io
 import json
 import os
 
-import datasets
-import evaluate
 import numpy as np
 import PIL.Image
-import pyarrow
 import pytest
-import torch
 
 from tests.clip_checkpoints import save_checkpoint, small_network, small_weights, with_lora
+from tests.each_case import each_case
+from tests.large_packages import datasets, evaluate, torch
 from tests.module_folders import PAC_SCORE, REF_PAC_SCORE
 
 RNG = np.random.default_rng(0)
@@ -112,6 +110,7 @@ def test_add_one_row_at_a_time(load):
 def test_a_second_system_on_the_same_images_costs_its_own_captions_only(load, monkeypatch):
     module, n_images, texts = load(), [], []
     model = module.encoder.model
+    module.encoder.forget()  # the modules of other tests share the model
     encode_images, encode_texts = model.image_features, model.text_features
     monkeypatch.setattr(model, "image_features", lambda pixels: n_images.append(len(pixels)) or encode_images(pixels))
     monkeypatch.setattr(model, "text_features", lambda new, *rest: texts.extend(new) or encode_texts(new, *rest))
@@ -159,6 +158,7 @@ def test_rows_survive_an_error_and_the_instance_stays_usable(load):
         module.compute(**broken)
     with pytest.raises(ValueError, match="weight: expected a positive finite number, got -1"):
         module.compute(weight=-1)
+    module.encoder.forget()
     module.encoder.model.text_features, working = None, module.encoder.model.text_features
     with pytest.raises(TypeError):
         module.compute()  # fails inside, after evaluate has closed its file
@@ -167,7 +167,7 @@ def test_rows_survive_an_error_and_the_instance_stays_usable(load):
     assert module.compute()[module.name] == pytest.approx(module.compute(**columns_of(module))[module.name], abs=2e-6)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("changes", "error", "message"),
     [
         ({"images": ARRAYS[:5]}, ValueError, "images: expected one image for each of the 6 rows of predictions, got 5"),
@@ -195,7 +195,7 @@ def test_references_must_be_lists_and_as_many(checkpoint):
         module.compute(**COLUMNS | {"references": ["a"] * 6})
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("options", "error", "message"),
     [
         ({"chekpoint": "x"}, TypeError, "load: expected options among"),
@@ -331,8 +331,10 @@ def test_both_modules_can_be_combined(checkpoint):
 
 def test_bars_obey_evaluates_switch(load, capfd, monkeypatch):
     module = load()
+    evaluate.utils.logging.enable_progress_bar()  # commands that ran in this process have switched it off
     package = type(module).__module__.rsplit(".", 1)[0]
-    monkeypatch.setattr(importlib.import_module(f"{package}.shared_clip_rows"), "PROGRESS_DELAY", 0)
+    monkeypatch.setattr(importlib.import_module(f"{package}.clip_encoder"), "PROGRESS_DELAY", 0)
+    module.encoder.forget()
     module.compute(**columns_of(module))
     shown = capfd.readouterr().err
     assert "images" in shown
@@ -345,15 +347,14 @@ def test_bars_obey_evaluates_switch(load, capfd, monkeypatch):
     assert capfd.readouterr().err == ""
 
 
-def test_the_table_holds_features_and_says_so(load):
+def test_features_are_kept_in_place_of_images(load):
     module = load()
     assert set(module.features["images"]) == {"key", "features"}
     module.add_batch(**columns_of(module, slice(0, 2)) | {"images": [ARRAYS[0]] * 2})
-    module._finalize()
-    stored = module.data["images"][:]
+    stored = module.added[0]["images"]
     assert [row["features"] is None for row in stored] == [False, True]
     # Offsets of 64 bits: the features of one call may take more than 2 GB.
-    assert pyarrow.types.is_large_binary(module.data.data.schema.field("images").type.field("features").type)
+    assert module.features["images"]["features"].dtype == "large_binary"
     assert len({row["key"] for row in stored}) == 1
     assert module.image_features(stored).shape == (2, module.encoder.model.n_features)
 

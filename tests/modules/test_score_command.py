@@ -18,6 +18,9 @@ import pytest
 
 import manycaps
 from manycaps.command_line import main
+from manycaps.scoring import ScoreOptions
+from manycaps.scoring import score as score_files
+from tests.each_case import each_case
 from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, load_options
 
 POOL = sorted({caption for rows in CAPTION_ROWS.values() for row in rows for caption in row})
@@ -251,7 +254,7 @@ def test_rejected_rows_are_named_and_leave_the_values_of_the_others(capsys, tmp_
         (10, rows[10]["id"], None),
         (20, rows[2]["id"], None),
     ]
-    assert rejected[2]["reason"] == ("id[20]: expected an id of its own, got that of row 2. Leave one of both out.")
+    assert rejected[2]["reason"] == ("id[20]: expected a unique id, got that of row 2. Leave one of them out.")
     assert found["n_rejected"] == 3
 
 
@@ -259,7 +262,7 @@ def test_duplicate_ids_stop_a_run_before_it_scores(capsys, tmp_path, rows):
     lines = write_lines(tmp_path / "a.jsonl", [*rows, rows[0]])
     _, error = score(capsys, "-m", "trm_meteor", "-i", lines, "-o", tmp_path / "o", "--part-size", 0.002, code=1)
     assert error == (
-        f"{lines}, id '{rows[0]['id']}': id[60]: expected an id of its own, got that of row 0. Leave one of both out."
+        f"{lines}, id '{rows[0]['id']}': id[60]: expected a unique id, got that of row 0. Leave one of them out."
     )
     assert not (tmp_path / "o" / "rows").exists()
 
@@ -288,7 +291,7 @@ def test_the_same_command_goes_on_and_another_is_refused(capsys, tmp_path, rows,
         _, error = score(capsys, *arguments, *more, code=1)
         assert error == (
             f"{tmp_path / 'o'}: expected the run that this folder holds, got another one: {change}. Give the "
-            "same command, --restart to begin from scratch, or another -o."
+            "same command, --restart to start from scratch, or another -o."
         )
     limited = summary(capsys, *arguments, "--limit", "3", "--restart")
     assert limited["n_rows"] == len(sorted_rows(tmp_path / "o")) == 3
@@ -301,33 +304,36 @@ def changed_byte(path):
     path.write_bytes(content)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "rows/part-00001.parquet",
-        "parts/score-00001.npz",
-        "parts/score-00001.ids.npy",
-        "parts/score-00001.json",
-        "parts/survey-00001.keys.npy",
-        "parts/survey-00001.frequencies.json",
-        "parts/survey-00001.json",
-        "parts/document_frequency.json",
-        "parts/joined.sqlite",
-    ],
-)
-def test_a_run_does_not_go_on_with_files_that_have_changed(capsys, tmp_path, rows, name):
+SAVED_FILES = [
+    "rows/part-00001.parquet",
+    "parts/score-00001.npz",
+    "parts/score-00001.ids.npy",
+    "parts/score-00001.json",
+    "parts/survey-00001.keys.npy",
+    "parts/survey-00001.frequencies.json",
+    "parts/survey-00001.json",
+    "parts/document_frequency.json",
+    "parts/joined.sqlite",
+]
+
+
+def test_a_run_does_not_go_on_with_files_that_have_changed(capsys, tmp_path, rows, subtests):
     ours = write_lines(tmp_path / "ours.jsonl", [{"id": row["id"], "captions": row["predictions"]} for row in rows])
     theirs = write_lines(tmp_path / "theirs.jsonl", [{"id": row["id"], "refs": row["references"]} for row in rows])
     folder = tmp_path / "o"
     arguments = ("-m", "trm_meteor,trm_cider", "-i", ours, "-r", theirs, "-o", folder, "--part-size", 0.002, *TESTED)
     first = summary(capsys, *arguments)
-    changed_byte(folder / name)
-    out, error = score(capsys, *arguments, code=1)
-    assert out == ""
-    assert f"{name}': expected what a run has saved, got other content." in error or (
-        name.endswith(".json") and ": expected a JSON file" in error
-    )
-    assert error.endswith("begin from scratch with --restart, or take another folder.")
+    for name in SAVED_FILES:
+        changed_byte(folder / name)
+        with subtests.test(name):
+            out, error = score(capsys, *arguments, code=1)
+            assert out == ""
+            assert f"{name}': expected what a run has saved, got other content." in error or (
+                name.endswith(".json") and ": expected a JSON file" in error
+            )
+            assert error.endswith("start from scratch with --restart, or use another folder.")
+        changed_byte(folder / name)  # back again
+    changed_byte(folder / SAVED_FILES[0])
     assert summary(capsys, *arguments, "--restart") == first
 
 
@@ -388,7 +394,7 @@ def test_tables(capsys, tmp_path, lines, kind):
     assert ("trm\\_meteor" in printed) == (kind == "latex")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("arguments", "message"),
     [
         (("-m", "trm_metor"), "name: expected one of bleu_rouge, emscore_pac"),
@@ -451,7 +457,7 @@ def test_a_full_disk_is_named_and_finished_parts_stay(capsys, tmp_path, lines, m
         patch.setattr("manycaps.scoring.run_folder.os.replace", fills_up)
         _, error = score(capsys, *arguments, code=1)
     assert error == (
-        f"{tmp_path / 'o'}: expected a folder that takes the results, got No space left on device. Make room, and "
+        f"{tmp_path / 'o'}: expected a folder that can hold the results, got No space left on device. Make room, and "
         "give the same command again: finished parts stay."
     )
     left = sorted(path.name for path in (tmp_path / "o").rglob("*") if path.is_file())
@@ -467,6 +473,18 @@ def test_a_folder_in_use_is_refused(capsys, tmp_path, lines):
     with RunFolder(tmp_path / "o").locked():
         _, error = score(capsys, "-m", "trm_meteor", "-i", lines, "-o", tmp_path / "o", code=1)
     assert "expected a folder that no other run writes to, got one that is in use." in error
+
+
+def test_a_call_from_python_equals_the_command(capsys, tmp_path, lines):
+    options = ScoreOptions({"trm_cider": {"seed": 3}}, [str(lines)], tmp_path / "called", processes=1)
+    result = score_files(options)
+    printed = summary(capsys, "-m", "trm_cider", "--option", "seed=3", "-i", lines, "-o", tmp_path / "commanded")
+    assert result.to_dict() == printed == json.loads((tmp_path / "called" / "summary.json").read_text())
+    assert result.folder == tmp_path / "called"
+    assert f"<td>trm_cider</td><td>{result.metrics['trm_cider']['trm_cider']:.6g}</td>" in result._repr_html_()
+    score(capsys, "-m", "trm_cider", "-i", lines, "-o", tmp_path / "called", code=1)
+    with pytest.raises(TypeError, match=r"^inputs: expected a list of names, got the text 'a.jsonl'"):
+        ScoreOptions(["trm_cider"], "a.jsonl", "scores")
 
 
 def test_stored_rows_say_where_they_come_from(capsys, tmp_path, rows, lines):
@@ -499,8 +517,7 @@ def test_ids_that_two_tars_share_are_found_without_a_survey(capsys, tmp_path, cl
     for _ in range(2):  # found again, not passed over, when the command is given again
         _, error = score(capsys, *arguments, code=1)
         assert error == (
-            f"{tars[1]}, id 'b': id[1]: expected an id of its own, got that of row 1 of {tars[0]}. "
-            "Leave one of both out."
+            f"{tars[1]}, id 'b': id[1]: expected a unique id, got that of row 1 of {tars[0]}. Leave one of them out."
         )
     assert not list((tmp_path / "o" / "parts").glob("survey-*"))
     found = summary(capsys, *arguments, "--on-error", "reject")

@@ -1,4 +1,4 @@
-"""`manycaps score`: values of the corpus that are no means of rows, equal to the modules' own to the last digit."""
+"""`manycaps score`: values of the corpus that are not means over rows, equal to the modules' own to the last digit."""
 
 import hashlib
 import json
@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import manycaps
-from manycaps import shared_sentence_encoder
 from manycaps.command_line import main
+from manycaps.kit import text_sentence_encoder
 from tests.modules.sample_inputs import small_meteor15_data
 from tests.modules.test_score_command import caption_rows, score, summary, without_lists, write_lines
 
@@ -37,9 +37,9 @@ def ready_vectors(monkeypatch):
             monkeypatch.setattr(type(module.encoder), "embed", embed)
         return module
 
-    monkeypatch.setattr("manycaps.scoring.metrics.load", loaded)
+    monkeypatch.setattr("manycaps.scoring.scorer.load_for_command", loaded)
     monkeypatch.setattr("manycaps.load", loaded)
-    monkeypatch.setattr(shared_sentence_encoder.SentenceEncoder, "embed", embed)
+    monkeypatch.setattr(text_sentence_encoder.SentenceEncoder, "embed", embed)
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +136,7 @@ def test_what_cannot_be_put_together_is_refused_before_any_work(capsys, tmp_path
     assert not (tmp_path / "o").exists()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_two_processes_give_the_bits_of_one(capsys, tmp_path, lines):
     """The model runs over the same chunks in both, so its bits are the same, too."""
     arguments = ["score", "-m", "fid_bert,mmd_bert,vdtk_diversity", "-i", str(lines), "--part-size", "0.003"]

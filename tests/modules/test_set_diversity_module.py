@@ -2,10 +2,11 @@
 
 import math
 
-import evaluate
 import numpy as np
 import pytest
 
+from tests.each_case import each_case
+from tests.large_packages import evaluate
 from tests.modules.conftest import ROOT
 from tests.modules.sample_inputs import CAPTION_ROWS
 
@@ -63,7 +64,7 @@ def measure():
     return evaluate.load(str(ROOT / "measurements" / "set_diversity"))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("option", "value", "kind", "message"),
     [(option, *case) for option, cases in BAD.items() for case in cases],
     ids=[f"{option}_{i}" for option, cases in BAD.items() for i in range(len(cases))],

@@ -8,6 +8,7 @@ import pytest
 import scipy.spatial.distance
 
 from manycaps import functional
+from tests.each_case import each_case
 from tests.modules.sample_inputs import CAPTION_ROWS
 from tests.modules.test_embedding_modules import as_arrays, bag_of_words, load
 from tests.oracles import triangle_rank_loop
@@ -99,7 +100,7 @@ def test_ready_distances_give_what_the_captions_give(trm):
     assert one_number["trm_per_row"] == found["trm_per_row"][:1] * 2
 
 
-@pytest.mark.parametrize("name", ["euclidean", "cityblock", "chebyshev", "braycurtis", "jensenshannon", "canberra"])
+@each_case("name", ["euclidean", "cityblock", "chebyshev", "braycurtis", "jensenshannon", "canberra"])
 def test_distances_of_scipy_equal_the_loop(trm, name):
     arrays = as_arrays(bag_of_words)
     result = trm.compute(**arrays, distance=name, details=True, statistic="pooled")
@@ -270,7 +271,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@each_case("name", BAD)
 def test_bad_input_is_named(trm, name):
     given, kind, message = BAD[name]
     with pytest.raises(kind) as raised:

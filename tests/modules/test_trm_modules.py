@@ -2,10 +2,11 @@
 
 import json
 
-import evaluate
 import numpy as np
 import pytest
 
+from tests.each_case import each_case
+from tests.large_packages import evaluate
 from tests.modules.sample_inputs import CAPTION_ROWS
 from tests.oracles import triangle_rank_loop
 
@@ -20,7 +21,7 @@ def module(name):
     return evaluate.load(name)
 
 
-@pytest.mark.parametrize("value", ["pool", None.__class__, 1])
+@each_case("value", ["pool", None.__class__, 1])
 def test_unknown_statistics_are_refused(name, module, value):
     with pytest.raises(ValueError, match=r"^statistic: expected one of 'per_side', 'pooled', got "):
         module.compute(**CAPTION_ROWS, statistic=value)
@@ -130,7 +131,7 @@ def test_golden_samples_from_captions_to_p_values(golden_folder):
 
 
 def test_small_rows_equal_the_loop_from_captions_on(lexicon):
-    from manycaps.shared_meteor_distance import meteor_distances, meteor_scores
+    from manycaps.kit.text_meteor import meteor_distances, meteor_scores
 
     result = evaluate.load("trm_meteor").compute(**CAPTION_ROWS, p_value="exact", details=True)
     for i, (candidates, references) in enumerate(zip(*CAPTION_ROWS.values(), strict=True)):

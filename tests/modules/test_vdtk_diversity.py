@@ -4,10 +4,11 @@ import json
 import math
 import pathlib
 
-import datasets
-import evaluate
 import numpy as np
 import pytest
+
+from tests.each_case import each_case
+from tests.large_packages import datasets, evaluate
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "measurements" / "vdtk_diversity"
 
@@ -68,7 +69,7 @@ def test_details_add_keys_with_one_value_a_row(module):
     assert len(edges) == len(detailed["caption_distance_spread_histogram_counts"]) + 1
 
 
-@pytest.mark.parametrize(
+@each_case(
     "key",
     [
         "within_row_uniqueness_of_tokens",
@@ -160,7 +161,7 @@ BAD_INPUT = {
 }
 
 
-@pytest.mark.parametrize("case", BAD_INPUT)
+@each_case("case", BAD_INPUT)
 def test_bad_input_is_named_and_nothing_is_kept(module, case):
     data, error_type, message = BAD_INPUT[case]
     with pytest.raises(error_type) as error:
@@ -181,7 +182,7 @@ BAD_OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("option", BAD_OPTIONS)
+@each_case("option", BAD_OPTIONS)
 def test_bad_options_are_refused_and_lose_no_row(module, option):
     value, error_type, message = BAD_OPTIONS[option]
     module.add_batch(data=DATA)
@@ -215,7 +216,7 @@ ODD_CAPTIONS = {
 }
 
 
-@pytest.mark.parametrize("case", ODD_CAPTIONS)
+@each_case("case", ODD_CAPTIONS)
 def test_odd_captions_have_defined_figures(module, case):
     result = module.compute(data=[[ODD_CAPTIONS[case], "a dog runs"], ["a cat"]])
     assert all(math.isfinite(value) for value in result.values())

@@ -1,9 +1,7 @@
 """CLIP features, PAC-S and RefPAC-S with open_clip's own network, tokenizer and preprocessing, in float64."""
 
-import open_clip
-import torch
-
 from tests.clip_checkpoints import SEEDED
+from tests.large_packages import open_clip, torch
 from tests.oracles.emscore_loop import cosine
 
 # PAC-S: words before a caption, and the factor (Sarto et al., 2023).

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pycocoevalcap.cider.cider import Cider
 
-from manycaps.shared_ptb_tokenizer import tokenize
-from metrics.trm_cider.cider_distance import cider_d_scores, document_frequencies, multi_reference_cider_d
+from manycaps.kit.text_cider import cider_d_scores, document_frequencies, multi_reference_cider_d
+from manycaps.kit.text_ptb_tokenizer import tokenize
 from scripts.benchmarks.cider_d_loop import cider_d
+from tests.each_case import each_case
 from tests.oracles import coco_cider
 
 TOKENS = st.lists(st.sampled_from("a the dog cat runs red".split()), max_size=8)
@@ -36,7 +37,7 @@ def test_document_frequencies_count_documents(rows):
         assert count == sum(having)
 
 
-@pytest.mark.parametrize(("n_tokens", "score"), [(0, 0.0), (1, 2.5), (2, 5.0), (3, 7.5), (4, 10.0), (9, 10.0)])
+@each_case(("n_tokens", "score"), [(0, 0.0), (1, 2.5), (2, 5.0), (3, 7.5), (4, 10.0), (9, 10.0)])
 def test_a_text_against_itself(n_tokens, score):
     text = [f"w{i}" for i in range(n_tokens)]
     assert cider_d_scores([[text, text]], {}, 10)[0][0, 1] == pytest.approx(score)

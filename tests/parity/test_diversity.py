@@ -10,17 +10,12 @@ import math
 import numpy as np
 import pytest
 
-from measurements.vdtk_diversity.caption_codes import WordNumbers, coded_captions, known_number, row_chunks
-from measurements.vdtk_diversity.caption_diversity import CaptionDiversity
-from measurements.vdtk_diversity.ngram_model import (
-    ORDERS,
-    NgramModel,
-    expected_decisions,
-    expected_decisions_as_printed,
-)
-from measurements.vdtk_diversity.shared_caption_tokens import tokenize_rows
-from measurements.vdtk_diversity.shared_spacy_pipelines import load_spacy_tokenizer
-from measurements.vdtk_diversity.vocabulary import vocabulary_head
+from manycaps.kit.diversity_captions import CaptionDiversity
+from manycaps.kit.diversity_ngram_model import ORDERS, NgramModel, expected_decisions, expected_decisions_as_printed
+from manycaps.kit.diversity_vocabulary import WordNumbers, coded_captions, known_number, row_chunks, vocabulary_head
+from manycaps.kit.text_spacy import load_spacy_tokenizer
+from manycaps.kit.text_tokens import tokenize_rows
+from tests.each_case import each_case
 
 EXACT = {"rel": 0, "abs": 1e-9}
 
@@ -161,7 +156,7 @@ def test_edge_cases(golden):
     assert vocabulary_head(np.zeros(0, dtype=np.int64), 0.9) == edge["head_empty"] == 0
 
 
-@pytest.mark.parametrize("name", TABLE_2)
+@each_case("name", TABLE_2)
 def test_published_ed_follows_from_the_published_evs(name):
     *shares, published = TABLE_2[name]
     evs = [share / 100 for share in shares]

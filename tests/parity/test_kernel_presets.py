@@ -9,11 +9,12 @@ import json
 
 import numpy as np
 import pytest
-import torch
-from torchmetrics.image.kid import KernelInceptionDistance, poly_mmd
 
-from metrics.mmd.published_presets import cmmd, kid_values
+from manycaps.kit.vectors_pooled_mmd import cmmd, kid_values
 from tests.golden_folders import OWN_GOLDEN
+from tests.large_packages import OnFirstUse, torch
+
+kid = OnFirstUse("torchmetrics.image.kid")
 
 GOLDEN = json.loads((OWN_GOLDEN / "kid.json").read_text(encoding="utf-8"))
 
@@ -31,13 +32,14 @@ def drawn_subsets(n_subsets, subset_size, seed):
 
 
 def test_each_subset_of_kid_is_that_of_torchmetrics():
-    expected = [poly_mmd(real, made).item() for made, real in drawn_subsets(20, 25, seed=3)]
+    expected = [kid.poly_mmd(real, made).item() for made, real in drawn_subsets(20, 25, seed=3)]
     assert kid_values(CANDIDATES, REFERENCES, 20, 25, 3).tolist() == pytest.approx(expected, rel=1e-10)
 
 
 @pytest.mark.filterwarnings("ignore:Metric `Kernel Inception Distance` will save all:UserWarning")
 def test_kid_of_whole_sets_is_the_class_of_torchmetrics():
-    metric = KernelInceptionDistance(feature=torch.nn.Identity(), subsets=4, subset_size=50).set_dtype(torch.float64)
+    metric = kid.KernelInceptionDistance(torch.nn.Identity(), subsets=4, subset_size=50)
+    metric.set_dtype(torch.float64)
     # Features in the place of images: what the identity makes of them.
     metric.update(torch.from_numpy(REFERENCES), real=True)
     metric.update(torch.from_numpy(CANDIDATES[:50]), real=False)

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nltk.translate.meteor_score import meteor_score, single_meteor_score
 
-from manycaps import shared_meteor_distance as meteor_distance
-from manycaps.shared_meteor_distance import meteor_scores, multi_reference_meteor
-from manycaps.shared_ptb_tokenizer import tokenize
+from manycaps.kit import text_meteor as meteor_distance
+from manycaps.kit.text_meteor import meteor_scores, multi_reference_meteor
+from manycaps.kit.text_ptb_tokenizer import tokenize
 from tests.golden_folders import OWN_GOLDEN
 
 # Words that meet in every stage: equal, equal stems, WordNet synonyms of stems, and none of these.

@@ -15,14 +15,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from manycaps.best_reference import best_statistics
 from tqdm import tqdm
 
-from manycaps import shared_meteor15, shared_meteor15_data, shared_meteor15_search
 from manycaps.functional import _without_progress
-from manycaps.shared_meteor15 import corpus_score, pair_statistics, scores
-from manycaps.shared_meteor15_search import BEAM_SIZE
-from manycaps.shared_meteor15_texts import Lexicon
+from manycaps.kit import meteor15_data, meteor15_scores, meteor15_search
+from manycaps.kit.meteor15_references import best_statistics
+from manycaps.kit.meteor15_scores import corpus_score, pair_statistics, scores
+from manycaps.kit.meteor15_search import BEAM_SIZE
+from manycaps.kit.meteor15_texts import Meteor15Lexicon
+from tests.each_case import each_case
 from tests.golden_folders import OWN_GOLDEN
 from tests.meteor15_data import WORDS, small_lexicon, write_data
 from tests.oracles import meteor15_loop
@@ -34,14 +35,14 @@ NEEDS_DATA = pytest.mark.skipif(importlib.util.find_spec("pycocoevalcap") is Non
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     """The lexicon of the small data, as the fast code and as the loop take it."""
-    data = shared_meteor15_data.load_data(write_data(tmp_path_factory.mktemp("meteor15")), tqdm)
-    return Lexicon(data), small_lexicon()
+    data = meteor15_data.load_data(write_data(tmp_path_factory.mktemp("meteor15")), tqdm)
+    return Meteor15Lexicon(data), small_lexicon()
 
 
 @pytest.fixture(scope="module")
 def english():
     """The lexicon of the program's own data."""
-    return shared_meteor15_data.load_lexicon(None, tqdm)
+    return meteor15_data.load_lexicon(None, tqdm)
 
 
 def compare_with_loop(texts, small):
@@ -87,12 +88,12 @@ def test_texts_of_more_words_than_a_machine_word_has_bits(small):
 def test_numbers_of_paths_that_do_not_fit_a_machine_word(small, monkeypatch):
     generator = random.Random(2)
     texts = [generator.choices(WORDS, k=15) for _ in range(4)]
-    monkeypatch.setattr(shared_meteor15_search, "MACHINE_WORD_BITS", 0)
+    monkeypatch.setattr(meteor15_search, "MACHINE_WORD_BITS", 0)
     compare_with_loop(texts, small)
 
 
 def test_texts_too_long_for_the_search_are_refused(small, monkeypatch):
-    monkeypatch.setattr(shared_meteor15_search, "RANK_BITS", 9)
+    monkeypatch.setattr(meteor15_search, "RANK_BITS", 9)
     message = (
         r"^texts: expected texts that METEOR 1.5 can align in 9 bits, got a pair of \d+ words\. Split texts of tho"
     )
@@ -102,7 +103,7 @@ def test_texts_too_long_for_the_search_are_refused(small, monkeypatch):
 
 @pytest.mark.parametrize("name", ["MOST_CELLS", "MOST_MATCHES"])
 def test_a_pair_that_takes_too_much_is_refused(small, monkeypatch, name):
-    monkeypatch.setattr(shared_meteor15, name, 80)
+    monkeypatch.setattr(meteor15_scores, name, 80)
     texts = [["a", "dog"], ["a"] * 9]
     message = (
         r"^texts: expected two that METEOR 1\.5 can align within bounds, got 9 words, many of them matches, that begin "
@@ -119,7 +120,7 @@ def test_batches_of_any_size(small, monkeypatch, name):
     texts = [generator.choices(WORDS, k=generator.randrange(12)) for _ in range(9)]
     pairs = np.indices((9, 9)).reshape(2, -1)
     whole = pair_statistics(texts, *pairs, small[0])
-    monkeypatch.setattr(shared_meteor15, name, 5)
+    monkeypatch.setattr(meteor15_scores, name, 5)
     assert pair_statistics(texts, *pairs, small[0]).tolist() == whole.tolist()
 
 
@@ -128,7 +129,7 @@ def test_searches_of_any_number_of_pairs(small, monkeypatch):
     texts = [generator.choices(WORDS, k=9) for _ in range(9)]
     pairs = np.indices((9, 9)).reshape(2, -1)
     whole = pair_statistics(texts, *pairs, small[0])
-    monkeypatch.setattr(shared_meteor15_search, "PAIRS_PER_SEARCH", 7)
+    monkeypatch.setattr(meteor15_search, "PAIRS_PER_SEARCH", 7)
     assert pair_statistics(texts, *pairs, small[0]).tolist() == whole.tolist()
 
 
@@ -171,9 +172,10 @@ def test_golden_segments(english):
     assert corpus_score(found) == pytest.approx(float(golden["meta"]["corpus_score"]), abs=SCORE_TOLERANCE, rel=0)
 
 
+@pytest.mark.slow
 @NEEDS_DATA
 @pytest.mark.realdata
-@pytest.mark.parametrize("part", ["flickr_loo4", "flickr_single", "coco", "msvd_loo", "long_adv", "uni_adv", "edge"])
+@each_case("part", ["flickr_loo4", "flickr_single", "coco", "msvd_loo", "long_adv", "uni_adv", "edge"])
 def test_golden_segments_of_real_captions(data_folder, english, part):
     with gzip.open(data_folder / "golden" / "meteor15.json.gz", "rt", encoding="utf-8") as file:
         segments = json.load(file)[part]
@@ -181,6 +183,7 @@ def test_golden_segments_of_real_captions(data_folder, english, part):
     compare_with_golden(segments, english)
 
 
+@pytest.mark.slow
 @NEEDS_DATA
 @pytest.mark.realdata
 def test_the_loop_on_golden_segments(data_folder, english):
@@ -242,7 +245,7 @@ class Program:
     """The Java program, called as pycocoevalcap calls it."""
 
     def __init__(self):
-        folder = shared_meteor15_data.find_data(None).program.parent
+        folder = meteor15_data.find_data(None).program.parent
         command = "java -Dfile.encoding=UTF-8 -Xmx2G -jar meteor-1.5.jar - - -stdio -l en -norm".split()
         self.process = subprocess.Popen(
             command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -261,6 +264,7 @@ class Program:
         self.process.wait()
 
 
+@pytest.mark.slow
 @NEEDS_DATA
 @pytest.mark.java
 @pytest.mark.skipif(not shutil.which("java"), reason="needs Java")

@@ -7,13 +7,14 @@ checkpoints over seven photographs, 17 rows each, float32 on a CPU.
 
 import json
 
-import evaluate
 import numpy as np
 import PIL.Image
 import pytest
 
 from tests.clip_checkpoints import save_golden_checkpoint, seeded_weights
+from tests.each_case import each_case
 from tests.golden_folders import OWN_GOLDEN
+from tests.large_packages import evaluate
 from tests.module_folders import PAC_SCORE, REF_PAC_SCORE
 from tests.oracles.open_clip_encoders import Encoders, pac_scores
 
@@ -41,7 +42,7 @@ def golden(request, golden_folder, tmp_path_factory):
     return str(path), rows, columns
 
 
-@pytest.mark.parametrize("batch_size", [64, 3])
+@each_case("batch_size", [64, 3])
 def test_batched(golden, batch_size):
     checkpoint, rows, columns = golden
     module = evaluate.load(REF_PAC_SCORE, checkpoint=checkpoint, device="cpu", batch_size=batch_size)

@@ -8,7 +8,7 @@ ptb_tokens.jsonl.gz of the data folder with 20,230 captions of Flickr8k.
 import gzip
 import json
 
-from manycaps.shared_ptb_tokenizer import tokenize_captions
+from manycaps.kit.text_ptb_tokenizer import tokenize_captions
 
 # Ids of the captions whose tokens differ. One that joins or leaves this list is news.
 KNOWN_DIFFERENCES: list[str] = []

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from manycaps.cider_distance import document_frequencies
 
-from measurements.set_diversity.effective_number import feature_eigenvalues, self_cider, unit_rows, vendi_scores
-from measurements.set_diversity.ngram_features import SetNgrams
-from measurements.set_diversity.self_bleu import corpus_mbleu_4, self_bleu_values, self_statistics
+from manycaps.kit.diversity_kernels import SetNgrams, feature_eigenvalues, self_cider, unit_rows, vendi_scores
+from manycaps.kit.text_bleu import corpus_mbleu_4, self_bleu_values, self_statistics
+from manycaps.kit.text_cider import document_frequencies
 from tests.golden_folders import OWN_GOLDEN
 from tests.oracles import self_cider_loop
 from tests.parity.golden.golden_file import caption_rows, token_row

@@ -9,15 +9,16 @@ import json
 import numpy as np
 import pytest
 
-from manycaps.shared_meteor_distance import meteor_distances, meteor_scores
-from manycaps.shared_splits import exact_splits, upper_tail_p_values
-from manycaps.shared_triangle_rank import (
+from manycaps.kit.sets_splits import exact_splits, upper_tail_p_values
+from manycaps.kit.sets_triangle_rank import (
     STATISTICS,
     null_statistics,
     triangle_rank_counts,
     triangle_rank_statistic,
 )
-from metrics.trm_cider.cider_distance import cider_d_scores, cider_distances
+from manycaps.kit.text_cider import cider_d_scores, cider_distances
+from manycaps.kit.text_meteor import meteor_distances, meteor_scores
+from tests.each_case import each_case
 from tests.golden_folders import OWN_GOLDEN
 from tests.oracles import triangle_rank_loop
 
@@ -34,7 +35,7 @@ def samples(golden_folder):
     return json.loads((golden_folder / "trm.json").read_text())["samples"]
 
 
-@pytest.mark.parametrize("metric", ["meteor", "cider", "bert"])
+@each_case("metric", ["meteor", "cider", "bert"])
 def test_statistic_and_counts_match_the_golden_samples(samples, metric):
     for sample in samples:
         golden = sample["metrics"][metric]
@@ -49,7 +50,7 @@ def test_statistic_and_counts_match_the_golden_samples(samples, metric):
         )
 
 
-@pytest.mark.parametrize("metric", ["meteor", "cider", "bert"])
+@each_case("metric", ["meteor", "cider", "bert"])
 def test_exact_p_values_match_the_golden_samples(samples, metric):
     n_checked = 0
     for sample in samples:

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from measurements.vdtk_diversity.caption_codes import row_chunks
-from measurements.vdtk_diversity.caption_diversity import CaptionDiversity
-from measurements.vdtk_diversity.number_table import NumberTable
-from measurements.vdtk_diversity.vocabulary import vocabulary_head
+from manycaps.kit.diversity_captions import CaptionDiversity
+from manycaps.kit.diversity_counts import NumberTable
+from manycaps.kit.diversity_vocabulary import row_chunks, vocabulary_head
 from tests.oracles import diversity_loop
 
 WORDS = st.sampled_from("a b c d e".split())

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import manycaps.shared_mean_discrepancy as mmd
-import manycaps.shared_pair_averages as pair_averages
-import metrics.fid_bert.frechet as frechet
-from manycaps.shared_kernels import gaussian_kernel, squared_distances
-from manycaps.shared_pooled_discrepancy import pooled_mmd_squared
-from manycaps.shared_splits import exact_splits, split_forms, split_values
+import manycaps.kit.vectors_frechet as frechet
+import manycaps.kit.vectors_mmd as mmd
+import manycaps.kit.vectors_pairs as pair_averages
+from manycaps.kit.sets_splits import exact_splits, split_forms, split_values
+from manycaps.kit.vectors_kernels import gaussian_kernel, squared_distances
+from manycaps.kit.vectors_pooled_mmd import pooled_mmd_squared
 from tests.oracles import embedding_loops
 
 # Few distinct coordinates, so that texts coincide often.
@@ -236,7 +236,7 @@ def test_blocks_of_any_size_give_the_same_null(monkeypatch):
     kernel = gaussian_kernel(vectors, "median")
     whole = np.concatenate(list(mmd.null_mmd(kernel, 5, partitions, "unbiased")), axis=1)
     whole_frechet = np.concatenate(list(frechet.null_frechet_distances(vectors, 5, partitions)), axis=1)
-    monkeypatch.setattr("manycaps.shared_splits.MAX_PAIR_VALUES", 100)
+    monkeypatch.setattr("manycaps.kit.sets_splits.MAX_PAIR_VALUES", 100)
     for copy in (mmd, frechet):
         monkeypatch.setattr(f"{copy.split_values.__module__}.MAX_PAIR_VALUES", 200)
     monkeypatch.setattr(frechet, "MAX_CROSS_VALUES", 40)
@@ -273,6 +273,7 @@ def corpora(draw):
     return vectors, *counts
 
 
+@pytest.mark.slow
 @given(corpora(), st.integers(1, 13), st.sampled_from(["median", "mean", 0.7]), st.sampled_from([3, 4_000_000]))
 @settings(deadline=None)
 def test_pooled_values_equal_one_large_row(corpus, block_size, sigma, max_sorted):

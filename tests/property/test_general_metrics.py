@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from manycaps.kernel_family import kernel_values
-from manycaps.named_distance import DISTANCE_NAMES, nearest_reference_distance, vector_distances
 
 from manycaps import functional
+from manycaps.kit.vectors_distance import DISTANCE_NAMES, nearest_reference_distance, vector_distances
+from manycaps.kit.vectors_kernels import kernel_values
 
 # Whole numbers: equal vectors occur, and sums have no rounding.
 VECTORS = (

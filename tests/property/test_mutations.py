@@ -2,8 +2,11 @@
 
 import pytest
 
+from tests.each_case import each_case
 from tests.hostile_inputs.bounded_process import BoundedProcess
 from tests.hostile_inputs.mutations import ATTEMPTS, CALL_LIMIT
+
+pytestmark = pytest.mark.slow
 
 N_MUTATIONS = 60
 
@@ -18,7 +21,7 @@ def process():
     process.close()
 
 
-@pytest.mark.parametrize("kind", ATTEMPTS)
+@each_case("kind", ATTEMPTS)
 def test_mutations_are_answered_clearly(process, kind):
     name = "tests.hostile_inputs.mutations.several"
     n_mutations = N_RUNS if kind == "runs" else N_MUTATIONS

@@ -86,6 +86,7 @@ def test_interval_holds_within_the_differences(drawn):
         assert (first - second).min() - 1e-12 <= result.ci_low <= result.ci_high <= (first - second).max() + 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [20, 200])
 @pytest.mark.parametrize("is_clustered", [False, True])
 def test_level_is_kept(n_rows, is_clustered):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from measurements.set_diversity.effective_number import unit_rows
-from measurements.set_diversity.set_values import Kernels, Sets, corpus_values, set_values
+from manycaps.kit.diversity_kernels import unit_rows
+from manycaps.kit.diversity_sets import Kernels, Sets, corpus_values, set_values
 
 CAPTIONS = st.lists(
     st.lists(st.sampled_from("a the dog cat runs red sleeps".split()), min_size=1, max_size=9).map(" ".join),

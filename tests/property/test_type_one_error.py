@@ -16,15 +16,15 @@ import pytest
 import scipy.stats
 
 import manycaps
-from manycaps.shared_cosine_distance import cosine_distances, cosine_similarities
-from manycaps.shared_mean_discrepancy import ESTIMATORS, mmd_p_values
-from manycaps.shared_meteor_distance import meteor_distances, meteor_scores
-from manycaps.shared_ptb_tokenizer import tokenize_captions
-from manycaps.shared_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
-from manycaps.shared_splits import exact_splits, upper_tail_p_values
-from manycaps.shared_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
-from metrics.fid_bert.frechet import frechet_p_values
-from metrics.trm_cider.cider_distance import cider_d_scores, cider_distances, document_frequencies
+from manycaps.kit.sets_splits import exact_splits, upper_tail_p_values
+from manycaps.kit.sets_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
+from manycaps.kit.text_cider import cider_d_scores, cider_distances, document_frequencies
+from manycaps.kit.text_meteor import meteor_distances, meteor_scores
+from manycaps.kit.text_ptb_tokenizer import tokenize_captions
+from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
+from manycaps.kit.vectors_frechet import frechet_p_values
+from manycaps.kit.vectors_mmd import ESTIMATORS, mmd_p_values
 
 LEVEL = 0.05
 
@@ -64,6 +64,7 @@ OF_POINTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OF_POINTS)
 def test_gaussian_points_keep_the_level(name):
     points = np.random.default_rng(20).normal(size=(1000, N_CANDIDATES + N_REFERENCES, 8))
@@ -106,6 +107,7 @@ def corpus_of_captions(name, rng, size, seed):
     return module(name).compute(**sides, seed=seed)[f"{name}_corpus_p_value"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "size"),
     [
@@ -170,12 +172,14 @@ def all_modules(rows, vectors, lexicon):
     yield "fid_bert", frechet_p_values(vectors, N_CANDIDATES, SPLITS)[1]
 
 
+@pytest.mark.slow
 @pytest.mark.realdata
 def test_human_captions_keep_the_level(human_rows, human_vectors, lexicon):
     for name, p_values in all_modules(human_rows, human_vectors, lexicon):
         assert_level_is_kept(p_values, name=name)
 
 
+@pytest.mark.slow
 @pytest.mark.realdata
 def test_a_collapsed_system_is_recognised(human_rows, human_vectors, lexicon):
     # The first candidate of each row, repeated.

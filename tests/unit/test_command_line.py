@@ -11,9 +11,11 @@ import sys
 import pytest
 
 import manycaps
-from manycaps import command_line, installed_packages, machine_checks
+from manycaps import catalog, command_line, installed_packages, machine_checks
 from manycaps.command_line import COMMANDS, EXTRAS, main
-from manycaps.shared_clip_checkpoints import VARIANTS
+from manycaps.installed_modules import module_folders
+from manycaps.kit.clip_variants import VARIANTS
+from tests.each_case import each_case
 from tests.tools import ROOT, run_without_packages
 
 # Packages that take long to import, and those that nobody needs for --help.
@@ -37,7 +39,7 @@ REQUIRED = {
 }
 
 # Commands that work without a package.
-BARE = {"list", "doctor"}
+BARE = {"doctor", "export", "list"}
 
 # The start of a program that runs a command line.
 PROGRAM = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from manycaps.command_line import main\n"
@@ -66,7 +68,7 @@ def raising(error):
     return run
 
 
-@pytest.mark.parametrize("module", [command_line, installed_packages, machine_checks])
+@pytest.mark.parametrize("module", [catalog, command_line, installed_packages, machine_checks])
 def test_examples_run(module):
     assert doctest.testmod(module).failed == 0
 
@@ -79,7 +81,7 @@ def test_help_imports_nothing_heavy():
         assert HEAVY & set(re.findall(r"'(\w+)'", done.stderr)) == set(), arguments
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@each_case("name", COMMANDS)
 def test_help_needs_no_package_and_shows_how_the_command_is_called(name):
     done = without_packages(name, "--help")
     assert (done.returncode, done.stderr) == (0, "")
@@ -93,7 +95,7 @@ def test_a_mistaken_command_line_ends_with_2(arguments):
     assert done.stderr.startswith("usage: manycaps")
 
 
-@pytest.mark.parametrize("name", sorted(set(COMMANDS) - BARE))
+@each_case("name", sorted(set(COMMANDS) - BARE))
 def test_a_missing_package_is_one_line_with_its_extra(name):
     done = without_packages(name, *REQUIRED.get(name, []))
     assert (done.returncode, done.stdout) == (1, "")
@@ -126,19 +128,19 @@ def test_the_command_needs_no_package_for_the_list():
 
 
 def test_the_variants_are_those_of_the_modules():
-    assert tuple(VARIANTS) == installed_packages.CLIP_VARIANTS
+    assert tuple(VARIANTS) == catalog.CLIP_VARIANTS
 
 
 def test_the_list_for_people_names_everything(capsys):
     assert main(["list"]) == 0
     printed = capsys.readouterr().out
-    for name in manycaps.module_folders():
+    for name in module_folders():
         assert f"{name}  (" in printed
     assert "config_name: default, references" in printed
     assert printed.count("variant: pac-vit-b-32, ") == 5
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("error", "code", "line"),
     [
         (ValueError("captions[0]: expected a, got b."), 1, "captions[0]: expected a, got b."),
@@ -160,8 +162,8 @@ def test_what_a_user_can_mend_is_one_line(command, capsys, error, code, line):
 def test_a_mistake_of_the_program_is_one_line_too(command, capsys, error):
     assert command(raising(error))() == 1
     line = capsys.readouterr().err
-    assert line.startswith(f"doctor: expected no mistake of this program, got {type(error).__name__} (")
-    assert line.endswith("). Run it with --traceback, and report what it prints.\n")
+    assert line.startswith(f"doctor: Internal error: {type(error).__name__} (")
+    assert line.endswith("). Please report it with --traceback.\n")
     assert line.count("\n") == 1
 
 
@@ -244,7 +246,7 @@ def test_the_doctor_says_how_to_get_wordnet(monkeypatch):
 
 
 def test_the_doctor_finds_clip_weights(monkeypatch, tmp_path):
-    monkeypatch.setattr("manycaps.shared_clip_checkpoints.cached_weights_path", lambda name: tmp_path / name)
+    monkeypatch.setattr("manycaps.kit.clip_downloads.cached_weights_path", lambda name: tmp_path / name)
     assert not machine_checks._has_weights("pac-vit-b-32", VARIANTS["pac-vit-b-32"].source)
     (tmp_path / "pac-vit-b-32").write_bytes(b"")
     assert checks()["CLIP weights"].found.startswith("pac-vit-b-32")

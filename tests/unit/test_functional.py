@@ -9,7 +9,8 @@ import sys
 import numpy as np
 import pytest
 
-from manycaps import functional, functional_diversity, functional_kernels, load, module_folders
+from manycaps import functional, functional_diversity, functional_kernels, load
+from tests.each_case import each_case
 from tests.meteor15_data import write_data
 from tests.tools import ROOT
 
@@ -75,6 +76,7 @@ def test_every_public_function_has_an_example():
     assert [f.__name__ for f in functions if inspect.isfunction(f) and ">>>" not in f.__doc__] == []
 
 
+@pytest.mark.slow
 def test_nothing_heavy_is_needed(tmp_path):
     program = PROGRAM.format(foreign=FOREIGN)
     command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{program}"]
@@ -110,8 +112,8 @@ KERNEL_OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("estimator", ["unbiased", "biased"])
-@pytest.mark.parametrize("kernel", KERNEL_OPTIONS)
+@each_case("estimator", ["unbiased", "biased"])
+@each_case("kernel", KERNEL_OPTIONS)
 def test_kernels_are_those_of_the_module(kernel, estimator):
     function, options = KERNEL_OPTIONS[kernel]
     result = load("mmd", kernel=kernel, estimator=estimator, p_value="exact", details=True, **options).compute(**ROWS)
@@ -145,25 +147,10 @@ def test_diversity_is_that_of_the_module():
         assert list(values) == pytest.approx(result[f"{name}_per_row"], abs=1e-12), name
 
 
-def test_the_maths_of_all_modules_is_part_of_the_package():
-    """No two module folders may have a file of one name, and the originals of vendored files come first."""
-    names = [
-        path.stem
-        for folder in module_folders().values()
-        for path in folder.glob("*.py")
-        if not path.name.startswith("shared_") and path.name != "app.py"
-    ]
-    assert sorted(names) == sorted(set(names))
-    assert {path.stem for path in (ROOT / "manycaps").glob("*.py")} & set(names) == set()
-    from manycaps import cider_distance
-
-    assert cider_distance.same_tokens.__module__ == "manycaps.shared_caption_tokens"
-
-
 LINE = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))[None]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("call", "error", "message"),
     [
         (lambda: functional.ptb_tokenize("a dog"), TypeError, "captions: expected an iterable of strings, got one"),

@@ -21,11 +21,14 @@ from manycaps.human_correlation.protocol_figures import (
     system_scores,
     system_table,
 )
-from manycaps.human_correlation.protocols import choice
 from manycaps.human_correlation.published_values import PUBLISHED
 from manycaps.human_correlation.vatex_eval import vatex_eval_rows
 from manycaps.human_correlation.video_files import video_value
+from tests.each_case import each_case
+from tests.large_packages import OnFirstUse
 from tests.modules.sample_inputs import small_checkpoint
+
+protocols = OnFirstUse("manycaps.human_correlation.protocols")
 
 CAPTIONS = ["a dog", "a dog runs on the sand", "two dogs run", "a cat sleeps"]
 
@@ -294,7 +297,7 @@ def test_rows_of_abstract_50s(tmp_path):
     ]
     assert rows[0]["refs"] == ["a boy", "a child", "a ball"]
     assert {row["category"] for row in rows} == {"HC"}
-    found = choice(rows, BENCHMARKS["abstract-50s"], by_length, seed=0)
+    found = protocols.choice(rows, BENCHMARKS["abstract-50s"], by_length, seed=0)
     assert found["accuracy"] == pytest.approx(100 * (1 + 1 + 0.5) / 3)
 
 
@@ -308,7 +311,7 @@ def test_a_file_of_abstract_50s_that_ends_its_reader(tmp_path, monkeypatch):
 
 def test_a_choice_of_abstract_50s_is_a_finite_number(tmp_path):
     write_triplets(tmp_path / "a.mat", [("a boy", "the boy plays", "a girl sits", float("nan"))] * 2)
-    with pytest.raises(ValueError, match=r"expected triplets .*, got ValueError \(a choice that is no finite number\)"):
+    with pytest.raises(ValueError, match=r"expected triplets .*, got ValueError \(a choice that is not finite\)"):
         abstract_50s_rows(tmp_path / "a.mat")
 
 
@@ -326,7 +329,7 @@ def test_abstract_50s_by_the_command(tmp_path, capsys):
     assert printed.err.startswith("--data: expected the column img for a metric of images, got rows without it. Give a")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("write", "got"),
     [
         (lambda path: path.write_bytes(b"no file of MATLAB"), "got "),

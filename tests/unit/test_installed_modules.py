@@ -8,19 +8,21 @@ import pytest
 
 from manycaps.installed_modules import load, module_folders
 
-# What a fresh process holds after a step, and whether transformers can be imported then.
+# What a fresh process holds after a step, and whether transformers and scikit-learn can be imported then.
 PROGRAM = """
 import json, sys
-from manycaps.installed_modules import import_evaluate
-import_evaluate().utils.logging.disable_progress_bar()
-heavy = [name for name in ("torch", "transformers") if name in sys.modules]
+from manycaps.installed_modules import import_evaluate, load_for_command
 import_evaluate()
+load_for_command("trm_meteor")
+heavy = [name for name in ("torch", "transformers", "sklearn") if name in sys.modules]
+import sklearn
 import transformers
 print(json.dumps({"heavy": heavy, "transformers": transformers.__version__}))
 """
 
 
-def test_commands_import_evaluate_without_torch_and_leave_transformers_usable():
+def test_commands_load_modules_without_torch_and_scikit_learn_and_leave_them_usable():
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed: pip install scikit-learn")
     pytest.importorskip("transformers", reason="transformers is not installed: pip install transformers")
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     result = json.loads(done.stdout)

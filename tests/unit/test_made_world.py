@@ -42,13 +42,14 @@ from manycaps.made_world.scenes import (
     neighbour,
     said_attributes,
 )
+from tests.each_case import each_case
 
 SEEDS = st.integers(0, 2**32 - 1)
 RED, BLUE = Group(1, "small", "red", "circle"), Group(2, "large", "blue", "square")
 SCENE = Scene((RED, BLUE), "left", "white")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("claim", "errors"),
     [
         (SCENE, 0),
@@ -189,7 +190,7 @@ def test_wordings_vary_and_the_plainest_is_known():
 
 def test_more_errors_than_attributes_are_refused():
     claim = Scene((Group(None, None, "red", "circle"),), None, None)
-    with pytest.raises(ValueError, match="claim: expected one that can be wrong in one more attribute"):
+    with pytest.raises(ValueError, match="claim: expected one that can have one more wrong attribute"):
         wrong_claim(np.random.default_rng(0), SCENE, claim, 4)
 
 

@@ -13,6 +13,7 @@ from manycaps.saved_files import (
     write_folder_atomically,
     write_text_atomically,
 )
+from tests.each_case import each_case
 
 
 def test_a_failing_writer_leaves_what_was_there(tmp_path):
@@ -45,7 +46,7 @@ def test_the_rights_of_a_file_stay(tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "message"),
     [
         ("folder", "got a folder. Give the name of a file."),
@@ -86,7 +87,7 @@ def test_a_file_in_the_way_of_a_folder_is_named(tmp_path):
 @pytest.mark.parametrize("name", ["file", "file/deeper"])
 def test_a_file_in_the_way_is_named_before_anything_is_made(tmp_path, name):
     (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match=r"expected a folder for output, got .*/file', which is none\."):
+    with pytest.raises(OSError, match=r"expected a folder for output, got .*/file', a file\."):
         check_folder_can_be_made(tmp_path / name)
     check_folder_can_be_made(tmp_path / "new" / "deeper")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]

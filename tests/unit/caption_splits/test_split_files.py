@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from manycaps.caption_splits.shared_out import held_out, shared_out
 from manycaps.command_line import main
+from tests.each_case import each_case
 
 WORDS = "dog cat horse zebra kite train".split()
 
@@ -91,13 +92,16 @@ def test_the_concept_of_a_row_is_the_rarest(run):
     assert [line["concept"] for line in lines] == ["cat", "dog", "dog", "", ""]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("arguments", "message"),
     [
-        (["--by", "concept"], "--labels: expected a file, got None. Name a file with one label a line."),
+        (["--by", "concept"], "--labels: expected a file, got None. Name a file with one label per line."),
         (["--by", "length", "--labels", "x"], "--labels: expected no file without --by concept, got x. Name"),
         (["--by", "length", "--test", "1.5"], "--test: expected a share from 0 to below 1, got 1.5. Write 10 %"),
-        (["--by", "length", "--test", "0.6", "--validation", "0.5"], "--test: expected shares that leave rows for"),
+        (
+            ["--by", "length", "--test", "0.6", "--validation", "0.5"],
+            "--test: expected shares above 0 that leave rows for",
+        ),
         (["--by", "length", "--seed", "-1"], "--seed: expected a whole number of at least 0, got -1."),
     ],
     ids=["no_labels", "labels", "share", "shares", "seed"],
@@ -110,4 +114,4 @@ def test_messages(run, capsys, arguments, message):
 def test_two_rows_of_one_image_are_refused(run, capsys):
     rows = [{"id": "1", "image": "a.jpg", "captions": ["x"]}, {"id": "2", "image": "a.jpg", "captions": ["y"]}]
     run(rows, "--by", "length", code=1)
-    assert capsys.readouterr().err.startswith("image[1]: expected one of its own, got that of row 0 ('a.jpg'). Put")
+    assert capsys.readouterr().err.startswith("image[1]: expected a unique value, got that of row 0 ('a.jpg'). Put")

@@ -29,6 +29,7 @@ from manycaps.caption_tables import (
 from manycaps.caption_tables.columns import find_layout, parsed_columns
 from manycaps.caption_tables.files import expand_braces, table_files, table_kind
 from manycaps.caption_tables.hub_records import hub_file
+from tests.each_case import each_case
 
 ROWS = [
     ("a", ["a dog", "a brown dog"], ["the dog runs", "a dog, running"]),
@@ -102,7 +103,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("name", FORMS)
+@each_case("name", FORMS)
 def test_every_form_gives_the_same_rows(tmp_path, name):
     rows = contents(read([write(tmp_path, name, FORMS[name])]))
     assert sorted(rows) == sorted(ROWS)
@@ -288,10 +289,10 @@ BAD_LINES = {
 }
 
 BAD_LINE_REASONS = {
-    "a.jsonl": "row[1]: expected a line of JSON, got none (Expecting property name enclosed in double quotes). Mend or "
+    "a.jsonl": "row[1]: expected a line of JSON, got none (Expecting property name enclosed in double quotes). Fix or "
     "delete this line.",
-    "number.jsonl": "row[1]: expected an object or a list of captions, got int. Mend or delete this row.",
-    "list.json": "row[1]: expected an object or a list of captions, got int. Mend or delete this row.",
+    "number.jsonl": "row[1]: expected an object or a list of captions, got int. Fix or delete this row.",
+    "list.json": "row[1]: expected an object or a list of captions, got int. Fix or delete this row.",
     "empty.jsonl": "predictions[1]: expected at least one caption, got an empty list. Leave the row out of both "
     "columns.",
     "type.jsonl": "references[1][0]: expected a caption (a string), got int (1). Decode or drop this caption.",
@@ -303,7 +304,7 @@ BAD_LINE_REASONS = {
 }
 
 
-@pytest.mark.parametrize("name", BAD_LINES)
+@each_case("name", BAD_LINES)
 def test_a_bad_line_costs_no_other(tmp_path, name):
     path = write(tmp_path, name, BAD_LINES[name])
     rows = read([path])
@@ -312,10 +313,10 @@ def test_a_bad_line_costs_no_other(tmp_path, name):
     assert contents(row for row in rows if row is not bad) == [ROWS[0], ROWS[2]]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "reason"),
     [
-        ('2,"a cat', "row[1]: expected cells, got unexpected end of data. Mend the quotes of this line."),
+        ('2,"a cat', "row[1]: expected cells, got unexpected end of data. Fix the quotes of this line."),
         ("2", "row[1]: expected 2 cells, got 1. Put a caption with separators into double quotes."),
         ("2,a cat, sleeping", "row[1]: expected 2 cells, got 3. Put a caption with separators into double quotes."),
         ("2,", "caption[1]: expected captions, got none. Write them, or leave the row out."),
@@ -349,22 +350,20 @@ def test_a_path_that_is_not_utf_8_is_refused(tmp_path):
     path = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.jsonl")
     with open(path, "w", encoding="utf-8") as file:
         file.write(json_lines(OBJECTS))
-    with pytest.raises(
-        ValueError, match=r"^(\.\.\.)?'.*caf\\udce9.jsonl': expected a path that is UTF-8, got other bytes"
-    ):
+    with pytest.raises(ValueError, match=r"^(\.\.\.)?'.*caf\\udce9.jsonl': expected a path in UTF-8, got other bytes"):
         open_source([path])
 
 
 def test_names_of_columns_that_are_none(tmp_path):
     path = write(tmp_path, "a.csv", "id,cap\rtion\n1,a dog\n")
-    with pytest.raises(ValueError, match=r"^.*a.csv: expected the names of columns in the first line, got new-line"):
+    with pytest.raises(ValueError, match=r"^.*a.csv: expected column names in the first line, got new-line"):
         open_source([path])
 
 
 def test_duplicate_ids_of_lists_are_bad(tmp_path):
     path = write(tmp_path, "a.json", json.dumps([OBJECTS[0], OBJECTS[1], OBJECTS[0]]))
     (bad,) = [row for row in read([path]) if isinstance(row, BadRow)]
-    assert bad == BadRow(path, 2, "a", "id[2]: expected an id of its own, got that of row 0. Leave one of both out.")
+    assert bad == BadRow(path, 2, "a", "id[2]: expected a unique id, got that of row 0. Leave one of them out.")
     other = write(tmp_path, "b.json", json.dumps(OBJECTS[:1]))
     (bad,) = [row for row in read([write(tmp_path, "c.json", json.dumps(OBJECTS)), other]) if isinstance(row, BadRow)]
     assert f"got that of row 0 of {tmp_path / 'c.json'}. Leave" in bad.reason
@@ -470,7 +469,7 @@ def test_a_file_that_fails_while_it_is_read_is_a_bad_row(tmp_path, monkeypatch):
     ]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "content", "message"),
     [
         ("a.jsonl", "", "a.jsonl: expected at least one row, got none. Give a file with captions."),
@@ -524,7 +523,7 @@ def test_names_of_files():
         with pytest.raises(ValueError, match=f"expected braces for 1 to 1,000,000 names, got {n}. Write"):
             expand_braces(pattern)
     with pytest.raises(
-        ValueError, match="no-such://x.csv: expected a path, or an address that fsspec can open, got an"
+        ValueError, match="no-such://x.csv: expected a path, or an address that fsspec can open, got ne"
     ):
         table_files(["no-such://x.csv"])
     assert [table_kind(name) for name in ("a.parquet.gz", "b", ".csv", "c.CSV")] == [None, None, None, (".csv", False)]
@@ -626,7 +625,7 @@ def test_folders_that_datasets_saved(tmp_path):
         open_source([str(tmp_path / "saved" / "train")])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "is_hub"),
     [
         *((name, True) for name in ("someone/captions", "flickr8k")),
@@ -654,7 +653,7 @@ def test_captions_of_one_column(tmp_path):
     assert list(caption_lists(open_captions([path], CaptionColumn("references")))) == [row[2] for row in ROWS]
     single = write(tmp_path, "b.csv", "caption\na dog\na cat\n")
     assert list(caption_lists(open_captions([single]))) == [["a dog"], ["a cat"]]
-    with pytest.raises(ValueError, match=r"expected lists of captions in caption, or a column that says what each cap"):
+    with pytest.raises(ValueError, match=r"expected lists of captions in caption, or a column that names the item of"):
         open_captions([single], CaptionColumn("caption", needs_group=True))
 
 

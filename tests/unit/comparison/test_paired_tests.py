@@ -10,20 +10,20 @@ import pytest
 import scipy.stats
 
 import manycaps.comparison
-from manycaps.comparison.clustered_differences import clustered_differences
-from manycaps.comparison.detectable_difference import (
+from manycaps.comparison.mean_intervals import (
+    bootstrap_intervals,
     minimum_detectable_differences,
     rows_needed,
     standard_errors,
 )
-from manycaps.comparison.resampled_clusters import bootstrap_intervals
-from manycaps.comparison.sign_flips import sign_flip_tests
+from manycaps.comparison.paired_tests import clustered_differences, sign_flip_tests
 from manycaps.functional import holm_p_values, paired_test
+from tests.each_case import each_case
 
 FILES = sorted(pathlib.Path(manycaps.comparison.__path__[0]).glob("*.py"))
 
 
-@pytest.mark.parametrize("name", [path.stem for path in FILES if path.stem != "__init__"])
+@each_case("name", [path.stem for path in FILES if path.stem != "__init__"])
 def test_examples_run(name):
     assert doctest.testmod(importlib.import_module(f"manycaps.comparison.{name}")).failed == 0
 
@@ -34,6 +34,8 @@ def test_three_rows_by_hand():
     assert result.p_value == 2 / 8
     assert result.is_exact
     assert result.difference == pytest.approx(7 / 3, abs=1e-15)
+    # The differences 1, 2, 4 have the variance 7/3 as well.
+    assert result.effect_size == pytest.approx(math.sqrt(7 / 3), abs=1e-15)
     assert (result.n_larger, result.n_equal, result.n_smaller) == (3, 0, 0)
 
 
@@ -156,7 +158,7 @@ def test_holm_by_hand():
     assert holm_p_values([0.9, 0.8]).tolist() == [1.0, 1.0]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("call", "error", "message"),
     [
         (lambda: paired_test([[1.0]], [[1.0]]), ValueError, "first: expected an array of shape (n_rows,), got (1, 1)."),

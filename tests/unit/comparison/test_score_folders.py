@@ -9,8 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from manycaps import command_line
-from manycaps.comparison.score_folders import is_score_folder, read_score_folders
+from manycaps.comparison.score_folders import read_score_folders
+from manycaps.comparison.systems import is_score_folder
 from tests.comparison_cases import scored
+from tests.each_case import each_case
 
 IDS = [f"row {i}" for i in range(40)]
 
@@ -72,7 +74,7 @@ def test_numbers_of_captions_come_along(tmp_path):
     assert [set(system.n_candidates) for system in systems] == [{5}, {10}]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("change", "message"),
     [
         ({"meteor": [math.nan] + [0.5] * 39}, "meteor[0] (id 'row 0'): expected a finite number, got nan (1 such rows"),

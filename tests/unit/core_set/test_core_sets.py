@@ -1,4 +1,4 @@
-"""`manycaps core-set` on small files: curves, captions, scores of the user's, messages."""
+"""`manycaps core-set` on small files: curves, captions, a user's own scores, messages."""
 
 import json
 
@@ -10,6 +10,7 @@ from manycaps.command_line import main
 from manycaps.core_set import reached_rows as module
 from manycaps.core_set.greedy_cover import greedy_cover
 from manycaps.core_set.reached_rows import reached_rows
+from tests.each_case import each_case
 
 TRAIN = [
     {"id": "a", "captions": ["a man rides a horse", "a man rides a horse."]},
@@ -92,7 +93,7 @@ def test_parts_do_not_matter(monkeypatch):
     assert whole[1] == scores.max(axis=0).tolist()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("arguments", "message"),
     [
         (["--thresholds", "2"], "--thresholds: expected numbers from 0.04 to 1, got 2.0. A caption without"),
@@ -109,7 +110,7 @@ def test_parts_do_not_matter(monkeypatch):
         (["--scores", "small.npy"], "--scores: expected shape (3, 3), the distinct captions and the rows, got (2, 2)"),
         (
             ["--scores", "nan.npy"],
-            "--scores: expected finite numbers, got nan in line 1. Give pairs that have no score",
+            "--scores: expected finite numbers, got nan in line 1. Use a small score for pairs",
         ),
         (["--limit", "0"], "--limit: expected a whole number of at least 1, got 0."),
         (["--columns", "x"], "--columns: expected a list such as predictions=samples"),

@@ -10,7 +10,7 @@ SETS = st.lists(st.sets(st.integers(0, 9)), min_size=1, max_size=12)
 
 
 def exhaustive(sets):
-    """Count every candidate anew at every step; of equal ones the first."""
+    """Count every candidate again at every step; of equal ones the first."""
     covered, chosen, n_new = set(), [], []
     while True:
         gains = [len(own - covered) for own in sets]

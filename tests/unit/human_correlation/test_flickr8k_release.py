@@ -6,8 +6,10 @@ import pathlib
 import pytest
 
 from manycaps import command_line
-from manycaps.human_correlation import protocols
 from manycaps.human_correlation.flickr8k_release import expert_rows, read_captions
+from tests.large_packages import OnFirstUse
+
+protocols = OnFirstUse("manycaps.human_correlation.protocols")
 
 METRICS = pathlib.Path(__file__).resolve().parents[3] / "metrics"
 
@@ -128,6 +130,7 @@ def test_a_metric_that_lacks_a_package_names_its_extra(release, capsys, monkeypa
     assert error.endswith("dependencies['open_clip']. Run `pip install 'manycaps[clip]'`.\n")
 
 
+@pytest.mark.slow
 @pytest.mark.realdata
 @pytest.mark.parametrize(
     ("metric", "key", "tau_b", "tau_c", "published"),

@@ -7,13 +7,14 @@ from manycaps.made_world.caption_probabilities import caption_probabilities, cap
 from manycaps.made_world.captions import ONE_GROUP, PERSON_HABITS, TWO_GROUPS, Habits
 from manycaps.made_world.scenes import Group, Scene, draw_scene
 from manycaps.made_world.speakers import N_SPEAKER_DRAWS, Speaker, at_temperature, draw_captions, speak
+from tests.each_case import each_case
 from tests.oracles.speaker_loop import one_group_probabilities
 
 ALONE = Scene((Group(1, "small", "orange", "star"),), None, "brown")
 PAIR = Scene((Group(1, "small", "orange", "star"), Group(2, "large", "orange", "star")), "above", "brown")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("scene", "temperature", "wrong"),
     [
         *((scene, temperature, 0.0) for scene in (ALONE, PAIR) for temperature in (0.0, 0.5, 1.0, 3.0)),

@@ -18,6 +18,7 @@ from manycaps.made_world.speakers import (
     speak,
     zipf_probabilities,
 )
+from tests.each_case import each_case
 
 SEEDS = st.integers(0, 2**32 - 1)
 ALONE = Scene((Group(2, "small", "red", "cross"),), None, "white")
@@ -41,7 +42,7 @@ def assert_drawn_from(captions, probabilities):
     assert np.all(np.abs(shares_of_words(captions, np.ones(len(captions))) - expected) <= 4.5 * error + 1e-9)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "speaker",
     [Speaker(), Speaker(0.5), Speaker(2.0), Speaker(exponent=0.0), Speaker(0.0, wrong=0.25)],
     ids=["people", "bold", "timid", "no preferences", "wrong"],
@@ -115,11 +116,11 @@ def test_temperature_of_one_choice_by_hand():
     [
         (
             Speaker(temperature=-1.0),
-            "temperature: expected a number from 0, got -1.0. 1 is the people, below is bolder.",
+            "temperature: expected a number from 0, got -1.0. 1 is the people, lower is sharper.",
         ),
         (
             Speaker(temperature=math.nan),
-            "temperature: expected a number from 0, got nan. 1 is the people, below is bolder.",
+            "temperature: expected a number from 0, got nan. 1 is the people, lower is sharper.",
         ),
         (Speaker(wrong=1.5), "wrong: expected a share from 0 to 1, got 1.5. 0 says nothing wrong."),
         (

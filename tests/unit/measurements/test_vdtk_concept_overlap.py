@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 import manycaps
-from manycaps.shared_ptb_tokenizer import tokenize
-from measurements.vdtk_concept_overlap import concept_transfer
-from measurements.vdtk_concept_overlap.concept_matches import WAYS, concept_matches, row_matches
-from measurements.vdtk_concept_overlap.concept_transfer import best_transfer
-from measurements.vdtk_concept_overlap.label_lists import check_labels, load_labels
+from manycaps.kit import diversity_concepts
+from manycaps.kit.diversity_concepts import WAYS, best_transfer, check_labels, concept_matches, load_labels, row_matches
+from manycaps.kit.text_ptb_tokenizer import tokenize
+from tests.each_case import each_case
 from tests.modules.sample_inputs import CAPTION_ROWS
 from tests.oracles import concept_overlap_loop
 
@@ -44,7 +43,7 @@ def test_parts_do_not_matter(monkeypatch):
     labels = load_labels("x", LABELS)
     given = [tokenize(c) for c in captions], rows, concept_matches(captions, labels, "exact")
     whole = best_transfer(*given, row_matches(ROWS, labels, "exact"))
-    monkeypatch.setattr(concept_transfer, "MAX_CELLS", 1)
+    monkeypatch.setattr(diversity_concepts, "MAX_CELLS", 1)
     parts = best_transfer(*given, row_matches(ROWS, labels, "exact"))
     assert np.array_equal(whole.best, parts.best, equal_nan=True)
     assert whole.n_candidates.tolist() == parts.n_candidates.tolist()
@@ -64,7 +63,7 @@ def test_no_row_with_a_candidate():
     assert np.isnan(result["x_transfer_bleu_4"])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("labels", "error", "message"),
     [
         (None, TypeError, "labels: expected a mapping from names to lists of labels or to files, got NoneType. Give"),
@@ -72,13 +71,13 @@ def test_no_row_with_a_candidate():
         ({"a b": ["x"]}, ValueError, "labels: expected names of letters, digits and _, got 'a b'. Rename it"),
         ({"a": 3}, TypeError, "labels['a']: expected a list of texts, or the path of a file, got 3. Write one text"),
         ({"a": [" "]}, ValueError, "labels['a']: expected at least one label, got none. Give texts that are not bl"),
-        ({"a": "/no/such"}, ValueError, "labels['a']: expected a text file with one label a line, got '/no/such"),
+        ({"a": "/no/such"}, ValueError, "labels['a']: expected a text file, one label per line, got '/no/such"),
         (
             {"a": ["x"], "a_labels": ["y"]},
             ValueError,
             "labels: expected names whose keys differ, got 'a_labels' beside",
         ),
-        ({"a": [","]}, ValueError, "labels['a']: expected at least one label, got none. Write one a line."),
+        ({"a": [","]}, ValueError, "labels['a']: expected at least one label, got none. Write one per line."),
     ],
     ids=["none", "empty", "name", "number", "blank", "file", "keys", "commas"],
 )

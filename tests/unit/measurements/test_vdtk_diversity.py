@@ -7,32 +7,28 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from measurements.vdtk_diversity.caption_codes import (
+from manycaps.kit.diversity_captions import (
+    CaptionDiversity,
+    PartOfSpeechCount,
+    check_head_shares,
+    check_lengths,
+    check_word_source,
+    head_name,
+)
+from manycaps.kit.diversity_counts import CountDistribution, NumberTable, RunningMean
+from manycaps.kit.diversity_ngram_model import NgramModel, expected_decisions, expected_decisions_as_printed
+from manycaps.kit.diversity_redundancy import SemanticRedundancy
+from manycaps.kit.diversity_vocabulary import (
     UNKNOWN_WORD,
+    CaptionNovelty,
     WordNumbers,
     coded_captions,
     known_number,
     row_chunks,
+    vocabulary_head,
 )
-from measurements.vdtk_diversity.caption_diversity import CaptionDiversity, head_name
-from measurements.vdtk_diversity.caption_novelty import CaptionNovelty
-from measurements.vdtk_diversity.count_distribution import CountDistribution
-from measurements.vdtk_diversity.diversity_options import (
-    check_head_shares,
-    check_lengths,
-    check_word_source,
-)
-from measurements.vdtk_diversity.ngram_model import (
-    NgramModel,
-    expected_decisions,
-    expected_decisions_as_printed,
-)
-from measurements.vdtk_diversity.number_table import NumberTable
-from measurements.vdtk_diversity.part_of_speech import PartOfSpeechCount
-from measurements.vdtk_diversity.running_mean import RunningMean
-from measurements.vdtk_diversity.semantic_redundancy import SemanticRedundancy
-from measurements.vdtk_diversity.shared_spacy_pipelines import as_tagger, check_pos, load_spacy_tokenizer
-from measurements.vdtk_diversity.vocabulary import vocabulary_head
+from manycaps.kit.text_spacy import as_tagger, check_pos, load_spacy_tokenizer
+from tests.each_case import each_case
 
 
 def figures(rows, **options):
@@ -44,7 +40,7 @@ def figures(rows, **options):
 # ---- tokens ----
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("counts", "share", "head"),
     [
         ([9, 1], 0.9, 1),  # exactly 0.9 is enough
@@ -99,7 +95,7 @@ def test_count_distribution_without_numbers_is_not_defined():
 def test_count_distribution_refuses_a_share_above_one():
     counts = CountDistribution()
     counts.update(np.array([1, 2]))
-    with pytest.raises(IndexError, match=r"place: expected one below 2\. Ask for a share from 0 to 1\."):
+    with pytest.raises(IndexError, match=r"index: expected one below 2\. Ask for a share from 0 to 1\."):
         counts.quantile(2)
 
 
@@ -255,6 +251,7 @@ def bytes_in_use(diversity, rows):
     return tracemalloc.get_traced_memory()[0]
 
 
+@pytest.mark.slow
 def test_memory_grows_with_new_ngrams_and_not_with_captions():
     diversity, rows = CaptionDiversity(str.split), random_rows(0, 1000, 300)
     tracemalloc.start()
@@ -461,7 +458,7 @@ def test_without_spacy_the_message_has_the_pip_line(monkeypatch):
         as_tagger("en_core_web_sm")
 
 
-@pytest.mark.parametrize("tags", [3, ["dog"], [("dog",)], [("dog", 3)], "dog"])
+@each_case("tags", [3, ["dog"], [("dog",)], [("dog", 3)], "dog"])
 def test_bad_tags_are_named(tags):
     with pytest.raises(TypeError) as error:
         list(as_tagger(lambda _: tags)(["a dog"]))
@@ -471,7 +468,7 @@ def test_bad_tags_are_named(tags):
 # ---- options ----
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "value", "error_type", "message"),
     [
         (

@@ -12,15 +12,15 @@ from pycocoevalcap.rouge.rouge import Rouge
 from tqdm import tqdm
 
 from manycaps import functional
-from manycaps.shared_meteor15_data import load_lexicon
-from manycaps.shared_row_texts import RowTexts
-from measurements.vdtk_leave_one_out import cider_d_table
-from measurements.vdtk_leave_one_out.cider_d_table import CiderTable
-from measurements.vdtk_leave_one_out.drawn_hypotheses import draws
-from measurements.vdtk_leave_one_out.leave_one_out import iteration_values, summary
-from measurements.vdtk_leave_one_out.leave_one_out_options import check_interval, check_metrics, check_numbers
-from measurements.vdtk_leave_one_out.masked_captions import masked_captions, without_tail
-from measurements.vdtk_leave_one_out.scored_texts import METRICS, Sources, cider_d_distances, scored_texts
+from manycaps.kit import text_cider_table
+from manycaps.kit.leave_one_out_draws import draws, iteration_values, summary
+from manycaps.kit.leave_one_out_masking import masked_captions, without_tail
+from manycaps.kit.leave_one_out_options import check_interval, check_metrics, check_numbers
+from manycaps.kit.leave_one_out_scores import METRICS, Sources, cider_d_distances, scored_texts
+from manycaps.kit.meteor15_data import load_lexicon
+from manycaps.kit.text_cider_table import CiderTable
+from manycaps.kit.text_ngrams import RowTexts
+from tests.each_case import each_case
 from tests.meteor15_data import write_data
 from tests.oracles import triangle_rank_loop
 
@@ -117,7 +117,7 @@ def test_parts_do_not_matter(monkeypatch):
     rows = [[["a", "dog", "runs"], ["a", "dog"], ["the", "dog", "runs"]], [["a", "cat"], ["a", "cat", "runs"]]]
     draw = one_draw(rows, None)
     whole = CiderTable(rows).scores(draw.hypotheses[:, 0], draw.references)
-    monkeypatch.setattr(cider_d_table, "MAX_TERMS", 1)
+    monkeypatch.setattr(text_cider_table, "MAX_TERMS", 1)
     assert CiderTable(rows).scores(draw.hypotheses[:, 0], draw.references) == pytest.approx(whole, abs=1e-15)
 
 
@@ -216,7 +216,7 @@ def test_the_tail_becomes_unknown():
     assert without_tail(rows, 0.72) == [[["a", "dog"], ["a", "unknown0x"]], [["a", "dog"], ["b"]]]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("call", "error", "message"),
     [
         (lambda: check_metrics("bleu"), TypeError, "metrics: expected a list or tuple of names, got str. Give for"),

@@ -6,7 +6,7 @@ from pycocoevalcap.rouge.rouge import Rouge
 
 import manycaps
 from manycaps import functional
-from metrics.bleu_rouge.candidate_scores import candidate_scores
+from manycaps.kit.text_rouge import candidate_scores
 from tests.modules.sample_inputs import CAPTION_ROWS
 
 

@@ -10,6 +10,7 @@ import pytest
 from tqdm import tqdm
 
 from manycaps.pac_training.data_set import checked_rows, load_split
+from tests.each_case import each_case
 from tests.training_data import data_set, save_data, tuples
 
 OPTIONS = {
@@ -84,7 +85,7 @@ def test_without_weight_a_column_may_be_missing(good):
 BROKEN = {"bytes": NOISE[: len(NOISE) // 2], "path": None}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("change", "message"),
     [
         (

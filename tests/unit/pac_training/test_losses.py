@@ -1,12 +1,16 @@
 import doctest
+import importlib
 
 import numpy as np
 import pytest
-import torch
 
-from manycaps.pac_training import losses, retrieval, row_schedule
-from manycaps.pac_training.losses import positive_augmented_loss, symmetric_info_nce
+from manycaps.pac_training import row_schedule
+from tests.each_case import each_case
+from tests.large_packages import OnFirstUse, torch
 from tests.oracles import positive_augmented_loop as loop
+
+losses = OnFirstUse("manycaps.pac_training.losses")
+retrieval = OnFirstUse("manycaps.pac_training.retrieval")
 
 
 def batch(n=5, d=3, seed=0):
@@ -14,16 +18,16 @@ def batch(n=5, d=3, seed=0):
     return [torch.randn(n, d, generator=generator, dtype=torch.float64, requires_grad=True) for _ in range(4)]
 
 
-@pytest.mark.parametrize("module", [losses, retrieval, row_schedule], ids=lambda module: module.__name__)
-def test_examples(module):
-    assert doctest.testmod(module).failed == 0
+@each_case("name", ["losses", "retrieval", "row_schedule"])
+def test_examples(name):
+    assert doctest.testmod(importlib.import_module(f"manycaps.pac_training.{name}")).failed == 0
 
 
-@pytest.mark.parametrize(("lambda_v", "lambda_t"), [(0.05, 0.1), (0, 0.1), (0.05, 0), (0, 0), (2.0, 3.0)])
-@pytest.mark.parametrize("tau", [0.01, 0.07, 1.0])
+@each_case(("lambda_v", "lambda_t"), [(0.05, 0.1), (0, 0.1), (0.05, 0), (0, 0), (2.0, 3.0)])
+@each_case("tau", [0.01, 0.07, 1.0])
 def test_loss_equals_the_loop_over_equations_2_to_4(lambda_v, lambda_t, tau):
     features = batch(seed=3)
-    loss, parts = positive_augmented_loss(*features, 1 / tau, lambda_v, lambda_t)
+    loss, parts = losses.positive_augmented_loss(*features, 1 / tau, lambda_v, lambda_t)
     lists = [x.tolist() for x in features]
     assert loss.item() == pytest.approx(loop.positive_augmented_loss(*lists, tau, lambda_v, lambda_t), rel=1e-12)
     images, texts, generated_images, generated_texts = lists
@@ -36,7 +40,7 @@ def test_loss_equals_the_loop_over_equations_2_to_4(lambda_v, lambda_t, tau):
 
 def test_gradients_equal_differences():
     scale = torch.tensor(14.0, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda *x: positive_augmented_loss(*x)[0], (*batch(), scale))
+    assert torch.autograd.gradcheck(lambda *x: losses.positive_augmented_loss(*x)[0], (*batch(), scale))
 
 
 def test_gradients_of_the_projections_equal_differences():
@@ -45,7 +49,7 @@ def test_gradients_of_the_projections_equal_differences():
 
     def loss(visual, text):
         v, t, generated_v, generated_t = cached
-        return positive_augmented_loss(v @ visual, t @ text, generated_v @ visual, generated_t @ text, 10.0)[0]
+        return losses.positive_augmented_loss(v @ visual, t @ text, generated_v @ visual, generated_t @ text, 10.0)[0]
 
     assert torch.autograd.gradcheck(loss, (visual, text))
 
@@ -53,8 +57,8 @@ def test_gradients_of_the_projections_equal_differences():
 @pytest.mark.parametrize(("lambdas", "absent"), [((0, 0.1), [2]), ((0.05, 0), [3]), ((0, 0), [2, 3])])
 def test_a_term_of_weight_0_needs_no_features(lambdas, absent):
     features = batch()
-    whole, _ = positive_augmented_loss(*features, 10.0, *lambdas)
-    without, parts = positive_augmented_loss(
+    whole, _ = losses.positive_augmented_loss(*features, 10.0, *lambdas)
+    without, parts = losses.positive_augmented_loss(
         *[None if i in absent else x for i, x in enumerate(features)], 10.0, *lambdas
     )
     assert without.item() == whole.item()
@@ -64,19 +68,19 @@ def test_a_term_of_weight_0_needs_no_features(lambdas, absent):
 def test_lengths_of_the_features_do_not_matter():
     features = batch()
     longer = [x * torch.linspace(0.1, 9, len(x))[:, None] for x in features]
-    assert positive_augmented_loss(*longer, 10.0)[0].item() == pytest.approx(
-        positive_augmented_loss(*features, 10.0)[0].item(), rel=1e-12
+    assert losses.positive_augmented_loss(*longer, 10.0)[0].item() == pytest.approx(
+        losses.positive_augmented_loss(*features, 10.0)[0].item(), rel=1e-12
     )
 
 
 def test_matching_pairs_have_a_lower_loss_than_exchanged_ones():
     images, texts = torch.eye(4), torch.eye(4)
-    assert symmetric_info_nce(images, texts, 10.0) < symmetric_info_nce(images, texts.roll(1, 0), 10.0)
+    assert losses.symmetric_info_nce(images, texts, 10.0) < losses.symmetric_info_nce(images, texts.roll(1, 0), 10.0)
 
 
 def test_sharp_cosines_stay_finite():
     x = torch.eye(4, requires_grad=True)
-    loss = symmetric_info_nce(x, -x, 1e4)
+    loss = losses.symmetric_info_nce(x, -x, 1e4)
     loss.backward()
     assert torch.isfinite(loss)
     assert torch.isfinite(x.grad).all()
@@ -84,10 +88,10 @@ def test_sharp_cosines_stay_finite():
 
 def test_16_bit_features_are_compared_in_float32():
     features = [x.detach().bfloat16() for x in batch(64, 16)]
-    loss, _ = positive_augmented_loss(*features, 100.0)
+    loss, _ = losses.positive_augmented_loss(*features, 100.0)
     assert loss.dtype == torch.float32
     assert loss.item() == pytest.approx(
-        positive_augmented_loss(*[x.double() for x in features], 100.0)[0].item(), rel=1e-5
+        losses.positive_augmented_loss(*[x.double() for x in features], 100.0)[0].item(), rel=1e-5
     )
 
 
@@ -110,13 +114,13 @@ def test_messages(arguments, message):
     features = batch()
     given = [None if i is None else features[i] for i in arguments[:4]]
     with pytest.raises(ValueError) as error:
-        positive_augmented_loss(*given, *arguments[4:])
+        losses.positive_augmented_loss(*given, *arguments[4:])
     assert str(error.value).startswith(message)
 
 
 def test_rows_that_do_not_match():
     with pytest.raises(ValueError) as error:
-        symmetric_info_nce(torch.ones(3, 2), torch.ones(2, 2), 1.0)
+        losses.symmetric_info_nce(torch.ones(3, 2), torch.ones(2, 2), 1.0)
     assert str(error.value).startswith("texts: expected features of shape (n, d) as the images have, got (2, 2) beside")
 
 

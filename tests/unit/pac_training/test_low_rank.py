@@ -1,13 +1,13 @@
 import warnings
 
-import peft
 import pytest
-import torch
 
-from manycaps.pac_training.low_rank import add_low_rank_updates, with_factors
-from manycaps.shared_clip_model import build_network
-from manycaps.shared_clip_weights import merge_lora
+from manycaps.kit.clip_model import build_network
+from manycaps.kit.clip_weights import merge_lora
 from tests.clip_checkpoints import small_network, small_weights
+from tests.large_packages import OnFirstUse, peft, torch
+
+low_rank = OnFirstUse("manycaps.pac_training.low_rank")
 
 
 def inputs():
@@ -34,7 +34,7 @@ def with_values(factors):
 def test_nothing_changes_at_first():
     network = small_network()
     before = features(network)
-    factors = add_low_rank_updates(network, 3, seed=0)
+    factors = low_rank.add_low_rank_updates(network, 3, seed=0)
     # The attention may take another path of torch, which sums in another order.
     assert torch.allclose(features(network), before, atol=1e-5)
     assert len(factors) == 16  # A and B of two weights in two layers of two encoders
@@ -44,7 +44,7 @@ def test_nothing_changes_at_first():
 def test_only_the_factors_learn_and_the_weights_stay():
     network = small_network().requires_grad_(False)
     plain = small_weights()
-    factors = with_values(add_low_rank_updates(network, 2, seed=0))
+    factors = with_values(low_rank.add_low_rank_updates(network, 2, seed=0))
     images, texts = inputs()
     for _ in range(20):
         (network.encode_image(images).square().mean() + network.encode_text(texts).square().mean()).backward()
@@ -58,15 +58,15 @@ def test_only_the_factors_learn_and_the_weights_stay():
 
 def test_merged_factors_give_the_same_features():
     network = small_network()
-    factors = with_values(add_low_rank_updates(network, 4, seed=0))
-    merged = build_network(merge_lora(with_factors(small_weights(), factors)), "quick_gelu").eval()
+    factors = with_values(low_rank.add_low_rank_updates(network, 4, seed=0))
+    merged = build_network(merge_lora(low_rank.with_factors(small_weights(), factors)), "quick_gelu").eval()
     assert torch.allclose(features(merged), features(network), atol=1e-5)
     assert (features(network) - features(small_network())).abs().max() > 1e-2
 
 
 def test_features_are_those_of_peft():
     network = small_network()
-    factors = with_values(add_low_rank_updates(network, 4, seed=0))
+    factors = with_values(low_rank.add_low_rank_updates(network, 4, seed=0))
     for name, factor in factors.items():
         if name.endswith("out_proj.lora_B"):
             factor.data.zero_()  # peft 0.21 counts these updates twice
@@ -85,5 +85,5 @@ def test_features_are_those_of_peft():
 @pytest.mark.parametrize("rank", [0, 65])
 def test_rank_out_of_range(rank):
     with pytest.raises(ValueError) as error:
-        add_low_rank_updates(small_network(), rank, seed=0)
+        low_rank.add_low_rank_updates(small_network(), rank, seed=0)
     assert str(error.value) == f"lora_rank: expected 1 to 64, the encoders' width, got {rank}. The authors use 4."

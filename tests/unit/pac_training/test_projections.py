@@ -1,7 +1,10 @@
 import numpy as np
 import pytest
 
-from manycaps.pac_training.projections import CachedFeatures, tune_projections
+from tests.each_case import each_case
+from tests.large_packages import OnFirstUse
+
+tuning = OnFirstUse("manycaps.pac_training.projections")
 
 D_VISUAL, D_TEXT, D = 10, 8, 6
 OPTIONS = {"batch_size": 16, "max_iterations": 40, "validate_every": 10, "learning_rate": 3e-3, "seed": 5}
@@ -18,7 +21,7 @@ def cached_features(n, seed, captions_per_image=1):
         return (hidden @ matrix + 0.3 * rng.normal(size=(len(hidden), matrix.shape[1]))).astype(np.float32)
 
     image_rows = None if captions_per_image == 1 else rows
-    return CachedFeatures(
+    return tuning.CachedFeatures(
         view(causes, to_visual),
         view(causes[rows], to_text),
         view(causes[rows], to_visual),
@@ -45,7 +48,7 @@ def projections():
 
 def test_the_validation_loss_falls_and_the_arguments_stay(training, validation, projections):
     before = [x.copy() for x in projections]
-    tuned = tune_projections(training, validation, *projections, 10.0, **OPTIONS)
+    tuned = tuning.tune_projections(training, validation, *projections, 10.0, **OPTIONS)
     assert [record["iteration"] for record in tuned.history] == [0, 10, 20, 30, 40]
     assert tuned.best_loss < 0.6 * tuned.history[0]["validation_loss"]
     assert tuned.best_loss == min(record["validation_loss"] for record in tuned.history)
@@ -55,7 +58,8 @@ def test_the_validation_loss_falls_and_the_arguments_stay(training, validation, 
 
 def test_twice_the_same_bits_and_another_seed_others(training, validation, projections):
     first, second, other = (
-        tune_projections(training, validation, *projections, 10.0, **OPTIONS | {"seed": seed}) for seed in (5, 5, 6)
+        tuning.tune_projections(training, validation, *projections, 10.0, **OPTIONS | {"seed": seed})
+        for seed in (5, 5, 6)
     )
     assert np.array_equal(first.visual_projection, second.visual_projection)
     assert np.array_equal(first.text_projection, second.text_projection)
@@ -65,32 +69,32 @@ def test_twice_the_same_bits_and_another_seed_others(training, validation, proje
 
 def test_it_stops_without_a_better_loss_and_returns_the_best_weights(training, validation, projections):
     options = OPTIONS | {"learning_rate": 1e-2, "max_iterations": 1000, "patience": 30}
-    tuned = tune_projections(training, validation, *projections, 10.0, **options)
+    tuned = tuning.tune_projections(training, validation, *projections, 10.0, **options)
     assert tuned.stop_reason == "no better validation loss for 30 iterations"
     assert tuned.n_iterations == tuned.best_iteration + 30 < 1000
     assert tuned.history[-1]["validation_loss"] > tuned.best_loss
     # Validated again, the returned weights have the loss that is told of them.
-    again = tune_projections(training, validation, *tuned[:2], 10.0, **options | {"max_iterations": 0})
+    again = tuning.tune_projections(training, validation, *tuned[:2], 10.0, **options | {"max_iterations": 0})
     assert again.best_loss == tuned.best_loss
     assert np.array_equal(again.visual_projection, tuned.visual_projection)
 
 
 def test_several_captions_of_an_image(projections):
     training, validation = cached_features(40, 0, captions_per_image=3), cached_features(20, 1, captions_per_image=2)
-    tuned = tune_projections(training, validation, *projections, 10.0, **OPTIONS)
+    tuned = tuning.tune_projections(training, validation, *projections, 10.0, **OPTIONS)
     assert tuned.history[-1]["epoch"] == 20  # 40 iterations of 16, two in an epoch of 40 images
     assert tuned.best_loss < 0.8 * tuned.history[0]["validation_loss"]
 
 
 def test_a_weight_of_0_leaves_its_features_unused(training, validation, projections):
     options = OPTIONS | {"lambda_v": 0}
-    with_them = tune_projections(training, validation, *projections, 10.0, **options)
-    without = tune_projections(
+    with_them = tuning.tune_projections(training, validation, *projections, 10.0, **options)
+    without = tuning.tune_projections(
         *(x._replace(generated_images=None) for x in (training, validation)), *projections, 10.0, **options
     )
     assert np.array_equal(with_them.visual_projection, without.visual_projection)
     assert "validation_L(V',T)" not in without.history[0]
-    other = tune_projections(training, validation, *projections, 10.0, **OPTIONS)
+    other = tuning.tune_projections(training, validation, *projections, 10.0, **OPTIONS)
     assert not np.array_equal(with_them.visual_projection, other.visual_projection)
 
 
@@ -107,7 +111,7 @@ def test_progress_counts_every_iteration(training, validation, projections):
             self.open = False
 
     bars = []
-    tune_projections(training, validation, *projections, 10.0, **OPTIONS, progress=Bar)
+    tuning.tune_projections(training, validation, *projections, 10.0, **OPTIONS, progress=Bar)
     assert [(bar.total, bar.n, bar.open) for bar in bars] == [(40, 40, False)]
 
 
@@ -117,7 +121,7 @@ def with_a_nan(features):
     return features._replace(captions=captions)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("change", "message"),
     [
         (
@@ -145,18 +149,18 @@ def with_a_nan(features):
             "cached.image_rows: expected for each of 64 captions the num",
         ),
         (
-            lambda x: CachedFeatures(*(y[:15] for y in x[:4])),
+            lambda x: tuning.CachedFeatures(*(y[:15] for y in x[:4])),
             "batch_size: expected at most the 15 different images of the",
         ),
     ],
 )
 def test_messages(training, validation, projections, change, message):
     with pytest.raises(ValueError) as error:
-        tune_projections(change(training), validation, *projections, 10.0, **OPTIONS)
+        tuning.tune_projections(change(training), validation, *projections, 10.0, **OPTIONS)
     assert str(error.value).startswith(message)
 
 
 def test_a_loss_that_is_not_finite_says_so(training, validation, projections):
     with pytest.raises(ValueError) as error:
-        tune_projections(training, validation, *projections, float("nan"), **OPTIONS)
+        tuning.tune_projections(training, validation, *projections, float("nan"), **OPTIONS)
     assert str(error.value).startswith("validation loss: expected a finite value, got nan after 0 iterations. Use a")

@@ -9,6 +9,7 @@ import textwrap
 import pytest
 
 from manycaps.quickstart.scenes import read_scenes
+from tests.each_case import each_case
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
@@ -42,13 +43,13 @@ def test_names_and_more_keys_are_optional_and_order_does_not_matter(tmp_path):
     assert read_scenes(write(tmp_path / "a.json", [GOOD, second])) == [GOOD, second]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("content", "message"),
     [
         (None, ": expected a JSON file, got none of that name. Check the path."),
         (b"\xff", ": expected UTF-8 text, got byte 0, which is not valid UTF-8. Save it as UTF-8."),
-        (b'{"scenes":\n[}', ", line 2: expected JSON, got a mistake at column 2 (Expecting value). Check brackets"),
-        (b"[" * 100_000, ": expected JSON, got too many brackets inside each other. Write {"),
+        (b'{"scenes":\n[}', ", line 2: expected JSON, got an error at column 2 (Expecting value). Check brackets"),
+        (b"[" * 100_000, ": expected JSON, got brackets nested too deeply. Write {"),
         (b"[]", ': expected an object with the key "scenes", got list ([]). Write {'),
         (b'{"captions": []}', ': expected an object with the key "scenes", got an object with the keys captions. Wri'),
         (b'{"scenes": {}}', ", scenes: expected a list of scenes, got an empty object. Write {"),
@@ -63,7 +64,7 @@ def test_files_of_another_kind(tmp_path, content, message):
     assert str(error.value).startswith(f"{path}{message}")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("kind", "scenes", "message"),
     [
         (ValueError, [], "scenes: expected at least 2 scenes, got 0. Add images with captions."),

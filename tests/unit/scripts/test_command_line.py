@@ -10,6 +10,7 @@ import pytest
 
 from scripts import command_line
 from scripts.command_line import missing_package, report, start_tool
+from tests.each_case import each_case
 from tests.modules.test_every_module import PIP_NAMES
 from tests.tools import ROOT, SOURCES, TOOLS_WITH_PACKAGES, name_of
 
@@ -28,7 +29,7 @@ def test_examples_run():
     assert doctest.testmod(command_line) == (0, 2)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("source", "line"),
     [
         ("import no_such_package.part", "no_such_package: expected this package, got none."),
@@ -53,7 +54,7 @@ def test_a_missing_package_is_one_line(source, line):
 
 @pytest.mark.parametrize(
     "source",
-    ["import scripts.no_such_tool", "from manycaps.shared_module import no_such_name", "{}['key']", "int('x')"],
+    ["import scripts.no_such_tool", "from manycaps.kit.base_module import no_such_name", "{}['key']", "int('x')"],
 )
 def test_other_errors_keep_their_traceback(source, capsys):
     error = raised(source)
@@ -142,7 +143,8 @@ def requires(name):
         return []
 
 
-@pytest.mark.parametrize("path", TOOLS_WITH_PACKAGES, ids=name_of)
+@pytest.mark.slow
+@each_case("path", TOOLS_WITH_PACKAGES, ids=name_of)
 def test_the_requirements_bring_what_the_tool_imports(path):
     [call] = [
         node.value

@@ -76,7 +76,7 @@ def test_systems_of_tables_are_joined_to_people(tmp_path):
         read_captions(options)
     with pytest.raises(ValueError, match=r"--predictions: expected NAME=FILE, got 'mine\.csv'"):
         read_captions(parsed(["--references", str(people), "--predictions", "mine.csv"]))
-    with pytest.raises(ValueError, match=r"--sizes: expected at least two images with 20 captions of people, got 0"):
+    with pytest.raises(ValueError, match=r"--sizes: expected at least two images with 20 human captions, got 0"):
         read_captions(parsed(["--references", str(people), "--sizes", "10", "10"]))
     with pytest.raises(ValueError, match="--data: expected a folder with the files of --corpus, got none"):
         read_captions(parsed(["--corpus", "MSVD"]))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from manycaps.kit.clip_model import ClipModel
 from manycaps.made_world.captions import (
     LABEL_HABITS,
     PERSON_HABITS,
@@ -15,13 +16,14 @@ from manycaps.made_world.captions import (
     draw_wording,
 )
 from manycaps.made_world.scenes import Group, draw_scene, is_possible, n_errors, neighbour
-from manycaps.shared_clip_model import ClipModel
 from scripts.toy.base_training import WARM_UP, label_contrast, learning_rate_at, worded_family
 from scripts.toy.publishing import TREATMENT
 from scripts.toy.small_clip import IMAGE_SIZE, SmallClip
 from scripts.toy.tables import as_markdown, mean_and_half_width, read_csv, verdict, write_csv
 from scripts.toy.trials import PAIRS, Choices, Trials, draw_pairs, draw_trials, measure
 from scripts.toy.tuples import TupleMake, completed, draw_tuple
+
+pytestmark = pytest.mark.slow
 
 SEEDS = st.integers(0, 2**32 - 1)
 RED, BLUE = Group(1, "small", "red", "circle"), Group(2, "large", "blue", "square")

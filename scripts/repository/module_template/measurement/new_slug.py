@@ -4,8 +4,8 @@ import math
 
 import evaluate
 
-from .caption_length import mean_caption_length
-from .shared_module import About, CollectionModule, check_flag, signature
+from .base_module import About, CollectionModule, check_flag, signature
+from .text_new_slug import mean_caption_length
 
 _DESCRIPTION = """
 New Slug measures how many words the captions of an image have on average.

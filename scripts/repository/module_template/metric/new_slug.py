@@ -4,8 +4,8 @@ import math
 
 import evaluate
 
-from .shared_module import About, CollectionModule, check_flag, signature
-from .word_overlap import word_overlap
+from .base_module import About, CollectionModule, check_flag, signature
+from .text_new_slug import word_overlap
 
 _DESCRIPTION = """
 New Slug compares the words of the candidate captions with those of the human captions of the same image: the share of

@@ -3,10 +3,10 @@
 import itertools
 
 import numpy as np
-import pytest
 
-from manycaps.shared_splits import exact_splits
+from manycaps.kit.sets_splits import exact_splits
 from scripts.studies.aggregated_scores import PLAIN_SCORES, best_reference, mean_reference, tail_p_values, two_sided
+from tests.each_case import each_case
 
 
 def naive(scores, candidates, reduce):
@@ -14,8 +14,8 @@ def naive(scores, candidates, reduce):
     return np.mean([reduce([scores[i, j] for j in references]) for i in candidates])
 
 
-@pytest.mark.parametrize(("aggregate", "reduce"), [(best_reference, max), (mean_reference, np.mean)])
-@pytest.mark.parametrize("size", [(1, 4), (3, 2), (3, 3)])
+@each_case(("aggregate", "reduce"), [(best_reference, max), (mean_reference, np.mean)])
+@each_case("size", [(1, 4), (3, 2), (3, 3)])
 def test_every_split_is_aggregated_as_a_loop_does_it(aggregate, reduce, size):
     scores = np.random.default_rng(0).random((2, sum(size), sum(size))).round(1)  # with ties
     found = aggregate(scores, exact_splits(*size, 100))

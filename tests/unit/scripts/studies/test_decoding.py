@@ -5,15 +5,16 @@ import json
 import numpy as np
 import PIL.Image
 import pytest
-import torch
-import transformers
 
 from scripts.studies import temperature
 from scripts.studies.caption_sources import Speaker, TableFolder, decoded, read_sources, write_model_captions, zipf
 from scripts.studies.decoding import SAMPLING, SEARCHES, Setting, named_folders
 from scripts.studies.decoding_study import best_settings, curve
-from scripts.studies.model_captions import DiverseGroups, generate_options
+from tests.each_case import each_case
+from tests.large_packages import OnFirstUse, torch, transformers
 from tests.tiny_pipelines import save_captioner
+
+model_captions = OnFirstUse("scripts.studies.model_captions")
 
 IMAGES = [[f"{image}{caption}" for caption in range(8)] for image in "abcd"]
 RNG = np.random.default_rng(0)
@@ -24,7 +25,7 @@ def test_names_of_settings_are_read_as_they_are_written():
     assert [Setting.of(str(setting)) for setting in settings] == settings
 
 
-@pytest.mark.parametrize("name", ["sampling", "sampling-0", "sampling-hot", "greedy-1", "luck"])
+@each_case("name", ["sampling", "sampling-0", "sampling-hot", "greedy-1", "luck"])
 def test_names_of_no_setting(name):
     with pytest.raises(ValueError, match=rf"^{name}: expected the name of a setting, got another one\. Write one of "):
         Setting.of(name)
@@ -95,7 +96,7 @@ def test_messages_name_the_option(tmp_path):
     with pytest.raises(ValueError, match="expected a table of captions for each setting, got none"):
         TableFolder(tmp_path / "empty", {}, (1, 1), 1)
     options = temperature.parsed(["--captions", f"mine={write_settings(tmp_path / 'mine')}"])
-    with pytest.raises(ValueError, match="--references: expected tables of captions of people, got none"):
+    with pytest.raises(ValueError, match="--references: expected tables of human captions, got none"):
         read_sources(options)
 
 
@@ -155,12 +156,16 @@ def test_a_text_model_answers_prompts(tmp_path):
 def test_groups_avoid_what_earlier_ones_chose():
     # The two first tokens are 0.1 apart in log-probability, less than the penalty of 0.5.
     scores = torch.log_softmax(torch.tensor([[2.0, 1.9, 0.0]] * 3), dim=-1)
-    assert DiverseGroups()(torch.zeros(3, 1, dtype=torch.long), scores).argmax(dim=-1).tolist() == [0, 1, 0]
+    assert model_captions.DiverseGroups()(torch.zeros(3, 1, dtype=torch.long), scores).argmax(dim=-1).tolist() == [
+        0,
+        1,
+        0,
+    ]
 
 
-@pytest.mark.parametrize("strategy", [*SAMPLING, *SEARCHES])
+@each_case("strategy", [*SAMPLING, *SEARCHES])
 def test_transformers_accepts_the_options(strategy):
-    options = generate_options(Setting(strategy, 0.7), 3)
+    options = model_captions.generate_options(Setting(strategy, 0.7), 3)
     options.pop("logits_processor", None)
     assert transformers.GenerationConfig(**options).do_sample == (strategy in SAMPLING)
 

@@ -8,6 +8,8 @@ from scripts.toy import positives_study
 from scripts.toy.positives_gain import LAMBDAS, gain, gain_table, gain_words, study_section
 from scripts.toy.positives_study import SETTINGS, Setting, main, parsed
 
+pytestmark = pytest.mark.slow
+
 
 def lines_of(setting, *by_lambdas):
     """Lines of a setting from a list of tau_b, one for each seed, for each pair of lambdas."""

@@ -27,6 +27,8 @@ from scripts.toy.questions import (
 )
 from scripts.toy.small_clip import SmallClip
 
+pytestmark = pytest.mark.slow
+
 SEEDS = st.integers(0, 2**32 - 1)
 RED, BLUE = Group(1, "small", "red", "circle"), Group(2, "large", "blue", "square")
 

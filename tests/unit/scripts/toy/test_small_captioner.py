@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
+from manycaps.kit.clip_model import ClipModel
+from manycaps.kit.clip_weights import read_weights
+from manycaps.kit.media_images import as_model_pixels
 from manycaps.made_world.pictures import draw_picture
 from manycaps.made_world.scenes import draw_scene
 from manycaps.made_world.speakers import Speaker, draw_captions
 from manycaps.made_world.toy_scores import CHECKPOINT
-from manycaps.shared_clip_model import ClipModel
-from manycaps.shared_clip_weights import read_weights
-from manycaps.shared_image_input import as_model_pixels
 from scripts.toy.captioner_likelihood import HeldOut, draw_held_out
 from scripts.toy.small_captioner import (
     NUMBERS,
@@ -26,6 +26,8 @@ from scripts.toy.small_captioner import (
     new_captioner,
     train_captioner,
 )
+
+pytestmark = pytest.mark.slow
 
 WEIGHTS = CHECKPOINT / "open_clip_model.safetensors"
 QUICK = CaptionerRecipe(n_scenes=80, n_steps=40, batch_size=32, learning_rate=1e-2)

@@ -1,0 +1,238 @@
+"""Rows of captions as every command sees them, and the store in which they are put together by id.
+
+A row is put together out of single captions a line, or out of predictions and references of two files. The store is an
+SQLite file, so that memory does not grow with the rows and every part of a run can read its own.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import sqlite3
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from manycaps.caption_tables.columns import Values
+from manycaps.caption_tables.files import Piece, TableFile
+
+# Kind of the file that holds joined rows.
+JOINED = ".sqlite"
+
+# Captions are stored as JSON without its brackets, so that those of another line can be put behind them. `refs` holds
+# the references, whose own name is a word of SQL.
+SCHEMA = """
+CREATE TABLE files (number INTEGER PRIMARY KEY, path TEXT NOT NULL);
+CREATE TABLE joined (
+    number INTEGER PRIMARY KEY, id TEXT UNIQUE, file INTEGER NOT NULL, row INTEGER NOT NULL,
+    predictions TEXT, refs TEXT, image TEXT, video TEXT
+);
+CREATE TABLE bad (file TEXT NOT NULL, row INTEGER NOT NULL, id TEXT, reason TEXT NOT NULL);
+"""
+
+INSERT = "INSERT INTO joined (id, file, row, predictions, refs, image, video) VALUES (?, ?, ?, ?, ?, ?, ?)"
+
+FIND = "SELECT joined.number, path, row, predictions, refs FROM joined JOIN files ON file = files.number WHERE id = ?"
+
+UPDATE = (
+    "UPDATE joined SET predictions = ?, refs = ?, image = coalesce(image, ?), video = coalesce(video, ?) "
+    "WHERE number = ?"
+)
+
+SELECT = (
+    "SELECT path, row, id, predictions, refs, image, video FROM joined JOIN files ON file = files.number "
+    "WHERE joined.number > ? AND joined.number <= ? ORDER BY joined.number"
+)
+
+
+class CaptionRow(NamedTuple):
+    """Captions of one image, video or other item, checked."""
+
+    # Path or address of the file.
+    file: str
+    # Number of the row in its file, counted from 0; headers and empty lines are not counted.
+    row: int
+    # As text; where the files have none, the number of the row over all files.
+    id: str
+    # None: the files have no such column.
+    predictions: list[str] | None
+    references: list[str] | None
+    # Path, or encoded bytes.
+    image: str | bytes | None
+    video: str | bytes | None
+
+    @property
+    def people(self) -> list[str]:
+        """Human captions: the references, else all captions of the row."""
+        return list((self.predictions if self.references is None else self.references) or [])
+
+
+class BadRow(NamedTuple):
+    """A row that cannot be read; rows around it can."""
+
+    file: str
+    row: int
+    # None if the row could not be read that far.
+    id: str | None
+    # What was expected there, what was found instead, and how to fix it.
+    reason: str
+
+
+def good_rows(rows: Iterable[CaptionRow | BadRow]) -> Iterator[CaptionRow]:
+    """Yield rows up to the first bad one.
+
+    Raises:
+        ValueError: a row is bad; the message names its file, its id and its number.
+
+    >>> list(good_rows([BadRow("a.csv", 3, "x", "predictions[3]: expected a caption, got none. Write one.")]))
+    Traceback (most recent call last):
+    ValueError: a.csv, id 'x': predictions[3]: expected a caption, got none. Write one.
+    """
+    for row in rows:
+        if isinstance(row, BadRow):
+            raise ValueError(bad_row_message(row))
+        yield row
+
+
+def bad_row_message(bad: BadRow) -> str:
+    """Return the message that names a bad row and says what is wrong with it."""
+    name = "" if bad.id is None else f", id {bad.id!r}"
+    return f"{bad.file}{name}: {bad.reason}"
+
+
+class JoinedRow(NamedTuple):
+    """A row of the store; a side is None if no file had it."""
+
+    file: str
+    row: int
+    values: Values
+
+
+class JoinedRows:
+    """A store that is being filled."""
+
+    def __init__(self, path: pathlib.Path):
+        """Make an empty store; an existing one is replaced."""
+        path.unlink(missing_ok=True)
+        self.n_rows = 0
+        self._database = sqlite3.connect(path, isolation_level=None)
+        # Incomplete stores are never read.
+        self._database.execute("PRAGMA journal_mode = OFF")
+        self._database.execute("PRAGMA synchronous = OFF")
+        self._database.executescript(SCHEMA)
+        self._database.execute("BEGIN")
+        self._files: dict[str, int] = {}
+
+    def add(self, file: str, row: int, values: Values, *, several: bool = False, new: bool = True) -> bool:
+        """Add the values of one row of a file.
+
+        Args:
+            file: its path.
+            row: number of the row.
+            values: what stands there.
+            several: whether captions of one id are put together; otherwise a second row of an id is bad.
+            new: whether an id that is not there yet makes a row; otherwise it is passed over.
+
+        Returns:
+            Whether the id was there, or made a row.
+        """
+        captions = _as_text(values.predictions), _as_text(values.references)
+        found = None if values.id is None else self._database.execute(FIND, (values.id,)).fetchone()
+        if found is not None:
+            number, *place, predictions, references = found
+            earlier = (predictions, references)
+            if not several and any(a is not None and b is not None for a, b in zip(earlier, captions, strict=True)):
+                self.add_bad(BadRow(file, row, values.id, _twice(row, file, *place)))
+                return True
+            both = [_behind(a, b) for a, b in zip(earlier, captions, strict=True)]
+            self._database.execute(UPDATE, (*both, values.image, values.video, number))
+        elif new:
+            number = self._file_number(file)
+            self._database.execute(INSERT, (values.id, number, row, *captions, values.image, values.video))
+            self.n_rows += 1
+        return found is not None or new
+
+    def add_bad(self, bad: BadRow) -> None:
+        """Note a row that cannot be read."""
+        self._database.execute("INSERT INTO bad VALUES (?, ?, ?, ?)", bad)
+
+    def close(self) -> None:
+        """Write everything to the disk."""
+        self._database.execute("COMMIT")
+        self._database.close()
+
+    def _file_number(self, path: str) -> int:
+        if path not in self._files:
+            self._files[path] = len(self._files)
+            self._database.execute("INSERT INTO files VALUES (?, ?)", (self._files[path], path))
+        return self._files[path]
+
+
+class JoinedStore:
+    """A complete store, which any number of processes may open."""
+
+    def __init__(self, path: str):
+        """Open it."""
+        address = f"file:{pathlib.Path(path).resolve()}?mode=ro&immutable=1"
+        self._database = sqlite3.connect(address, uri=True)
+
+    def __enter__(self) -> "JoinedStore":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._database.close()
+
+    def __len__(self) -> int:
+        return int(self._database.execute("SELECT coalesce(max(number), 0) FROM joined").fetchone()[0])
+
+    def rows(self, start: int, stop: int) -> Iterator[JoinedRow]:
+        """Yield the rows with the numbers of `range(start, stop)`."""
+        for file, row, name, predictions, references, *media in self._database.execute(SELECT, (start, stop)):
+            yield JoinedRow(file, row, Values(name, _as_captions(predictions), _as_captions(references), *media))
+
+    def references(self, name: str) -> list[str] | None:
+        """Return the references of an id; None if it has none."""
+        found = self._database.execute("SELECT refs FROM joined WHERE id = ?", (name,)).fetchone()
+        return None if found is None else _as_captions(found[0])
+
+    def bad_rows(self) -> Iterator[BadRow]:
+        """Yield the rows that could not be read when the store was filled."""
+        rows = self._database.execute("SELECT file, row, id, reason FROM bad ORDER BY rowid")
+        return map(BadRow._make, rows)
+
+
+def filled(path: pathlib.Path) -> "contextlib.closing[JoinedRows]":
+    """Return a new store for a `with` statement."""
+    return contextlib.closing(JoinedRows(path))
+
+
+def store_file(store: str) -> TableFile:
+    """Return a filled store as a file whose pieces can be read apart from each other."""
+    return TableFile(store, JOINED, False, os.path.getsize(store))
+
+
+def store_pieces(store: str, n_bytes: int) -> Iterator[Piece]:
+    """Split joined rows into pieces; there is always one, which also reports unreadable rows."""
+    file = store_file(store)
+    with JoinedStore(store) as opened:
+        n_rows = len(opened)
+    step = max(1, n_rows * n_bytes // file.n_bytes)
+    for start in range(0, max(1, n_rows), step):
+        stop = min(start + step, n_rows)
+        yield Piece(file, start, stop, start, stop - start, file.n_bytes * (stop - start) // max(1, n_rows))
+
+
+def _twice(row: int, file: str, earlier_file: str, earlier_row: int) -> str:
+    place = f"row {earlier_row}" + ("" if earlier_file == file else f" of {earlier_file}")
+    return f"id[{row}]: expected a unique id, got that of {place}. Leave one of them out."
+
+
+def _behind(earlier: str | None, text: str | None) -> str | None:
+    return f"{earlier},{text}" if earlier is not None and text is not None else earlier or text
+
+
+def _as_text(captions: list[str] | None) -> str | None:
+    return None if captions is None else json.dumps(captions, ensure_ascii=False)[1:-1]
+
+
+def _as_captions(text: str | None) -> list[str] | None:
+    return None if text is None else list(json.loads(f"[{text}]"))

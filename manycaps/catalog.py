@@ -1,0 +1,399 @@
+"""The modules of the collection: one record for each, with all that is needed before it is loaded.
+
+It imports nothing, because the command line imports it at the start. A new module is a folder and a record; a test over
+all folders compares each record with the module itself.
+"""
+
+import math
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+# Published weights of CLIP, the option `variant`.
+CLIP_VARIANTS = (
+    "pac-vit-b-32",
+    "pac-openclip-vit-l-14",
+    "pac++-vit-b-32",
+    "pac++-vit-l-14",
+    "clip-vit-b-32",
+    "clip-vit-l-14",
+    "clip-vit-l-14-336",
+)
+
+# Networks that modules run.
+SENTENCE_ENCODER = "sentence encoder"
+CLIP = "clip"
+
+# Options of `manycaps compare` that modules with these networks are loaded with.
+ENCODER_OPTIONS = ("encoder", "device")
+CLIP_OPTIONS = ("checkpoint", "variant", "device")
+
+# How `manycaps score` combines parts into a value of the corpus that is not a mean over rows.
+METEOR_SUMS = "sums of METEOR's statistics"
+BLEU_SUMS = "sums of BLEU's statistics"
+MOMENTS = "sums of embeddings and of their products"  # for the option `pooled`
+EMBEDDINGS = "all embeddings"  # for the option `pooled`
+WORD_COUNTS = "counts of words"
+
+# Why `manycaps score` refuses a module: the message, behind the module's name.
+WHOLE_DATA_SET = (
+    "expected a metric that scores rows, got one of a whole data set, which cannot be computed in parts. Give "
+    "all rows to the module in Python."
+)
+ALL_CAPTIONS = (
+    "expected a metric that scores rows by themselves, got one whose values of the corpus compare all captions. Give "
+    "all rows to the module in Python, or take vdtk_diversity here."
+)
+
+
+class RowValue(NamedTuple):
+    """A value of every row by which systems are compared; results have it under `<key>_per_row`."""
+
+    key: str
+    # What it is called in tables.
+    title: str
+    # What it measures, for axes.
+    measures: str
+    # Least and largest value, with the module's default options.
+    limits: tuple[float, float]
+    # Which value is best: "highest", "lowest", or "zero" for an excess, which is 0 for human captions.
+    best: str = "highest"
+    # Mean over values of single candidates, or else a value of the row's candidates as a set.
+    is_per_candidate: bool = True
+    # Key of the value that is compared instead, if there is one.
+    replaced_by: str = ""
+    # Key of the mean over rows; empty: the same key.
+    mean_key: str = ""
+
+    @property
+    def direction(self) -> str:
+        """Which values are better, for axes and tables.
+
+        >>> ROW_VALUES[0].direction
+        'nearer to 0 is nearer to people'
+        """
+        directions = {"highest": "higher is better", "lowest": "lower is better"}
+        return directions.get(self.best, "nearer to 0 is nearer to people")
+
+    def distance(self, mean: float) -> float:
+        """How far a mean is from the best one, up to a constant: smaller is better.
+
+        >>> ROW_VALUES[0].distance(-0.5), ROW_VALUES[1].distance(0.25)
+        (0.5, -0.25)
+        """
+        return abs(mean) if self.best == "zero" else -mean if self.best == "highest" else mean
+
+
+class ModuleRecord(NamedTuple):
+    """A module."""
+
+    slug: str
+    # Folder of the folder: "metrics" or "measurements".
+    kind: str
+    # What its card and the tables call it.
+    title: str
+    # What it compares and what it computes, for the README's table.
+    compares: str
+    computes: str
+    # Columns that it needs, as in its `OWN_COLUMNS`.
+    columns: tuple[str, ...]
+    # Values by which `manycaps compare` compares systems; empty if it does not take the module.
+    values: tuple[RowValue, ...] = ()
+    # Whether it compares two sets of captions per row, with p-values.
+    is_distribution: bool = False
+    # Whether `manycaps compare` runs it by default, if its columns are given.
+    runs_by_default: bool = False
+    # Whether it weighs n-grams by document frequencies, counted in the references of all rows if none are given.
+    counts_documents: bool = False
+    # Network that computes its values, or empty; and whether it runs only if an option asks for it.
+    network: str = ""
+    network_is_optional: bool = False
+    # Extras of this package that bring what it needs beside `pip install manycaps`.
+    extras: tuple[str, ...] = ()
+    # Published weights, the option `variant`.
+    variants: tuple[str, ...] = ()
+    # What `config_name`, evaluate's second argument, chooses.
+    config_names: tuple[str, ...] = ()
+    # Options of `manycaps compare` that it is loaded with.
+    compare_options: tuple[str, ...] = ()
+    # How `manycaps score` makes a value of the corpus that is not a mean over rows.
+    reduction: str = ""
+    # Why `manycaps score` refuses it; empty where it takes it.
+    not_scored: str = ""
+
+    @property
+    def runs_network(self) -> bool:
+        """Whether a network runs with the default options."""
+        return bool(self.network) and not self.network_is_optional
+
+
+def _values_of_sets(slug: str, title: str, measures: str, least: float, largest: float) -> tuple[RowValue, RowValue]:
+    """Values of a metric of two sets: the statistic, and in its place the excess where that is known.
+
+    The statistic of human captions is not 0 and depends on their number, the excess is around 0 for any number. Away
+    from 0 both depend on it.
+    """
+    excess, widest = f"{slug}_excess", largest - least
+    return (
+        RowValue(excess, title, f"{measures}, above chance", (-widest, widest), "zero", is_per_candidate=False),
+        RowValue(slug, title, measures, (least, largest), "lowest", is_per_candidate=False, replaced_by=excess),
+    )
+
+
+# In the order of tables.
+_RECORDS = (
+    ModuleRecord(
+        slug="trm_meteor",
+        kind="metrics",
+        title="TRM-METEOR",
+        compares="sets of captions per image",
+        computes="METEOR distances (NLTK's or 1.5), triangle ranks, exact p-values",
+        columns=("predictions", "references"),
+        values=(
+            *_values_of_sets("trm_meteor", "TRM-METEOR", "triangle-rank statistic of METEOR", 0, 8 / 3),
+            RowValue("meteor", "METEOR", "METEOR, as NLTK computes it", (0, 1)),
+        ),
+        is_distribution=True,
+        runs_by_default=True,
+    ),
+    ModuleRecord(
+        slug="meteor15",
+        kind="metrics",
+        title="METEOR 1.5",
+        compares="captions with the references of an image",
+        computes="METEOR 1.5, the METEOR of captioning papers, without Java",
+        columns=("predictions", "references"),
+        values=(RowValue("meteor15", "METEOR 1.5", "METEOR 1.5", (0, 1), mean_key="meteor15_mean"),),
+        extras=("meteor",),
+        compare_options=("meteor15_data",),
+        reduction=METEOR_SUMS,
+    ),
+    ModuleRecord(
+        slug="trm_cider",
+        kind="metrics",
+        title="TRM-CIDEr",
+        compares="sets of captions per image",
+        computes="CIDEr-D distances, triangle ranks, exact p-values",
+        columns=("predictions", "references"),
+        values=(
+            *_values_of_sets("trm_cider", "TRM-CIDEr", "triangle-rank statistic of CIDEr-D", 0, 8 / 3),
+            RowValue("cider_d", "CIDEr-D", "CIDEr-D", (0, 10)),
+        ),
+        is_distribution=True,
+        runs_by_default=True,
+        counts_documents=True,
+    ),
+    ModuleRecord(
+        slug="trm_bert",
+        kind="metrics",
+        title="TRM-BERT",
+        compares="sets of captions per image",
+        computes="cosine distances of sentence embeddings, triangle ranks, exact p-values",
+        columns=("predictions", "references"),
+        values=(
+            *_values_of_sets("trm_bert", "TRM-BERT", "triangle-rank statistic of sentence embeddings", 0, 8 / 3),
+            RowValue("cosine", "cosine", "cosine with the nearest reference", (-1, 1)),
+        ),
+        is_distribution=True,
+        network=SENTENCE_ENCODER,
+        extras=("embeddings",),
+        compare_options=ENCODER_OPTIONS,
+    ),
+    ModuleRecord(
+        slug="trm",
+        kind="metrics",
+        title="TRM",
+        compares="sets of anything per item: captions, images, features of images or sounds, ready distances",
+        computes="triangle ranks over any distance, exact p-values",
+        columns=("predictions", "references"),
+        is_distribution=True,
+        network=SENTENCE_ENCODER,
+        extras=("embeddings", "clip"),
+        variants=CLIP_VARIANTS,
+    ),
+    ModuleRecord(
+        slug="mmd",
+        kind="metrics",
+        title="MMD",
+        compares=(
+            "sets of anything per item, or whole corpora: captions, images, features of images or sounds, ready kernels"
+        ),
+        computes="maximum mean discrepancy with any kernel, CMMD of images and captions, KID, exact p-values",
+        columns=("predictions", "references"),
+        is_distribution=True,
+        network=SENTENCE_ENCODER,
+        extras=("embeddings", "clip"),
+        variants=CLIP_VARIANTS,
+        reduction=EMBEDDINGS,
+    ),
+    ModuleRecord(
+        slug="mmd_bert",
+        kind="metrics",
+        title="MMD-BERT",
+        compares="sets of captions per image, or whole corpora",
+        computes="maximum mean discrepancy of sentence embeddings, exact p-values",
+        columns=("predictions", "references"),
+        values=_values_of_sets("mmd_bert", "MMD-BERT", "maximum mean discrepancy", -2, 2),
+        is_distribution=True,
+        network=SENTENCE_ENCODER,
+        extras=("embeddings",),
+        compare_options=ENCODER_OPTIONS,
+        reduction=EMBEDDINGS,
+    ),
+    ModuleRecord(
+        slug="fid_bert",
+        kind="metrics",
+        title="FID-BERT",
+        compares="sets of captions per image, or whole corpora",
+        computes="Fréchet distance of sentence embeddings, exact p-values",
+        columns=("predictions", "references"),
+        values=_values_of_sets("fid_bert", "FID-BERT", "Fréchet distance", 0, math.inf),
+        is_distribution=True,
+        network=SENTENCE_ENCODER,
+        extras=("embeddings",),
+        compare_options=ENCODER_OPTIONS,
+        reduction=MOMENTS,
+    ),
+    ModuleRecord(
+        slug="bleu_rouge",
+        kind="metrics",
+        title="BLEU and ROUGE-L",
+        compares="captions with the references of an image",
+        computes="BLEU-1 to 4 and ROUGE-L, the numbers of the COCO caption code",
+        columns=("predictions", "references"),
+        values=(
+            RowValue("bleu_4", "BLEU-4", "BLEU-4 of single captions", (0, 1)),
+            RowValue("rouge_l", "ROUGE-L", "ROUGE-L", (0, 1)),
+        ),
+        reduction=BLEU_SUMS,
+    ),
+    ModuleRecord(
+        slug="pac_score",
+        kind="metrics",
+        title="PAC-S",
+        compares="captions and their image, no references",
+        computes="CLIP cosines, with the PAC or plain CLIP weights",
+        columns=("predictions", "images"),
+        values=(RowValue("pac_score", "PAC-S", "PAC-S", (0, 2)),),
+        runs_by_default=True,
+        network=CLIP,
+        extras=("clip",),
+        variants=CLIP_VARIANTS,
+        compare_options=CLIP_OPTIONS,
+    ),
+    ModuleRecord(
+        slug="ref_pac_score",
+        kind="metrics",
+        title="RefPAC-S",
+        compares="captions, their image and references",
+        computes="harmonic mean with the nearest reference",
+        columns=("predictions", "images", "references"),
+        values=(RowValue("ref_pac_score", "RefPAC-S", "RefPAC-S", (0, 4 / 3)),),
+        runs_by_default=True,
+        network=CLIP,
+        extras=("clip",),
+        variants=CLIP_VARIANTS,
+        compare_options=CLIP_OPTIONS,
+    ),
+    ModuleRecord(
+        slug="emscore_pac",
+        kind="metrics",
+        title="EMScore with PAC",
+        compares="captions and their video, with or without references",
+        computes="CLIP cosines of the whole clip, and of words with frames",
+        columns=("predictions", "videos"),
+        values=(RowValue("emscore_pac", "EMScore", "EMScore", (-math.inf, math.inf)),),
+        runs_by_default=True,
+        network=CLIP,
+        extras=("video",),
+        variants=CLIP_VARIANTS,
+        config_names=("default", "references"),
+        compare_options=CLIP_OPTIONS,
+    ),
+    ModuleRecord(
+        slug="set_diversity",
+        kind="measurements",
+        title="Set Diversity",
+        compares="captions of an image with each other, candidates beside human ones",
+        computes="self-CIDEr, Vendi scores, Div-n, mBLEU, self-BLEU, distances, compression",
+        columns=("predictions", "references"),
+        counts_documents=True,
+        network=SENTENCE_ENCODER,
+        extras=("embeddings",),
+        not_scored=ALL_CAPTIONS,
+    ),
+    ModuleRecord(
+        slug="vdtk_concept_overlap",
+        kind="measurements",
+        title="VDTK Concept Overlap",
+        compares="captions with lists of labels",
+        computes="exact and fuzzy overlap, BLEU-4 of captions that share a label",
+        columns=("data",),
+        not_scored=WHOLE_DATA_SET,
+    ),
+    ModuleRecord(
+        slug="vdtk_diversity",
+        kind="measurements",
+        title="VDTK Diversity",
+        compares="a set of captions with itself",
+        computes="vocabulary, n-gram decisions, duplicates, redundancy",
+        columns=("data",),
+        network=SENTENCE_ENCODER,
+        network_is_optional=True,
+        extras=("embeddings", "report"),
+        reduction=WORD_COUNTS,
+    ),
+    ModuleRecord(
+        slug="vdtk_leave_one_out",
+        kind="measurements",
+        title="VDTK Leave One Out",
+        compares="each caption with the others of its image",
+        computes="BLEU, ROUGE-L, CIDEr-D, both METEORs, triangle ranks, MMD, Fréchet distance: how people score",
+        columns=("data",),
+        network=SENTENCE_ENCODER,
+        network_is_optional=True,
+        extras=("embeddings", "meteor", "report"),
+        not_scored=WHOLE_DATA_SET,
+    ),
+)
+
+MODULES: Mapping[str, ModuleRecord] = {record.slug: record for record in _RECORDS}
+
+# In the order of tables; what may be replaced by another value comes last.
+_VALUES = [value for record in _RECORDS for value in record.values]
+ROW_VALUES = sorted(_VALUES, key=lambda value: bool(value.replaced_by))
+
+# Modules that `manycaps compare` takes, and those of them that compare two sets of captions.
+COMPARED_MODULES = {record.slug: record for record in _RECORDS if record.values}
+SET_MODULES = {record.slug: record for record in _RECORDS if record.values and record.is_distribution}
+
+
+def known_values(keys: Collection[str]) -> list[RowValue]:
+    """Return the values by which rows are compared.
+
+    Args:
+        keys: keys of the values that are known of a row.
+
+    >>> [value.key for value in known_values(["trm_cider", "trm_cider_excess", "cider_d", "trm_bert"])]
+    ['trm_cider_excess', 'cider_d', 'trm_bert']
+    """
+    return [value for value in ROW_VALUES if value.key in keys and value.replaced_by not in keys]
+
+
+def module_of(value: RowValue) -> ModuleRecord:
+    """Return the module that gives a value.
+
+    >>> module_of(ROW_VALUES[1]).slug
+    'trm_meteor'
+    """
+    return next(record for record in _RECORDS if value in record.values)
+
+
+def modules_with(name: str) -> str:
+    """Name the modules that `manycaps compare` takes and that have a column, or one of its options.
+
+    >>> modules_with("images"), modules_with("encoder")
+    ('pac_score and ref_pac_score', 'trm_bert, mmd_bert and fid_bert')
+    """
+    records = COMPARED_MODULES.values()
+    *slugs, last = (record.slug for record in records if name in record.columns + record.compare_options)
+    return f"{', '.join(slugs)} and {last}" if slugs else last

@@ -1,0 +1,23 @@
+"""Write a module as a folder that stands alone, for `evaluate.load` on machines without this package.
+
+manycaps export trm_meteor exported/            exported/trm_meteor: main script, the files that it imports, card, page
+manycaps export trm_meteor exported/ --force    also where that folder exists: it is replaced
+"""
+
+import argparse
+import pathlib
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line."""
+    parser.add_argument("name", metavar="NAME", help="a module, as `manycaps list` names it")
+    parser.add_argument("folder", metavar="FOLDER", type=pathlib.Path, help="where the folder of the module is written")
+    parser.add_argument("--force", action="store_true", help="replace the folder of the module if it exists")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Import what does the work, and do it."""
+    from manycaps.installed_modules import export_module
+
+    written = export_module(arguments.name, arguments.folder, replace=arguments.force)
+    print(f"evaluate.load({str(written)!r})")

@@ -1,0 +1,241 @@
+"""Systems before they are compared: their names, rows, captions and scores."""
+
+import pathlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from manycaps.caption_tables import CaptionRow, good_rows, open_source
+from manycaps.caption_tables.files import source_name
+from manycaps.kit.base_messages import shown_value
+
+# Letters of systems in tables: there are no more systems.
+LETTERS = "abcdefghijklmnop"
+
+
+class ScoredSystem(NamedTuple):
+    """The scores of a system."""
+
+    name: str
+    # By key the value of every row, float64 arrays of shape (n_rows,).
+    values: Mapping[str, np.ndarray]
+    # By module its result, with the signature and without lists.
+    results: Mapping[str, Mapping[str, Any]]
+    # Captions of every row; None where they are not known.
+    n_candidates: Sequence[int] | None = None
+
+
+class SystemRow(NamedTuple):
+    """An image, video or other item that all systems describe."""
+
+    id: str
+    # By system; empty where only scores are known.
+    captions: Mapping[str, Sequence[str]]
+    references: Sequence[str] | None = None
+    # Path, or encoded bytes.
+    image: str | bytes | None = None
+    video: str | bytes | None = None
+
+
+class Exchange(NamedTuple):
+    """Whether the captions of two systems are exchangeable: a set metric with one of them as the references."""
+
+    module: str
+    first: str
+    second: str
+    statistic: float
+    excess: float
+    z: float
+    p_value: float
+
+
+def named_systems(sources: Sequence[str], names: Sequence[str] | None, baseline: str | None) -> dict[str, str]:
+    """Return the sources by name, the baseline first.
+
+    Args:
+        sources: of the systems.
+        names: of the systems; None: those of the files.
+        baseline: name of the baseline; None: the first.
+
+    Raises:
+        ValueError: there is one system, too many, another number of names, a name twice, or no such baseline.
+
+    >>> named_systems(["runs/a.jsonl", "b.csv.gz"], None, "b")
+    {'b': 'b.csv.gz', 'a': 'runs/a.jsonl'}
+    """
+    check_several(len(sources), sources[0])
+    if len(sources) > len(LETTERS):
+        raise ValueError(f"systems: expected at most {len(LETTERS)}, got {len(sources)}. Compare fewer at a time.")
+    chosen = list(names) if names else [source_name(source) for source in sources]
+    if len(chosen) != len(sources):
+        raise ValueError(f"--names: expected {len(sources)} names, got {len(chosen)}. Give one for each system.")
+    for name in chosen:
+        if not name.strip() or not name.isprintable():
+            raise ValueError(f"--names: expected names that can be printed, got {shown_value(name)}. Write others.")
+    if len(set(chosen)) < len(chosen):
+        raise ValueError(f"--names: expected different names, got {chosen}. Tell the systems apart with --names.")
+    systems = dict(zip(chosen, sources, strict=True))
+    if baseline is not None and baseline not in systems:
+        raise ValueError(f"--baseline: expected one of {', '.join(chosen)}, got {baseline!r}. Check the spelling.")
+    first = baseline or chosen[0]
+    return {first: systems[first], **systems}
+
+
+def check_several(n_systems: int, first: str) -> None:
+    """Raise unless there are two systems or more."""
+    if n_systems < 2:
+        raise ValueError(f"systems: expected two or more, got one ({first}). Add the captions of another system.")
+
+
+def are_score_folders(sources: Mapping[str, str]) -> bool:
+    """Whether the sources are folders of scores; else they are files of captions.
+
+    Raises:
+        ValueError: they are both.
+    """
+    scored = [source for source in sources.values() if is_score_folder(source)]
+    others = [source for source in sources.values() if source not in scored]
+    if scored and others:
+        raise ValueError(
+            f"systems: expected captions or folders of scores, got {others[0]} and {scored[0]}. Score all of them, or "
+            "none."
+        )
+    return bool(scored)
+
+
+def is_score_folder(source: str) -> bool:
+    """Whether a source is a folder of scores, and not one of captions; finished or not."""
+    return (pathlib.Path(source) / "rows").is_dir()
+
+
+def read_systems(
+    files: Mapping[str, str],
+    references: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
+    images: str | None = None,
+    videos: str | None = None,
+    limit: int | None = None,
+) -> list[SystemRow]:
+    """Read the captions of several systems, and join them by the ids of their rows.
+
+    Args:
+        files: from the name of each system to its file, folder or pattern; the first is the baseline.
+        references: as for `open_source`, as are the others.
+        columns: from roles to names of columns.
+        images: folder or address of images.
+        videos: folder or address of videos.
+        limit: rows to read; None: all.
+
+    Returns:
+        The rows in the order of the baseline's, with references, images and videos where the files have them.
+
+    Raises:
+        ValueError: a file cannot be read, an id comes twice, or the systems have different rows or references.
+    """
+    systems = {}
+    for name, file in files.items():
+        try:
+            source = open_source([file], references, columns, images, videos, limit)
+            systems[name] = _by_id(file, good_rows(source.rows()))
+        except ValueError as error:
+            # A wrong reference may concern one of the systems only.
+            raise error if str(error).startswith(file) else ValueError(f"{file}: {error}") from None
+    baseline, *others = systems
+    for name in others:
+        check_same_ids(files[name], list(systems[name]), files[baseline], list(systems[baseline]))
+        _check_same_references(files[name], systems[name], files[baseline], systems[baseline])
+    return [
+        SystemRow(
+            row.id,
+            {name: systems[name][row.id].predictions or [] for name in systems},
+            row.references,
+            row.image,
+            row.video,
+        )
+        for row in systems[baseline].values()
+    ]
+
+
+def _by_id(file: str, rows: Iterable[CaptionRow]) -> dict[str, CaptionRow]:
+    """Rows by their ids, which must be unique."""
+    found: dict[str, CaptionRow] = {}
+    for row in rows:
+        if row.id in found:
+            raise ValueError(
+                f"{file}, id {row.id!r}: expected every id once, got it in rows {found[row.id].row} and {row.row}. "
+                "Put the captions of one image into one row, or give the rows ids of their own."
+            )
+        if not row.predictions:
+            raise ValueError(f"{file}, id {row.id!r}: expected captions, got none. Leave the row out of all systems.")
+        found[row.id] = row
+    if not found:
+        raise ValueError(f"{file}: expected at least one row, got none. Give a file with captions.")
+    return found
+
+
+def check_same_ids(name: str, ids: Sequence[str], baseline: str, expected: Sequence[str]) -> None:
+    """Raise unless a system has the rows of the baseline, in any order.
+
+    Args:
+        name: of the system's file or folder.
+        ids: of its rows.
+        baseline: of the baseline's file or folder.
+        expected: ids of the baseline's rows.
+
+    Raises:
+        ValueError: rows are missing, or there are others.
+    """
+    for what, some, others in (("none with", expected, set(ids)), ("one more, with", ids, set(expected))):
+        different = [each for each in some if each not in others]
+        if different:
+            raise ValueError(
+                f"{name}: expected the rows of {baseline}, got {what} the id {different[0]!r} ({len(different)} such "
+                "rows in all). Give all systems the same rows."
+            )
+
+
+def _check_same_references(
+    name: str, rows: Mapping[str, CaptionRow], baseline: str, expected: Mapping[str, CaptionRow]
+) -> None:
+    different = [key for key, row in expected.items() if rows[key].references != row.references]
+    if different:
+        raise ValueError(
+            f"{name}, id {different[0]!r}: expected the references of {baseline}, got others ({len(different)} such "
+            "rows in all). Give the references once, with -r."
+        )
+
+
+def clusters_of(rows: Sequence[SystemRow], pattern: str | None) -> list[str] | None:
+    """Return the cluster of each row.
+
+    Args:
+        rows: all rows.
+        pattern: regular expression: rows whose ids have the same match belong together. None: rows of one image or
+            video file do.
+
+    Returns:
+        A label for each row; None where every row is independent.
+
+    Raises:
+        ValueError: the pattern is no regular expression, or does not match an id.
+
+    >>> clusters_of([SystemRow("1#0", {}), SystemRow("1#1", {}), SystemRow("2#0", {})], "^[^#]+")
+    ['1', '1', '2']
+    """
+    if pattern is None:
+        media = [row.image or row.video for row in rows]
+        known = [each for each in media if isinstance(each, str)]
+        return known if len(known) == len(rows) > len(set(known)) else None
+    try:
+        expression = re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"--clusters: expected a regular expression, got {pattern!r} ({error}). Fix it.") from None
+    labels = []
+    for row in rows:
+        match = expression.search(row.id)
+        if match is None:
+            raise ValueError(f"--clusters: expected {pattern!r} in every id, got {row.id!r}. Fix the expression.")
+        labels.append(match.group())
+    return labels

@@ -1,0 +1,145 @@
+"""From the options of a measurement to the figures: read every source once, through all levels that are asked for."""
+
+import functools
+import pathlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import tqdm
+
+from manycaps.caption_tables import CaptionColumn, caption_lists, open_captions
+from manycaps.caption_tables.files import source_name
+from manycaps.diversity import PAPER_ENCODER, DiversityOptions
+from manycaps.diversity.leave_one_out import ReferenceCurves, RowSample, reference_curves, variance_curve
+from manycaps.kit.diversity_captions import CHUNK_CAPTIONS, CaptionDiversity
+from manycaps.kit.diversity_vocabulary import row_chunks
+from manycaps.kit.text_spacy import as_tagger
+from manycaps.saved_files import write_text_atomically
+
+
+class MeasuredDiversity(NamedTuple):
+    """The diversity of several sources; all mappings are by the name of the source."""
+
+    options: DiversityOptions
+    # Column of the captions; None where it was not named.
+    columns: Mapping[str, str | None]
+    diversities: Mapping[str, CaptionDiversity]
+    figures: Mapping[str, Mapping[str, Any]]
+    # Scores by the number of references, of the sources that have enough captions.
+    curves: Mapping[str, ReferenceCurves]
+    # Mean variance of the distances and mean score of groups of rows; empty without an encoder.
+    points: Mapping[str, Sequence[tuple[float, float]]]
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Return all figures by source, as `json.dumps` takes them."""
+        return {name: dict(figures) for name, figures in self.figures.items()}
+
+    def _repr_html_(self) -> str:
+        """Return the tables, as a notebook shows them."""
+        from manycaps.report.diversity_page import as_tables
+
+        return "".join(as_tables(self.figures))
+
+    def save(self, path: str | pathlib.Path) -> None:
+        """Write the page.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        # Only a page needs matplotlib.
+        from manycaps.report.diversity_page import diversity_page
+
+        write_text_atomically(pathlib.Path(path), diversity_page(self))
+
+
+def measured(options: DiversityOptions) -> MeasuredDiversity:
+    """Measure all sources that the options name; see `manycaps.diversity.diversity`."""
+    columns = for_each_source(options.column, len(options.sources), "--column")
+    groups = for_each_source(options.group_by, len(options.sources), "--group-by")
+    names = check_names(options.sources, options.names, columns)
+    parts = zip(options.sources, names, columns, groups, strict=True)
+    found = {name: measure(source, name, column, group, options) for source, name, column, group in parts}
+    diversities = {name: diversity for name, (diversity, _) in found.items()}
+    samples = {name: sample for name, (_, sample) in found.items()}
+    figures = {name: diversity.figures((0.9,), (5, 10, 15, 20)) for name, diversity in diversities.items()}
+    curves = {name: curve for name, each in samples.items() if (curve := reference_curves(each.rows)) is not None}
+    points = {}
+    if options.semantic or options.encoder:
+        embed = load_encoder(options.encoder or PAPER_ENCODER)
+        points = {name: each for name, sample in samples.items() if (each := _variance_points(sample, embed))}
+    return MeasuredDiversity(options, dict(zip(names, columns, strict=True)), diversities, figures, curves, points)
+
+
+def measure(
+    source: str, name: str, column: str | None, group_by: str | None, options: DiversityOptions
+) -> tuple[CaptionDiversity, RowSample]:
+    """Stream one source through all levels that are asked for, and keep a sample of its rows."""
+    encoder = load_encoder(options.encoder or PAPER_ENCODER) if options.semantic or options.encoder else None
+    tagger = as_tagger(options.pos) if options.pos else None
+    diversity, sample = CaptionDiversity(options.tokenizer, encoder, tagger), RowSample()
+    rows = caption_lists(open_captions([source], CaptionColumn(column, group_by), options.split, options.config))
+    with tqdm.tqdm(desc=name, unit=" captions", unit_scale=True) as progress:
+        for chunk in row_chunks(rows, CHUNK_CAPTIONS):
+            diversity.update(chunk)
+            sample.update(chunk)
+            progress.update(sum(map(len, chunk)))
+    return diversity, sample
+
+
+@functools.cache
+def load_encoder(name: str) -> Callable[[list[str]], np.ndarray]:
+    """Return the function that embeds captions by a sentence-transformers model."""
+    # torch is loaded only where distances are asked for.
+    from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+
+    encoder = SentenceEncoder()
+    progress = functools.partial(tqdm.tqdm, leave=False)
+    return lambda captions: encoder.embed(captions, {**ENCODER_DEFAULTS, "encoder": name}, progress)
+
+
+def _variance_points(sample: RowSample, embed: Callable[[list[str]], np.ndarray]) -> list[tuple[float, float]]:
+    rows = [row for row in sample.rows if len(set(row)) > 2]
+    captions = list(dict.fromkeys(caption for row in rows for caption in row))
+    vectors = dict(zip(captions, embed(captions) if captions else [], strict=True))
+    return variance_curve(rows, [np.stack([vectors[caption] for caption in dict.fromkeys(row)]) for row in rows])
+
+
+def check_names(
+    sources: Sequence[str], names: Sequence[str] | None, columns: Sequence[str | None] | None = None
+) -> list[str]:
+    """Return one different name for each source: the one given, or that of the file, with the column if it is needed.
+
+    Raises:
+        ValueError: another number of names, or a name twice.
+
+    >>> check_names(["rows.json", "rows.json", "other.json"], None, ["references", "candidates", None])
+    ['rows: references', 'rows: candidates', 'other']
+    """
+    chosen = list(names) if names else [source_name(source) for source in sources]
+    if not names and columns:
+        chosen = [
+            f"{name}: {column}" if column and chosen.count(name) > 1 else name
+            for name, column in zip(chosen, columns, strict=True)
+        ]
+    if len(chosen) != len(sources):
+        raise ValueError(f"--names: expected {len(sources)} names, got {len(chosen)}. Give one for each source.")
+    if len(set(chosen)) < len(chosen):
+        raise ValueError(f"--names: expected different names, got {chosen}. Tell the sources apart with --names.")
+    return chosen
+
+
+def for_each_source(values: Sequence[str] | None, n_sources: int, option: str) -> list[str | None]:
+    """Return one value for each source: the one given for all, or each its own; "-" is none.
+
+    Raises:
+        ValueError: another number of values.
+
+    >>> for_each_source(["caption", "-"], 2, "--column"), for_each_source(["image"], 2, "--group-by")
+    (['caption', None], ['image', 'image'])
+    """
+    values = list(values or ["-"])
+    values = values * n_sources if len(values) == 1 else values
+    if len(values) != n_sources:
+        raise ValueError(f"{option}: expected 1 or {n_sources} names, got {len(values)}. Give - where there is none.")
+    return [None if value == "-" else value for value in values]

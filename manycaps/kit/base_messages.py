@@ -1,0 +1,58 @@
+"""Values, paths and errors in messages: short and on one line."""
+
+import os
+
+# Longest value and longest text of an error in a message, in characters.
+VALUE_CHARACTERS, REASON_CHARACTERS = 80, 160
+
+
+def shown_value(value: object) -> str:
+    """Return the `repr` of a value for a message, its beginning where it is long.
+
+    >>> shown_value("exact"), len(shown_value("a" * 5000)), shown_value(10**5000)
+    ("'exact'", 83, 'int')
+    """
+    if isinstance(value, str | bytes):
+        value = value[: VALUE_CHARACTERS + 1]
+    try:
+        text = repr(value)
+        text.encode()  # half a surrogate pair cannot be printed
+    except Exception:  # that of an object of the user's, or of a number with too many digits
+        return type(value).__name__
+    text = " ".join(text.split())
+    return text if len(text) <= VALUE_CHARACTERS else f"{text[:VALUE_CHARACTERS]}..."
+
+
+def shown_path(path: str | bytes | os.PathLike[str]) -> str:
+    """Return a path for a message, its end where it is long.
+
+    >>> shown_path("captions.json"), len(shown_path("a" * 5000))
+    ("'captions.json'", 85)
+    """
+    text = os.fsdecode(path)
+    shown = text if len(text) <= VALUE_CHARACTERS else text[-VALUE_CHARACTERS:]
+    printable = shown.isprintable() and not any("\ud800" <= letter <= "\udfff" for letter in shown)
+    return ("" if shown is text else "...") + (repr(shown) if printable else ascii(shown))
+
+
+def is_in_house_form(error: BaseException) -> bool:
+    """Return whether an error is one of this project, in the form `expected X, got Y`.
+
+    >>> is_in_house_form(ValueError("seed: expected a number, got None.")), is_in_house_form(ValueError("a"))
+    (True, False)
+    """
+    text = str(error)
+    return ": expected " in text and ", got " in text
+
+
+def reason_of(error: BaseException) -> str:
+    """Return in a few words why something could not be used.
+
+    >>> reason_of(FileNotFoundError(2, "No such file or directory")), reason_of(KeyError())
+    ('No such file or directory', 'KeyError')
+    """
+    if isinstance(error, RecursionError):
+        return "brackets nested too deeply"
+    words = getattr(error, "strerror", None) or str(error)
+    short = " ".join(str(words)[: 2 * REASON_CHARACTERS].split())[:REASON_CHARACTERS]
+    return short.encode("ascii", "backslashreplace").decode() or type(error).__name__

@@ -1,0 +1,337 @@
+"""The contract of every module: options, columns, rows that survive an error, and signatures."""
+
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from .base_messages import shown_value
+from .base_rows import as_caption_rows, check_row_counts
+
+# Version of the collection; the same as in pyproject.toml and CITATION.cff, which a test compares.
+VERSION = "0.2.0"
+
+# Keywords that `evaluate.load` itself passes to a module's constructor (evaluate 0.4.6, module.py).
+EVALUATE_KEYWORDS = frozenset(
+    {
+        "cache_dir",
+        "config_name",
+        "experiment_id",
+        "hash",
+        "keep_in_memory",
+        "max_concurrent_cache_files",
+        "num_process",
+        "process_id",
+        "timeout",
+    }
+)
+
+# Columns of the collection's modules. One module computes without the columns of another, so that all of them can be
+# given the same ones, as `evaluate.combine` does.
+COLUMNS = frozenset({"predictions", "references", "images", "videos", "data"})
+
+# Columns that are encoded when they are added; the others hold captions.
+ENCODED_COLUMNS = frozenset({"images", "videos"})
+
+# What `add` calls one row of a column.
+ROW_NAMES = {"prediction": "predictions", "reference": "references", "image": "images", "video": "videos"}
+
+
+class About(NamedTuple):
+    """Description of a module for evaluate."""
+
+    description: str
+    citation: str
+    # Arguments, results and examples.
+    inputs_description: str
+    reference_urls: Sequence[str] = ()
+
+
+class CollectionModule:
+    """Base class of all modules of the collection; comes before evaluate's class in a module's bases.
+
+    evaluate takes the first class that it knows for the module, so this one is none of its own. A module gives `ABOUT`,
+    `OWN_COLUMNS`, `DEFAULTS`, `check_options`, and evaluate's `_compute`. `_compute` gets the columns, and the options
+    of the call as `options`: an argument, so that nothing of a refused call stays in force.
+    """
+
+    # What evaluate shows of the module.
+    ABOUT: ClassVar[About]
+
+    # The columns that it reads, among `COLUMNS`.
+    OWN_COLUMNS: ClassVar[tuple[str, ...]]
+
+    # Every option with its default.
+    DEFAULTS: ClassVar[Mapping[str, Any]]
+
+    # Options that only `evaluate.load` takes.
+    LOAD_OPTIONS: ClassVar[frozenset[str]] = frozenset()
+
+    if TYPE_CHECKING:  # of evaluate's class
+        num_process: int
+
+        def _compute(self, *args: Any, **columns: Any) -> dict[str, Any]: ...
+        def _feature_names(self) -> list[str]: ...
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        self.load_options = take_load_options(keywords, self.DEFAULTS)
+        self.check_options(self.load_options)
+        if sys.flags.optimize > 1:
+            raise ValueError("docstrings: expected those that evaluate adds to, got none. Start Python without -OO.")
+        # The columns of every `add_batch` since the last compute. Each is added, and all are let go, in one step, so
+        # that no error and no ctrl-C leaves a part of them.
+        self.added: list[dict[str, Any]] = []
+        super().__init__(*args, **keywords)
+
+    def __len__(self) -> int:
+        """Return the number of rows that were added since the last compute."""
+        if self.num_process > 1:
+            of_evaluate: Any = super()
+            return int(of_evaluate.__len__())
+        return sum(len(next(iter(columns.values()))) for columns in self.added)
+
+    def check_options(self, options: Mapping[str, Any]) -> None:
+        """Raise unless every option has a legal value."""
+        raise NotImplementedError
+
+    def own_columns(self) -> tuple[str, ...]:
+        """Return the names of the columns that the module reads in its configuration."""
+        return self.OWN_COLUMNS
+
+    def checked_columns(self, options: Mapping[str, Any], **columns: Any) -> dict[str, Any]:
+        """Return columns of captions as lists of lists, or raise for the first bad row."""
+        checked = {
+            name: as_caption_rows(rows, name, string_is_one_caption=name == "predictions")
+            for name, rows in columns.items()
+        }
+        if "predictions" in checked and "references" in checked:
+            check_row_counts(len(checked["predictions"]), len(checked["references"]))
+        return checked
+
+    def add_batch(self, **columns: Any) -> None:
+        """Check every row, then add the rows."""
+        checked = self._checked(columns, self.load_options)
+        if self.num_process > 1:
+            of_evaluate: Any = super()
+            of_evaluate.add_batch(**checked)
+        else:
+            self.added.append(checked)
+
+    def add(self, **row: Any) -> None:
+        """Check one row, then add it."""
+        self.add_batch(**{ROW_NAMES.get(name, name): [value] for name, value in row.items()})
+
+    def compute(self, **given: Any) -> dict[str, Any] | None:
+        """Check the options of this call, then compute; after an error the rows added before it are kept."""
+        columns = {name: given.pop(name) for name in COLUMNS if name in given}
+        options = self.call_options(given)
+        names = self._feature_names()
+        has_rows = any(columns.get(name) is not None for name in names)
+        if not has_rows and not len(self):
+            raise ValueError(f"{names[0]}: expected at least one row, got none. Add rows before computing.")
+        checked = [self._checked(columns, options)] if has_rows else []
+        if self.num_process > 1:
+            # evaluate gathers the rows of all processes in files.
+            of_evaluate: Any = super()
+            for rows in checked:
+                of_evaluate.add_batch(**rows)
+            gathered: dict[str, Any] | None = of_evaluate.compute(options=options)
+            return gathered
+        batches = self.added + checked
+        result = self._compute(
+            **{name: [row for batch in batches for row in batch[name]] for name in names}, options=options
+        )
+        self.added = []
+        return result
+
+    def _info(self) -> Any:
+        """Return the module's description and the storage of its columns, which is the same in all modules."""
+        import datasets  # the modules have both; the list of the commands does without
+        import evaluate
+
+        captions = datasets.Sequence(datasets.Value("string"))
+        # Of images and videos features alone are stored; "large": those of one call may take more than 2 GB.
+        encoded = {"key": datasets.Value("string"), "features": datasets.Value("large_binary")}
+        features = datasets.Features(
+            {name: encoded if name in ENCODED_COLUMNS else captions for name in self.own_columns()}
+        )
+        is_metric = isinstance(self, evaluate.Metric)
+        return (evaluate.MetricInfo if is_metric else evaluate.MeasurementInfo)(
+            **self.ABOUT._asdict() | {"reference_urls": list(self.ABOUT.reference_urls)}, features=features
+        )
+
+    def call_options(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options of a call, completed with those of load time and checked."""
+        loaded = {name: value for name, value in self.load_options.items() if name not in self.LOAD_OPTIONS}
+        options = self.load_options | take_compute_options(given, loaded)
+        self.check_options(options)
+        return options
+
+    def _checked(self, columns: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the module's own columns, or raise if a row is wrong or a column is none of the collection's."""
+        unknown = sorted(set(columns) - COLUMNS)
+        if unknown:
+            raise TypeError(f"add_batch: expected columns among {sorted(COLUMNS)}, got {unknown}. Check the spelling.")
+        return self.checked_columns(options, **{name: columns.get(name) for name in self._feature_names()})
+
+
+def take_load_options(keywords: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Move this module's options out of the constructor's keywords, and complete them with the defaults.
+
+    Args:
+        keywords: what the constructor got; the module's own options are removed from it.
+        defaults: every option of the module with its default value.
+
+    Returns:
+        A dict with the keys of `defaults`.
+
+    Raises:
+        TypeError: a keyword belongs neither to the module nor to evaluate.
+
+    >>> take_load_options({"seed": 1}, {"seed": 0, "details": False})
+    {'seed': 1, 'details': False}
+    """
+    _check_names(set(keywords) - EVALUATE_KEYWORDS, defaults, "load")
+    return dict(defaults) | {name: keywords.pop(name) for name in list(keywords) if name in defaults}
+
+
+def take_compute_options(given: Mapping[str, Any], loaded: Mapping[str, Any]) -> dict[str, Any]:
+    """Complete the options given at compute time with those given at load time.
+
+    Args:
+        given: options of this call; None means "as at load time". Columns of other modules are ignored.
+        loaded: every option with its value at load time.
+
+    Returns:
+        A dict with the keys of `loaded`.
+
+    Raises:
+        TypeError: an option is unknown.
+
+    >>> take_compute_options({"seed": 1, "details": None}, {"seed": 0, "details": True})
+    {'seed': 1, 'details': True}
+    """
+    options = {name: value for name, value in given.items() if name not in COLUMNS}
+    _check_names(set(options), loaded, "compute")
+    return dict(loaded) | {name: value for name, value in options.items() if value is not None}
+
+
+def check_choice(name: str, value: object, choices: Collection[str]) -> None:
+    """Raise unless `value` is one of `choices`.
+
+    Raises:
+        ValueError: it is not; the message lists them.
+    """
+    if not isinstance(value, str) or value not in choices:
+        expected = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name}: expected one of {expected}, got {shown_value(value)}. Check the spelling.")
+
+
+def check_whole_number(name: str, value: object, least: int, most: int | None = None) -> None:
+    """Raise unless `value` is an int (not a bool) from `least` to `most`.
+
+    Raises:
+        TypeError: it is no int.
+        ValueError: it is too small or too large.
+    """
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name}: expected a whole number, got {type(value).__name__}. Give an int.")
+    if value < least:
+        raise ValueError(
+            f"{name}: expected a whole number of at least {least}, got {shown_value(value)}. Give a larger one."
+        )
+    if most is not None and value > most:
+        raise ValueError(
+            f"{name}: expected a whole number of at most {most:,}, got {shown_value(value)}. Give a smaller one."
+        )
+
+
+def check_is_number(name: str, value: object, hint: str) -> None:
+    """Raise unless `value` is an int or a float (not a bool).
+
+    Args:
+        name: of the option, for the message.
+        value: anything.
+        hint: what to give, the end of the message.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{name}: expected a number, got {type(value).__name__}. {hint}")
+
+
+def check_number(name: str, value: Any, above: float, below: float) -> None:
+    """Raise unless `value` is a number strictly between two others.
+
+    Raises:
+        TypeError: it is no number.
+        ValueError: it is out of range.
+    """
+    check_is_number(name, value, "Give a float.")
+    if not above < value < below:
+        raise ValueError(
+            f"{name}: expected a number above {above:g} and below {below:g}, got {shown_value(value)}. Choose another."
+        )
+
+
+def check_share(name: str, share: Any) -> None:
+    """Raise unless a share of the whole is above 0 and at most 1.
+
+    Raises:
+        TypeError: it is no number.
+        ValueError: it is out of range.
+    """
+    check_is_number(name, share, "Give a float such as 0.9.")
+    if not 0 < share <= 1:
+        raise ValueError(
+            f"{name}: expected a share above 0 and at most 1, got {shown_value(share)}. Write 90 % as 0.9."
+        )
+
+
+def check_flag(name: str, value: object) -> None:
+    """Raise unless `value` is True or False.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if not isinstance(value, bool):
+        raise TypeError(f"{name}: expected True or False, got {shown_value(value)}. Give a bool.")
+
+
+def check_confidence_level(value: Any) -> None:
+    """Raise unless `value` is None or a number strictly between 0 and 1.
+
+    Raises:
+        TypeError: it is no number.
+        ValueError: it is out of range.
+    """
+    if value is None:
+        return
+    check_is_number("confidence_level", value, "Give a float such as 0.95.")
+    if not 0 < value < 1:
+        raise ValueError(
+            f"confidence_level: expected a number between 0 and 1, got {shown_value(value)}. Write 95 % as 0.95."
+        )
+
+
+def _check_names(names: Collection[str], known: Mapping[str, Any], when: str) -> None:
+    unknown = sorted(set(names) - set(known))
+    if unknown:
+        raise TypeError(f"{when}: expected options among {sorted(known)}, got {unknown}. Check the spelling.")
+
+
+def signature(name: str, **parts: object) -> str:
+    """Join everything that determines a score into one line, like sacrebleu's signatures.
+
+    Args:
+        name: the module's name.
+        parts: settings and versions, in the order in which they are to be read; None is left out.
+
+    Returns:
+        "name|version:...|key:value|...".
+
+    >>> signature("trm", seed=0, checkpoint=None)
+    'trm|version:0.2.0|seed:0'
+    """
+    given = {"version": VERSION} | {key: value for key, value in parts.items() if value is not None}
+    return "|".join([name] + [f"{key}:{value}" for key, value in given.items()])

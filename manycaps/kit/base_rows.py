@@ -1,0 +1,131 @@
+"""Checks of caption columns: each error names column, row and item."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .base_messages import shown_value
+
+# Longest caption in characters: about 4,000 words. The time and the memory of METEOR grow with the square of the words.
+LONGEST_CAPTION = 20_000
+
+# Iterables that are refused as lists: text, mappings, and sets, whose order changes from run to run.
+NOT_ROWS = (str, bytes, bytearray, memoryview, Mapping, set, frozenset)
+
+
+def as_caption_rows(rows: object, column: str, *, string_is_one_caption: bool = False) -> list[list[str]]:
+    """Return a column of caption lists as plain lists, or name the first bad row.
+
+    Args:
+        rows: n_rows rows, each a sequence of strings. Lists, tuples, arrays and `datasets` columns are all right.
+        column: name of the input column, for the messages.
+        string_is_one_caption: whether a plain string may stand for a list of one caption.
+
+    Returns:
+        List of n_rows lists of str. Row order and captions are unchanged.
+
+    Raises:
+        TypeError: the column, a row or a caption has the wrong type.
+        ValueError: no rows; a row without captions; a caption that is too long, or not valid Unicode.
+
+    >>> as_caption_rows([("a dog", "two dogs"), "a cat"], "predictions", string_is_one_caption=True)
+    [['a dog', 'two dogs'], ['a cat']]
+    """
+    check_no_table(rows, column, "a list of rows, each a list of captions")
+    if rows is None or isinstance(rows, NOT_ROWS) or not isinstance(rows, Iterable):
+        raise TypeError(
+            f"{column}: expected a list of rows, each a list of captions, got {_kind(rows)}. Give one list per row."
+        )
+    listed = as_list(rows, column, "a list of rows, each a list of captions")
+    checked = [_as_captions(row, f"{column}[{i}]", string_is_one_caption) for i, row in enumerate(listed)]
+    if not checked:
+        raise ValueError(f"{column}: expected at least one row, got none. Add rows before computing.")
+    return checked
+
+
+def check_no_table(values: object, column: str, expected: str) -> None:
+    """Raise if a whole table is given as a column: iterating over it yields column names or dicts.
+
+    Args:
+        values: a column.
+        column: its name, for the message.
+        expected: what it should be.
+
+    Raises:
+        TypeError: it is a table of pandas, polars, Arrow or `datasets`.
+    """
+    names = getattr(values, "column_names", getattr(values, "columns", None))
+    if names is not None:
+        raise TypeError(
+            f"{column}: expected {expected}, got a table ({type(values).__name__}) with the columns "
+            f"{shown_value([str(name) for name in names])}. Give one column of it, for example table['captions']."
+        )
+
+
+def as_list(values: Iterable[Any], where: str, expected: str) -> list[Any]:
+    """Return the values: of an Arrow array Python's own, of an array without dimensions none.
+
+    Raises:
+        TypeError: there is nothing to iterate over, although the type says so.
+    """
+    try:
+        return values.to_pylist() if hasattr(values, "to_pylist") else list(values)
+    except TypeError as error:
+        raise TypeError(f"{where}: expected {expected}, got {_kind(values)}. Give a list.") from error
+
+
+def check_row_counts(n_predictions: int, n_references: int) -> None:
+    """Raise unless both columns have the same number of rows.
+
+    Raises:
+        ValueError: the numbers differ.
+    """
+    if n_predictions != n_references:
+        raise ValueError(
+            f"references: expected one row for each of the {n_predictions} rows of predictions, got {n_references}. "
+            "Row i of both columns belongs to one image or video."
+        )
+
+
+def _as_captions(row: object, where: str, string_is_one_caption: bool) -> list[str]:
+    """One row as a list of valid strings."""
+    if isinstance(row, str):
+        if not string_is_one_caption:
+            raise TypeError(f"{where}: expected a list of captions, got a string. Wrap it in a list: [{row[:40]!r}].")
+        row = [row]
+    if isinstance(row, NOT_ROWS) or not isinstance(row, Iterable):
+        raise TypeError(f"{where}: expected a list of captions, got {_kind(row)}. Give this row as a list of strings.")
+    captions = as_list(row, where, "a list of captions")
+    if not captions:
+        raise ValueError(
+            f"{where}: expected at least one caption, got an empty list. Leave the row out of both columns."
+        )
+    for j, caption in enumerate(captions):
+        if not isinstance(caption, str):
+            raise TypeError(
+                f"{where}[{j}]: expected a caption (a string), got {_kind(caption)}. Decode or drop this caption."
+            )
+        if len(caption) > LONGEST_CAPTION:
+            raise ValueError(
+                f"{where}[{j}]: expected at most {LONGEST_CAPTION:,} characters, got {len(caption):,}. Drop it or "
+                "truncate it."
+            )
+        if not caption.isascii():
+            _check_unicode(caption, f"{where}[{j}]")
+        captions[j] = str.__str__(caption)  # of a subclass, as NumPy's strings are, its text
+    return captions
+
+
+def _check_unicode(caption: str, where: str) -> None:
+    """Raise if a caption has half a surrogate pair, which no file and no Arrow column can hold."""
+    try:
+        caption.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"{where}: expected valid Unicode, got the lone surrogate {caption[error.start]!a} at character "
+            f"{error.start}. Decode the text again with errors='replace'."
+        ) from None
+
+
+def _kind(value: object) -> str:
+    """Name a wrong value for a message, without printing all of it."""
+    return "None" if value is None else f"{type(value).__name__} ({shown_value(value)})"

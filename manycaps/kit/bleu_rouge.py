@@ -1,0 +1,1 @@
+../../metrics/bleu_rouge/bleu_rouge.py

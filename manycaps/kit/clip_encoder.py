@@ -1,0 +1,262 @@
+"""A CLIP and the features that it computed last: captions and images to vectors, each distinct one encoded once."""
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .base_feature_memory import RememberedFeatures, SharedModel, SharedModels
+from .base_messages import shown_value
+from .clip_checkpoints import Checkpoint, find_checkpoint, local_checkpoint
+from .clip_long_captions import mean_direction, sentence_windows
+from .clip_model import ClipModel, FeatureError, Tokens, as_device, engine_name
+from .clip_options import chosen_variant, with_prompt
+from .clip_weights import merge_lora, read_weights
+from .media_images import scaler_name
+
+# Bytes of features that are remembered of a model, of images, texts and videos together: with ViT-B/32 90,000 images.
+REMEMBERED_BYTES = 1 << 28
+
+# Seconds after which a progress bar appears: a training loop adds many small batches.
+PROGRESS_DELAY = 2.0
+
+# The CLIPs in use in this process.
+LOADED = SharedModels(REMEMBERED_BYTES)
+
+
+class TextFeatures(NamedTuple):
+    """Features of a list of texts."""
+
+    # float32, shape (n_distinct, d).
+    distinct: np.ndarray
+    # Row of `distinct` for each text, shape (n_texts,).
+    rows: np.ndarray
+    # Truncated texts: they, or one of their sentences, were longer than the model reads.
+    n_truncated: int
+    # Texts that were read in several windows.
+    n_windowed: int = 0
+
+    def counts(self, long_captions: str) -> dict[str, int]:
+        """Return the keys that a result has of long texts."""
+        windowed = {"n_windowed": self.n_windowed} if long_captions == "window" else {}
+        return {"n_truncated": self.n_truncated} | windowed
+
+
+class ReadText(NamedTuple):
+    """Parts in which a text is read: all of it, or runs of its sentences."""
+
+    parts: Sequence[str]
+    # Of each part.
+    tokens: Sequence[Tokens]
+
+    def joined_ids(self) -> tuple[int, ...]:
+        """Return the token numbers as if the parts had been read as a whole.
+
+        >>> ReadText(["a b", "c"], [Tokens((8, 1, 2, 9), False), Tokens((8, 3, 9), False)]).joined_ids()
+        (8, 1, 2, 3, 9)
+        """
+        ids = [tokens.ids for tokens in self.tokens]
+        return (ids[0][0], *(i for own in ids for i in own[1:-1]), ids[0][-1])
+
+
+class ClipEncoder:
+    """A checkpoint, loaded when it is first needed, and the features that were used last.
+
+    Encoders of one process whose weights and arithmetic are the same share the model and its features: an image that
+    several metrics score, or several systems describe, is encoded once.
+
+    Args:
+        options: `CLIP_LOAD_DEFAULTS` with the user's values.
+        progress: a tqdm class.
+        config_name: evaluate's short form of the option variant, in modules that give it no other meaning.
+
+    Raises:
+        ValueError: there is no such variant, or both forms are given and differ.
+    """
+
+    def __init__(self, options: Mapping[str, Any], progress: Any, config_name: str | None = None) -> None:
+        self.variant = chosen_variant(options["variant"], config_name)
+        self.options = options
+        self.progress = progress
+        self._loaded: tuple[SharedModel[ClipModel], Checkpoint] | None = None
+
+    @property
+    def model(self) -> ClipModel:
+        """The model, loaded at the first use."""
+        return self._load()[0].model
+
+    @property
+    def remembered(self) -> RememberedFeatures:
+        """The model's features by content: texts, their tokens, files and pixels of images, frames of videos."""
+        return self._load()[0].remembered
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """Where the weights came from."""
+        return self._load()[1]
+
+    def local_checkpoint(self) -> Checkpoint | None:
+        """Return the user's own weights if they are on this disk; nothing is downloaded.
+
+        Raises:
+            ValueError: they are not there, or cannot be used.
+        """
+        given = self.options["checkpoint"]
+        return None if given is None else local_checkpoint(self.variant, given)
+
+    def forget(self) -> None:
+        """Drop all features of the model, also for the other encoders that share it."""
+        self.remembered.clear()
+
+    def encode_texts(self, texts: Sequence[str], batch_size: int) -> TextFeatures:
+        """Encode texts, each distinct one once.
+
+        Args:
+            texts: n texts, the prompt already before them.
+            batch_size: images that would be encoded at once.
+
+        Returns:
+            The features of the distinct texts, and which text has which.
+
+        Raises:
+            ValueError: the model gives values that are not finite.
+        """
+        places: dict[str, int] = {}
+        rows = np.array([places.setdefault(text, len(places)) for text in texts])
+        known = {text: found for text in places if (found := self.remembered.get(("text", text))) is not None}
+        new = {text: self.model.tokenize(text) for text in places if text not in known}
+        if new:
+            with self._texts_named(list(new)):
+                encoded = self.model.text_features(list(new.values()), batch_size, self._text_bar)
+            for (text, tokens), features in zip(new.items(), encoded, strict=True):
+                known[text] = features, tokens.truncated
+                self.remembered.put(("text", text), (features.copy(), tokens.truncated), features.nbytes)
+        distinct = [known[text] for text in places]
+        n_truncated = int(np.array([truncated for _, truncated in distinct])[rows].sum())
+        return TextFeatures(np.stack([features for features, _ in distinct]), rows, n_truncated)
+
+    def encode_captions(self, prompt: str, captions: Sequence[str], options: Mapping[str, Any]) -> TextFeatures:
+        """Encode captions behind a prompt, each distinct one once; long ones as the option `long_captions` says.
+
+        Args:
+            prompt: words before every caption, and before every window of one.
+            captions: n captions.
+            options: batch_size and long_captions.
+
+        Returns:
+            The features of the distinct captions; of one that is read in windows their `mean_direction`.
+
+        Raises:
+            ValueError: the model gives values that are not finite, or windows whose features cancel out.
+        """
+        if options["long_captions"] == "truncate":
+            return self.encode_texts(with_prompt(prompt, captions), options["batch_size"])
+        places: dict[str, int] = {}
+        rows = np.array([places.setdefault(caption, len(places)) for caption in captions])
+        windows = [self.windows(prompt, caption) for caption in places]
+        encoded = self.encode_texts([text for texts in windows for text in texts], options["batch_size"])
+        ends = np.cumsum([len(texts) for texts in windows])
+        features = [
+            mean_direction(encoded.distinct[encoded.rows[end - len(texts) : end]])
+            for texts, end in zip(windows, ends, strict=True)
+        ]
+        lost = np.array([any(self.model.tokenize(text).truncated for text in texts) for texts in windows])
+        several = np.array([len(texts) > 1 for texts in windows])
+        return TextFeatures(np.stack(features), rows, int(lost[rows].sum()), int(several[rows].sum()))
+
+    def windows(self, prompt: str, caption: str) -> list[str]:
+        """Return the parts in which a caption is read: all of it, or runs of its sentences, each behind the prompt."""
+        start = with_prompt(prompt, [""])[0]
+        parts = sentence_windows(caption, lambda text: not self.model.tokenize(start + text).truncated)
+        return [start + part for part in parts]
+
+    def read_texts(self, texts: Iterable[str], long_captions: str) -> dict[str, "ReadText"]:
+        """Return the parts in which each text is read, all of it or runs of its sentences, with their tokens."""
+        read = {}
+        for text in texts:
+            tokens = self.model.tokenize(text)
+            is_split = tokens.truncated and long_captions == "window"
+            parts = self.windows("", text) if is_split else [text]
+            read[text] = ReadText(parts, [self.model.tokenize(part) for part in parts] if is_split else [tokens])
+        return read
+
+    def encode_tokens(self, texts: Mapping[str, Tokens], batch_size: int) -> dict[str, np.ndarray]:
+        """Encode every token of texts.
+
+        Args:
+            texts: distinct texts and their tokens.
+            batch_size: images that would be encoded at once.
+
+        Returns:
+            For each text a float32 array, shape (n_tokens, d).
+
+        Raises:
+            ValueError: the model gives values that are not finite.
+        """
+        known = {text: found for text in texts if (found := self.remembered.get(("tokens", text))) is not None}
+        new = [text for text in texts if text not in known]
+        if new:
+            with self._texts_named(new):
+                encoded = self.model.token_features([texts[text] for text in new], batch_size, self._text_bar)
+            for text, features in zip(new, encoded, strict=True):
+                known[text] = features
+                self.remembered.put(("tokens", text), features.copy(), features.nbytes)
+        return known
+
+    @contextlib.contextmanager
+    def _texts_named(self, texts: Sequence[str]) -> Iterator[None]:
+        """Context of encoding texts: errors name the text whose features cannot be used."""
+        try:
+            yield
+        except FeatureError as error:
+            raise error.named(f"text {shown_value(texts[error.place])}", self.checkpoint.source) from error
+
+    def signature_parts(self) -> dict[str, str]:
+        """Return what identifies the weights and the arithmetic, for a signature."""
+        checkpoint = self.checkpoint
+        return {
+            "variant": checkpoint.variant,
+            "checkpoint": checkpoint.source,
+            "sha256": checkpoint.sha256,
+            "activation": checkpoint.treatment.activation,
+            "dtype": self.options["dtype"],
+            "engine": engine_name(),
+            "scaling": scaler_name(),
+        }
+
+    def _load(self) -> tuple[SharedModel[ClipModel], Checkpoint]:
+        if self._loaded is None:
+            checkpoint = find_checkpoint(self.variant, self.options["checkpoint"], self.progress)
+            device, status = str(as_device(self.options["device"])), checkpoint.path.stat()
+            file = (checkpoint.path.resolve(), status.st_mtime_ns, status.st_size, checkpoint.sha256)
+            arithmetic = {name: self.options[name] for name in ("dtype", "compile")}
+            shared = LOADED.get(
+                (file, checkpoint.treatment, device, *arithmetic.values()),
+                lambda: ClipModel(
+                    merge_lora(read_weights(checkpoint.path)),
+                    **checkpoint.treatment._asdict(),
+                    device=device,
+                    **arithmetic,
+                ),
+            )
+            self._loaded = shared, checkpoint
+        return self._loaded
+
+    def bar(self, desc: str, unit: str, *batches: Sequence[list[int]], total: int | None = None) -> Any:
+        """Return a progress bar over batches, or of so many steps."""
+        return self.progress(*batches, total=total, desc=desc, unit=unit, leave=False, delay=PROGRESS_DELAY)
+
+    def _text_bar(self, batches: Sequence[list[int]]) -> Any:
+        return self.bar("captions", "batch", batches)
+
+
+def count_long_texts(texts: Sequence[ReadText], long_captions: str) -> dict[str, int]:
+    """Return the keys that a result has of long texts.
+
+    >>> count_long_texts([ReadText(["a", "b"], [Tokens((8, 9), False), Tokens((8, 9), True)])], "window")
+    {'n_truncated': 1, 'n_windowed': 1}
+    """
+    n_truncated = sum(any(tokens.truncated for tokens in text.tokens) for text in texts)
+    windowed = {"n_windowed": sum(len(text.parts) > 1 for text in texts)} if long_captions == "window" else {}
+    return {"n_truncated": n_truncated} | windowed

@@ -1,0 +1,243 @@
+"""Columns of images to CLIP features: each distinct one decoded and encoded once, decoded while the model works."""
+
+import collections
+import contextlib
+import hashlib
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+import PIL.Image
+
+from .base_rows import check_no_table
+from .clip_encoder import ClipEncoder
+from .clip_model import FeatureError
+from .media_images import as_image_source, as_model_pixels, as_rgb_image, decoded_values
+
+
+def encode_images(
+    encoder: ClipEncoder,
+    images: Iterable[object],
+    column: str,
+    batch_size: int,
+    n_workers: int | None,
+    place: Callable[[int], str] | None = None,
+) -> list[bytes]:
+    """Encode a column of images as they come; at most a few batches of pixels are in memory.
+
+    Args:
+        encoder: the model, which remembers the features used last.
+        images: any iterable of what `as_image_source` takes.
+        column: name of the input column, for the messages.
+        batch_size: images encoded at once.
+        n_workers: threads that read and decode; None for one per processor core, at most 8.
+        place: from the number of an image to what a message calls it; None for `column[number]`.
+
+    Returns:
+        float32 features of each image, as bytes; those of equal pixels are the same, and an image that is
+        remembered has the bits that it had the first time.
+
+    Raises:
+        TypeError, ValueError: an image cannot be used; nothing of the column is kept then but finished features.
+    """
+    work = _Work(encoder, batch_size, place or f"{column}[{{}}]".format)
+    bar = encoder.bar(column, "image", total=len(images) if isinstance(images, Sized) else None)
+    with bar, ThreadPoolExecutor(n_workers or min(8, os.cpu_count() or 1)) as pool:
+        rows = enumerate(decoded_values(images, column, "an image"))
+        for picture in ordered_results(pool, work.prepare, rows, 2 * batch_size):
+            work.take(picture)
+            bar.update(1)
+        work.encode()
+    return [work.features[work.hashes[key]] for key in work.keys]
+
+
+class _Picture(NamedTuple):
+    """An image on its way to the model."""
+
+    # Hash of the file, or of the pixels where there is no file.
+    key: bytes
+    # Empty where another row of the column has the same file.
+    pixels_hash: bytes = b""
+    # If the features are cached, they replace the pixels.
+    pixels: np.ndarray | None = None
+    features: bytes | None = None
+
+
+class _Work:
+    """A column of images: threads prepare them, and the caller's thread runs the model on those that are new."""
+
+    def __init__(self, encoder: ClipEncoder, batch_size: int, place: Callable[[int], str]) -> None:
+        self.encoder, self.batch_size, self.place = encoder, batch_size, place
+        self.model, self.remembered = encoder.model, encoder.remembered
+        # Of each row, and by hash: that of the file to that of the pixels, and that of the pixels to the features.
+        self.keys: list[bytes] = []
+        self.hashes: dict[bytes, bytes] = {}
+        self.features: dict[bytes, bytes] = {}
+        # Pixels that wait for the model, and the first row of each, by hash of the pixels.
+        self.waiting: dict[bytes, np.ndarray] = {}
+        self.row_of: dict[bytes, int] = {}
+        # Files that are decoded already, or are being decoded by some thread.
+        self.claimed: set[bytes] = set()
+        self.lock = threading.Lock()
+
+    def prepare(self, item: tuple[int, object]) -> _Picture:
+        """Read an image, and decode it unless another row has the same file or its features are remembered."""
+        where = self.place(item[0])
+        source = as_image_source(item[1], where)
+        key = _hash(source) if isinstance(source, bytes) else b""
+        if key and not self._claim(key):
+            return _Picture(key)
+        pixels_hash = self.remembered.get(("file", key)) if key else None
+        if pixels_hash and (features := self.remembered.get(("pixels", pixels_hash))):
+            return _Picture(key, pixels_hash, features=features)
+        # Two rows may hold the same PIL image, whose lazy loading is not safe from two threads.
+        with self.lock if isinstance(source, PIL.Image.Image) else contextlib.nullcontext():
+            image = as_rgb_image(source, where)
+        pixels = as_model_pixels(image, self.model.image_size)
+        pixels_hash = _hash(pixels.tobytes())
+        features = self.remembered.get(("pixels", pixels_hash))
+        return _Picture(key or pixels_hash, pixels_hash, pixels if features is None else None, features)
+
+    def take(self, picture: _Picture) -> None:
+        """Take the next row in; a full batch goes through the model."""
+        self.keys.append(picture.key)
+        if not picture.pixels_hash:
+            return
+        self.hashes[picture.key] = picture.pixels_hash
+        if picture.key != picture.pixels_hash:
+            self.remembered.put(("file", picture.key), picture.pixels_hash, len(picture.pixels_hash))
+        if picture.features is not None:
+            self.features[picture.pixels_hash] = picture.features
+        elif picture.pixels is not None and picture.pixels_hash not in self.features:
+            self.waiting[picture.pixels_hash] = picture.pixels
+            self.row_of.setdefault(picture.pixels_hash, len(self.keys) - 1)
+        if len(self.waiting) >= self.batch_size:
+            self.encode()
+
+    def encode(self) -> None:
+        """Run the model on the pixels that wait."""
+        if not self.waiting:
+            return
+        try:
+            encoded = self.model.image_features(np.stack(list(self.waiting.values())))
+        except FeatureError as error:
+            row = self.row_of[list(self.waiting)[error.place]]
+            raise error.named(self.place(row), self.encoder.checkpoint.source) from error
+        for key, row in zip(self.waiting, encoded, strict=True):
+            self.features[key] = row.tobytes()
+            self.remembered.put(("pixels", key), self.features[key], row.nbytes)
+        self.waiting.clear()
+
+    def _claim(self, key: bytes) -> bool:
+        """Return whether the caller is the first to ask for this file."""
+        with self.lock:
+            first = key not in self.claimed
+            self.claimed.add(key)
+            return first
+
+
+def check_image_column(images: object, column: str) -> None:
+    """Raise unless `images` is a column of images, not one image.
+
+    Raises:
+        TypeError: it is not one.
+    """
+    check_no_table(images, column, "a list of images")
+    one = isinstance(images, str | bytes | bytearray | os.PathLike | Mapping | set | frozenset | PIL.Image.Image)
+    if one or not isinstance(images, Iterable) or (isinstance(images, np.ndarray) and images.ndim in (0, 2, 3)):
+        kind = f"array of shape {images.shape}" if isinstance(images, np.ndarray) else type(images).__name__
+        raise TypeError(f"{column}: expected a list of images, got one {kind}. Give one image per row, in a list.")
+
+
+def check_image_count(n_predictions: int, n_images: int) -> None:
+    """Raise unless there are as many images as rows of captions.
+
+    Raises:
+        ValueError: the numbers differ.
+    """
+    if n_predictions != n_images:
+        raise ValueError(
+            f"images: expected one image for each of the {n_predictions} rows of predictions, got {n_images}. "
+            "Row i of both columns belongs together; several captions of an image go into one list."
+        )
+
+
+def stored_features(features: Iterable[bytes | np.ndarray]) -> list[dict[str, Any]]:
+    """Return the features of a column of images or videos as evaluate stores them: equal ones once, at the first row.
+
+    Args:
+        features: of each row, contiguous float32 numbers or their bytes.
+
+    Returns:
+        For each row `key`, a hash of its features, and `features`, their bytes, or None if an earlier row has them.
+
+    >>> [row["features"] for row in stored_features([b"1234", b"5678", b"1234"])]
+    [b'1234', b'5678', None]
+    """
+    stored: list[dict[str, Any]] = []
+    seen: set[str] = set()
+    for row in features:
+        content = bytes(row)
+        key = _hash(content).hex()
+        stored.append({"key": key, "features": None if key in seen else content})
+        seen.add(key)
+    return stored
+
+
+def features_of_rows(stored: Iterable[Mapping[str, Any]], n_features: int) -> list[np.ndarray]:
+    """Return the features of every row of a column that `stored_features` made, or several, one after the other.
+
+    Args:
+        stored: the column, as evaluate returns it.
+        n_features: d.
+
+    Returns:
+        n_rows float32 arrays, shape (n_vectors, d): one vector for an image, one per frame for a video.
+
+    >>> rows = stored_features(np.array([[[1, 2]], [[1, 2]]], np.float32))
+    >>> [row.tolist() for row in features_of_rows(rows, 2)]
+    [[[1.0, 2.0]], [[1.0, 2.0]]]
+    """
+    rows = list(stored)
+    known = {
+        row["key"]: np.frombuffer(row["features"], dtype=np.float32).reshape(-1, n_features)
+        for row in rows
+        if row["features"] is not None
+    }
+    return [known[row["key"]] for row in rows]
+
+
+def as_feature_rows(features: Sequence[bytes]) -> np.ndarray:
+    """Return features as `encode_images` returned them as one float32 array, shape (n, d).
+
+    >>> as_feature_rows([np.ones(2, np.float32).tobytes()]).tolist()
+    [[1.0, 1.0]]
+    """
+    return np.frombuffer(b"".join(features), dtype=np.float32).reshape(len(features), -1)
+
+
+def ordered_results(
+    pool: ThreadPoolExecutor, function: Callable[[Any], Any], items: Iterable[Any], n_ahead: int
+) -> Iterator[Any]:
+    """Apply a function to items in a pool and yield the results in order, at most `n_ahead` items ahead.
+
+    The items are taken in the caller's thread, so a generator need not be thread-safe.
+    """
+    waiting: collections.deque[Future[Any]] = collections.deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > n_ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:  # after an error
+            future.cancel()
+
+
+def _hash(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=16).digest()

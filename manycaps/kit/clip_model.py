@@ -1,0 +1,397 @@
+"""CLIP as a feature extractor, built from a state dict: the only file that runs open_clip, when it is first needed.
+
+The architecture follows from the shapes of the weights, so a small checkpoint takes the same path as a published one.
+Keys are compared by name before any weight is used: a half-loaded model cannot produce a number.
+"""
+
+import contextlib
+import threading
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .base_messages import reason_of, shown_value
+from .clip_weights import (
+    DESCRIPTIVE_KEYS,
+    HEAD_WIDTH,
+    LazyLibrary,
+    Weights,
+    check_architecture,
+    check_shape_keys,
+    check_weights,
+    join_positions,
+)
+
+if TYPE_CHECKING:
+    import open_clip
+    import torch
+else:
+    open_clip, torch = LazyLibrary("open_clip"), LazyLibrary("torch")
+
+# Nonlinearity of the encoders: OpenAI's models have the sigmoid approximation, OpenCLIP's the exact function.
+ACTIVATIONS = ("quick_gelu", "gelu")
+
+# Mean and standard deviation of red, green and blue on which OpenAI's models were trained (open_clip, constants.py).
+OPENAI_MEAN = (0.48145466, 0.4578275, 0.40821073)
+OPENAI_STD = (0.26862954, 0.26130258, 0.27577711)
+
+DTYPES = ("float32", "bfloat16")
+
+# Texts with at most this many tokens in all are encoded at once per image of the batch size: an image of ViT-B/32 has
+# 50 tokens, so a batch of texts costs about as much as a batch of images.
+TOKENS_PER_BATCH_ITEM = 50
+
+
+# Longest token in characters: none has more than 32 bytes (open_clip, bpe_simple_vocab_16e6.txt.gz).
+TOKEN_CHARACTERS = 32
+
+# Tokens that a published CLIP reads, start and end included.
+PUBLISHED_LENGTH = 77
+
+# Characters of a text that are tokenized where a model reads 75 tokens between start and end, as published CLIPs
+# do: more than these can hold.
+MOST_CHARACTERS = 2_500
+
+
+class Tokens(NamedTuple):
+    """One text as the text encoder reads it."""
+
+    # Token numbers with the start and end tokens, at most `context_length`.
+    ids: tuple[int, ...]
+    # Whether tokens between the start and the end were dropped.
+    truncated: bool
+
+
+class FeatureError(ValueError):
+    """Features without a cosine: NaN, infinite, or all 0.
+
+    Args:
+        place: number of the image or text among those that were encoded.
+        got: what its features are.
+    """
+
+    def __init__(self, place: int, got: str) -> None:
+        super().__init__(
+            f"checkpoint: expected finite features that are not all 0, got {got}. Use dtype='float32', or another "
+            "checkpoint."
+        )
+        self.place, self.got = place, got
+
+    def named(self, where: str, checkpoint: str) -> ValueError:
+        """Return the error with the input and the checkpoint in its message."""
+        return ValueError(
+            f"{where}: expected finite features that are not all 0, got {self.got} from the checkpoint {checkpoint}. "
+            "Use dtype='float32', or another checkpoint."
+        )
+
+
+class ClipModel:
+    """Both encoders of a CLIP, on one device.
+
+    Args:
+        weights: state dict in OpenAI's naming, LoRA updates already merged.
+        activation: one of `ACTIVATIONS`.
+        mean: of red, green, blue, 0 to 1.
+        std: of red, green, blue.
+        device: "auto" (CUDA, else MPS, else CPU) or a torch device.
+        dtype: one of `DTYPES`.
+        compile: whether to run the encoders through `torch.compile`.
+    """
+
+    def __init__(
+        self,
+        weights: Weights,
+        *,
+        activation: str = "quick_gelu",
+        mean: Sequence[float] = OPENAI_MEAN,
+        std: Sequence[float] = OPENAI_STD,
+        device: str = "auto",
+        dtype: str = "float32",
+        compile: bool = False,  # noqa: A002, the name of the torch function that it switches on
+    ) -> None:
+        self.device = as_device(device)
+        self.dtype = getattr(torch, dtype)
+        self.network = build_network(weights, activation).to(self.device, self.dtype).eval()
+        self.mean = torch.tensor(mean, device=self.device).reshape(3, 1, 1) * 255
+        self.std = torch.tensor(std, device=self.device).reshape(3, 1, 1) * 255
+        self.tokenizer = open_clip.SimpleTokenizer()
+        # Held while the model computes: several threads may share it, and the precision of cuDNN is one switch of all.
+        self._lock = threading.Lock()
+        self._embed_pixels = torch.compile(self.embed_pixels) if compile else self.embed_pixels
+        self._embed_tokens = torch.compile(self.embed_tokens) if compile else self.embed_tokens
+
+    @property
+    def image_size(self) -> int:
+        """Height and width of the pixels that the image encoder takes."""
+        return int(self.network.visual.image_size[0])
+
+    @property
+    def context_length(self) -> int:
+        """Most tokens of a text, start and end included."""
+        return int(self.network.context_length)
+
+    @property
+    def n_features(self) -> int:
+        """Length d of a feature vector."""
+        return int(self.network.text_projection.shape[1])
+
+    def image_features(self, pixels: np.ndarray) -> np.ndarray:
+        """Encode images.
+
+        Args:
+            pixels: uint8 array, shape (n, image_size, image_size, 3).
+
+        Returns:
+            float32 array, shape (n, d), not normalised.
+
+        Raises:
+            FeatureError: the model gives values that are not finite, or all 0.
+        """
+        with self._inference():
+            features = self._embed_pixels(torch.from_numpy(pixels).to(self.device))
+            return _as_features(features)
+
+    def text_features(self, texts: Sequence[Tokens], batch_size: int, progress: Any = iter) -> np.ndarray:
+        """Encode texts in batches of similar length, so that short ones are not padded to the longest.
+
+        Args:
+            texts: n tokenised texts.
+            batch_size: images that would be encoded at once.
+            progress: called on the iterable of batches, such as tqdm.
+
+        Returns:
+            float32 array, shape (n, d): the end token's features, not normalised.
+
+        Raises:
+            FeatureError: the model gives values that are not finite, or all 0.
+        """
+        features = np.empty((len(texts), self.n_features), np.float32)
+        with self._inference():
+            for rows in progress(text_batches(texts, batch_size)):
+                ids, ends = self._as_batch([texts[i] for i in rows])
+                with _numbered_as(rows):
+                    features[rows] = _as_features(self._embed_tokens(ids, ends))
+        return features
+
+    def token_features(self, texts: Sequence[Tokens], batch_size: int, progress: Any = iter) -> list[np.ndarray]:
+        """Encode every token of each text, the start and the end token included.
+
+        Args:
+            texts: n tokenised texts.
+            batch_size: images that would be encoded at once.
+            progress: called on the iterable of batches, such as tqdm.
+
+        Returns:
+            n float32 arrays, shape (n_tokens, d); the last row of each is what `text_features` returns.
+
+        Raises:
+            FeatureError: the model gives values that are not finite, or all 0.
+        """
+        features: list[np.ndarray] = [np.empty(0)] * len(texts)
+        with self._inference():
+            for rows in progress(text_batches(texts, batch_size)):
+                ids, _ = self._as_batch([texts[i] for i in rows])
+                for i, embedded in zip(rows, self._embed_tokens(ids), strict=True):
+                    with _numbered_as([i] * len(texts[i].ids)):
+                        features[i] = _as_features(embedded[: len(texts[i].ids)])
+        return features
+
+    def tokenize(self, text: str) -> Tokens:
+        """Turn a text into token numbers; a long one is truncated, with the end token kept."""
+        n_characters = MOST_CHARACTERS + TOKEN_CHARACTERS * max(0, self.context_length - PUBLISHED_LENGTH)
+        inner, is_cut = first_tokens(self.tokenizer, text, n_characters)
+        ids = (self.tokenizer.sot_token_id, *inner, self.tokenizer.eot_token_id)
+        if len(ids) <= self.context_length:
+            return Tokens(ids, truncated=is_cut)
+        return Tokens((*ids[: self.context_length - 1], ids[-1]), truncated=True)
+
+    def embed_pixels(self, pixels: "torch.Tensor") -> "torch.Tensor":
+        """Map (n, s, s, 3) uint8 pixels to (n, d) features; differentiable, for training and inference alike."""
+        scaled = (pixels.permute(0, 3, 1, 2).float() - self.mean) / self.std  # (n, 3, s, s)
+        return self.network.visual(scaled.to(self.dtype))
+
+    def embed_tokens(self, ids: "torch.Tensor", ends: "torch.Tensor | None" = None) -> "torch.Tensor":
+        """Map (n, length) token numbers to features: (n, length, d), or (n, d) at the indices `ends`; differentiable.
+
+        The text encoder is causal, so nothing behind the end token can change it: `length` need only be that of the
+        longest text, where CLIP's own function always computes all 77 positions.
+        """
+        network, length = self.network, ids.shape[1]
+        states = network.token_embedding(ids) + network.positional_embedding[:length]  # (n, length, width)
+        states = network.transformer(states, attn_mask=network.attn_mask[:length, :length])
+        if ends is not None:
+            states = states[torch.arange(len(ids), device=ids.device), ends]  # (n, width)
+        return network.ln_final(states) @ network.text_projection
+
+    def _as_batch(self, texts: Sequence[Tokens]) -> tuple["torch.Tensor", "torch.Tensor"]:
+        """Return token numbers, shape (n, longest), padded with 0, and the index of each end token, shape (n,)."""
+        ids = np.zeros((len(texts), max(len(text.ids) for text in texts)), np.int64)
+        for row, text in zip(ids, texts, strict=True):
+            row[: len(text.ids)] = text.ids
+        ends = [len(text.ids) - 1 for text in texts]
+        return torch.from_numpy(ids).to(self.device), torch.tensor(ends, device=self.device)
+
+    @contextlib.contextmanager
+    def _inference(self) -> Iterator[None]:
+        """Without gradients; in float32 also without the shorter mantissa that cuDNN's convolutions use by default."""
+        full_precision = (
+            torch.backends.cudnn.flags(enabled=True, allow_tf32=False)
+            if self.device.type == "cuda" and self.dtype == torch.float32
+            else contextlib.nullcontext()
+        )
+        with self._lock, torch.inference_mode(), full_precision:
+            yield
+
+
+def first_tokens(tokenizer: Any, text: str, n_characters: int = MOST_CHARACTERS) -> tuple[list[int], bool]:
+    """Turn a text into token numbers; of a very long one only the beginning.
+
+    The time of CLIP's tokenizer grows with the square of the length of a word, and of how often a character is escaped:
+    so what cannot be read is left out before. Only a single word, or escapes, as long as that can have other tokens
+    than at the beginning of the whole text.
+
+    Args:
+        tokenizer: open_clip's.
+        text: any.
+        n_characters: how many characters are tokenized.
+
+    Returns:
+        Token numbers without start and end, and whether characters beyond `n_characters` were left out.
+    """
+    if len(text) > n_characters:
+        text = " ".join(text.split())  # the tokenizer sees no other blanks
+    return tokenizer.encode(text[:n_characters]), len(text) > n_characters
+
+
+def text_batches(texts: Sequence[Tokens], batch_size: int) -> list[list[int]]:
+    """Split texts into batches of similar length.
+
+    Args:
+        texts: n tokenised texts.
+        batch_size: images that would be encoded at once; a batch has about as many tokens as they.
+
+    Returns:
+        Lists of row numbers, shortest texts first.
+
+    >>> text_batches([Tokens((1, 5, 6, 2), False), Tokens((1, 2), False)], batch_size=1)
+    [[1, 0]]
+    """
+    rows = sorted(range(len(texts)), key=lambda i: len(texts[i].ids))
+    batches: list[list[int]] = []
+    for i in rows:
+        if batches and (len(batches[-1]) + 1) * len(texts[i].ids) <= batch_size * TOKENS_PER_BATCH_ITEM:
+            batches[-1].append(i)
+        else:
+            batches.append([i])
+    return batches
+
+
+def build_network(weights: Weights, activation: str) -> Any:
+    """Build open_clip's CLIP with the shapes of `weights`, and put them into it, in float32.
+
+    open_clip's own function for such state dicts rounds to 16 bits on the way and ignores keys that do not fit.
+
+    Args:
+        weights: state dict in OpenAI's naming.
+        activation: one of `ACTIVATIONS`.
+
+    Returns:
+        `open_clip.CLIP` in float32 on the CPU.
+
+    Raises:
+        ValueError: keys are missing, unknown or of a wrong shape; a weight is not finite.
+    """
+    weights = join_positions({name: tensor for name, tensor in weights.items() if name not in DESCRIPTIVE_KEYS})
+    check_shape_keys(weights)
+    weights = {name: tensor.float() for name, tensor in weights.items()}
+    with torch.device("meta"):  # no memory and no time for weights that are replaced at once
+        network = _network_of_shape(weights, activation)
+    check_weights(weights, {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()})
+    network.load_state_dict(weights, assign=True)
+    length = network.context_length
+    network.register_buffer("attn_mask", torch.full((length, length), -torch.inf).triu(1), persistent=False)
+    return network
+
+
+def as_device(name: str) -> "torch.device":
+    """Return a torch device that this machine has.
+
+    Raises:
+        ValueError: there is no such device on this machine.
+    """
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
+        raise ValueError(
+            f"device: expected 'auto' or a device of this machine, got {shown_value(name)} ({reason_of(error)}). "
+            "Use 'cpu' or 'auto'."
+        ) from error
+    return device
+
+
+def engine_name() -> str:
+    """Name the libraries that compute the features, for a signature."""
+    return f"open_clip-{open_clip.__version__}"
+
+
+def _network_of_shape(weights: Weights, activation: str) -> Any:
+    """An uninitialised CLIP with the architecture that the weights' shapes tell."""
+    width, _, patch_size, _ = weights["visual.conv1.weight"].shape
+    grid = round((len(weights["visual.positional_embedding"]) - 1) ** 0.5)
+    text_width = len(weights["ln_final.weight"])
+    context_length, vocabulary = len(weights["positional_embedding"]), len(weights["token_embedding.weight"])
+    n_layers = [_count_layers(weights, f"{tower}transformer.resblocks.") for tower in ("visual.", "")]
+    check_architecture(
+        weights["visual.conv1.weight"].shape,
+        len(weights["visual.positional_embedding"]),
+        n_layers,
+        text_width,
+        context_length,
+        vocabulary,
+    )
+    return open_clip.model.CLIP(
+        embed_dim=weights["text_projection"].shape[1],
+        vision_cfg=open_clip.CLIPVisionCfg(
+            layers=n_layers[0],
+            width=width,
+            head_width=min(HEAD_WIDTH, width),
+            patch_size=patch_size,
+            image_size=patch_size * grid,
+        ),
+        text_cfg=open_clip.CLIPTextCfg(
+            context_length=context_length,
+            vocab_size=vocabulary,
+            width=text_width,
+            heads=max(1, text_width // HEAD_WIDTH),
+            layers=n_layers[1],
+        ),
+        quick_gelu=activation == "quick_gelu",
+    )
+
+
+def _count_layers(weights: Weights, prefix: str) -> int:
+    return len({name.removeprefix(prefix).split(".")[0] for name in weights if name.startswith(prefix)})
+
+
+@contextlib.contextmanager
+def _numbered_as(rows: Sequence[int]) -> Iterator[None]:
+    """Context of a batch: errors name the text by its caller's number."""
+    try:
+        yield
+    except FeatureError as error:
+        raise FeatureError(rows[error.place], error.got) from None
+
+
+def _as_features(features: "torch.Tensor") -> np.ndarray:
+    """Features as a float32 array, checked."""
+    array: np.ndarray = features.float().cpu().numpy()
+    is_finite = np.isfinite(array).all(axis=-1)
+    usable = is_finite & array.any(axis=-1)
+    if not usable.all():
+        place = int(np.argmin(usable))
+        raise FeatureError(place, "zeros" if is_finite[place] else "NaN or infinity")
+    return array

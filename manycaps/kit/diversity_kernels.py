@@ -1,0 +1,296 @@
+"""How many different captions a set holds in effect, from the eigenvalues of kernels such as those of n-grams."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from .base_messages import reason_of, shown_value
+from .text_document_frequency import DocumentFrequency
+from .text_ngrams import ngram_ids, word_ids
+
+# How far a user's kernel may be from symmetric, from 1 on its diagonal, and below 0 in its eigenvalues, relative
+# to the largest: that much is float32's rounding.
+KERNEL_TOLERANCE = 1e-5
+
+# N-gram orders 1 to 4, equally weighted: CIDEr's (Vedantam et al., 2015, section 4), and those of the Vendi score's
+# authors for text.
+MAX_ORDER = 4
+
+# A set of captions: its first caption and the one behind its last.
+Range = tuple[int, int]
+
+
+def vendi_scores(eigenvalues: np.ndarray, orders: Sequence[float]) -> list[float]:
+    """Vendi scores: the exponential of the Renyi entropy of a kernel's eigenvalues.
+
+    exp(-sum p log p) for order 1, (sum p^q)^(1 / (1 - q)) for another order q, and 1 / max p for infinity, with
+    p = eigenvalues of K / n; Friedman and Dieng (2023), definition 3.1, https://arxiv.org/abs/2210.02410, and Pasarkar
+    and Dieng (2024), equation 2, https://arxiv.org/abs/2310.12952.
+
+    Args:
+        eigenvalues: float64 array, shape (n,), of a kernel with ones on its diagonal; values below 0 are rounding.
+        orders: q, numbers of at least 1, or infinity; smaller ones would weigh eigenvalues that are rounding.
+
+    Returns:
+        One value for each order, from 1 (all captions the same) to n (nothing in common); smaller for larger q.
+
+    >>> vendi_scores(np.array([2.0, 0.0]), [1, 2, math.inf])
+    [1.0, 1.0, 1.0]
+    >>> vendi_scores(np.array([1.0, 1.0]), [1, 2, math.inf])
+    [2.0, 2.0, 2.0]
+    """
+    positive = eigenvalues[eigenvalues > 0]
+    shares = positive / positive.sum()
+    values = []
+    for order in orders:
+        if order == 1:
+            entropy = -float((shares * np.log(shares)).sum())
+        elif math.isinf(order):
+            entropy = -math.log(shares.max())
+        else:
+            # Relative to the largest share, so that the sum of powers does not underflow for large orders.
+            largest = shares.max()
+            log_sum = order * math.log(largest) + math.log(((shares / largest) ** order).sum())
+            entropy = log_sum / (1.0 - order)
+        # Keep rounding within the range.
+        values.append(min(max(math.exp(entropy), 1.0), float(len(eigenvalues))))
+    return values
+
+
+def unit_rows(features: np.ndarray) -> np.ndarray:
+    """Scale rows to length 1; rows of 0 become equal to each other and orthogonal to all others.
+
+    Args:
+        features: float64 array, shape (n, d).
+
+    Returns:
+        float64 array, shape (n, d), or (n, d + 1) where there is a row of 0.
+
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    [[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]]
+    """
+    norms = np.linalg.norm(features, axis=1)
+    if (norms == 0).any():
+        features = np.column_stack((features, (norms == 0).astype(np.float64)))
+        norms = np.where(norms == 0, 1.0, norms)
+    return features / norms[:, None]
+
+
+def feature_eigenvalues(features: np.ndarray) -> np.ndarray:
+    """Eigenvalues of the cosines between rows: those of the smaller of both Gram matrices, the others being 0.
+
+    Args:
+        features: float64 array, shape (n, d), rows of length 1.
+
+    Returns:
+        float64 array, shape (n,).
+
+    >>> feature_eigenvalues(np.array([[1.0], [1.0]])).tolist()
+    [0.0, 2.0]
+    """
+    n, d = features.shape
+    gram = features @ features.T if n <= d else features.T @ features
+    return np.concatenate((np.zeros(max(0, n - d)), np.linalg.eigvalsh(gram)))
+
+
+def kernel_eigenvalues(kernel: object, n_captions: int, where: str) -> np.ndarray:
+    """Check the result of a user's kernel for a set of captions, and decompose it.
+
+    Args:
+        kernel: should be a symmetric matrix, shape (n_captions, n_captions), with ones on its diagonal and no
+            eigenvalue below 0.
+        n_captions: number of captions that it was given.
+        where: the set, for the message.
+
+    Returns:
+        float64 array, shape (n_captions,), ascending.
+
+    Raises:
+        TypeError: no array of numbers.
+        ValueError: another shape, numbers that are not finite, or no such kernel.
+
+    >>> kernel_eigenvalues([[1.0, 1.0], [1.0, 1.0]], 2, "predictions[0]").round(9).tolist()
+    [0.0, 2.0]
+    """
+    try:
+        matrix = np.asarray(kernel, dtype=np.float64)
+    except Exception as error:  # ragged lists, tensors on a device, whatever a user's type raises
+        raise TypeError(
+            f"kernels: expected a matrix for the captions of {where}, got {type(kernel).__name__} "
+            f"({reason_of(error)}). Return a NumPy array of shape (n, n)."
+        ) from error
+    got = _kernel_fault(matrix, n_captions)
+    if got:
+        raise ValueError(
+            f"kernels: expected a symmetric matrix of shape ({n_captions}, {n_captions}) with ones on its diagonal for "
+            f"the captions of {where}, got {got}. Divide k(x, y) by sqrt(k(x, x) k(y, y))."
+        )
+    eigenvalues: np.ndarray = np.linalg.eigvalsh((matrix + matrix.T) / 2)
+    if eigenvalues[0] < -KERNEL_TOLERANCE * eigenvalues[-1]:
+        raise ValueError(
+            f"kernels: expected a kernel without negative eigenvalues for the captions of {where}, got "
+            f"{eigenvalues[0]:.3g}. Give a positive semi-definite similarity, such as cosines of features."
+        )
+    return eigenvalues
+
+
+def _kernel_fault(matrix: np.ndarray, n: int) -> str:
+    """Return why a matrix is not a kernel; empty if it is one."""
+    if matrix.shape != (n, n):
+        return f"shape {matrix.shape}"
+    if not np.isfinite(matrix).all():
+        return f"{shown_value(float(matrix[~np.isfinite(matrix)][0]))} in it"
+    if np.abs(np.diagonal(matrix) - 1.0).max() > KERNEL_TOLERANCE:
+        return f"{np.diagonal(matrix)[np.abs(np.diagonal(matrix) - 1.0).argmax()]:.6g} on its diagonal"
+    if np.abs(matrix - matrix.T).max() > KERNEL_TOLERANCE:
+        return f"numbers that differ by {np.abs(matrix - matrix.T).max():.3g} across it"
+    return ""
+
+
+def self_cider(features: np.ndarray) -> float:
+    """Self-CIDEr: how far the CIDEr kernel of a set of captions is from having one dimension.
+
+    -log_m r with r = sqrt(l_1) / sum of sqrt(l_i), l the eigenvalues, in descending order, of the kernel
+    K_ij = CIDEr(i, j) / 10 of m captions; Wang and Chan (2019), section 3.3, https://arxiv.org/abs/1903.12020. CIDEr
+    here is that of Vedantam et al. (2015), equation 2, which is a mean of cosines and so a kernel; CIDEr-D, with its
+    clipped counts, is not symmetric.
+
+    Args:
+        features: float64 array, shape (m, d), whose product with itself is K; its singular values are the roots.
+
+    Returns:
+        From 0 (one caption repeated) to 1 (no n-gram in common). NaN for one caption, and where no n-gram has weight.
+
+    >>> self_cider(np.array([[1.0, 0.0], [0.0, 1.0]])), self_cider(np.ones((2, 1)))
+    (1.0, 0.0)
+    """
+    if len(features) < 2:
+        return math.nan
+    roots = np.linalg.svd(features, compute_uv=False) if features.size else np.zeros(1)
+    if not roots.sum() > 0:
+        return math.nan
+    # Keep rounding within the range.
+    return min(max(0.0, -math.log(roots[0] / roots.sum()) / math.log(len(features))), 1.0)
+
+
+class SetNgrams:
+    """The n-grams of many sets of captions, numbered once for all sets.
+
+    Args:
+        sets: n_sets lists of token lists.
+
+    >>> ngrams = SetNgrams([[["a", "dog"], ["a", "cat"]]])
+    >>> ngrams.features(0, None)[:, :3].round(4).tolist()  # a, cat and dog: a caption's words have the length 1/2
+    [[0.3536, 0.0, 0.3536], [0.3536, 0.3536, 0.0]]
+    """
+
+    def __init__(self, sets: Sequence[Sequence[Sequence[str]]]) -> None:
+        # Numbered by the alphabet, so that sums over the n-grams of a set have one order, whatever the other sets are.
+        vocabulary = {
+            word: i for i, word in enumerate(sorted({word for texts in sets for tokens in texts for word in tokens}))
+        }
+        words, lengths = word_ids((tokens for texts in sets for tokens in texts), vocabulary)
+        ends = np.cumsum([len(texts) for texts in sets])
+        self._ranges: list[Range] = [(int(end) - len(texts), int(end)) for end, texts in zip(ends, sets, strict=True)]
+        self._tokens = np.array(list(vocabulary), dtype=object)[words]
+        self._orders = ngram_ids(words, lengths, MAX_ORDER)
+        text_of_word = np.repeat(np.arange(len(lengths)), lengths)
+        self._texts = [text_of_word[last] for _, last in self._orders]
+
+    def counted_weights(self, sets: range) -> list[np.ndarray]:
+        """Inverse document frequencies counted in some of the sets, each of which is one document.
+
+        Args:
+            sets: numbers of consecutive sets.
+
+        Returns:
+            For each order a float64 array, shape (n_distinct,): log(n_documents / max(1, df)).
+        """
+        first, last = self._ranges[sets[0]][0], self._ranges[sets[-1]][1]
+        set_of_text = np.repeat(np.arange(len(self._ranges)), [end - start for start, end in self._ranges])
+        weights = []
+        for (ids, _), texts in zip(self._orders, self._texts, strict=True):
+            n_distinct = int(ids.max(initial=-1)) + 1
+            inside = (texts >= first) & (texts < last)
+            pairs = np.unique(set_of_text[texts[inside]] * max(1, n_distinct) + ids[inside])
+            counts = np.bincount(pairs % max(1, n_distinct), minlength=n_distinct)[:n_distinct]
+            weights.append(np.log(len(sets)) - np.log(np.maximum(counts, 1)))
+        return weights
+
+    def table_weights(self, table: DocumentFrequency) -> list[np.ndarray]:
+        """Inverse document frequencies of a table, in the form of `counted_weights`; an unknown n-gram counts as 1."""
+        weights = []
+        for order, (ids, last) in enumerate(self._orders, start=1):
+            first_use = np.unique(ids, return_index=True)[1]
+            ngrams = (" ".join(self._tokens[end - order + 1 : end + 1]) for end in last[first_use].tolist())
+            counts = np.array([table.counts.get(ngram, 1) for ngram in ngrams], dtype=np.float64)
+            weights.append(np.log(table.n_documents) - np.log(np.maximum(counts, 1)))
+        return weights
+
+    def features(self, i: int, weights: Sequence[np.ndarray] | None) -> np.ndarray:
+        """Return a matrix whose product with itself has the mean over n of the captions' n-gram cosines.
+
+        Args:
+            i: number of the set.
+            weights: of the n-grams of each order, or None for 1.
+
+        Returns:
+            float64 array, shape (n_captions, n_columns). A caption without n-grams of an order, or with weights of 0
+            alone, has zeros there.
+        """
+        start, end = self._ranges[i]
+        blocks = []
+        for order, ((ids, _), texts) in enumerate(zip(self._orders, self._texts, strict=True)):
+            here = slice(*np.searchsorted(texts, (start, end)))
+            distinct, column = np.unique(ids[here], return_inverse=True)
+            block = np.zeros((end - start, len(distinct)))
+            np.add.at(block, (texts[here] - start, column), 1.0)
+            if weights is not None:
+                block *= weights[order][distinct]
+            norms = np.linalg.norm(block, axis=1, keepdims=True)
+            blocks.append(np.divide(block, norms, out=np.zeros_like(block), where=norms > 0))
+        return np.concatenate(blocks, axis=1) / np.sqrt(MAX_ORDER)
+
+
+def document_weights(ngrams: SetNgrams, references: range, table: DocumentFrequency | None) -> list[np.ndarray]:
+    """Return the inverse document frequencies of a table, or those counted in the references."""
+    return ngrams.counted_weights(references) if table is None else ngrams.table_weights(table)
+
+
+def distinct_ngrams(captions: Sequence[Sequence[str]], order: int) -> set[tuple[str, ...]]:
+    """Return the different n-grams of some captions.
+
+    >>> sorted(distinct_ngrams([["a", "dog"], ["a", "cat"]], 1))
+    [('a',), ('cat',), ('dog',)]
+    """
+    return {tuple(tokens[start : start + order]) for tokens in captions for start in range(len(tokens) - order + 1)}
+
+
+def div_n(captions: Sequence[Sequence[str]], order: int) -> float:
+    """Div-n: different n-grams of a set of captions, as a share of its words.
+
+    Shetty et al. (2017), section 5.1, https://arxiv.org/abs/1703.10476. Distinct-n of Li et al. (2016) divides by the
+    n-grams; this is divided by the words for every n.
+
+    Args:
+        captions: token lists of the set.
+        order: n, 1 or more.
+
+    Returns:
+        From 0 to 1; many words that come once are 1. NaN where there is no word.
+
+    >>> div_n([["a", "dog", "runs"], ["a", "cat", "runs"]], 2)
+    0.6666666666666666
+    """
+    n_words = sum(map(len, captions))
+    return len(distinct_ngrams(captions, order)) / n_words if n_words else float("nan")
+
+
+def unique_share(captions: Sequence[Sequence[str]]) -> float:
+    """Different captions of a set as a share of its captions: 1 / n_captions (all equal) to 1.
+
+    >>> unique_share([["a", "dog"], ["a", "dog"], ["two", "cats"], []])
+    0.75
+    """
+    return len(set(map(tuple, captions))) / len(captions)

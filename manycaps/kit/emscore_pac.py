@@ -1,0 +1,1 @@
+../../metrics/emscore_pac/emscore_pac.py

@@ -1,0 +1,1 @@
+../../metrics/fid_bert/fid_bert.py

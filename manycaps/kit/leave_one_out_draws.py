@@ -1,0 +1,252 @@
+"""Human captions scored against the other captions of their row: what scores them, drawn hypotheses, and the mean."""
+
+import hashlib
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from .base_types import Floats, Ints, Masks
+from .sets_splits import RowGenerators
+from .text_ngrams import RowTexts
+
+# Iterations that are drawn at once: a number, and with several hypotheses or limited references one for each caption,
+# per row and iteration.
+BLOCK = 50
+
+# Pairs of texts that are gathered at once, 8 bytes each in a few arrays.
+MAX_PAIRS = 4_000_000
+
+Statistics = npt.NDArray[Any]
+
+
+class ScoredTexts(Protocol):
+    """A metric that scores any text of a row against any others of it.
+
+    `statistics` gives numbers for each hypothesis, `each` turns these into its score, and `corpus` into the values that
+    are reported.
+    """
+
+    # Whether the statistics of a hypothesis depend on its own references alone.
+    is_own: bool
+
+    # Whether all hypotheses of a row are compared at once: they come as an array of shape (n, n_hypotheses).
+    is_set: bool
+
+    def statistics(self, hypotheses: Ints, references: Masks) -> Statistics:
+        """Return the numbers of some texts, shape (n,) or (n, n_numbers)."""
+
+    def each(self, statistics: Statistics) -> dict[str, Floats]:
+        """Return the score that each line of numbers has by itself, shape (n,)."""
+
+    def corpus(self, statistics: Statistics) -> dict[str, float]:
+        """Return the values of a corpus, one of whose hypotheses each line of numbers stands for."""
+
+
+class MeanScores:
+    """A metric whose corpus has the mean of its hypotheses: the statistics are the scores themselves."""
+
+    is_own = True
+    is_set = False
+    # Key of the result.
+    name: str
+
+    def each(self, statistics: Statistics) -> dict[str, Floats]:
+        """The scores."""
+        return {self.name: statistics}
+
+    def corpus(self, statistics: Statistics) -> dict[str, float]:
+        """The mean."""
+        return {self.name: math.fsum(statistics.tolist()) / len(statistics)}
+
+
+class RowPairs:
+    """Where the pairs [first, second] of the texts of every row stand: in a square for each row, row after row."""
+
+    def __init__(self, texts: RowTexts) -> None:
+        """Take the layout of the texts."""
+        self.texts = texts
+        self.first_pair: Ints = np.cumsum(texts.sizes**2) - texts.sizes**2
+
+    def pairs(self) -> tuple[Ints, Ints]:
+        """Numbers of candidate and reference of all pairs, each text with itself included."""
+        size = self.texts.sizes[self.texts.row]
+        candidate = np.repeat(np.arange(len(size)), size)
+        place = np.arange(len(candidate)) - np.repeat(np.cumsum(size) - size, size)
+        return candidate, self.texts.first[self.texts.row[candidate]] + place
+
+    def chosen(self, hypotheses: Ints, references: Masks) -> tuple[Ints, Ints]:
+        """Numbers of the pairs of each hypothesis with its references, and where each hypothesis begins."""
+        row = self.texts.row[hypotheses]
+        position, other = self.texts.members(row, references)
+        line = self.first_pair[row] + self.texts.place[hypotheses] * self.texts.sizes[row]
+        return line[position] + self.texts.place[other], np.searchsorted(position, np.arange(len(hypotheses)))
+
+    def squares(self, texts: Ints) -> Ints:
+        """Numbers of the pairs of some texts of a row with each other: shape (n, n_texts, n_texts).
+
+        Args:
+            texts: int64 array, shape (n, n_texts): numbers of texts, those of a line of one row.
+        """
+        row, place = self.texts.row[texts[:, :1]], self.texts.place[texts]
+        line = self.first_pair[row] + place * self.texts.sizes[row]
+        return line[:, :, None] + place[:, None, :]
+
+
+class Draw(NamedTuple):
+    """An iteration."""
+
+    # int64 array, shape (n_rows, n_hypotheses): numbers of the texts that are the hypotheses of each row.
+    hypotheses: Ints
+    # uint64 array, shape (n_rows, n_blocks): masks of their references.
+    references: Masks
+    # Whether the references are all other texts of the rows.
+    is_whole: bool
+
+
+def draws(
+    rows: Sequence[Sequence[str]],
+    texts: RowTexts,
+    n_iterations: int,
+    n_references: int | None,
+    seed: int,
+    n_hypotheses: int = 1,
+) -> Iterator[Draw]:
+    """Draw hypotheses, each caption of a row with equal probability, and references without replacement.
+
+    What is drawn for a row depends on the seed and on its captions, not on its index; equal rows draw independently.
+
+    Args:
+        rows: n_rows lists of more than n_hypotheses captions.
+        texts: their layout.
+        n_iterations: number of draws.
+        n_references: most references of a row; None for all captions but the hypotheses.
+        seed: whole number, at least 0.
+        n_hypotheses: captions of each row that are hypotheses, at least 1.
+
+    Yields:
+        The iterations.
+
+    >>> rows = [["a", "b"], ["c", "d", "e"]]
+    >>> draw = next(draws(rows, RowTexts([2, 3]), 1, 1, seed=0))
+    >>> draw.hypotheses.shape, draw.references.shape, draw.is_whole
+    ((2, 1), (2, 1), False)
+    """
+    generators, of_seed = [], RowGenerators((seed,))
+    for row in rows:
+        content = repr(list(row)).encode("utf-8", "surrogatepass")
+        generators.append(of_seed.of(hashlib.blake2b(content, digest_size=16).digest()))
+    sizes, whole = texts.sizes, texts.masks(texts.row, texts.place, len(texts.sizes))
+    for begin in range(0, n_iterations, BLOCK):
+        n_drawn = min(BLOCK, n_iterations - begin)
+
+        def keys(n_drawn: int = n_drawn) -> np.ndarray:
+            """Random numbers, shape (n_texts, n_drawn)."""
+            return np.concatenate([g.random((size, n_drawn)) for g, size in zip(generators, sizes, strict=True)])
+
+        if n_hypotheses == 1:
+            places = np.stack([g.integers(0, size, n_drawn) for g, size in zip(generators, sizes, strict=True)])
+            drawn = [texts.first[:-1, None] + places[:, i : i + 1] for i in range(n_drawn)]
+        else:
+            drawn = [_smallest(texts, numbers, n_hypotheses).reshape(-1, n_hypotheses) for numbers in keys().T]
+        of_references = None if n_references is None else keys()
+        for i, hypotheses in enumerate(drawn):
+            own = texts.masks(texts.row[hypotheses].ravel(), texts.place[hypotheses].ravel(), len(sizes))
+            if of_references is None or n_references is None:
+                yield Draw(hypotheses, whole & ~own, True)
+            else:
+                numbers = of_references[:, i].copy()
+                numbers[hypotheses] = np.inf
+                chosen = _smallest(texts, numbers, np.minimum(n_references, sizes - n_hypotheses)[texts.row])
+                yield Draw(hypotheses, texts.masks(texts.row[chosen], texts.place[chosen], len(sizes)), False)
+
+
+def _smallest(texts: RowTexts, keys: np.ndarray, n_chosen: int | Ints) -> Ints:
+    """Numbers of the texts with the smallest keys of each row, row after row."""
+    return np.lexsort((keys, texts.row))[texts.place < n_chosen]
+
+
+class IterationValues(NamedTuple):
+    """Scores of drawn hypotheses."""
+
+    # For each key the values of the corpus, of all iterations.
+    corpus: dict[str, list[float]]
+    # For each key the score of each row by itself: float64 arrays, shape (n_rows,). With one hypothesis a row and all
+    # other captions as references it is the mean over all captions of the row, else, and for CIDEr-D, over those drawn.
+    rows: dict[str, Floats]
+
+
+def iteration_values(metrics: Sequence[ScoredTexts], texts: RowTexts, draws: Iterable[Draw]) -> IterationValues:
+    """Score the hypotheses of every iteration as a corpus, and row by row.
+
+    Args:
+        metrics: as from `scored_texts`.
+        texts: layout of the texts.
+        draws: the iterations, at least one.
+
+    Returns:
+        The values.
+    """
+    corpus: dict[str, list[float]] = {}
+    rows: dict[str, Floats] = {}
+    scorers = [_Scorer(metric, texts) for metric in metrics]
+    for draw in draws:
+        for scorer in scorers:
+            of_corpus, of_rows = scorer.scored(draw)
+            for key, value in of_corpus.items():
+                corpus.setdefault(key, []).append(value)
+                rows[key] = rows[key] + of_rows[key] if key in rows else of_rows[key]
+    return IterationValues(corpus, {key: total / len(corpus[key]) for key, total in rows.items()})
+
+
+class _Scorer:
+    """A metric that caches the score of each text against all others of its row, if nothing else counts."""
+
+    def __init__(self, metric: ScoredTexts, texts: RowTexts) -> None:
+        self.metric, self.texts = metric, texts
+        self.remembered: tuple[Statistics, dict[str, Floats]] | None = None
+
+    def scored(self, draw: Draw) -> tuple[dict[str, float], dict[str, Floats]]:
+        """Score the hypotheses of an iteration as a corpus, and those of each row by themselves."""
+        metric, n_hypotheses = self.metric, draw.hypotheses.shape[1]
+        if metric.is_own and draw.is_whole and n_hypotheses == 1:
+            of_texts, of_rows = self._of_texts()
+            return metric.corpus(of_texts[draw.hypotheses[:, 0]]), of_rows
+        if metric.is_set:
+            statistics = metric.statistics(draw.hypotheses, draw.references)
+            return metric.corpus(statistics), metric.each(statistics)
+        statistics = np.concatenate([metric.statistics(column, draw.references) for column in draw.hypotheses.T])
+        each = {key: values.reshape(n_hypotheses, -1) for key, values in metric.each(statistics).items()}
+        return metric.corpus(statistics), {key: values.mean(axis=0) for key, values in each.items()}
+
+    def _of_texts(self) -> tuple[Statistics, dict[str, Floats]]:
+        """Statistics of every text against all others of its row, and the mean score of each row's texts."""
+        if self.remembered is None:
+            texts = np.arange(len(self.texts.row))
+            hypotheses = texts[:, None] if self.metric.is_set else texts
+            statistics = self.metric.statistics(hypotheses, self.texts.others(texts))
+            sums = {key: np.bincount(self.texts.row, values) for key, values in self.metric.each(statistics).items()}
+            self.remembered = statistics, {key: total / self.texts.sizes for key, total in sums.items()}
+        return self.remembered
+
+
+def summary(values: Sequence[float], share: float) -> tuple[float, float, float, float]:
+    """Mean of the iterations, the central interval of `share`, and the standard error of the mean.
+
+    Args:
+        values: at least one.
+        share: between 0 and 1.
+
+    Returns:
+        Mean; lower and upper end, quantiles by linear interpolation; standard deviation (divisor n - 1) over the root
+        of n, NaN for one iteration.
+
+    >>> summary([1.0, 2.0, 3.0], 0.5)
+    (2.0, 1.5, 2.5, 0.5773502691896258)
+    """
+    low, high = np.quantile(values, [(1 - share) / 2, (1 + share) / 2]).tolist()
+    n = len(values)
+    error = float(np.std(values, ddof=1)) / math.sqrt(n) if n > 1 else math.nan
+    return math.fsum(values) / n, low, high, error

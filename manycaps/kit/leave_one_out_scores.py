@@ -1,0 +1,352 @@
+"""Scores of texts against the other texts of their row, for leave-one-out, by single captions and by sets."""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+
+from .base_types import Floats, Ints, Masks, TokenList, TokenRows
+from .leave_one_out_draws import MAX_PAIRS, MeanScores, RowPairs, ScoredTexts, Statistics
+from .meteor15_scores import corpus_score, pair_statistics
+from .meteor15_scores import scores as meteor15_scores
+from .meteor15_texts import Meteor15Lexicon
+from .sets_triangle_rank import triangle_rank_counts, triangle_rank_statistic
+from .text_bleu import MAX_ORDER, BleuTable, bleu_scores, corpus_bleu
+from .text_cider import CIDER_D_MAXIMUM
+from .text_cider_table import CiderTable
+from .text_meteor import Lexicon, meteor_distances, meteor_scores
+from .text_ngrams import RowTexts
+from .text_rouge import f_measure, precisions_and_recalls
+from .text_tokens import same_tokens
+from .vectors_distance import cosine_distances, cosine_similarities
+from .vectors_kernels import gaussian_kernel_of_distances, squared_distances
+from .vectors_mmd import mmd_of_kernel
+
+# From numbers of pairs, shape (n_rows, n_texts, n_texts), hypotheses first, and the number of hypotheses to (n_rows,).
+Compare = Callable[[Floats, int], Floats]
+
+
+class SetScores(RowPairs, MeanScores):
+    """A statistic of two sets of texts: mean over rows."""
+
+    is_set = True
+
+    def __init__(self, texts: RowTexts, name: str, matrices: Sequence[Floats], compare: Compare) -> None:
+        """Keep the numbers of all pairs.
+
+        Args:
+            texts: layout of the texts.
+            name: key of the result.
+            matrices: of each row a number for each pair of its texts, shape (n_texts, n_texts).
+            compare: the statistic.
+        """
+        super().__init__(texts)
+        self.name, self.compare = name, compare
+        self.numbers: Floats = np.concatenate([np.zeros(0), *(matrix.ravel() for matrix in matrices)])
+
+    def statistics(self, hypotheses: Ints, references: Masks) -> Statistics:
+        """Statistics of sets of hypotheses, shape (n, n_hypotheses), against their references: shape (n,)."""
+        n_hypotheses = hypotheses.shape[1]
+        position, other = self.texts.members(self.texts.row[hypotheses[:, 0]], references)
+        n_references = np.bincount(position, minlength=len(hypotheses))
+        first = np.cumsum(n_references) - n_references
+        values = np.zeros(len(hypotheses))
+        for n in np.unique(n_references).tolist():
+            alike, step = np.flatnonzero(n_references == n), max(1, MAX_PAIRS // (n_hypotheses + n) ** 2)
+            for begin in range(0, len(alike), step):
+                these = alike[begin : begin + step]
+                own = other[first[these, None] + np.arange(n)]
+                texts = np.column_stack([hypotheses[these], own])  # hypotheses first
+                values[these] = self.compare(self.numbers[self.squares(texts)], n_hypotheses)
+        return values
+
+
+def triangle_ranks(distances: Floats, n_hypotheses: int) -> Floats:
+    """Triangle-rank statistic of every row, one Q for each kind of triangle, as the modules of TRM have it."""
+    return triangle_rank_statistic(triangle_rank_counts(distances, n_hypotheses), "per_side")
+
+
+def mean_discrepancies(squared: Floats, n_hypotheses: int, estimator: str) -> Floats:
+    """Squared MMD of every row, the bandwidth half the median distance of the texts that are compared.
+
+    Args:
+        squared: float64 array, shape (n_rows, n_texts, n_texts): squared distances, hypotheses first.
+        n_hypotheses: number of hypotheses of every row.
+        estimator: "unbiased", "biased" or "authors".
+
+    Returns:
+        float64 array, shape (n_rows,).
+
+    >>> mean_discrepancies(np.array([[[0.0, 1.0], [1.0, 0.0]]]), 1, "biased").round(4).tolist()
+    [1.7293]
+    """
+    return mmd_of_kernel(gaussian_kernel_of_distances(squared, "median"), n_hypotheses, estimator)
+
+
+def frechet_of_products(products: Floats, n_hypotheses: int) -> Floats:
+    """Squared Fréchet distance of every row, out of the inner products of its vectors.
+
+    |mu1 - mu2|^2 + Tr(C1 + C2 - 2 (C1 C2)^(1/2)), covariances with n - 1 (Dowson and Landau 1982,
+    https://doi.org/10.1016/0047-259X(82)90077-X; Chan et al. 2022, equation 5, https://arxiv.org/abs/2209.07518). With
+    the centred vectors X and Y of both sets as lines, the trace of the root is the sum of the singular values of X Y',
+    divided by the root of (n - 1)(m - 1); X Y' are the products between both sets, centred by lines and columns.
+
+    Args:
+        products: float64 array, shape (n_rows, n_texts, n_texts): inner products with any origin, hypotheses first.
+        n_hypotheses: number of hypotheses of every row, 2 to n_texts - 2.
+
+    Returns:
+        float64 array, shape (n_rows,), at least 0 (equal means and covariances), in squared units of the vectors.
+
+    >>> frechet_of_products(np.outer([0.0, 2, 3, 7], [0.0, 2, 3, 7])[None], 2).round(4).tolist()
+    [18.0]
+    """
+    n, m = n_hypotheses, products.shape[1] - n_hypotheses
+    blocks = products[:, :n, :n], products[:, n:, n:], products[:, :n, n:]
+    means = [block.mean(axis=(1, 2)) for block in blocks]
+    own = [np.einsum("rii->r", block) for block in blocks[:2]]
+    traces = [(own[i] - size * means[i]) / (size - 1) for i, size in enumerate((n, m))]
+    centred = blocks[2] - blocks[2].mean(axis=1, keepdims=True) - blocks[2].mean(axis=2, keepdims=True)
+    centred += means[2][:, None, None]
+    roots = np.linalg.svd(centred, compute_uv=False).sum(axis=1) / np.sqrt((n - 1) * (m - 1))
+    return np.maximum(means[0] + means[1] - 2 * means[2] + sum(traces) - 2 * roots, 0)
+
+
+def cosine_matrices(vectors: Floats) -> Floats:
+    """Cosine distances of the vectors of a row, shape (n_texts, n_texts)."""
+    return cosine_distances(cosine_similarities(vectors[None]))[0]
+
+
+def squared_matrices(vectors: Floats) -> Floats:
+    """Squared Euclidean distances of the vectors of a row, shape (n_texts, n_texts)."""
+    return squared_distances(vectors[None])[0]
+
+
+def inner_products(vectors: Floats) -> Floats:
+    """Inner products of the vectors of a row, shape (n_texts, n_texts), the origin at their mean.
+
+    The first one is taken off before: differences of vectors near each other are exact, so equal texts have products of
+    exactly 0 also where they lie far from the origin.
+    """
+    vectors = vectors - vectors[:1]
+    vectors -= vectors.mean(axis=0)
+    return vectors @ vectors.T
+
+
+def embedding_scores(texts: RowTexts, name: str, rows: Sequence[Floats], estimator: str) -> SetScores:
+    """Compare the embeddings of every row's texts once.
+
+    Args:
+        texts: layout of the texts.
+        name: "trm_bert", "mmd_bert" or "fid_bert".
+        rows: of each row float64 vectors, shape (n_texts, d).
+        estimator: of "mmd_bert".
+
+    Returns:
+        The metric.
+    """
+    measures: Mapping[str, tuple[Callable[[Floats], Floats], Compare]] = {
+        "trm_bert": (cosine_matrices, triangle_ranks),
+        "mmd_bert": (squared_matrices, functools.partial(mean_discrepancies, estimator=estimator)),
+        "fid_bert": (inner_products, frechet_of_products),
+    }
+    matrix, compare = measures[name]
+    return SetScores(texts, name, [matrix(vectors) for vectors in rows], compare)
+
+
+# Keys of the results of each metric.
+METRICS = {
+    "bleu": tuple(f"bleu_{n}" for n in range(1, MAX_ORDER + 1)),
+    "rouge_l": ("rouge_l",),
+    "cider_d": ("cider_d",),
+    "meteor15": ("meteor15",),
+    "meteor": ("meteor",),
+    "trm_meteor": ("trm_meteor",),
+    "trm_cider": ("trm_cider",),
+    "trm_bert": ("trm_bert",),
+    "mmd_bert": ("mmd_bert",),
+    "fid_bert": ("fid_bert",),
+}
+
+# Metrics of embeddings; the others compare tokens.
+EMBEDDING_METRICS = ("trm_bert", "mmd_bert", "fid_bert")
+
+
+def _not_given() -> NoReturn:
+    raise LookupError("sources: expected the source that the metric needs, got none. Give it.")
+
+
+class Sources(NamedTuple):
+    """Inputs of some metrics besides tokens; each is called when it is needed."""
+
+    # The words that NLTK's METEOR asks for.
+    meteor: Callable[[], Lexicon] = _not_given
+    # The same for METEOR 1.5.
+    meteor15: Callable[[], Meteor15Lexicon] = _not_given
+    # Of each row the embeddings of its texts, float64, shape (n_texts, d).
+    vectors: Callable[[], Sequence[Floats]] = _not_given
+    # Of "mmd_bert".
+    estimator: str = "unbiased"
+
+
+class BleuScores:
+    """BLEU-1 to BLEU-4 of a corpus, from the sums of its statistics."""
+
+    is_own = True
+    is_set = False
+
+    def __init__(self, rows: TokenRows) -> None:
+        self.table = BleuTable(rows)
+
+    def statistics(self, hypotheses: Ints, references: Masks) -> Statistics:
+        """As `BleuTable.statistics`."""
+        return self.table.statistics(hypotheses, references)
+
+    def each(self, statistics: Statistics) -> dict[str, Floats]:
+        """BLEU-1 to BLEU-4 of single hypotheses."""
+        return {f"bleu_{n}": values for n, values in enumerate(bleu_scores(statistics).T, start=1)}
+
+    def corpus(self, statistics: Statistics) -> dict[str, float]:
+        """BLEU-1 to BLEU-4."""
+        return {f"bleu_{n}": value for n, value in enumerate(corpus_bleu(statistics).tolist(), start=1)}
+
+
+class CiderScores(MeanScores):
+    """CIDEr-D, whose document frequencies are those of all references of an iteration."""
+
+    name = "cider_d"
+    is_own = False
+
+    def __init__(self, rows: TokenRows) -> None:
+        self.table = CiderTable(rows)
+
+    def statistics(self, hypotheses: Ints, references: Masks) -> Statistics:
+        """As `CiderTable.scores`."""
+        return self.table.scores(hypotheses, references)
+
+
+class RougeScores(RowPairs, MeanScores):
+    """ROUGE-L: mean over rows, of precision and recall the best over the references."""
+
+    name = "rouge_l"
+
+    def __init__(self, rows: TokenRows) -> None:
+        super().__init__(RowTexts(map(len, rows)))
+        self.precision, self.recall = precisions_and_recalls(_flat(rows), *self.pairs())
+
+    def statistics(self, hypotheses: Ints, references: Masks) -> Statistics:
+        """Scores of the hypotheses, shape (n,)."""
+        pairs, starts = self.chosen(hypotheses, references)
+        best = (np.maximum.reduceat(values[pairs], starts) for values in (self.precision, self.recall))
+        return f_measure(*best)
+
+
+class MeteorScores(RowPairs, MeanScores):
+    """METEOR as NLTK computes it: mean over rows of the score against the best reference."""
+
+    name = "meteor"
+
+    def __init__(self, texts: RowTexts, matrices: Sequence[Floats]) -> None:
+        """Take the scores [reference, candidate] of each row."""
+        super().__init__(texts)
+        self.scores = np.concatenate([matrix.T.ravel() for matrix in matrices])
+
+    def statistics(self, hypotheses: Ints, references: Masks) -> Statistics:
+        """Scores of the hypotheses, shape (n,)."""
+        pairs, starts = self.chosen(hypotheses, references)
+        return np.maximum.reduceat(self.scores[pairs], starts)
+
+
+class Meteor15Scores(RowPairs):
+    """METEOR 1.5 of a corpus, from the sums of the statistics against each hypothesis's best reference."""
+
+    is_own = True
+    is_set = False
+
+    def __init__(self, rows: TokenRows, lexicon: Meteor15Lexicon) -> None:
+        super().__init__(RowTexts(map(len, rows)))
+        numbers: dict[str, int] = {}
+        text = np.array([numbers.setdefault(" ".join(tokens), len(numbers)) for tokens in _flat(rows)], np.int64)
+        candidate, reference = (text[side] for side in self.pairs())
+        distinct, self.number = np.unique(candidate * len(numbers) + reference, return_inverse=True)
+        words = [lexicon.words(caption) for caption in numbers]
+        self.of_pair = pair_statistics(words, *np.divmod(distinct, len(numbers)), lexicon)
+        self.scores = meteor15_scores(self.of_pair)
+
+    def statistics(self, hypotheses: Ints, references: Masks) -> Statistics:
+        """Statistics of each hypothesis with its best reference, the first of equals, shape (n, 23)."""
+        pairs, starts = self.chosen(hypotheses, references)
+        pairs = self.number[pairs]
+        scores = self.scores[pairs]
+        best = np.maximum.reduceat(scores, starts)
+        hypothesis = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(pairs))))
+        is_best = np.flatnonzero(scores == best[hypothesis])
+        return self.of_pair[pairs[is_best[np.unique(hypothesis[is_best], return_index=True)[1]]]]
+
+    def each(self, statistics: Statistics) -> dict[str, Floats]:
+        """Scores of single hypotheses."""
+        return {"meteor15": meteor15_scores(statistics)}
+
+    def corpus(self, statistics: Statistics) -> dict[str, float]:
+        """The score of the corpus."""
+        return {"meteor15": corpus_score(statistics)}
+
+
+def cider_d_distances(rows: TokenRows) -> list[Floats]:
+    """CIDEr-D distances of all pairs of texts of a row, each row one document: d(x, y) = 10 - CIDEr-D(x, y).
+
+    Args:
+        rows: n_rows rows of token lists.
+
+    Returns:
+        For each row a float64 array, shape (n_texts, n_texts); texts of equal tokens have distance 0.
+    """
+    sizes = [len(row) for row in rows]
+    cells = np.split(CiderTable(rows).pair_scores(), np.cumsum(np.array(sizes) ** 2)[:-1])
+    matrices = (part.reshape(size, size) for part, size in zip(cells, sizes, strict=True))
+    return [
+        np.where(same_tokens(row), 0.0, CIDER_D_MAXIMUM - matrix) for row, matrix in zip(rows, matrices, strict=True)
+    ]
+
+
+def scored_texts(rows: TokenRows, metrics: Sequence[str], sources: Sources) -> list[ScoredTexts]:
+    """Count the statistics of the metrics once for all iterations.
+
+    Args:
+        rows: n_rows rows of token lists; of metrics of embeddings only their numbers count.
+        metrics: names, of `METRICS`.
+        sources: what they ask for.
+
+    Returns:
+        One object for each metric.
+    """
+    texts = RowTexts(map(len, rows))
+
+    def ranked(name: str, distances: Sequence[Floats]) -> SetScores:
+        return SetScores(texts, name, distances, triangle_ranks)
+
+    @functools.cache
+    def nltk_scores() -> list[Floats]:
+        return meteor_scores(rows, sources.meteor())
+
+    vectors = functools.cache(sources.vectors)
+    makers: Mapping[str, Callable[[], ScoredTexts]] = {
+        "bleu": lambda: BleuScores(rows),
+        "rouge_l": lambda: RougeScores(rows),
+        "cider_d": lambda: CiderScores(rows),
+        "meteor15": lambda: Meteor15Scores(rows, sources.meteor15()),
+        "meteor": lambda: MeteorScores(texts, nltk_scores()),
+        "trm_meteor": lambda: ranked("trm_meteor", meteor_distances(rows, nltk_scores())),
+        "trm_cider": lambda: ranked("trm_cider", cider_d_distances(rows)),
+    }
+    return [
+        embedding_scores(texts, metric, vectors(), sources.estimator)
+        if metric in EMBEDDING_METRICS
+        else makers[metric]()
+        for metric in metrics
+    ]
+
+
+def _flat(rows: TokenRows) -> list[TokenList]:
+    return [tokens for row in rows for tokens in row]

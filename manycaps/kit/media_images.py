@@ -1,0 +1,346 @@
+"""Any image to RGB: exactly the pixels given, one rule for orientation, and no network access."""
+
+import contextlib
+import inspect
+import io
+import os
+import pathlib
+import re
+import struct
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import PIL.Image
+import PIL.ImageOps
+
+from .base_files import open_regular_file
+from .base_messages import reason_of, shown_path
+
+# What Pillow may open, as far as its build can (AVIF is optional). Formats that start other programs (EPS) and those
+# without photographs are left out.
+PIL.Image.init()
+FILE_FORMATS = tuple(
+    name
+    for name in ("AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "MPO", "PNG", "PPM", "TGA", "TIFF", "WEBP")
+    if name in PIL.Image.OPEN
+)
+
+# A telephone's MPO file is a photograph followed by previews of it; the first picture is the photograph.
+FORMATS_LED_BY_THE_PHOTOGRAPH = frozenset({"MPO"})
+
+# Largest image file: many times a photograph of 100 million pixels.
+LARGEST_IMAGE_FILE = 1 << 29
+
+# Longest side that an image may have after its shorter side is scaled; beyond, only the part that is kept is computed.
+MAX_SCALED_SIDE = 16_384
+
+# What a PNG file begins with, its values per pixel by its type of colour, and the passes of its interlaced form: first
+# column, first row, and the steps to the next ones (W3C, PNG specification, sections 5.2, 11.2.1 and 8.2).
+PNG_MARK = b"\x89PNG\r\n\x1a\n"
+PNG_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
+PNG_PASSES = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
+
+# Bytes of a PNG's pixels that are held at once where they are counted.
+INFLATED_AT_ONCE = 1 << 20
+
+# Brightest value of 16-bit pixels, per level of 8-bit ones: 65535 / 255.
+SIXTEEN_BIT_STEP = 257
+
+ImageSource = bytes | PIL.Image.Image | np.ndarray
+
+
+def stored_value(value: Any) -> Any:
+    """Return the content of a value of an Arrow column or an undecoded column of `datasets`.
+
+    >>> stored_value({"bytes": None, "path": "dog.png"})
+    'dog.png'
+    """
+    if hasattr(value, "as_py"):  # a value of an Arrow column
+        value = value.as_py()
+    if not isinstance(value, Mapping) or not {"bytes", "path"} >= set(value) or not any(value.values()):
+        return value
+    content, path = value.get("bytes"), value.get("path")
+    if content:
+        return content if isinstance(content, bytes | bytearray | memoryview) else value
+    return path if isinstance(path, str | os.PathLike) else value
+
+
+def decoded_values(values: Iterable[object], column: str, what: str) -> Iterator[object]:
+    """Yield a column, and name the row that a library cannot decode.
+
+    Args:
+        values: a column; a decoded one of `datasets` decodes each value when it is asked for. A generator's errors are
+            those of its author, and stay as they are.
+        column: its name, for the message.
+        what: an image or a video.
+
+    Yields:
+        Its values.
+
+    Raises:
+        ValueError: a value cannot be decoded.
+    """
+    row = 0
+    try:
+        for value in values:
+            yield value
+            row += 1
+    except Exception as error:
+        if inspect.isgenerator(values) or isinstance(error, ImportError):
+            raise
+        raise ValueError(
+            f"{column}[{row}]: expected {what} that can be decoded, got {type(error).__name__} ({reason_of(error)}). "
+            "Fetch the file again, or leave the row out."
+        ) from error
+
+
+def as_image_source(image: object, where: str) -> ImageSource:
+    """Return the encoded bytes of an image where it has any, else the picture itself; nothing is decoded yet.
+
+    Args:
+        image: a path, encoded bytes, a PIL image, a uint8 array of shape (height, width) or (height, width, 1, 3 or
+            4), or a dict with "bytes" and "path" as undecoded `datasets.Image` columns have.
+        where: column and row, for the messages.
+
+    Returns:
+        bytes, PIL image or array.
+
+    Raises:
+        TypeError: any other kind.
+        ValueError: a path that cannot be read, a web address, an array of a wrong shape or type.
+
+    >>> as_image_source({"bytes": b"GIF89a", "path": None}, "images[0]")
+    b'GIF89a'
+    """
+    image = stored_value(image)
+    if isinstance(image, str | os.PathLike):
+        return _file_bytes(os.fspath(image), where)
+    if isinstance(image, bytes | bytearray | memoryview):
+        return bytes(image)
+    if isinstance(image, np.ndarray):
+        return _checked_array(image, where)
+    if isinstance(image, PIL.Image.Image):
+        return image
+    raise TypeError(
+        f"{where}: expected an image (path, bytes, PIL image or uint8 array), got {type(image).__name__}. Convert it, "
+        "for example with PIL.Image.fromarray."
+    )
+
+
+def as_rgb_image(source: ImageSource, where: str) -> PIL.Image.Image:
+    """Decode an image to 8-bit RGB, upright.
+
+    Orientation marks (EXIF) are applied whatever the kind of input, as `datasets` does when it decodes. Alpha is
+    dropped, not blended; a palette is looked up; grey is repeated; 16-bit grey is divided by 257; CMYK is converted
+    by Pillow's plain formula.
+
+    Args:
+        source: what `as_image_source` returned.
+        where: column and row, for the messages.
+
+    Returns:
+        PIL image of mode RGB.
+
+    Raises:
+        ValueError: damaged, whatever Pillow raises then; animated; too large; with pixels that have no 8-bit meaning.
+
+    >>> as_rgb_image(np.array([[0, 255]], dtype=np.uint8), "images[0]").getpixel((1, 0))
+    (255, 255, 255)
+    """
+    image = _opened(source, where)
+    limit = PIL.Image.MAX_IMAGE_PIXELS
+    if limit is not None and image.width * image.height > limit:
+        raise ValueError(
+            f"{where}: expected at most {limit:,} pixels, got {image.width} x {image.height}. Scale the image down, or "
+            "raise PIL.Image.MAX_IMAGE_PIXELS if you trust it."
+        )
+    with _damage_named(image, where):
+        has_more_frames = _has_more_frames(image)
+    if has_more_frames:
+        raise ValueError(
+            f"{where}: expected a still image, got {image.format} with several frames. Give one frame, for example "
+            "image.copy() after image.seek(0)."
+        )
+    if isinstance(source, bytes):
+        image = _opened(source, where)  # as if no other frame had been looked for
+    with _damage_named(image, where):
+        _check_strips(image)
+        image = PIL.ImageOps.exif_transpose(image)
+        image.load()
+        if isinstance(source, bytes) and source.startswith(PNG_MARK) and _may_be_short(image):
+            _check_png_rows(source)
+    return _as_rgb(image, where)
+
+
+def as_model_pixels(image: PIL.Image.Image, size: int) -> np.ndarray:
+    """Scale the shorter side to `size`, bicubic, and cut out the middle: CLIP's preprocessing before normalisation.
+
+    Args:
+        image: RGB image.
+        size: side of the square.
+
+    Returns:
+        uint8 array, shape (size, size, 3).
+
+    >>> as_model_pixels(PIL.Image.new("RGB", (4, 2), (1, 2, 3)), 2).tolist()
+    [[[1, 2, 3], [1, 2, 3]], [[1, 2, 3], [1, 2, 3]]]
+    """
+    shorter = min(image.size)
+    # torchvision's Resize rounds down, its CenterCrop rounds half to even.
+    width, height = (size * side // shorter for side in image.size)
+    left, top = round((width - size) / 2), round((height - size) / 2)
+    if max(width, height) <= MAX_SCALED_SIDE:
+        scaled = image.resize((width, height), PIL.Image.Resampling.BICUBIC)
+        return np.asarray(scaled.crop((left, top, left + size, top + size)))
+    across, down = image.width / width, image.height / height
+    box = (left * across, top * down, (left + size) * across, (top + size) * down)
+    return np.asarray(image.resize((size, size), PIL.Image.Resampling.BICUBIC, box=box))
+
+
+def scaler_name() -> str:
+    """Return the library that scales images and its version, for a signature.
+
+    Its bicubic filter changed with version 13 by up to 2 grey levels, and PAC-S with it by up to 1.3e-4.
+    """
+    return f"pillow-{PIL.__version__}"
+
+
+def _file_bytes(path: str | bytes, where: str) -> bytes:
+    """Read a file; web addresses are refused, so that a data set cannot cause network requests."""
+    name = os.fsdecode(path)
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", name) and not pathlib.PureWindowsPath(name).drive:
+        raise ValueError(f"{where}: expected a local path, got the address {shown_path(name)}. Download it first.")
+    try:
+        with open_regular_file(name, LARGEST_IMAGE_FILE) as file:
+            return file.read()
+    except OSError as error:
+        raise ValueError(
+            f"{where}: expected an image file, got {shown_path(name)} ({reason_of(error)}). Check the path; relative "
+            "paths start at the working directory."
+        ) from error
+
+
+def _checked_array(array: np.ndarray, where: str) -> np.ndarray:
+    """Return a uint8 array of shape (height, width) or (height, width, 3 or 4)."""
+    shape = array.shape
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(
+            f"{where}: expected an array without a mask, got {type(array).__name__}. Fill it: image.filled(0)."
+        )
+    if array.dtype != np.uint8 or array.ndim not in (2, 3) or (array.ndim == 3 and shape[2] not in (1, 3, 4)):
+        raise ValueError(
+            f"{where}: expected a uint8 array of shape (height, width, 3), got {array.dtype} of shape {shape}. Scale "
+            "floats to 0-255, and move the channels of a (3, height, width) array to the end."
+        )
+    if array.size == 0:
+        raise ValueError(f"{where}: expected at least one pixel, got an array of shape {shape}. Leave the row out.")
+    return array[:, :, 0] if array.ndim == 3 and shape[2] == 1 else array
+
+
+def _opened(source: ImageSource, where: str) -> PIL.Image.Image:
+    """Open an image without decoding its pixels."""
+    if isinstance(source, PIL.Image.Image):
+        if 0 in source.size:
+            raise ValueError(f"{where}: expected at least one pixel, got a PIL image of {source.size}. Leave it out.")
+        return source
+    if isinstance(source, np.ndarray):
+        return PIL.Image.fromarray(source)
+    try:
+        return PIL.Image.open(io.BytesIO(source), formats=FILE_FORMATS)
+    except Exception as error:  # UnidentifiedImageError, DecompressionBombError, and what broken headers cause
+        raise ValueError(
+            f"{where}: expected an image, got {len(source):,} bytes that begin with {source[:8]!r} "
+            f"({type(error).__name__}). Give a file of one of the formats {', '.join(FILE_FORMATS)}."
+        ) from error
+
+
+@contextlib.contextmanager
+def _damage_named(image: PIL.Image.Image, where: str) -> Iterator[None]:
+    """Turn the errors that Pillow raises for damaged pixels, which differ by format, into the row's message."""
+    try:
+        yield
+    except Exception as error:
+        raise ValueError(
+            f"{where}: expected a whole image, got a damaged {image.format or 'image'} ({type(error).__name__}: "
+            f"{reason_of(error)}). Fetch the file again."
+        ) from error
+
+
+def _has_more_frames(image: PIL.Image.Image) -> bool:
+    """Whether there is a second frame; they are not counted, which takes long where there are many."""
+    if image.format in FORMATS_LED_BY_THE_PHOTOGRAPH:
+        return False
+    frame = image.tell()
+    try:
+        image.seek(frame + 1)
+    except EOFError:
+        return frame > 0
+    image.seek(frame)
+    return True
+
+
+def _check_strips(image: PIL.Image.Image) -> None:
+    """Raise if the strips of a TIFF do not cover it: Pillow silently leaves the rest black."""
+    if image.format != "TIFF" or not getattr(image, "tile", None):
+        return
+    boxes = {tile[1] for tile in image.tile}  # type: ignore[attr-defined]
+    covered = sum((right - left) * (lower - upper) for left, upper, right, lower in boxes)
+    if covered < image.width * image.height:
+        raise ValueError(f"pixels for {covered:,} of {image.width * image.height:,} places")
+
+
+def _may_be_short(image: PIL.Image.Image) -> bool:
+    """Whether the last row is empty, as it is where pixels are missing; an interlaced image may lack some of it."""
+    last = image.crop((0, image.height - 1, image.width, image.height))
+    return bool(image.info.get("interlace")) or not np.asarray(last).any()
+
+
+def _check_png_rows(content: bytes) -> None:
+    """Raise if a PNG has fewer pixels than its size says: Pillow silently leaves the rest black."""
+    width, height, bits, colour, _, _, interlaced = struct.unpack(">IIBBBBB", content[16:29])
+    passes = PNG_PASSES if interlaced else ((0, 0, 1, 1),)
+    sizes = [(-(-(width - x) // dx), -(-(height - y) // dy)) for x, y, dx, dy in passes]
+    bits_per_pixel = bits * PNG_CHANNELS[colour]
+    # Each row has a byte for its filter.
+    expected = sum(rows * (1 + -(-columns * bits_per_pixel // 8)) for columns, rows in sizes if rows > 0 < columns)
+    pixels, inflater, n_bytes = _png_pixels(content), zlib.decompressobj(), 0
+    while pixels and n_bytes < expected:
+        n_bytes += len(inflater.decompress(pixels, INFLATED_AT_ONCE))
+        pixels = inflater.unconsumed_tail
+    if n_bytes < expected:
+        raise ValueError(f"{n_bytes:,} of {expected:,} bytes of pixels")
+
+
+def _png_pixels(content: bytes) -> bytes:
+    """The compressed pixels of a PNG file."""
+    parts, start = [], len(PNG_MARK)
+    while start + 12 <= len(content):
+        length, kind = struct.unpack(">I4s", content[start : start + 8])
+        if kind == b"IDAT":
+            parts.append(content[start + 8 : start + 8 + length])
+        start += 12 + length
+    return b"".join(parts)
+
+
+def _as_rgb(image: PIL.Image.Image, where: str) -> PIL.Image.Image:
+    """Convert to 8-bit RGB."""
+    if image.mode.startswith("I"):
+        image = _as_eight_bits(image, where)
+    elif image.mode in ("F", "LAB"):
+        raise ValueError(
+            f"{where}: expected 8-bit or 16-bit pixels, got Pillow's mode {image.mode}. Convert the image to RGB."
+        )
+    return image if image.mode == "RGB" else image.convert("RGB")
+
+
+def _as_eight_bits(image: PIL.Image.Image, where: str) -> PIL.Image.Image:
+    """Scale 16-bit grey to 8 bits; Pillow's own conversion would clip everything above 255."""
+    values: np.ndarray[Any, Any] = np.asarray(image)
+    low, high = int(values.min()), int(values.max())
+    if low < 0 or high > 65535:
+        raise ValueError(
+            f"{where}: expected 16-bit pixels from 0 to 65535, got {low} to {high}. Convert the image to RGB."
+        )
+    return PIL.Image.fromarray(np.rint(values / SIXTEEN_BIT_STEP).astype(np.uint8))

@@ -1,0 +1,282 @@
+"""Any kind of video: what a value is, checked before anything is decoded, its hash, and which frames are chosen."""
+
+import contextlib
+import hashlib
+import io
+import os
+import pathlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import PIL.Image
+
+from .base_files import is_folder, open_regular_file
+from .base_messages import reason_of, shown_path, shown_value
+from .media_images import as_image_source, as_rgb_image, decoded_values, stored_value
+
+# Largest video file: an hour of film at 9 Mbit/s.
+LARGEST_VIDEO_FILE = 1 << 32
+
+# Most frames that are chosen from a video: beyond an hour of film, and "all" takes as many as there are.
+MOST_FRAMES = 100_000
+
+# Bytes read at once where a file is hashed.
+CHUNK_SIZE = 1 << 20
+
+
+class EncodedVideo(NamedTuple):
+    """A video file, on disk or in memory."""
+
+    content: str | bytes
+
+
+class FrameList(NamedTuple):
+    """Frames that are images: whatever `as_image_source` takes."""
+
+    images: Sequence[object]
+
+
+VideoSource = EncodedVideo | FrameList | np.ndarray
+
+
+def as_video_source(video: object, where: str) -> VideoSource:
+    """Classify a video value; nothing is decoded yet.
+
+    Args:
+        video: a path, encoded bytes, a list of images, a uint8 array of shape (n_frames, height, width, 3), a float
+            array of shape (n_frames, d) with ready frame features, a dict with "bytes" and "path" as undecoded
+            `datasets.Video` columns have, or a decoder of torchcodec as decoded ones have.
+        where: column and row, for the messages.
+
+    Returns:
+        `EncodedVideo`, `FrameList`, or a float32 array of features.
+
+    Raises:
+        TypeError: any other kind.
+        ValueError: a path that cannot be read, a web address, no frames, features that are not finite or are 0.
+
+    >>> as_video_source({"bytes": b"RIFF", "path": None}, "videos[0]")
+    EncodedVideo(content=b'RIFF')
+    """
+    # Of a decoded `datasets.Video` the file that it was made from.
+    video = stored_value(getattr(video, "_hf_encoded", video))
+    if isinstance(video, str | os.PathLike):
+        return EncodedVideo(_checked_path(os.fsdecode(video), where))
+    if isinstance(video, bytes | bytearray | memoryview):
+        return EncodedVideo(bytes(video))
+    if hasattr(video, "get_frame_at") and hasattr(video, "__len__"):
+        return _checked_frames(_DecoderFrames(video), where)
+    if hasattr(video, "__array__") and not isinstance(video, PIL.Image.Image):
+        return _checked_array(_as_array(video, where), where)
+    if isinstance(video, Iterable) and not isinstance(video, Mapping | PIL.Image.Image):
+        return _checked_frames(list(video), where)
+    raise TypeError(
+        f"{where}: expected a video (path, bytes, list of images or array of features), got {type(video).__name__}. "
+        "Give the path of the file, or a list of its frames."
+    )
+
+
+def iterate_videos(videos: Iterable[object], column: str) -> Iterator[object]:
+    """Yield a column, and say what is missing if `datasets` cannot decode its videos.
+
+    Args:
+        videos: a column; a `datasets.Video()` column decodes each video when it is asked for.
+        column: its name, for the message.
+
+    Yields:
+        Its videos.
+
+    Raises:
+        ImportError: `datasets` decodes with torchcodec, which is not installed.
+        ValueError: a video cannot be decoded.
+    """
+    row = 0
+    try:
+        for video in decoded_values(videos, column, "a video"):
+            yield video
+            row += 1
+    except ImportError as error:
+        if "torchcodec" not in str(error):
+            raise
+        raise ImportError(
+            f"{column}[{row}]: expected torchcodec to be installed for a decoded column of datasets.Video(), got none. "
+            "Run `pip install torchcodec`, or cast the column to datasets.Video(decode=False), which does without."
+        ) from error
+
+
+def video_key(source: VideoSource, where: str) -> bytes:
+    """Hash the content of a video: equal keys, equal frames.
+
+    Files are hashed by their bytes, wherever they lie.
+
+    Args:
+        source: what `as_video_source` returned.
+        where: column and row, for the messages.
+
+    Returns:
+        16 bytes.
+
+    Raises:
+        TypeError, ValueError: a frame is no image; a file cannot be read.
+    """
+    digest = hashlib.blake2b(type(source).__name__.encode(), digest_size=16)
+    if isinstance(source, EncodedVideo):
+        with opened_file(source, where) as file:
+            while chunk := file.read(CHUNK_SIZE):
+                digest.update(chunk)
+    elif isinstance(source, FrameList):
+        for j in range(len(source.images)):
+            digest.update(_image_key(frame_at(source, j, where), f"{where}[{j}]"))
+    else:
+        digest.update(repr(source.shape).encode() + source.tobytes())
+    return digest.digest()
+
+
+def frame_places(n_frames: int, frames: int | str) -> np.ndarray:
+    """Choose frames by the authors' rule: int(i) for i in linspace(0, n_frames - 1, frames).
+
+    So the first and the last frame are always among them, and a video with fewer frames has some of them twice
+    (VATEX-EVAL-demo.py of https://github.com/ShiYaya/emscore, which has 10 frames a video).
+
+    Args:
+        n_frames: frames of the video, at least 1.
+        frames: "all", or how many.
+
+    Returns:
+        Integers, rising, from 0 to n_frames - 1.
+
+    >>> frame_places(250, 4).tolist(), frame_places(2, 3).tolist(), frame_places(2, "all").tolist()
+    ([0, 83, 166, 249], [0, 0, 1], [0, 1])
+    """
+    if frames == "all":
+        return np.arange(n_frames)
+    return np.linspace(0, n_frames - 1, int(frames)).astype(int)
+
+
+def check_frames(frames: object) -> None:
+    """Raise unless `frames` is "all" or a whole number from 1 to `MOST_FRAMES`.
+
+    Raises:
+        TypeError: it is neither a string nor an int.
+        ValueError: another string, less than 1, or too many.
+    """
+    if isinstance(frames, bool) or not isinstance(frames, int | str):
+        raise TypeError(f"frames: expected 'all' or a whole number, got {type(frames).__name__}. Give an int.")
+    if frames != "all" and (isinstance(frames, str) or not 1 <= frames <= MOST_FRAMES):
+        raise ValueError(
+            f"frames: expected 'all' or a whole number from 1 to {MOST_FRAMES:,}, got {shown_value(frames)}. Give one "
+            "of them."
+        )
+
+
+class _DecoderFrames(Sequence[np.ndarray]):
+    """The frames of a torchcodec decoder as images."""
+
+    def __init__(self, decoder: Any) -> None:
+        self.decoder = decoder
+
+    def __len__(self) -> int:
+        return len(self.decoder)
+
+    def __getitem__(self, i: Any) -> Any:
+        frame = np.asarray(self.decoder[i])
+        return frame if frame.shape[-1] == 3 else frame.transpose(1, 2, 0)  # its default is (3, height, width)
+
+
+def _checked_path(name: str, where: str) -> str:
+    """Return the path of a file that is there; a web address is refused, as it is for images."""
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", name) and not pathlib.PureWindowsPath(name).drive:
+        raise ValueError(f"{where}: expected a local path, got the address {shown_path(name)}. Download it first.")
+    if is_folder(name):
+        raise ValueError(
+            f"{where}: expected a video file, got the folder {shown_path(name)}. Give a list of its images."
+        )
+    return name
+
+
+def _checked_frames(images: Sequence[object], where: str) -> FrameList:
+    if len(images) == 0:
+        raise ValueError(f"{where}: expected at least one frame, got none. Leave the row out of all columns.")
+    return FrameList(images)
+
+
+def _as_array(video: object, where: str) -> np.ndarray:
+    """Convert array-likes to an array; the mask of a masked array stays."""
+    try:
+        return np.asanyarray(video)
+    except Exception as error:  # tensors with gradients or on a device, and what else has such a method
+        raise TypeError(
+            f"{where}: expected a video, got {type(video).__name__}, which is no array ({reason_of(error)}). Convert "
+            "it to a NumPy array."
+        ) from error
+
+
+def frame_at(source: FrameList, j: int, where: str) -> object:
+    """One frame, which may fail to decode."""
+    try:
+        return source.images[j]
+    except Exception as error:
+        raise ValueError(
+            f"{where}[{j}]: expected a frame that can be decoded, got {type(error).__name__} ({reason_of(error)}). "
+            "Fetch the video again, or leave the row out."
+        ) from error
+
+
+def _checked_array(array: np.ndarray, where: str) -> VideoSource:
+    """Return frames or features."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(
+            f"{where}: expected an array without a mask, got {type(array).__name__}. Fill it, or leave frames out."
+        )
+    if array.dtype == np.uint8 and array.ndim == 4:
+        return _checked_frames(list(array), where)
+    if array.ndim != 2 or not np.issubdtype(array.dtype, np.floating):
+        raise ValueError(
+            f"{where}: expected a uint8 array of shape (n_frames, height, width, 3) or a float array of shape "
+            f"(n_frames, d), got {array.dtype} of shape {array.shape}. Give frames or their features."
+        )
+    if len(array) == 0:
+        raise ValueError(f"{where}: expected at least one frame, got none. Leave the row out of all columns.")
+    with np.errstate(over="ignore", under="ignore"):  # numbers that float32 does not hold are looked for below
+        features = np.ascontiguousarray(array, dtype=np.float32)
+    usable = np.isfinite(features).all(axis=1) & features.any(axis=1)
+    if not usable.all():
+        j = int(np.argmin(usable))
+        raise ValueError(
+            f"{where}[{j}]: expected finite features that are not all 0 as float32, got {array[j, :3].tolist()}, ... "
+            f"({int((~usable).sum())} such frames in this row). Encode the frame again, or leave it out."
+        )
+    return features
+
+
+def _image_key(image: object, where: str) -> bytes:
+    """Hash one frame of a list without decoding it, if it is no PIL image."""
+    source = as_image_source(image, where)
+    if isinstance(source, PIL.Image.Image):
+        source = np.asarray(as_rgb_image(source, where))
+    if isinstance(source, np.ndarray):
+        source = repr(source.shape).encode() + source.tobytes()
+    return hashlib.blake2b(source).digest()
+
+
+@contextlib.contextmanager
+def opened_file(source: EncodedVideo, where: str) -> Iterator[Any]:
+    """Open a video as a binary file."""
+    if isinstance(source.content, bytes):
+        yield io.BytesIO(source.content)
+        return
+    try:
+        with open_regular_file(source.content, LARGEST_VIDEO_FILE) as file:
+            yield file
+    except OSError as error:
+        raise _no_file(source.content, error, where) from error
+
+
+def _no_file(name: str, error: Exception, where: str) -> ValueError:
+    """Build the error for a file that cannot be opened or read."""
+    return ValueError(
+        f"{where}: expected a video file, got {shown_path(name)} ({reason_of(error)}). Check the path; relative paths "
+        "start at the working directory."
+    )

@@ -1,0 +1,1 @@
+../../metrics/meteor15/meteor15.py

@@ -1,0 +1,217 @@
+"""The data of METEOR 1.5, read from the user's copy: words, synonyms and the table of paraphrases.
+
+They are not a part of this collection: the package pycocoevalcap brings them, and so does the Java program. The table
+of paraphrases (5 million entries) is compiled once into arrays that lie in the Hub's cache folder for other assets, and
+is mapped into memory from then on.
+"""
+
+import functools
+import importlib.util
+import os
+import pathlib
+import shutil
+import zipfile
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import filelock
+import huggingface_hub
+import numpy as np
+
+from .base_files import file_sha256
+from .base_messages import reason_of, shown_value
+from .meteor15_table import compile_table
+from .meteor15_texts import Meteor15Data, Meteor15Lexicon, PhraseTable
+from .meteor15_tokens import Prefixes
+
+# Location of the program in pycocoevalcap 1.2, and file names.
+PACKAGE, JAR_NAME = "pycocoevalcap", "meteor-1.5.jar"
+PARAPHRASES_NAME = "paraphrase-en.gz"
+
+# Advice if the data are missing, at the end of the errors.
+HOW_TO_GET_DATA = (
+    "Run `pip install pycocoevalcap`, which brings them, or give meteor15_data= the path of meteor-1.5.jar, with "
+    "data/paraphrase-en.gz beside it."
+)
+
+# Behind a prefix whose full stop belongs to it before a number only.
+NUMERIC_ONLY = "#NUMERIC_ONLY#"
+
+# Version of the compiled table; a new number invalidates old files.
+TABLE_FORMAT = 1
+
+
+class DataFiles(NamedTuple):
+    """Paths of the data."""
+
+    # The program, or a folder into which it was unpacked.
+    program: pathlib.Path
+    paraphrases: pathlib.Path
+
+
+def check_data_source(source: object) -> None:
+    """Raise unless `source` is None or a path.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if source is not None and not isinstance(source, str | os.PathLike):
+        raise TypeError(
+            f"meteor15_data: expected the path of {JAR_NAME} or of a folder, got {type(source).__name__}. Leave it out "
+            f"for that of {PACKAGE}."
+        )
+
+
+def load_lexicon(source: str | os.PathLike[str] | None, progress: Callable[..., Any]) -> Meteor15Lexicon:
+    """Load the data, cached for this process.
+
+    Args:
+        source: as for `find_data`.
+        progress: a tqdm class for the compilation of the table of paraphrases.
+
+    Returns:
+        The lexicon.
+
+    Raises:
+        ImportError, ValueError: as `load_data`.
+    """
+    return _remembered_lexicon(None if source is None else os.fspath(source), progress)
+
+
+@functools.lru_cache(maxsize=1)
+def _remembered_lexicon(source: str | None, progress: Callable[..., Any]) -> Meteor15Lexicon:
+    return Meteor15Lexicon(load_data(source, progress))
+
+
+def find_data(source: str | os.PathLike[str] | None) -> DataFiles:
+    """Find the data without reading them.
+
+    Args:
+        source: path of meteor-1.5.jar, or of a folder that holds it or its unpacked files; None for pycocoevalcap's.
+
+    Returns:
+        Where they lie.
+
+    Raises:
+        ImportError: pycocoevalcap is not installed.
+        ValueError: the path does not lead to the data.
+    """
+    path = _package_folder() if source is None else pathlib.Path(source).expanduser()
+    program = path / JAR_NAME if (path / JAR_NAME).is_file() else path
+    if not program.is_file() and not (program / "function" / "english.words").is_file():
+        raise ValueError(
+            f"meteor15_data: expected {JAR_NAME}, or a folder that holds it, got {str(path)!r}, which has none. "
+            f"{HOW_TO_GET_DATA}"
+        )
+    folder = program if program.is_dir() else program.parent
+    for paraphrases in (folder / "data" / PARAPHRASES_NAME, folder / PARAPHRASES_NAME):
+        if paraphrases.is_file():
+            return DataFiles(program, paraphrases)
+    raise ValueError(
+        f"meteor15_data: expected data/{PARAPHRASES_NAME} beside the program, got none in {str(folder)!r}. "
+        f"{HOW_TO_GET_DATA}"
+    )
+
+
+def load_data(source: str | os.PathLike[str] | None, progress: Callable[..., Any]) -> Meteor15Data:
+    """Read the data, and compile the table of paraphrases if that has not been done.
+
+    Args:
+        source: as for `find_data`.
+        progress: a tqdm class for the compilation.
+
+    Returns:
+        The data; arrays are mapped from the disk.
+
+    Raises:
+        ImportError, ValueError: as `find_data`; ValueError also for files of another form.
+    """
+    files = find_data(source)
+    lines = _program_lines(files.program)
+    prefixes = [line.strip() for line in lines("nonbreaking/english.prefixes") if line.strip() and line[0] != "#"]
+    numeric = {line.split()[0] for line in prefixes if NUMERIC_ONLY in line}
+    synsets = lines("synonym/english.synsets")
+    exceptions = lines("synonym/english.exceptions")
+    base_forms: dict[str, list[str]] = {}
+    for base, forms in zip(exceptions[::2], exceptions[1::2], strict=False):
+        for form in forms.split():
+            base_forms.setdefault(form, []).append(base)
+    wrong = next((line for line in synsets[1::2] if not line.replace(" ", "0").isdecimal()), None)
+    if wrong is not None:
+        raise ValueError(
+            f"meteor15_data: expected numbers of synsets behind every word, got {shown_value(wrong)}. {HOW_TO_GET_DATA}"
+        )
+    version = file_sha256(files.paraphrases)[:16]
+    return Meteor15Data(
+        function_words=frozenset(line.split()[0] for line in lines("function/english.words") if line.strip()),
+        prefixes=Prefixes(frozenset(line for line in prefixes if NUMERIC_ONLY not in line), frozenset(numeric)),
+        synsets=dict(zip(synsets[::2], synsets[1::2], strict=False)),
+        base_forms=base_forms,
+        paraphrases=_mapped_table(files.paraphrases, version, progress),
+        version=version,
+    )
+
+
+def table_folder(version: str) -> pathlib.Path:
+    """Folder of the compiled table, in the Hub's cache folder for other assets."""
+    name = f"{version}-{TABLE_FORMAT}"
+    return pathlib.Path(huggingface_hub.cached_assets_path("manycaps", namespace="meteor15", subfolder="tables")) / name
+
+
+def _package_folder() -> pathlib.Path:
+    """Folder of the program in pycocoevalcap, which is not imported."""
+    found = importlib.util.find_spec(PACKAGE)
+    if found is None or not found.submodule_search_locations:
+        raise ImportError(f"METEOR 1.5 needs its data, and {PACKAGE} is not installed. {HOW_TO_GET_DATA}")
+    return pathlib.Path(found.submodule_search_locations[0]) / "meteor"
+
+
+def _program_lines(program: pathlib.Path) -> Callable[[str], list[str]]:
+    """Return a function from the name of a text file in the program to its lines."""
+
+    def lines(name: str) -> list[str]:
+        try:
+            if program.is_dir():
+                data = (program / name).read_bytes()
+            else:
+                with zipfile.ZipFile(program) as archive:
+                    data = archive.read(name)
+            return data.decode("utf-8").splitlines()
+        except Exception as error:  # a damaged archive raises what zipfile, zlib and the codecs have
+            raise ValueError(
+                f"meteor15_data: expected the file {name} in {program.name}, got none that can be read "
+                f"({reason_of(error)}). {HOW_TO_GET_DATA}"
+            ) from error
+
+    return lines
+
+
+def _mapped_table(source: pathlib.Path, version: str, progress: Callable[..., Any]) -> PhraseTable:
+    """The compiled table, memory-mapped; compiled first if needed, by one process at a time."""
+    folder = table_folder(version)
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with filelock.FileLock(folder.with_suffix(".lock")):
+            if not folder.is_dir():
+                _write_table(compile_table(source, progress), folder)
+    arrays = [np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("keys", "first_target", "targets")]
+    words = (folder / "words.txt").read_text(encoding="utf-8").split("\n")
+    return PhraseTable({word: number for number, word in enumerate(words)}, *arrays)
+
+
+def _write_table(table: PhraseTable, folder: pathlib.Path) -> None:
+    """Write a table under a temporary name, and rename it when it is on the disk."""
+    # Always the same name: what a killed process left is removed when the work is repeated.
+    temporary = folder.with_suffix(".incomplete")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir()
+    try:
+        for name in ("keys", "first_target", "targets"):
+            np.save(temporary / f"{name}.npy", getattr(table, name))
+        (temporary / "words.txt").write_text("\n".join(table.words), encoding="utf-8", newline="\n")
+        for path in temporary.iterdir():
+            with path.open("rb+") as file:
+                os.fsync(file.fileno())
+        os.rename(temporary, folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)

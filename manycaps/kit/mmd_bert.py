@@ -1,0 +1,1 @@
+../../metrics/mmd_bert/mmd_bert.py

@@ -1,0 +1,1 @@
+../../metrics/pac_score/pac_score.py

@@ -1,0 +1,1 @@
+../../metrics/ref_pac_score/ref_pac_score.py

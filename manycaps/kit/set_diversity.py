@@ -1,0 +1,1 @@
+../../measurements/set_diversity/set_diversity.py

@@ -1,0 +1,341 @@
+"""What is said of all rows together: the permutation test of their mean, combined p-values, and bootstrap intervals.
+
+The corpus is tested by the mean over rows, with one split of every row drawn independently (see `sets_splits`). So its
+test grows with the evidence, where a combination of the rows' p-values cannot fall below the smallest p-value that one
+row can have.
+"""
+
+import collections
+import itertools
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.stats
+
+from .sets_splits import TIE_TOLERANCE, RowGenerators, Splits, splits_of
+
+# Null values held at once, 8 bytes each; one row's are always held together.
+MAX_NULL_VALUES = 8_000_000
+
+# Drawn statistics are added as whole numbers of 2^-SUM_BITS of a power of 2 above the row's largest null value: sums of
+# whole numbers depend on no order. The powers are multiples of SUM_STEP, so that few different ones occur; the error of
+# a value is at most 2^-43 of the largest, a ten-thousandth of `TIE_TOLERANCE`.
+SUM_BITS = 50
+SUM_STEP = 8
+
+# Bits below which the sums are kept apart from those above, and rows after which they are: 2^50 x 4096 = 2^62.
+LOW_BITS = 32
+ROWS_PER_CARRY = 4096
+
+# Means of resamples computed at once, 8 bytes each per row: about 50 MB.
+MAX_BOOTSTRAP_VALUES = 6_000_000
+
+
+class RowTests(NamedTuple):
+    """Tests of every row by its splits: arrays of shape (n_rows,), or other collections of as many floats."""
+
+    # The rows' p-values.
+    p_values: Collection[float]
+    # Each value minus the mean of its row's null values.
+    excesses: Collection[float]
+    # Variance of the null values; 0 where they differ by rounding alone.
+    variances: Collection[float]
+    # The unit of the null values.
+    units: Collection[float]
+
+
+class CorpusTest(NamedTuple):
+    """Tests of every row by its splits, and of the mean over rows."""
+
+    # As in `RowTests`.
+    p_values: Collection[float]
+    excesses: Collection[float]
+    # p-value of the mean over rows; one row's own p-value.
+    corpus_p_value: float
+    # Distance of the mean over rows from its null mean, in null standard deviations; NaN where no split changes it.
+    z: float
+    # Smallest p-values that one of the rows, and the corpus, can have with sets of these sizes, up to the draws.
+    smallest_p: float
+    smallest_corpus_p: float
+
+
+class DrawnSums:
+    """Sums over rows of one drawn value each, for every draw: exact, so that parts of a corpus can be merged.
+
+    >>> whole, part, other = DrawnSums(2), DrawnSums(2), DrawnSums(2)
+    >>> for sums, value in ((whole, 0.1), (whole, 1e-9), (part, 1e-9), (other, 0.1)):
+    ...     sums.add(np.array([value, -value]), np.array([0, 1]))
+    >>> part.merge(other.parts())
+    >>> part.totals().tolist() == whole.totals().tolist()
+    True
+    """
+
+    def __init__(self, n_draws: int):
+        """Begin with zeros."""
+        self._n_draws = n_draws
+        self._n_rows = 0
+        # By power of 2: whole numbers, shape (2, n_draws), above and below `LOW_BITS`.
+        self._parts: dict[int, np.ndarray] = {}
+
+    def add(self, values: np.ndarray, drawn: np.ndarray) -> None:
+        """Add a row.
+
+        Args:
+            values: float64 array, shape (n_splits,): its null values.
+            drawn: array of whole numbers, shape (n_draws,): which of them each draw takes.
+        """
+        largest = float(np.abs(values).max())
+        if not largest:
+            return
+        power = -(-math.frexp(largest)[1] // SUM_STEP) * SUM_STEP
+        steps = np.rint(np.ldexp(values, SUM_BITS - power)).astype(np.int64)
+        self._of(power)[1] += steps[drawn]
+        self._n_rows += 1
+        if self._n_rows % ROWS_PER_CARRY == 0:
+            self._carry()
+
+    def merge(self, parts: Mapping[int, np.ndarray]) -> None:
+        """Add what `parts` of other sums gave."""
+        self._carry()
+        for power, sums in parts.items():
+            self._of(power)[:] += sums
+        self._carry()
+
+    def parts(self) -> dict[int, np.ndarray]:
+        """Return the complete state of the sums, for `merge`: int64 arrays, shape (2, n_draws), by power of 2."""
+        self._carry()
+        return self._parts
+
+    def totals(self) -> np.ndarray:
+        """Return the sums: float64 array, shape (n_draws,)."""
+        self._carry()
+        totals = np.zeros(self._n_draws)
+        for power in sorted(self._parts):
+            high, low = self._parts[power]
+            totals += np.ldexp(high.astype(np.float64) * 2.0**LOW_BITS + low, power - SUM_BITS)
+        return totals
+
+    def _of(self, power: int) -> np.ndarray:
+        return self._parts.setdefault(power, np.zeros((2, self._n_draws), dtype=np.int64))
+
+    def _carry(self) -> None:
+        """Carry the bits above `LOW_BITS` to the upper number, so that equal sums have equal numbers."""
+        for high, low in self._parts.values():
+            high += low >> LOW_BITS
+            low &= (1 << LOW_BITS) - 1
+
+
+class RowSplits:
+    """Takes the null values of all rows, in batches of rows of equal sizes, and keeps what the tests need.
+
+    Memory: a number per row and one per resample, never their product. A row's draws depend on the seed, on its content
+    and on how many equal rows came before, so the order of the rows changes nothing.
+    """
+
+    def __init__(
+        self,
+        sizes: Sequence[tuple[int, int]],
+        options: Mapping[str, Any],
+        n_earlier: "collections.Counter[bytes] | None" = None,
+    ):
+        """Look up the splits of every size.
+
+        Args:
+            sizes: (n_candidates, n_references) of each row.
+            options: p_value ("exact" or "permutation"), max_partitions, n_resamples and seed.
+            n_earlier: how often keys came before, if these rows are a part of a corpus; their keys are added.
+
+        Raises:
+            ValueError: p_value is "exact" and a row has more than max_partitions splits.
+        """
+        self.splits = {size: splits_of(size, options, mirrored=False) for size in dict.fromkeys(sizes)}
+        self.n_splits = {size: _n_splits(size, options) for size in self.splits}
+        # Smallest p-values that rows can have, up to the draws, and how many rows each.
+        smallest = {size: _smallest_p_value(size, self, options) for size in self.splits}
+        self.smallest = collections.Counter(smallest[size] for size in sizes)
+        self.n_draws = options["n_resamples"]
+        self.drawn_sums = DrawnSums(self.n_draws)
+        self._generators = RowGenerators([options["seed"]], n_earlier)
+        self._p_values, self._means, self._variances, self._units = np.empty((4, len(sizes)))
+
+    def add(
+        self,
+        size: tuple[int, int],
+        rows: Sequence[int],
+        row_key: Callable[[int], bytes],
+        observed: np.ndarray,
+        null_values: Callable[[slice, Splits], Iterable[np.ndarray]],
+        units: np.ndarray | None = None,
+    ) -> None:
+        """Add rows of equal sizes.
+
+        Args:
+            size: their (n_candidates, n_references).
+            rows: their numbers in the corpus.
+            row_key: from the number of a row to its key.
+            observed: float64 array, shape (len(rows),): the statistic, in units.
+            null_values: from a slice of these rows and the splits to blocks, float64 arrays of shape (rows of the
+                slice, block): the statistic under each split, in units, the observed split among them.
+            units: float64 array, shape (len(rows),): what a value of 1 stands for; None for 1. Two values within
+                `TIE_TOLERANCE` units are equal.
+        """
+        units = np.ones(len(rows)) if units is None else units
+        n_rows = max(1, MAX_NULL_VALUES // self.n_splits[size])
+        for start in range(0, len(rows), n_rows):
+            part = slice(start, start + n_rows)
+            nulls = np.concatenate(list(null_values(part, self.splits[size])), axis=1)  # (rows of the part, n_splits)
+            places = rows[part]
+            self._p_values[places] = (nulls >= observed[part, None] - TIE_TOLERANCE).mean(axis=1)
+            self._means[places] = nulls.mean(axis=1) * units[part]
+            deviations = nulls.std(axis=1)
+            self._variances[places] = (np.where(deviations > TIE_TOLERANCE, deviations, 0.0) * units[part]) ** 2
+            self._units[places] = units[part]
+            for i, values, unit in zip(places, nulls, units[part], strict=True):
+                drawn = self._generators.of(row_key(i)).integers(len(values), size=self.n_draws)
+                self.drawn_sums.add(unit * values, drawn)
+
+    def row_tests(self, values: np.ndarray) -> RowTests:
+        """Test every row.
+
+        Args:
+            values: float64 array, shape (n_rows,): the observed statistics in their own unit.
+
+        Returns:
+            The tests, float64 arrays.
+        """
+        return RowTests(self._p_values, values - self._means, self._variances, self._units)
+
+    def test(self, values: np.ndarray) -> CorpusTest:
+        """Test every row and the mean over rows; `values` is as for `row_tests`."""
+        return corpus_test(values, self.row_tests(values), self.drawn_sums.totals(), self.smallest)
+
+
+def corpus_test(
+    values: Collection[float], rows: RowTests, drawn_sums: np.ndarray, smallest: Mapping[float, int]
+) -> CorpusTest:
+    """Test the mean over rows.
+
+    p = (1 + number of drawn means that reach the observed one) / (n_resamples + 1), ties within the tolerance
+    counted (Phipson and Smyth 2010, https://doi.org/10.2202/1544-6115.1585). One row keeps its own p-value. All sums
+    are exact, so that the order of the rows changes nothing.
+
+    Args:
+        values: n_rows observed statistics in their own unit.
+        rows: the tests of the rows.
+        drawn_sums: float64 array, shape (n_resamples,): sums over rows of a null value each, as from `DrawnSums`.
+        smallest: the smallest p-values that rows can have, and how many rows each.
+
+    Returns:
+        The tests.
+    """
+    tolerance = TIE_TOLERANCE * math.fsum(rows.units)
+    n_reached = int(np.count_nonzero(drawn_sums >= math.fsum(values) - tolerance))
+    one_row = len(values) == 1
+    least = 0.0 if one_row else 1 / (1 + len(drawn_sums))
+    deviation = math.sqrt(math.fsum(rows.variances))
+    logarithms = (itertools.repeat(math.log(p_value), n_rows) for p_value, n_rows in smallest.items())
+    return CorpusTest(
+        rows.p_values,
+        rows.excesses,
+        corpus_p_value=float(next(iter(rows.p_values))) if one_row else (1 + n_reached) / (1 + len(drawn_sums)),
+        z=math.fsum(rows.excesses) / deviation if deviation > 0 else math.nan,
+        smallest_p=min(smallest),
+        smallest_corpus_p=max(math.exp(math.fsum(itertools.chain.from_iterable(logarithms))), least),
+    )
+
+
+def _n_splits(size: tuple[int, int], options: Mapping[str, Any]) -> int:
+    """Number of splits that `splits_of` gives without mirror images."""
+    if options["p_value"] == "permutation":
+        return int(options["n_resamples"]) + 1
+    return math.comb(sum(size), size[0]) // (2 if size[0] == size[1] else 1)
+
+
+def _smallest_p_value(size: tuple[int, int], rows: RowSplits, options: Mapping[str, Any]) -> float:
+    """Share of the splits that leave the two sets as they are: a lower bound of p-values of this size.
+
+    Sets of equal sizes may also change places: no statistic of this collection can tell which is which.
+    """
+    if options["p_value"] == "exact":
+        return 1 / rows.n_splits[size]
+    observed = np.arange(sum(size)) < size[0]
+    sets_alike = [observed, ~observed] if size[0] == size[1] else [observed]
+    n_alike = sum(
+        int(np.count_nonzero((labels == names).all(axis=1)))
+        for labels in rows.splits[size](1024)
+        for names in sets_alike
+    )
+    return n_alike / rows.n_splits[size]
+
+
+def harmonic_mean_p(p_values: Collection[float]) -> float:
+    """Harmonic mean of the rows' p-values (Wilson 2019, https://doi.org/10.1073/pnas.1814092116), equal weights.
+
+    Approximately a p-value while it is small; `combined_p_value` is the calibrated one.
+
+    Args:
+        p_values: float64 array, shape (n_rows,), or another collection of floats, each above 0 and at most 1.
+
+    Returns:
+        Float above 0 and at most 1.
+
+    >>> round(harmonic_mean_p(np.array([0.5, 0.1])), 4)
+    0.1667
+    """
+    return len(p_values) / math.fsum(1 / p_value for p_value in p_values)  # exact, whatever the order of the rows
+
+
+def combined_p_value(p_values: Collection[float]) -> float:
+    """p-value of "every row's candidates and references share a distribution", asymptotically exact.
+
+    Wilson (2019), equation 4: 1 / harmonic mean of L p-values tends to a Landau distribution with location
+    log L + 1 - gamma - log(2 / pi), which is log L + 0.874, and scale pi / 2. It holds under any dependence between
+    rows that is not strongly negative, and gets better as p falls.
+
+    Args:
+        p_values: float64 array, shape (n_rows,), or another collection of floats, each above 0 and at most 1.
+
+    Returns:
+        Float between 0 and 1. One row: its own p-value.
+
+    >>> round(combined_p_value(np.array([0.5, 0.1])), 4)
+    0.2316
+    """
+    if len(p_values) == 1:
+        return float(next(iter(p_values)))
+    location = math.log(len(p_values)) + 1 - np.euler_gamma - math.log(2 / math.pi)
+    return float(scipy.stats.landau.sf(1 / harmonic_mean_p(p_values), loc=location, scale=math.pi / 2))
+
+
+def bootstrap_interval(
+    values: Collection[float], confidence_level: float, n_resamples: int, seed: int
+) -> tuple[float, float]:
+    """Percentile bootstrap interval of the mean over rows, by `scipy.stats.bootstrap`.
+
+    The percentile method, because its cost is linear in the rows. The values are sorted first, so that the order of
+    the rows cannot change the draw.
+
+    Args:
+        values: float64 array, shape (n_rows,), or another collection of floats; at least 2 rows.
+        confidence_level: between 0 and 1.
+        n_resamples: number of resamples.
+        seed: non-negative integer.
+
+    Returns:
+        Lower and upper end.
+
+    >>> bootstrap_interval(np.array([1.0, 1.0]), 0.95, 99, seed=0)
+    (1.0, 1.0)
+    """
+    interval = scipy.stats.bootstrap(
+        (np.sort(np.fromiter(values, dtype=np.float64, count=len(values))),),
+        np.mean,
+        n_resamples=n_resamples,
+        batch=max(1, MAX_BOOTSTRAP_VALUES // len(values)),
+        confidence_level=confidence_level,
+        method="percentile",
+        rng=np.random.default_rng(seed),
+    ).confidence_interval
+    return float(interval.low), float(interval.high)

@@ -1,0 +1,273 @@
+"""The ways to split a row's texts into candidates and references, and the statistic of a row under all of them.
+
+Null hypothesis (Chan et al. 2022, appendix A.5, https://arxiv.org/abs/2209.07518): candidates and references of a row
+are drawn from one distribution, so every split of the joint texts into sets of the same sizes is equally likely. A row
+is tested by its own splits, the corpus in `sets_corpus`.
+"""
+
+import collections
+import hashlib
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+# Two distances, or two values of a statistic, this near are equal: permutation tests and METEOR have many genuine ties.
+# The values are sums of a few dozen floating-point terms, with errors near 1e-15, while genuinely different ones differ
+# by more than 1e-7: any bound between separates the two.
+TIE_TOLERANCE = 1e-9
+
+# How p-values may be asked for; "none" leaves them out.
+P_VALUE_METHODS = ("none", "exact", "permutation")
+
+# Splits of one row, as boolean arrays of shape (at most the block size asked for, n_texts).
+Splits = Callable[[int], Iterable[np.ndarray]]
+
+# Labelled pairs of texts held at once, 8 bytes each.
+MAX_PAIR_VALUES = 2_000_000
+
+
+def exact_splits(n_candidates: int, n_references: int, max_partitions: int, *, mirrored: bool = True) -> Splits:
+    """Enumerate every split of n_candidates + n_references texts, the observed one first.
+
+    Where both sets have one size, every split has a mirror image, the same two sets with their names exchanged. A
+    statistic that does not tell the sets apart has the same value there, so half of the splits are enough.
+
+    Args:
+        n_candidates: number of texts called candidates, at least 1.
+        n_references: number of the others, at least 1.
+        max_partitions: largest number of splits that may be enumerated, mirror images counted.
+        mirrored: False leaves the mirror images out, where there are any.
+
+    Returns:
+        Function from a block size to an iterator of boolean arrays, shape (block, n_texts); True marks the candidates.
+
+    Raises:
+        ValueError: there are more than `max_partitions` splits.
+
+    >>> [block.sum(axis=0).tolist() for block in exact_splits(2, 1, max_partitions=3)(8)]
+    [[2, 2, 2]]
+    """
+    n_texts = n_candidates + n_references
+    n_splits = math.comb(n_texts, n_candidates)
+    if n_splits > max_partitions:
+        raise ValueError(
+            f"p_value='exact': expected at most max_partitions={max_partitions} splits per row, got {n_splits} "
+            f"for {n_candidates} candidates and {n_references} references. Use p_value='permutation', or a larger "
+            "max_partitions."
+        )
+
+    if n_candidates == n_references and not mirrored:
+        n_splits //= 2  # in this order, those in which the first text is a candidate
+
+    def blocks(size: int) -> Iterator[np.ndarray]:
+        chosen = itertools.islice(itertools.combinations(range(n_texts), n_candidates), n_splits)
+        for start in range(0, n_splits, size):
+            block = itertools.chain.from_iterable(itertools.islice(chosen, size))
+            places = np.fromiter(block, dtype=np.intp).reshape(-1, n_candidates)
+            labels = np.zeros((min(size, n_splits - start), n_texts), dtype=bool)
+            labels[np.arange(len(labels))[:, None], places] = True
+            yield labels
+
+    return blocks
+
+
+def random_splits(n_candidates: int, n_references: int, n_resamples: int, seed: int) -> Splits:
+    """Draw random splits, the observed one first.
+
+    The draw depends on the seed and the two sizes alone, so a row's p-value does not depend on its neighbours.
+
+    Args:
+        n_candidates: number of texts called candidates, at least 1.
+        n_references: number of the others, at least 1.
+        n_resamples: number of splits drawn besides the observed one, at least 1.
+        seed: non-negative integer.
+
+    Returns:
+        As `exact_splits`, with n_resamples + 1 splits: counting the observed one keeps the test valid
+        (Phipson and Smyth 2010, https://doi.org/10.2202/1544-6115.1585).
+
+    >>> sum(len(block) for block in random_splits(3, 2, n_resamples=10, seed=0)(4))
+    11
+    """
+    observed = np.arange(n_candidates + n_references) < n_candidates
+
+    def blocks(size: int) -> Iterator[np.ndarray]:
+        rng = np.random.default_rng((seed, n_candidates, n_references))
+        yield observed[None]
+        # Drawn in steps of fixed length, so that the block size cannot change the draw.
+        for start in range(0, n_resamples, 1024):
+            labels = np.broadcast_to(observed, (min(1024, n_resamples - start), len(observed)))
+            drawn = rng.permuted(labels, axis=1)
+            yield from np.split(drawn, range(size, len(drawn), size))
+
+    return blocks
+
+
+def both_candidates(labels: np.ndarray, dtype: type[np.floating[Any]] = np.float64) -> np.ndarray:
+    """Say for every pair of texts and every split whether both texts are candidates.
+
+    A quadratic form in the labels z is a sum over z_i z_j, so one matrix product gives its value for all splits.
+
+    Args:
+        labels: boolean array, shape (n_splits, n_texts), True for the candidates.
+        dtype: floating-point type of the result.
+
+    Returns:
+        Array of 0 and 1, shape (n_texts (n_texts + 1) / 2, n_splits): pairs i <= j in the order of
+        `np.triu_indices`.
+
+    >>> both_candidates(np.array([[True, True, False]])).T.tolist()
+    [[1.0, 1.0, 0.0, 1.0, 0.0, 0.0]]
+    """
+    z = np.ascontiguousarray(labels.T)  # (n_texts, n_splits)
+    return np.concatenate([z[i] & z[i:] for i in range(len(z))]).astype(dtype)
+
+
+def upper_tail_p_values(observed: np.ndarray, null_blocks: Iterable[np.ndarray]) -> np.ndarray:
+    """Share of the splits whose statistic is at least the observed one.
+
+    Args:
+        observed: float64 array, shape (n_rows,).
+        null_blocks: float64 arrays, shape (n_rows, block): the statistic under each split, the observed one among them.
+
+    Returns:
+        float64 array, shape (n_rows,), above 0 and at most 1; ties within `TIE_TOLERANCE` count.
+
+    >>> upper_tail_p_values(np.array([2.0]), [np.array([[2.0, 1.0]]), np.array([[0.0, 3.0]])]).tolist()
+    [0.5]
+    """
+    n_reached, n_splits = np.zeros(len(observed)), 0
+    for values in null_blocks:
+        n_reached += np.count_nonzero(values >= observed[:, None] - TIE_TOLERANCE, axis=1)
+        n_splits += values.shape[1]
+    return n_reached / n_splits
+
+
+def split_forms(
+    pair_values: np.ndarray, among_candidates: float, among_references: float, across: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Turn a weighted sum over pairs of texts into a quadratic form in the labels.
+
+    With z = 1 for candidates and M the values of pairs, the sum a z'Mz + b (1-z)'M(1-z) + c z'M(1-z) equals
+    (a + b - c) z'Mz + (c - 2b) (M1)'z + b 1'M1; and z_i is its own square, so the linear term goes on the diagonal.
+
+    Args:
+        pair_values: float64 array, shape (n_rows, n_texts, n_texts), symmetric.
+        among_candidates: weight a of each ordered pair of candidates, a text with itself included.
+        among_references: weight b of each ordered pair of references.
+        across: weight c of each pair of a candidate and a reference.
+
+    Returns:
+        float64 arrays, the forms, shape (n_rows, n_texts (n_texts + 1) / 2), in the order of `np.triu_indices`, and the
+        constants, shape (n_rows,).
+
+    >>> forms, constants = split_forms(np.array([[[1.0, 2.0], [2.0, 4.0]]]), 1.0, 1.0, 0.0)
+    >>> forms.tolist(), constants.tolist()
+    ([[-4.0, 8.0, -4.0]], [9.0])
+    """
+    n_texts = pair_values.shape[-1]
+    forms = (among_candidates + among_references - across) * pair_values
+    linear = (across - 2 * among_references) * pair_values.sum(axis=-1)
+    forms = 2 * forms  # each pair i < j stands for (i, j) and (j, i)
+    texts = np.arange(n_texts)
+    forms[:, texts, texts] = forms[:, texts, texts] / 2 + linear
+    first, second = np.triu_indices(n_texts)
+    return forms[:, first, second], among_references * pair_values.sum(axis=(-2, -1))
+
+
+def split_values(forms: np.ndarray, constants: np.ndarray, splits: Splits) -> Iterator[np.ndarray]:
+    """Give the value of every row's form under every split.
+
+    Args:
+        forms: float64 array, shape (n_rows, n_pairs), as from `split_forms`.
+        constants: float64 array, shape (n_rows,).
+        splits: as from `exact_splits` or `random_splits`.
+
+    Yields:
+        float64 arrays, shape (n_rows, block), in the order of the splits.
+
+    >>> forms, constants = split_forms(np.array([[[1.0, 2.0], [2.0, 4.0]]]), 1.0, 0.0, 0.0)
+    >>> [values.tolist() for values in split_values(forms, constants, lambda size: [np.array([[True, False]])])]
+    [[[1.0]]]
+    """
+    for labels in label_blocks(forms, splits):
+        yield forms @ both_candidates(labels) + constants[:, None]
+
+
+def label_blocks(forms: np.ndarray, splits: Splits) -> Iterable[np.ndarray]:
+    """Return the splits in blocks for which `split_values` stays within `MAX_PAIR_VALUES`."""
+    return splits(max(1, MAX_PAIR_VALUES // sum(forms.shape)))
+
+
+class Comparison(NamedTuple):
+    """Results of a module for a batch of rows of equal sizes."""
+
+    # float64 array, shape (n_rows,): the statistic, in its own unit.
+    statistic: np.ndarray
+    # float64 array, shape (n_rows, n_texts, n_texts), candidates first: distances, or kernel values, of all pairs.
+    pair_values: np.ndarray
+    # From a slice of these rows and the splits to blocks of null values, float64, shape (rows of the slice, block).
+    null_values: Callable[[slice, Splits], Iterable[np.ndarray]]
+    # float64 array, shape (n_rows,): the unit of the null values; None for 1.
+    units: np.ndarray | None = None
+    # float64 array, shape (n_rows,): the plain metric; None where a module has none.
+    plain: np.ndarray | None = None
+
+
+def splits_of(sizes: tuple[int, int], options: Mapping[str, Any], *, mirrored: bool = True) -> Splits:
+    """Return the splits of a row with `sizes` = (n_candidates, n_references) that `options` ask for.
+
+    `mirrored` is as in `exact_splits`.
+
+    Raises:
+        ValueError: p_value is "exact" and the row has more than max_partitions splits.
+    """
+    if options["p_value"] == "exact":
+        return exact_splits(*sizes, options["max_partitions"], mirrored=mirrored)
+    return random_splits(*sizes, options["n_resamples"], options["seed"])
+
+
+def row_keys(predictions: Sequence[Any], references: Sequence[Any]) -> Callable[[int], bytes]:
+    """Return, for the number of a row, what its draws depend on besides the seed: a digest of its content.
+
+    Args:
+        predictions: n_rows lists of captions, or arrays of embeddings.
+        references: the same for the references.
+
+    Returns:
+        Function from a row's number, counted from 0, to 16 bytes.
+
+    >>> key = row_keys([["a"], ["a"], ["a", "b"]], [["b"], ["b"], []])
+    >>> key(0) == key(1), key(0) == key(2)
+    (True, False)
+    """
+
+    def key(row: int) -> bytes:
+        sides = (predictions[row], references[row])
+        content = [(s.shape, s.tobytes()) if isinstance(s, np.ndarray) else list(s) for s in sides]
+        return hashlib.blake2b(repr(content).encode(), digest_size=16).digest()
+
+    return key
+
+
+class RowGenerators:
+    """Random numbers for every row: they depend on the seed and on the row's key, not on its index."""
+
+    def __init__(self, seed: Sequence[int], n_earlier: "collections.Counter[bytes] | None" = None):
+        """Take the seed, whole numbers of at least 0, and how often keys came before, which is counted further."""
+        self._seed = tuple(seed)
+        self._n_earlier = collections.Counter() if n_earlier is None else n_earlier
+
+    def of(self, key: bytes) -> np.random.Generator:
+        """Return the numbers of the next row with this key; equal rows draw independently.
+
+        >>> first, second = RowGenerators([0]), RowGenerators([0])
+        >>> first.of(b"a").random() == second.of(b"a").random() != first.of(b"a").random()
+        True
+        """
+        n_earlier = self._n_earlier[key]
+        self._n_earlier[key] += 1
+        return np.random.default_rng((*self._seed, int.from_bytes(key, "big"), n_earlier))

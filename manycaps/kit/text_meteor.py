@@ -1,0 +1,258 @@
+"""METEOR as NLTK computes it, between all texts of many rows at once.
+
+Banerjee and Lavie (2005), https://aclanthology.org/W05-0909, with the parameters and the matching order of NLTK's
+`single_meteor_score`: exact words, then Porter stems, then WordNet synonyms, each time from the last hypothesis word to
+the first, each taking the last free reference word that matches. This is not METEOR 1.5, the Java program behind the
+METEOR column of captioning papers.
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from .text_tokens import same_tokens
+
+# Weight of precision in the harmonic mean (NLTK 3.8 to 3.10, meteor_score.py, default of `alpha`).
+ALPHA = 0.9
+
+# Exponent of the share of chunks in the fragmentation penalty (same source, default of `beta`).
+BETA = 3
+
+# Largest fragmentation penalty (same source, default of `gamma`).
+GAMMA = 0.5
+
+# Reference words in a machine word; longer texts use Python's whole numbers in the same code, which is slower.
+MACHINE_WORD_BITS = 64
+
+# Pairs of texts aligned at once: the working arrays (8 bytes a pair) stay in the processor's cache.
+MAX_PAIRS = 8_192
+
+
+class Lexicon(Protocol):
+    """Lexicon that alignment needs."""
+
+    def stem(self, word: str) -> str:
+        """Return the word's stem."""
+
+    def synonyms(self, stem: str) -> frozenset[str]:
+        """Return the words that share a synset with the stem."""
+
+
+def meteor_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon) -> list[np.ndarray]:
+    """Score every text of a row as a hypothesis against every text of the row as its only reference.
+
+    METEOR = (1 - gamma (chunks / matches)^beta) P R / (alpha P + (1 - alpha) R), P = matches / hypothesis length,
+    R = matches / reference length; 0 without a match. The score against several references is the largest.
+
+    Args:
+        rows: n_rows rows of token lists; letter case is ignored.
+        lexicon: stems and synonyms, for example `text_wordnet.WordNetLexicon`.
+
+    Returns:
+        For each row a float64 array, shape (n_texts, n_texts), 0 (no match) to below 1; [i, j] has text i as the
+        reference and text j as the hypothesis.
+
+    >>> class NoLexicon:
+    ...     def stem(self, word):
+    ...         return word.removesuffix("s")
+    ...     def synonyms(self, stem):
+    ...         return frozenset()
+    >>> meteor_scores([[["a", "dog", "barks"], ["a", "dog", "bark"]]], NoLexicon())[0].round(4).tolist()
+    [[0.9815, 0.9815], [0.9815, 0.9815]]
+    """
+    lowered = [[[token.lower() for token in tokens] for tokens in row] for row in rows]
+    scores: list[np.ndarray] = [np.empty(0)] * len(rows)
+    for dtype, chosen in _rows_by_width(lowered):
+        for i, matrix in zip(chosen, _batch_scores([lowered[i] for i in chosen], lexicon, dtype), strict=True):
+            scores[i] = matrix
+    return scores
+
+
+def meteor_distances(rows: Sequence[Sequence[Sequence[str]]], scores: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Turn METEOR scores into distances: d(x, y) = 1 - METEOR(reference x, hypothesis y).
+
+    Texts with equal tokens, letter case ignored, have distance 0 by definition: METEOR of a text against itself is
+    below 1 (its single chunk is penalised) and the triangle-rank statistic needs d(x, x) = 0.
+
+    Args:
+        rows: n_rows rows of token lists.
+        scores: for each row a float64 array, shape (n_texts, n_texts), as from `meteor_scores`.
+
+    Returns:
+        For each row a float64 array, shape (n_texts, n_texts), 0 to 1, not symmetric.
+
+    >>> meteor_distances([[["A"], ["a"], ["b"]]], [np.full((3, 3), 0.5)])[0].tolist()
+    [[0.0, 0.0, 0.5], [0.0, 0.0, 0.5], [0.5, 0.5, 0.0]]
+    """
+    lowered = ([[token.lower() for token in tokens] for tokens in row] for row in rows)
+    return [np.where(same_tokens(row), 0.0, 1.0 - row_scores) for row, row_scores in zip(lowered, scores, strict=True)]
+
+
+def multi_reference_meteor(scores: np.ndarray, n_candidates: int) -> np.ndarray:
+    """Mean over the candidates of METEOR against all references, which is the best reference's.
+
+    Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with NLTK's `meteor_score`.
+
+    Args:
+        scores: float64 array, shape (n_rows, n_texts, n_texts), as from `meteor_scores`, candidates first.
+        n_candidates: number of candidates of every row.
+
+    Returns:
+        float64 array, shape (n_rows,), 0 (worst) to below 1 (best).
+
+    >>> multi_reference_meteor(np.array([[[0.9, 0.0, 0.0], [0.5, 0.9, 0.0], [0.7, 0.0, 0.9]]]), 1).tolist()
+    [0.7]
+    """
+    return scores[:, n_candidates:, :n_candidates].max(axis=1).mean(axis=1)
+
+
+class _Places:
+    """Positions of the words of a row in each of its texts: a set of positions for each (text, word of the row).
+
+    A set is one whole number: bit p is set for position p, counted from the end of the text. The sets of text x lie in
+    a line with one slot for each distinct word of its row; a word's column c is its number among all (row, word) pairs.
+    """
+
+    def __init__(self, words: np.ndarray, text: np.ndarray, row_of_text: np.ndarray, bits: np.ndarray) -> None:
+        """Collect the positions of `words` (n_words word numbers), which stand in `text` at the positions in `bits`."""
+        self.n_distinct = int(words.max(initial=-1)) + 1
+        # Sorted (row, word) pairs, and each word's column among them.
+        self.pairs, self.column = np.unique(row_of_text[text] * self.n_distinct + words, return_inverse=True)
+        self.row_of_column = self.pairs // max(self.n_distinct, 1)
+        first_column = np.searchsorted(self.row_of_column, row_of_text)
+        width = np.searchsorted(self.row_of_column, row_of_text, side="right") - first_column
+        # Slot of (text x, column c) is slot[x] + c.
+        self.slot = np.cumsum(width) - width - first_column
+        self.sets = np.zeros(int(width.sum()), dtype=bits.dtype)
+        np.bitwise_or.at(self.sets, self.slot[text] + self.column, bits)
+
+    def of_related(self, related: Sequence[Sequence[int]], row_of_text: np.ndarray) -> np.ndarray:
+        """Sets of the positions of all words that `related` lists for a word, in the same slots."""
+        n_related = np.array([len(words) for words in related], dtype=np.int64)
+        word_of_column = self.pairs - self.row_of_column * self.n_distinct
+        column = np.repeat(np.arange(len(self.pairs)), n_related[word_of_column])
+        other = np.array([word for c in word_of_column.tolist() for word in related[c]], dtype=np.int64)
+        # Keep the related words that occur in the same row.
+        wanted = self.row_of_column[column] * self.n_distinct + other
+        other_column = np.minimum(np.searchsorted(self.pairs, wanted), len(self.pairs) - 1)
+        present = self.pairs[other_column] == wanted
+        column, other_column = column[present], other_column[present]
+        # Once for every text of the row.
+        texts_by_row = np.searchsorted(row_of_text, np.arange(int(row_of_text[-1]) + 2))
+        first, n_texts = texts_by_row[self.row_of_column[column]], np.diff(texts_by_row)[self.row_of_column[column]]
+        text = np.repeat(first - np.cumsum(n_texts) + n_texts, n_texts) + np.arange(n_texts.sum())
+        sets = np.zeros_like(self.sets)
+        slot = self.slot[text]
+        np.bitwise_or.at(sets, slot + column.repeat(n_texts), self.sets[slot + other_column.repeat(n_texts)])
+        return sets
+
+
+def _rows_by_width(rows: Sequence[Sequence[Sequence[str]]]) -> Iterator[tuple[np.dtype, list[int]]]:
+    """Row numbers by the type that holds a set of positions: machine words, or Python's for long texts."""
+    is_long = [max(map(len, row)) > MACHINE_WORD_BITS for row in rows]
+    for long, dtype in ((False, np.dtype(np.uint64)), (True, np.dtype(object))):
+        chosen = [i for i, flag in enumerate(is_long) if flag == long]
+        if chosen:
+            yield dtype, chosen
+
+
+def _batch_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon, dtype: np.dtype) -> list[np.ndarray]:
+    """Score matrices of rows whose sets of positions are numbers of type `dtype`."""
+    n_texts = np.array([len(row) for row in rows])
+    lengths = np.array([len(tokens) for row in rows for tokens in row])
+    row_of_text = np.repeat(np.arange(len(rows)), n_texts)
+    text = np.repeat(np.arange(len(lengths)), lengths)
+    first_word = np.cumsum(lengths) - lengths
+    # Words are stored from the end of each text, the order of alignment: position p counts from the end.
+    place = np.arange(len(text)) - first_word[text]
+    bits = np.left_shift(np.ones(len(text), dtype), place.astype(dtype))
+    words, forms = _numbered(itertools.chain.from_iterable(map(reversed, itertools.chain.from_iterable(rows))))
+    stem_of_form, stems = _numbered(map(lexicon.stem, forms))
+    number_of_stem = {stem: number for number, stem in enumerate(stems)}
+    related = [[number_of_stem[word] for word in lexicon.synonyms(stem) if word in number_of_stem] for stem in stems]
+
+    by_word = _Places(words, text, row_of_text, bits)
+    by_stem = _Places(stem_of_form[words], text, row_of_text, bits)
+    stages = [(by_word, by_word.sets), (by_stem, by_stem.sets), (by_stem, by_stem.of_related(related, row_of_text))]
+
+    reference, hypothesis = _pairs_in_rows(n_texts)
+    matches, chunks = np.empty((2, len(reference)))
+    by_length = np.argsort(-lengths[hypothesis], kind="stable")
+    for start in range(0, len(by_length), MAX_PAIRS):
+        part = by_length[start : start + MAX_PAIRS]
+        picks = _align(reference[part], hypothesis[part], lengths, first_word, stages, dtype)
+        matches[part], chunks[part] = _count_matches_and_chunks(picks)
+    scores = _combine(matches, chunks, lengths[hypothesis], lengths[reference])
+    cells_of_row = np.split(scores, np.cumsum(n_texts**2)[:-1])
+    return [cells.reshape(n, n) for cells, n in zip(cells_of_row, n_texts, strict=True)]
+
+
+def _numbered(words: Iterable[str]) -> tuple[np.ndarray, list[str]]:
+    """Number words in order of first use: int64 array (n_words,), and the distinct words."""
+    words = list(words)
+    numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
+    return np.fromiter(map(numbers.__getitem__, words), dtype=np.int64, count=len(words)), list(numbers)
+
+
+def _pairs_in_rows(n_texts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Text numbers (reference, hypothesis) of all pairs within a row, row after row, reference by reference."""
+    first_text = np.cumsum(n_texts) - n_texts
+    cell = np.arange((n_texts**2).sum()) - np.repeat(np.cumsum(n_texts**2) - n_texts**2, n_texts**2)
+    n, first = np.repeat(n_texts, n_texts**2), np.repeat(first_text, n_texts**2)
+    return first + cell // n, first + cell % n
+
+
+def _align(
+    reference: np.ndarray,
+    hypothesis: np.ndarray,
+    lengths: np.ndarray,
+    first_word: np.ndarray,
+    stages: Sequence[tuple[_Places, np.ndarray]],
+    dtype: np.dtype,
+) -> np.ndarray:
+    """Align pairs of texts, hypotheses from the longest to the shortest.
+
+    Returns:
+        Array of `dtype`, shape (longest hypothesis, n_pairs): the bit of the reference word that the hypothesis word at
+        each place from the end is aligned with, or 0.
+    """
+    longest = int(lengths[hypothesis[0]])
+    picks = np.zeros((longest, len(hypothesis)), dtype)
+    free = np.full(len(hypothesis), (1 << int(max(lengths[reference].max(), 1))) - 1, dtype)
+    # Hypotheses that have a word at position p from the end come first: lengths fall along the pairs.
+    n_reaching = np.searchsorted(-lengths[hypothesis], -np.arange(longest), side="left")
+    first = first_word[hypothesis]
+    for places, sets in stages:
+        slot = places.slot[reference]
+        for place, n in enumerate(n_reaching):
+            pick = picks[place, :n]
+            found = sets[slot[:n] + places.column[first[:n] + place]] & free[:n]
+            found *= pick == 0  # aligned in an earlier stage
+            found &= -found  # the lowest bit: the last free reference word that matches
+            free[:n] ^= found
+            pick |= found
+    return picks
+
+
+def _count_matches_and_chunks(picks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Number of matches, and of runs of matches adjacent in both texts: two arrays (n_pairs,)."""
+    is_match = picks != 0
+    matches = np.count_nonzero(is_match, axis=0)
+    # One position nearer to the beginning in both texts: the bit moves up by one.
+    goes_on = is_match[1:] & (picks[1:] == picks[:-1] << 1)
+    return matches, matches - np.count_nonzero(goes_on, axis=0)
+
+
+def _combine(
+    matches: np.ndarray, chunks: np.ndarray, hypothesis_length: np.ndarray, reference_length: np.ndarray
+) -> np.ndarray:
+    """The formula in the docstring of `meteor_scores`, in NLTK's order of operations: (n_pairs,)."""
+    scores = np.zeros(len(matches))
+    some = matches > 0
+    matches, chunks = matches[some], chunks[some]
+    precision, recall = matches / hypothesis_length[some], matches / reference_length[some]
+    f_mean = precision * recall / (ALPHA * precision + (1 - ALPHA) * recall)
+    scores[some] = (1 - GAMMA * (chunks / matches) ** BETA) * f_mean
+    return scores

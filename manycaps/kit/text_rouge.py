@@ -1,0 +1,163 @@
+"""ROUGE-L of many candidates at once, as the COCO caption code computes it, and both scores of every candidate."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from .base_types import Floats, Ints, TokenList, TokenRows
+from .text_bleu import bleu_scores, bleu_statistics
+from .text_ngrams import word_ids
+
+# Weight of recall over precision (pycocoevalcap 1.2, rouge.py; Chen et al. 2015, section 4.3).
+BETA = 1.2
+
+# Cells of the tables of common subsequences that are filled at once, 4 bytes each in a few arrays.
+MAX_CELLS = 2_000_000
+
+
+def f_measure(precision: Floats, recall: Floats) -> Floats:
+    """ROUGE-L = (1 + beta^2) P R / (R + beta^2 P), beta = 1.2; 0 where P or R is 0.
+
+    Args:
+        precision: float64 array: the largest share of the candidate in a common subsequence with a reference.
+        recall: float64 array of that shape: the largest share of a reference; not always the same reference.
+
+    Returns:
+        float64 array of that shape, 0 (worst) to 1 (best).
+
+    >>> f_measure(np.array([1.0, 0.5]), np.array([1.0, 0.0])).tolist()
+    [1.0, 0.0]
+    """
+    weighted = (1 + BETA**2) * precision * recall
+    total = recall + BETA**2 * precision
+    return np.divide(weighted, total, out=np.zeros_like(total), where=(precision > 0) & (recall > 0))
+
+
+def rouge_l_scores(candidates: Sequence[TokenList], references: TokenRows) -> Floats:
+    """Score each candidate against its own references by ROUGE-L.
+
+    Precision and recall are the best of all references, each for itself, as in the COCO caption code; Lin (2004) takes
+    the best score of a single reference. The score of a corpus is the mean.
+
+    Args:
+        candidates: n token lists; a text without tokens counts as one empty token, as in the COCO caption code.
+        references: n lists of at least one token list.
+
+    Returns:
+        float64 array, shape (n,), 0 (worst) to 1 (best).
+
+    >>> rouge_l_scores([["a", "red", "dog"]], [[["a", "dog"], ["cat"]]]).round(4).tolist()
+    [0.8299]
+    """
+    texts = [*candidates, *(tokens for own in references for tokens in own)]
+    sizes = np.array([len(own) for own in references], np.int64)
+    if not len(sizes):
+        return np.zeros(0)
+    candidate = np.repeat(np.arange(len(sizes)), sizes)
+    precision, recall = precisions_and_recalls(texts, candidate, len(sizes) + np.arange(len(candidate)))
+    starts = np.cumsum(sizes) - sizes
+    return f_measure(np.maximum.reduceat(precision, starts), np.maximum.reduceat(recall, starts))
+
+
+def precisions_and_recalls(texts: Sequence[TokenList], candidate: Ints, reference: Ints) -> tuple[Floats, Floats]:
+    """Share of the candidate, and of the reference, in the longest common subsequence of each pair.
+
+    Args:
+        texts: n_texts token lists.
+        candidate: int64 array, shape (n_pairs,): number of the text that is scored.
+        reference: the same for the text that it is compared with.
+
+    Returns:
+        Two float64 arrays, shape (n_pairs,), 0 to 1.
+
+    >>> precisions_and_recalls([["a", "red", "dog"], ["a", "dog"]], np.array([0]), np.array([1]))[1].tolist()
+    [1.0]
+    """
+    filled = [tokens or [""] for tokens in texts]
+    common = common_lengths(filled, candidate, reference)
+    lengths = np.array([len(tokens) for tokens in filled], np.int64)
+    return common / lengths[candidate], common / lengths[reference]
+
+
+def common_lengths(texts: Sequence[TokenList], first: Ints, second: Ints) -> Ints:
+    """Length of the longest common subsequence of each pair of texts.
+
+    Args:
+        texts: n_texts token lists.
+        first: int64 array, shape (n_pairs,): number of one text.
+        second: the same for the other text.
+
+    Returns:
+        int64 array, shape (n_pairs,).
+
+    >>> common_lengths([["a", "red", "dog", "runs"], ["red", "a", "dog"]], np.array([0]), np.array([1])).tolist()
+    [2]
+    """
+    words, lengths = word_ids(texts, {})
+    start = np.cumsum(lengths) - lengths
+    # The table of a pair has a line for each word of the shorter text, whichever text that is.
+    swap = lengths[first] > lengths[second]
+    first, second = np.where(swap, second, first), np.where(swap, first, second)
+    order = np.lexsort((lengths[second], lengths[first]))
+    result = np.zeros(len(first), np.int64)
+    begin = 0
+    while begin < len(order):
+        end = _batch_end(lengths[second[order]], begin)
+        these = order[begin:end]
+        result[these] = _common_lengths(words, start, lengths, first[these], second[these])
+        begin = end
+    return result
+
+
+def _batch_end(widths: Ints, begin: int) -> int:
+    """End of the pairs whose tables of one line have at most `MAX_CELLS` cells; at least one pair."""
+    widest = np.maximum.accumulate(widths[begin : begin + MAX_CELLS]) + 1
+    return begin + max(1, int(np.searchsorted(widest * np.arange(1, len(widest) + 1), MAX_CELLS, side="right")))
+
+
+def _common_lengths(words: Ints, start: Ints, lengths: Ints, first: Ints, second: Ints) -> Ints:
+    """Common subsequences of a batch of pairs, line by line of all tables at once.
+
+    Cell (i, j) is max(cell (i - 1, j), cell (i, j - 1), cell (i - 1, j - 1) + 1 if the words are equal), which is the
+    running maximum along the line of the first and the last.
+    """
+    width = int(lengths[second].max(initial=0))
+    place = np.arange(width)
+    inside = place < lengths[second][:, None]  # (n_pairs, width)
+    other = np.where(inside, _words_at(words, start[second][:, None] + place), -1)
+    line = np.zeros((len(first), width + 1), np.int32)
+    for i in range(int(lengths[first].max(initial=0))):
+        word = np.where(i < lengths[first], _words_at(words, start[first] + i), -2)  # equal to no word
+        extended = np.maximum(line[:, 1:], line[:, :-1] + (other == word[:, None]))
+        np.maximum.accumulate(extended, axis=1, out=line[:, 1:])
+    return line[:, -1].astype(np.int64)
+
+
+def _words_at(words: Ints, place: Ints) -> Ints:
+    """Words at these indices; any word where an index is out of range."""
+    return words[np.minimum(place, len(words) - 1)]
+
+
+def candidate_scores(
+    candidates: TokenRows, references: TokenRows
+) -> tuple[dict[str, np.ndarray], npt.NDArray[np.int64]]:
+    """Score every candidate, and return the statistics for BLEU of the corpus.
+
+    Args:
+        candidates: n_rows lists of at least one token list.
+        references: the same for the references.
+
+    Returns:
+        Float64 arrays, shape (n_candidates,), row after row, by key: "bleu_1" to "bleu_4" and "rouge_l", 0 (worst) to 1
+        (best); and an int64 array, shape (n_candidates, 10), as from `bleu_statistics`.
+
+    >>> scores, _ = candidate_scores([[["a", "red", "dog"]]], [[["a", "red", "dog"], ["a", "cat"]]])
+    >>> {key: round(float(values[0]), 4) for key, values in scores.items() if key != "bleu_4"}
+    {'bleu_1': 1.0, 'bleu_2': 1.0, 'bleu_3': 1.0, 'rouge_l': 1.0}
+    """
+    texts = [tokens for row in candidates for tokens in row]
+    own = [row for mine, row in zip(candidates, references, strict=True) for _ in mine]
+    statistics = bleu_statistics(texts, own)
+    scores = {f"bleu_{n}": values for n, values in enumerate(bleu_scores(statistics).T, start=1)}
+    return scores | {"rouge_l": rouge_l_scores(texts, own)}, statistics

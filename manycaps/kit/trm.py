@@ -1,0 +1,1 @@
+../../metrics/trm/trm.py

@@ -1,0 +1,1 @@
+../../metrics/trm_bert/trm_bert.py

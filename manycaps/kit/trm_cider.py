@@ -1,0 +1,1 @@
+../../metrics/trm_cider/trm_cider.py

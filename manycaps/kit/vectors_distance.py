@@ -1,0 +1,186 @@
+"""Cosine similarities and distances of all pairs of vectors in a row, and other distances by name."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from .vectors_rows import EmbeddingRows
+
+
+def cosine_similarities(vectors: np.ndarray) -> np.ndarray:
+    """Cosine of every pair of texts.
+
+    Args:
+        vectors: float64 array, shape (n_rows, n_texts, d), no vector all zeros.
+
+    Returns:
+        float64 array, shape (n_rows, n_texts, n_texts), -1 to 1, symmetric, 1 on the diagonal.
+
+    >>> cosine_similarities(np.array([[[2.0, 0.0], [0.0, 3.0]]])).tolist()
+    [[[1.0, 0.0], [0.0, 1.0]]]
+    """
+    # By the largest number first: squares of small or large ones could leave the range of float64.
+    vectors = vectors / np.abs(vectors).max(axis=2, keepdims=True)
+    vectors /= np.sqrt(np.einsum("bnd,bnd->bn", vectors, vectors))[..., None]
+    cosines = np.clip(vectors @ vectors.swapaxes(1, 2), -1, 1)
+    texts = np.arange(vectors.shape[1])
+    cosines[:, texts, texts] = 1
+    return cosines
+
+
+def cosine_distances(cosines: np.ndarray) -> np.ndarray:
+    """d(x, y) = 1 - cosine (Chan et al. 2022, appendix B.1, https://arxiv.org/abs/2209.07518).
+
+    The authors' program takes the similarity itself for the distance. Equal texts may come out 1e-16 apart, which the
+    triangle ranks count as equal.
+
+    Args:
+        cosines: float64 array of any shape.
+
+    Returns:
+        float64 array of the same shape, 0 to 2.
+
+    >>> cosine_distances(np.array([1.0, -1.0])).tolist()
+    [0.0, 2.0]
+    """
+    return 1 - cosines
+
+
+def multi_reference_cosine(cosines: np.ndarray, n_candidates: int) -> np.ndarray:
+    """Mean over the candidates of the cosine with the nearest reference.
+
+    Chan et al. (2022), equation 1, with the best reference counting, as METEOR does it.
+
+    Args:
+        cosines: float64 array, shape (n_rows, n_texts, n_texts), candidates first.
+        n_candidates: number of candidates of every row.
+
+    Returns:
+        float64 array, shape (n_rows,), -1 (worst) to 1 (best).
+
+    >>> multi_reference_cosine(np.array([[[1.0, 0.2, 0.5], [0.2, 1.0, 0.0], [0.5, 0.0, 1.0]]]), 1).tolist()
+    [0.5]
+    """
+    return cosines[:, :n_candidates, n_candidates:].max(axis=2).mean(axis=1)
+
+
+def check_nonzero(rows: EmbeddingRows, columns: tuple[str, str]) -> None:
+    """Raise if a text's vector is all zeros and so has no cosine.
+
+    Args:
+        rows: embedded texts.
+        columns: names of the columns of candidates and references, for the message.
+
+    Raises:
+        ValueError: some vectors are zero; the message names the first text and counts them.
+    """
+    is_zero = (rows.vectors == 0).all(axis=1)  # (n_vectors,)
+    if not is_zero.any():
+        return
+    places = [
+        f"{name}[{i}][{j}]"
+        for name, side in zip(columns, (rows.predictions, rows.references), strict=True)
+        for i, numbers in enumerate(side)
+        for j in np.flatnonzero(is_zero[numbers])
+    ]
+    raise ValueError(
+        f"{places[0]}: expected an embedding that is not all zeros, which has no cosine ({len(places)} such texts in "
+        "all), got zeros. Leave these captions out, or use another encoder."
+    )
+
+
+# Distances of scipy that depend on two vectors alone. Those that are scaled by the variances of all vectors
+# (seuclidean, mahalanobis) are left out, as are those of booleans.
+DISTANCE_NAMES = (
+    "cosine",
+    "euclidean",
+    "sqeuclidean",
+    "cityblock",
+    "chebyshev",
+    "correlation",
+    "braycurtis",
+    "canberra",
+    "jensenshannon",
+)
+
+
+def vector_distances(vectors: np.ndarray, name: str) -> np.ndarray:
+    """Distance of every pair of vectors of a row.
+
+    Args:
+        vectors: float64 array, shape (n_rows, n_texts, d); no vector all zeros for "cosine".
+        name: one of `DISTANCE_NAMES`, as in `scipy.spatial.distance`.
+
+    Returns:
+        float64 array, shape (n_rows, n_texts, n_texts), 0 on the diagonal; NaN where the distance is not defined, as
+        the correlation with a constant vector. "cosine" is that of `trm_bert`, to the last bit.
+
+    >>> vector_distances(np.array([[[0.0, 3.0], [4.0, 0.0]]]), "euclidean").tolist()
+    [[[0.0, 5.0], [5.0, 0.0]]]
+    """
+    if name == "cosine":
+        return cosine_distances(cosine_similarities(vectors))
+    with np.errstate(all="ignore"):  # what is not defined is NaN, and found by `check_defined`
+        distances = np.stack([cdist(row, row, metric=name) for row in vectors])
+    texts = np.arange(vectors.shape[1])
+    distances[:, texts, texts] = 0
+    return distances
+
+
+def check_defined(distances: np.ndarray, name: str) -> None:
+    """Raise if a pair of vectors has no distance.
+
+    Args:
+        distances: as from `vector_distances`.
+        name: of the distance.
+
+    Raises:
+        ValueError: a distance is NaN or infinite.
+    """
+    undefined = ~np.isfinite(distances)
+    if undefined.any():
+        _, i, j = (int(place) for place in np.argwhere(undefined)[0])
+        raise ValueError(
+            f"distance={name!r}: expected vectors that have this distance, got a row in which that of texts {i} and "
+            f"{j} is not finite ({int(undefined.sum())} such pairs in a batch of rows). Use another distance, for "
+            "example 'euclidean'."
+        )
+
+
+def nearest_reference_distance(distances: np.ndarray, n_candidates: int) -> np.ndarray:
+    """Mean over the candidates of the distance of the nearest reference.
+
+    Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with the best reference counting.
+
+    Args:
+        distances: float64 array, shape (n_rows, n_texts, n_texts), candidates first; [r, i, j] is the distance of
+            text j from text i, so that the references come first in a pair.
+        n_candidates: number of candidates of every row.
+
+    Returns:
+        float64 array, shape (n_rows,).
+
+    >>> nearest_reference_distance(np.array([[[0.0, 9.0, 9.0], [0.5, 0.0, 9.0], [0.25, 9.0, 0.0]]]), 1).tolist()
+    [0.25]
+    """
+    return distances[:, n_candidates:, :n_candidates].min(axis=1).mean(axis=1)
+
+
+def check_distance_diagonals(matrices: Sequence[np.ndarray]) -> None:
+    """Raise unless every text of every row has distance 0 from itself.
+
+    Args:
+        matrices: n_rows arrays, shape (n_texts, n_texts).
+
+    Raises:
+        ValueError: a number on a diagonal is not 0.
+    """
+    for row, matrix in enumerate(matrices):
+        own = np.flatnonzero(np.diag(matrix))
+        if own.size:
+            i = int(own[0])
+            raise ValueError(
+                f"distances[{row}][{i}][{i}]: expected 0, the distance of a text from itself, got {matrix[i, i]}. Give "
+                "distances, not similarities."
+            )

@@ -1,0 +1,301 @@
+"""Squared Fréchet distance of two sets of vectors, each described by a normal distribution, without matrix roots.
+
+With Xc, Yc the centred sets, the trace of (C1 C2)^(1/2) is the sum of the singular values of Xc Yc' divided by
+sqrt((n - 1)(m - 1)): C1 C2 and its factor Yc Xc' Xc Yc' have the same non-zero eigenvalues. So a row of ten and five
+captions is a problem of 10 x 5 numbers, whatever the dimension, exact also where the covariances are singular.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .base_types import Progress
+from .sets_splits import TIE_TOLERANCE, Splits, label_blocks, split_forms, split_values, upper_tail_p_values
+from .vectors_moments import BLOCK_SIZE, ExactMoments, mean_difference
+
+# Numbers in the cross blocks of splits held at once, 8 bytes each.
+MAX_CROSS_VALUES = 1_000_000
+
+
+def frechet_distances(vectors: np.ndarray, n_candidates: int) -> np.ndarray:
+    """Squared Fréchet distance of candidates and references, row by row.
+
+    |mu1 - mu2|^2 + Tr(C1 + C2 - 2 (C1 C2)^(1/2)), covariances with n - 1 (Dowson and Landau 1982,
+    https://doi.org/10.1016/0047-259X(82)90077-X; Heusel et al. 2017, equation 6, https://arxiv.org/abs/1706.08500;
+    Chan et al. 2022, equation 5, https://arxiv.org/abs/2209.07518, prints the first term without its square, their
+    program squares it).
+
+    Args:
+        vectors: float64 array, shape (n_rows, n_texts, d); the first `n_candidates` texts are candidates.
+        n_candidates: number of candidates of every row, 2 to n_texts - 2.
+
+    Returns:
+        float64 array, shape (n_rows,), at least 0 (equal means and covariances), in squared units of the vectors.
+
+    >>> frechet_distances(np.array([[[0.0], [2.0], [3.0], [7.0]]]), 2).round(4).tolist()
+    [18.0]
+    """
+    vectors = from_first(vectors)
+    parts = vectors[:, :n_candidates], vectors[:, n_candidates:]
+    means = [part.mean(axis=1) for part in parts]  # each (n_rows, d)
+    # Scaled so that C = factor' factor.
+    factors = [
+        (part - mean[:, None]) / np.sqrt(part.shape[1] - 1) for part, mean in zip(parts, means, strict=True)
+    ]  # (n_rows, n, d) and (n_rows, m, d)
+    return _from_factors(means[0] - means[1], *factors)
+
+
+def frechet_p_values(vectors: np.ndarray, n_candidates: int, splits: Splits) -> tuple[np.ndarray, np.ndarray]:
+    """Squared Fréchet distance of every row, and the share of the splits whose distance is at least as large.
+
+    Args:
+        vectors: as for `frechet_distances`.
+        n_candidates: as for `frechet_distances`.
+        splits: splits into sets of the observed sizes, the observed one among them.
+
+    Returns:
+        Two float64 arrays, shape (n_rows,): distances, and p-values above 0 and at most 1.
+
+    >>> row, observed = np.array([[[0.0], [2.0], [3.0], [7.0]]]), np.array([[True, True, False, False]])
+    >>> [values.round(4).tolist() for values in frechet_p_values(row, 2, lambda size: [observed])]
+    [[18.0], [1.0]]
+    """
+    # In units of the joint scatter, which no split changes, so that the tolerance for ties fits every encoder.
+    scatter = joint_scatter(vectors)
+    scaled = from_first(vectors) / np.sqrt(scatter)[:, None, None]
+    distances = frechet_distances(vectors, n_candidates)
+    null = null_frechet_distances(scaled, n_candidates, splits)
+    return distances, upper_tail_p_values(distances / scatter, null)
+
+
+def null_frechet_distances(vectors: np.ndarray, n_candidates: int, splits: Splits) -> Iterator[np.ndarray]:
+    """Give the squared Fréchet distance of every row under every split of its texts, out of the joint Gram matrix.
+
+    The first term and the two traces are sums over pairs of texts, so quadratic forms in the labels; the trace of the
+    root is left, the singular values of the block of the Gram matrix between both sets, centred by rows and columns.
+
+    Args:
+        vectors: float64 array, shape (n_rows, n_texts, d).
+        n_candidates: number of candidates of every row, 2 to n_texts - 2.
+        splits: splits into sets of the observed sizes.
+
+    Yields:
+        float64 arrays, shape (n_rows, block).
+
+    >>> row, observed = np.array([[[0.0], [2.0], [3.0], [7.0]]]), np.array([[True, True, False, False]])
+    >>> [values.round(4).tolist() for values in null_frechet_distances(row, 2, lambda size: [observed])]
+    [[[18.0]]]
+    """
+    n, m = n_candidates, vectors.shape[1] - n_candidates
+    vectors = from_first(vectors)
+    centred = vectors - vectors.mean(axis=1, keepdims=True)
+    gram = centred @ centred.swapaxes(1, 2)  # (n_rows, n_texts, n_texts)
+    # |mu1 - mu2|^2, and of each trace the part z'Gz / n: Tr C1 = (sum of own products - z'Gz / n) / (n - 1).
+    forms, constants = split_forms(gram, 1 / n**2 - 1 / (n * (n - 1)), 1 / m**2 - 1 / (m * (m - 1)), -2 / (n * m))
+    texts = np.arange(n + m)
+    own = gram[:, texts, texts]  # (n_rows, n_texts)
+    on_diagonal = np.flatnonzero(np.equal(*np.triu_indices(n + m)))
+    forms[:, on_diagonal] += own / (n - 1) - own / (m - 1)
+    constants = constants + own.sum(axis=1) / (m - 1)
+    scale = 2 / np.sqrt((n - 1) * (m - 1))
+    for labels, values in zip(label_blocks(forms, splits), split_values(forms, constants, splits), strict=True):
+        yield np.maximum(values - scale * np.stack([_cross_nuclear_norms(of_row, labels) for of_row in gram]), 0)
+
+
+def from_first(vectors: np.ndarray) -> np.ndarray:
+    """Move every row so that its first text lies at 0, which changes no distance.
+
+    Differences of vectors near each other are exact, means of large numbers are not: so equal texts have a scatter of
+    exactly 0, and splits that tie still tie where the texts lie far from 0.
+
+    Args:
+        vectors: float64 array, shape (n_rows, n_texts, d).
+
+    Returns:
+        float64 array of the same shape.
+
+    >>> from_first(np.array([[[1e8], [1e8 + 0.5]]])).tolist()
+    [[[0.0], [0.5]]]
+    """
+    return vectors - vectors[:, :1]
+
+
+def pair_distances(vectors: np.ndarray) -> np.ndarray:
+    """Euclidean distances of all pairs of texts of a row.
+
+    Args:
+        vectors: float64 array, shape (n_rows, n_texts, d).
+
+    Returns:
+        float64 array, shape (n_rows, n_texts, n_texts), zeros on the diagonal, in the unit of the vectors.
+
+    >>> pair_distances(np.array([[[0.0, 3.0], [4.0, 0.0]]])).tolist()
+    [[[0.0, 5.0], [5.0, 0.0]]]
+    """
+    return np.stack([np.linalg.norm(row[:, None] - row, axis=2) for row in vectors])
+
+
+def joint_scatter(vectors: np.ndarray) -> np.ndarray:
+    """Mean squared distance of a row's texts from their common mean: the unit in which splits are compared.
+
+    Args:
+        vectors: float64 array, shape (n_rows, n_texts, d).
+
+    Returns:
+        float64 array, shape (n_rows,); 1 where all texts are equal and there is nothing to compare.
+
+    >>> joint_scatter(np.array([[[0.0], [2.0]], [[3.0], [3.0]]])).tolist()
+    [1.0, 1.0]
+    """
+    scatter = from_first(vectors).var(axis=1).sum(axis=1)
+    return np.where(scatter > 0, scatter, 1.0)
+
+
+def pooled_frechet_distance(
+    vectors: np.ndarray,
+    candidate_counts: np.ndarray,
+    reference_counts: np.ndarray,
+    progress: Progress = lambda steps, **_: steps,
+    block_size: int = BLOCK_SIZE,
+) -> np.ndarray:
+    """Squared Fréchet distance of all candidates and all references of a corpus, in bounded memory.
+
+    The moments of each set are summed without rounding, so neither the order of the vectors nor the blocks nor parts of
+    the corpus that are summed apart can change the last digit; the rest is as in `frechet_distances`.
+
+    Args:
+        vectors: floating-point array, shape (n_vectors, d).
+        candidate_counts: array of whole numbers, shape (n_vectors,): how often each vector is a candidate, 2 in all.
+        reference_counts: how often each is a reference, 2 in all.
+        progress: wraps the blocks in a progress bar.
+        block_size: vectors summed at once, at most `BLOCK_SIZE`.
+
+    Returns:
+        float64 array without dimensions.
+
+    >>> points = np.array([[0.0], [2.0], [3.0], [7.0]])
+    >>> pooled_frechet_distance(points, np.array([1, 1, 0, 0]), np.array([0, 0, 1, 1])).round(4).tolist()
+    18.0
+    """
+    sides = ExactMoments(), ExactMoments()
+    for moments, counts in zip(sides, (candidate_counts, reference_counts), strict=True):
+        moments.add(vectors, counts, progress, block_size)
+    return frechet_distance_of_moments(*sides)
+
+
+def frechet_distance_of_moments(candidates: ExactMoments, references: ExactMoments) -> np.ndarray:
+    """Squared Fréchet distance of two sets of which the moments are known.
+
+    Args:
+        candidates: of at least two vectors.
+        references: of at least two vectors, of the same length.
+
+    Returns:
+        float64 array without dimensions, at least 0.
+    """
+    difference = mean_difference(candidates, references)
+    return _from_factors(difference[None], candidates.factor()[None], references.factor()[None])[0]
+
+
+def pooled_frechet_p_value(
+    vectors: np.ndarray,
+    candidate_counts: np.ndarray,
+    reference_counts: np.ndarray,
+    null_counts: Iterable[np.ndarray],
+    n_draws: int,
+    progress: Progress = lambda steps, **_: steps,
+) -> float:
+    """p-value of the pooled distance: the share of the drawn exchanges whose distance is at least the observed one.
+
+    Every exchange costs a QR decomposition of all vectors.
+
+    Args:
+        vectors: as for `pooled_frechet_distance`, as are both counts.
+        candidate_counts: the observed counts.
+        reference_counts: the observed counts of the other side.
+        null_counts: float64 arrays, shape (n_vectors, block): candidate counts of each exchange, of the same sum.
+        n_draws: number of exchanges, for the progress bar.
+        progress: wraps the exchanges in a progress bar.
+
+    Returns:
+        (1 + reached) / (1 + n_draws), ties within 1e-9 of the joint scatter counted (Phipson and Smyth 2010,
+        https://doi.org/10.2202/1544-6115.1585).
+
+    >>> points = np.array([[0.0], [2.0], [3.0], [7.0]])
+    >>> drawn = np.array([[1.0, 0.0], [0.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    >>> pooled_frechet_p_value(points, np.array([1, 1, 0, 0]), np.array([0, 0, 1, 1]), [drawn], n_draws=2)
+    0.6666666666666666
+    """
+    totals = candidate_counts + reference_counts
+    _, joint = _factor(vectors, totals)
+    tolerance = TIE_TOLERANCE * (float((joint**2).sum()) or 1.0)
+    # This method is faster for one draw of many, and rounds alike for all of them.
+    observed = _factored_distance(vectors, candidate_counts, reference_counts)
+    columns = (counts for block in null_counts for counts in block.T)
+    n_reached = 0
+    for _ in progress(range(n_draws), desc="pooled exchanges", unit="draw", delay=1):
+        counts = next(columns)
+        n_reached += int(_factored_distance(vectors, counts, totals - counts) >= observed - tolerance)
+    return (1 + n_reached) / (1 + n_draws)
+
+
+def _from_factors(difference: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The distance out of mean differences (n_rows, d) and factors (n_rows, n, d), (n_rows, m, d) of covariances."""
+    traces = np.einsum("bnd,bnd->b", first, first) + np.einsum("bmd,bmd->b", second, second)
+    first, second = (_triangular(factor) if factor.shape[1] > factor.shape[2] else factor for factor in (first, second))
+    root_trace = np.linalg.svd(first @ second.swapaxes(1, 2), compute_uv=False).sum(axis=1)
+    # Never below 0 in exact arithmetic; equal sets may come out at -1e-16.
+    return np.maximum(np.einsum("bd,bd->b", difference, difference) + traces - 2 * root_trace, 0)
+
+
+def _triangular(factor: np.ndarray) -> np.ndarray:
+    """R of the QR decomposition: the same covariance in d rows."""
+    upper: np.ndarray = np.linalg.qr(factor, mode="r")  # type: ignore[assignment]  # with this mode R alone
+    return upper
+
+
+def _cross_nuclear_norms(gram: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Sums of singular values of the centred block between both sets, for every split of one row: (n_splits,)."""
+    norms = np.empty(len(labels))
+    n_candidates = int(labels[0].sum())
+    n_references = len(gram) - n_candidates
+    step = max(1, MAX_CROSS_VALUES // (n_candidates * n_references))
+    for start in range(0, len(labels), step):
+        block = labels[start : start + step]
+        candidates = np.nonzero(block)[1].reshape(-1, n_candidates)
+        references = np.nonzero(~block)[1].reshape(-1, n_references)
+        cross = gram[candidates[:, :, None], references[:, None, :]]  # (step, n, m)
+        cross -= cross.mean(axis=1, keepdims=True)
+        cross -= cross.mean(axis=2, keepdims=True)
+        norms[start : start + step] = np.linalg.svd(cross, compute_uv=False).sum(axis=1)
+    return norms
+
+
+def _factored_distance(
+    vectors: np.ndarray, candidate_counts: np.ndarray, reference_counts: np.ndarray
+) -> np.floating[Any]:
+    """The pooled distance, from triangular factors of the centred vectors."""
+    (first_mean, first), (second_mean, second) = (
+        _factor(vectors, counts) for counts in (candidate_counts, reference_counts)
+    )
+    distance: np.floating[Any] = _from_factors((first_mean - second_mean)[None], first[None], second[None])[0]
+    return distance
+
+
+def _factor(vectors: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean (d,) and factor R (at most d, d) of one set, R'R = covariance; covariances are never formed."""
+    used = np.flatnonzero(counts)
+    n_texts = int(counts.sum())
+    blocks = [used[start : start + BLOCK_SIZE] for start in range(0, len(used), BLOCK_SIZE)]
+    # Both sets from one vector, as in `from_first`.
+    first, mean = vectors[0].astype(np.float64), np.zeros(vectors.shape[1])
+    for block in blocks:
+        mean += counts[block] @ (vectors[block].astype(np.float64) - first)
+    mean /= n_texts
+    factor = np.empty((0, vectors.shape[1]))
+    for block in blocks:
+        root_counts = np.sqrt(counts[block] / (n_texts - 1))
+        centred = root_counts[:, None] * (vectors[block].astype(np.float64) - first - mean)
+        factor = _triangular(np.concatenate((factor, centred)))
+    return mean, factor

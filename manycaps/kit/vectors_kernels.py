@@ -1,0 +1,280 @@
+"""Kernels of all pairs of vectors in a row, by name, and their bandwidths."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from .base_module import check_choice, check_is_number, check_number
+
+# Rules for the bandwidth; a number is the third.
+BANDWIDTH_RULES = ("median", "mean")
+
+# Numbers of a kernel lie strictly between these: beyond them their squares are 0 or infinite.
+NUMBER_BOUNDS = (1e-100, 1e100)
+
+# Squared distances below this share of the two squared lengths are computed again from differences: the expansion
+# |x|^2 + |y|^2 - 2 x.y has an error near 1e-16 of the lengths, so above it 12 digits are right.
+CLOSE = 1e-3
+
+# Numbers held at once by the recomputation, 8 bytes each.
+MAX_DIFFERENCES = 4_000_000
+
+
+def check_bandwidth(sigma: object) -> None:
+    """Raise unless `sigma` is one of `BANDWIDTH_RULES`, or a number within `NUMBER_BOUNDS`.
+
+    Raises:
+        TypeError: neither a name nor a number.
+        ValueError: another name, or a number out of range.
+    """
+    if isinstance(sigma, str):
+        check_choice("sigma", sigma, BANDWIDTH_RULES)
+    else:
+        check_is_number("sigma", sigma, "Give 'median', 'mean' or a float.")
+        check_number("sigma", sigma, *NUMBER_BOUNDS)
+
+
+def gaussian_kernel(vectors: np.ndarray, sigma: str | float) -> np.ndarray:
+    """Kernel values of all pairs of a row.
+
+    Where the bandwidth is 0, because more than about half of the pairs are equal, the kernel is its limit: 1 for equal
+    vectors and 0 for others.
+
+    Args:
+        vectors: float64 array, shape (n_rows, n_texts, d).
+        sigma: as for `bandwidths`.
+
+    Returns:
+        float64 array, shape (n_rows, n_texts, n_texts), 0 to 1, with ones on the diagonal.
+
+    >>> gaussian_kernel(np.array([[[0.0], [2.0]]]), 1.0).round(4).tolist()
+    [[[1.0, 0.1353], [0.1353, 1.0]]]
+    """
+    return gaussian_kernel_of_distances(squared_distances(vectors), sigma)
+
+
+def gaussian_kernel_of_distances(squared: np.ndarray, sigma: str | float) -> np.ndarray:
+    """`gaussian_kernel` of rows whose squared distances are known.
+
+    Args:
+        squared: float64 array, shape (n_rows, n_texts, n_texts).
+        sigma: as for `bandwidths`.
+
+    Returns:
+        float64 array of the same shape.
+
+    >>> gaussian_kernel_of_distances(np.array([[[0.0, 4.0], [4.0, 0.0]]]), 1.0).round(4).tolist()
+    [[[1.0, 0.1353], [0.1353, 1.0]]]
+    """
+    sigmas = bandwidths(squared, sigma)
+    is_zero = sigmas == 0
+    with np.errstate(over="ignore"):  # far beyond the bandwidth: the kernel is 0
+        exponents = squared / (-2 * np.where(is_zero, 1.0, sigmas) ** 2)[:, None, None]
+    kernel = np.exp(exponents, out=exponents)
+    kernel[is_zero] = squared[is_zero] == 0
+    return kernel
+
+
+def bandwidths(squared: np.ndarray, sigma: str | float) -> np.ndarray:
+    """Bandwidth of every row's kernel.
+
+    "median" and "mean" are half the median and half the mean of the distances of all pairs of different texts of the
+    joint row, as in the authors' program; of an even number of values the lower middle one is the median, as in
+    `torch.median`.
+
+    Args:
+        squared: float64 array, shape (n_rows, n_texts, n_texts): squared distances.
+        sigma: "median", "mean" or a number above 0.
+
+    Returns:
+        float64 array, shape (n_rows,), at least 0, in the unit of the vectors.
+
+    >>> bandwidths(np.array([[[0.0, 4.0, 16.0], [4.0, 0.0, 4.0], [16.0, 4.0, 0.0]]]), "median").tolist()
+    [1.0]
+    """
+    if sigma not in BANDWIDTH_RULES:
+        return np.full(len(squared), float(sigma))
+    first, second = np.triu_indices(squared.shape[-1], k=1)
+    pairs = squared[:, first, second]  # (n_rows, n_pairs)
+    if sigma == "mean":
+        return np.sqrt(pairs).mean(axis=1) / 2
+    middle = (len(first) - 1) // 2
+    return np.sqrt(np.partition(pairs, middle, axis=1)[:, middle]) / 2
+
+
+def squared_distances(first: np.ndarray, second: np.ndarray | None = None) -> np.ndarray:
+    """Squared Euclidean distances, exactly 0 for equal vectors, to about 12 digits for all others.
+
+    Args:
+        first: float64 array, shape (n_rows, n, d).
+        second: float64 array, shape (n_rows, m, d); None stands for `first`.
+
+    Returns:
+        float64 array, shape (n_rows, n, m).
+
+    >>> squared_distances(np.array([[[0.0, 3.0], [4.0, 0.0]]])).tolist()
+    [[[0.0, 25.0], [25.0, 0.0]]]
+    """
+    lengths = np.einsum("bnd,bnd->bn", first, first)
+    if second is not None:
+        return _distances_across(first, second, lengths)
+    both = lengths[:, :, None] + lengths[:, None, :]  # (n_rows, n, n)
+    squared = first @ first.swapaxes(1, 2)
+    squared *= -2
+    squared += both
+    both *= CLOSE
+    close = squared < both
+    texts = np.arange(first.shape[1])
+    squared[:, texts, texts] = 0
+    close[:, texts, texts] = False
+    if close.any():
+        _recompute(squared, close, first, first)
+    return squared
+
+
+def _distances_across(first: np.ndarray, second: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """`squared_distances` of two sets, with few passes over the result; `lengths` are those of the first."""
+    lengths_of_second = np.einsum("bnd,bnd->bn", second, second)
+    squared = first @ second.swapaxes(1, 2)  # (n_rows, n, m)
+    squared *= -2
+    squared += lengths[:, :, None]
+    squared += lengths_of_second[:, None, :]
+    # Without a table of bounds where no pair can be close.
+    if squared.min() < CLOSE * (lengths.max() + lengths_of_second.max()):
+        close = squared < CLOSE * (lengths[:, :, None] + lengths_of_second[:, None, :])
+        _recompute(squared, close, first, second)
+    return squared
+
+
+def _recompute(squared: np.ndarray, close: np.ndarray, first: np.ndarray, second: np.ndarray) -> None:
+    """Replace the squared distances of close pairs by sums of squared differences, in place."""
+    places = np.nonzero(close)
+    step = max(1, MAX_DIFFERENCES // first.shape[-1])
+    for start in range(0, len(places[0]), step):
+        row, i, j = (place[start : start + step] for place in places)
+        differences = first[row, i] - second[row, j]  # (step, d)
+        squared[row, i, j] = np.einsum("pd,pd->p", differences, differences)
+
+
+# Names of the kernels; ready kernel values have none.
+KERNELS = ("rbf", "laplace", "polynomial", "linear")
+
+# Kernels that have a bandwidth.
+WITH_BANDWIDTH = ("rbf", "laplace")
+
+
+def laplace_kernel(vectors: np.ndarray, sigma: str | float) -> np.ndarray:
+    """k(a, b) = exp(-|a - b|_1 / sigma), the sum of the absolute differences of all coordinates over a bandwidth.
+
+    That is scikit-learn's `laplacian_kernel` with gamma = 1 / sigma. A bandwidth of 0 is the limit, as for the Gaussian
+    kernel.
+
+    Args:
+        vectors: float64 array, shape (n_rows, n_texts, d).
+        sigma: "median", "mean" (half the median or mean of these distances over all pairs of different texts of the
+            row, the lower middle one of an even number), or a number above 0.
+
+    Returns:
+        float64 array, shape (n_rows, n_texts, n_texts), 0 to 1, with ones on the diagonal.
+
+    >>> laplace_kernel(np.array([[[0.0, 0.0], [1.0, 2.0]]]), 3.0).round(4).tolist()
+    [[[1.0, 0.3679], [0.3679, 1.0]]]
+    """
+    distances = np.stack([cdist(row, row, metric="cityblock") for row in vectors])
+    sigmas = np.full(len(vectors), 0.0 if sigma in BANDWIDTH_RULES else sigma)
+    if sigma in BANDWIDTH_RULES:
+        first, second = np.triu_indices(vectors.shape[1], k=1)
+        pairs = distances[:, first, second]
+        middle = (len(first) - 1) // 2
+        sigmas = (np.partition(pairs, middle, axis=1)[:, middle] if sigma == "median" else pairs.mean(axis=1)) / 2
+    is_zero = sigmas == 0
+    with np.errstate(over="ignore"):  # far beyond the bandwidth: the kernel is 0
+        kernel = np.exp(-distances / np.where(is_zero, 1.0, sigmas)[:, None, None])
+    kernel[is_zero] = distances[is_zero] == 0
+    return kernel
+
+
+def polynomial_kernel(vectors: np.ndarray, degree: int, gamma: float | None, coef0: float) -> np.ndarray:
+    """k(a, b) = (gamma a.b + coef0)^degree (Bińkowski et al. 2018, section 4, https://arxiv.org/abs/1801.01401).
+
+    Args:
+        vectors: float64 array, shape (n_rows, n_texts, d).
+        degree: at least 1; KID has 3.
+        gamma: None for 1 / d, as KID.
+        coef0: at least 0; KID has 1.
+
+    Returns:
+        float64 array, shape (n_rows, n_texts, n_texts).
+
+    >>> polynomial_kernel(np.array([[[1.0, 0.0], [1.0, 2.0]]]), 3, None, 1.0).tolist()
+    [[[3.375, 3.375], [3.375, 42.875]]]
+    """
+    factor = 1 / vectors.shape[-1] if gamma is None else gamma
+    return (factor * (vectors @ vectors.swapaxes(1, 2)) + coef0) ** degree
+
+
+def kernel_values(
+    vectors: np.ndarray,
+    kernel: str,
+    sigmas: Sequence[str | float],
+    degree: int,
+    gamma: float | None,
+    coef0: float,
+) -> np.ndarray:
+    """Kernel values of all pairs of a row.
+
+    Args:
+        vectors: float64 array, shape (n_rows, n_texts, d).
+        kernel: one of `KERNELS`; "linear" is a.b.
+        sigmas: bandwidths of "rbf" and "laplace"; the kernel is the sum over them.
+        degree: of "polynomial", as are the next two.
+        gamma: as for `polynomial_kernel`.
+        coef0: as for `polynomial_kernel`.
+
+    Returns:
+        float64 array, shape (n_rows, n_texts, n_texts), candidates first. "rbf" with one bandwidth is the kernel of
+        `mmd_bert`, to the last bit.
+
+    >>> kernel_values(np.array([[[1.0, 0.0], [1.0, 2.0]]]), "linear", (), 1, None, 0.0).tolist()
+    [[[1.0, 1.0], [1.0, 5.0]]]
+    """
+    if kernel == "linear":
+        return vectors @ vectors.swapaxes(1, 2)
+    if kernel == "polynomial":
+        with np.errstate(over="ignore", invalid="ignore"):  # found by `check_kernel_values`
+            return polynomial_kernel(vectors, degree, gamma, coef0)
+    of_one = gaussian_kernel if kernel == "rbf" else laplace_kernel
+    total = of_one(vectors, sigmas[0])
+    for sigma in sigmas[1:]:
+        total += of_one(vectors, sigma)
+    return total
+
+
+def without_own(kernel: np.ndarray) -> np.ndarray:
+    """Kernel values with zeros in place of those of a text with itself, which "unbiased" leaves out.
+
+    >>> without_own(np.array([[[3.0, 1.0], [1.0, 2.0]]])).tolist()
+    [[[0.0, 1.0], [1.0, 0.0]]]
+    """
+    texts = np.arange(kernel.shape[1])
+    changed = kernel.copy()
+    changed[:, texts, texts] = 0
+    return changed
+
+
+def check_kernel_values(kernel: np.ndarray, name: str) -> None:
+    """Raise unless all kernel values are finite, and so small that their sums are, too.
+
+    Args:
+        kernel: as from `kernel_values`.
+        name: of the kernel.
+
+    Raises:
+        ValueError: a power of a large product leaves the range of float64.
+    """
+    if not (np.abs(kernel) < 1e280).all():
+        raise ValueError(
+            f"kernel={name!r}: expected kernel values within the range of float64, got infinite ones. Divide the "
+            "features by a number, or give a smaller degree or gamma."
+        )

@@ -1,0 +1,163 @@
+"""The page of `manycaps compare`: two or three systems and human captions, each an uploaded file."""
+
+import functools
+import importlib.resources
+import json
+import pathlib
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+
+import gradio as gr
+
+from manycaps.caption_tables.files import source_name
+from manycaps.comparison.caption_scores import CaptionScores
+from manycaps.comparison.compared_systems import ComparedMetric, compared_systems
+from manycaps.comparison.comparison_tables import all_tables, as_written
+from manycaps.comparison.comparison_text import summaries
+from manycaps.comparison.systems import SystemRow, read_systems
+from manycaps.installed_modules import import_evaluate
+from manycaps.report.comparison_page import comparison_page
+
+from .form import UPLOAD_LIFE, Form, Page
+from .limits import CaptionLimits, check_at_most, check_caption_limits
+from .plots import mean_intervals
+from .results import Drawing
+from .uploads import check_uploaded, uploaded_file
+
+# Limits of one call of a public page: each file, its rows, captions of a row, characters of a caption.
+MAX_MEGABYTES = 2
+LIMITS = CaptionLimits(rows=100, captions_per_row=10, characters_per_caption=300)
+
+# Random splits, sign flips and resamples of the tests and intervals.
+N_RESAMPLES = 999
+
+# Kinds of files; formats that may refer to other files, or need a library, are left out.
+KINDS = (".jsonl", ".json", ".csv", ".tsv")
+
+# Metrics of words, which need no weights.
+METRICS = {"CIDEr-D and TRM-CIDEr": "trm_cider", "METEOR and TRM-METEOR": "trm_meteor"}
+
+SYSTEMS = ("System 1, the baseline", "System 2", "System 3, or none")
+PEOPLE = "Human captions"
+
+
+def form(_: None) -> Form:
+    """Return the inputs and outputs of the page."""
+    return Form(
+        title="Compare captioning systems",
+        introduction=(
+            "Which one is nearer to people, and how sure is that? Upload the captions of two or three systems "
+            f"({', '.join(KINDS)}) with ids, and the human captions, in a file of their own or in a column "
+            "`references`."
+        ),
+        inputs=[
+            uploaded_file(gr.File(label=label, file_types=list(KINDS), height=160, render=False))
+            for label in (*SYSTEMS, PEOPLE)
+        ],
+        options=[gr.Radio(list(METRICS), value=next(iter(METRICS)), label="Metric", render=False)],
+        drawings=["Sets of captions", "Single captions"],
+        examples={"A varied system and one that repeats itself": example},
+        measure=compare,
+        files=["Report, a page to open in a browser"],
+    )
+
+
+def read_uploads(files: Sequence[str | None], references: str | None) -> list[SystemRow]:
+    """Read two or three systems, within the limits of the page; nothing that a file names is opened."""
+    paths = [check_uploaded(path, f"system {i}", MAX_MEGABYTES) for i, path in enumerate(files, start=1) if path]
+    if len(paths) < 2:
+        raise ValueError(f"systems: expected two files or three, got {len(paths)}. Upload the captions of another.")
+    people = [check_uploaded(references, "references", MAX_MEGABYTES)] if references else []
+    for path in [*paths, *people]:
+        if path.suffix not in KINDS:
+            raise ValueError(
+                f"systems: expected files of the kinds {', '.join(KINDS)}, got {path.name[-20:]!r}. Convert it."
+            )
+    names = [source_name(path.name) for path in paths]
+    names = [name if names.count(name) == 1 else f"{name} {i}" for i, name in enumerate(names, start=1)]
+    rows = read_files(dict(zip(names, paths, strict=True)), people)
+    check_at_most(len(rows), LIMITS.rows, "systems", "rows")
+    for name in names:
+        check_caption_limits([row.captions[name] for row in rows], name, LIMITS)
+    references_of_rows = [row.references for row in rows if row.references]
+    if len(references_of_rows) < len(rows):
+        raise ValueError("references: expected human captions for every row, got none. Upload them, or add a column.")
+    check_caption_limits(references_of_rows, "references", LIMITS)
+    return [row._replace(image=None, video=None) for row in rows]
+
+
+def read_files(paths: Mapping[str, pathlib.Path], people: Sequence[pathlib.Path]) -> list[SystemRow]:
+    """Read files; messages name them as the user does, not by the folder where the server keeps uploads."""
+    try:
+        return read_systems({name: str(path) for name, path in paths.items()}, list(map(str, people)))
+    except ValueError as error:
+        message = str(error)
+        for path in [*paths.values(), *people]:
+            message = message.replace(str(path), path.name)
+        raise ValueError(message) from None
+
+
+def compare(
+    first: str | None, second: str | None, third: str | None, references: str | None, metric: str
+) -> tuple[str | Drawing | pathlib.Path, ...]:
+    """Compare the uploads: sentences and tables, the means as drawings, and the report as a file."""
+    import_evaluate()
+    rows = read_uploads([first, second, third], references)
+    scores = CaptionScores(rows, [METRICS[metric]], {}, n_resamples=N_RESAMPLES)
+    systems = scores.systems(lambda: None)
+    compared = compared_systems(systems, rows, None, list(scores.exchanges(lambda: None)), n_resamples=N_RESAMPLES)
+    report = new_folder() / "index.html"
+    report.write_text(comparison_page(compared), encoding="utf-8")
+    sentences = "\n".join(f"- {as_text(sentence)}" for sentence in summaries(compared))
+    tables = "\n\n".join(as_written(table, "md") for table in all_tables(compared))
+    drawings = [means_of(found) for found in compared.metrics]
+    return f"{sentences}\n\n{tables}", *drawings, report
+
+
+@functools.cache
+def written() -> "tempfile.TemporaryDirectory[str]":
+    """Make a folder for the example and, until gradio has taken them, the reports; deleted when the page stops."""
+    return tempfile.TemporaryDirectory(prefix="compare-")
+
+
+def new_folder() -> pathlib.Path:
+    """Make a folder for the report of a call, and delete those that gradio has forgotten, too."""
+    reports = pathlib.Path(written().name, "reports")
+    reports.mkdir(exist_ok=True)
+    for folder in reports.iterdir():
+        if time.time() - folder.stat().st_mtime > UPLOAD_LIFE:
+            shutil.rmtree(folder, ignore_errors=True)
+    return pathlib.Path(tempfile.mkdtemp(dir=reports))
+
+
+def means_of(compared: ComparedMetric) -> Drawing:
+    """Draw the means of the systems; an excess beside 0, where people are."""
+    metric = compared.metric
+    mark = 0.0 if metric.best == "zero" else None
+    return mean_intervals(compared.means, f"{metric.measures} ({metric.direction})", mark)
+
+
+def as_text(sentence: str) -> str:
+    """Return a sentence without marks of HTML, which the names of files may hold."""
+    return sentence.replace("&", "&amp;").replace("<", "&lt;")
+
+
+@functools.cache
+def example() -> tuple[str, str, None, str, str]:
+    """Write the bundled sample into files, once: a varied system, one that repeats a caption, and people."""
+    sample = json.loads((importlib.resources.files("manycaps") / "quickstart" / "captions.json").read_text("utf-8"))
+    folder, names = pathlib.Path(tempfile.mkdtemp(dir=written().name)), list(sample["scenes"][0]["systems"])[:2]
+    paths = []
+    for name in names:
+        lines = [json.dumps({"id": i, "captions": s["systems"][name]}) for i, s in enumerate(sample["scenes"])]
+        paths.append(folder / f"{name.replace(' ', '_')}.jsonl")
+        paths[-1].write_text("\n".join(lines), encoding="utf-8")
+    people = [json.dumps({"id": i, "references": scene["references"]}) for i, scene in enumerate(sample["scenes"])]
+    paths.append(folder / "references.jsonl")
+    paths[-1].write_text("\n".join(people), encoding="utf-8")
+    return str(paths[0]), str(paths[1]), None, str(paths[2]), next(iter(METRICS))
+
+
+COMPARE = Page(form, megabytes=MAX_MEGABYTES)

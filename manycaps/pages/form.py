@@ -1,0 +1,203 @@
+"""A page: its inputs and outputs, layout, server and messages."""
+
+import contextlib
+import html
+import os
+import pathlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import gradio as gr
+
+from .results import Drawing
+
+# Seconds after which an uploaded file is deleted from the server.
+UPLOAD_LIFE = 3600
+
+# Threads that compute: requests are queued anyway, and each thread that ran a model keeps memory for it.
+MAX_THREADS = 4
+
+# Errors that a user can fix.
+USER_ERRORS = (ValueError, TypeError, LookupError, ImportError, OSError)
+
+# Least width of an input in pixels: on a phone they stand below each other.
+INPUT_WIDTH = 260
+
+# A table of key, value and meaning has the meaning below on a phone; a wider table scrolls sideways.
+STYLE = """
+.gradio-container { max-width: min(1180px, 100%) !important; margin: 0 auto !important; }
+.result table { width: auto; font-variant-numeric: tabular-nums; }
+.result td:nth-child(2) { text-align: right; font-weight: 600; white-space: nowrap; }
+.result table:has(td:nth-child(4)), #card table { display: block; overflow-x: auto; border: none !important; }
+.result table:has(td:nth-child(4)) :is(th, td) {
+    text-align: left; font-weight: inherit; white-space: nowrap; overflow-wrap: normal; word-break: normal; }
+.result h3 { border-left: 4px solid var(--primary-500); padding-left: 0.75em; }
+#card th, #card td { overflow-wrap: normal; word-break: normal; }
+.file-preview .download { width: auto !important; min-width: 0 !important; }
+@media (max-width: 640px) {
+    .result table:not(:has(td:nth-child(4))) thead { display: none; }
+    .result table:not(:has(td:nth-child(4))), .result table:not(:has(td:nth-child(4))) :is(tbody, td) {
+        display: block; border: none !important; }
+    .result tbody tr:not(:has(td:nth-child(4))) {
+        display: grid; grid-template-columns: 1fr auto; border-width: 1px 0 0 !important; }
+    .result tbody tr:not(:has(td:nth-child(4))) td { overflow-wrap: anywhere; padding: 0.3em 0 !important; }
+    .result tbody tr:not(:has(td:nth-child(4))) td:nth-child(3) { grid-column: 1 / 3; }
+    .drawing .image-frame { max-width: 100%; overflow-x: auto; justify-content: flex-start; }
+    .drawing img { flex: none; width: 640px !important; max-width: none !important; }
+}
+"""
+
+
+class Form(NamedTuple):
+    """Inputs and outputs of a page; `build_page` lays it out."""
+
+    # Name of the module, as a person writes it.
+    title: str
+    # Purpose of the page, in a sentence or two of Markdown.
+    introduction: str
+    # Text boxes and uploads, side by side.
+    inputs: Sequence[gr.components.Component]
+    # For each example's name the values of all inputs and options, or a function that makes them.
+    examples: Mapping[str, Callable[[], Any] | Sequence[Any]]
+    # From the values of inputs and options to the table of results, the drawings, and the files.
+    measure: Callable[..., Sequence[Any]]
+    # Options, in a row below the inputs.
+    options: Sequence[gr.components.Component] = ()
+    # Labels of the drawings.
+    drawings: Sequence[str] = ()
+    # Labels of the files that stand below the drawings, to be kept.
+    files: Sequence[str] = ()
+
+
+class Page(NamedTuple):
+    """The page of a folder, whose `app.py` builds and serves it."""
+
+    # Inputs and outputs of the page, made from the loaded module, or from None for the page of a command.
+    form: Callable[[Any], Form]
+    # Name of the module; None for the page of a command.
+    module: str | None = None
+    # Options with which the module is loaded, and the environment variables that set them.
+    variables: Mapping[str, str] = MappingProxyType({})
+    # Largest upload.
+    megabytes: int = 1
+
+    def build(self, app: str) -> gr.Blocks:
+        """Build the page from the files of a folder, the main script and the card beside `app.py`.
+
+        Args:
+            app: path of the folder's `app.py`.
+
+        Returns:
+            The page, not yet served.
+        """
+        folder = pathlib.Path(app).resolve().parent
+        return build_page(self.form(self.load(folder)), folder / "README.md")
+
+    def load(self, folder: pathlib.Path) -> Any:
+        """Load the main script of a folder; None for the page of a command."""
+        if self.module is None:
+            return None
+        import evaluate  # not on top: the page of a command imports it without transformers
+
+        options = {option: os.environ.get(variable) or None for option, variable in self.variables.items()}
+        return evaluate.load(str(folder / f"{self.module}.py"), **options)
+
+    def serve(self, page: gr.Blocks) -> None:
+        """Serve a built page on the port named by GRADIO_SERVER_PORT, as a Space does, or on a free one."""
+        page.launch(
+            max_file_size=f"{self.megabytes}mb",
+            max_threads=MAX_THREADS,
+            ssr_mode=False,
+            # System fonts: none is downloaded.
+            theme=gr.themes.Default(
+                primary_hue="blue", font=("system-ui", "sans-serif"), font_mono=("ui-monospace", "monospace")
+            ),
+            css=STYLE,
+            footer_links=["api", "gradio"],
+        )
+
+
+def card_body(path: pathlib.Path) -> str:
+    """Return a card without the fields of the Hub above it."""
+    text = path.read_text(encoding="utf-8")
+    return re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL).strip()
+
+
+def build_page(form: Form, card: pathlib.Path) -> gr.Blocks:
+    """Lay a form out as a gradio page: inputs, options, examples, button, results, drawings, files, card.
+
+    Args:
+        form: components that were made outside of any page, and what to do with them.
+        card: file whose text stands at the end of the page.
+
+    Returns:
+        The page, not yet served.
+    """
+    fields = [*form.inputs, *form.options]
+    with gr.Blocks(title=form.title, analytics_enabled=False, delete_cache=(UPLOAD_LIFE, UPLOAD_LIFE)) as page:
+        gr.Markdown(f"# {form.title}\n\n{form.introduction}")
+        with gr.Row():
+            for component in form.inputs:
+                component.min_width = INPUT_WIDTH
+                component.render()
+        if form.options:
+            with gr.Row():
+                for component in form.options:
+                    component.render()
+        with gr.Row():
+            gr.Markdown("Fill in an example:")
+            for name, example in form.examples.items():
+                button = gr.Button(name, size="sm")
+                button.click(_as_function(example), None, fields, api_visibility="private", show_progress="hidden")
+        submit = gr.Button("Compute", variant="primary")
+        table = gr.Markdown(elem_classes="result", min_height=40)
+        pictures = [
+            gr.Image(
+                label=label,
+                format="png",
+                interactive=False,
+                visible=False,
+                buttons=["download", "fullscreen"],
+                elem_classes="drawing",
+            )
+            for label in form.drawings
+        ]
+        files = [gr.File(label=label, interactive=False, visible=False) for label in form.files]
+        gr.Markdown(card_body(card), elem_id="card")
+        submit.click(_shown(form.measure), fields, [table, *pictures, *files], api_name="compute")
+    return page
+
+
+@contextlib.contextmanager
+def house_messages() -> Iterator[None]:
+    """Show an error about the input as a message box that stays until it is closed."""
+    try:
+        yield
+    except USER_ERRORS as error:
+        # gradio renders HTML in a message, and messages quote the input.
+        message = html.escape(str(error))
+        raise gr.Error(message, duration=None, title="Not computed", print_exception=False) from error
+
+
+def _as_function(example: Any) -> Callable[[], Any]:
+    """Function without arguments that returns the values of an example."""
+    return example if callable(example) else lambda: example
+
+
+def _shown(measure: Callable[..., Sequence[Any]]) -> Callable[..., list[Any]]:
+    """Wrap `measure`: messages in boxes, drawings as images with their description, files to be fetched."""
+
+    def compute(*values: Any) -> list[Any]:
+        with house_messages():
+            table, *others = measure(*values)
+        return [table, *map(_as_component, others)]
+
+    return compute
+
+
+def _as_component(result: Drawing | pathlib.Path) -> gr.components.Component:
+    if isinstance(result, pathlib.Path):
+        return gr.File(str(result), visible=True)
+    return gr.Image(result.image, alt_text=result.description, visible=True)

@@ -1,0 +1,47 @@
+"""Result of a page: a table, and drawings with their descriptions."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import PIL.Image
+
+
+class Drawing(NamedTuple):
+    """A picture and its text alternative."""
+
+    image: PIL.Image.Image
+    description: str
+
+
+def result_table(result: Mapping[str, Any], meanings: Mapping[str, str]) -> str:
+    """Write a module's result as a Markdown table.
+
+    Args:
+        result: what the module returned.
+        meanings: for each key that is to be shown, what it means.
+
+    Returns:
+        Markdown; keys that the result does not have are left out.
+
+    >>> print(result_table({"a": 0.5, "n_rows": 2}, {"a": "a share", "b": "not asked for"}))
+    | result | value | meaning |
+    |:---|---:|:---|
+    | `a` | 0.5000 | a share |
+    """
+    shown = ((key, meaning) for key, meaning in meanings.items() if key in result)
+    lines = [f"| `{key}` | {as_number(result[key])} | {meaning} |" for key, meaning in shown]
+    return "\n".join(["| result | value | meaning |", "|:---|---:|:---|", *lines])
+
+
+def as_number(value: float) -> str:
+    """Write a number for the table: counts whole, others with four decimals, small ones with their power.
+
+    >>> as_number(12345), as_number(0.25), as_number(0.00002), as_number(0.0), as_number(math.nan)
+    ('12,345', '0.2500', '2.0e-05', '0.0000', 'not defined')
+    """
+    if isinstance(value, int):
+        return f"{value:,}"
+    if math.isnan(value):
+        return "not defined"
+    return f"{value:.1e}" if 0 < abs(value) < 0.0005 else f"{value:.4f}"

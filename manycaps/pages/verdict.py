@@ -1,0 +1,46 @@
+"""The verdict on a result of a distribution module, in one sentence. Used by the pages and the quickstart."""
+
+from collections.abc import Mapping
+from typing import Any
+
+# Corpus p-values up to this one are called a difference.
+SIGNIFICANCE = 0.05
+
+# From this one on fewer than one random split in a hundred lies as low as the observed one: a difference too.
+UNUSUALLY_NEAR = 0.99
+
+
+def verdict(result: Mapping[str, Any], name: str, title: str, system: str = "the candidates") -> str:
+    """Say whether candidates and human captions differ, from the test over all rows.
+
+    "Cannot be told" is never said alone: the effect and its interval stand beside it. Where p could not have been
+    small with so few captions, that is said instead; and where the sets lie nearer to each other than splits at random
+    do, as copies of references do, that is said.
+
+    Args:
+        result: of a distribution module, with p_value, and with confidence_level where there are rows enough for it.
+        name: the module's name.
+        title: what the metric is called in the sentence.
+        system: whose captions they are.
+
+    Returns:
+        A sentence.
+
+    >>> numbers = {"corpus_p_value": 0.46, "z": 0.1, "excess": 0.002, "smallest_corpus_p": 0.001}
+    >>> print(verdict({f"trm_{key}": value for key, value in numbers.items()}, "trm", "TRM"))
+    TRM: the candidates cannot be told from the human captions (corpus p 0.46, excess 0.002, no interval).
+    """
+    p_value, smallest = result[f"{name}_corpus_p_value"], result[f"{name}_smallest_corpus_p"]
+    if smallest > SIGNIFICANCE:
+        return (
+            f"{title}: not enough captions to tell {system} from the human captions: with so few, p cannot fall below "
+            f"{smallest:.2g}."
+        )
+    interval = "no interval"
+    if f"{name}_excess_ci_low" in result:
+        interval = f"interval {result[f'{name}_excess_ci_low']:.3f} to {result[f'{name}_excess_ci_high']:.3f}"
+    numbers = f"(corpus p {p_value:.2g}, excess {result[f'{name}_excess']:.3f}, {interval})"
+    if p_value >= UNUSUALLY_NEAR:
+        return f"{title}: {system} lie nearer to the human captions than random splits of both do {numbers}."
+    said = "differ from" if p_value <= SIGNIFICANCE else "cannot be told from"
+    return f"{title}: {system} {said} the human captions {numbers}."

@@ -1,0 +1,88 @@
+"""Notes of a page on its CLIP weights: their name, the meaning of their scores, and advice without them."""
+
+import logging
+from typing import Any
+
+# The option that names weights other than the published ones, a file, a folder or a Hub repository, and its variable.
+WEIGHTS = {"checkpoint": "MANYCAPS_CHECKPOINT"}
+
+# The variant whose scores the paper prints, and the pages without MANYCAPS_CHECKPOINT use.
+PUBLISHED = "pac-vit-b-32"
+
+# What a folder's weights are called (open_clip, constants.py): then the folder's name says more.
+WEIGHTS_NAME = "open_clip_model.safetensors"
+
+NO_WEIGHTS = (
+    "weights: expected the CLIP of this page, got none that can be used. Try again later, or run the module on your "
+    "own machine. If the page is yours: its log names the cause, and the variable MANYCAPS_CHECKPOINT takes a file, a "
+    "folder or a Hub repository with other weights."
+)
+
+logger = logging.getLogger(__name__)
+
+
+def weights_note(encoder: Any) -> str:
+    """Name the weights of a page before anything is computed; nothing is downloaded.
+
+    Args:
+        encoder: of a CLIP module.
+
+    Returns:
+        A sentence or two of Markdown.
+    """
+    given = encoder.options["checkpoint"]
+    if given is None:
+        return f"Weights: `{encoder.variant}`, the published ones. The first computation fetches them."
+    try:
+        found = encoder.local_checkpoint()
+    except ValueError as error:
+        logger.error("%s", error)
+        return f"**This page cannot compute.** {NO_WEIGHTS}"
+    if found is None:
+        return f"Weights: `{given}` from the Hub, fetched by the first computation, {_worth(None)}"
+    if found.variant != "custom":
+        return f"Weights: `{found.variant}`, the published ones."
+    name = found.path.resolve().parent.name if found.path.name == WEIGHTS_NAME else found.path.name
+    return f"Weights: `{name}`, {_worth(found)}"
+
+
+def usable_weights(encoder: Any) -> Any:
+    """Return the weights of a page, loaded.
+
+    Args:
+        encoder: of a CLIP module.
+
+    Returns:
+        Its checkpoint.
+
+    Raises:
+        ValueError: they cannot be had; the message is for visitors, and the log gets the cause.
+    """
+    try:
+        return encoder.checkpoint
+    except (ValueError, OSError) as error:
+        logger.error("%s", error)
+        raise ValueError(NO_WEIGHTS) from error
+
+
+def score_meaning(meaning: str, checkpoint: Any, published: str = "") -> str:
+    """Add a note on these weights to the meaning of a score.
+
+    Args:
+        meaning: what the score is, with any weights.
+        checkpoint: from `usable_weights`.
+        published: what is known of it with the published weights.
+
+    Returns:
+        The words for the table.
+    """
+    if checkpoint.variant == PUBLISHED:
+        return f"{meaning}; {published}" if published else meaning
+    return f"{meaning}. Weights: {_worth(checkpoint)}"
+
+
+def _worth(checkpoint: Any) -> str:
+    """Warn of weights whose scores are not those of the paper."""
+    if checkpoint is not None and checkpoint.is_toy:
+        return "a toy that knows only pictures of coloured shapes; scores of anything else mean nothing."
+    return "not the published ones; what the paper calls a good score does not hold for them."

@@ -1,0 +1,88 @@
+"""Rows of captions, chosen and ordered to be looked at, and a page."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from manycaps.rows.chosen import ChosenRows
+
+# Metrics of a caption against others, and what they are called.
+METRICS = {"bleu_4": "BLEU-4", "rouge_l": "ROUGE-L", "meteor": "METEOR (NLTK)", "cider_d": "CIDEr-D"}
+
+# Choices of rows, and their description on the page.
+CHOICES = {
+    "random": "chosen at random",
+    "first": "the first of the file",
+    "varied": "whose captions are farthest from their mean",
+    "alike": "whose captions are nearest to their mean",
+    "best": "with the highest mean score",
+    "worst": "with the lowest mean score",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class RowsOptions:
+    """What `manycaps rows` is told, with its defaults; `manycaps rows --help` says more.
+
+    Raises:
+        TypeError, ValueError: an option cannot be used. Messages name it as the command line does: --rows.
+    """
+
+    # Files of human captions, or of a system's.
+    input: Sequence[str]
+    # Files of human captions, by the ids of the rows.
+    references: Sequence[str] = ()
+    # Which rows, one of `CHOICES`, and how many; or the ids of rows, in their order.
+    choose: str = "random"
+    rows: int = 12
+    ids: Sequence[str] | None = None
+    # One of `METRICS`.
+    metric: str = "rouge_l"
+    # sentence-transformers model for distances, None for bags of words; and where it runs.
+    encoder: str | None = None
+    device: str = "auto"
+    # From roles to names of columns, or both as text: "predictions=samples,id=image_id".
+    columns: Mapping[str, str] | str | None = None
+    # Folder of the images that a column or the ids name; None: no thumbnails of files.
+    images: str | None = None
+    # Rows to read; None: all.
+    limit: int | None = None
+    # Of the choice at random.
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without a file."""
+        from manycaps.kit.base_module import check_choice, check_whole_number
+
+        check_choice("--choose", self.choose, tuple(CHOICES))
+        check_choice("--metric", self.metric, tuple(METRICS))
+        check_whole_number("--rows", self.rows, 1)
+        check_whole_number("--seed", self.seed, 0)
+        if self.limit is not None:
+            check_whole_number("--limit", self.limit, 1)
+
+
+def rows(options: RowsOptions) -> "ChosenRows":
+    """Choose rows, and order their captions by their distance to the mean.
+
+    Args:
+        options: files, and which rows of them are wanted.
+
+    Returns:
+        The rows, which a notebook shows as on the page. `to_dict()` has their captions with distances and scores, and
+        `save(path)` writes the page.
+
+    Raises:
+        TypeError, ValueError, OSError: a file or an option cannot be used.
+        ImportError: a package is missing.
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "captions.json"
+    >>> _ = path.write_text('[{"id": "1", "captions": ["birds", "a dog runs", "a dog runs"]}]')
+    >>> [caption["text"] for caption in rows(RowsOptions([str(path)])).to_dict()["rows"][0]["people"]]
+    ['a dog runs', 'birds']
+    """
+    from manycaps.rows.chosen import chosen
+
+    return chosen(options)

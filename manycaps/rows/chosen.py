@@ -1,0 +1,140 @@
+"""From the options of a choice to the rows: read, choose, and order their captions."""
+
+import pathlib
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import tqdm
+
+from manycaps.caption_tables import CaptionRow, good_rows, open_source
+from manycaps.caption_tables.columns import as_columns
+from manycaps.caption_tables.files import source_name
+from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.rows import CHOICES, METRICS, RowsOptions
+from manycaps.rows.ordered import Embedder, ShownRow, TokenMetric, shown_rows, token_metric
+from manycaps.saved_files import write_text_atomically
+
+# Sort keys of rows, smallest first.
+ORDERS: dict[str, Callable[[ShownRow], float]] = {
+    "varied": lambda row: -row.mean_distance,
+    "alike": lambda row: row.mean_distance,
+    "best": lambda row: -row.mean_score,
+    "worst": lambda row: row.mean_score,
+}
+
+
+class ChosenRows(NamedTuple):
+    """Rows as the page shows them."""
+
+    rows: Sequence[ShownRow]
+    # Name of the input, which rows these are, the metric and the distance, in words.
+    name: str
+    choice: str
+    metric: str
+    distance: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the captions of all rows with their numbers, as `json.dumps` takes them."""
+        rows = [
+            {
+                "id": shown.row.id,
+                "people": [caption._asdict() for caption in shown.people],
+                "system": [caption._asdict() for caption in shown.system],
+            }
+            for shown in self.rows
+        ]
+        return {**self._asdict(), "rows": rows}
+
+    def _repr_html_(self) -> str:
+        """Return the rows, as a notebook shows them."""
+        from manycaps.report.rows_page import rows_sections
+
+        return rows_sections(self)
+
+    def save(self, path: str | pathlib.Path) -> None:
+        """Write the page.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        from manycaps.report.rows_page import rows_page
+
+        write_text_atomically(pathlib.Path(path), rows_page(self))
+
+
+def chosen(options: RowsOptions) -> ChosenRows:
+    """Choose and order the rows of the options; see `manycaps.rows.rows`."""
+    columns = as_columns(options.columns)
+    source = open_source(options.input, options.references, columns, options.images, None, options.limit, either=True)
+    rows = usable_rows(list(good_rows(source.rows())), options.input[0])
+    metric = token_metric(options.metric, rows)
+    if not options.images:  # names of images alone do not say where they lie
+        rows = [row if isinstance(row.image, bytes) else row._replace(image=None) for row in rows]
+    shown = chosen_rows(rows, options, metric, _embedder(options))
+    distance = f"of sentence embeddings by {options.encoder}" if options.encoder else "of bags of words"
+    choice = CHOICES[options.choose] if options.ids is None else "chosen by their ids"
+    name = source_name(options.input[0])
+    return ChosenRows(shown, name, choice, METRICS[options.metric], f"1 minus the cosine, {distance}")
+
+
+def usable_rows(rows: Sequence[CaptionRow], file: str) -> list[CaptionRow]:
+    """Return the rows that have two different human captions, and say how many have not.
+
+    Raises:
+        ValueError: no row has.
+    """
+    usable = [row for row in rows if len(set(row.people)) > 1]
+    if not usable:
+        raise ValueError(
+            f"{file}: expected rows with two different human captions, got {len(rows)} without. Give files with "
+            "several captions of an image, or add them with -r."
+        )
+    if len(usable) < len(rows):
+        n_left = len(rows) - len(usable)
+        print(f"left out {n_left:,} of {len(rows):,} rows: fewer than two different captions", file=sys.stderr)
+    return usable
+
+
+def chosen_rows(
+    rows: Sequence[CaptionRow], options: RowsOptions, metric: TokenMetric, embed: Embedder | None
+) -> list[ShownRow]:
+    """Choose rows, and order their captions.
+
+    Args:
+        rows: all rows.
+        options: `ids`, or `choose`, `rows` and `seed`.
+        metric: of captions against others.
+        embed: from captions to vectors, or None.
+
+    Returns:
+        The chosen rows in the order of the page; those of equal numbers in the order of the file.
+
+    Raises:
+        ValueError: there is no row with an id.
+    """
+    if options.ids is not None:
+        known = {row.id: row for row in rows}
+        unknown = next((each for each in options.ids if each not in known), None)
+        if unknown is not None:
+            raise ValueError(
+                f"--ids: expected ids of rows with two different captions, such as {rows[0].id!r}, got {unknown!r}. "
+                "Check the spelling."
+            )
+        return shown_rows([known[each] for each in options.ids], metric, embed)
+    n_rows = min(options.rows, len(rows))
+    if options.choose not in ORDERS:
+        places = np.arange(n_rows)
+        if options.choose == "random":
+            places = np.sort(np.random.default_rng(options.seed).choice(len(rows), n_rows, replace=False))
+        return shown_rows([rows[place] for place in places.tolist()], metric, embed)
+    return sorted(shown_rows(rows, metric, embed), key=ORDERS[options.choose])[:n_rows]
+
+
+def _embedder(options: RowsOptions) -> Embedder | None:
+    """The sentence encoder of a command line; None without one."""
+    if options.encoder is None:
+        return None
+    encoder, given = SentenceEncoder(), {**ENCODER_DEFAULTS, "encoder": options.encoder, "device": options.device}
+    return lambda captions: encoder.embed(list(captions), given, tqdm.tqdm)

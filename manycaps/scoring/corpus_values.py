@@ -1,0 +1,367 @@
+"""Values of the corpus out of the parts, equal to what the modules compute of all rows at once.
+
+Means are exact sums of the stored columns; other values are reductions: what a part keeps of its rows, and how
+all parts are put together.
+"""
+
+import collections
+import json
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from manycaps.catalog import BLEU_SUMS, METEOR_SUMS, MOMENTS, WORD_COUNTS
+from manycaps.kit.sets_corpus import CorpusTest, DrawnSums, RowTests, corpus_test
+from manycaps.kit.sets_module import distribution_result
+from manycaps.scoring.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    from manycaps.scoring.scorer import Scorer
+
+Arrays = Mapping[str, np.ndarray]
+
+# Options that run a model or a tagger over all captions, where words are counted.
+MODEL_OPTIONS = ("pos", "semantic", "encoder")
+
+
+class StoredColumn(Collection[float]):
+    """A column of all parts, read one part at a time and as often as it is asked for."""
+
+    def __init__(self, folder: RunFolder, parts: Sequence[int], name: str, n_values: int):
+        """Take the parts that have the column, and how many values it has in all."""
+        self._paths = [folder.rows_file(part) for part in parts]
+        self._name = name
+        self._n_values = n_values
+
+    def __len__(self) -> int:
+        return self._n_values
+
+    def __iter__(self) -> Iterator[float]:
+        for path in self._paths:
+            with pq.ParquetFile(path) as file:
+                for batch in file.iter_batches(columns=[self._name]):
+                    yield from batch.column(0).drop_null().to_numpy(zero_copy_only=False).tolist()
+
+    def __contains__(self, value: object) -> bool:
+        return any(value == one for one in self)
+
+
+def corpus_result(folder: RunFolder, scorer: "Scorer", n_parts: int) -> dict[str, Any]:
+    """Return the values of a metric over the corpus.
+
+    Args:
+        folder: of the run; all parts are finished.
+        scorer: the metric.
+        n_parts: number of parts.
+
+    Returns:
+        What the module's `compute` returns of all accepted rows, without lists, and its signature.
+
+    Raises:
+        ValueError: no row was accepted, or too few for an interval.
+    """
+    reports = {part: (folder.report("score", part) or {})["metrics"][scorer.name] for part in range(n_parts)}
+    reports = {part: report for part, report in reports.items() if report["n_rows"]}
+    if not reports:
+        raise ValueError(
+            f"-m {scorer.name}: expected at least one row that it accepts, got none. See {folder.rejected}."
+        )
+    first, n_rows = next(iter(reports.values())), sum(report["n_rows"] for report in reports.values())
+    columns = {
+        name: StoredColumn(folder, list(reports), name, n_rows)
+        for name in first["columns"]
+        if not name.endswith("_per_candidate")
+    }
+    if scorer.is_distribution:
+        result = _distribution_result(folder, scorer, reports, columns)
+    else:
+        mean_keys = {value.key: value.mean_key for value in scorer.record.values if value.mean_key}
+        result = {mean_keys.get(name, name): math.fsum(column) / n_rows for name, column in columns.items()}
+        result |= {"n_rows": n_rows}
+    counts: collections.Counter[str] = collections.Counter()
+    for report in reports.values():
+        counts.update(report["counts"])
+    return result | _reduced_values(folder, scorer, reports) | counts | {"signature": first["signature"]}
+
+
+def _reduced_values(folder: RunFolder, scorer: "Scorer", parts: Collection[int]) -> dict[str, Any]:
+    """Values of the corpus that are not means over rows."""
+    reduction = scorer.reduction()
+    if reduction is None:
+        return {}
+    start = f"reduced:{scorer.name}:"
+    for part in parts:
+        with np.load(folder.part_file("score", part, "npz")) as arrays:
+            reduction.merge({name[len(start) :]: arrays[name] for name in arrays.files if name.startswith(start)})
+    return reduction.values()
+
+
+def _distribution_result(
+    folder: RunFolder, scorer: "Scorer", reports: dict[int, dict[str, Any]], columns: dict[str, StoredColumn]
+) -> dict[str, Any]:
+    options = {**scorer.options, "details": False}
+    n_rows = len(columns[scorer.name])
+    if options["confidence_level"] is not None and n_rows < 2:
+        raise ValueError(
+            "--option confidence_level: expected at least 2 rows to resample, got 1. Leave it out for one row."
+        )
+    tested = [columns.pop(name) for name in columns_of_tests(scorer.name) if name in columns]
+    test = _corpus_test(folder, scorer, reports, columns[scorer.name], RowTests(*tested)) if tested else None
+    return distribution_result(columns, test, options)
+
+
+def _corpus_test(
+    folder: RunFolder, scorer: "Scorer", reports: dict[int, dict[str, Any]], values: StoredColumn, rows: RowTests
+) -> CorpusTest:
+    drawn = DrawnSums(scorer.options["n_resamples"])
+    smallest: collections.Counter[float] = collections.Counter()
+    for part, report in reports.items():
+        smallest.update(dict(report["smallest"]))
+        with np.load(folder.part_file("score", part, "npz")) as arrays:
+            mine = [name for name in arrays.files if name.startswith(f"{scorer.name}:")]
+            drawn.merge({int(name.partition(":")[2]): arrays[name] for name in mine})
+    return corpus_test(values, rows, drawn.totals(), smallest)
+
+
+def columns_of_tests(name: str) -> list[str]:
+    """Return the columns of a metric's tests, in the order of `RowTests`.
+
+    >>> columns_of_tests("trm")
+    ['trm_p_value', 'trm_excess', 'trm_null_variance', 'trm_null_unit']
+    """
+    return [f"{name}_p_value", f"{name}_excess", f"{name}_null_variance", f"{name}_null_unit"]
+
+
+class Reduction(Protocol):
+    """State kept of rows for a value of the corpus."""
+
+    def add(self, found: Any) -> None:
+        """Take in the scores of a chunk of rows."""
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return all that is kept, as arrays without objects."""
+
+    def merge(self, arrays: Arrays) -> None:
+        """Take in the arrays of another part, which comes after all those before."""
+
+    def values(self) -> dict[str, Any]:
+        """Return the values of the corpus."""
+
+
+def reduction_of(reduction: str, module: Any, options: Mapping[str, Any]) -> Reduction | None:
+    """Return what a metric needs beside the values of its rows, by its record's `reduction`; None for most."""
+    if reduction == METEOR_SUMS:
+        return MeteorSums()
+    if reduction == BLEU_SUMS:
+        return BleuSums()
+    if reduction == WORD_COUNTS:
+        return CodedData(options)
+    if is_pooled(options):
+        return GatheredEmbeddings(module, options) if gathers(reduction, options) else PooledMoments()
+    return None
+
+
+def is_pooled(options: Mapping[str, Any]) -> bool:
+    """Whether a value over all captions together is asked for."""
+    return bool(options.get("pooled"))
+
+
+def gathers(reduction: str, options: Mapping[str, Any]) -> bool:
+    """Whether a value of the corpus needs all vectors at once.
+
+    A distance of moments has enough with sums over the vectors; its test, and a kernel, have not.
+
+    >>> [gathers(MOMENTS, {"pooled": True, "p_value": p_value}) for p_value in ("none", "exact")]
+    [False, True]
+    """
+    return is_pooled(options) and (reduction != MOMENTS or options["p_value"] != "none")
+
+
+class MeteorSums:
+    """Sums of the statistics of METEOR 1.5."""
+
+    def __init__(self) -> None:
+        from manycaps.kit import meteor15_scores
+
+        self._meteor = meteor15_scores
+        self._total = np.zeros(23, dtype=np.int64)
+
+    def add(self, found: Sequence[Sequence[Sequence[int]]]) -> None:
+        """Take in the statistics of every candidate of some rows."""
+        self._total += self._meteor.corpus_statistics(np.array([each for row in found for each in row]))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the sums."""
+        return {"statistics": self._total}
+
+    def merge(self, arrays: Arrays) -> None:
+        """Add the sums of another part."""
+        self._total += arrays["statistics"]
+
+    def values(self) -> dict[str, Any]:
+        """Return the score of the corpus."""
+        return {"meteor15": float(self._meteor.scores(self._total[None])[0])}
+
+
+class BleuSums:
+    """Sums of the statistics of BLEU."""
+
+    def __init__(self) -> None:
+        from manycaps.kit import text_bleu
+
+        self._bleu = text_bleu
+        self._total = np.zeros(10, dtype=np.int64)
+
+    def add(self, found: np.ndarray) -> None:
+        """Take in the statistics of every candidate of some rows."""
+        self._total += found.sum(axis=0)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the sums."""
+        return {"statistics": self._total}
+
+    def merge(self, arrays: Arrays) -> None:
+        """Add the sums of another part."""
+        self._total += arrays["statistics"]
+
+    def values(self) -> dict[str, Any]:
+        """Return the scores of the corpus."""
+        scores = self._bleu.corpus_bleu(self._total[None]).tolist()
+        return {f"bleu_{n}_corpus": score for n, score in enumerate(scores, start=1)}
+
+
+class PooledMoments:
+    """Exact sums of embeddings and of their outer products, for fid_bert."""
+
+    def __init__(self) -> None:
+        from manycaps.kit import vectors_moments
+
+        self._sides = {"candidates": vectors_moments.ExactMoments(), "references": vectors_moments.ExactMoments()}
+
+    def add(self, found: Any) -> None:
+        """Take in some embedded rows."""
+        for side, counts in zip(self._sides.values(), found.counts(), strict=True):
+            side.add(found.vectors, counts)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the sums of both sides."""
+        return {f"{name}:{key}": each for name, side in self._sides.items() for key, each in side.arrays().items()}
+
+    def merge(self, arrays: Arrays) -> None:
+        """Add the sums of another part."""
+        for name, side in self._sides.items():
+            side.merge({key.partition(":")[2]: each for key, each in arrays.items() if key.startswith(f"{name}:")})
+
+    def values(self) -> dict[str, Any]:
+        """Return the distance of the corpus."""
+        from manycaps.kit import vectors_frechet
+
+        return {"fid_bert_pooled": float(vectors_frechet.frechet_distance_of_moments(*self._sides.values()))}
+
+
+class GatheredEmbeddings:
+    """All embeddings with their captions: what a module needs to pool the corpus itself."""
+
+    def __init__(self, module: Any, options: Mapping[str, Any]) -> None:
+        self._module, self._options = module, options
+        self._vectors: dict[str, np.ndarray] = {}
+        self._rows: dict[str, list[list[str]]] = {"predictions": [], "references": []}
+
+    def add(self, found: tuple[Mapping[str, list[list[str]]], Any]) -> None:
+        """Take in the captions of some rows, and the rows embedded."""
+        columns, embedded = found
+        for name, numbers in (("predictions", embedded.predictions), ("references", embedded.references)):
+            for captions, places in zip(columns[name], numbers, strict=True):
+                self._rows[name].append(list(captions))
+                for caption, place in zip(captions, places.tolist(), strict=True):
+                    self._vectors.setdefault(caption, embedded.vectors[place])
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return vectors and rows."""
+        if not self._vectors:
+            return {}
+        numbers = {caption: i for i, caption in enumerate(self._vectors)}
+        rows = {name: [[numbers[caption] for caption in row] for row in side] for name, side in self._rows.items()}
+        return {
+            "vectors": np.stack(list(self._vectors.values())),
+            "captions": _as_bytes(list(self._vectors)),
+            "rows": _as_bytes(rows),
+        }
+
+    def merge(self, arrays: Arrays) -> None:
+        """Take in the rows of another part."""
+        if not arrays:
+            return
+        captions = json.loads(arrays["captions"].tobytes())
+        for caption, vector in zip(captions, arrays["vectors"], strict=True):
+            self._vectors.setdefault(caption, vector)
+        for name, side in json.loads(arrays["rows"].tobytes()).items():
+            self._rows[name] += [[captions[number] for number in row] for row in side]
+
+    def values(self) -> dict[str, Any]:
+        """Return what the module says of all rows together."""
+        from manycaps.kit.vectors_rows import embed_caption_rows
+
+        embedded = embed_caption_rows(
+            self._rows["predictions"],
+            self._rows["references"],
+            lambda captions: np.stack([self._vectors[caption] for caption in captions]),
+        )
+        values: dict[str, Any] = self._module.pooled_values(embedded, self._options)
+        return values
+
+
+class CodedData:
+    """Words of all captions as numbers, for vdtk_diversity, whose counts are made of them in the order of the rows."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        from manycaps.kit import diversity_vocabulary
+        from manycaps.kit.diversity_captions import CaptionDiversity
+
+        self._options = options
+        self._codes = diversity_vocabulary
+        self._words = self._codes.WordNumbers()
+        self._kept: list[Any] = []
+        self._diversity = CaptionDiversity()
+        self._tokenizer = options["tokenizer"]
+        if self._tokenizer == "spacy":
+            from manycaps.kit.text_spacy import load_spacy_tokenizer
+
+            self._tokenizer = load_spacy_tokenizer()
+
+    def add(self, found: Sequence[Sequence[str]]) -> None:
+        """Take in the captions of some rows."""
+        from manycaps.kit.text_tokens import tokenize_rows
+
+        rows = tokenize_rows(list(found), self._tokenizer)
+        self._kept.append(self._codes.coded_captions(rows, self._words.__getitem__))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the words, and the rows as their numbers."""
+        fields = ("words", "n_tokens", "n_captions")
+        coded = {
+            name: np.concatenate([np.empty(0, np.uint32), *(getattr(each, name) for each in self._kept)])
+            for name in fields
+        }
+        return {"names": _as_bytes(list(self._words)), **{name: each.astype("<u4") for name, each in coded.items()}}
+
+    def merge(self, arrays: Arrays) -> None:
+        """Count the rows of a part."""
+        known = self._diversity.word_numbers
+        numbers = np.array([known[word] for word in json.loads(arrays["names"].tobytes())], dtype=np.int64)
+        words, n_tokens, n_captions = (arrays[name].astype(np.int64) for name in ("words", "n_tokens", "n_captions"))
+        if len(n_captions):
+            self._diversity.update_coded(self._codes.CodedCaptions(numbers[words], n_tokens, n_captions))
+
+    def values(self) -> dict[str, Any]:
+        """Return the figures of all rows."""
+        figures: dict[str, Any] = self._diversity.figures(self._options["head_shares"], self._options["lengths"])
+        return figures
+
+
+def _as_bytes(value: Any) -> np.ndarray:
+    """JSON as an array of bytes, which NumPy stores without objects."""
+    return np.frombuffer(json.dumps(value).encode("utf-8"), dtype=np.uint8)

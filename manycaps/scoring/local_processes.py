@@ -1,0 +1,168 @@
+"""Processes of this machine that begin with their packages loaded: a server imports them once, and forks.
+
+Light: it is imported before anything else, so that the server starts first.
+"""
+
+import concurrent.futures
+import contextlib
+import itertools
+import multiprocessing
+import multiprocessing.connection
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.context import BaseContext
+from typing import TYPE_CHECKING, Any
+
+from manycaps.catalog import MODULES
+
+if TYPE_CHECKING:
+    from manycaps.scoring.run_settings import Part, RunSettings, Step
+
+# What the server imports.
+PACKAGES = "manycaps.scoring.worker_packages"
+
+# Variables that say how many threads of arithmetic a process may have.
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+# Bytes of input from which on there are parts for several processes: a smaller one is done when they have started.
+ENOUGH_BYTES = 1 << 23
+
+# A part, and the report of a step.
+Done = tuple["Part", dict[str, Any]]
+
+
+def process_context(n_processes: int) -> BaseContext:
+    """Return how processes are started: forked by a server where that is safe, else each from scratch.
+
+    Args:
+        n_processes: how many there will be; the server runs when this returns, unless it did before.
+    """
+    if not sys.platform.startswith("linux"):
+        return multiprocessing.get_context("spawn")
+    from multiprocessing import forkserver
+
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([PACKAGES])
+    with threads_for(n_processes), _without_ctrl_c():
+        forkserver.ensure_running()
+    return context
+
+
+@contextlib.contextmanager
+def threads_for(n_processes: int) -> Iterator[None]:
+    """Share the cores out among processes that are started now: more threads than cores would wait for each other."""
+    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+    for name in THREAD_VARIABLES:
+        os.environ.setdefault(name, str(max(1, (os.cpu_count() or 1) // n_processes)))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+
+
+def start_early(inputs: Sequence[str], modules: Sequence[str], n_processes: int | None) -> bool:
+    """Start the server if processes will be wanted, as far as can be told before anything is read.
+
+    Args:
+        inputs: sources, as they were given.
+        modules: names, also unknown ones.
+        n_processes: as they were asked for; None: one for each core.
+
+    Returns:
+        Whether it was started.
+    """
+    n_processes = n_processes or len(os.sched_getaffinity(0)) if sys.platform.startswith("linux") else 1
+    # Modules with a network are run by one process where nothing else is asked.
+    has_model = any(name not in MODULES or MODULES[name].network for name in modules)
+    n_bytes = sum(os.path.getsize(source) for source in inputs if os.path.isfile(source))
+    if n_processes < 2 or has_model or n_bytes < ENOUGH_BYTES:
+        return False
+    process_context(n_processes)
+    return True
+
+
+@contextlib.contextmanager
+def _without_ctrl_c() -> Iterator[None]:
+    """Ctrl-C is for the parent: what is started now inherits that it is ignored."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+class LocalEngine:
+    """Runs steps in several processes, which stay for all steps."""
+
+    def __init__(self, n_processes: int):
+        """Take the number of processes."""
+        self.n_processes = n_processes
+        self._threads = contextlib.ExitStack()
+
+    def __enter__(self) -> "LocalEngine":
+        context = process_context(self.n_processes)
+        self._threads.enter_context(threads_for(self.n_processes))
+        self._pool = concurrent.futures.ProcessPoolExecutor(self.n_processes, context, prepare_process)
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        processes = multiprocessing.active_children() if kind is not None else []
+        self._pool.shutdown(wait=kind is None, cancel_futures=True)
+        for process in processes:
+            process.terminate()
+        self._threads.close()
+
+    def run(self, step: "Step", settings: "RunSettings", parts: Sequence["Part"]) -> Iterator[Done]:
+        """Run a step on all parts.
+
+        Yields:
+            Each part and its report, as they are finished.
+
+        Raises:
+            ValueError, OSError: as the step.
+            ChildProcessError: a process was killed.
+        """
+        try:
+            yield from self._run(step, settings, parts)
+        except BrokenProcessPool:
+            raise ChildProcessError(
+                "processes: expected all to live until the end, got one that was killed, perhaps for lack of memory. "
+                "Give the same command again, with fewer --processes if need be: finished parts stay."
+            ) from None
+
+    def _run(self, step: "Step", settings: "RunSettings", parts: Sequence["Part"]) -> Iterator[Done]:
+        """Keep every process busy, with one part more waiting for each."""
+        waiting = iter(parts)
+        running = {
+            self._pool.submit(step, settings, part): part for part in itertools.islice(waiting, 2 * self.n_processes)
+        }
+        while running:
+            done, _ = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
+            # Of several errors that of the first part is shown.
+            for future in sorted(done, key=lambda one: running[one].number):
+                part = running.pop(future)
+                yield part, future.result()
+                for later in itertools.islice(waiting, 1):
+                    running[self._pool.submit(step, settings, later)] = later
+
+
+def prepare_process() -> None:
+    """Leave ctrl-C to the parent, and end with it, however it ends: nobody else would write the same files."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os._exit(1)

@@ -1,0 +1,258 @@
+"""A metric as a run uses it: the columns that it needs, the rows that it accepts, and their scores."""
+
+import collections
+import functools
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from manycaps.caption_tables import CaptionRow
+from manycaps.catalog import BLEU_SUMS, CLIP, METEOR_SUMS, MODULES, WORD_COUNTS
+from manycaps.installed_modules import load_for_command
+from manycaps.kit.sets_module import CAPTION_COLUMNS, compare_rows, text_counts
+from manycaps.scoring.corpus_values import (
+    MODEL_OPTIONS,
+    Reduction,
+    columns_of_tests,
+    gathers,
+    is_pooled,
+    reduction_of,
+)
+
+# Columns of modules, and what a row calls them.
+ROW_FIELDS = {
+    "predictions": "predictions",
+    "references": "references",
+    "images": "image",
+    "videos": "video",
+    "data": "predictions",
+}
+
+# Number of a row in the messages of a module that was given one row.
+FIRST_ROW = re.compile(r"\b(predictions|references|images|videos)\[0\]")
+
+
+class Scores(NamedTuple):
+    """Scores of rows by a metric."""
+
+    # A value, or a list of them, for each row by the name of its column.
+    columns: dict[str, Collection[Any]]
+    # Numbers that are added over parts.
+    counts: dict[str, int]
+    # How the numbers were made.
+    signature: str
+    # Of a metric with p-values: sums for every draw of the corpus test, and how many rows have which smallest p-value.
+    drawn: Mapping[int, Any] | None = None
+    smallest: Mapping[float, int] | None = None
+    # What the reduction of the corpus takes in, where the metric has one.
+    reduced: Any = None
+
+
+class Scorer:
+    """A loaded metric."""
+
+    def __init__(self, name: str, options: Mapping[str, Any]):
+        """Load the module with the options that are given.
+
+        Raises:
+            ImportError: a package is missing.
+            TypeError, ValueError: there is no such module, or an option is wrong.
+        """
+        self.name = name
+        self._is_prepared = False
+        self.module = load_for_command(name, **options)
+        self.record = MODULES[name]
+        self.options: dict[str, Any] = self.module.call_options({})
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns that the module needs."""
+        return list(self.module._feature_names())
+
+    @property
+    def is_distribution(self) -> bool:
+        """Whether the module compares two sets of captions, with tests."""
+        return self.record.is_distribution
+
+    @property
+    def has_p_values(self) -> bool:
+        """Whether rows draw from their splits, for the test of the corpus."""
+        return self.is_distribution and self.options["p_value"] != "none"
+
+    @property
+    def counts_documents(self) -> bool:
+        """Whether document frequencies are to be counted in the references of all rows."""
+        return self.record.counts_documents and self.options["document_frequency"] is None
+
+    @property
+    def has_model(self) -> bool:
+        """Whether a network runs; an optional one has no part in what a run measures."""
+        return self.record.runs_network
+
+    @property
+    def gathers(self) -> bool:
+        """Whether a value of the corpus needs the embeddings of all rows at once."""
+        return gathers(self.record.reduction, self.options)
+
+    def reduction(self) -> Reduction | None:
+        """Return the reduction for values of the corpus that are not means over rows; None for most metrics."""
+        return reduction_of(self.record.reduction, self.module, self.options)
+
+    def check_reducible(self) -> None:
+        """Raise if a value of the corpus cannot be computed in parts.
+
+        Raises:
+            ValueError: the module has none other, or an option asks for one.
+        """
+        if self.record.not_scored:
+            raise ValueError(f"-m {self.name}: {self.record.not_scored}")
+        given = [name for name in MODEL_OPTIONS if self.record.reduction == WORD_COUNTS and self.options[name]]
+        if given:
+            raise ValueError(
+                f"--option {given[0]}: expected counts of words and captions, got a model that reads all captions "
+                "together. Leave it out, or run `manycaps diversity` for it."
+            )
+        if self.options.get("preset"):
+            raise ValueError(
+                f"--option preset={self.options['preset']}: expected values of rows, got a published value of all "
+                "vectors together, which cannot be computed in parts. Leave it out, give --option pooled=true, "
+                "or give all rows to the module in Python."
+            )
+        if self.options.get("idf") is True:
+            raise ValueError(
+                "--option idf=true: expected a table of token frequencies, got weights to be counted in all rows. Make "
+                "a table with `manycaps count-token-frequency`, and give --option idf=FILE."
+            )
+
+    def prepare(self) -> None:
+        """Load the model, once, so that what is wrong with it is not taken for a bad row."""
+        if self._is_prepared or not self.has_model:
+            return
+        encoder: Any = self.module.encoder
+        if self.record.network == CLIP:
+            _ = encoder.model
+        else:
+            encoder.embed(["a"], self.options, lambda steps, **_: steps)
+        self._is_prepared = True
+
+    def accepted(self, rows: Sequence[CaptionRow]) -> tuple[dict[str, list[Any]], list[int], dict[int, str]]:
+        """Check rows as the module does; a bad row costs no other.
+
+        Returns:
+            The columns of the good rows as the module stores them; the places of these rows; and for the place of each
+            bad row what is wrong with it.
+        """
+        columns: dict[str, list[Any]] = {name: [] for name in self.columns}
+        good: list[int] = []
+        bad: dict[int, str] = {}
+        waiting = [range(len(rows))] if rows else []
+        while waiting:
+            places = waiting.pop()
+            try:
+                checked = self._checked([rows[place] for place in places])
+            except (TypeError, ValueError) as error:
+                if len(places) == 1:
+                    bad[places[0]] = FIRST_ROW.sub(rf"\1[{rows[places[0]].row}]", str(error))
+                else:
+                    middle = len(places) // 2
+                    waiting += [places[middle:], places[:middle]]
+                continue
+            good += places
+            for name, values in checked.items():
+                columns[name] += values
+        return columns, good, bad
+
+    def scores(
+        self,
+        columns: Mapping[str, list[Any]],
+        n_earlier: "collections.Counter[bytes]",
+        documents: "DocumentTable | None" = None,
+    ) -> Scores:
+        """Score rows that were accepted.
+
+        Args:
+            columns: as from `accepted`; at least one row.
+            n_earlier: how often rows of some content came before in the corpus; these are added.
+            documents: frequencies, where they are counted in all references.
+        """
+        if self.is_distribution:
+            return self._distribution_scores(columns, n_earlier, documents)
+        if self.record.reduction == WORD_COUNTS:
+            return Scores({}, {}, self.module._signature(self.options), reduced=columns["data"])
+        options = {**self.options, "details": True}
+        if self.record.reduction == BLEU_SUMS:
+            result, reduced = self.module.scored(**columns, options=options)
+        else:
+            result = self.module._compute(**columns, options=options)
+            reduced = result["meteor15_statistics"] if self.record.reduction == METEOR_SUMS else None
+        found = {name.removesuffix("_per_row"): values for name, values in result.items() if name.endswith("_per_row")}
+        found |= {name: values for name, values in result.items() if name.endswith("_per_candidate")}
+        counts = {name: result[name] for name in ("n_truncated",) if name in result}
+        return Scores(found, counts, result["signature"], reduced=reduced)
+
+    def _checked(self, rows: Sequence[CaptionRow]) -> dict[str, Any]:
+        given = {name: [getattr(row, ROW_FIELDS[name]) for row in rows] for name in self.columns}
+        if "data" in given:
+            given["data"] = [row.people if row.predictions is None else row.predictions for row in rows]
+        checked: dict[str, Any] = self.module.checked_columns(self.options, **given)
+        if self.is_distribution:
+            # An interval needs two rows of the corpus, not of a part.
+            options = {**self.options, "confidence_level": None}
+            self.module.check_sizes(text_counts(**checked), CAPTION_COLUMNS, options)
+        return checked
+
+    def _distribution_scores(
+        self,
+        columns: Mapping[str, list[Any]],
+        n_earlier: "collections.Counter[bytes]",
+        documents: "DocumentTable | None",
+    ) -> Scores:
+        counted = self.counts_documents and documents is not None
+        options = {**self.options, "document_frequency": documents.table} if counted and documents else self.options
+        rows, reduced = self._rows(columns, options)
+        compared = compare_rows(rows, options, lambda steps, **_: steps, n_earlier)
+        found: dict[str, Collection[Any]] = {self.name: compared.statistic}
+        if compared.plain is not None:
+            found[self.module.PLAIN] = compared.plain
+        settings = documents.settings if counted and documents else rows.settings
+        signature = self.module._signature(self.options, settings)
+        if compared.splits is None:
+            return Scores(found, {}, signature, reduced=reduced)
+        tests = compared.splits.row_tests(compared.statistic)
+        found |= dict(zip(columns_of_tests(self.name), tests, strict=True))
+        return Scores(found, {}, signature, compared.splits.drawn_sums.parts(), compared.splits.smallest, reduced)
+
+    def _rows(self, columns: Mapping[str, list[Any]], options: Mapping[str, Any]) -> tuple[Any, Any]:
+        """Rows ready to be compared, and what the reduction takes in."""
+        if not is_pooled(options):
+            return self.module.rows_of(**columns, options=options), None
+        embedded = self.module.embedded_rows(**columns, options=options)
+        return self.module.rows_of_embedded(embedded, options), (columns, embedded) if self.gathers else embedded
+
+
+class DocumentTable(NamedTuple):
+    """Document frequencies of all references of a run."""
+
+    # As the option document_frequency takes it: the path of a JSON file.
+    table: str
+    n_documents: int
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What trm_cider writes into its signature for frequencies of the references."""
+        return {"document_frequency": "references", "n_documents": self.n_documents}
+
+
+def count_documents(references: Iterable[Sequence[str]], tokenizer: str) -> dict[str, int]:
+    """Count in how many rows of references each n-gram occurs, as trm_cider does."""
+    from manycaps.kit.text_cider import document_frequencies
+    from manycaps.kit.text_tokens import tokenize_rows
+
+    return document_frequencies(tokenize_rows(list(references), tokenizer))
+
+
+@functools.cache
+def loaded_scorer(name: str, options: str) -> Scorer:
+    """Return a metric that stays loaded in this process; `options` is JSON, which can be a key."""
+    return Scorer(name, json.loads(options))

@@ -1,0 +1,1 @@
+../../manycaps/kit/media_images.py

@@ -1,0 +1,1 @@
+../../manycaps/kit/sets_triangle_rank.py

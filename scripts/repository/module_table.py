@@ -1,0 +1,47 @@
+"""Write the README's table of modules from their records in manycaps/catalog.py.
+
+python -m scripts.repository.module_table            write the table
+python -m scripts.repository.module_table --check    change nothing, say whether it is up to date
+"""
+
+import argparse
+import pathlib
+import sys
+
+from manycaps.catalog import MODULES, ModuleRecord
+
+README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
+
+# Around the table.
+MARKS = ("<!-- modules: written by scripts/repository/module_table.py -->", "<!-- end of modules -->")
+
+
+def table_row(record: ModuleRecord) -> str:
+    """Return the row of a module."""
+    card = f"[card]({record.kind}/{record.slug}/README.md)"
+    return f"| `{record.slug}` | {record.compares} | {record.computes} | {card} |"
+
+
+def with_table(text: str) -> str:
+    """Return the README's text with the table of today's records."""
+    before, _, rest = text.partition(MARKS[0])
+    _, _, after = rest.partition(MARKS[1])
+    rows = ["| module | compares | with | card |", "|---|---|---|---|", *map(table_row, MODULES.values())]
+    return "\n".join([before + MARKS[0], *rows, MARKS[1] + after])
+
+
+def main(check: bool) -> int:
+    """Write or check the table; 0 if it is up to date afterwards."""
+    text = README.read_text(encoding="utf-8")
+    if check and text != with_table(text):
+        print("README.md: the table of modules is not that of manycaps/catalog.py. Run `make format`.")
+        return 1
+    if not check:
+        README.write_text(with_table(text), encoding="utf-8", newline="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="change nothing, only report")
+    sys.exit(main(parser.parse_args().check))

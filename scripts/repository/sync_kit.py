@@ -1,0 +1,200 @@
+"""Link the files of manycaps/kit into every module folder that needs them, and name them in its main script.
+
+python -m scripts.repository.sync_kit           rewrite links and imports; exit 1 if something must be fixed by hand
+python -m scripts.repository.sync_kit --check   change nothing; exit 1 and list what is wrong
+
+A module folder works alone once its links are files: as a Space, in a wheel, or exported. Its links are the files that
+its main script imports, and those that these import. evaluate's loader copies only the files that the main script
+names: what it does not import itself is named in a block of imports that this tool writes. In the kit every main script
+has a link, so that `manycaps.load` finds it beside the files that it imports.
+"""
+
+import argparse
+import ast
+import functools
+import os
+import pathlib
+import re
+import sys
+from collections.abc import Iterator
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+KIT = ROOT / "manycaps" / "kit"
+REPAIR = "Run `make format`."
+
+# Around the table of files in CONTRIBUTING.md.
+TABLE_MARKS = ("<!-- kit: written by scripts/repository/sync_kit.py -->", "<!-- end of kit -->")
+
+# First lines of the block of imports that this tool writes into a main script.
+BLOCK = (
+    "# isort: split\n"
+    "# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.\n"
+)
+
+
+def relative_imports(script: str) -> set[str]:
+    """Return the x of every `from .x import y` in the text of a file, at any depth."""
+    nodes = ast.walk(ast.parse(script))
+    return {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and node.level}
+
+
+def module_folders() -> list[pathlib.Path]:
+    """Return the folders that hold a main script of their own name."""
+    folders = (path for kind in ("metrics", "measurements") for path in ROOT.glob(f"{kind}/*"))
+    return sorted(folder for folder in folders if main_script(folder).is_file())
+
+
+def main_script(folder: pathlib.Path) -> pathlib.Path:
+    """Return the path of a folder's main script."""
+    return folder / f"{folder.name}.py"
+
+
+def kit_files() -> list[pathlib.Path]:
+    """Return the files of the kit, without the links to main scripts."""
+    return sorted(path for path in KIT.glob("*.py") if not path.is_symlink() and path.name != "__init__.py")
+
+
+def needed_files(first: set[str]) -> set[str]:
+    """Return the names of the files of the kit that `first` name, and of those that these import, and so on."""
+    needed: set[str] = set()
+    waiting = set(first)
+    while waiting:
+        name = waiting.pop()
+        needed.add(name)
+        waiting |= imports_in_kit(name) - needed
+    return needed
+
+
+@functools.cache
+def imports_in_kit(name: str) -> frozenset[str]:
+    """Return the names of the files that a file of the kit imports; none where it does not exist."""
+    path = KIT / f"{name}.py"
+    return frozenset(relative_imports(path.read_text(encoding="utf-8"))) if path.exists() else frozenset()
+
+
+def without_block(script: str) -> str:
+    """Return a main script without the imports that this tool wrote."""
+    return re.sub(rf"{re.escape(BLOCK)}(from \.\w+ import .*\n)+\n?", "", script)
+
+
+def with_block(script: str) -> str:
+    """Return a main script with an import of every file that it needs and does not import itself."""
+    script = without_block(script)
+    by_hand = relative_imports(script)
+    others = sorted(name for name in needed_files(by_hand) - by_hand if (KIT / f"{name}.py").exists())
+    if not others:
+        return script
+    # `as` says that the name is not meant to be used.
+    imports = "".join(f"from .{name} import {first} as {first}\n" for name in others for first in [first_name(name)])
+    last = [node for node in ast.parse(script).body if isinstance(node, ast.Import | ast.ImportFrom)][-1]
+    lines = script.splitlines(keepends=True)
+    before, after = "".join(lines[: last.end_lineno]), "".join(lines[last.end_lineno :])
+    return f"{before}\n{BLOCK}{imports}{after}"
+
+
+def first_name(name: str) -> str:
+    """Return the first function or class of a file of the kit that is not private; of a file of types the first."""
+    nodes = ast.parse((KIT / f"{name}.py").read_text(encoding="utf-8")).body
+    names = [node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    names += [ast.unparse(node.targets[0]) for node in nodes if isinstance(node, ast.Assign)]
+    return next(name for name in names if not name.startswith("_"))
+
+
+def sync_folder(folder: pathlib.Path, check: bool) -> Iterator[str]:
+    """Bring one folder's links and imports up to date, and yield what is wrong with it."""
+    path = main_script(folder)
+    script = path.read_text(encoding="utf-8")
+    needed = needed_files(relative_imports(without_block(script)))
+    missing = sorted(name for name in needed if not (KIT / f"{name}.py").exists())
+    if missing:
+        yield f"{folder.relative_to(ROOT)}: imports {missing[0]}, which is not in manycaps/kit. Write it there."
+        return
+    if script != with_block(script):
+        if check:
+            yield f"{path.relative_to(ROOT)}: does not name every file that the folder needs. {REPAIR}"
+        else:
+            path.write_text(with_block(script), encoding="utf-8", newline="\n")
+    wanted = {f"{name}.py": KIT / f"{name}.py" for name in needed}
+    yield from sync_links(folder, wanted, {path.name, "app.py"}, check)
+
+
+def sync_links(folder: pathlib.Path, wanted: dict[str, pathlib.Path], own: set[str], check: bool) -> Iterator[str]:
+    """Make the links of a folder, by name of the link, delete others, and yield what is wrong."""
+    for name, target in sorted(wanted.items()):
+        link, text = folder / name, os.path.relpath(target, folder)
+        if link.is_symlink() and str(link.readlink()) == text:
+            continue
+        if check:
+            yield f"{link.relative_to(ROOT)}: expected a link to {text}. {REPAIR}"
+        else:
+            link.unlink(missing_ok=True)
+            link.symlink_to(text)
+    others = (path for path in folder.glob("*.py") if path.name not in {*wanted, *own})
+    for stray in sorted(path for path in others if not path.name.startswith("test")):
+        if stray.is_symlink() and not check:
+            stray.unlink()
+        else:
+            repair = REPAIR if stray.is_symlink() else "Move it to manycaps/kit."
+            yield f"{stray.relative_to(ROOT)}: the main script does not need it. {repair}"
+
+
+def unused_files() -> Iterator[str]:
+    """Yield the files of the kit that no module and no other part of the package imports."""
+    used = needed_files(
+        {name for folder in module_folders() for name in relative_imports(main_script(folder).read_text())}
+    )
+    package = "".join(path.read_text(encoding="utf-8") for path in KIT.parent.rglob("*.py") if path.parent != KIT)
+    for path in kit_files():
+        if path.stem not in used and not re.search(rf"\bkit(\.| import .*){path.stem}\b", package):
+            yield f"{path.relative_to(ROOT)}: nothing imports it. Delete it."
+
+
+def kit_table() -> str:
+    """Return the table of CONTRIBUTING: every file of the kit, what it is for, and which modules need it."""
+    rows = ["| file | what it holds | modules |", "|---|---|---|"]
+    folders = module_folders()
+    for path in kit_files():
+        docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        users = [folder.name for folder in folders if (folder / path.name).exists()]
+        used_by = "all" if len(users) == len(folders) else ", ".join(users) or "none; pages and commands"
+        rows.append(f"| `{path.name}` | {docstring.partition(chr(10))[0].rstrip('.')} | {used_by} |")
+    return "\n".join(rows)
+
+
+def sync_table(check: bool) -> Iterator[str]:
+    """Bring the table of CONTRIBUTING up to date, where there is one, and yield what is wrong with it."""
+    page = ROOT / "CONTRIBUTING.md"
+    if not page.exists():
+        return
+    text = page.read_text(encoding="utf-8")
+    before, _, rest = text.partition(TABLE_MARKS[0])
+    _, _, after = rest.partition(TABLE_MARKS[1])
+    expected = f"{before}{TABLE_MARKS[0]}\n{kit_table()}\n{TABLE_MARKS[1]}{after}"
+    if text == expected:
+        return
+    if check:
+        yield f"CONTRIBUTING.md: the table of the kit is not that of the files. {REPAIR}"
+    else:
+        page.write_text(expected, encoding="utf-8", newline="\n")
+
+
+def sync_all(check: bool) -> list[str]:
+    """Sync or check every module folder, the kit and its table, and return what is wrong."""
+    folders = module_folders()
+    scripts = {main_script(folder).name: main_script(folder) for folder in folders}
+    own = {path.name for path in kit_files()} | {"__init__.py"}
+    problems = [problem for folder in folders for problem in sync_folder(folder, check)]
+    return [*problems, *sync_links(KIT, scripts, own, check), *unused_files(), *sync_table(check)]
+
+
+def main(check: bool) -> int:
+    """Sync or check, and print what is wrong; 0 if all is well."""
+    problems = sync_all(check)
+    print("\n".join(problems) or "all links are right")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="change nothing, only report")
+    sys.exit(main(parser.parse_args().check))

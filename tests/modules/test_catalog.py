@@ -1,0 +1,76 @@
+"""Every module folder has a record in the catalog, every record has a folder, and each says of a module what is so."""
+
+import ast
+
+import evaluate
+import pytest
+
+from manycaps.catalog import COMPARED_MODULES, EMBEDDINGS, METEOR_SUMS, MODULES, MOMENTS
+from manycaps.comparison.run import MODULE_OPTIONS
+from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS
+from manycaps.scoring.scorer import Scorer
+from tests.modules.conftest import FOLDERS, ROOT
+from tests.modules.sample_inputs import SAMPLE_INPUTS, load_options
+from tests.modules.test_every_module import front_matter, load_module
+
+
+def test_every_folder_has_a_record_and_every_record_a_folder():
+    assert {folder.relative_to(ROOT).as_posix() for folder in FOLDERS} == {
+        f"{record.kind}/{record.slug}" for record in MODULES.values()
+    }
+
+
+def imports_torch(folder):
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in folder.glob("*.py") if path.name != "app.py")
+    imports = (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Import))
+    return "torch" in {alias.name for node in imports for alias in node.names}
+
+
+def test_the_record_is_that_of_the_module(folder):
+    record, module = MODULES[folder.name], load_module(folder)
+    assert record.title == front_matter(folder)["title"]
+    assert record.columns == module.OWN_COLUMNS
+    assert record.is_distribution == (DISTRIBUTION_DEFAULTS.keys() <= module.DEFAULTS.keys())
+    assert record.counts_documents == ("document_frequency" in module.DEFAULTS)
+    assert bool(record.network) == imports_torch(folder)
+    assert bool(record.variants) == ("variant" in module.DEFAULTS)
+    assert (record.reduction in (EMBEDDINGS, MOMENTS)) == ("pooled" in module.DEFAULTS)
+    assert set(record.compare_options) <= set(module.DEFAULTS) & set(MODULE_OPTIONS)
+    for name in record.config_names:
+        evaluate.load(str(folder), name, **load_options(folder.name))
+
+
+def test_the_values_of_the_record_are_in_the_result(folder):
+    record = MODULES[folder.name]
+    options = {"p_value": "exact"} if record.is_distribution else {}
+    result = load_module(folder).compute(**SAMPLE_INPUTS[folder.name], details=True, **options)
+    for value in record.values:
+        least, largest = value.limits
+        per_row = result[f"{value.key}_per_row"]
+        assert all(least <= one <= largest for one in per_row), value.key
+        assert result[value.mean_key or value.key] == pytest.approx(sum(per_row) / len(per_row))
+        per_candidate = result.get(f"{value.key}_per_candidate")
+        if per_candidate is not None:
+            assert value.is_per_candidate
+            assert [sum(row) / len(row) for row in per_candidate] == pytest.approx(per_row)
+    assert ("meteor15_statistics" in result) == (record.reduction == METEOR_SUMS)
+
+
+def test_score_takes_a_module_or_says_why_not(folder):
+    scorer = Scorer(folder.name, load_options(folder.name))
+    not_scored = MODULES[folder.name].not_scored
+    if not_scored:
+        with pytest.raises(ValueError) as found:
+            scorer.check_reducible()
+        assert str(found.value) == f"-m {folder.name}: {not_scored}"
+    else:
+        scorer.check_reducible()
+        scorer.prepare()
+
+
+def test_a_value_that_is_replaced_has_a_value_in_its_place():
+    for record in COMPARED_MODULES.values():
+        keys = [value.key for value in record.values]
+        assert len(keys) == len(set(keys))
+        assert {value.replaced_by for value in record.values} <= {"", *keys}
+        assert {value.best for value in record.values} <= {"highest", "lowest", "zero"}

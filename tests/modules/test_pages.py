@@ -1,0 +1,164 @@
+"""Rules over the pages of all modules and commands, and what the examples of the distribution modules' pages show."""
+
+import ast
+import asyncio
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+
+import evaluate
+import pytest
+
+pytest.importorskip("gradio", reason="gradio is not installed: pip install -r tests/requirements.txt")
+import gradio as gr
+
+from manycaps.pages.examples import EXAMPLE_CAPTIONS
+from scripts.repository import push_to_hub
+from tests.modules.conftest import ROOT, SPACES
+from tests.modules.sample_inputs import load_options
+
+# What every folder's page is, beside its title, the file of its page and the name there.
+APP = '''"""Demo page of {title}: `python app.py`, or a Space made of this folder."""
+
+try:
+    from manycaps.pages.{file} import {name} as PAGE
+except ImportError as error:
+    raise SystemExit(f"app.py: {{error}}. Run pip install -r requirements.txt 'manycaps[demo]'.") from error
+
+page = PAGE.build(__file__)
+
+if __name__ == "__main__":
+    PAGE.serve(page)
+'''
+
+# For the label of an example what the page must say of its candidates.
+SAYS = {
+    "Varied captions": "the candidates cannot be told from the human captions",
+    "One caption repeated": "the candidates differ from the human captions",
+    "Captions of another image": "the candidates differ from the human captions",
+}
+
+
+def app_text(space):
+    return (space / "app.py").read_text(encoding="utf-8")
+
+
+def pages_imported(space):
+    """Name and text of every file of manycaps/pages that a folder's page needs."""
+    return {name: content.decode() for name, content in push_to_hub.page_files(app_text(space)).items()}
+
+
+def compute_event(page):
+    (event,) = (event for event in page.fns.values() if event.api_name == "compute")
+    return event
+
+
+def test_every_folder_says_which_page_it_has_and_nothing_else():
+    for space in SPACES:
+        title = re.search(r'^"""Demo page of (.+): `python app.py`', app_text(space))[1]
+        file, name = re.search(r"from manycaps\.pages\.(\w+) import (\w+)", app_text(space)).groups()
+        assert app_text(space) == APP.format(title=title, file=file, name=name), space
+        assert name == space.name.upper(), space
+
+
+def test_without_the_package_a_page_says_in_one_line_what_to_install():
+    for space in SPACES:
+        # No packages at all: neither the package nor gradio is found.
+        command = [sys.executable, "-S", "-E", "app.py"]
+        done = subprocess.run(command, cwd=space, capture_output=True, text=True, timeout=60, check=False)
+        advice = "Run pip install -r requirements.txt 'manycaps[demo]'."
+        assert (done.returncode, done.stderr) == (1, f"app.py: No module named 'manycaps'. {advice}\n"), space
+
+
+def test_a_page_names_no_path_and_no_address(space):
+    for name, source in {"app.py": app_text(space), **pages_imported(space)}.items():
+        texts = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant)]
+        assert not [text for text in texts if isinstance(text, str) and re.match(r"[a-z]+:/|/|~", text)], name
+
+
+def test_the_page_of_a_module_imports_nothing_else_of_the_package(folder):
+    """Its Space has these files alone."""
+    imported = pages_imported(folder)
+    assert {"manycaps/pages/__init__.py", "manycaps/pages/form.py"} <= imported.keys()
+    for name, source in imported.items():
+        assert not re.findall(r"^\s*(?:import|from) (?:manycaps|\.\.).*", source, re.MULTILINE), name
+
+
+def test_a_page_is_that_of_its_folder(space, tmp_path, monkeypatch):
+    """A changed copy of a folder shows its own module and its own card; uploads take no address."""
+    for name in ("app.py", "README.md"):
+        shutil.copy(space / name, tmp_path)
+    with (tmp_path / "README.md").open("a", encoding="utf-8") as card:
+        card.write("\n## Changed\n")
+    load, scripts = evaluate.load, []
+
+    def load_instead(path, **options):
+        scripts.append(path)
+        return load(str(space), **load_options(space.name))
+
+    monkeypatch.setattr(evaluate, "load", load_instead)
+    page = runpy.run_path(str(tmp_path / "app.py"))["page"]
+    assert scripts == ([] if space.parent.name == "spaces" else [str(tmp_path / f"{space.name}.py")])
+    card = [block.value for block in page.blocks.values() if block.elem_id == "card"]
+    assert [text.endswith("## Changed") and not text.startswith("---") for text in card] == [True]
+    for component in compute_event(page).inputs:
+        if isinstance(component, gr.File | gr.Image | gr.Video):
+            with pytest.raises(gr.Error, match="expected a file, got an address"):
+                asyncio.run(component.async_move_resource_to_block_cache("http://127.0.0.1:9/x.png"))
+
+
+def test_a_changed_copy_shows_its_own_numbers(tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(ROOT / "metrics" / "bleu_rouge", copy)
+    boxes, shown = ("a dog runs", "a dog runs\na wet dog"), []
+    for _ in range(2):
+        shown.append(compute_event(runpy.run_path(str(copy / "app.py"))["page"]).fn(*boxes)[0])
+        script = (copy / "bleu_rouge.py").read_text(encoding="utf-8")
+        script = script.replace('_corpus": value for', '_corpus": value / 8 for')
+        (copy / "bleu_rouge.py").write_text(script, encoding="utf-8")
+    assert "| `bleu_1_corpus` | 1.0000 |" in shown[0]
+    assert "| `bleu_1_corpus` | 0.1250 |" in shown[1]
+
+
+def test_an_empty_box_of_labels_is_named():
+    page = runpy.run_path(str(ROOT / "measurements" / "vdtk_concept_overlap" / "app.py"))["page"]
+    with pytest.raises(gr.Error, match="expected at least one label, got none"):
+        compute_event(page).fn("a dog", "")
+
+
+@pytest.fixture
+def page(distribution_folder):
+    """The page of a folder, made as `python app.py` makes it, and not served."""
+    return runpy.run_path(str(distribution_folder / "app.py"))["page"]
+
+
+def on_click(page, label):
+    """What the page does when a button is pressed."""
+    (button,) = (block for block in page.blocks.values() if isinstance(block, gr.Button) and block.value == label)
+    (event,) = (event for event in page.fns.values() if (button._id, "click") in event.targets)
+    return event
+
+
+def test_every_example_has_four_images_and_six_captions_a_side():
+    assert EXAMPLE_CAPTIONS.keys() == SAYS.keys()
+    for boxes in EXAMPLE_CAPTIONS.values():
+        candidates, references = ([row.split("\n") for row in box.split("\n\n")] for box in boxes)
+        assert len(candidates) == len(references) >= 4
+        assert min(map(len, [*candidates, *references])) >= 6
+
+
+def test_every_example_shows_what_its_label_says(page, distribution_folder):
+    name, compute = distribution_folder.name, on_click(page, "Compute")
+    for label, said in SAYS.items():
+        values = on_click(page, label).fn()
+        # An example leaves the options as they are when the page opens.
+        assert list(values[2:]) == [component.value for component in compute.inputs[2:]]
+        text, *_ = compute.fn(*values)
+        assert re.match(f"### [A-Za-z-]+: {said} ", text), (label, text)
+        shown = {key: float(value) for key, value in re.findall(r"^\| `(\w+)` \| (\S+) \|", text, re.MULTILINE)}
+        assert (shown[f"{name}_corpus_p_value"] < 0.05) == ("differ" in said), label
+        # The interval beside the sentence does not contradict it.
+        assert (shown[f"{name}_excess_ci_low"] > 0) == ("differ" in said), label
+        assert shown[f"{name}_excess_ci_high"] > 0, label

@@ -1,0 +1,64 @@
+"""Modules of one process: one model of each kind, whichever of them use it."""
+
+import pytest
+
+import manycaps
+from manycaps.kit import clip_encoder, text_sentence_encoder
+from tests.clip_checkpoints import save_checkpoint
+from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, VIDEOS
+from tests.oracles.tiny_sentence_model import save_tiny_model
+
+pytest.importorskip("open_clip", reason="open_clip is not installed: pip install 'manycaps[clip]'")
+
+
+def test_all_clip_modules_share_one_model_and_its_features(tmp_path, monkeypatch):
+    options = {"checkpoint": str(save_checkpoint(tmp_path / "small.pth")), "device": "cpu"}
+    build, built = clip_encoder.ClipModel, []
+    monkeypatch.setattr(clip_encoder, "ClipModel", lambda *a, **k: built.append(build(*a, **k)) or built[-1])
+    modules = {name: manycaps.load(name, **options) for name in ("pac_score", "ref_pac_score", "mmd", "trm")}
+    modules["emscore_pac"] = manycaps.load("emscore_pac", "references", **options)
+    modules["pac_score"].compute(predictions=CAPTION_ROWS["predictions"], images=IMAGES)
+    (model,) = built
+    seen, encode = [], model.image_features
+    monkeypatch.setattr(model, "image_features", lambda pixels: seen.append(len(pixels)) or encode(pixels))
+    modules["ref_pac_score"].compute(**CAPTION_ROWS, images=IMAGES)
+    for name in ("mmd", "trm"):
+        modules[name].compute(prediction_images=IMAGES[:2], reference_images=IMAGES[2:])
+        modules[name].compute(**CAPTION_ROWS, encoder="clip")
+    assert not seen
+    modules["emscore_pac"].compute(**CAPTION_ROWS, videos=VIDEOS)
+    assert len(built) == 1
+
+
+def test_all_modules_with_sentence_embeddings_share_one_model(tmp_path, monkeypatch):
+    encoder = str(save_tiny_model(tmp_path / "encoder"))
+    load, asked = text_sentence_encoder.load_model, []
+
+    def load_counted(*arguments):
+        model = load(*arguments)
+        encode = model.encode
+        model.encode = lambda captions, **options: asked.append(captions) or encode(captions, **options)
+        return model
+
+    monkeypatch.setattr(text_sentence_encoder, "load_model", load_counted)
+    names = ("trm_bert", "mmd_bert", "fid_bert", "trm", "mmd")
+    modules = [manycaps.load(name, encoder=encoder) for name in names]
+    for module in modules:
+        module.compute(**CAPTION_ROWS)
+    (captions,) = asked
+    assert sorted(captions) == sorted({caption for rows in CAPTION_ROWS.values() for row in rows for caption in row})
+    modules.append(manycaps.load("set_diversity", encoder=encoder))
+    modules[-1].compute(**CAPTION_ROWS, kernels=["embedding"])
+    assert len(asked) == 1
+
+
+def test_a_module_of_evaluate_has_a_model_of_its_own(tmp_path):
+    import evaluate
+
+    from tests.module_folders import PAC_SCORE
+
+    options = {"checkpoint": str(save_checkpoint(tmp_path / "small.pth")), "device": "cpu"}
+    ours, theirs = manycaps.load("pac_score", **options), evaluate.load(PAC_SCORE, **options)
+    columns = {"predictions": CAPTION_ROWS["predictions"], "images": IMAGES}
+    assert ours.compute(**columns) == theirs.compute(**columns)
+    assert ours.encoder.model is not theirs.encoder.model

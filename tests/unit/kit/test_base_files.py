@@ -1,0 +1,69 @@
+"""Files that a caller names: regular ones alone, within a limit."""
+
+import doctest
+import hashlib
+import os
+
+import pytest
+
+from manycaps.kit import base_files, base_messages
+from manycaps.kit.base_files import file_sha256, is_folder, is_regular_file, open_regular_file, read_json
+
+
+@pytest.mark.parametrize("module", [base_files, base_messages])
+def test_examples_run(module):
+    assert doctest.testmod(module).failed == 0
+
+
+def test_a_regular_file_is_opened(tmp_path):
+    (tmp_path / "file").write_bytes(b"content")
+    with open_regular_file(tmp_path / "file", 7) as file:
+        assert file.read() == b"content"
+
+
+def test_what_is_no_file_is_never_opened(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", "/dev/zero", tmp_path):
+        assert not is_regular_file(path)
+        with pytest.raises(OSError, match="not a regular file"):
+            open_regular_file(path, 1)
+    assert is_folder(tmp_path)
+    assert not is_folder(tmp_path / "pipe")
+
+
+def test_a_file_beyond_the_limit_is_not_read(tmp_path):
+    (tmp_path / "file").write_bytes(b"12345")
+    with pytest.raises(OSError, match="5 bytes, more than 4"):
+        open_regular_file(tmp_path / "file", 4)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\ud800", "a" * 5000, "nowhere"])
+def test_a_name_that_no_file_has(name):
+    assert not is_regular_file(name)
+    assert not is_folder(name)
+    with pytest.raises(OSError):
+        open_regular_file(name, 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "Expecting value: line 1 column 1"),
+        (b"[" * 100_000, "brackets nested too deeply"),
+        (b"9" * 5000, "Exceeds the limit"),
+        (b"\xff", "can't decode byte 0xff"),
+    ],
+)
+def test_what_is_no_json_is_one_message(tmp_path, content, reason):
+    (tmp_path / "a.json").write_bytes(content)
+    with pytest.raises(ValueError) as error:
+        read_json(tmp_path / "a.json", "table", "Make it again.")
+    assert str(error.value).startswith("table: expected a JSON file, got ")
+    assert reason in str(error.value)
+    assert str(error.value).endswith("). Make it again.")
+
+
+def test_the_digest_of_a_file_of_several_pieces(tmp_path):
+    content = os.urandom(5_000_000)
+    (tmp_path / "a").write_bytes(content)
+    assert file_sha256(tmp_path / "a") == hashlib.sha256(content).hexdigest()

@@ -1,0 +1,116 @@
+"""A CLIP that several encoders share: what is loaded and encoded once, and what keeps encoders apart."""
+
+import gc
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from tqdm.auto import tqdm
+
+from manycaps.kit import clip_encoder
+from manycaps.kit.clip_encoder import ClipEncoder
+from manycaps.kit.clip_image_features import encode_images
+from manycaps.kit.clip_options import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS
+from tests.clip_checkpoints import save_checkpoint, small_weights
+
+OPTIONS = CLIP_LOAD_DEFAULTS | CLIP_CALL_DEFAULTS
+
+
+@pytest.fixture
+def checkpoint_path(tmp_path):
+    return save_checkpoint(tmp_path / "small.pth")
+
+
+@pytest.fixture
+def encoder(checkpoint_path):
+    return encoder_of(checkpoint_path)
+
+
+@pytest.fixture
+def n_builds(monkeypatch):
+    """Grows by 1 with every model that is built."""
+    built = []
+    build = clip_encoder.ClipModel
+    monkeypatch.setattr(clip_encoder, "ClipModel", lambda *args, **options: built.append(1) or build(*args, **options))
+    return built
+
+
+def encoder_of(path, **options):
+    return ClipEncoder(OPTIONS | {"checkpoint": path, "device": "cpu"} | options, tqdm)
+
+
+def test_encoders_of_one_checkpoint_share_the_model_and_what_it_has_read(checkpoint_path, n_builds):
+    first, second = encoder_of(checkpoint_path), encoder_of(str(checkpoint_path), variant="clip-vit-b-32")
+    features = first.encode_texts(["a dog"], batch_size=4).distinct
+    assert second.model is first.model
+    assert len(n_builds) == 1
+    first.model.text_features = None  # no more passes
+    assert (second.encode_texts(["a dog"], batch_size=4).distinct == features).all()
+
+
+@pytest.mark.parametrize("options", [{"dtype": "bfloat16"}, {"variant": "openclip-vit-l-14"}])
+def test_another_arithmetic_is_another_model(checkpoint_path, options):
+    first, second = encoder_of(checkpoint_path), encoder_of(checkpoint_path, **options)
+    assert second.model is not first.model
+
+
+def test_a_file_that_was_overwritten_is_another_model(checkpoint_path):
+    first = encoder_of(checkpoint_path)
+    times = checkpoint_path.stat().st_mtime_ns
+    texts = first.encode_texts(["a dog"], batch_size=4).distinct
+    save_checkpoint(checkpoint_path, small_weights(7))
+    os.utime(checkpoint_path, ns=(times, times))
+    second = encoder_of(checkpoint_path)
+    assert (second.encode_texts(["a dog"], batch_size=4).distinct != texts).any()
+    assert second.checkpoint.sha256 != first.checkpoint.sha256
+
+
+def test_threads_that_load_at_once_get_one_model(checkpoint_path, n_builds):
+    encoders = [encoder_of(checkpoint_path) for _ in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        models = list(pool.map(lambda encoder: encoder.model, encoders))
+    assert len(set(models)) == len(n_builds) == 1
+
+
+def test_a_model_that_nobody_uses_any_more_is_dropped(checkpoint_path, n_builds):
+    for _ in range(2):
+        assert encoder_of(checkpoint_path).model.context_length == 77
+        gc.collect()
+    assert len(n_builds) == 2
+
+
+def test_a_text_is_encoded_once_and_counted_as_cut_each_time(encoder, monkeypatch):
+    n_texts = []
+    encode = encoder.model.text_features
+    monkeypatch.setattr(
+        encoder.model, "text_features", lambda new, *rest: n_texts.append(len(new)) or encode(new, *rest)
+    )
+    long = "dog " * 100
+    first = encoder.encode_texts(["a", long], batch_size=4)
+    second = encoder.encode_texts([long, "b", "a"], batch_size=4)
+    assert n_texts == [2, 1]
+    assert (first.n_truncated, second.n_truncated) == (1, 1)
+    assert (second.distinct[[2, 0]] == first.distinct).all()
+
+
+def test_each_distinct_text_is_encoded_once_and_cut_texts_are_counted(encoder):
+    long = "dog " * 100
+    texts = encoder.encode_texts(["a", long, "a", "b", long], batch_size=4)
+    assert texts.distinct.shape == (3, 24)
+    assert texts.rows.tolist() == [0, 1, 0, 2, 1]
+    assert texts.n_truncated == 2
+
+
+def test_progress_bars_go_through_the_given_class(checkpoint_path):
+    made = []
+
+    class Bar(tqdm):
+        def __init__(self, *args, **keywords):
+            made.append(keywords["desc"])
+            super().__init__(*args, **keywords)
+
+    encoder = ClipEncoder(OPTIONS | {"checkpoint": checkpoint_path, "device": "cpu"}, Bar)
+    encode_images(encoder, np.zeros((2, 40, 40, 3), np.uint8), "images", 2, 1)
+    encoder.encode_texts(["a"], 2)
+    assert made == ["images", "captions"]

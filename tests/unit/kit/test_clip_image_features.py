@@ -1,0 +1,214 @@
+"""Columns of images: what is encoded, how often, and what an error leaves behind."""
+
+import io
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import PIL.Image
+import pytest
+from tqdm.auto import tqdm
+
+from manycaps.kit import clip_image_features
+from manycaps.kit.base_feature_memory import BYTES_PER_ENTRY
+from manycaps.kit.clip_encoder import ClipEncoder
+from manycaps.kit.clip_image_features import (
+    as_feature_rows,
+    check_image_column,
+    check_image_count,
+    encode_images,
+    ordered_results,
+)
+from manycaps.kit.clip_options import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS
+from tests.clip_checkpoints import save_checkpoint
+
+RNG = np.random.default_rng(0)
+OPTIONS = CLIP_LOAD_DEFAULTS | CLIP_CALL_DEFAULTS
+
+
+@pytest.fixture(scope="module")
+def checkpoint_path(tmp_path_factory):
+    return save_checkpoint(tmp_path_factory.mktemp("checkpoint") / "small.pth")
+
+
+@pytest.fixture
+def encoder(checkpoint_path, monkeypatch):
+    """An encoder that counts the images that its model sees."""
+    made = ClipEncoder(OPTIONS | {"checkpoint": checkpoint_path, "device": "cpu"}, tqdm)
+    made.forget()  # the model may be in use elsewhere
+    made.batches = []
+    encode = made.model.image_features
+    monkeypatch.setattr(made.model, "image_features", lambda pixels: made.batches.append(len(pixels)) or encode(pixels))
+    return made
+
+
+def pictures(n, side=40):
+    return list(RNG.integers(0, 256, (n, side, side, 3), dtype=np.uint8))
+
+
+def as_png(array):
+    buffer = io.BytesIO()
+    PIL.Image.fromarray(array).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def test_each_distinct_image_is_encoded_once_whatever_its_kind(encoder, tmp_path):
+    arrays = pictures(3)
+    path = tmp_path / "0.png"
+    path.write_bytes(as_png(arrays[0]))
+    column = [arrays[0], str(path), PIL.Image.fromarray(arrays[0]), as_png(arrays[0]), arrays[1], arrays[2], arrays[1]]
+    features = encode_images(encoder, column, "images", batch_size=2, n_workers=4)
+    assert encoder.batches == [2, 1]
+    assert len(set(features[:4])) == 1
+    assert features[4] == features[6] != features[5]
+    encode_images(encoder, column, "images", batch_size=2, n_workers=1)
+    assert sum(encoder.batches) == 3
+    encoder.forget()
+    encode_images(encoder, column[:1], "images", batch_size=2, n_workers=1)
+    assert sum(encoder.batches) == 4
+
+
+def test_a_file_that_comes_again_is_not_decoded_again(encoder, monkeypatch):
+    decoded = []
+    original = clip_image_features.as_rgb_image
+    monkeypatch.setattr(clip_image_features, "as_rgb_image", lambda *a: decoded.append(1) or original(*a))
+    files = [as_png(array) for array in pictures(2)]
+    encode_images(encoder, [files[0]] * 20 + [files[1]] * 20, "images", batch_size=4, n_workers=4)
+    encode_images(encoder, files, "images", batch_size=4, n_workers=4)
+    assert len(decoded) == 2
+
+
+@pytest.mark.parametrize("n_bytes", [0, 600, 1500, 4000])
+def test_a_small_memory_forgets_features_and_changes_none(encoder, monkeypatch, n_bytes):
+    files = [as_png(array) for array in pictures(9)]
+    column = [files[i] for i in (0, 1, 0, 2, 3, 4, 0, 5, 6, 1, 7, 8, 0)]
+    expected = encode_images(encoder, column, "images", batch_size=2, n_workers=3)
+    texts = ["a", "b", "a", "c"]
+    of_texts = encoder.encode_texts(texts, batch_size=1)
+    encoder.forget()
+    monkeypatch.setattr(encoder.remembered, "n_bytes", n_bytes)
+    for _ in range(2):
+        found = encode_images(encoder, column, "images", batch_size=2, n_workers=3)
+        assert as_feature_rows(found) == pytest.approx(as_feature_rows(expected), abs=2e-6)
+        again = encoder.encode_texts(texts, batch_size=1)
+        assert again.distinct == pytest.approx(of_texts.distinct, abs=2e-6)
+        assert again.rows.tolist() == of_texts.rows.tolist()
+        assert len(encoder.remembered) * BYTES_PER_ENTRY <= n_bytes
+
+
+def test_images_that_are_finished_before_an_error_are_not_encoded_again(encoder):
+    arrays = pictures(4)
+    with pytest.raises(ValueError, match=r"^images\[4\]"):
+        encode_images(encoder, [*arrays, b"no image"], "images", batch_size=2, n_workers=1)
+    assert encoder.batches == [2, 2]
+    encode_images(encoder, arrays, "images", batch_size=2, n_workers=1)
+    assert encoder.batches == [2, 2]
+
+
+def test_features_follow_the_rows_for_every_batch_size_and_number_of_threads(encoder):
+    arrays = pictures(7)
+    alone = np.stack([as_feature_rows(encode_images(encoder, [a], "images", 1, 1))[0] for a in arrays])
+    for batch_size, n_workers in [(1, 1), (2, 3), (7, 1), (100, 8)]:
+        encoder.forget()
+        rows = as_feature_rows(encode_images(encoder, iter(arrays), "images", batch_size, n_workers))
+        assert rows == pytest.approx(alone, abs=2e-6)
+
+
+def test_one_lazy_pil_image_in_many_rows_is_safe(encoder):
+    image = PIL.Image.open(io.BytesIO(as_png(RNG.integers(0, 256, (600, 600, 3), dtype=np.uint8))))
+    features = encode_images(encoder, [image] * 32, "images", batch_size=8, n_workers=8)
+    assert len(set(features)) == 1
+
+
+def test_an_error_names_the_row_and_the_encoder_stays_usable(encoder):
+    arrays = pictures(6)
+    with pytest.raises(ValueError, match=r"^images\[4\]: expected an image file, got 'gone\.png'"):
+        encode_images(encoder, [*arrays[:4], "gone.png", arrays[5]], "images", batch_size=2, n_workers=2)
+    assert len(encode_images(encoder, arrays, "images", batch_size=2, n_workers=2)) == 6
+
+
+def test_no_more_images_are_taken_than_two_batches_ahead(encoder, monkeypatch):
+    taken, most = [0], [0]
+
+    def column():
+        for array in pictures(60):
+            taken[0] += 1
+            yield array
+
+    encode = encoder.model.image_features
+
+    def watched(pixels):
+        most[0] = max(most[0], taken[0] - sum(encoder.batches))
+        return encode(pixels)
+
+    monkeypatch.setattr(encoder.model, "image_features", watched)
+    encode_images(encoder, column(), "images", batch_size=4, n_workers=2)
+    assert taken == [60]
+    assert most[0] <= 3 * 4 + 1
+
+
+def test_results_come_in_order_and_later_work_is_dropped_after_an_error():
+    started = []
+
+    def work(i):
+        started.append(i)
+        time.sleep(0.002 * (i % 3))
+        if i == 5:
+            raise ValueError("row 5")
+        return i
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(ordered_results(pool, lambda i: work(i * 10), range(20), 3)) == list(range(0, 200, 10))
+        started.clear()
+        with pytest.raises(ValueError, match="row 5"):
+            list(ordered_results(pool, work, range(1000), 3))
+    assert max(started) < 20
+
+
+def test_decoding_runs_while_the_model_computes(encoder, monkeypatch):
+    computing, decoded_meanwhile = threading.Event(), []
+    encode, decode = encoder.model.image_features, clip_image_features.as_rgb_image
+
+    def slow_encode(pixels):
+        computing.set()
+        time.sleep(0.05)
+        computing.clear()
+        return encode(pixels)
+
+    def watched_decode(*arguments):
+        time.sleep(0.005)
+        decoded_meanwhile.append(computing.is_set())
+        return decode(*arguments)
+
+    monkeypatch.setattr(encoder.model, "image_features", slow_encode)
+    monkeypatch.setattr(clip_image_features, "as_rgb_image", watched_decode)
+    encode_images(encoder, pictures(24), "images", batch_size=4, n_workers=1)
+    assert any(decoded_meanwhile)
+
+
+@pytest.mark.parametrize(
+    ("column", "got"),
+    [
+        ("dog.jpg", "one str"),
+        (b"x", "one bytes"),
+        ({"bytes": b"", "path": None}, "one dict"),
+        (PIL.Image.new("RGB", (1, 1)), "one Image"),
+        (np.zeros((4, 4, 3), np.uint8), "one array of shape (4, 4, 3)"),
+        (None, "one NoneType"),
+        (7, "one int"),
+    ],
+)
+def test_one_image_is_no_column(column, got):
+    with pytest.raises(TypeError) as error:
+        check_image_column(column, "images")
+    expected = f"images: expected a list of images, got {got}. Give one image per row, in a list."
+    assert str(error.value) == expected
+    check_image_column([column], "images")
+    check_image_column(np.zeros((2, 4, 4, 3), np.uint8), "images")
+
+
+def test_counts_must_agree():
+    check_image_count(2, 2)
+    with pytest.raises(ValueError, match="images: expected one image for each of the 2 rows of predictions, got 3"):
+        check_image_count(2, 3)

@@ -1,0 +1,201 @@
+"""The CLIP engine against open_clip's own functions, and every message about a checkpoint that cannot be used."""
+
+import os
+import pathlib
+import shutil
+import sys
+
+import numpy as np
+import pytest
+
+from manycaps.kit.clip_model import ClipModel, Tokens, as_device, build_network, text_batches
+from manycaps.kit.clip_weights import LazyLibrary, read_weights
+from tests.clip_checkpoints import small_network, small_weights
+from tests.each_case import each_case
+from tests.large_packages import open_clip, torch
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+CAPTIONS = ["a red square", "two dogs that run beside a long wall in the evening", "", "a dog", "A Dog!"]
+PIXELS = np.random.default_rng(0).integers(0, 256, (5, 32, 32, 3), dtype=np.uint8)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return ClipModel(small_weights(), device="cpu")
+
+
+def features_of_open_clip(network, captions, pixels):
+    with torch.inference_mode():
+        scaled = torch.from_numpy(pixels).permute(0, 3, 1, 2) / 255
+        mean, std = (
+            torch.tensor(v).reshape(3, 1, 1) for v in (open_clip.OPENAI_DATASET_MEAN, open_clip.OPENAI_DATASET_STD)
+        )
+        images = network.encode_image((scaled - mean) / std)
+        return images.numpy(), network.encode_text(open_clip.tokenize(captions)).numpy()
+
+
+@pytest.mark.parametrize("quick_gelu", [True, False])
+def test_features_are_those_of_open_clip(quick_gelu):
+    activation = "quick_gelu" if quick_gelu else "gelu"
+    model = ClipModel(small_weights(1), activation=activation, device="cpu")
+    images, texts = features_of_open_clip(small_network(1, quick_gelu), CAPTIONS, PIXELS)
+    # float32 sums in another order: a few units in the last place of values around 1.
+    assert model.image_features(PIXELS) == pytest.approx(images, abs=5e-6)
+    assert model.text_features([model.tokenize(c) for c in CAPTIONS], 2) == pytest.approx(texts, abs=5e-6)
+
+
+def test_the_activation_matters():
+    quick, exact = (ClipModel(small_weights(), activation=a, device="cpu") for a in ("quick_gelu", "gelu"))
+    assert np.abs(quick.image_features(PIXELS) - exact.image_features(PIXELS)).max() > 1e-3
+
+
+def test_mean_and_std_matter(model):
+    other = ClipModel(small_weights(), mean=(0.5,) * 3, std=(0.5,) * 3, device="cpu")
+    assert np.abs(model.image_features(PIXELS) - other.image_features(PIXELS)).max() > 1e-3
+
+
+def test_the_shape_of_the_weights_decides():
+    changes = {"embed_dim": 40, "vision_cfg": {"layers": 1, "width": 128, "patch_size": 16, "image_size": 64}}
+    model = ClipModel(small_weights(**changes), device="cpu")
+    assert (model.image_size, model.context_length, model.n_features) == (64, 77, 40)
+    assert model.network.visual.transformer.resblocks[0].attn.num_heads == 2
+
+
+def test_half_precision_files_are_computed_in_float32():
+    model = ClipModel({name: tensor.half() for name, tensor in small_weights().items()}, device="cpu")
+    assert {tensor.dtype for tensor in model.network.state_dict().values()} == {torch.float32}
+
+
+def test_bfloat16_is_close_but_not_equal(model):
+    # 8 bits of mantissa through 2 layers: a hundredth of the size of the features.
+    rough = ClipModel(small_weights(), dtype="bfloat16", device="cpu").image_features(PIXELS)
+    exact = model.image_features(PIXELS)
+    assert rough.dtype == np.float32
+    assert 0 < np.abs(rough - exact).max() < 0.05 * np.abs(exact).max()
+
+
+@pytest.mark.skipif(not (shutil.which(os.environ.get("CXX", "g++"))), reason="torch.compile needs a C++ compiler")
+@pytest.mark.slow
+def test_compiled_features_are_the_same(model):
+    compiled = ClipModel(small_weights(), compile=True, device="cpu")
+    texts = [model.tokenize(caption) for caption in CAPTIONS[:2]]
+    assert compiled.text_features(texts, 8) == pytest.approx(model.text_features(texts, 8), abs=1e-5)
+
+
+def test_token_features_end_with_the_text_feature(model):
+    texts = [model.tokenize(caption) for caption in CAPTIONS]
+    by_token, by_text = model.token_features(texts, 1), model.text_features(texts, 64)
+    assert [len(rows) for rows in by_token] == [len(text.ids) for text in texts]
+    assert np.stack([rows[-1] for rows in by_token]) == pytest.approx(by_text, abs=2e-6)
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 100])
+def test_the_batch_does_not_matter(model, batch_size):
+    texts = [model.tokenize(caption) for caption in CAPTIONS]
+    alone = np.concatenate([model.text_features([text], 1) for text in texts])
+    assert model.text_features(texts, batch_size) == pytest.approx(alone, abs=2e-6)
+    alone = np.concatenate([model.image_features(pixels[None]) for pixels in PIXELS])
+    assert model.image_features(PIXELS) == pytest.approx(alone, abs=2e-6)
+
+
+def test_tokens_are_those_of_open_clip(model):
+    for caption in CAPTIONS:
+        ids = model.tokenize(caption).ids
+        assert open_clip.tokenize(caption)[0].tolist() == list(ids) + [0] * (77 - len(ids))
+
+
+def test_a_long_text_is_cut_and_keeps_its_end_token(model):
+    exact, long = model.tokenize("dog " * 75), model.tokenize("dog " * 76)
+    assert (len(exact.ids), exact.truncated) == (77, False)
+    assert (len(long.ids), long.truncated) == (77, True)
+    assert long.ids == exact.ids
+    assert list(long.ids) == open_clip.tokenize("dog " * 76)[0].tolist()
+
+
+def test_text_batches_hold_every_text_once_and_are_not_too_large():
+    lengths = np.random.default_rng(0).integers(2, 78, 500)
+    batches = text_batches([Tokens((0,) * n, False) for n in lengths], batch_size=4)
+    assert sorted(i for batch in batches for i in batch) == list(range(500))
+    assert all(len(batch) * lengths[batch].max() <= 200 for batch in batches)
+
+
+def test_gradients_flow_for_training(model):
+    ids, ends = model._as_batch([model.tokenize("a dog")])
+    (model.embed_tokens(ids, ends).sum() + model.embed_pixels(torch.from_numpy(PIXELS)).sum()).backward()
+    assert model.network.text_projection.grad.abs().sum() > 0
+    assert model.network.visual.proj.grad.abs().sum() > 0
+    model.network.zero_grad()
+
+
+def without(name):
+    return {key: value for key, value in small_weights().items() if key != name}
+
+
+@each_case(
+    ("weights", "message"),
+    [
+        (lambda: without("visual.proj"), "got 1 missing: visual.proj."),
+        (lambda: without("ln_final.bias"), "got 1 missing: ln_final.bias."),
+        (lambda: small_weights() | {"head.weight": torch.ones(1)}, "got 1 unknown: head.weight."),
+        (
+            lambda: small_weights() | {"ln_final.bias": torch.ones(3)},
+            "got 1 of another shape: ln_final.bias (3,) instead of (64,).",
+        ),
+        (
+            lambda: {f"module.{key}": value for key, value in small_weights().items()},
+            "got 7 missing: visual.conv1.weight, visual.positional_embedding, visual.proj, ....",
+        ),
+        (
+            lambda: small_weights() | {"ln_final.bias": torch.full((64,), torch.nan)},
+            "expected finite weights, got NaN or infinity in ln_final.bias.",
+        ),
+    ],
+)
+def test_weights_that_do_not_fit_are_named(weights, message):
+    with pytest.raises(ValueError) as error:
+        build_network(weights(), "quick_gelu")
+    assert str(error.value).startswith("checkpoint: expected ")
+    assert message in str(error.value)
+
+
+def test_descriptive_entries_of_openai_are_no_weights():
+    described = small_weights() | {"input_resolution": torch.tensor(32), "vocab_size": torch.tensor(49408)}
+    assert build_network(described, "quick_gelu").context_length == 77
+
+
+def test_infinite_features_are_an_error_and_no_score():
+    weights = small_weights()
+    weights["visual.proj"] = torch.full_like(weights["visual.proj"], 3e38)
+    with pytest.raises(
+        ValueError, match="checkpoint: expected finite features that are not all 0, got NaN or infinity"
+    ):
+        ClipModel(weights, device="cpu").image_features(PIXELS)
+
+
+@pytest.mark.parametrize("name", ["toaster", "cuda:77"])
+def test_a_device_that_is_not_there_is_refused(name):
+    with pytest.raises(ValueError, match=f"device: expected 'auto' or a device of this machine, got '{name}'"):
+        as_device(name)
+
+
+def test_auto_finds_a_device():
+    assert as_device("auto").type in ("cpu", "cuda", "mps")
+
+
+@pytest.mark.parametrize("package", ["torch", "open_clip", "safetensors.torch"])
+def test_a_package_that_is_missing_is_named_with_the_way_to_install_it(package, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError) as error:
+        LazyLibrary(package).anything  # noqa: B018, what is asked for is imported
+    assert str(error.value) == (
+        f"{package}: expected it to be installed for the CLIP encoders. "
+        "Run `pip install torch open_clip_torch safetensors`."
+    )
+
+
+@pytest.mark.parametrize(("package", "suffix"), [("torch", ".pth"), ("safetensors.torch", ".safetensors")])
+def test_a_package_that_is_missing_is_not_taken_for_a_damaged_file(package, suffix, tmp_path, monkeypatch):
+    (tmp_path / f"weights{suffix}").write_bytes(b"PK")
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError, match=rf"^{package}: expected it to be installed for the CLIP encoders\."):
+        read_weights(tmp_path / f"weights{suffix}")

@@ -1,0 +1,381 @@
+"""Videos to frames: every kind of input, every kind of damage."""
+
+import importlib.util
+import io
+
+import av
+import numpy as np
+import PIL.Image
+import pytest
+
+from manycaps.kit import media_video_decoder
+from manycaps.kit.media_images import as_model_pixels
+from manycaps.kit.media_video import EncodedVideo, FrameList, as_video_source, check_frames, frame_places, video_key
+from manycaps.kit.media_video_decoder import is_cut_off, read_pixels, video_size
+from tests.each_case import each_case
+from tests.video_clips import LOSSLESS, noise, write_clip, write_sound
+
+WHERE = "videos[3]"
+NO_FRAME = "videos[3]: expected at least one frame, got none. Leave the row out of all columns."
+# The index of an mp4 at its beginning, so that a piece of it can be opened.
+FRONT = {"movflags": "faststart"}
+
+
+def read(video, frames="all", size=48):
+    return list(read_pixels(as_video_source(video, WHERE), frames, size, WHERE, 2))
+
+
+def squares(frames, size=48):
+    return [as_model_pixels(PIL.Image.fromarray(frame), size) for frame in frames]
+
+
+def assert_equal(ours, expected):
+    assert len(ours) == len(expected)
+    assert all(np.array_equal(a, b) for a, b in zip(ours, expected, strict=True))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("clips")
+
+
+@pytest.fixture(scope="module")
+def mp4(folder):
+    return write_clip(folder / "noise.mp4", noise(30), container_options=FRONT)
+
+
+def test_a_lossless_file_gives_back_its_frames_whatever_holds_it(folder):
+    frames = noise(9)
+    path = write_clip(folder / "lossless.mkv", frames, **LOSSLESS)
+    content = path.read_bytes()
+    for video in (
+        path,
+        str(path),
+        content,
+        bytearray(content),
+        {"path": str(path), "bytes": None},
+        {"path": None, "bytes": content},
+        frames,
+        tuple(frames),
+        (frame for frame in frames),
+        np.stack(frames),
+        [PIL.Image.fromarray(frame) for frame in frames],
+    ):
+        assert_equal(read(video), squares(frames))
+
+
+def test_frames_that_are_files(folder):
+    frames, paths = noise(3), []
+    for i, frame in enumerate(frames):
+        PIL.Image.fromarray(frame).save(folder / f"{i}.png")
+        paths.append(folder / f"{i}.png")
+    assert_equal(read(paths), squares(frames))
+
+
+class Decoder:
+    """What `datasets` and torchcodec hand out, as far as it is used."""
+
+    def __init__(self, frames, encoded=None):
+        self.frames = frames
+        if encoded:
+            self._hf_encoded = encoded
+
+    def __len__(self):
+        return len(self.frames)
+
+    def __getitem__(self, i):
+        return self.frames[i]
+
+    def get_frame_at(self, i):
+        raise AssertionError("not used")
+
+
+def test_a_decoder_of_torchcodec(folder):
+    frames = noise(4)
+    assert_equal(read(Decoder([frame.transpose(2, 0, 1) for frame in frames])), squares(frames))
+    assert_equal(read(Decoder(frames)), squares(frames))
+    path = write_clip(folder / "decoder.mkv", frames, **LOSSLESS)
+    assert as_video_source(Decoder([], {"path": str(path), "bytes": None}), WHERE) == EncodedVideo(str(path))
+
+
+@each_case("n_frames", [1, 2, 3, 7, 250])
+@each_case("frames", [1, 2, 5, 10, 300])
+def test_places_are_the_authors(n_frames, frames):
+    authors = [int(index) for index in np.linspace(0, n_frames - 1, frames)]
+    assert frame_places(n_frames, frames).tolist() == authors
+
+
+@each_case("frames", [1, 4, 30, 40])
+@each_case("n_expected", [None, 0, 7, 99])
+def test_some_frames_are_those_out_of_all(mp4, frames, n_expected, monkeypatch):
+    """Also where the number of packets says little about the number of frames."""
+    everything = read(mp4)
+    if n_expected is not None:
+        monkeypatch.setattr(media_video_decoder, "_count_packets", lambda *_: n_expected)
+    assert_equal(read(mp4, frames), [everything[i] for i in np.unique(frame_places(30, frames))])
+
+
+def test_hidden_packets_are_no_frames(folder):
+    """VP8 has packets that are never shown."""
+    still = [np.full((48, 64, 3), 8 * i, np.uint8) for i in range(30)]
+    path = write_clip(
+        folder / "hidden.webm", still, codec="libvpx", options={"auto-alt-ref": "1", "lag-in-frames": "16"}
+    )
+    everything = read(path)
+    assert len(everything) == 30
+    assert_equal(read(path, 7), [everything[i] for i in frame_places(30, 7)])
+
+
+@pytest.mark.parametrize(("n", "frames", "places"), [(1, "all", [0]), (1, 5, [0]), (3, 2, [0, 2])])
+def test_short_lists(n, frames, places):
+    images = noise(n)
+    assert_equal(read(images, frames), squares([images[i] for i in places]))
+
+
+@pytest.mark.parametrize("size", [(49, 65), (47, 33), (1, 5)])
+def test_odd_sizes(folder, size):
+    frames = noise(3, *size)
+    assert_equal(read(write_clip(folder / "odd.mkv", frames, **LOSSLESS)), squares(frames))
+
+
+def test_ten_bits_become_eight(folder):
+    smooth = [np.indices((48, 64)).sum(axis=0)[:, :, None].repeat(3, axis=2).astype(np.uint8) + i for i in range(4)]
+    path = write_clip(folder / "ten.mp4", smooth, pixels="yuv420p10le", options={"crf": "1"})
+    with av.open(str(path)) as container:
+        assert container.streams.video[0].format.name == "yuv420p10le"
+    for ours, expected in zip(read(path), squares(smooth), strict=True):
+        assert np.abs(ours.astype(int) - expected).max() <= 3  # rounding of colours, and a little compression
+
+
+def test_a_variable_frame_rate_changes_nothing(folder):
+    frames = noise(6)
+    path = write_clip(folder / "variable.mkv", frames, times=[0, 10, 400, 410, 3000, 3001], **LOSSLESS)
+    assert_equal(read(path), squares(frames))
+
+
+@each_case("degrees", [0, 90, 180, 270])
+@each_case("mirrored", [False, True])
+def test_a_display_matrix_is_applied(folder, degrees, mirrored):
+    frames = noise(2, 48, 64)
+    path = write_clip(folder / "turned.mov", frames, codec="png", pixels="rgb24", display=(degrees, mirrored, False))
+    turned = [np.rot90(frame, degrees // 90) for frame in frames]
+    expected = [np.ascontiguousarray(frame[:, ::-1] if mirrored else frame) for frame in turned]
+    assert_equal(read(path), squares(expected))
+
+
+@pytest.mark.skipif(importlib.util.find_spec("cv2") is None, reason="OpenCV is not installed")
+@pytest.mark.parametrize("degrees", [0, 90, 180, 270])
+def test_a_turned_clip_is_as_opencv_turns_it(folder, degrees):
+    import cv2
+
+    path = write_clip(folder / "opencv.mp4", noise(3, 48, 48), display=(degrees,))
+    capture = cv2.VideoCapture(str(path))
+    theirs = [capture.read()[1][:, :, ::-1] for _ in range(3)]
+    for ours, expected in zip(read(path), theirs, strict=True):
+        assert np.abs(ours.astype(int) - expected).max() <= 2
+
+
+def test_other_angles_are_left(folder):
+    frames = noise(2)
+    path = write_clip(folder / "askew.mov", frames, codec="png", pixels="rgb24", display=(30,))
+    assert_equal(read(path), squares(frames))
+
+
+def test_no_frames(folder):
+    empty = write_clip(folder / "empty.avi", [], codec="mpeg4")
+    for video in (empty, [], np.empty((0, 4, 4, 3), np.uint8), np.empty((0, 4)), Decoder([])):
+        for frames in ("all", 3):
+            with pytest.raises(ValueError) as raised:
+                read(video, frames)
+            assert str(raised.value) == NO_FRAME
+    empty = write_clip(folder / "empty.mp4", [])  # FFmpeg finds no stream in such a file
+    with pytest.raises(
+        ValueError, match=r"^videos\[3\]: expected a file with moving pictures, got one with no streams"
+    ):
+        read(empty)
+
+
+@each_case("frames", ["all", 3])
+@each_case("share", [0.4, 0.6, 0.9])
+@each_case("name", ["front.mp4", "end.mp4", "a.mkv", "a.webm", "a.avi", "a.mov"])
+def test_a_file_that_is_cut_off_is_an_error_with_its_frame(folder, name, share, frames):
+    codec = {"webm": "libvpx", "avi": "mpeg4"}.get(name.split(".")[1], "libx264")
+    path = folder / name
+    if not path.exists():
+        write_clip(path, noise(30), codec, container_options=FRONT if name == "front.mp4" else None)
+    content = path.read_bytes()
+    assert len(read(content)) == 30
+    cut = content[: int(share * len(content))]
+    with av.open(io.BytesIO(content)) as container:
+        n_whole = sum(packet.size > 0 and packet.pos + packet.size <= len(cut) for packet in container.demux(video=0))
+    with pytest.raises(ValueError) as raised:
+        read(cut, frames)
+    assert str(raised.value).startswith("videos[3]: expected a complete video, got ")
+    n_frames = int(str(raised.value).split(" at frame ")[1].split(",")[0])
+    if name in ("end.mp4", "a.mov"):  # the index is gone: not one frame can be read
+        assert n_frames == 0
+    else:
+        assert n_frames == pytest.approx(n_whole, abs=3)  # frames are not stored in the order in which they are shown
+
+
+def test_a_cut_between_two_frames_is_found_too(mp4):
+    """Without this no packet is damaged: FFmpeg says nothing."""
+    content = mp4.read_bytes()
+    with av.open(io.BytesIO(content)) as container:
+        packet = [packet for packet in container.demux(video=0) if packet.size][20]
+        cut = content[: packet.pos]
+    with av.open(io.BytesIO(cut)) as container:
+        assert not any(packet.is_corrupt for packet in container.demux(video=0))
+    with pytest.raises(ValueError, match=r"got the end of a truncated file at frame 20, counted from"):
+        read(cut)
+
+
+def test_frames_before_the_damage_come_first(mp4):
+    content = mp4.read_bytes()
+    pixels = read_pixels(EncodedVideo(content[: len(content) // 2]), "all", 48, WHERE, 1)
+    assert_equal([next(pixels) for _ in range(5)], read(mp4)[:5])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_damage_inside_is_an_error_with_its_frame(mp4, seed):
+    content = bytearray(mp4.read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 2000] = np.random.default_rng(seed).bytes(2000)
+    with pytest.raises(ValueError, match=r"^videos\[3\]: expected a complete video, got .* at frame 1\d, counted"):
+        read(bytes(content))
+
+
+def test_rubbish_behind_a_video_is_no_damage(mp4):
+    assert len(read(mp4.read_bytes() + b"Here ends the video, and this is not part of it.")) == 30
+    assert len(read(mp4.read_bytes() + bytes(100))) == 30
+
+
+@each_case(
+    ("content", "expected"),
+    [
+        (b"", False),
+        (b"\0\0\0\x08free\0\0\0\x10mdat12345678", False),
+        (b"\0\0\0\x08free\0\0\0\x10mdat1234567", True),
+        (b"\0\0\0\x01mdat\0\0\0\0\0\0\0\x14abcd", False),
+        (b"\0\0\0\x01mdat\0\0\0\0\0\0\0\x15abcd", True),
+        (b"\0\0\0\0mdat: to the end", False),
+        (b"\0\0\0\x08wideanything at all", False),
+        (b"\x1aE\xdf\xa3\x81?\x18S\x80g\x84123", True),
+        (b"\x1aE\xdf\xa3\x81?\x18S\x80g\x841234", False),
+        (b"\x1aE\xdf\xa3\x81?\x18S\x80g\x40\x041234", False),
+        (b"\x1aE\xdf\xa3\x81?\x18S\x80g\xff a stream", False),
+    ],
+)
+def test_what_headers_say_about_the_length(content, expected):
+    assert is_cut_off(io.BytesIO(content)) is expected
+
+
+def test_sound_alone(folder):
+    path = write_sound(folder / "sound.m4a")
+    with pytest.raises(
+        ValueError, match=r"^videos\[3\]: expected a file with moving pictures, got one with audio only"
+    ):
+        read(path)
+
+
+def test_a_playlist_opens_nothing_else(folder, mp4):
+    lists = {
+        "list.m3u8": f"#EXTM3U\n#EXTINF:1,\n{mp4}\n#EXT-X-ENDLIST\n",
+        "list.ffconcat": f"ffconcat version 1.0\nfile {mp4}\n",
+        "list.sdp": "v=0\no=- 0 0 IN IP4 127.0.0.1\nc=IN IP4 127.0.0.1\nt=0 0\nm=video 9 RTP/AVP 96\n",
+    }
+    for name, text in lists.items():
+        (folder / name).write_text(text)
+        with pytest.raises(
+            ValueError, match=r"^videos\[3\]: expected a video, got a file that cannot be opened as one"
+        ):
+            read(folder / name)
+
+
+@each_case(
+    ("video", "error", "message"),
+    [
+        ("gone.mp4", ValueError, "videos[3]: expected a video file, got 'gone.mp4' (No such file or directory)."),
+        ("https://a.org/b.mp4", ValueError, "videos[3]: expected a local path, got the address 'https://a.org/b.mp4'."),
+        ("rtsp://a.org/b", ValueError, "videos[3]: expected a local path, got the address"),
+        ("/", ValueError, "videos[3]: expected a video file, got the folder '/'. Give a list of its images."),
+        (b"not a video", ValueError, "videos[3]: expected a video, got a file that cannot be opened as one ("),
+        (b"", ValueError, "videos[3]: expected a video, got a file that cannot be opened as one ("),
+        (None, TypeError, "videos[3]: expected a video (path, bytes, list of images or array of features), got None"),
+        (3, TypeError, "videos[3]: expected a video (path, bytes, list of images or array of features), got int."),
+        (PIL.Image.new("RGB", (4, 4)), TypeError, "videos[3]: expected a video (path, bytes, list of images or array"),
+        ([None], TypeError, "videos[3][0]: expected an image (path, bytes, PIL image or uint8 array), got NoneType."),
+        (np.zeros((4, 4, 3), np.uint8), ValueError, "videos[3]: expected a uint8 array of shape (n_frames, height, wi"),
+        (np.zeros((4, 4), int), ValueError, "videos[3]: expected a uint8 array of shape (n_frames, height, width, 3)"),
+        (
+            np.array([[1.0], [0.0]]),
+            ValueError,
+            "videos[3][1]: expected finite features that are not all 0 as float32, got [0.0]",
+        ),
+        (
+            np.array([[np.nan], [0.0]]),
+            ValueError,
+            "videos[3][0]: expected finite features that are not all 0 as float32, got [n",
+        ),
+    ],
+)
+def test_bad_input_is_named(video, error, message):
+    with pytest.raises(error) as raised:
+        read(video)
+    assert str(raised.value).startswith(message)
+
+
+def test_a_bad_frame_in_a_list_is_named():
+    with pytest.raises(ValueError, match=r"^videos\[3\]\[1\]: expected an image, got 12 bytes"):
+        read([noise(1)[0], b"not an image"])
+
+
+@pytest.mark.parametrize("features", [np.ones((2, 3)), np.ones((2, 3), np.float16), np.ones((2, 3), np.float32)])
+def test_features_are_kept(features):
+    source = as_video_source(features, WHERE)
+    assert source.dtype == np.float32
+    assert source.tolist() == features.tolist()
+
+
+def test_keys_are_equal_where_frames_are(folder, mp4):
+    images = noise(2)
+    png = folder / "key.png"
+    PIL.Image.fromarray(images[0]).save(png)
+
+    def key(video):
+        return video_key(as_video_source(video, WHERE), WHERE)
+
+    assert key(mp4) == key(str(mp4)) == key(mp4.read_bytes())
+    assert key(images) == key(np.stack(images)) == key([PIL.Image.fromarray(image) for image in images])
+    different = [mp4, images, images[::-1], images[:1], [png], [png, png], np.ones((1, 2)), np.ones((2, 1))]
+    assert len({key(video) for video in different}) == len(different)
+    assert isinstance(as_video_source(images, WHERE), FrameList)
+
+
+@each_case(
+    ("frames", "error", "message"),
+    [
+        (0, ValueError, "frames: expected 'all' or a whole number from 1 to 100,000, got 0. "),
+        ("every", ValueError, "frames: expected 'all' or a whole number from 1 to 100,000, got 'every'. "),
+        (2.0, TypeError, "frames: expected 'all' or a whole number, got float. "),
+        (True, TypeError, "frames: expected 'all' or a whole number, got bool. "),
+        (None, TypeError, "frames: expected 'all' or a whole number, got NoneType. "),
+    ],
+)
+def test_bad_numbers_of_frames(frames, error, message):
+    with pytest.raises(error) as raised:
+        check_frames(frames)
+    assert str(raised.value).startswith(message)
+    check_frames("all")
+    check_frames(1)
+
+
+def test_size_of_a_clip(tmp_path):
+    path = write_clip(tmp_path / "clip.mp4", noise(10))
+    for content in (str(path), path.read_bytes()):
+        assert video_size(EncodedVideo(content), "videos[0]") == (1.0, 10, 64, 48)
+
+
+def test_size_of_what_is_no_clip():
+    with pytest.raises(ValueError, match=r"^videos\[0\]: expected a video, got a file that cannot be opened as one"):
+        video_size(EncodedVideo(b"#EXTM3U\nhttp://127.0.0.1:9/a.ts\n"), "videos[0]")

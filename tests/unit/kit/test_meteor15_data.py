@@ -1,0 +1,218 @@
+"""The data of METEOR 1.5: where they are looked for, how they are read, and that their cache is whole or not there."""
+
+import gzip
+import importlib.util
+import multiprocessing
+import os
+import pathlib
+import zipfile
+
+import pytest
+from tqdm import tqdm
+
+from manycaps.kit import meteor15_data, meteor15_table
+from manycaps.kit.meteor15_data import check_data_source, find_data, load_data, load_lexicon, table_folder
+from manycaps.kit.meteor15_table import compile_table
+from tests.each_case import each_case
+from tests.meteor15_data import PARAPHRASES, write_data, write_jar, write_paraphrases
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    """A cache of this test's own."""
+    monkeypatch.setattr(meteor15_data.huggingface_hub, "cached_assets_path", cache_of(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def cache_of(folder):
+    def cached_assets_path(library, namespace, subfolder):
+        return folder / library / namespace / subfolder
+
+    return cached_assets_path
+
+
+def phrases_of(table):
+    """Source to paraphrases, read back from the tree."""
+    words = list(table.words)
+
+    def phrase(node):
+        found = []
+        while node:
+            key = int(table.keys[node - 1])
+            found.insert(0, words[key & 0xFFFFFFFF])
+            node = key >> 32
+        return " ".join(found)
+
+    ranges = zip(table.first_target, table.first_target[1:], strict=False)
+    return {
+        phrase(node): [phrase(int(target)) for target in table.targets[begin:end]]
+        for node, (begin, end) in enumerate(ranges)
+        if end > begin
+    }
+
+
+def test_the_table_holds_every_entry_in_its_rank_order(tmp_path):
+    write_paraphrases(tmp_path / "table.gz")
+    assert phrases_of(compile_table(tmp_path / "table.gz", tqdm)) == PARAPHRASES
+
+
+@pytest.mark.parametrize("size", [40, 64, 1000])
+def test_the_table_in_chunks_of_any_size(tmp_path, monkeypatch, size):
+    write_paraphrases(tmp_path / "table.gz")
+    monkeypatch.setattr(meteor15_table, "CHUNK_SIZE", size)
+    assert phrases_of(compile_table(tmp_path / "table.gz", tqdm)) == PARAPHRASES
+
+
+def test_words_that_share_a_bucket_are_told_apart(tmp_path, monkeypatch):
+    monkeypatch.setattr(meteor15_table, "BUCKET_BITS", 1)
+    paraphrases = {f"w{i} x{i % 7}": [f"y{i}", f"x{i} w{i % 5}"] for i in range(2000)}
+    write_paraphrases(tmp_path / "table.gz", paraphrases)
+    assert phrases_of(compile_table(tmp_path / "table.gz", tqdm)) == paraphrases
+
+
+def test_the_same_data_from_a_folder_and_from_a_jar(tmp_path):
+    folder, jar = write_data(tmp_path / "folder"), write_jar(tmp_path / "jar")
+    found = [load_data(source, tqdm) for source in (folder, jar, jar.parent)]
+    for data in found:
+        assert data.function_words == found[0].function_words
+        assert data.prefixes == found[0].prefixes == (frozenset({"Mr", "St"}), frozenset({"No", "pp"}))
+        assert data.synsets == found[0].synsets
+        assert data.base_forms == {"mice": ["mouse"], "mices": ["mouse"], "ran": ["run"]}
+        assert phrases_of(data.paraphrases) == PARAPHRASES
+        assert data.version == found[0].version
+
+
+def test_the_table_is_compiled_once_for_each_content(tmp_path, monkeypatch):
+    compiled = []
+
+    def compile_and_count(source, progress):
+        compiled.append(source)
+        return compile_table(source, progress)
+
+    monkeypatch.setattr(meteor15_data, "compile_table", compile_and_count)
+    folder = write_data(tmp_path / "folder")
+    for _ in range(2):
+        load_data(folder, tqdm)
+    load_data(write_data(tmp_path / "copy"), tqdm)
+    assert len(compiled) == 1
+    write_paraphrases(folder / "data" / "paraphrase-en.gz", {"a": ["b"]})
+    assert phrases_of(load_data(folder, tqdm).paraphrases) == {"a": ["b"]}
+    assert len(compiled) == 2
+
+
+def test_an_interrupted_compilation_leaves_nothing(tmp_path, own_cache, monkeypatch):
+    folder = write_data(tmp_path / "folder")
+
+    def interrupted(source, progress):
+        raise KeyboardInterrupt
+
+    for name in ("compile_table", "_write_table"):
+        monkeypatch.setattr(meteor15_data, name, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            load_data(folder, tqdm)
+        monkeypatch.undo()
+        monkeypatch.setattr(meteor15_data.huggingface_hub, "cached_assets_path", cache_of(own_cache))
+    monkeypatch.setattr(os, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        load_data(folder, tqdm)
+    assert [path for path in own_cache.rglob("*") if path.is_file() and path.suffix != ".lock"] == []
+    assert not list(own_cache.rglob("*.incomplete"))
+
+
+def test_what_a_killed_process_left_is_overwritten(tmp_path):
+    folder = write_data(tmp_path / "folder")
+    version = load_data(folder, tqdm).version
+    left = table_folder(version).with_suffix(".incomplete")
+    table_folder(version).rename(left)
+    (left / "keys.npy").write_bytes(b"half")
+    assert phrases_of(load_data(folder, tqdm).paraphrases) == PARAPHRASES
+    assert not left.exists()
+
+
+def load_in_a_process(folder, cache):
+    meteor15_data.huggingface_hub.cached_assets_path = cache_of(cache)
+    return phrases_of(load_data(folder, tqdm).paraphrases)
+
+
+@pytest.mark.slow
+def test_processes_that_compile_at_once(tmp_path, own_cache):
+    folder = write_data(tmp_path / "folder")
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        found = pool.starmap(load_in_a_process, [(folder, own_cache)] * 2)
+    assert found == [PARAPHRASES] * 2
+
+
+def test_the_lexicon_is_remembered(tmp_path):
+    folder = write_data(tmp_path / "folder")
+    assert load_lexicon(folder, tqdm) is load_lexicon(str(folder), tqdm)
+
+
+@pytest.mark.parametrize("source", [3, b"meteor-1.5.jar", ["meteor-1.5.jar"]])
+def test_a_source_is_a_path(source):
+    with pytest.raises(TypeError, match=r"^meteor15_data: expected the path of meteor-1.5.jar or of a folder, got "):
+        check_data_source(source)
+
+
+def test_without_pycocoevalcap_the_message_has_the_pip_line(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"pycocoevalcap is not installed\. Run `pip install pycocoevalcap`, which"):
+        find_data(None)
+
+
+def test_data_that_are_not_there(tmp_path):
+    message = r"^meteor15_data: expected meteor-1.5.jar, or a folder that holds it, got '.*', which has none\. Run"
+    for source in (tmp_path, tmp_path / "meteor-1.5.jar"):
+        with pytest.raises(ValueError, match=message):
+            find_data(source)
+    write_jar(tmp_path)
+    (tmp_path / "data" / "paraphrase-en.gz").unlink()
+    message = r"^meteor15_data: expected data/paraphrase-en.gz beside the program, got none in '.*'\. Run"
+    with pytest.raises(ValueError, match=message):
+        find_data(tmp_path)
+
+
+def test_files_of_another_form(tmp_path):
+    jar = write_jar(tmp_path)
+    with zipfile.ZipFile(jar, "w") as archive:
+        archive.writestr("function/english.words", "the\n")
+    message = r"^meteor15_data: expected the file nonbreaking/english.prefixes in meteor-1.5.jar, got none that can be"
+    with pytest.raises(ValueError, match=message):
+        load_data(jar, tqdm)
+    jar.write_bytes(b"no archive")
+    with pytest.raises(ValueError, match=r"^meteor15_data: expected the file .* in meteor-1.5.jar, got none that can"):
+        load_data(jar, tqdm)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("function/english.words", b"the\n\xff\n", "the file function/english.words in .*, got none that can be read"),
+        ("synonym/english.synsets", b"film\n101 many\n", "numbers of synsets behind every word, got '101 many'"),
+    ],
+)
+def test_words_of_another_form(tmp_path, name, content, message):
+    (write_data(tmp_path) / name).write_bytes(content)
+    with pytest.raises(ValueError, match=f"^meteor15_data: expected {message}.*pip install pycocoevalcap"):
+        load_data(tmp_path, tqdm)
+
+
+@each_case(
+    ("content", "message"),
+    [
+        (b"no gzip", "expected a whole gzip file, got table.gz"),
+        (gzip.compress(b"0.1\na\nb\n" * 999, mtime=0)[:40], "expected a whole gzip file, got table.gz"),
+        (
+            gzip.compress(b"0.1\na\nb\n0.1\nc", mtime=0),
+            "expected lines of probability, phrase and paraphrase in table.gz, got",
+        ),
+        (gzip.compress(b"", mtime=0), "expected entries in table.gz, got none"),
+        (gzip.compress(b"0.1\na\nb\n", mtime=0)[:10] + b"\xff" * 60, "expected a whole gzip file, got table.gz"),
+        (gzip.compress(b"0.1\na\n\xff\n", mtime=0), "expected lines of probability, phrase and paraphrase in table.gz"),
+        (gzip.compress(b"0.1\n" + b"a " * 127 + b"a\nb\n", mtime=0), ".* in table.gz, got a phrase of 128 words. Get"),
+    ],
+)
+def test_tables_of_another_form(tmp_path, content, message):
+    path = pathlib.Path(tmp_path / "table.gz")
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=f"^meteor15_data: {message}"):
+        compile_table(path, tqdm)

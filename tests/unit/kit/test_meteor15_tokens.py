@@ -1,0 +1,81 @@
+"""Words, stems and hashes of METEOR 1.5: hand cases, and the slow version of its normalisation."""
+
+import doctest
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from manycaps.kit import meteor15_scores, meteor15_texts, meteor15_tokens
+from manycaps.kit.meteor15_tokens import Prefixes, Stemmer, java_hash, words_of
+from tests.each_case import each_case
+from tests.meteor15_data import small_lexicon
+from tests.oracles import meteor15_loop
+
+PREFIXES = Prefixes(frozenset({"Mr", "St"}), frozenset({"No", "pp"}))
+
+
+@pytest.mark.parametrize("module", [meteor15_scores, meteor15_texts, meteor15_tokens])
+def test_examples_run(module):
+    failed, tried = doctest.testmod(module)
+    assert failed == 0
+    assert tried > 0
+
+
+# The expected words are those of the Java program's Normalizer.
+@each_case(
+    ("text", "words"),
+    [
+        ("", ""),
+        ("A dog.", "a dog ."),
+        ("A dog. runs", "a dog. runs"),
+        ("a--b --c", "a b -c"),
+        ("It's 5's t-shirt", "it 's 5 's t shirt"),
+        ("the dogs' 'tis", "the dogs ' ' tis"),
+        ("wait... what.. 3.5 .5", "wait ... what .. 3.5 .5"),
+        ("p.m. Mr. No. 5 No. x", "pm mr. no. 5 no. x"),
+        ("1,000,a, b,c ,2", "1,000 , a , b , c , 2"),
+        ("“a” ''b'' ‘c’ `d`", "\" a \" \" b \" ' c ' ' d '"),
+        ("x–y a/b #1", "x - y a / b # 1"),
+        ("Ž İ 😀 a\u2003b\u00a0c", "ž i̇ 😀 a b c"),
+    ],
+)
+def test_words(text, words):
+    assert words_of(text, PREFIXES) == words.split(" ") * bool(words)
+
+
+@given(st.text(st.sampled_from("ab1 .'-,’‘`\"–—“”sZéЖ\t\x0b\n\x1f\u2003\u00a0İΣ😀!"), max_size=16))
+@settings(max_examples=300)
+def test_any_text_as_in_the_slow_version(text):
+    slow = meteor15_loop.normalized(text, small_lexicon())
+    assert words_of(text, PREFIXES) == meteor15_loop.words_of(slow)
+
+
+def test_hashes_are_those_of_java():
+    # Values of "".hashCode(), "a", "dog", "film-maker" and "😀" in Java.
+    expected = {"": 0, "a": 97, "dog": 99644, "😀": 1772899}
+    assert {word: java_hash(word) for word in expected} == expected
+    assert java_hash("60s") == java_hash("625")
+    assert java_hash("a" * 40) == meteor15_loop.java_hash("a" * 40)
+
+
+# Stems of the program's own stemmer: where NLTK's has others, and around them.
+@each_case(
+    ("word", "stem"),
+    [
+        ("added", "ad"),
+        ("running", "run"),
+        ("skies", "sky"),
+        ("generally", "general"),
+        ("ionization", "ioniz"),
+        ("sensationally", "sensat"),
+        ("organizer", "organ"),
+        ("sizer", "sizer"),
+        ("prize", "prize"),
+        ("realizers", "realiz"),
+        ("t-shirt’", "t-shirt’"),
+        ("‘and", "‘and"),
+    ],
+)
+def test_stems(word, stem):
+    assert Stemmer().stem(word) == stem

@@ -1,0 +1,236 @@
+"""The harmonic mean, combined p-values, the test over the rows of a corpus, and the bootstrap interval."""
+
+import collections
+import itertools
+import math
+
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.stats
+
+from manycaps.kit.sets_corpus import (
+    DrawnSums,
+    RowSplits,
+    RowTests,
+    bootstrap_interval,
+    combined_p_value,
+    harmonic_mean_p,
+)
+from manycaps.kit.sets_corpus import corpus_test as corpus_test_of_parts
+from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS
+
+EXACT = {**DISTRIBUTION_DEFAULTS, "p_value": "exact"}
+DRAWN = {**DISTRIBUTION_DEFAULTS, "p_value": "permutation"}
+
+# Values of the three splits of three rows of 2 + 1 texts, the observed split first.
+NULLS = np.array([[3.0, 1.0, 2.0], [5.0, 5.0, 2.0], [0.0, 1.0, 5.0]])
+
+
+def test_harmonic_mean():
+    assert harmonic_mean_p(np.array([1.0, 0.5, 0.25])) == pytest.approx(3 / 7)
+
+
+def landau_tail(x, n):
+    """1 - CDF of Wilson's (2019) equation 4: his density integrated over x under the integral sign."""
+    location, scale = math.log(n) + 1 - np.euler_gamma - math.log(2 / math.pi), math.pi / 2
+
+    def integrand(t):
+        return math.exp(-t * (x - location) / scale - 2 / math.pi * t * math.log(t)) * math.sin(2 * t) / t
+
+    return scipy.integrate.quad(integrand, 1e-12, 40, limit=1000)[0] / math.pi
+
+
+@pytest.mark.parametrize("p_values", [[0.5, 0.1], [0.04, 0.2, 0.9, 0.6]])
+def test_combined_p_value_is_the_tail_of_wilsons_landau_density(p_values):
+    p_values = np.array(p_values)
+    expected = landau_tail(1 / harmonic_mean_p(p_values), len(p_values))
+    assert combined_p_value(p_values) == pytest.approx(expected, abs=1e-6)
+
+
+def test_combined_p_value_is_uniform_under_the_null():
+    rng = np.random.default_rng(0)
+    combined = np.array([combined_p_value(rng.random(300)) for _ in range(3000)])
+    for level in (0.01, 0.05, 0.1, 0.5):
+        # Binomial standard error, four of them, and the approximation's own error at 300 rows.
+        assert np.mean(combined <= level) == pytest.approx(level, abs=4 * math.sqrt(level * (1 - level) / 3000) + 0.01)
+
+
+def test_one_row_keeps_its_p_value():
+    assert combined_p_value(np.array([0.3])) == 0.3
+
+
+def corpus_test(nulls, options=EXACT, order=None, units=None, keys=None):
+    order = range(len(nulls)) if order is None else order
+    rows = RowSplits([(2, 1)] * len(nulls), options)
+    keys = keys or [bytes([i]) for i in order]
+    placed = nulls[list(order)]
+    rows.add(
+        (2, 1),
+        list(range(len(nulls))),
+        keys.__getitem__,
+        placed[:, 0],
+        lambda part, partitions: [placed[part, :1], placed[part, 1:]],
+        units,
+    )
+    return rows.test(placed[:, 0] * (1 if units is None else units))
+
+
+def test_by_hand():
+    result = corpus_test(NULLS)
+    assert result.p_values.tolist() == pytest.approx([1 / 3, 2 / 3, 1])
+    assert result.excesses.tolist() == pytest.approx([1, 1, -2])
+    assert result.z == pytest.approx(0)
+    assert result.smallest_p == pytest.approx(1 / 3)
+    assert result.smallest_corpus_p == pytest.approx(1 / 27)
+
+
+def test_corpus_p_value_is_the_share_of_all_combinations_of_splits():
+    sums = [sum(values) for values in itertools.product(*NULLS)]
+    share = np.mean([value >= NULLS[:, 0].sum() - 1e-9 for value in sums])
+    # Five standard errors of 99,999 draws.
+    expected = pytest.approx(share, abs=5 * math.sqrt(share * (1 - share) / 99_999))
+    assert corpus_test(NULLS, EXACT | {"n_resamples": 99_999}).corpus_p_value == expected
+
+
+def test_z_counts_standard_deviations_of_the_mean():
+    larger = NULLS + np.array([[1.0, 0.0, 0.0]])
+    assert corpus_test(larger).z == pytest.approx(
+        (larger[:, 0] - larger.mean(axis=1)).sum() / math.sqrt(larger.var(1).sum())
+    )
+
+
+def test_order_of_rows_changes_nothing():
+    first = corpus_test(NULLS, EXACT | {"n_resamples": 99})
+    for order in itertools.permutations(range(3)):
+        other = corpus_test(NULLS, EXACT | {"n_resamples": 99}, order)
+        assert (other.corpus_p_value, other.z) == (first.corpus_p_value, first.z)
+        assert other.p_values[np.argsort(order)].tolist() == first.p_values.tolist()
+
+
+def test_equal_rows_draw_independently():
+    nulls = np.tile(np.array([[1.0, 0.0, 0.0]]), (400, 1))
+    result = corpus_test(nulls, EXACT | {"n_resamples": 999}, keys=[b"alike"] * 400)
+    # Drawn together, a third of the resamples would reach the observed mean.
+    assert result.corpus_p_value == 1 / 1000
+    assert result.z == pytest.approx(400 * (2 / 3) / math.sqrt(400 * 2 / 9))
+
+
+def test_units_weigh_the_rows_and_the_tolerance():
+    units = np.array([1.0, 1e-6, 1e3])
+    scaled = corpus_test(NULLS, units=units)
+    assert scaled.excesses.tolist() == pytest.approx([1, 1e-6, -2e3])
+    # Rounding of a large unit is within its tolerance.
+    noisy = np.array([[1.0, 1.0 - 1e-12, 1.0 - 1e-12]])
+    assert corpus_test(noisy, units=np.array([1e9])).corpus_p_value == 1
+
+
+def test_values_that_differ_by_rounding_alone_have_no_z():
+    result = corpus_test(np.array([[0.1, 0.1 + 1e-15, 0.1 - 1e-15]]))
+    assert math.isnan(result.z)
+    assert result.corpus_p_value == result.p_values[0] == 1
+
+
+def test_memory_bound_changes_nothing(monkeypatch):
+    whole = corpus_test(NULLS)
+    monkeypatch.setattr("manycaps.kit.sets_corpus.MAX_NULL_VALUES", 1)
+    assert str(corpus_test(NULLS)) == str(whole)
+
+
+@pytest.mark.parametrize(("size", "expected"), [((2, 1), 1 / 3), ((3, 2), 1 / 10), ((3, 3), 2 / 20), ((1, 1), 1)])
+def test_smallest_p_value(size, expected):
+    rows = RowSplits([size], EXACT)
+    assert list(rows.smallest) == pytest.approx([expected])
+    drawn = RowSplits([size], DRAWN)
+    # Splits drawn twice count twice.
+    assert list(drawn.smallest) == pytest.approx([expected], abs=0.02)
+    assert RowSplits([(8, 8)] * 5, {**DRAWN, "n_resamples": 3}).smallest == {1 / 4: 5}
+
+
+def test_sets_of_equal_sizes_are_enumerated_without_mirror_images():
+    rows = RowSplits([(3, 3), (3, 2)], EXACT)
+    assert rows.n_splits == {(3, 3): 10, (3, 2): 10}
+    assert all(rows.n_splits[size] == sum(map(len, splits(4))) for size, splits in rows.splits.items())
+
+
+def test_too_many_splits_are_refused_before_any_work():
+    with pytest.raises(ValueError, match=r"^p_value='exact': expected at most max_partitions=5 splits per row"):
+        RowSplits([(1, 2), (5, 5)], EXACT | {"max_partitions": 5})
+
+
+def drawn_sums(values, drawn, order=None, cuts=()):
+    """Totals of rows in an order, put together out of the parts between the cuts."""
+    order = range(len(values)) if order is None else order
+    whole = DrawnSums(drawn.shape[1])
+    for rows in np.split(np.array(list(order)), cuts):
+        part = DrawnSums(drawn.shape[1])
+        for i in rows:
+            part.add(values[i], drawn[i])
+        whole.merge(part.parts())
+    return whole.totals()
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e9])
+def test_drawn_sums_are_exact_and_depend_on_no_order_and_no_parts(scale):
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(50, 7)) * np.exp(rng.normal(size=(50, 1)) * 4) * scale
+    values[3] = 0
+    drawn = rng.integers(7, size=(50, 20))
+    expected = [math.fsum(values[i, drawn[i, k]] for i in range(50)) for k in range(20)]
+    totals = drawn_sums(values, drawn)
+    assert totals == pytest.approx(expected, rel=0, abs=1e-12 * np.abs(values).max())
+    for order, cuts in ((rng.permutation(50), (1, 30)), (range(49, -1, -1), ()), (range(50), range(1, 50))):
+        assert drawn_sums(values, drawn, order, cuts).tolist() == totals.tolist()
+
+
+def test_drawn_sums_of_many_rows_do_not_overflow(monkeypatch):
+    monkeypatch.setattr("manycaps.kit.sets_corpus.ROWS_PER_CARRY", 64)
+    sums = DrawnSums(1)
+    for _ in range(20_000):
+        sums.add(np.array([255.0]), np.array([0]))
+    assert sums.totals().tolist() == [255.0 * 20_000]
+
+
+def test_a_corpus_in_parts_has_the_test_of_the_whole():
+    nulls = np.random.default_rng(0).normal(size=(40, 3)).cumsum(axis=1)
+    keys = [bytes([i % 9]) for i in range(40)]  # equal rows in different parts
+    nulls = nulls[[i % 9 for i in range(40)]]
+    options = EXACT | {"n_resamples": 99}
+    whole = corpus_test(nulls, options, keys=keys)
+    sums, tests, smallest = DrawnSums(99), [], collections.Counter()
+    for part in (range(5), range(5, 23), range(23, 40)):
+        earlier = collections.Counter(keys[: part.start])
+        rows = RowSplits([(2, 1)] * len(part), options, earlier)
+        placed = nulls[list(part)]
+        blocks = [placed[:, :1], placed[:, 1:]]
+        rows.add(
+            (2, 1),
+            list(range(len(part))),
+            keys[part.start :].__getitem__,
+            placed[:, 0],
+            lambda some, _, blocks=blocks: [block[some] for block in blocks],
+        )
+        sums.merge(rows.drawn_sums.parts())
+        tests.append(rows.row_tests(placed[:, 0]))
+        smallest += rows.smallest
+    together = RowTests(*map(list, map(itertools.chain.from_iterable, zip(*tests, strict=True))))
+    result = corpus_test_of_parts(nulls[:, 0].tolist(), together, sums.totals(), smallest)
+    assert list(result.p_values) == list(whole.p_values)
+    assert list(result.excesses) == list(whole.excesses)
+    assert result[2:] == whole[2:]
+
+
+def test_interval_is_scipys_percentile_bootstrap_of_the_sorted_rows():
+    values = np.random.default_rng(0).random(30)
+    expected = scipy.stats.bootstrap(
+        (np.sort(values),), np.mean, n_resamples=999, method="percentile", rng=np.random.default_rng(4)
+    ).confidence_interval
+    assert bootstrap_interval(values, 0.95, 999, seed=4) == pytest.approx((expected.low, expected.high))
+    assert bootstrap_interval(values[::-1], 0.95, 999, seed=4) == bootstrap_interval(values, 0.95, 999, seed=4)
+
+
+def test_memory_bound_does_not_change_the_draw(monkeypatch):
+    values = np.random.default_rng(0).random(30)
+    whole = bootstrap_interval(values, 0.9, 200, seed=0)
+    monkeypatch.setattr("manycaps.kit.sets_corpus.MAX_BOOTSTRAP_VALUES", 100)
+    assert bootstrap_interval(values, 0.9, 200, seed=0) == pytest.approx(whole)

@@ -1,0 +1,44 @@
+"""ROUGE-L by hand and by a loop."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from manycaps.kit import text_rouge
+from manycaps.kit.text_rouge import common_lengths, rouge_l_scores
+from tests.oracles import bleu_rouge_loop
+
+TEXT = st.lists(st.sampled_from("abcd"), max_size=9)
+
+
+def test_precision_and_recall_come_from_different_references():
+    # P = 1 from the long reference, R = 1 from the short one; no single reference has both.
+    assert rouge_l_scores([["a", "b"]], [[["a"], ["a", "b", "c", "d"]]]).tolist() == [1.0]
+
+
+def test_recall_weighs_more_than_precision():
+    # One word of two against two of one: beta is above 1, so the score of the full recall is the higher one.
+    lower, higher = rouge_l_scores([["a"], ["a", "b"]], [[["a", "b"]], [["a"]]])
+    assert (lower, higher) == pytest.approx((2.44 * 0.5 / (0.5 + 1.44), 2.44 * 0.5 / (1 + 0.72)), abs=1e-12)
+
+
+def test_texts_without_tokens_count_as_one_empty_token():
+    assert rouge_l_scores([[], [], ["a"]], [[[]], [["a"]], [[]]]).tolist() == [1.0, 0.0, 0.0]
+    assert rouge_l_scores([], []).shape == (0,)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(TEXT, st.lists(TEXT, min_size=1, max_size=3)), min_size=1, max_size=5))
+def test_scores_equal_the_loop(rows):
+    expected = [bleu_rouge_loop.rouge_l(candidate, references) for candidate, references in rows]
+    assert rouge_l_scores(*map(list, zip(*rows, strict=True))) == pytest.approx(expected, abs=1e-12)
+
+
+def test_batches_do_not_matter(monkeypatch):
+    texts = [list("abcabcabc"[:n]) for n in range(10)] + [["b", "a"] * 30]
+    pairs = np.array([(i, j) for i in range(1, 11) for j in range(1, 11)])
+    whole = common_lengths(texts, *pairs.T)
+    monkeypatch.setattr(text_rouge, "MAX_CELLS", 64)
+    assert common_lengths(texts, *pairs.T).tolist() == whole.tolist()
+    assert whole.tolist() == [bleu_rouge_loop.common_length(texts[i], texts[j]) for i, j in pairs.tolist()]

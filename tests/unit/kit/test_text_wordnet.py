@@ -1,0 +1,136 @@
+"""The lexicon, and the corpus built out of Debian's packages."""
+
+import pathlib
+import random
+import warnings
+import zipfile
+
+import nltk
+import pytest
+from nltk.corpus.reader.wordnet import WordNetCorpusReader
+
+from manycaps import wordnet_corpus
+from manycaps.kit import text_wordnet as wordnet_lexicon
+from manycaps.kit.text_wordnet import WordNetLexicon
+
+
+def test_each_word_form_is_looked_up_once(lexicon, monkeypatch):
+    calls = []
+    fresh = WordNetLexicon()
+    monkeypatch.setattr(fresh, "_look_up", lambda stem: calls.append(stem) or lexicon.synonyms(stem))
+    for _ in range(3):
+        assert fresh.synonyms("couch") == lexicon.synonyms("couch")
+        assert fresh.synonyms("qwzx") == frozenset()
+    assert calls == ["couch", "qwzx"]
+
+
+def test_synonyms_are_those_of_nltk(lexicon):
+    """Lemmas, irregular forms, what the stemmer makes of them, every ending, and what is no word."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        reader = WordNetCorpusReader(nltk.data.find("corpora/wordnet"), None)
+    known = sorted({form for part in lexicon._wordnet for form in (*part.index, *part.exceptions)})
+    forms = random.Random(0).sample(known, 1500)
+    endings = sorted({old for pairs in wordnet_lexicon.ENDINGS.values() for old, _ in pairs})
+    forms += [lexicon.stem(form) for form in forms] + [form + end for form in forms[:200] for end in endings]
+    forms += ["", " ", "é", "Paris", "A", "(p)", "men", "x y", "best", "couch"]
+    found = {form: lexicon.synonyms(form) for form in forms}
+    names = {form: {name for synset in reader.synsets(form) for name in synset.lemma_names()} for form in forms}
+    assert found == {form: {name for name in names[form] if "_" not in name} for form in forms}
+    assert sum(map(bool, found.values())) > 1500
+
+
+def test_an_archive_is_read_as_the_files_are(lexicon, tmp_path, monkeypatch):
+    folder = pathlib.Path(str(nltk.data.find("corpora/wordnet")))
+    (tmp_path / "corpora").mkdir()
+    with zipfile.ZipFile(tmp_path / "corpora" / "wordnet.zip", "w") as archive:
+        for path in folder.iterdir():
+            archive.write(path, f"wordnet/{path.name}")
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+    packed = WordNetLexicon()
+    assert all(packed.synonyms(word) == lexicon.synonyms(word) for word in ("couch", "geese", "movi"))
+
+
+def test_a_process_opens_the_corpus_once(monkeypatch):
+    first = wordnet_lexicon.wordnet_lexicon()
+    monkeypatch.setattr(wordnet_lexicon, "_open_corpus", None)
+    assert wordnet_lexicon.wordnet_lexicon() is first
+
+
+def test_a_corpus_that_is_gone_is_missed_even_so(monkeypatch):
+    wordnet_lexicon.wordnet_lexicon()
+    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setattr(nltk, "download", lambda *args, **keywords: False)
+    with pytest.raises(LookupError, match=r"^METEOR needs WordNet 3\.0"):
+        wordnet_lexicon.wordnet_lexicon()
+
+
+def test_synonyms_are_single_words(lexicon):
+    assert {"couch", "sofa", "lounge"} <= lexicon.synonyms("couch")
+    assert not any("_" in name for name in lexicon.synonyms("car"))
+
+
+def test_very_long_words_are_their_own_stem(lexicon):
+    word = "y" * 100_000
+    assert lexicon.stem(word) == word
+    assert lexicon.synonyms(word) == frozenset()
+    assert lexicon.stem("running") == "run"
+
+
+def test_without_wordnet_the_error_names_three_ways(monkeypatch):
+    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setattr(nltk, "download", lambda *args, **keywords: False)
+    with pytest.raises(LookupError) as error:
+        WordNetLexicon()
+    message = str(error.value)
+    assert message.startswith("METEOR needs WordNet 3.0, got no such corpus from NLTK. Either (1)")
+    for way in ("NLTK_DATA", "python -m nltk.downloader wordnet", "manycaps install-wordnet"):
+        assert way in message
+
+
+def test_another_release_is_refused(monkeypatch):
+    monkeypatch.setattr(wordnet_lexicon, "WORDNET_VERSION", "2.1")
+    with pytest.raises(LookupError, match=r"^METEOR needs WordNet 2\.1, got 3\.0 in "):
+        WordNetLexicon()
+
+
+@pytest.fixture
+def debian_files(tmp_path):
+    source = tmp_path / "wordnet"
+    source.mkdir()
+    for name in wordnet_corpus.WORDNET_FILES:
+        (source / name).write_text(name)
+    return source
+
+
+def test_corpus_is_built_whole(debian_files, tmp_path):
+    corpus = wordnet_corpus.build_corpus(debian_files, tmp_path / "nltk_data")
+    assert corpus == tmp_path / "nltk_data" / "corpora" / "wordnet"
+    assert {path.name for path in corpus.iterdir()} == {*wordnet_corpus.WORDNET_FILES, "lexnames"}
+    lines = (corpus / "lexnames").read_text().splitlines()
+    assert [lines[0], lines[3], lines[29], lines[44]] == [
+        "00\tadj.all\t3",
+        "03\tnoun.Tops\t1",
+        "29\tverb.body\t2",
+        "44\tadj.ppl\t3",
+    ]
+    assert [path.name for path in corpus.parent.iterdir()] == ["wordnet"]
+
+
+def test_a_missing_file_is_named_and_nothing_is_left(debian_files, tmp_path):
+    (debian_files / "index.sense").unlink()
+    with pytest.raises(
+        FileNotFoundError, match=r"index\.sense missing\. Run `apt-get install wordnet-base wordnet-sense"
+    ):
+        wordnet_corpus.build_corpus(debian_files, tmp_path / "nltk_data")
+    assert not (tmp_path / "nltk_data").exists()
+
+
+def test_an_interrupted_build_leaves_nothing(debian_files, tmp_path, monkeypatch):
+    def fail(source, target):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(wordnet_corpus.shutil, "copyfile", fail)
+    with pytest.raises(OSError, match="disk full"):
+        wordnet_corpus.build_corpus(debian_files, tmp_path / "nltk_data")
+    assert list((tmp_path / "nltk_data" / "corpora").iterdir()) == []

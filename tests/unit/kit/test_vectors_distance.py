@@ -1,0 +1,67 @@
+"""Hand cases, ranges and messages of the named distances of vectors."""
+
+import numpy as np
+import pytest
+import scipy.spatial.distance
+
+from manycaps.kit.vectors_distance import (
+    DISTANCE_NAMES,
+    check_defined,
+    check_distance_diagonals,
+    nearest_reference_distance,
+    vector_distances,
+)
+from tests.each_case import each_case
+
+ROW = np.array([[[1.0, 2.0, 2.0], [4.0, 0.0, 3.0], [2.0, 4.0, 4.0]]])
+
+# Of the first two vectors.
+BY_HAND = {
+    "cosine": 1 - 10 / 15,
+    "euclidean": np.sqrt(14),
+    "sqeuclidean": 14.0,
+    "cityblock": 6.0,
+    "chebyshev": 3.0,
+    "braycurtis": 6 / 12,
+    "canberra": 3 / 5 + 1 + 1 / 5,
+}
+
+
+@each_case("name", BY_HAND)
+def test_by_hand(name):
+    distances = vector_distances(ROW, name)
+    assert distances[0, 0, 1] == pytest.approx(BY_HAND[name], rel=1e-12)
+    assert np.diag(distances[0]).tolist() == [0.0] * 3
+    assert distances.tolist() == distances.swapaxes(1, 2).tolist()
+
+
+@each_case("name", DISTANCE_NAMES)
+def test_every_name_is_one_of_scipy(name):
+    first, second = ROW[0, :2]
+    assert vector_distances(ROW, name)[0, 0, 1] == pytest.approx(getattr(scipy.spatial.distance, name)(first, second))
+
+
+def test_a_vector_and_its_multiple_have_cosine_distance_0():
+    assert vector_distances(ROW, "cosine")[0, 0, 2] == pytest.approx(0, abs=1e-15)
+    assert vector_distances(ROW, "euclidean")[0, 0, 2] == 3
+
+
+@pytest.mark.parametrize("name", ["correlation", "braycurtis", "jensenshannon"])
+def test_a_distance_that_is_not_defined_is_nan_and_named(name):
+    distances = vector_distances(np.zeros((1, 3, 2)), name)
+    with pytest.raises(ValueError, match=rf"^distance='{name}': expected vectors that have this distance, got "):
+        check_defined(distances, name)
+    check_defined(vector_distances(np.zeros((1, 3, 2)), "euclidean"), "euclidean")
+
+
+def test_the_nearest_reference_counts_for_each_candidate():
+    # Two candidates, two references; the reference comes first in a pair.
+    distances = np.array([[[0, 9, 9, 9], [9, 0, 9, 9], [1, 5, 0, 9], [3, 2, 9, 0]]], dtype=float)
+    assert nearest_reference_distance(distances, 2).tolist() == [1.5]
+    assert nearest_reference_distance(distances, 3).tolist() == [(3 + 2 + 9) / 3]
+
+
+def test_a_diagonal_that_is_not_0_is_named():
+    check_distance_diagonals([np.zeros((2, 2))])
+    with pytest.raises(ValueError, match=r"^distances\[1\]\[1\]\[1\]: expected 0, the distance of a text from it"):
+        check_distance_diagonals([np.zeros((2, 2)), np.diag([0.0, 0.5])])

@@ -1,0 +1,98 @@
+"""Moments without rounding: equal to sums of fractions, in any order and parts; their root against mpmath's digits."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from manycaps.kit import vectors_moments
+from manycaps.kit.vectors_moments import ExactMoments, mean_difference
+from tests.each_case import each_case
+
+
+def moments_of(vectors, counts=None, **options):
+    moments = ExactMoments()
+    moments.add(vectors, np.ones(len(vectors), dtype=np.int64) if counts is None else counts, **options)
+    return moments
+
+
+def exact_mean(vectors, counts):
+    return [
+        sum(Fraction(float(x)) * int(n) for x, n in zip(column, counts, strict=True)) / int(counts.sum())
+        for column in vectors.T
+    ]
+
+
+def exact_covariance(vectors, counts):
+    mean = exact_mean(vectors, counts)
+    centred = [[Fraction(float(x)) - m for x, m in zip(row, mean, strict=True)] for row in vectors]
+    return [
+        [
+            sum(row[i] * row[j] * int(n) for row, n in zip(centred, counts, strict=True)) / (int(counts.sum()) - 1)
+            for j in range(len(mean))
+        ]
+        for i in range(len(mean))
+    ]
+
+
+CASES = {
+    "normal": np.random.default_rng(0).normal(size=(9, 3)),
+    "single precision": np.random.default_rng(1).normal(size=(9, 3)).astype(np.float32),
+    "of many sizes": np.random.default_rng(2).normal(size=(9, 3)) * 10.0 ** np.arange(-12, 15, 3)[:, None],
+    "far from 0": 1e8 + np.random.default_rng(3).normal(size=(9, 3)),
+    "large": np.random.default_rng(4).normal(size=(9, 3)) * 1e69,
+    "small": np.random.default_rng(5).normal(size=(9, 3)) * 1e-69,
+}
+
+
+@each_case("case", CASES)
+def test_moments_are_those_of_fractions(case):
+    vectors, counts = CASES[case], np.array([1, 0, 2, 1, 3, 1, 1, 0, 2])
+    moments = moments_of(vectors, counts)
+    assert moments.n == 11
+    assert moments.mean().tolist() == [float(x) for x in exact_mean(vectors, counts)]
+    factor = moments.factor()
+    expected = np.array([[float(x) for x in row] for row in exact_covariance(vectors, counts)])
+    scale = np.sqrt(np.outer(np.diagonal(expected), np.diagonal(expected)))
+    assert np.abs(factor.T @ factor - expected).max() <= 4e-16 * scale.max()
+
+
+def test_order_blocks_and_parts_change_no_bit(monkeypatch):
+    rng = np.random.default_rng(6)
+    vectors, counts = rng.normal(size=(200, 5)).astype(np.float32), rng.integers(0, 4, size=200)
+    whole = moments_of(vectors, counts)
+    order = rng.permutation(200)
+    others = [moments_of(vectors[order], counts[order], block_size=7)]
+    parts = ExactMoments()
+    for part in np.array_split(order, 9):
+        parts.merge(moments_of(vectors[part], counts[part]).arrays())
+    parts.merge(ExactMoments().arrays())
+    monkeypatch.setattr(vectors_moments, "CARRY_ABOVE", 2**21)
+    others += [parts, moments_of(vectors, counts, block_size=3)]
+    for other in others:
+        assert other.factor().tolist() == whole.factor().tolist()
+        assert mean_difference(other, whole).tolist() == [0.0] * 5
+
+
+@pytest.mark.parametrize("rank", [1, 4, 12])
+def test_the_factor_of_a_singular_covariance_has_all_digits(rank):
+    """Small directions keep their digits: a float's own covariance would lose those below 1e-8 of the largest."""
+    rng = np.random.default_rng(rank)
+    directions = np.linalg.qr(rng.normal(size=(12, 12)))[0][:rank]
+    lengths = 10.0 ** -np.linspace(0, 6, rank)
+    vectors = (rng.normal(size=(60, rank)) * lengths) @ directions
+    values = np.linalg.svd(moments_of(vectors).factor(), compute_uv=False)
+    expected = np.linalg.svd((vectors - vectors.mean(axis=0)) / np.sqrt(59), compute_uv=False)
+    np.testing.assert_allclose(values[:rank], expected[:rank], rtol=1e-8, atol=1e-15)
+    np.testing.assert_allclose(values[rank:], 0, atol=3e-14)
+
+
+def test_equal_vectors_have_no_covariance():
+    assert moments_of(np.full((3, 2), 0.1)).factor().shape == (0, 2)
+
+
+def test_many_columns_are_left_out_on_the_way(monkeypatch):
+    vectors = np.random.default_rng(8).normal(size=(90, 40))
+    expected = moments_of(vectors).factor()
+    monkeypatch.setattr(vectors_moments, "STEPS_TO_SHRINK", 1000)
+    assert moments_of(vectors).factor().tolist() == expected.tolist()

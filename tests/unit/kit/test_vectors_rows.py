@@ -1,0 +1,179 @@
+"""Ready embeddings and embedded captions: numbering, stacking, and every message."""
+
+import numpy as np
+import pytest
+
+from manycaps.kit.sets_module import CAPTION_COLUMNS, DISTRIBUTION_DEFAULTS, compare_rows
+from manycaps.kit.sets_splits import Comparison
+from manycaps.kit.vectors_checks import ARRAY_COLUMNS
+from manycaps.kit.vectors_rows import (
+    as_embedding_rows,
+    check_no_captions,
+    check_side_sizes,
+    embed_caption_rows,
+    joint_vectors,
+    vector_rows,
+)
+from tests.each_case import each_case
+
+PAIR = np.eye(2)
+
+
+def no_bar(steps, **_):
+    return steps
+
+
+def test_each_distinct_caption_is_embedded_once():
+    asked = []
+
+    def embed(captions):
+        asked.append(captions)
+        return np.arange(len(captions), dtype=float)[:, None]
+
+    rows = embed_caption_rows([["a", "b", "a"], ["c"]], [["b"], ["a", "d"]], embed)
+    assert asked == [["a", "b", "c", "d"]]
+    assert [row.tolist() for row in rows.predictions] == [[0, 1, 0], [2]]
+    assert [row.tolist() for row in rows.references] == [[1], [0, 3]]
+    assert rows.sizes() == [(3, 1), (1, 2)]
+    assert [counts.tolist() for counts in rows.counts()] == [[2, 1, 1, 0], [1, 1, 0, 1]]
+
+
+def test_ready_arrays_lists_and_a_block_are_one():
+    block = np.random.default_rng(0).normal(size=(3, 4, 2))
+    expected = as_embedding_rows(block[:, :3], block[:, 3:])
+    for kind in (list, lambda rows: [row.tolist() for row in rows], lambda rows: (row for row in rows)):
+        rows = as_embedding_rows(kind(block[:, :3]), kind(block[:, 3:]))
+        assert rows.vectors.tolist() == expected.vectors.tolist()
+    stacked = joint_vectors(
+        expected.vectors, [np.concatenate((expected.predictions[i], expected.references[i])) for i in (2, 0)]
+    )
+    assert stacked.tolist() == block[[2, 0]].tolist()
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+def test_narrow_numbers_are_widened_without_a_change(kind):
+    rows = as_embedding_rows(np.full((1, 2, 1), 0.1, dtype=kind), np.ones((1, 1, 1), dtype=kind))
+    assert rows.vectors.dtype == kind
+    stacked = joint_vectors(rows.vectors, [[0, 2]])
+    assert stacked.dtype == np.float64
+    assert stacked.tolist() == [[[float(kind(0.1))], [1.0]]]
+
+
+BAD_ARRAYS = {
+    "a column is missing": (
+        ([PAIR], None),
+        TypeError,
+        "reference_embeddings: expected a list of arrays of shape (n, d), got None. Give prediction_embeddings and",
+    ),
+    "a string": (
+        ("vectors.npy", [PAIR]),
+        TypeError,
+        "prediction_embeddings: expected a list of arrays of shape (n, d), got str",
+    ),
+    "no rows": (([], []), ValueError, "prediction_embeddings: expected at least one row, got none"),
+    "unequal columns": (
+        ([PAIR], [PAIR, PAIR]),
+        ValueError,
+        "reference_embeddings: expected one array for each of the 1 rows of prediction_embeddings, got 2",
+    ),
+    "ragged": (
+        ([PAIR], [[[1.0, 2.0], [1.0]]]),
+        TypeError,
+        "reference_embeddings[0]: expected a floating-point array of shape (n, d), got list (",
+    ),
+    "whole numbers": (
+        ([PAIR, PAIR.astype(int)], [PAIR, PAIR]),
+        TypeError,
+        "prediction_embeddings[1]: expected floating-point numbers, got int64. Convert counts or ids",
+    ),
+    "captions": (
+        ([["a dog"]], [PAIR]),
+        TypeError,
+        "prediction_embeddings[0]: expected floating-point numbers, got <U5",
+    ),
+    "None": (([None], [PAIR]), TypeError, "prediction_embeddings[0]: expected floating-point numbers, got object"),
+    "one vector": (
+        ([PAIR], [np.ones(2)]),
+        ValueError,
+        "reference_embeddings[0]: expected an array of shape (n, d) with n and d at least 1, got shape (2,)",
+    ),
+    "an empty row": (
+        ([PAIR, np.empty((0, 2))], [PAIR, PAIR]),
+        ValueError,
+        "prediction_embeddings[1]: expected an array of shape (n, d) with n and d at least 1, got shape (0, 2)",
+    ),
+    "another dimension": (
+        ([PAIR, PAIR], [PAIR, np.eye(3)]),
+        ValueError,
+        "reference_embeddings[1]: expected 2 dimensions as in prediction_embeddings[0], got 3",
+    ),
+    "NaN": (
+        ([PAIR], [np.array([[1.0, 2.0], [np.nan, 1.0], [np.inf, 0.0]])]),
+        ValueError,
+        "reference_embeddings[0][1]: expected finite numbers of size at most 1e+70, got nan (2 such vectors in all)",
+    ),
+    "too large": (
+        ([np.array([[1.0, -1e160]])], [PAIR]),
+        ValueError,
+        "prediction_embeddings[0][0]: expected finite numbers of size at most 1e+70, got -1e+160",
+    ),
+    "infinite halves": (
+        ([np.array([[1.0, np.inf]], dtype=np.float16)], [PAIR]),
+        ValueError,
+        "prediction_embeddings[0][0]: expected finite numbers of size at most 1e+70, got inf",
+    ),
+}
+
+
+@each_case("case", BAD_ARRAYS)
+def test_bad_arrays_are_named(case):
+    columns, error_type, message = BAD_ARRAYS[case]
+    with pytest.raises(error_type) as error:
+        as_embedding_rows(*columns)
+    assert str(error.value).startswith(message)
+    assert str(error.value).endswith(".")
+
+
+@pytest.mark.parametrize("given", [([["a"]], None, 0), (None, [["a"]], 0), (None, None, 2)])
+def test_captions_beside_arrays_are_refused(given):
+    check_no_captions(None, None, 0)
+    with pytest.raises(ValueError, match=r"^prediction_embeddings: expected embeddings instead of captions, got both"):
+        check_no_captions(*given)
+
+
+@pytest.mark.parametrize("numbers_per_batch", [1, 20, 10**6])
+def test_batches_keep_the_order_of_the_rows(numbers_per_batch, monkeypatch):
+    monkeypatch.setattr("manycaps.kit.vectors_rows.NUMBERS_PER_BATCH", numbers_per_batch)
+    sizes = [(2, 1), (1, 1), (2, 1), (1, 2), (2, 1)]
+    rows = as_embedding_rows(
+        [np.full((n, 2), float(i)) for i, (n, _) in enumerate(sizes)], [np.zeros((m, 2)) for _, m in sizes]
+    )
+    seen = []
+
+    def compare(vectors, n_candidates):
+        seen.append((vectors.shape, n_candidates))
+        # Under every split but the observed one the value is larger by the number of the split.
+        return Comparison(
+            vectors[:, 0, 0],
+            np.zeros((len(vectors), *vectors.shape[1:])),
+            lambda part, splits: [vectors[part, 0, :1] + np.arange(sum(map(len, splits(8))))],
+        )
+
+    plain = compare_rows(vector_rows(rows, compare, {}), DISTRIBUTION_DEFAULTS, no_bar)
+    assert plain.statistic.tolist() == [0, 1, 2, 3, 4]
+    assert plain.tests is None
+    tested = compare_rows(vector_rows(rows, compare, {}), {**DISTRIBUTION_DEFAULTS, "p_value": "exact"}, no_bar)
+    assert tested.tests.excesses.tolist() == [-1, 0, -1, -1, -1]
+    assert tested.tests.p_values.tolist() == [1.0] * 5
+    assert all(shape[1:] == (2, 2) or shape[1] == 3 for shape, _ in seen)
+
+
+def test_sides_of_one_text_are_named():
+    check_side_sizes([(2, 2)], CAPTION_COLUMNS, "why")
+    with pytest.raises(ValueError) as error:
+        check_side_sizes([(2, 2), (1, 2), (1, 2)], CAPTION_COLUMNS, "One is none.")
+    assert (
+        str(error.value) == "predictions[1]: expected at least two captions, got one (2 such rows in all). One is none."
+    )
+    with pytest.raises(ValueError, match=r"^reference_embeddings\[0\]: expected at least two captions, got one"):
+        check_side_sizes([(2, 1)], ARRAY_COLUMNS, "")

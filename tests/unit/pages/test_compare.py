@@ -1,0 +1,110 @@
+"""The page of the comparison without a browser: number of systems, nothing opened that a file names, every message."""
+
+import json
+import pathlib
+import re
+
+import pytest
+
+pytest.importorskip("gradio", reason="gradio is not installed: pip install -r tests/requirements.txt")
+import PIL.Image
+
+from manycaps.pages import compare as page
+from tests.comparison_cases import caption_rows, write_captions
+from tests.large_packages import gradio as gr
+
+METRIC = "CIDEr-D and TRM-CIDEr"
+
+
+@pytest.fixture(scope="module")
+def compute():
+    """What the page does when its button is pressed."""
+    built = page.COMPARE.build(str(pathlib.Path(__file__).resolve().parents[3] / "spaces" / "compare" / "app.py"))
+    (event,) = (event for event in built.fns.values() if event.api_name == "compute")
+    return event.fn
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return write_captions(tmp_path_factory.mktemp("captions"), caption_rows())
+
+
+def report_of(results):
+    """The text above the report, and the report."""
+    text, *_, file = results
+    return text, pathlib.Path(file.value["path"]).read_text(encoding="utf-8")
+
+
+def test_compares_two_and_three_systems(compute, files):
+    text, report = report_of(compute(files["base"], files["repeating"], None, files["references"], METRIC))
+    assert "| a base |" in text
+    assert re.search(r"^- TRM-CIDEr: base is nearer to people than repeating by ", text, re.MULTILINE)
+    assert "Rows in which repeating and base differ most" in report
+    text, _ = report_of(compute(*(files[name] for name in ("base", "repeating", "other", "references")), METRIC))
+    assert "| c other |" in text
+
+
+def test_two_files_of_one_name_are_told_apart(compute, files, tmp_path):
+    twin = tmp_path / "base.jsonl"
+    twin.write_bytes(pathlib.Path(files["repeating"]).read_bytes())
+    text, _ = report_of(compute(files["base"], str(twin), None, files["references"], METRIC))
+    assert "| a base 1 |" in text
+    assert "| b base 2 |" in text
+
+
+def test_nothing_that_a_file_names_is_opened(compute, tmp_path):
+    """An image in a column would be shown on the report, if it were opened."""
+    PIL.Image.new("RGB", (40, 40)).save(tmp_path / "secret.png")
+    paths = []
+    for name in ("a", "b"):
+        image = str(tmp_path / "secret.png")
+        rows = [
+            {"id": i, "captions": [f"a dog {i}", "a cat"], "references": ["a dog", f"cat {i}"], "image": image}
+            for i in range(3)
+        ]
+        paths.append(tmp_path / f"{name}.jsonl")
+        paths[-1].write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    _, report = report_of(compute(*map(str, paths), None, None, METRIC))
+    assert "<img" not in report
+
+
+def test_names_of_files_are_no_html(compute, files, tmp_path):
+    name = tmp_path / "<img src=x>.jsonl"
+    name.write_bytes(pathlib.Path(files["other"]).read_bytes())
+    text, report = report_of(compute(files["base"], str(name), None, files["references"], METRIC))
+    assert "<img" not in text
+    assert "<img" not in report
+
+
+def test_reports_of_an_hour_ago_are_deleted(monkeypatch):
+    report = page.new_folder()
+    (report / "index.html").write_text("report", encoding="utf-8")
+    now = report.stat().st_mtime
+    monkeypatch.setattr(page.time, "time", lambda: now + page.UPLOAD_LIFE - 60)
+    page.new_folder()
+    assert report.exists()
+    monkeypatch.setattr(page.time, "time", lambda: now + page.UPLOAD_LIFE + 60)
+    page.new_folder()
+    assert not report.exists()
+
+
+def test_messages_name_files_as_the_user_does(compute, files, tmp_path):
+    fewer, names = tmp_path / "fewer.jsonl", ("base", "other")
+    fewer.write_text("".join(pathlib.Path(files["other"]).read_text("utf-8").splitlines(True)[:-1]), encoding="utf-8")
+    notes, broken = tmp_path / "notes.txt", tmp_path / "broken.jsonl"
+    notes.write_text("a dog\n", encoding="utf-8")
+    broken.write_text('{"id": 1, "captions": ["a dog"]\n', encoding="utf-8")
+    for given, message in (
+        ((*(files[name] for name in names), None, None), "references: expected human captions for every row, got"),
+        (
+            (files["base"], str(fewer), None, None),
+            "fewer.jsonl: expected the rows of base.jsonl, got none with the id ",
+        ),
+        ((files["base"], str(notes), None, None), "systems: expected files of the kinds .jsonl, .json, .csv, .tsv, "),
+        ((str(broken), files["base"], None, None), "broken.jsonl"),
+    ):
+        with pytest.raises(gr.Error) as found:
+            compute(*given, METRIC)
+        assert str(found.value.message).startswith(message), found.value.message
+        assert str(tmp_path) not in found.value.message
+        assert str(pathlib.Path(files["base"]).parent) not in found.value.message

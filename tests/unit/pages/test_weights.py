@@ -1,0 +1,97 @@
+"""What the pages say about their weights."""
+
+import pathlib
+
+import pytest
+from tqdm.auto import tqdm
+
+from manycaps.kit import base_files, clip_checkpoints, clip_variants
+from manycaps.kit.clip_encoder import ClipEncoder
+from manycaps.kit.clip_options import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS
+from manycaps.pages.weights import (
+    NO_WEIGHTS,
+    PUBLISHED,
+    WEIGHTS_NAME,
+    score_meaning,
+    usable_weights,
+    weights_note,
+)
+from tests.clip_checkpoints import save_checkpoint
+
+TINY_PAC = pathlib.Path(__file__).resolve().parents[3] / "checkpoints" / "tiny-pac"
+TOY = "a toy that knows only pictures of coloured shapes; scores of anything else mean nothing."
+OTHER = "not the published ones; what the paper calls a good score does not hold for them."
+
+
+def encoder_of(checkpoint, config_name=None):
+    options = CLIP_LOAD_DEFAULTS | CLIP_CALL_DEFAULTS | {"checkpoint": checkpoint, "device": "cpu"}
+    return ClipEncoder(options, tqdm, config_name)
+
+
+@pytest.fixture
+def nothing_is_fetched(monkeypatch):
+    def fetch(*_, **__):
+        raise AssertionError("fetched")
+
+    monkeypatch.setattr(clip_checkpoints, "_published", fetch)
+    monkeypatch.setattr(clip_checkpoints, "_from_hub", fetch)
+
+
+def test_names_are_those_of_the_clip_helpers():
+    assert PUBLISHED == clip_variants.DEFAULT_VARIANT
+    assert WEIGHTS_NAME == clip_variants.WEIGHTS_NAME
+
+
+@pytest.mark.usefixtures("nothing_is_fetched")
+def test_a_note_names_the_weights_before_they_are_there(tmp_path):
+    small = str(save_checkpoint(tmp_path / "small.pth"))
+    published = "Weights: `pac-vit-b-32`, the published ones. The first computation fetches them."
+    assert weights_note(encoder_of(None)) == published
+    assert weights_note(encoder_of("org/clip")) == (
+        f"Weights: `org/clip` from the Hub, fetched by the first computation, {OTHER}"
+    )
+    assert weights_note(encoder_of(small)) == f"Weights: `small.pth`, {OTHER}"
+    assert weights_note(encoder_of(str(TINY_PAC))) == f"Weights: `tiny-pac`, {TOY}"
+    assert weights_note(encoder_of(str(TINY_PAC / WEIGHTS_NAME))) == f"Weights: `tiny-pac`, {TOY}"
+
+
+def test_a_file_known_by_its_hash_is_named(tmp_path, monkeypatch):
+    path = save_checkpoint(tmp_path / "a.pth")
+    variants = clip_variants.VARIANTS
+    known = variants["clip-vit-b-32"]._replace(sha256=base_files.file_sha256(path))
+    monkeypatch.setitem(variants, "clip-vit-b-32", known)
+    encoder = encoder_of(str(path))
+    assert weights_note(encoder) == "Weights: `clip-vit-b-32`, the published ones."
+    # Published too, but not those of which the paper's scores are.
+    assert score_meaning("PAC-S", usable_weights(encoder), "good is 0.7").startswith(
+        "PAC-S. Weights: not the published"
+    )
+
+
+@pytest.mark.parametrize("name", ["gone.pth", "/somewhere/gone"])
+def test_missing_weights_are_a_message_for_visitors_and_a_cause_for_the_log(name, caplog):
+    encoder = encoder_of(name)
+    assert weights_note(encoder) == f"**This page cannot compute.** {NO_WEIGHTS}"
+    with pytest.raises(ValueError) as error:
+        usable_weights(encoder)
+    assert str(error.value) == NO_WEIGHTS
+    assert name not in NO_WEIGHTS
+    assert [f"got '{name}': no such folder or file" in message for message in caplog.messages] == [True, True]
+
+
+def test_a_damaged_file_is_a_message_too(tmp_path, caplog):
+    path = tmp_path / "damaged.pth"
+    path.write_bytes(b"no weights")
+    with pytest.raises(ValueError, match="^weights: expected the CLIP of this page"):
+        usable_weights(encoder_of(str(path)))
+    assert "expected a file of tensors, got damaged.pth" in caplog.text
+
+
+def test_a_good_score_is_promised_with_the_published_weights_only(tmp_path):
+    toy = usable_weights(encoder_of(str(TINY_PAC)))
+    assert score_meaning("PAC-S", toy, "good is 0.7") == f"PAC-S. Weights: {TOY}"
+    custom = usable_weights(encoder_of(str(save_checkpoint(tmp_path / "small.pth"))))
+    assert score_meaning("PAC-S", custom, "good is 0.7") == f"PAC-S. Weights: {OTHER}"
+    published = custom._replace(variant=PUBLISHED)
+    assert score_meaning("PAC-S", published, "good is 0.7") == "PAC-S; good is 0.7"
+    assert score_meaning("PAC-S", published) == "PAC-S"

@@ -1,0 +1,312 @@
+"""Loading of caption files, the tables and the page, and every message of the report."""
+
+import doctest
+import gzip
+import json
+import re
+import sys
+
+import numpy as np
+import pytest
+
+import manycaps.diversity
+from manycaps import command_line
+from manycaps.caption_tables import CaptionColumn, caption_lists, open_captions
+from manycaps.caption_tables.files import source_name
+from manycaps.diversity import DiversityOptions, diversity
+from manycaps.diversity import measured as engine
+from manycaps.diversity.published import PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
+from manycaps.report import diversity_page
+from manycaps.report.diversity_plots import vocabulary_plot
+from manycaps.report.page_frame import as_number
+from tests.large_packages import datasets
+
+ROWS = [["a dog runs", "a dog plays"], ["two cats sleep"]]
+LINES = [("one", "a dog runs"), ("one", "a dog plays"), ("two", "two cats sleep")]
+
+
+def load_rows(source, column=None, group_by=None, split=None):
+    return list(caption_lists(open_captions([source], CaptionColumn(column, group_by), split)))
+
+
+@pytest.fixture(autouse=True)
+def no_cache(monkeypatch, tmp_path):
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "cache"))
+
+
+def write_jsonl(path, key="references"):
+    path.write_text("".join(json.dumps({"image": i, key: row}) + "\n" for i, row in enumerate(ROWS)))
+    return str(path)
+
+
+def write_csv(path, lines=LINES, separator=","):
+    path.write_text("\n".join(separator.join(line) for line in [("image", "caption"), *lines]) + "\n")
+    return str(path)
+
+
+def test_files_with_a_list_a_line(tmp_path):
+    (tmp_path / "a.json").write_text(json.dumps([{"references": row, "split": "x"} for row in ROWS]))
+    datasets.Dataset.from_dict({"captions": ROWS}).to_parquet(tmp_path / "a.parquet")
+    with gzip.open(tmp_path / "a.jsonl.gz", "wt") as file:
+        file.writelines(json.dumps({"captions": row}) + "\n" for row in ROWS)
+    for name in ("a.json", "a.parquet", "a.jsonl.gz"):
+        assert list(load_rows(str(tmp_path / name))) == ROWS, name
+
+
+def test_files_with_a_caption_a_line(tmp_path):
+    path = write_csv(tmp_path / "a.csv")
+    for group_by in (None, "image"):
+        assert list(load_rows(path, group_by=group_by)) == ROWS
+    assert list(load_rows(write_csv(tmp_path / "a.tsv", separator="\t"), "caption", "image")) == ROWS
+    videos = write_text(tmp_path / "b.csv", "clip,caption\n1,a dog runs\n1,a dog plays\n2,two cats sleep\n")
+    assert list(load_rows(str(videos))) == [["a dog runs"], ["a dog plays"], ["two cats sleep"]]
+    assert list(load_rows(str(videos), group_by="clip")) == ROWS
+
+
+def test_compressed_text(tmp_path):
+    for name, content in (("a.csv", "image,caption\n1,a dog\n"), ("a.txt", "a dog\n"), ("a.json", '[["a dog"]]')):
+        with gzip.open(tmp_path / f"{name}.gz", "wt") as file:
+            file.write(content)
+        assert list(load_rows(str(tmp_path / f"{name}.gz"))) == [["a dog"]]
+    whole = (tmp_path / "a.csv.gz").read_bytes()
+    (tmp_path / "a.csv.gz").write_bytes(whole[:-4])
+    with pytest.raises(ValueError, match=r"a.csv.gz: row\[1\]: expected a whole .gz file, got one that ends or has"):
+        list(load_rows(str(tmp_path / "a.csv.gz")))
+
+
+def test_other_encodings_are_refused(tmp_path):
+    (tmp_path / "a.csv").write_bytes("image,caption\n1,a d\xf6g\n".encode("latin-1"))
+    with pytest.raises(
+        ValueError, match=r"a.csv, id '1': caption\[0\]: expected UTF-8 text, got the byte 0xf6. Save the file"
+    ):
+        list(load_rows(str(tmp_path / "a.csv")))
+
+
+def test_names_of_images_join_lines_and_pixels_do_not(tmp_path):
+    rows = {"image": ["1", "1"], "caption": ["a dog", "a cat"], "n": [1, 1]}
+    datasets.Dataset.from_dict(rows).to_parquet(tmp_path / "a.parquet")
+    assert load_rows(str(tmp_path / "a.parquet")) == [["a dog", "a cat"]]
+    pixels = datasets.Dataset.from_dict({**rows, "image": [{"bytes": b"1", "path": None}] * 2})
+    pixels.cast_column("image", datasets.Image()).to_parquet(tmp_path / "b.parquet")
+    assert load_rows(str(tmp_path / "b.parquet")) == [["a dog"], ["a cat"]]
+    assert load_rows(str(tmp_path / "b.parquet"), group_by="n") == [["a dog", "a cat"]]
+
+
+def test_lists_are_put_together_where_a_column_is_named_for_it(tmp_path):
+    path = write_text(tmp_path / "a.jsonl", '{"id": 1, "captions": ["a", "b"]}\n{"id": 1, "captions": ["c"]}\n')
+    assert load_rows(str(path)) == [["a", "b"], ["c"]]
+    assert load_rows(str(path), group_by="id") == [["a", "b", "c"]]
+
+
+def test_saved_data_sets(tmp_path):
+    data = datasets.Dataset.from_dict({"captions": ROWS})
+    data.save_to_disk(tmp_path / "one")
+    datasets.DatasetDict({"train": data, "validation": data.select([1])}).save_to_disk(tmp_path / "two")
+    assert list(load_rows(str(tmp_path / "one"))) == ROWS
+    assert list(load_rows(str(tmp_path / "two"), split="validation")) == ROWS[1:]
+
+
+def test_names_of_sources():
+    assert [source_name(name) for name in ("x/a.jsonl.gz", "b.csv", "someone/set", "v1.5.parquet")] == [
+        "a",
+        "b",
+        "set",
+        "v1.5",
+    ]
+
+
+def test_messages_of_the_loader(tmp_path):
+    path = write_jsonl(tmp_path / "a.jsonl", key="words")
+    cases = [
+        (
+            (str(tmp_path / "none.csv"),),
+            "none.csv: expected a file, a folder or a pattern of files, got none. Check the path; tables end in",
+        ),
+        (
+            (str(write_text(tmp_path / "a.docx")),),
+            "expected a table that ends in .parquet, .arrow, .jsonl, .json, .csv, .tsv, .tar, .txt (or .gz",
+        ),
+        ((str(write_text(tmp_path / "plain")),), "got no ending. Convert it, or rename it."),
+        (
+            (path,),
+            "refs, got ['image', 'words']. Name the column of the captions with --column.",
+        ),
+        ((path, "wrods"), "expected a column 'wrods', got ['image', 'words']. Check the spelling of --column."),
+        (
+            (path, "words", "video"),
+            "expected a column 'video', got ['image', 'words']. Check the spelling of --group-by.",
+        ),
+        ((str(write_text(tmp_path / "empty.csv", "caption\n")),), "expected at least one row, got none."),
+    ]
+    for arguments, message in cases:
+        with pytest.raises(ValueError) as error:
+            list(load_rows(*arguments))
+        assert message in str(error.value)
+
+
+def write_text(path, text="text"):
+    path.write_text(text)
+    return path
+
+
+def test_a_bad_line_is_named_by_its_number(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"captions": ["a dog"]}\n{"captions": []}\n')
+    with pytest.raises(ValueError) as error:
+        list(load_rows(str(path)))
+    assert str(error.value).startswith(f"{path}: captions[1]: expected at least one caption, got an empty list.")
+    path.write_text('["a dog"]\n["a dog", 3]\n')
+    with pytest.raises(ValueError) as error:
+        list(load_rows(str(path)))
+    assert str(error.value).startswith(f"{path}: captions[1][1]: expected a caption (a string), got int (3).")
+
+
+def test_groups_need_not_follow_each_other(tmp_path):
+    path = write_csv(tmp_path / "a.csv", [LINES[0], LINES[2], LINES[1]])
+    assert load_rows(path, group_by="image") == ROWS
+
+
+@pytest.mark.parametrize(
+    ("sources", "names", "message"),
+    [
+        (["a.csv"], ["A", "B"], "--names: expected 1 names, got 2. Give one for each source."),
+        (["a.csv", "x/a.json"], None, "--names: expected different names, got ['a', 'a']. Tell the sources apart"),
+    ],
+)
+def test_names_are_checked(sources, names, message):
+    with pytest.raises(ValueError) as error:
+        engine.check_names(sources, names)
+    assert str(error.value).startswith(message)
+
+
+def test_columns_and_groups_are_for_all_sources_or_each_its_own(tmp_path):
+    one, two = write_jsonl(tmp_path / "one.jsonl", "words"), write_csv(tmp_path / "two.csv")
+    options = ("--column", "words", "caption", "--group-by", "-", "image", "--output", tmp_path / "page.html")
+    assert run(one, two, *options, "--json", tmp_path / "figures.json") == 0
+    figures = json.loads((tmp_path / "figures.json").read_text())
+    assert figures["one"] == figures["two"]
+    with pytest.raises(ValueError, match="--column: expected 1 or 2 names, got 3. Give - where there is none."):
+        engine.for_each_source(["a", "b", "c"], 2, "--column")
+
+
+def run(*arguments):
+    return command_line.main(["diversity", *map(str, arguments)])
+
+
+def test_a_source_with_several_columns_is_not_guessed(tmp_path, capsys):
+    path = write_text(tmp_path / "rows.json", '[{"references": ["a dog", "a cat"], "candidates": ["a dog"]}]')
+    assert run(path, "--output", tmp_path / "page.html") == 1
+    assert capsys.readouterr().err.endswith(
+        f"{path}: expected one column of captions, got references and candidates. Name the one to read with --column.\n"
+    )
+
+
+def test_two_columns_of_a_file_are_told_apart(tmp_path):
+    path = write_text(tmp_path / "rows.json", '[{"references": ["a dog", "a cat"], "candidates": ["a dog"]}]')
+    options = ("--output", tmp_path / "page.html", "--json", tmp_path / "figures.json")
+    assert run(path, path, "--column", "references", "candidates", *options) == 0
+    figures = json.loads((tmp_path / "figures.json").read_text())
+    assert {name: row["n_captions"] for name, row in figures.items()} == {"rows: references": 2, "rows: candidates": 1}
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    for column in ("references", "candidates"):
+        assert f"rows.json, column {column}; ptb tokenizer" in text
+    with pytest.raises(ValueError, match=r"--names: expected different names, got \['rows: references', 'rows: ref"):
+        engine.check_names([path, path], None, ["references", "references"])
+
+
+def test_a_level_that_lacks_a_package_names_its_extra(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    assert run(write_jsonl(tmp_path / "a.jsonl"), "--pos", "en_core_web_sm", "--output", tmp_path / "page.html") == 1
+    line = "spacy: expected this package, got none. Run `pip install 'manycaps[report]'`.\n"
+    assert capsys.readouterr().err == line
+
+
+def test_the_page_holds_the_figures(tmp_path):
+    one, two = write_jsonl(tmp_path / "one.jsonl"), write_csv(tmp_path / "two.csv")
+    page, figures = tmp_path / "page.html", tmp_path / "figures.json"
+    names = ("A <b>", "B & co")
+    assert run(one, two, "--names", *names, "--output", page, "--json", figures, "--tokenizer", "ptb") == 0
+    text = page.read_text(encoding="utf-8")
+    measured = json.loads(figures.read_text())
+    assert measured["A <b>"]["n_types"] == 7
+    assert measured["A <b>"]["n_rows"] == 2
+    assert measured["B & co"]["n_rows"] == 2
+    assert "A &lt;b&gt;" in text
+    assert "A <b>" not in text
+    assert re.findall(r'data-plot="([a-z]+)"', text) == ["vocabulary", "evs", "duplicates", "novelty"]
+    assert "run again with --semantic" in text
+    for published in ("9,455", "1.21%", "47.8%", "2.88", "92.7%", "87.04"):
+        assert published in text
+    # Nothing is fetched: no address at all but the namespaces of SVG, which are names.
+    assert not re.search(r"""(?:src|href)=["'](?!data:,|#)""", text.replace("xlink:href", "href"))
+    assert "@import" not in text
+    assert "url(http" not in text
+
+
+def test_the_page_is_the_same_each_time(tmp_path):
+    source = write_jsonl(tmp_path / "one.jsonl")
+    for name in ("first.html", "second.html"):
+        run(source, "--output", tmp_path / name)
+    assert (tmp_path / "first.html").read_bytes() == (tmp_path / "second.html").read_bytes()
+
+
+def test_all_levels_have_their_tables_and_plots(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        engine,
+        "load_encoder",
+        lambda name: lambda captions: np.array([[len(caption), 1.0] for caption in captions]),
+    )
+    monkeypatch.setattr(
+        engine,
+        "as_tagger",
+        lambda name: lambda captions: ([(word, "NOUN") for word in caption.split()] for caption in captions),
+    )
+    run(write_jsonl(tmp_path / "a.jsonl"), "--semantic", "--pos", "x", "--output", tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    plots = re.findall(r'data-plot="([a-z]+)"', text)
+    assert plots == ["vocabulary", "evs", "duplicates", "novelty", "redundancy", "spread"]
+    assert "Nouns and verbs" in text
+    assert "12,697" in text  # nouns of MSR-VTT
+    assert "not defined" in text  # no verb anywhere, so no uniqueness
+    assert "run again" not in text
+
+
+def test_what_a_notebook_gets(tmp_path):
+    found = diversity(DiversityOptions([write_jsonl(tmp_path / "a.jsonl")], names=["<b>"]))
+    assert found.to_dict()["<b>"]["n_types"] == 7
+    shown = found._repr_html_()
+    assert "&lt;b&gt;" in shown
+    assert "<b>" not in shown
+    found.save(tmp_path / "page.html")
+    assert shown in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert doctest.testmod(manycaps.diversity).failed == 0
+
+
+def test_errors_end_the_program_with_a_sentence(tmp_path, capsys):
+    assert run(tmp_path / "none.csv") == 1
+    assert "none.csv: expected a file, a folder or a pattern of files, got none." in capsys.readouterr().err
+    assert not (tmp_path / "diversity.html").exists()
+
+
+def test_numbers_of_the_tables():
+    assert [as_number(value, form) for value, form in ((12345, ",d"), (0.5, ".1%"), (None, ".2f"))] == [
+        "12,345",
+        "50.0%",
+        "–",
+    ]
+
+
+def test_the_plot_of_an_empty_vocabulary_says_so():
+    plot = vocabulary_plot({"empty": np.zeros(0, dtype=np.int64)}, {})
+    assert "empty reaches 90% with 0 of 0 types" in plot.description
+
+
+def test_published_figures_are_shares_and_belong_to_the_columns():
+    for figures in [*PUBLISHED.values(), *PUBLISHED_PARTS_OF_SPEECH.values()]:
+        for key, value in figures.items():
+            is_share = "uniqueness" in key or "within" in key or key.startswith("evs")
+            assert 0 < value <= 1 if is_share else value > 1
+    keys = {column.key for column in diversity_page.VOCABULARY_COLUMNS}
+    assert all(set(figures) <= keys for figures in PUBLISHED.values())
+    keys = {column.key for column in diversity_page.PART_OF_SPEECH_COLUMNS}
+    assert all(set(figures) <= keys for figures in PUBLISHED_PARTS_OF_SPEECH.values())
