@@ -137,15 +137,19 @@ def test_what_cannot_be_put_together_is_refused_before_any_work(capsys, tmp_path
 
 
 @pytest.mark.slow
-def test_two_processes_give_the_bits_of_one(capsys, tmp_path, lines):
-    """The model runs over the same chunks in both, so its bits are the same, too."""
+def test_two_processes_give_the_values_of_one(capsys, tmp_path, lines):
+    """Words give the same bits; a model's batches are filled differently, which moves its values by about 1e-7."""
     arguments = ["score", "-m", "fid_bert,mmd_bert,vdtk_diversity", "-i", str(lines), "--part-size", "0.003"]
     found = []
     for processes in ("1", "2"):
         folder = tmp_path / processes
         assert main([*arguments, "--option", "pooled=true", "-o", str(folder), "--processes", processes]) == 0
-        found.append(json.loads(capsys.readouterr().out))
-    assert found[0] == found[1]
+        found.append(json.loads(capsys.readouterr().out)["metrics"])
+    assert found[0].pop("vdtk_diversity") == found[1].pop("vdtk_diversity")
+    for name in ("fid_bert", "mmd_bert"):
+        one, two = (summary[name] for summary in found)
+        assert one.pop("signature") == two.pop("signature")
+        assert one == pytest.approx(two, rel=1e-5)
 
 
 def test_pooled_values_of_too_many_rows_are_refused_before_any_work(capsys, tmp_path, lines, ready_vectors):
