@@ -15,7 +15,7 @@ import PIL.Image
 from .base_rows import check_no_table
 from .clip_encoder import ClipEncoder
 from .clip_model import FeatureError
-from .media_images import as_image_source, as_model_pixels, as_rgb_image, decoded_values
+from .media_images import as_image_source, as_model_pixels, as_rgb_image, decoded_values, is_one_image
 
 
 def encode_images(
@@ -146,9 +146,9 @@ def check_image_column(images: object, column: str) -> None:
         TypeError: it is not one.
     """
     check_no_table(images, column, "a list of images")
-    one = isinstance(images, str | bytes | bytearray | os.PathLike | Mapping | set | frozenset | PIL.Image.Image)
-    if one or not isinstance(images, Iterable) or (isinstance(images, np.ndarray) and images.ndim in (0, 2, 3)):
-        kind = f"array of shape {images.shape}" if isinstance(images, np.ndarray) else type(images).__name__
+    if is_one_image(images) or not isinstance(images, Iterable):
+        shape = getattr(images, "shape", None)
+        kind = type(images).__name__ if shape is None else f"array of shape {tuple(shape)}"
         raise TypeError(f"{column}: expected a list of images, got one {kind}. Give one image per row, in a list.")
 
 

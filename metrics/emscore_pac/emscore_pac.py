@@ -38,6 +38,7 @@ from .clip_long_captions import sentences as sentences
 from .clip_model import Tokens as Tokens
 from .clip_variants import Treatment as Treatment
 from .clip_weights import missing_library as missing_library
+from .media_arrays import is_array as is_array
 from .media_images import stored_value as stored_value
 
 # What a caption is compared with: its video, or also reference captions.
@@ -68,8 +69,8 @@ _CITATION = """
 _KWARGS_DESCRIPTION = """
 Args:
     predictions: n_rows lists of candidate captions; a plain string counts as one candidate.
-    videos: n_rows videos: paths, encoded bytes, lists of images, arrays of frame features (n_frames, d), or a
-        `datasets` column.
+    videos: n_rows videos: paths, encoded bytes, lists, arrays or tensors of images, arrays of frame features
+        (n_frames, d), or a `datasets` column.
     references: n_rows lists of reference captions, with the configuration "references" only.
     idf: False (default) weights all tokens alike; True by their inverse document frequency in the references, without
         them in the candidates; or a table {"n_documents": 8092, "document_frequency": {"dog</w>": 312, ...}}, or the

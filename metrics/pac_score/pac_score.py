@@ -24,6 +24,7 @@ from .clip_model import Tokens as Tokens
 from .clip_options import chosen_variant as chosen_variant
 from .clip_variants import Treatment as Treatment
 from .clip_weights import missing_library as missing_library
+from .media_arrays import is_array as is_array
 from .media_images import stored_value as stored_value
 
 _DESCRIPTION = """
@@ -44,7 +45,7 @@ _CITATION = """
 _KWARGS_DESCRIPTION = """
 Args:
     predictions: n_rows lists of candidate captions; a plain string counts as one candidate.
-    images: n_rows images: paths, encoded bytes, PIL images, uint8 arrays (height, width, 3), or a `datasets` column.
+    images: n_rows images: paths, bytes, PIL images, arrays or tensors of pixels, or a `datasets` column.
     prompt: words before every caption, default "A photo depicts"; "" for none.
     weight: factor of the cosine, default 2.0; CLIP-S has 2.5.
     long_captions: of captions that are longer than the checkpoint reads: "truncate" (default) drops their last words,

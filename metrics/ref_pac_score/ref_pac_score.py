@@ -23,6 +23,7 @@ from .clip_model import Tokens as Tokens
 from .clip_options import chosen_variant as chosen_variant
 from .clip_variants import Treatment as Treatment
 from .clip_weights import missing_library as missing_library
+from .media_arrays import is_array as is_array
 from .media_images import stored_value as stored_value
 
 _DESCRIPTION = """
@@ -43,7 +44,7 @@ _CITATION = """
 _KWARGS_DESCRIPTION = """
 Args:
     predictions: n_rows lists of candidate captions; a plain string counts as one candidate.
-    images: n_rows images: paths, encoded bytes, PIL images, uint8 arrays (height, width, 3), or a `datasets` column.
+    images: n_rows images: paths, bytes, PIL images, arrays or tensors of pixels, or a `datasets` column.
     references: n_rows lists of reference captions.
     prompt: words before every caption and reference, default "A photo depicts"; "" for none.
     weight: factor of the image cosine, default 2.0; RefCLIP-S has 2.5.
