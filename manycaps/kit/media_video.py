@@ -14,6 +14,7 @@ import PIL.Image
 
 from .base_files import is_folder, open_regular_file
 from .base_messages import reason_of, shown_path, shown_value
+from .clip_cosines import as_features
 from .media_arrays import as_numpy, is_array
 from .media_images import as_image_source, as_rgb_image, decoded_values, stored_value
 
@@ -228,16 +229,7 @@ def _checked_array(array: np.ndarray, where: str) -> VideoSource:
         )
     if len(array) == 0:
         raise ValueError(f"{where}: expected at least one frame, got none. Leave the row out of all columns.")
-    with np.errstate(over="ignore", under="ignore"):  # numbers that float32 does not hold are looked for below
-        features = np.ascontiguousarray(array, dtype=np.float32)
-    usable = np.isfinite(features).all(axis=1) & features.any(axis=1)
-    if not usable.all():
-        j = int(np.argmin(usable))
-        raise ValueError(
-            f"{where}[{j}]: expected finite features that are not all 0 as float32, got {array[j, :3].tolist()}, ... "
-            f"({int((~usable).sum())} such frames in this row). Encode the frame again, or leave it out."
-        )
-    return features
+    return as_features(array, f"{where}[{{}}]".format, "frame")
 
 
 def _image_key(image: object, where: str) -> bytes:
