@@ -10,6 +10,7 @@ from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
 from .base_files import HUB_PREFIX, file_sha256, is_folder, is_path, is_regular_file, local_path, no_such_path
 from .clip_downloads import downloaded_weights
+from .clip_transformers import WEIGHTS_FILE, folder_settings, folder_weights, is_transformers_folder
 from .clip_variants import (
     CONFIG_NAME,
     VARIANTS,
@@ -39,6 +40,9 @@ class Checkpoint(NamedTuple):
     source: str
     sha256: str
     treatment: Treatment
+    # Attention heads of the image and the text encoder, where a configuration says how many; None for one of 64 numbers
+    # each.
+    heads: tuple[int, int] | None = None
 
     @property
     def is_toy(self) -> bool:
@@ -104,6 +108,9 @@ def _local(path: pathlib.Path, name: str) -> Checkpoint:
     sha256 = file_sha256(path)
     known = [other for other, variant in VARIANTS.items() if variant.sha256 == sha256]
     variant = VARIANTS[known[0] if known else name]
+    if path.name == WEIGHTS_FILE and is_transformers_folder(path.parent):
+        settings = folder_settings(path.parent)
+        return Checkpoint(path, "custom", path.parent.resolve().name, sha256, settings.treatment, settings.heads)
     treatment = _treatment_of(path, path.with_name(CONFIG_NAME), variant)
     return Checkpoint(path, known[0] if known else "custom", path.name, sha256, treatment)
 
@@ -184,8 +191,10 @@ def _treatment_of(path: pathlib.Path, config: pathlib.Path | None, variant: Vari
 
 
 def _weights_of(folder: pathlib.Path) -> pathlib.Path:
-    """The weights in a folder that `manycaps convert-checkpoint` or open_clip wrote."""
+    """The weights in a folder that `manycaps convert-checkpoint`, open_clip or transformers wrote."""
     path = folder / WEIGHTS_NAME
+    if not path.is_file() and is_transformers_folder(folder):
+        return folder_weights(folder)
     if not path.is_file():
         raise ValueError(
             f"checkpoint: expected {WEIGHTS_NAME} in the folder {folder}, got none. Give the path of a file, or a "

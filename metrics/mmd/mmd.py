@@ -42,6 +42,7 @@ from .clip_image_features import encode_images as encode_images
 from .clip_long_captions import sentences as sentences
 from .clip_model import Tokens as Tokens
 from .clip_options import chosen_variant as chosen_variant
+from .clip_transformers import Settings as Settings
 from .clip_variants import Treatment as Treatment
 from .clip_weights import missing_library as missing_library
 from .media_arrays import is_array as is_array

@@ -22,6 +22,7 @@ from .clip_image_features import encode_images as encode_images
 from .clip_long_captions import sentences as sentences
 from .clip_model import Tokens as Tokens
 from .clip_options import chosen_variant as chosen_variant
+from .clip_transformers import Settings as Settings
 from .clip_variants import Treatment as Treatment
 from .clip_weights import missing_library as missing_library
 from .media_arrays import is_array as is_array
@@ -63,6 +64,8 @@ Args:
         "clip-vit-b-32", "clip-vit-l-14" or "clip-vit-l-14-336"; "pac-" may be left out. evaluate's second argument is a
         short form of it.
     checkpoint: a .pth, .pt or .safetensors file, a folder or a Hub repository instead of the published weights.
+    model: a transformers.CLIPModel, or the folder of one, instead of the published weights.
+    processor: the AutoProcessor of a model in memory, for its mean and deviation of pixels; default those of OpenAI.
     device: "auto" (default), or for example "cuda:0".
     dtype: "float32" (default) or "bfloat16".
     compile: True runs the encoders through torch.compile; default False.
