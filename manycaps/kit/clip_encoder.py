@@ -14,7 +14,7 @@ from .clip_long_captions import mean_direction, sentence_windows
 from .clip_model import ClipModel, FeatureError, Tokens, as_device, engine_name
 from .clip_options import chosen_variant, with_prompt
 from .clip_transformers import is_model, read_model
-from .clip_weights import Weights, merge_lora, read_weights
+from .clip_weights import Weights, merge_lora, openai_names, read_weights
 from .media_images import scaler_name
 
 # Bytes of features that are remembered of a model, of images, texts and videos together: with ViT-B/32 90,000 images.
@@ -248,7 +248,13 @@ class ClipEncoder:
         checkpoint = find_checkpoint(self.variant, given, self.progress)
         path, status = checkpoint.path, checkpoint.path.stat()
         file = (path.resolve(), status.st_mtime_ns, status.st_size, checkpoint.sha256)
-        return checkpoint, file, lambda: merge_lora(read_weights(path))
+
+        def read() -> Weights:
+            weights = read_weights(path)
+            # Without a configuration nothing says how many heads transformers' names stand for.
+            return merge_lora(weights if checkpoint.heads is None else openai_names(weights))
+
+        return checkpoint, file, read
 
     def bar(self, desc: str, unit: str, *batches: Sequence[list[int]], total: int | None = None) -> Any:
         """Return a progress bar over batches, or of so many steps."""

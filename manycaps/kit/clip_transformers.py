@@ -5,13 +5,18 @@ import json
 import os
 import pathlib
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .base_files import is_regular_file, read_json
 from .base_messages import reason_of, shown_value
 from .clip_model import ACTIVATIONS, OPENAI_MEAN, OPENAI_STD
 from .clip_variants import Treatment, as_treatment
-from .clip_weights import Weights, openai_names
+from .clip_weights import TRANSFORMERS_KEY, LazyLibrary, Weights, openai_names
+
+if TYPE_CHECKING:
+    import safetensors
+else:
+    safetensors = LazyLibrary("safetensors")
 
 # File names of `CLIPModel.save_pretrained`, and of its processor, whose older form has the second name.
 WEIGHTS_FILE, CONFIG_FILE = "model.safetensors", "config.json"
@@ -28,8 +33,8 @@ class Settings(NamedTuple):
     """What a configuration says that the shapes of the weights do not."""
 
     treatment: Treatment
-    # Attention heads of the image and of the text encoder.
-    heads: tuple[int, int]
+    # Attention heads of the image and of the text encoder; None where nothing says how many.
+    heads: tuple[int, int] | None
 
 
 def is_model(value: object) -> bool:
@@ -67,6 +72,19 @@ def check_model(options: Mapping[str, Any]) -> None:
 def is_transformers_folder(folder: pathlib.Path) -> bool:
     """Return whether a folder has the files of `CLIPModel.save_pretrained`, its weights aside."""
     return is_regular_file(folder / CONFIG_FILE)
+
+
+def is_of_transformers(path: pathlib.Path) -> bool:
+    """Return whether a file is safetensors with the names of transformers' CLIPs."""
+    if path.suffix != ".safetensors":
+        return False
+    try:
+        with safetensors.safe_open(path, "np") as file:
+            return TRANSFORMERS_KEY in file.keys()  # noqa: SIM118, a file and no dict
+    except ImportError:  # a library of ours that is missing: says so itself
+        raise
+    except Exception:  # no whole file: said where it is read
+        return False
 
 
 def folder_weights(folder: pathlib.Path) -> pathlib.Path:

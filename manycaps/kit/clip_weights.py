@@ -118,7 +118,7 @@ def read_weights(path: pathlib.Path) -> Weights:
     """
     try:
         if path.suffix == ".safetensors":
-            return openai_names(safetensors_torch.load_file(path))
+            return safetensors_torch.load_file(path)
         if _is_torchscript(path):
             raise TypeError("a program is not a file of tensors")
         content = torch.load(path, map_location="cpu", weights_only=True)

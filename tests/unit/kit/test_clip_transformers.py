@@ -2,9 +2,11 @@
 
 import json
 
+import huggingface_hub
 import numpy as np
 import PIL.Image
 import pytest
+from huggingface_hub.errors import EntryNotFoundError
 from tqdm import tqdm
 
 from manycaps.kit.clip_encoder import ClipEncoder
@@ -186,6 +188,27 @@ def test_other_pixels_and_pickled_weights_are_refused(small):
     (small / "model.safetensors").rename(small / "pytorch_model.bin")
     assert "expected model.safetensors in the folder" in error_of(small)
     assert "pickled weights are not read" in error_of(small)
+
+
+def test_names_of_transformers_without_a_configuration_are_refused(small):
+    (small / "config.json").unlink()
+    with pytest.raises(
+        ValueError, match="^checkpoint: expected the weights of a CLIP vision transformer under OpenAI's"
+    ):
+        _ = encoder_of(checkpoint=small / "model.safetensors").model
+
+
+def test_a_repository_on_the_hub(small, monkeypatch):
+    def hf_hub_download(repository, name):
+        if not (small / name).is_file():
+            raise EntryNotFoundError(name)
+        return str(small / name)
+
+    monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", lambda url, timeout: None)
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", hf_hub_download)
+    ours, theirs = (encoder_of(model=name) for name in ("org/clip", small))
+    assert ours.signature_parts() == theirs.signature_parts() | {"checkpoint": "org/clip"}
+    assert (features_of(ours)[0] == features_of(theirs)[0]).all()
 
 
 def test_a_file_of_open_clip_in_such_a_folder_is_read_as_before(tmp_path):
