@@ -145,7 +145,7 @@ def test_what_has_no_single_meaning_is_refused_with_the_remedy(loaded, name, for
     assert place.endswith("[1]"), place
 
 
-@each_case("image", [PICTURES[0], io.BytesIO(b"one"), lambda: torch.zeros(3, 8, 8), lambda: torch.zeros(8, 8)])
+@each_case("image", [PICTURES[0], io.BytesIO(b"one"), lambda: torch.zeros(3, 8, 8), lambda: torch.zeros(8, 8).byte()])
 @each_case("name", MODULES)
 def test_one_image_is_no_column(loaded, name, image):
     if name == "emscore_pac" and not isinstance(image, io.BytesIO):
