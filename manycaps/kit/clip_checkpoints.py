@@ -10,6 +10,16 @@ from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
 from .base_files import HUB_PREFIX, file_sha256, is_folder, is_path, is_regular_file, local_path, no_such_path
 from .clip_downloads import downloaded_weights
+from .clip_transformers import (
+    CONFIG_FILE,
+    PIXEL_FILES,
+    WEIGHTS_FILE,
+    Settings,
+    folder_settings,
+    folder_weights,
+    is_of_transformers,
+    is_transformers_folder,
+)
 from .clip_variants import (
     CONFIG_NAME,
     VARIANTS,
@@ -39,6 +49,9 @@ class Checkpoint(NamedTuple):
     source: str
     sha256: str
     treatment: Treatment
+    # Attention heads of the image and the text encoder, where a configuration says how many; None for one of 64 numbers
+    # each.
+    heads: tuple[int, int] | None = None
 
     @property
     def is_toy(self) -> bool:
@@ -104,8 +117,9 @@ def _local(path: pathlib.Path, name: str) -> Checkpoint:
     sha256 = file_sha256(path)
     known = [other for other, variant in VARIANTS.items() if variant.sha256 == sha256]
     variant = VARIANTS[known[0] if known else name]
-    treatment = _treatment_of(path, path.with_name(CONFIG_NAME), variant)
-    return Checkpoint(path, known[0] if known else "custom", path.name, sha256, treatment)
+    treatment, heads = _settings_of(path, path.with_name(CONFIG_NAME), variant)
+    source = path.parent.resolve().name if heads else path.name  # transformers calls all files the same
+    return Checkpoint(path, known[0] if known else "custom", source, sha256, treatment, heads)
 
 
 def _published(name: str, progress: Any) -> Checkpoint:
@@ -123,7 +137,10 @@ def _from_hub(repository: str, name: str, variant: Variant) -> Checkpoint:
     fetch = _hub_file if refusal is None else _cached_file
     try:
         config = fetch(repository, CONFIG_NAME)  # before the weights: where those are, it is not missing by chance
-        path = fetch(repository, WEIGHTS_NAME) or fetch(repository, "model.safetensors")
+        path = fetch(repository, WEIGHTS_NAME) or fetch(repository, WEIGHTS_FILE)
+        if path is not None and is_of_transformers(path):
+            for file in (CONFIG_FILE, *PIXEL_FILES):  # into the folder of the weights
+                fetch(repository, file)
     except Exception as error:  # an HTTP error, a connection that breaks off, a full disk
         raise _hub_error(repository, error) from error
     if path is None and refusal is not None:
@@ -133,7 +150,8 @@ def _from_hub(repository: str, name: str, variant: Variant) -> Checkpoint:
             f"checkpoint: expected {WEIGHTS_NAME} in the Hub repository {repository}, got none. Upload the folder "
             "that `manycaps convert-checkpoint` writes."
         )
-    return Checkpoint(path, name, repository, file_sha256(path), _treatment_of(path, config, variant))
+    treatment, heads = _settings_of(path, config, variant)
+    return Checkpoint(path, name, repository, file_sha256(path), treatment, heads)
 
 
 def _hub_refusal(repository: str) -> Exception | None:
@@ -177,15 +195,19 @@ def _hub_error(repository: str, cause: Exception) -> ValueError:
     )
 
 
-def _treatment_of(path: pathlib.Path, config: pathlib.Path | None, variant: Variant) -> Treatment:
-    """Pixels and activations by the file, else by the configuration beside it, else by the variant."""
+def _settings_of(path: pathlib.Path, config: pathlib.Path | None, variant: Variant) -> Settings:
+    """Pixels and activations by the file, else by the configuration beside it, else by the variant; heads if known."""
+    if is_of_transformers(path) and is_transformers_folder(path.parent):
+        return folder_settings(path.parent)
     facts = variant.treatment._asdict() | (config_treatment(config) if config else {}) | read_facts(path)
-    return as_treatment(facts, path)
+    return Settings(as_treatment(facts, path), None)
 
 
 def _weights_of(folder: pathlib.Path) -> pathlib.Path:
-    """The weights in a folder that `manycaps convert-checkpoint` or open_clip wrote."""
+    """The weights in a folder that `manycaps convert-checkpoint`, open_clip or transformers wrote."""
     path = folder / WEIGHTS_NAME
+    if not path.is_file() and is_transformers_folder(folder):
+        return folder_weights(folder)
     if not path.is_file():
         raise ValueError(
             f"checkpoint: expected {WEIGHTS_NAME} in the folder {folder}, got none. Give the path of a file, or a "

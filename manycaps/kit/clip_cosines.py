@@ -1,4 +1,6 @@
-"""Cosines of CLIP features, in float64: NumPy only."""
+"""Cosines of CLIP features, in float64, and checks of ready features: NumPy only."""
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -42,3 +44,32 @@ def unit_vectors(vectors: np.ndarray) -> np.ndarray:
     """
     vectors = vectors.astype(np.float64)  # (n, d)
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def as_features(array: np.ndarray, place: Callable[[int], str], what: str) -> np.ndarray:
+    """Return ready features as they come from a model: contiguous float32 numbers.
+
+    Args:
+        array: floating-point array, shape (n, d).
+        place: from the number of a vector to its name in messages.
+        what: each vector is of, for messages.
+
+    Returns:
+        float32 array, shape (n, d).
+
+    Raises:
+        ValueError: a vector without a cosine: numbers that are not finite, or all 0.
+
+    >>> as_features(np.eye(2), "videos[0][{}]".format, "frame").dtype
+    dtype('float32')
+    """
+    with np.errstate(over="ignore", under="ignore"):  # numbers that float32 does not hold are looked for below
+        features = np.ascontiguousarray(array, dtype=np.float32)
+    usable = np.isfinite(features).all(axis=1) & features.any(axis=1)
+    if not usable.all():
+        j = int(np.argmin(usable))
+        raise ValueError(
+            f"{place(j)}: expected finite features that are not all 0 as float32, got {array[j, :3].tolist()}, ... "
+            f"({int((~usable).sum())} of {len(features)} given together). Encode the {what} again, or leave it out."
+        )
+    return features

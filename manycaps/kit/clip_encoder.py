@@ -1,7 +1,8 @@
 """A CLIP and the features that it computed last: captions and images to vectors, each distinct one encoded once."""
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import pathlib
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,8 @@ from .clip_checkpoints import Checkpoint, find_checkpoint, local_checkpoint
 from .clip_long_captions import mean_direction, sentence_windows
 from .clip_model import ClipModel, FeatureError, Tokens, as_device, engine_name
 from .clip_options import chosen_variant, with_prompt
-from .clip_weights import merge_lora, read_weights
+from .clip_transformers import is_model, read_model
+from .clip_weights import Weights, merge_lora, openai_names, read_weights
 from .media_images import scaler_name
 
 # Bytes of features that are remembered of a model, of images, texts and videos together: with ViT-B/32 90,000 images.
@@ -227,21 +229,32 @@ class ClipEncoder:
 
     def _load(self) -> tuple[SharedModel[ClipModel], Checkpoint]:
         if self._loaded is None:
-            checkpoint = find_checkpoint(self.variant, self.options["checkpoint"], self.progress)
-            device, status = str(as_device(self.options["device"])), checkpoint.path.stat()
-            file = (checkpoint.path.resolve(), status.st_mtime_ns, status.st_size, checkpoint.sha256)
-            arithmetic = {name: self.options[name] for name in ("dtype", "compile")}
-            shared = LOADED.get(
-                (file, checkpoint.treatment, device, *arithmetic.values()),
-                lambda: ClipModel(
-                    merge_lora(read_weights(checkpoint.path)),
-                    **checkpoint.treatment._asdict(),
-                    device=device,
-                    **arithmetic,
-                ),
-            )
+            checkpoint, file, read = self._find()
+            device = str(as_device(self.options["device"]))
+            settings = {**checkpoint.treatment._asdict(), "heads": checkpoint.heads}
+            settings |= {"device": device} | {name: self.options[name] for name in ("dtype", "compile")}
+            shared = LOADED.get((file, *settings.values()), lambda: ClipModel(read(), **settings))
             self._loaded = shared, checkpoint
         return self._loaded
+
+    def _find(self) -> tuple[Checkpoint, Hashable, Callable[[], Weights]]:
+        """The weights, what tells them from others, and how they are read."""
+        model = self.options.get("model")
+        if is_model(model):
+            weights, settings, sha256 = read_model(model, self.options["processor"])
+            name = type(model).__name__
+            return Checkpoint(pathlib.Path(name), "custom", name, sha256, *settings), sha256, lambda: weights
+        given = self.options["checkpoint"] if model is None else model
+        checkpoint = find_checkpoint(self.variant, given, self.progress)
+        path, status = checkpoint.path, checkpoint.path.stat()
+        file = (path.resolve(), status.st_mtime_ns, status.st_size, checkpoint.sha256)
+
+        def read() -> Weights:
+            weights = read_weights(path)
+            # Without a configuration nothing says how many heads transformers' names stand for.
+            return merge_lora(weights if checkpoint.heads is None else openai_names(weights))
+
+        return checkpoint, file, read
 
     def bar(self, desc: str, unit: str, *batches: Sequence[list[int]], total: int | None = None) -> Any:
         """Return a progress bar over batches, or of so many steps."""

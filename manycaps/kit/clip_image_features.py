@@ -13,9 +13,11 @@ import numpy as np
 import PIL.Image
 
 from .base_rows import check_no_table
+from .clip_cosines import as_features
 from .clip_encoder import ClipEncoder
 from .clip_model import FeatureError
-from .media_images import as_image_source, as_model_pixels, as_rgb_image, decoded_values
+from .media_arrays import as_numpy, is_array
+from .media_images import as_image_source, as_model_pixels, as_rgb_image, decoded_values, is_one_image
 
 
 def encode_images(
@@ -25,6 +27,8 @@ def encode_images(
     batch_size: int,
     n_workers: int | None,
     place: Callable[[int], str] | None = None,
+    *,
+    ready: bool = False,
 ) -> list[bytes]:
     """Encode a column of images as they come; at most a few batches of pixels are in memory.
 
@@ -35,6 +39,7 @@ def encode_images(
         batch_size: images encoded at once.
         n_workers: threads that read and decode; None for one per processor core, at most 8.
         place: from the number of an image to what a message calls it; None for `column[number]`.
+        ready: whether an image may be its features, as `ready_features` takes them.
 
     Returns:
         float32 features of each image, as bytes; those of equal pixels are the same, and an image that is
@@ -43,7 +48,7 @@ def encode_images(
     Raises:
         TypeError, ValueError: an image cannot be used; nothing of the column is kept then but finished features.
     """
-    work = _Work(encoder, batch_size, place or f"{column}[{{}}]".format)
+    work = _Work(encoder, batch_size, place or f"{column}[{{}}]".format, ready)
     bar = encoder.bar(column, "image", total=len(images) if isinstance(images, Sized) else None)
     with bar, ThreadPoolExecutor(n_workers or min(8, os.cpu_count() or 1)) as pool:
         rows = enumerate(decoded_values(images, column, "an image"))
@@ -69,8 +74,8 @@ class _Picture(NamedTuple):
 class _Work:
     """A column of images: threads prepare them, and the caller's thread runs the model on those that are new."""
 
-    def __init__(self, encoder: ClipEncoder, batch_size: int, place: Callable[[int], str]) -> None:
-        self.encoder, self.batch_size, self.place = encoder, batch_size, place
+    def __init__(self, encoder: ClipEncoder, batch_size: int, place: Callable[[int], str], ready: bool) -> None:
+        self.encoder, self.batch_size, self.place, self.ready = encoder, batch_size, place, ready
         self.model, self.remembered = encoder.model, encoder.remembered
         # Of each row, and by hash: that of the file to that of the pixels, and that of the pixels to the features.
         self.keys: list[bytes] = []
@@ -86,6 +91,10 @@ class _Work:
     def prepare(self, item: tuple[int, object]) -> _Picture:
         """Read an image, and decode it unless another row has the same file or its features are remembered."""
         where = self.place(item[0])
+        if self.ready and is_vector(item[1]):
+            features = ready_features(item[1], where, self.model.n_features, "this checkpoint has").tobytes()
+            key = _hash(features)
+            return _Picture(key, key, features=features)
         source = as_image_source(item[1], where)
         key = _hash(source) if isinstance(source, bytes) else b""
         if key and not self._claim(key):
@@ -139,16 +148,58 @@ class _Work:
             return first
 
 
-def check_image_column(images: object, column: str) -> None:
-    """Raise unless `images` is a column of images, not one image.
+def is_vector(image: object) -> bool:
+    """Return whether a value is the features of an image in its place: an array or tensor of shape (d,).
+
+    >>> is_vector(np.ones(8)), is_vector(np.ones((8, 8, 3))), is_vector("dog.png")
+    (True, False, False)
+    """
+    return is_array(image) and getattr(image, "ndim", None) == 1
+
+
+def ready_features(image: object, where: str, d: int, whose: str) -> np.ndarray:
+    """Return the features of an image that the user computed.
+
+    Args:
+        image: floating-point array or tensor, shape (d,).
+        where: column and row, for the messages.
+        d: how many features are expected.
+        whose: who has so many, for the messages.
+
+    Returns:
+        float32 array, shape (d,).
+
+    Raises:
+        TypeError: no such array.
+        ValueError: another length, or features without a cosine.
+    """
+    array = as_numpy(image, where) if is_vector(image) else None
+    if array is None or not np.issubdtype(array.dtype, np.floating):
+        kind = type(image).__name__ if array is None else f"{array.dtype} of shape {array.shape}"
+        raise TypeError(
+            f"{where}: expected features of an image, floats of shape (d,), got {kind}. Captions as embeddings go with "
+            "images as features of the same model, and pictures with captions as words."
+        )
+    if array.shape != (d,):
+        raise ValueError(
+            f"{where}: expected {d} features per image, as {whose}, got {len(array)}. Encode the image with the same "
+            "checkpoint."
+        )
+    return as_features(array[None], lambda _: where, "image")[0]
+
+
+def check_image_column(images: object, column: str, *, ready: bool = False) -> None:
+    """Raise unless `images` is a column of images, not one image; with `ready` it may be an array of features (n, d).
 
     Raises:
         TypeError: it is not one.
     """
     check_no_table(images, column, "a list of images")
-    one = isinstance(images, str | bytes | bytearray | os.PathLike | Mapping | set | frozenset | PIL.Image.Image)
-    if one or not isinstance(images, Iterable) or (isinstance(images, np.ndarray) and images.ndim in (0, 2, 3)):
-        kind = f"array of shape {images.shape}" if isinstance(images, np.ndarray) else type(images).__name__
+    is_table = ready and is_array(images) and getattr(images, "ndim", None) == 2
+    is_table = is_table and np.issubdtype(as_numpy(images, column).dtype, np.floating)
+    if (is_one_image(images) and not is_table) or not isinstance(images, Iterable):
+        shape = getattr(images, "shape", None)
+        kind = type(images).__name__ if shape is None else f"array of shape {tuple(shape)}"
         raise TypeError(f"{column}: expected a list of images, got one {kind}. Give one image per row, in a list.")
 
 

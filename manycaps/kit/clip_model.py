@@ -97,6 +97,7 @@ class ClipModel:
         device: "auto" (CUDA, else MPS, else CPU) or a torch device.
         dtype: one of `DTYPES`.
         compile: whether to run the encoders through `torch.compile`.
+        heads: attention heads of the image and the text encoder; None for one of `HEAD_WIDTH` numbers each.
     """
 
     def __init__(
@@ -109,10 +110,11 @@ class ClipModel:
         device: str = "auto",
         dtype: str = "float32",
         compile: bool = False,  # noqa: A002, the name of the torch function that it switches on
+        heads: tuple[int, int] | None = None,
     ) -> None:
         self.device = as_device(device)
         self.dtype = getattr(torch, dtype)
-        self.network = build_network(weights, activation).to(self.device, self.dtype).eval()
+        self.network = build_network(weights, activation, heads).to(self.device, self.dtype).eval()
         self.mean = torch.tensor(mean, device=self.device).reshape(3, 1, 1) * 255
         self.std = torch.tensor(std, device=self.device).reshape(3, 1, 1) * 255
         self.tokenizer = open_clip.SimpleTokenizer()
@@ -287,7 +289,7 @@ def text_batches(texts: Sequence[Tokens], batch_size: int) -> list[list[int]]:
     return batches
 
 
-def build_network(weights: Weights, activation: str) -> Any:
+def build_network(weights: Weights, activation: str, heads: tuple[int, int] | None = None) -> Any:
     """Build open_clip's CLIP with the shapes of `weights`, and put them into it, in float32.
 
     open_clip's own function for such state dicts rounds to 16 bits on the way and ignores keys that do not fit.
@@ -295,6 +297,7 @@ def build_network(weights: Weights, activation: str) -> Any:
     Args:
         weights: state dict in OpenAI's naming.
         activation: one of `ACTIVATIONS`.
+        heads: as for `ClipModel`.
 
     Returns:
         `open_clip.CLIP` in float32 on the CPU.
@@ -306,7 +309,7 @@ def build_network(weights: Weights, activation: str) -> Any:
     check_shape_keys(weights)
     weights = {name: tensor.float() for name, tensor in weights.items()}
     with torch.device("meta"):  # no memory and no time for weights that are replaced at once
-        network = _network_of_shape(weights, activation)
+        network = _network_of_shape(weights, activation, heads)
     check_weights(weights, {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()})
     network.load_state_dict(weights, assign=True)
     length = network.context_length
@@ -338,27 +341,21 @@ def engine_name() -> str:
     return f"open_clip-{open_clip.__version__}"
 
 
-def _network_of_shape(weights: Weights, activation: str) -> Any:
+def _network_of_shape(weights: Weights, activation: str, heads: tuple[int, int] | None) -> Any:
     """An uninitialised CLIP with the architecture that the weights' shapes tell."""
     width, _, patch_size, _ = weights["visual.conv1.weight"].shape
     grid = round((len(weights["visual.positional_embedding"]) - 1) ** 0.5)
     text_width = len(weights["ln_final.weight"])
     context_length, vocabulary = len(weights["positional_embedding"]), len(weights["token_embedding.weight"])
     n_layers = [_count_layers(weights, f"{tower}transformer.resblocks.") for tower in ("visual.", "")]
-    check_architecture(
-        weights["visual.conv1.weight"].shape,
-        len(weights["visual.positional_embedding"]),
-        n_layers,
-        text_width,
-        context_length,
-        vocabulary,
-    )
+    conv_shape, n_places = weights["visual.conv1.weight"].shape, len(weights["visual.positional_embedding"])
+    check_architecture(conv_shape, n_places, n_layers, text_width, context_length, vocabulary, heads)
     return open_clip.model.CLIP(
         embed_dim=weights["text_projection"].shape[1],
         vision_cfg=open_clip.CLIPVisionCfg(
             layers=n_layers[0],
             width=width,
-            head_width=min(HEAD_WIDTH, width),
+            head_width=width // heads[0] if heads else min(HEAD_WIDTH, width),
             patch_size=patch_size,
             image_size=patch_size * grid,
         ),
@@ -366,7 +363,7 @@ def _network_of_shape(weights: Weights, activation: str) -> Any:
             context_length=context_length,
             vocab_size=vocabulary,
             width=text_width,
-            heads=max(1, text_width // HEAD_WIDTH),
+            heads=heads[1] if heads else max(1, text_width // HEAD_WIDTH),
             layers=n_layers[1],
         ),
         quick_gelu=activation == "quick_gelu",

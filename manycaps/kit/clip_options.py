@@ -7,12 +7,15 @@ from typing import Any
 from .base_module import check_choice, check_flag, check_whole_number
 from .clip_long_captions import LONG_CAPTIONS
 from .clip_model import DTYPES
+from .clip_transformers import check_model
 from .clip_variants import variant_name
 
 # Options that decide the model; given at load time only, since images are encoded when they are added.
 CLIP_LOAD_DEFAULTS: Mapping[str, Any] = {
     "variant": None,
     "checkpoint": None,
+    "model": None,
+    "processor": None,
     "device": "auto",
     "dtype": "float32",
     "compile": False,
@@ -64,6 +67,7 @@ def check_clip_options(options: Mapping[str, Any]) -> None:
             f"checkpoint: expected a path or a Hub repository, got {type(checkpoint).__name__}. Save the weights with "
             "torch.save or safetensors and give the path."
         )
+    check_model(options)
     if "device" in options and not isinstance(options["device"], str):
         raise TypeError(f"device: expected a name, got {type(options['device']).__name__}. Give for example 'cuda:0'.")
     if "dtype" in options:

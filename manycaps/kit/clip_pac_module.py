@@ -1,4 +1,4 @@
-"""The contract of PAC-S and RefPAC-S: captions, features of images, and scores per candidate."""
+"""The contract of PAC-S and RefPAC-S: captions and images, or their ready features, and scores per candidate."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -7,12 +7,14 @@ import numpy as np
 
 from .base_module import CollectionModule, check_flag, signature
 from .base_scores import scored_result
+from .clip_cosines import as_features
 from .clip_encoder import ClipEncoder, TextFeatures
 from .clip_image_features import (
     check_image_column,
     check_image_count,
     encode_images,
     features_of_rows,
+    ready_features,
     stored_features,
 )
 from .clip_options import (
@@ -23,6 +25,11 @@ from .clip_options import (
     long_captions_name,
 )
 from .clip_pac_scores import PAC_PROMPT, PAC_WEIGHT, check_weight
+from .media_images import decoded_values
+from .vectors_checks import ARRAY_COLUMNS, as_embedding_arrays
+
+# The columns of captions, in the order of the keywords `ARRAY_COLUMNS`, which stand in their place.
+CAPTION_COLUMNS = ("predictions", "references")
 
 
 class PacModule(CollectionModule):
@@ -58,10 +65,42 @@ class PacModule(CollectionModule):
         """Check the captions and encode the images now: only their features are kept, in place of the images."""
         images = columns.pop("images")
         checked = super().checked_columns(options, **columns)
-        check_image_column(images, "images")
-        features = encode_images(self.encoder, images, "images", options["batch_size"], options["n_workers"])
+        check_image_column(images, "images", ready=True)
+        settings = options["batch_size"], options["n_workers"]
+        features = encode_images(self.encoder, images, "images", *settings, ready=True)
         check_image_count(len(checked["predictions"]), len(features))
         return {**checked, "images": stored_features(features)}
+
+    def compute(
+        self, *, prediction_embeddings: Any = None, reference_embeddings: Any = None, **given: Any
+    ) -> dict[str, Any] | None:
+        """Check the options of this call, then compute: from captions, or from ready features past any model."""
+        given_arrays = zip(CAPTION_COLUMNS, ARRAY_COLUMNS, (prediction_embeddings, reference_embeddings), strict=True)
+        ready = {name: arrays for column, name, arrays in given_arrays if column in self.own_columns()}
+        if all(arrays is None for arrays in ready.values()):
+            return super().compute(**given)
+        check_no_captions([given.pop(name, None) for name in CAPTION_COLUMNS], len(self))
+        images = given.pop("images", None)
+        options = self.call_options(given)
+        sides = as_text_features(ready)
+        pictures = as_image_rows(images, sides[0][0].shape[1], len(sides[0]))
+        distinct = np.concatenate([row for side in sides for row in side])
+        texts = TextFeatures(distinct, np.arange(len(distinct)), n_truncated=0)
+        sizes = [[len(row) for row in side] for side in sides]
+        return self._result(texts, pictures, sizes, options, {"encoder": "ready arrays"})
+
+    def scores_of(
+        self, texts: TextFeatures, pictures: np.ndarray, sizes: Sequence[Sequence[int]], options: Mapping[str, Any]
+    ) -> dict[str, np.ndarray]:
+        """Return the scores of all candidates: float64 arrays, shape (n_candidates,), by name.
+
+        Args:
+            texts: all captions, those of one column after those of the other.
+            pictures: features of the images, shape (n_rows, d).
+            sizes: of each column of captions the number of captions of each row.
+            options: of the call.
+        """
+        raise NotImplementedError
 
     def image_features(self, images: Sequence[Mapping[str, Any]]) -> np.ndarray:
         """Return the features that stand in place of the images in evaluate's table: float32 array, shape (n, d)."""
@@ -71,29 +110,86 @@ class PacModule(CollectionModule):
         """Encode captions behind the prompt, each distinct one once."""
         return self.encoder.encode_captions(options["prompt"], captions, options)
 
-    def candidate_result(
-        self,
-        scores: Mapping[str, np.ndarray],
-        sizes: Sequence[int],
-        texts: TextFeatures,
-        options: Mapping[str, Any],
+    def caption_result(
+        self, sides: Sequence[Sequence[Sequence[str]]], images: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the result: means and lists of the scores of all candidates, and the counts of long captions.
+        """Encode the columns of captions, score the candidates, and return the result."""
+        texts = self.encode_captions([caption for side in sides for row in side for caption in row], options)
+        settings = {**self.encoder.signature_parts(), "prompt": repr(options["prompt"])}
+        sizes = [[len(row) for row in side] for side in sides]
+        return self._result(texts, self.image_features(images), sizes, options, settings)
 
-        Args:
-            scores: float64 arrays, shape (n_candidates,), by name.
-            sizes: number of candidates of each row.
-            texts: all captions that were encoded.
-            options: of the call.
-        """
-        result = scored_result(scores, sizes, options["details"]) | texts.counts(options["long_captions"])
-        return result | ({"signature": self._signature(options)} if options["details"] else {})
+    def _result(
+        self,
+        texts: TextFeatures,
+        pictures: np.ndarray,
+        sizes: Sequence[Sequence[int]],
+        options: Mapping[str, Any],
+        settings: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        scores = self.scores_of(texts, pictures, sizes, options)
+        result = scored_result(scores, sizes[0], options["details"]) | texts.counts(options["long_captions"])
+        if not options["details"]:
+            return result
+        windows = long_captions_name(options) if "prompt" in settings else None
+        return result | {"signature": signature(self.name, **settings, weight=options["weight"], long_captions=windows)}
 
-    def _signature(self, options: Mapping[str, Any]) -> str:
-        return signature(
-            self.name,
-            **self.encoder.signature_parts(),
-            prompt=repr(options["prompt"]),
-            weight=options["weight"],
-            long_captions=long_captions_name(options),
+
+def check_no_captions(captions: Sequence[object], n_added: int) -> None:
+    """Raise if captions are given beside ready embeddings: it would be ambiguous which of them counts.
+
+    Raises:
+        ValueError: there are captions, or rows from `add` or `add_batch`.
+    """
+    if n_added or any(column is not None for column in captions):
+        raise ValueError(
+            f"{ARRAY_COLUMNS[0]}: expected embeddings instead of captions, got both. Leave out predictions, "
+            "references and rows added before."
         )
+
+
+def as_text_features(columns: Mapping[str, Any]) -> list[list[np.ndarray]]:
+    """Return columns of ready features of captions.
+
+    Args:
+        columns: by name n_rows floating-point arrays, shape (n_captions, d).
+
+    Returns:
+        Of each column n_rows float32 arrays.
+
+    Raises:
+        TypeError: a column is missing, or is no list of such arrays.
+        ValueError: different numbers of rows or of features, or features without a cosine.
+    """
+    sides = [as_embedding_arrays(rows, name) for name, rows in columns.items()]
+    (first, n), d = (next(iter(columns)), len(sides[0])), sides[0][0].shape[1]
+    for name, side in zip(columns, sides, strict=True):
+        if len(side) != n:
+            raise ValueError(
+                f"{name}: expected one array for each of the {n} rows of {first}, got {len(side)}. Row i of both "
+                "belongs together."
+            )
+        odd = next((i for i, row in enumerate(side) if row.shape[1] != d), None)
+        if odd is not None:
+            raise ValueError(
+                f"{name}[{odd}]: expected {d} features per caption, as {first}[0] has, got {side[odd].shape[1]}. "
+                "Encode all captions with the same checkpoint."
+            )
+    return [
+        [as_features(row, f"{name}[{i}][{{}}]".format, "caption") for i, row in enumerate(side)]
+        for name, side in zip(columns, sides, strict=True)
+    ]
+
+
+def as_image_rows(images: Any, d: int, n_rows: int) -> np.ndarray:
+    """Return ready features of images, as long as those of captions: float32 array, shape (n_rows, d).
+
+    Raises:
+        TypeError, ValueError: no column of features, another number of rows or of features.
+    """
+    check_image_column(images, "images", ready=True)
+    rows = decoded_values(images, "images", "an image")
+    whose = f"{ARRAY_COLUMNS[0]} have"
+    features = [ready_features(image, f"images[{i}]", d, whose) for i, image in enumerate(rows)]
+    check_image_count(n_rows, len(features))
+    return np.stack(features)

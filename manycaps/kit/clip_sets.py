@@ -19,7 +19,7 @@ from .clip_long_captions import LONG_CAPTIONS
 from .clip_model import DTYPES
 from .clip_options import long_captions_name
 from .clip_variants import variant_name
-from .media_images import decoded_values
+from .media_images import decoded_values, is_one_image
 from .text_sentence_encoder import DEFAULT_ENCODER
 from .vectors_rows import EmbeddingModule, as_embedding_rows
 
@@ -295,9 +295,7 @@ def as_caption_sets(captions: object, column: str) -> CaptionSets:
 
 def _is_set(value: object) -> bool:
     """Whether a value holds images, and is not an image."""
-    if isinstance(value, np.ndarray):
-        return value.ndim > 3
-    return isinstance(value, Iterable) and not isinstance(value, (*NOT_ROWS, os.PathLike, PIL.Image.Image))
+    return isinstance(value, Iterable) and not isinstance(value, NOT_ROWS) and not is_one_image(value)
 
 
 def _as_image_set(row: Any, where: str) -> list[Any]:

@@ -1,5 +1,6 @@
 """Columns of videos to frame features: each distinct one decoded and encoded once, decoded while the model works."""
 
+import io
 import math
 import os
 import queue
@@ -208,9 +209,8 @@ def check_video_column(videos: object, column: str) -> None:
         TypeError: it is not one.
     """
     check_no_table(videos, column, "a list of videos")
-    one = isinstance(videos, str | bytes | bytearray | os.PathLike | Mapping | set | frozenset | PIL.Image.Image)
-    one = one or (isinstance(videos, np.ndarray) and videos.ndim in (0, 1, 2))
-    if one or not isinstance(videos, Iterable):
+    kinds = (str, bytes, bytearray, os.PathLike, Mapping, set, frozenset, PIL.Image.Image, io.IOBase)
+    if isinstance(videos, kinds) or getattr(videos, "ndim", None) in (0, 2) or not isinstance(videos, Iterable):
         raise TypeError(
             f"{column}: expected a list of videos, got one {type(videos).__name__}. Give one video per row, in a list."
         )

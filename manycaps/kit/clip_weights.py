@@ -79,6 +79,28 @@ KEPT_POSITIONS = 20
 # LongCLIP's second table.
 STRETCHED_KEY = "positional_embedding_res"
 
+# Weight by which the names of transformers' CLIPModel are known, and beginnings and middles of its names with OpenAI's.
+TRANSFORMERS_KEY = "text_model.embeddings.token_embedding.weight"
+TRANSFORMERS_NAMES = {
+    TRANSFORMERS_KEY: "token_embedding.weight",
+    "text_model.embeddings.position_embedding.weight": "positional_embedding",
+    "text_model.final_layer_norm.": "ln_final.",
+    "text_model.encoder.layers.": "transformer.resblocks.",
+    "vision_model.embeddings.class_embedding": "visual.class_embedding",
+    "vision_model.embeddings.patch_embedding.": "visual.conv1.",
+    "vision_model.embeddings.position_embedding.weight": "visual.positional_embedding",
+    "vision_model.pre_layrnorm.": "visual.ln_pre.",
+    "vision_model.post_layernorm.": "visual.ln_post.",
+    "vision_model.encoder.layers.": "visual.transformer.resblocks.",
+    "visual_projection.weight": "visual.proj",
+    "text_projection.weight": "text_projection",
+    ".self_attn.": ".attn.",
+    ".layer_norm1.": ".ln_1.",
+    ".layer_norm2.": ".ln_2.",
+    ".mlp.fc1.": ".mlp.c_fc.",
+    ".mlp.fc2.": ".mlp.c_proj.",
+}
+
 Weights = dict[str, "torch.Tensor"]
 
 
@@ -164,6 +186,28 @@ def merge_lora(weights: Weights) -> Weights:
     return merged
 
 
+def openai_names(weights: Weights) -> Weights:
+    """Give weights of transformers' CLIPModel the names and shapes of OpenAI's; others are left as they are.
+
+    Queries, keys and values are one matrix in OpenAI's, and projections are the other way round.
+    """
+    if TRANSFORMERS_KEY not in weights:
+        return weights
+    renamed = {}
+    for name, tensor in weights.items():
+        if name.endswith(".position_ids"):  # 0, 1, 2, ... in older files
+            continue
+        for part, other in TRANSFORMERS_NAMES.items():
+            name = name.replace(part, other)
+        renamed[name] = tensor.T if name in ("visual.proj", "text_projection") else tensor
+    for name in [name for name in renamed if ".attn.q_proj." in name]:
+        parts = [name.replace("q_proj", f"{letter}_proj") for letter in "qkv"]
+        if all(part in renamed for part in parts):
+            joined = name.replace("q_proj.", "in_proj_")
+            renamed[joined] = torch.cat([renamed.pop(part) for part in parts])
+    return renamed
+
+
 def join_positions(weights: Weights) -> Weights:
     """Make one table of positions of LongCLIP's two: its model adds the first 20 rows of one, the rest of the other.
 
@@ -213,7 +257,13 @@ def check_shape_keys(weights: Weights) -> None:
 
 
 def check_architecture(
-    conv_shape: Sequence[int], n_places: int, n_layers: Sequence[int], text_width: int, n_tokens: int, n_words: int
+    conv_shape: Sequence[int],
+    n_places: int,
+    n_layers: Sequence[int],
+    text_width: int,
+    n_tokens: int,
+    n_words: int,
+    heads: tuple[int, int] | None = None,
 ) -> None:
     """Raise unless shapes are those of a CLIP: violations would fail deep in a library, or not at all.
 
@@ -224,20 +274,23 @@ def check_architecture(
         text_width: of the text encoder.
         n_tokens: most tokens of a text.
         n_words: rows of the token embedding.
+        heads: of the image and of the text encoder, where they are known.
 
     Raises:
         ValueError: the message says which.
     """
     width, channels, height, length = conv_shape
     grid = math.isqrt(max(n_places - 1, 0))
+    head_width = min(HEAD_WIDTH, width) if heads is None else heads[0]  # or how many: either has to divide the width
+    n_heads = max(1, text_width // HEAD_WIDTH) if heads is None else heads[1]
     demands = {
         "square kernels of 3 colours": (channels == 3 and height == length, f"{tuple(conv_shape)}"),
         "a square grid of patches and a class token": (grid > 0 and grid**2 == n_places - 1, f"{n_places} positions"),
         f"images of at most {MOST_PIXELS} pixels a side": (grid * height <= MOST_PIXELS, f"{grid * height}"),
         "at least one layer in each encoder": (min(n_layers) > 0, f"{n_layers[0]} and {n_layers[1]}"),
-        "an image encoder of whole heads": (width % min(HEAD_WIDTH, width) == 0, f"a width of {width}"),
+        "an image encoder of whole heads": (width % head_width == 0, f"a width of {width}"),
         "a text encoder of whole heads": (
-            text_width % max(1, text_width // HEAD_WIDTH) == 0,
+            text_width % n_heads == 0,
             f"a width of {text_width}",
         ),
         f"texts of 3 to {MOST_TOKENS} tokens": (3 <= n_tokens <= MOST_TOKENS, f"{n_tokens}"),

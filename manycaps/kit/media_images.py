@@ -17,6 +17,7 @@ import PIL.ImageOps
 
 from .base_files import open_regular_file
 from .base_messages import reason_of, shown_path
+from .media_arrays import as_numpy, as_pixels, is_array
 
 # What Pillow may open, as far as its build can (AVIF is optional). Formats that start other programs (EPS) and those
 # without photographs are left out.
@@ -52,13 +53,15 @@ ImageSource = bytes | PIL.Image.Image | np.ndarray
 
 
 def stored_value(value: Any) -> Any:
-    """Return the content of a value of an Arrow column or an undecoded column of `datasets`.
+    """Return the content of a value of an Arrow column, of an undecoded column of `datasets`, or of a file in memory.
 
     >>> stored_value({"bytes": None, "path": "dog.png"})
     'dog.png'
     """
     if hasattr(value, "as_py"):  # a value of an Arrow column
         value = value.as_py()
+    if isinstance(value, io.BytesIO):
+        return value.getvalue()
     if not isinstance(value, Mapping) or not {"bytes", "path"} >= set(value) or not any(value.values()):
         return value
     content, path = value.get("bytes"), value.get("path")
@@ -96,12 +99,23 @@ def decoded_values(values: Iterable[object], column: str, what: str) -> Iterator
         ) from error
 
 
+def is_one_image(value: object) -> bool:
+    """Return whether a value that may be iterated over is one image, or the file of one, and no column of them.
+
+    >>> is_one_image("dog.png"), is_one_image(np.zeros((8, 8, 3))), is_one_image(np.zeros((2, 8, 8, 3)))
+    (True, True, False)
+    """
+    kinds = (str, bytes, bytearray, os.PathLike, Mapping, set, frozenset, PIL.Image.Image, io.IOBase)
+    dimensions: Any = getattr(value, "ndim", None) if is_array(value) else None
+    return isinstance(value, kinds) or dimensions in (0, 2, 3)
+
+
 def as_image_source(image: object, where: str) -> ImageSource:
     """Return the encoded bytes of an image where it has any, else the picture itself; nothing is decoded yet.
 
     Args:
-        image: a path, encoded bytes, a PIL image, a uint8 array of shape (height, width) or (height, width, 1, 3 or
-            4), or a dict with "bytes" and "path" as undecoded `datasets.Image` columns have.
+        image: a path, encoded bytes, also in an `io.BytesIO`, a PIL image, an array or tensor as `as_pixels` takes, or
+            a dict with "bytes" and "path" as undecoded `datasets.Image` columns have.
         where: column and row, for the messages.
 
     Returns:
@@ -119,13 +133,13 @@ def as_image_source(image: object, where: str) -> ImageSource:
         return _file_bytes(os.fspath(image), where)
     if isinstance(image, bytes | bytearray | memoryview):
         return bytes(image)
-    if isinstance(image, np.ndarray):
-        return _checked_array(image, where)
     if isinstance(image, PIL.Image.Image):
         return image
+    if is_array(image):
+        return as_pixels(as_numpy(image, where), where)
     raise TypeError(
-        f"{where}: expected an image (path, bytes, PIL image or uint8 array), got {type(image).__name__}. Convert it, "
-        "for example with PIL.Image.fromarray."
+        f"{where}: expected an image (path, bytes, io.BytesIO, PIL image, array or tensor), got "
+        f"{type(image).__name__}. Give the path of its file, or its pixels."
     )
 
 
@@ -220,23 +234,6 @@ def _file_bytes(path: str | bytes, where: str) -> bytes:
             f"{where}: expected an image file, got {shown_path(name)} ({reason_of(error)}). Check the path; relative "
             "paths start at the working directory."
         ) from error
-
-
-def _checked_array(array: np.ndarray, where: str) -> np.ndarray:
-    """Return a uint8 array of shape (height, width) or (height, width, 3 or 4)."""
-    shape = array.shape
-    if isinstance(array, np.ma.MaskedArray):
-        raise TypeError(
-            f"{where}: expected an array without a mask, got {type(array).__name__}. Fill it: image.filled(0)."
-        )
-    if array.dtype != np.uint8 or array.ndim not in (2, 3) or (array.ndim == 3 and shape[2] not in (1, 3, 4)):
-        raise ValueError(
-            f"{where}: expected a uint8 array of shape (height, width, 3), got {array.dtype} of shape {shape}. Scale "
-            "floats to 0-255, and move the channels of a (3, height, width) array to the end."
-        )
-    if array.size == 0:
-        raise ValueError(f"{where}: expected at least one pixel, got an array of shape {shape}. Leave the row out.")
-    return array[:, :, 0] if array.ndim == 3 and shape[2] == 1 else array
 
 
 def _opened(source: ImageSource, where: str) -> PIL.Image.Image:

@@ -14,6 +14,8 @@ import PIL.Image
 
 from .base_files import is_folder, open_regular_file
 from .base_messages import reason_of, shown_path, shown_value
+from .clip_cosines import as_features
+from .media_arrays import as_numpy, is_array
 from .media_images import as_image_source, as_rgb_image, decoded_values, stored_value
 
 # Largest video file: an hour of film at 9 Mbit/s.
@@ -45,8 +47,8 @@ def as_video_source(video: object, where: str) -> VideoSource:
     """Classify a video value; nothing is decoded yet.
 
     Args:
-        video: a path, encoded bytes, a list of images, a uint8 array of shape (n_frames, height, width, 3), a float
-            array of shape (n_frames, d) with ready frame features, a dict with "bytes" and "path" as undecoded
+        video: a path, encoded bytes, a list of images, an array or tensor of frames, each as `as_pixels` takes it, a
+            float array of shape (n_frames, d) with ready frame features, a dict with "bytes" and "path" as undecoded
             `datasets.Video` columns have, or a decoder of torchcodec as decoded ones have.
         where: column and row, for the messages.
 
@@ -68,8 +70,8 @@ def as_video_source(video: object, where: str) -> VideoSource:
         return EncodedVideo(bytes(video))
     if hasattr(video, "get_frame_at") and hasattr(video, "__len__"):
         return _checked_frames(_DecoderFrames(video), where)
-    if hasattr(video, "__array__") and not isinstance(video, PIL.Image.Image):
-        return _checked_array(_as_array(video, where), where)
+    if is_array(video):
+        return _checked_array(as_numpy(video, where), where)
     if isinstance(video, Iterable) and not isinstance(video, Mapping | PIL.Image.Image):
         return _checked_frames(list(video), where)
     raise TypeError(
@@ -171,7 +173,7 @@ def check_frames(frames: object) -> None:
         )
 
 
-class _DecoderFrames(Sequence[np.ndarray]):
+class _DecoderFrames(Sequence[object]):
     """The frames of a torchcodec decoder as images."""
 
     def __init__(self, decoder: Any) -> None:
@@ -181,8 +183,7 @@ class _DecoderFrames(Sequence[np.ndarray]):
         return len(self.decoder)
 
     def __getitem__(self, i: Any) -> Any:
-        frame = np.asarray(self.decoder[i])
-        return frame if frame.shape[-1] == 3 else frame.transpose(1, 2, 0)  # its default is (3, height, width)
+        return self.decoder[i]
 
 
 def _checked_path(name: str, where: str) -> str:
@@ -202,17 +203,6 @@ def _checked_frames(images: Sequence[object], where: str) -> FrameList:
     return FrameList(images)
 
 
-def _as_array(video: object, where: str) -> np.ndarray:
-    """Convert array-likes to an array; the mask of a masked array stays."""
-    try:
-        return np.asanyarray(video)
-    except Exception as error:  # tensors with gradients or on a device, and what else has such a method
-        raise TypeError(
-            f"{where}: expected a video, got {type(video).__name__}, which is no array ({reason_of(error)}). Convert "
-            "it to a NumPy array."
-        ) from error
-
-
 def frame_at(source: FrameList, j: int, where: str) -> object:
     """One frame, which may fail to decode."""
     try:
@@ -230,25 +220,16 @@ def _checked_array(array: np.ndarray, where: str) -> VideoSource:
         raise TypeError(
             f"{where}: expected an array without a mask, got {type(array).__name__}. Fill it, or leave frames out."
         )
-    if array.dtype == np.uint8 and array.ndim == 4:
+    if array.ndim == 4:
         return _checked_frames(list(array), where)
     if array.ndim != 2 or not np.issubdtype(array.dtype, np.floating):
         raise ValueError(
-            f"{where}: expected a uint8 array of shape (n_frames, height, width, 3) or a float array of shape "
-            f"(n_frames, d), got {array.dtype} of shape {array.shape}. Give frames or their features."
+            f"{where}: expected frames of shape (n_frames, height, width, 3) or (n_frames, 3, height, width), or their "
+            f"features as floats of shape (n_frames, d), got {array.dtype} of shape {array.shape}. Give one of these."
         )
     if len(array) == 0:
         raise ValueError(f"{where}: expected at least one frame, got none. Leave the row out of all columns.")
-    with np.errstate(over="ignore", under="ignore"):  # numbers that float32 does not hold are looked for below
-        features = np.ascontiguousarray(array, dtype=np.float32)
-    usable = np.isfinite(features).all(axis=1) & features.any(axis=1)
-    if not usable.all():
-        j = int(np.argmin(usable))
-        raise ValueError(
-            f"{where}[{j}]: expected finite features that are not all 0 as float32, got {array[j, :3].tolist()}, ... "
-            f"({int((~usable).sum())} such frames in this row). Encode the frame again, or leave it out."
-        )
-    return features
+    return as_features(array, f"{where}[{{}}]".format, "frame")
 
 
 def _image_key(image: object, where: str) -> bytes:

@@ -36,8 +36,10 @@ from .clip_cosines import paired_cosines as paired_cosines
 from .clip_downloads import downloaded_weights as downloaded_weights
 from .clip_long_captions import sentences as sentences
 from .clip_model import Tokens as Tokens
+from .clip_transformers import Settings as Settings
 from .clip_variants import Treatment as Treatment
 from .clip_weights import missing_library as missing_library
+from .media_arrays import is_array as is_array
 from .media_images import stored_value as stored_value
 
 # What a caption is compared with: its video, or also reference captions.
@@ -68,8 +70,8 @@ _CITATION = """
 _KWARGS_DESCRIPTION = """
 Args:
     predictions: n_rows lists of candidate captions; a plain string counts as one candidate.
-    videos: n_rows videos: paths, encoded bytes, lists of images, arrays of frame features (n_frames, d), or a
-        `datasets` column.
+    videos: n_rows videos: paths, encoded bytes, lists, arrays or tensors of images, arrays of frame features
+        (n_frames, d), or a `datasets` column.
     references: n_rows lists of reference captions, with the configuration "references" only.
     idf: False (default) weights all tokens alike; True by their inverse document frequency in the references, without
         them in the candidates; or a table {"n_documents": 8092, "document_frequency": {"dog</w>": 312, ...}}, or the
@@ -87,6 +89,8 @@ Args:
     variant: "pac-vit-b-32" (default), "pac-openclip-vit-l-14", "pac++-vit-b-32", "pac++-vit-l-14", "clip-vit-b-32",
         "clip-vit-l-14" or "clip-vit-l-14-336"; "pac-" may be left out.
     checkpoint: a .pth, .pt or .safetensors file, a folder or a Hub repository instead of the published weights.
+    model: a transformers.CLIPModel, or the folder of one, instead of the published weights.
+    processor: the AutoProcessor of a model in memory, for its mean and deviation of pixels; default those of OpenAI.
     device: "auto" (default), or for example "cuda:0".
     dtype: "float32" (default) or "bfloat16".
     compile: True runs the encoders through torch.compile; default False.

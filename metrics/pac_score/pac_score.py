@@ -22,9 +22,13 @@ from .clip_image_features import encode_images as encode_images
 from .clip_long_captions import sentences as sentences
 from .clip_model import Tokens as Tokens
 from .clip_options import chosen_variant as chosen_variant
+from .clip_transformers import Settings as Settings
 from .clip_variants import Treatment as Treatment
 from .clip_weights import missing_library as missing_library
+from .media_arrays import is_array as is_array
 from .media_images import stored_value as stored_value
+from .sets_splits import exact_splits as exact_splits
+from .vectors_checks import as_embedding_arrays as as_embedding_arrays
 
 _DESCRIPTION = """
 PAC-S scores captions against their images without references: the cosine of CLIP features, from a CLIP whose last
@@ -44,7 +48,10 @@ _CITATION = """
 _KWARGS_DESCRIPTION = """
 Args:
     predictions: n_rows lists of candidate captions; a plain string counts as one candidate.
-    images: n_rows images: paths, encoded bytes, PIL images, uint8 arrays (height, width, 3), or a `datasets` column.
+    images: n_rows images: paths, bytes, PIL images, arrays or tensors of pixels, or a `datasets` column;
+        or the features of an image in its place, floats of shape (d,).
+    prediction_embeddings: ready features in place of predictions, for compute only and beside features of images:
+        n_rows floating-point arrays of shape (n_captions, d). No checkpoint is used.
     prompt: words before every caption, default "A photo depicts"; "" for none.
     weight: factor of the cosine, default 2.0; CLIP-S has 2.5.
     long_captions: of captions that are longer than the checkpoint reads: "truncate" (default) drops their last words,
@@ -57,6 +64,8 @@ Args:
         "clip-vit-b-32", "clip-vit-l-14" or "clip-vit-l-14-336"; "pac-" may be left out. evaluate's second argument is a
         short form of it.
     checkpoint: a .pth, .pt or .safetensors file, a folder or a Hub repository instead of the published weights.
+    model: a transformers.CLIPModel, or the folder of one, instead of the published weights.
+    processor: the AutoProcessor of a model in memory, for its mean and deviation of pixels; default those of OpenAI.
     device: "auto" (default), or for example "cuda:0".
     dtype: "float32" (default) or "bfloat16".
     compile: True runs the encoders through torch.compile; default False.
@@ -87,8 +96,9 @@ class PacScore(PacModule, evaluate.Metric):
     progress = evaluate.utils.logging.tqdm
 
     def _compute(self, predictions, images, options):
-        pictures, sizes = self.image_features(images), [len(row) for row in predictions]
-        captions = [caption for row in predictions for caption in row]
-        texts = self.encode_captions(captions, options)
-        cosines = paired_cosines(texts.distinct, pictures, texts.rows, np.repeat(np.arange(len(sizes)), sizes))
-        return self.candidate_result({"pac_score": pac_s(cosines, options["weight"])}, sizes, texts, options)
+        return self.caption_result([predictions], images, options)
+
+    def scores_of(self, texts, pictures, sizes, options):
+        """Return PAC-S of all candidates."""
+        rows = np.repeat(np.arange(len(pictures)), sizes[0])
+        return {"pac_score": pac_s(paired_cosines(texts.distinct, pictures, texts.rows, rows), options["weight"])}

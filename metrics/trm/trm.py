@@ -48,8 +48,10 @@ from .clip_image_features import encode_images as encode_images
 from .clip_long_captions import sentences as sentences
 from .clip_model import Tokens as Tokens
 from .clip_options import chosen_variant as chosen_variant
+from .clip_transformers import Settings as Settings
 from .clip_variants import Treatment as Treatment
 from .clip_weights import missing_library as missing_library
+from .media_arrays import is_array as is_array
 from .media_images import stored_value as stored_value
 from .sets_corpus import RowTests as RowTests
 from .vectors_rows import EmbeddingRows as EmbeddingRows
@@ -79,7 +81,7 @@ Args:
     prediction_embeddings, reference_embeddings: ready vectors in place of predictions and references, for compute only:
         n_rows floating-point arrays of shape (n_texts, d), of texts, images, sounds or anything else.
     prediction_images, reference_images: images in place of predictions, of references or of both, for compute only:
-        n_rows lists of images, or one list of images, which is one row: paths, encoded bytes, PIL images, uint8 arrays
+        n_rows lists of images, or one list of images, which is one row: paths, bytes, PIL images, arrays, tensors
         or a `datasets` column. They, and captions beside them, become features of a CLIP, of length 1.
     distances, n_candidates: ready distances in place of both, for compute only: n_rows arrays of shape (n_texts,
         n_texts), candidates first, and the number of candidates, one for all rows or a list of n_rows.

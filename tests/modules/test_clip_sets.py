@@ -242,7 +242,7 @@ BAD = {
             "no_such_file": (["no.png"], ValueError, "[0]: expected "),
             "no_such_file_in_a_row": ([[*MADE, "no.png"]], ValueError, "[0][6]: expected "),
             "web": ([MADE[0], "https://example.org/a.png"], ValueError, "[1]: expected "),
-            "floats": ([MADE[0] / 255], ValueError, "[0]: expected "),
+            "floats": ([MADE[0], MADE[1] / 1.0], ValueError, "[1]: expected floats from 0 to 1, got "),
         }.items()
     },
     "rows": (

@@ -138,7 +138,7 @@ def test_an_unknown_variant_is_named():
 def test_a_local_file_is_custom_and_hashed(tmp_path):
     path = save_checkpoint(tmp_path / "mine.pth")
     found = find_checkpoint(None, str(path), tqdm)
-    assert found == (path, "custom", "mine.pth", hashlib.sha256(path.read_bytes()).hexdigest(), TREATMENT)
+    assert found == (path, "custom", "mine.pth", hashlib.sha256(path.read_bytes()).hexdigest(), TREATMENT, None)
     assert find_checkpoint("openclip-vit-l-14", path, tqdm).treatment.activation == "gelu"
 
 
@@ -329,7 +329,7 @@ def test_a_download_is_checked_converted_and_kept(published, checkpoint_bytes):
         found = [find_checkpoint(None, None, tqdm) for _ in range(2)]
     assert server.n_requests == 1
     sha256 = hashlib.sha256(checkpoint_bytes).hexdigest()
-    assert found[0] == found[1] == (folder / WEIGHTS_NAME, "pac-vit-b-32", server.url, sha256, TREATMENT)
+    assert found[0] == found[1] == (folder / WEIGHTS_NAME, "pac-vit-b-32", server.url, sha256, TREATMENT, None)
     assert read_facts(found[0].path)["size"] == len(checkpoint_bytes)
     assert all(torch.equal(read_weights(found[0].path)[name], tensor) for name, tensor in small_weights().items())
     assert {path.name for path in folder.iterdir()} <= {WEIGHTS_NAME, "open_clip_model.lock"}

@@ -97,11 +97,11 @@ def test_orientation_is_applied_whatever_the_kind(orientation, tmp_path):
 
 
 def test_modes_are_defined():
-    grey = RNG.integers(0, 256, (4, 5), dtype=np.uint8)
+    grey = RNG.integers(0, 256, (6, 5), dtype=np.uint8)
     assert (as_array(grey) == grey[:, :, None]).all()
     assert (as_array(grey[:, :, None]) == grey[:, :, None]).all()
     assert (as_array(encoded(PIL.Image.fromarray(grey))) == grey[:, :, None]).all()
-    alpha = RNG.integers(0, 256, (4, 5, 4), dtype=np.uint8)
+    alpha = RNG.integers(0, 256, (6, 5, 4), dtype=np.uint8)
     assert (as_array(alpha) == alpha[:, :, :3]).all()
     assert (as_array(encoded(PIL.Image.fromarray(alpha))) == alpha[:, :, :3]).all()
     assert as_array(encoded(PIL.Image.new("1", (2, 1), 1))).tolist() == [[[255] * 3] * 2]
@@ -223,14 +223,15 @@ def test_a_photograph_with_previews_is_its_first_picture():
 @each_case(
     ("image", "message"),
     [
-        (None, "images[3]: expected an image (path, bytes, PIL image or uint8 array), got NoneType. Convert it,"),
-        (3.5, "images[3]: expected an image (path, bytes, PIL image or uint8 array), got float."),
+        (
+            None,
+            "images[3]: expected an image (path, bytes, io.BytesIO, PIL image, array or tensor), got NoneType. Give",
+        ),
+        (3.5, "images[3]: expected an image (path, bytes, io.BytesIO, PIL image, array or tensor), got float."),
         (
             {"bytes": None, "path": None},
-            "images[3]: expected an image (path, bytes, PIL image or uint8 array), got dict",
+            "images[3]: expected an image (path, bytes, io.BytesIO, PIL image, array or te",
         ),
-        (PHOTO / 255, "images[3]: expected a uint8 array of shape (height, width, 3), got float64 of shape (6, 8, 3)."),
-        (PHOTO.transpose(2, 0, 1), "images[3]: expected a uint8 array of shape (height, width, 3), got uint8 of shape"),
         (np.zeros((0, 8, 3), np.uint8), "images[3]: expected at least one pixel, got an array of shape (0, 8, 3)."),
         (PIL.Image.new("RGB", (0, 4)), "images[3]: expected at least one pixel, got a PIL image of (0, 4)."),
         (PIL.Image.new("F", (2, 2)), "images[3]: expected 8-bit or 16-bit pixels, got Pillow's mode F."),

@@ -304,9 +304,9 @@ def test_a_playlist_opens_nothing_else(folder, mp4):
         (None, TypeError, "videos[3]: expected a video (path, bytes, list of images or array of features), got None"),
         (3, TypeError, "videos[3]: expected a video (path, bytes, list of images or array of features), got int."),
         (PIL.Image.new("RGB", (4, 4)), TypeError, "videos[3]: expected a video (path, bytes, list of images or array"),
-        ([None], TypeError, "videos[3][0]: expected an image (path, bytes, PIL image or uint8 array), got NoneType."),
-        (np.zeros((4, 4, 3), np.uint8), ValueError, "videos[3]: expected a uint8 array of shape (n_frames, height, wi"),
-        (np.zeros((4, 4), int), ValueError, "videos[3]: expected a uint8 array of shape (n_frames, height, width, 3)"),
+        ([None], TypeError, "videos[3][0]: expected an image (path, bytes, io.BytesIO, PIL image, array or ten"),
+        (np.zeros((4, 4, 3), np.uint8), ValueError, "videos[3]: expected frames of shape (n_frames, height, width, 3)"),
+        (np.zeros((4, 4), int), ValueError, "videos[3]: expected frames of shape (n_frames, height, width, 3) or"),
         (
             np.array([[1.0], [0.0]]),
             ValueError,

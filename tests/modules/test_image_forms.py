@@ -1,0 +1,164 @@
+"""Every form of an image means the same pixels, in every module that reads images: features and scores are equal."""
+
+import io
+
+import numpy as np
+import PIL.Image
+import pytest
+
+from tests.clip_checkpoints import save_checkpoint
+from tests.each_case import each_case
+from tests.large_packages import datasets, evaluate, torch
+from tests.module_folders import ROOT
+
+RNG = np.random.default_rng(0)
+# Each row of emscore_pac is a video of two frames, and each of the others an image.
+PICTURES = RNG.integers(0, 256, (6, 40, 50, 3), dtype=np.uint8)
+CAPTIONS = ["a red square", "two dogs", "a dog", "a cat", "a bird", "the sea"]
+MODULES = ("pac_score", "ref_pac_score", "emscore_pac", "trm", "mmd")
+
+
+def png(picture):
+    buffer = io.BytesIO()
+    PIL.Image.fromarray(picture).save(buffer, "PNG")
+    return buffer
+
+
+def tensors(pictures):
+    return torch.from_numpy(pictures)
+
+
+def first(pictures):
+    """Channels first."""
+    return np.ascontiguousarray(np.moveaxis(pictures, -1, 1))
+
+
+def tv_image(picture):
+    from torchvision import tv_tensors
+
+    return tv_tensors.Image(torch.from_numpy(picture).permute(2, 0, 1))
+
+
+def tv_video(pictures):
+    from torchvision import tv_tensors
+
+    return tv_tensors.Video(torch.from_numpy(first(pictures)))
+
+
+def column_of(pictures, file_format):
+    """A column of a dataset, as its format gives it."""
+    column = [png(picture).getvalue() for picture in pictures]
+    table = datasets.Dataset.from_dict({"image": [{"bytes": content, "path": None} for content in column]})
+    return table.cast_column("image", datasets.Image()).with_format(file_format)
+
+
+# From (n, height, width, 3) pixels to n images.
+FORMS = {
+    "numpy_channels_first": lambda x: list(first(x)),
+    "numpy_floats": lambda x: list(x / 255),
+    "numpy_float32_channels_first": lambda x: list((first(x) / 255).astype(np.float32)),
+    "numpy_float16": lambda x: list((x / 255).astype(np.float16)),
+    "numpy_batch_channels_first": first,
+    "numpy_batch_of_floats": lambda x: x / 255,
+    "numpy_alpha_channels_first": lambda x: list(first(np.concatenate([x, x[..., :1]], axis=-1))),
+    "torch": lambda x: list(tensors(x)),
+    "torch_channels_first": lambda x: list(tensors(first(x))),
+    "torch_floats": lambda x: list(tensors(first(x)).float() / 255),
+    "torch_gradient": lambda x: list((tensors(x).float() / 255).requires_grad_()),
+    "torch_batch": tensors,
+    "torch_batch_channels_first": lambda x: tensors(first(x)),
+    "torch_batch_not_contiguous": lambda x: tensors(x).permute(0, 3, 1, 2),
+    "torch_batch_of_floats": lambda x: tensors(x).double() / 255,
+    "tv_image": lambda x: [tv_image(picture) for picture in x],
+    "tv_video": tv_video,
+    "bytes_io": lambda x: [png(picture) for picture in x],
+    "dataset_torch": lambda x: column_of(x, "torch")["image"],
+    "dataset_numpy": lambda x: column_of(x, "numpy")["image"],
+    "dataset_torch_rows": lambda x: column_of(x, "torch")[:]["image"],
+    "dataset_numpy_rows": lambda x: column_of(x, "numpy")[:]["image"],
+}
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory):
+    path = str(save_checkpoint(tmp_path_factory.mktemp("checkpoint") / "small.pth"))
+    return {
+        name: evaluate.load(str(ROOT / "metrics" / name), checkpoint=path, device="cpu", details=True)
+        for name in MODULES
+    }
+
+
+def columns(name, form):
+    """The columns of a module with every image in one form."""
+    if name in ("trm", "mmd"):
+        return {"prediction_images": form(PICTURES[:3]), "reference_images": form(PICTURES[3:])}
+    if name == "emscore_pac":
+        return {"predictions": CAPTIONS[:3], "videos": [form(PICTURES[i : i + 2]) for i in (0, 2, 4)]}
+    references = {"references": [[caption] for caption in CAPTIONS]} if name == "ref_pac_score" else {}
+    return {"predictions": CAPTIONS, "images": form(PICTURES)} | references
+
+
+def test_a_form_of_an_image_changes_no_bit_of_a_result(loaded, subtests):
+    for name, module in loaded.items():
+        expected = module.compute(**columns(name, list))
+        for form, convert in FORMS.items():
+            with subtests.test(f"{name}-{form}"):
+                assert module.compute(**columns(name, convert)) == expected
+
+
+def test_grey_pixels_are_those_of_today(loaded):
+    grey = PICTURES[..., 0]
+    expected = loaded["pac_score"].compute(predictions=CAPTIONS, images=list(grey))
+    for form in (grey[..., None], grey[:, None], torch.from_numpy(grey[:, None]), grey[:, None] / 255):
+        assert loaded["pac_score"].compute(predictions=CAPTIONS, images=form) == expected
+
+
+REFUSED = {
+    "ambiguous": (np.zeros((3, 8, 3), np.uint8), "expected channels at one end of the shape, got (3, 8, 3), with"),
+    "ambiguous_tensor": (lambda: torch.zeros(3, 8, 3), "expected channels at one end of the shape, got (3, 8, 3)"),
+    "levels_as_floats": (PICTURES[0].astype(float), "expected floats from 0 to 1, got 0 to 255. Give levels from 0 to"),
+    "normalised": (lambda: torch.full((3, 8, 8), -0.5), "expected floats from 0 to 1, got -0.5 to -0.5. Give levels"),
+    "nan": (np.full((8, 8, 3), np.nan), "expected floats from 0 to 1, got nan to nan."),
+    "whole_numbers": (
+        lambda: torch.ones(3, 8, 8).int(),
+        "expected an image of uint8 or of floats from 0 to 1, got int",
+    ),
+    "grey_floats": (np.zeros((8, 9)), "expected an image of uint8 or of floats from 0 to 1, got float64 of shape (8, "),
+    "two_channels": (
+        np.zeros((8, 9, 2), np.uint8),
+        "expected an image of uint8 or of floats from 0 to 1, got uint8 of",
+    ),
+    "half_precision": (lambda: torch.ones(3, 8, 8).bfloat16(), "expected an array of numbers, got Tensor, which "),
+}
+
+
+@each_case("form", REFUSED)
+@each_case("name", MODULES)
+def test_what_has_no_single_meaning_is_refused_with_the_remedy(loaded, name, form):
+    image, message = REFUSED[form]
+    image = image() if callable(image) else image
+    given = columns(name, lambda pictures: [*pictures[:1], image, *pictures[2:]])
+    with pytest.raises((TypeError, ValueError)) as raised:
+        loaded[name].compute(**given)
+    place, _, rest = str(raised.value).partition(": ")
+    assert rest.startswith(message), str(raised.value)
+    assert place.endswith("[1]"), place
+
+
+@each_case("image", [PICTURES[0], io.BytesIO(b"one"), lambda: torch.zeros(3, 8, 8), lambda: torch.zeros(8, 8).byte()])
+@each_case("name", MODULES)
+def test_one_image_is_no_column(loaded, name, image):
+    if name == "emscore_pac" and not isinstance(image, io.BytesIO):
+        return  # a video is an array, too: its own tests say what is none
+    given = columns(name, list)
+    column = {"emscore_pac": "videos", "trm": "prediction_images", "mmd": "prediction_images"}.get(name, "images")
+    given[column] = image() if callable(image) else image
+    with pytest.raises(TypeError, match=f"^{column}: expected a list of (images|videos)"):
+        loaded[name].compute(**given)
+
+
+def test_the_rule_is_stated_in_the_same_words_on_each_card():
+    cards = [(ROOT / "metrics" / name / "README.md").read_text() for name in MODULES]
+    start, end = "**Forms of an image.**", "\n\n"
+    stated = {card[card.index(start) :].partition(end)[0] for card in cards}
+    assert len(stated) == 1
