@@ -1,6 +1,7 @@
 """The contract of every module: options, columns, rows that survive an error, and signatures."""
 
 import sys
+import threading
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -31,6 +32,9 @@ COLUMNS = frozenset({"predictions", "references", "images", "videos", "data"})
 
 # Columns that are encoded when they are added; the others hold captions.
 ENCODED_COLUMNS = frozenset({"images", "videos"})
+
+# Attributes of evaluate that a copy cannot hold and does not need: methods bound to the original, and locks on files.
+NOT_COPIED = frozenset({"compute", "add_batch", "add", "filelocks", "file_paths", "rendez_vous_lock"})
 
 # What `add` calls one row of a column.
 ROW_NAMES = {"prediction": "predictions", "reference": "references", "image": "images", "video": "videos"}
@@ -66,6 +70,9 @@ class CollectionModule:
     # Options that only `evaluate.load` takes.
     LOAD_OPTIONS: ClassVar[frozenset[str]] = frozenset()
 
+    # Attributes that are found again when they are needed, and have a default in the class: no copy holds them.
+    CACHED: ClassVar[frozenset[str]] = frozenset()
+
     if TYPE_CHECKING:  # of evaluate's class
         num_process: int
 
@@ -80,7 +87,21 @@ class CollectionModule:
         # The columns of every `add_batch` since the last compute. Each is added, and all are let go, in one step, so
         # that no error and no ctrl-C leaves a part of them.
         self.added: list[dict[str, Any]] = []
+        # Held by the one call that adds or computes; others wait. The thread that holds it may call again.
+        self.lock = threading.RLock()
         super().__init__(*args, **keywords)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy or a pickle holds: options and added rows, without models and features."""
+        if getattr(self, "writer", None) is not None:
+            raise TypeError(
+                f"module: expected no rows in files of evaluate to make a copy, got {len(self)}. Compute first."
+            )
+        left = NOT_COPIED | self.CACHED | {"lock"}
+        return {name: value for name, value in vars(self).items() if name not in left}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state, added=list(state["added"]), lock=threading.RLock())
 
     def __len__(self) -> int:
         """Return the number of rows that were added since the last compute."""
@@ -109,6 +130,10 @@ class CollectionModule:
 
     def add_batch(self, **columns: Any) -> None:
         """Check every row, then add the rows."""
+        with self.lock:
+            self._add_rows(columns)
+
+    def _add_rows(self, columns: Mapping[str, Any]) -> None:
         checked = self._checked(columns, self.load_options)
         if self.num_process > 1:
             of_evaluate: Any = super()
@@ -122,6 +147,10 @@ class CollectionModule:
 
     def compute(self, **given: Any) -> dict[str, Any] | None:
         """Check the options of this call, then compute; after an error the rows added before it are kept."""
+        with self.lock:
+            return self._computed(given)
+
+    def _computed(self, given: dict[str, Any]) -> dict[str, Any] | None:
         columns = {name: given.pop(name) for name in COLUMNS if name in given}
         options = self.call_options(given)
         names = self._feature_names()

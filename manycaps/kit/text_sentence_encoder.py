@@ -127,6 +127,9 @@ class SentenceEncoder:
         # The settings of the last call, and their model.
         self._last: tuple[tuple[str, str, str], SharedModel[Any]] | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_last": None}  # a copy finds the model, with its vectors, or loads it
+
     def forget(self) -> None:
         """Drop the vectors of the model, also for the other encoders that share it."""
         if self._last is not None:

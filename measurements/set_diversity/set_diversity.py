@@ -128,6 +128,7 @@ class SetDiversity(EncodingModule, evaluate.Measurement):
         "details": False,
     }
     progress = evaluate.utils.logging.tqdm
+    CACHED = frozenset({"table", "table_source"})
     table = table_source = None
 
     def check_options(self, options):

@@ -106,6 +106,7 @@ class TrmCider(DistributionModule, evaluate.Metric):
     LEAST_TEXTS = 3  # a triangle
     SIZE_CHECKS = (check_statistic_sizes,)
     progress = evaluate.utils.logging.tqdm
+    CACHED = frozenset({"table", "table_source"})
     table = table_source = None
 
     def check_options(self, options):
