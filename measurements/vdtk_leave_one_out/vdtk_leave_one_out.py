@@ -161,6 +161,10 @@ class VdtkLeaveOneOut(EncodingModule, evaluate.Measurement):
         """Check the options of this call, then compute; captions with ready vectors go past evaluate's table."""
         if data_embeddings is None:
             return super().compute(**given)
+        with self.lock:
+            return self._result_of_vectors(data_embeddings, given)
+
+    def _result_of_vectors(self, data_embeddings, given):
         if len(self):
             raise ValueError(
                 "data_embeddings: expected all rows in this call, got rows added before. Give data to compute as well."

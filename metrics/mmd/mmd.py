@@ -215,15 +215,16 @@ class Mmd(ClipSetModule, evaluate.Metric):
         """Check the options of this call, then compute: from ready kernel values past evaluate's table."""
         if kernels is None and n_candidates is None:
             return super().compute(**given)
-        check_matrices_alone(given, "kernels", len(self))
-        options, rows = self.call_options(given), as_pair_matrices(kernels, n_candidates, "kernels")
-        check_ready_kernels(rows.matrices, options)
-        self.check_sizes(rows.sizes(), ("kernels", "kernels"), options)
+        with self.lock:
+            check_matrices_alone(given, "kernels", len(self))
+            options, rows = self.call_options(given), as_pair_matrices(kernels, n_candidates, "kernels")
+            check_ready_kernels(rows.matrices, options)
+            self.check_sizes(rows.sizes(), ("kernels", "kernels"), options)
 
-        def compare(batch):
-            return compared(rows.stacked(batch), rows.n_candidates[batch[0]], options["estimator"])
+            def compare(batch):
+                return compared(rows.stacked(batch), rows.n_candidates[batch[0]], options["estimator"])
 
-        return self.result_of(Rows(rows.sizes(), rows.keys(), compare, pairs_batch, {"kernel": "ready"}), options)
+            return self.result_of(Rows(rows.sizes(), rows.keys(), compare, pairs_batch, {"kernel": "ready"}), options)
 
     def check_encoded(self, options, what):
         """Raise unless "images" or "captions" may be encoded with these options."""
