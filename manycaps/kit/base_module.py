@@ -1,5 +1,6 @@
 """The contract of every module: options, columns, rows that survive an error, and signatures."""
 
+import itertools
 import sys
 import threading
 from collections.abc import Collection, Mapping, Sequence
@@ -120,10 +121,7 @@ class CollectionModule:
 
     def checked_columns(self, options: Mapping[str, Any], **columns: Any) -> dict[str, Any]:
         """Return columns of captions as lists of lists, or raise for the first bad row."""
-        checked = {
-            name: as_caption_rows(rows, name, string_is_one_caption=name == "predictions")
-            for name, rows in columns.items()
-        }
+        checked = {name: as_caption_rows(rows, name) for name, rows in columns.items()}
         if "predictions" in checked and "references" in checked:
             check_row_counts(len(checked["predictions"]), len(checked["references"]))
         return checked
@@ -173,16 +171,16 @@ class CollectionModule:
         return result
 
     def _info(self) -> Any:
-        """Return the module's description and the storage of its columns, which is the same in all modules."""
+        """Return the module's description and the forms of its columns: first that in which they are stored."""
         import datasets  # the modules have both; the list of the commands does without
         import evaluate
 
-        captions = datasets.Sequence(datasets.Value("string"))
+        captions = datasets.Sequence(datasets.Value("string")), datasets.Value("string")
         # Of images and videos features alone are stored; "large": those of one call may take more than 2 GB.
-        encoded = {"key": datasets.Value("string"), "features": datasets.Value("large_binary")}
-        features = datasets.Features(
-            {name: encoded if name in ENCODED_COLUMNS else captions for name in self.own_columns()}
-        )
+        encoded = ({"key": datasets.Value("string"), "features": datasets.Value("large_binary")},)
+        names = self.own_columns()
+        forms = itertools.product(*(encoded if name in ENCODED_COLUMNS else captions for name in names))
+        features = [datasets.Features(dict(zip(names, form, strict=True))) for form in forms]
         is_metric = isinstance(self, evaluate.Metric)
         return (evaluate.MetricInfo if is_metric else evaluate.MeasurementInfo)(
             **self.ABOUT._asdict() | {"reference_urls": list(self.ABOUT.reference_urls)}, features=features

@@ -290,7 +290,7 @@ def as_caption_sets(captions: object, column: str) -> CaptionSets:
     if isinstance(captions, Iterable) and not isinstance(captions, NOT_ROWS):
         check_no_table(captions, column, CAPTION_SETS)
         listed = as_list(captions, column, CAPTION_SETS)
-    rows = as_caption_rows(listed, column, string_is_one_caption=True)
+    rows = as_caption_rows(listed, column)
     flat = [caption for row in rows for caption in row]
     is_one = all(isinstance(row, str) for row in listed)
     return CaptionSets(column, flat, [len(flat)] if is_one else [len(row) for row in rows])

@@ -73,7 +73,7 @@ _CITATION = """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    data: n_rows lists of captions; rows with a single caption are left out.
+    data: n_rows lists of captions, or n_rows strings; rows with a single caption are left out.
     data_embeddings: ready vectors for "trm_bert", "mmd_bert" and "fid_bert", for compute only and beside data: n_rows
         floating-point arrays of shape (n_captions, d), a vector for each caption; default: the encoder's.
     metrics: names among "bleu", "rouge_l", "cider_d", "meteor15" (needs its data), "meteor" (NLTK's; needs WordNet),

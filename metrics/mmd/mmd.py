@@ -70,8 +70,8 @@ _CITATION = """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions: n_rows lists of candidate captions; a plain string counts as one candidate.
-    references: n_rows lists of reference captions.
+    predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
+    references: n_rows lists of reference captions, or n_rows strings.
     prediction_embeddings, reference_embeddings: ready features in place of predictions and references, for compute
         only: n_rows floating-point arrays of shape (n, d), of texts, images or anything else.
     prediction_images, reference_images: images in place of predictions, of references or of both, for compute only:

@@ -43,7 +43,7 @@ _CITATION = """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions: n_rows lists of candidate captions; a plain string counts as one candidate.
+    predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
     images: n_rows images: paths, encoded bytes, PIL images, uint8 arrays (height, width, 3), or a `datasets` column.
     prompt: words before every caption, default "A photo depicts"; "" for none.
     weight: factor of the cosine, default 2.0; CLIP-S has 2.5.

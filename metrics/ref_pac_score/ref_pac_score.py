@@ -42,9 +42,9 @@ _CITATION = """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions: n_rows lists of candidate captions; a plain string counts as one candidate.
+    predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
     images: n_rows images: paths, encoded bytes, PIL images, uint8 arrays (height, width, 3), or a `datasets` column.
-    references: n_rows lists of reference captions.
+    references: n_rows lists of reference captions, or n_rows strings.
     prompt: words before every caption and reference, default "A photo depicts"; "" for none.
     weight: factor of the image cosine, default 2.0; RefCLIP-S has 2.5.
     long_captions: of captions that are longer than the checkpoint reads: "truncate" (default) drops their last words,
