@@ -14,6 +14,7 @@ from importlib.machinery import PathFinder
 import pytest
 import yaml
 
+import manycaps
 from scripts.repository import push_to_hub, sync_kit
 from tests.each_case import each_case
 from tests.large_packages import evaluate
@@ -423,3 +424,25 @@ def test_a_subclass_that_fails_loses_no_row(folder):
             module.compute()
     module.__class__ = original
     assert_same(folder, module.compute(), expected)
+
+
+# A configuration of each module that has some, and an option beside it.
+CONFIGURATIONS = {
+    "pac_score": ("clip-vit-b-32", {"weight": 2.5}),
+    "ref_pac_score": ("clip-vit-b-32", {"weight": 2.5}),
+    "emscore_pac": ("references", {"frames": 10}),
+}
+
+
+@each_case("folder", FOLDERS, ids=folder_name)
+def test_the_second_argument_is_the_configuration_and_options_stand_beside_it(folder):
+    config_name, options = CONFIGURATIONS.get(folder.name, ("default", {"details": True}))
+    loaded = [
+        load(name, config_name, **load_options(folder.name), **options)
+        for load, name in ((evaluate.load, str(folder)), (manycaps.load, folder.name))
+    ]
+    for module in loaded:
+        assert module.config_name == config_name
+        assert {name: module.load_options[name] for name in options} == options
+        if "pac_score" in folder.name:
+            assert module.encoder.variant == config_name
