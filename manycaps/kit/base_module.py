@@ -218,7 +218,7 @@ def take_load_options(keywords: dict[str, Any], defaults: Mapping[str, Any]) -> 
     {'seed': 1, 'details': False}
     """
     _check_names(set(keywords) - EVALUATE_KEYWORDS, defaults, "load")
-    return dict(defaults) | {name: keywords.pop(name) for name in list(keywords) if name in defaults}
+    return dict(defaults) | {name: as_plain(keywords.pop(name), name) for name in list(keywords) if name in defaults}
 
 
 def take_compute_options(given: Mapping[str, Any], loaded: Mapping[str, Any]) -> dict[str, Any]:
@@ -239,7 +239,27 @@ def take_compute_options(given: Mapping[str, Any], loaded: Mapping[str, Any]) ->
     """
     options = {name: value for name, value in given.items() if name not in COLUMNS}
     _check_names(set(options), loaded, "compute")
-    return dict(loaded) | {name: value for name, value in options.items() if value is not None}
+    return dict(loaded) | {name: as_plain(value, name) for name, value in options.items() if value is not None}
+
+
+def as_plain(value: Any, name: str = "") -> Any:
+    """Return the value of an option as Python's own; what is no scalar of NumPy, dtype or device of torch stays.
+
+    A number of lower precision is the decimal that it prints, and the number of a device is that of a GPU.
+
+    >>> import numpy as np
+    >>> as_plain(np.int64(3)), as_plain([np.float32(0.1), np.bool_(True)]), as_plain(0, "device")
+    (3, [0.1, True], 'cuda:0')
+    """
+    if type(value) in (list, tuple):
+        return type(value)(as_plain(item) for item in value)
+    kind = type(value)
+    if kind.__module__ == "numpy" and getattr(value, "shape", None) == ():
+        value = float(str(value)) if value.dtype.kind == "f" else value.item()
+    elif kind.__module__ == "torch" and kind.__name__ in ("dtype", "device"):
+        value = str(value).removeprefix("torch.")
+    is_number = name == "device" and isinstance(value, int) and not isinstance(value, bool)
+    return f"cuda:{value}" if is_number and value >= 0 else value
 
 
 def check_choice(name: str, value: object, choices: Collection[str]) -> None:

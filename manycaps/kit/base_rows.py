@@ -1,4 +1,4 @@
-"""Checks of caption columns: each error names column, row and item."""
+"""Columns as plain lists, tensors as arrays, and checks of captions: each error names column, row and item."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -71,6 +71,20 @@ def as_list(values: Iterable[Any], where: str, expected: str) -> list[Any]:
         return values.to_pylist() if hasattr(values, "to_pylist") else list(values)
     except TypeError as error:
         raise TypeError(f"{where}: expected {expected}, got {_kind(values)}. Give a list.") from error
+
+
+def without_torch(values: Any) -> Any:
+    """Return a tensor of torch, or a list of them, as NumPy takes it: no gradients, no bfloat16, not on a GPU.
+
+    >>> without_torch([0.5, 1.0])
+    [0.5, 1.0]
+    """
+    if isinstance(values, list | tuple) and values and hasattr(values[0], "detach"):
+        return [without_torch(value) for value in values]
+    if not hasattr(values, "detach"):
+        return values
+    values = values.detach().cpu()
+    return (values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy()
 
 
 def check_row_counts(n_predictions: int, n_references: int) -> None:

@@ -14,6 +14,7 @@ import PIL.Image
 
 from .base_files import is_folder, open_regular_file
 from .base_messages import reason_of, shown_path, shown_value
+from .base_rows import without_torch
 from .media_images import as_image_source, as_rgb_image, decoded_values, stored_value
 
 # Largest video file: an hour of film at 9 Mbit/s.
@@ -205,8 +206,8 @@ def _checked_frames(images: Sequence[object], where: str) -> FrameList:
 def _as_array(video: object, where: str) -> np.ndarray:
     """Convert array-likes to an array; the mask of a masked array stays."""
     try:
-        return np.asanyarray(video)
-    except Exception as error:  # tensors with gradients or on a device, and what else has such a method
+        return np.asanyarray(without_torch(video))
+    except Exception as error:  # tensors without numbers, and what else has such a method
         raise TypeError(
             f"{where}: expected a video, got {type(video).__name__}, which is no array ({reason_of(error)}). Convert "
             "it to a NumPy array."

@@ -67,10 +67,16 @@ def computed_by(module, columns):
     return module.compute(**columns)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("load", [load_module, lambda folder: manycaps.load(folder.name, **load_options(folder.name))])
-def test_a_spawned_worker_computes_with_a_pickled_module(folder, load):
-    module, columns = load(folder), rows_of(folder)
-    expected = module.compute(**columns)
+@pytest.fixture(scope="module")
+def worker():
+    """A process that knows nothing of this one."""
     with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-        assert_same(folder, pool.submit(computed_by, module, columns).result(), expected)
+        yield pool
+
+
+@pytest.mark.slow
+def test_a_spawned_worker_computes_with_a_pickled_module(folder, worker):
+    columns = rows_of(folder)
+    for module in (load_module(folder), manycaps.load(folder.name, **load_options(folder.name))):
+        expected = module.compute(**columns)
+        assert_same(folder, worker.submit(computed_by, module, columns).result(), expected)
