@@ -70,6 +70,8 @@ Examples:
     >>> pac_score.compute(predictions=["a red square"], images=["red_square.png"])  # doctest: +SKIP
     >>> pac_s(np.array([0.5, -0.5]), 2.0).tolist()
     [1.0, 0.0]
+    >>> pac_s(np.array([0.5, -0.5]), 2.5).tolist()  # CLIP-S
+    [1.25, 0.0]
 """
 
 
