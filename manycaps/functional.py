@@ -23,6 +23,7 @@ from .functional_checks import (
     check_token_rows,
     counted_documents,
     joint_rows,
+    plain_arguments,
     row_splits,
 )
 from .functional_diversity import compression_ratio, div_n, mbleu, self_bleu, self_cider, unique_share, vendi_score
@@ -43,7 +44,8 @@ from .kit.clip_pac_scores import pac_s as _pac_s
 from .kit.clip_pac_scores import ref_pac_s as _ref_pac_s
 from .kit.meteor15_references import best_statistics
 from .kit.meteor15_scores import scores as _meteor15_scores
-from .kit.sets_corpus import combined_p_value, harmonic_mean_p
+from .kit.sets_corpus import combined_p_value as _combined_p_value
+from .kit.sets_corpus import harmonic_mean_p as _harmonic_mean_p
 from .kit.sets_splits import upper_tail_p_values
 from .kit.sets_triangle_rank import STATISTICS, check_statistic_sizes, null_statistics, triangle_rank_counts
 from .kit.sets_triangle_rank import triangle_rank_statistic as _triangle_rank_statistic
@@ -360,6 +362,7 @@ def cider_d_distances(texts: TokenRows, document_frequency: str | os.PathLike[st
 # Vectors and distances.
 
 
+@plain_arguments
 def cosine_distances(vectors: npt.ArrayLike) -> Floats:
     """Give the cosine distance of all pairs of texts of a row: d(x, y) = 1 - cosine.
 
@@ -389,6 +392,7 @@ def cosine_distances(vectors: npt.ArrayLike) -> Floats:
     return _cosine_distances(cosine_similarities(rows))
 
 
+@plain_arguments
 def triangle_rank_statistic(distances: npt.ArrayLike, n_candidates: int, statistic: str = "per_side") -> Floats:
     """Compare candidates and references of every row by the ranks of their distances.
 
@@ -417,6 +421,7 @@ def triangle_rank_statistic(distances: npt.ArrayLike, n_candidates: int, statist
     return _triangle_rank_statistic(triangle_rank_counts(rows, n_candidates), statistic)
 
 
+@plain_arguments
 def triangle_rank_p_values(
     distances: npt.ArrayLike,
     n_candidates: int,
@@ -462,6 +467,7 @@ def triangle_rank_p_values(
     )
 
 
+@plain_arguments
 def mmd_squared(
     vectors: npt.ArrayLike, n_candidates: int, sigma: str | float = "median", estimator: str = "unbiased"
 ) -> Floats:
@@ -491,6 +497,7 @@ def mmd_squared(
     return _mmd_squared(rows, n_candidates, sigma, estimator)
 
 
+@plain_arguments
 def mmd_p_values(
     vectors: npt.ArrayLike,
     n_candidates: int,
@@ -526,6 +533,7 @@ def mmd_p_values(
     return _mmd_p_values(rows, n_candidates, splits, sigma, estimator)[1]
 
 
+@plain_arguments
 def frechet_distance(vectors: npt.ArrayLike, n_candidates: int) -> Floats:
     """Squared Fréchet distance of candidates and references of every row.
 
@@ -551,6 +559,7 @@ def frechet_distance(vectors: npt.ArrayLike, n_candidates: int) -> Floats:
     return frechet_distances(rows, n_candidates)
 
 
+@plain_arguments
 def frechet_p_values(
     vectors: npt.ArrayLike,
     n_candidates: int,
@@ -586,6 +595,7 @@ def frechet_p_values(
 # Cosines of images and captions.
 
 
+@plain_arguments
 def pac_s(cosines: npt.ArrayLike, weight: float = PAC_WEIGHT) -> Floats:
     """Score captions by their cosines with their images: PAC-S = w max(cos, 0).
 
@@ -609,6 +619,7 @@ def pac_s(cosines: npt.ArrayLike, weight: float = PAC_WEIGHT) -> Floats:
     return _pac_s(as_finite(cosines, "cosines"), weight)
 
 
+@plain_arguments
 def ref_pac_s(pac_scores: npt.ArrayLike, reference_cosines: npt.ArrayLike) -> Floats:
     """Harmonic mean of PAC-S and the largest cosine with a reference, cut off at 0.
 
@@ -640,6 +651,10 @@ def ref_pac_s(pac_scores: npt.ArrayLike, reference_cosines: npt.ArrayLike) -> Fl
 # Systems.
 
 
+combined_p_value, harmonic_mean_p = plain_arguments(_combined_p_value), plain_arguments(_harmonic_mean_p)
+
+
+@plain_arguments
 def paired_test(
     first: npt.ArrayLike,
     second: npt.ArrayLike,
@@ -708,6 +723,7 @@ def paired_test(
     )[0]
 
 
+@plain_arguments
 def holm_p_values(p_values: npt.ArrayLike) -> Floats:
     """Adjust the p-values of several tests so that one false finding among them stays as rare as the level says.
 

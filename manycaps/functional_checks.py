@@ -1,20 +1,40 @@
 """Checks of what the plain functions take: arrays of rows, numbers of candidates, splits and token lists."""
 
+import functools
 import os
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from .kit.base_module import check_whole_number
+from .kit.base_module import as_plain, check_whole_number
+from .kit.base_rows import without_torch
 from .kit.base_types import Floats, TokenList, TokenRows
 from .kit.sets_splits import Splits, exact_splits, random_splits
 from .kit.text_cider import document_frequencies
 from .kit.text_document_frequency import check_document_frequency, check_enough_documents, load_document_frequency
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 # Most splits of a row that are enumerated unless asked otherwise; more are drawn.
 MAX_SPLITS = 1_000_000
+
+
+def plain_arguments(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a function take scalars of NumPy for numbers of Python, and tensors of torch for arrays."""
+
+    @functools.wraps(function)
+    def with_plain_ones(*values: P.args, **named: P.kwargs) -> R:
+        plain: Any = [without_torch(_plain_number(value)) for value in values]
+        return function(*plain, **{name: without_torch(_plain_number(value)) for name, value in named.items()})
+
+    return with_plain_ones
+
+
+def _plain_number(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) else as_plain(value)
 
 
 def as_finite(values: npt.ArrayLike, name: str) -> Floats:

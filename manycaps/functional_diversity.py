@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .functional_checks import as_rows, check_token_rows, counted_documents
+from .functional_checks import as_rows, check_token_rows, counted_documents, plain_arguments
 from .kit.base_module import check_whole_number
 from .kit.base_types import Floats, TokenRows
 from .kit.diversity_kernels import SetNgrams, kernel_eigenvalues, vendi_scores
@@ -20,6 +20,7 @@ from .kit.text_bleu import self_bleu_values, self_statistics
 from .kit.text_document_frequency import DocumentFrequency
 
 
+@plain_arguments
 def vendi_score(kernels: npt.ArrayLike, order: float = 1) -> Floats:
     """Vendi score: the effective number of different items of each set.
 
@@ -76,6 +77,7 @@ def self_cider(
     return np.array([_self_cider(ngrams.features(i, weights)) for i in range(len(texts))])
 
 
+@plain_arguments
 def div_n(texts: TokenRows, order: int) -> Floats:
     """Div-n of each set: different n-grams as a share of the words (Shetty et al. 2017, section 5.1).
 

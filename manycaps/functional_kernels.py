@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from .functional_checks import MAX_SPLITS, as_finite, as_rows, check_candidates, row_splits
+from .functional_checks import MAX_SPLITS, as_finite, as_rows, check_candidates, plain_arguments, row_splits
 from .kit.base_module import check_choice, check_whole_number
 from .kit.base_types import Floats
 from .kit.sets_splits import upper_tail_p_values
@@ -19,6 +19,7 @@ from .kit.vectors_pooled_mmd import cmmd as _cmmd
 KERNEL_ESTIMATORS = ("unbiased", "biased")
 
 
+@plain_arguments
 def gaussian_kernel(vectors: npt.ArrayLike, sigma: str | float = "median") -> Floats:
     """Gaussian kernel of all pairs of a row: k(a, b) = exp(-|a - b|^2 / (2 sigma^2)) (Gretton et al. 2012).
 
@@ -39,6 +40,7 @@ def gaussian_kernel(vectors: npt.ArrayLike, sigma: str | float = "median") -> Fl
     return _gaussian_kernel(as_rows(vectors, "vectors"), sigma)
 
 
+@plain_arguments
 def laplace_kernel(vectors: npt.ArrayLike, sigma: str | float = "median") -> Floats:
     """Laplace kernel of all pairs of a row: k(a, b) = exp(-|a - b|_1 / sigma), with sums of absolute differences.
 
@@ -59,6 +61,7 @@ def laplace_kernel(vectors: npt.ArrayLike, sigma: str | float = "median") -> Flo
     return _laplace_kernel(as_rows(vectors, "vectors"), sigma)
 
 
+@plain_arguments
 def polynomial_kernel(
     vectors: npt.ArrayLike, degree: int = 3, gamma: float | None = None, coef0: float = 1.0
 ) -> Floats:
@@ -91,6 +94,7 @@ def polynomial_kernel(
     return kernel
 
 
+@plain_arguments
 def kernel_mmd(kernels: npt.ArrayLike, n_candidates: int, estimator: str = "unbiased") -> Floats:
     """Squared maximum mean discrepancy of candidates and references of every row, by any kernel.
 
@@ -118,6 +122,7 @@ def kernel_mmd(kernels: npt.ArrayLike, n_candidates: int, estimator: str = "unbi
     return mmd_of_kernel(rows, n_candidates, estimator, own=0.0)
 
 
+@plain_arguments
 def kernel_mmd_p_values(
     kernels: npt.ArrayLike,
     n_candidates: int,
@@ -153,6 +158,7 @@ def kernel_mmd_p_values(
     return upper_tail_p_values(observed, null_mmd(rows, n_candidates, splits, estimator, own=0.0))
 
 
+@plain_arguments
 def cmmd(candidates: npt.ArrayLike, references: npt.ArrayLike) -> float:
     """CMMD of two sets of features: 1,000 times the biased squared MMD with a Gaussian kernel of bandwidth 10.
 
@@ -177,6 +183,7 @@ def cmmd(candidates: npt.ArrayLike, references: npt.ArrayLike) -> float:
     return _cmmd(np.concatenate((first, second)), is_candidate.astype(np.int64), (~is_candidate).astype(np.int64))
 
 
+@plain_arguments
 def kid(
     candidates: npt.ArrayLike,
     references: npt.ArrayLike,

@@ -70,7 +70,8 @@ def load(name: str, config_name: str | None = None, **options: Any) -> Any:
 
     Args:
         name: "trm_meteor", for example.
-        config_name: as for `evaluate.load`.
+        config_name: the configuration, as for `evaluate.load`: weights of `pac_score` and `ref_pac_score`, as in
+            `load("pac_score", "clip-vit-b-32", weight=2.5)`, or "references" of `emscore_pac`; others compute the same.
         options: of the module, and those of `evaluate.load` that its modules take: `keep_in_memory`, `cache_dir`,
             `experiment_id`, `num_process`, `process_id`.
 

@@ -276,7 +276,7 @@ def _captions(record: Mapping[str, Any], name: str | None, row: int) -> list[str
     if isinstance(value, list) and value and all(isinstance(item, dict) and "caption" in item for item in value):
         value = [item["caption"] for item in value]  # as the COCO caption code takes them
     try:
-        return as_caption_rows([value], name, string_is_one_caption=True)[0]
+        return as_caption_rows([value], name)[0]
     except (TypeError, ValueError) as error:
         texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
         joined = "".join(text for text in texts if isinstance(text, str))

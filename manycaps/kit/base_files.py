@@ -155,11 +155,19 @@ def local_path(name: str | os.PathLike[str]) -> pathlib.Path:
 
 
 def no_such_path(name: str) -> str:
-    """Return the end of a message: the path does not exist, and where relative paths start.
+    """Return the end of a message: the path does not exist, and where relative paths start; or what it is instead.
 
     >>> no_such_path("/no/such/folder")
     "'/no/such/folder': no such folder or file. Check the path."
+    >>> no_such_path("/")
+    "'/', which is a folder. Name a file in it."
     """
+    path = local_path(name)
+    if is_folder(path):
+        return f"{shown_path(name)}, which is a folder. Name a file in it."
+    if os.path.exists(path):
+        kind, other = ("a file", "a folder") if is_regular_file(path) else ("neither a file nor a folder", "another")
+        return f"{shown_path(name)}, which is {kind}. Name {other}."
     absolute = name.startswith("~") or pathlib.PurePath(name).is_absolute()
     start = "" if absolute else f", relative paths start at {pathlib.Path.cwd()}"
     # A name that looks like a path only by its folder may still be a name on the Hub.

@@ -1,6 +1,8 @@
 """The contract of every module: options, columns, rows that survive an error, and signatures."""
 
+import itertools
 import sys
+import threading
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -31,6 +33,9 @@ COLUMNS = frozenset({"predictions", "references", "images", "videos", "data"})
 
 # Columns that are encoded when they are added; the others hold captions.
 ENCODED_COLUMNS = frozenset({"images", "videos"})
+
+# Attributes of evaluate that a copy cannot hold and does not need: methods bound to the original, and locks on files.
+NOT_COPIED = frozenset({"compute", "add_batch", "add", "filelocks", "file_paths", "rendez_vous_lock"})
 
 # What `add` calls one row of a column.
 ROW_NAMES = {"prediction": "predictions", "reference": "references", "image": "images", "video": "videos"}
@@ -66,6 +71,9 @@ class CollectionModule:
     # Options that only `evaluate.load` takes.
     LOAD_OPTIONS: ClassVar[frozenset[str]] = frozenset()
 
+    # Attributes that are found again when they are needed, and have a default in the class: no copy holds them.
+    CACHED: ClassVar[frozenset[str]] = frozenset()
+
     if TYPE_CHECKING:  # of evaluate's class
         num_process: int
 
@@ -80,7 +88,21 @@ class CollectionModule:
         # The columns of every `add_batch` since the last compute. Each is added, and all are let go, in one step, so
         # that no error and no ctrl-C leaves a part of them.
         self.added: list[dict[str, Any]] = []
+        # Held by the one call that adds or computes; others wait. The thread that holds it may call again.
+        self.lock = threading.RLock()
         super().__init__(*args, **keywords)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy or a pickle holds: options and added rows, without models and features."""
+        if getattr(self, "writer", None) is not None:
+            raise TypeError(
+                f"module: expected no rows in files of evaluate to make a copy, got {len(self)}. Compute first."
+            )
+        left = NOT_COPIED | self.CACHED | {"lock"}
+        return {name: value for name, value in vars(self).items() if name not in left}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state, added=list(state["added"]), lock=threading.RLock())
 
     def __len__(self) -> int:
         """Return the number of rows that were added since the last compute."""
@@ -99,16 +121,17 @@ class CollectionModule:
 
     def checked_columns(self, options: Mapping[str, Any], **columns: Any) -> dict[str, Any]:
         """Return columns of captions as lists of lists, or raise for the first bad row."""
-        checked = {
-            name: as_caption_rows(rows, name, string_is_one_caption=name == "predictions")
-            for name, rows in columns.items()
-        }
+        checked = {name: as_caption_rows(rows, name) for name, rows in columns.items()}
         if "predictions" in checked and "references" in checked:
             check_row_counts(len(checked["predictions"]), len(checked["references"]))
         return checked
 
     def add_batch(self, **columns: Any) -> None:
         """Check every row, then add the rows."""
+        with self.lock:
+            self._add_rows(columns)
+
+    def _add_rows(self, columns: Mapping[str, Any]) -> None:
         checked = self._checked(columns, self.load_options)
         if self.num_process > 1:
             of_evaluate: Any = super()
@@ -122,6 +145,10 @@ class CollectionModule:
 
     def compute(self, **given: Any) -> dict[str, Any] | None:
         """Check the options of this call, then compute; after an error the rows added before it are kept."""
+        with self.lock:
+            return self._computed(given)
+
+    def _computed(self, given: dict[str, Any]) -> dict[str, Any] | None:
         columns = {name: given.pop(name) for name in COLUMNS if name in given}
         options = self.call_options(given)
         names = self._feature_names()
@@ -144,16 +171,16 @@ class CollectionModule:
         return result
 
     def _info(self) -> Any:
-        """Return the module's description and the storage of its columns, which is the same in all modules."""
+        """Return the module's description and the forms of its columns: first that in which they are stored."""
         import datasets  # the modules have both; the list of the commands does without
         import evaluate
 
-        captions = datasets.Sequence(datasets.Value("string"))
+        captions = datasets.Sequence(datasets.Value("string")), datasets.Value("string")
         # Of images and videos features alone are stored; "large": those of one call may take more than 2 GB.
-        encoded = {"key": datasets.Value("string"), "features": datasets.Value("large_binary")}
-        features = datasets.Features(
-            {name: encoded if name in ENCODED_COLUMNS else captions for name in self.own_columns()}
-        )
+        encoded = ({"key": datasets.Value("string"), "features": datasets.Value("large_binary")},)
+        names = self.own_columns()
+        forms = itertools.product(*(encoded if name in ENCODED_COLUMNS else captions for name in names))
+        features = [datasets.Features(dict(zip(names, form, strict=True))) for form in forms]
         is_metric = isinstance(self, evaluate.Metric)
         return (evaluate.MetricInfo if is_metric else evaluate.MeasurementInfo)(
             **self.ABOUT._asdict() | {"reference_urls": list(self.ABOUT.reference_urls)}, features=features
@@ -191,7 +218,7 @@ def take_load_options(keywords: dict[str, Any], defaults: Mapping[str, Any]) -> 
     {'seed': 1, 'details': False}
     """
     _check_names(set(keywords) - EVALUATE_KEYWORDS, defaults, "load")
-    return dict(defaults) | {name: keywords.pop(name) for name in list(keywords) if name in defaults}
+    return dict(defaults) | {name: as_plain(keywords.pop(name), name) for name in list(keywords) if name in defaults}
 
 
 def take_compute_options(given: Mapping[str, Any], loaded: Mapping[str, Any]) -> dict[str, Any]:
@@ -212,7 +239,27 @@ def take_compute_options(given: Mapping[str, Any], loaded: Mapping[str, Any]) ->
     """
     options = {name: value for name, value in given.items() if name not in COLUMNS}
     _check_names(set(options), loaded, "compute")
-    return dict(loaded) | {name: value for name, value in options.items() if value is not None}
+    return dict(loaded) | {name: as_plain(value, name) for name, value in options.items() if value is not None}
+
+
+def as_plain(value: Any, name: str = "") -> Any:
+    """Return the value of an option as Python's own; what is no scalar of NumPy, dtype or device of torch stays.
+
+    A number of lower precision is the decimal that it prints, and the number of a device is that of a GPU.
+
+    >>> import numpy as np
+    >>> as_plain(np.int64(3)), as_plain([np.float32(0.1), np.bool_(True)]), as_plain(0, "device")
+    (3, [0.1, True], 'cuda:0')
+    """
+    if type(value) in (list, tuple):
+        return type(value)(as_plain(item) for item in value)
+    kind = type(value)
+    if kind.__module__ == "numpy" and getattr(value, "shape", None) == ():
+        value = float(str(value)) if value.dtype.kind == "f" else value.item()
+    elif kind.__module__ == "torch" and kind.__name__ in ("dtype", "device"):
+        value = str(value).removeprefix("torch.")
+    is_number = name == "device" and isinstance(value, int) and not isinstance(value, bool)
+    return f"cuda:{value}" if is_number and value >= 0 else value
 
 
 def check_choice(name: str, value: object, choices: Collection[str]) -> None:

@@ -1,4 +1,4 @@
-"""Checks of caption columns: each error names column, row and item."""
+"""Columns as plain lists, tensors as arrays, and checks of captions: each error names column, row and item."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,23 +12,23 @@ LONGEST_CAPTION = 20_000
 NOT_ROWS = (str, bytes, bytearray, memoryview, Mapping, set, frozenset)
 
 
-def as_caption_rows(rows: object, column: str, *, string_is_one_caption: bool = False) -> list[list[str]]:
+def as_caption_rows(rows: object, column: str) -> list[list[str]]:
     """Return a column of caption lists as plain lists, or name the first bad row.
 
     Args:
-        rows: n_rows rows, each a sequence of strings. Lists, tuples, arrays and `datasets` columns are all right.
+        rows: n_rows rows, each a sequence of strings, or each a string: one caption. Lists, tuples, arrays and
+            `datasets` columns are all right.
         column: name of the input column, for the messages.
-        string_is_one_caption: whether a plain string may stand for a list of one caption.
 
     Returns:
         List of n_rows lists of str. Row order and captions are unchanged.
 
     Raises:
-        TypeError: the column, a row or a caption has the wrong type.
+        TypeError: the column, a row or a caption has the wrong type; some rows are strings and others are not.
         ValueError: no rows; a row without captions; a caption that is too long, or not valid Unicode.
 
-    >>> as_caption_rows([("a dog", "two dogs"), "a cat"], "predictions", string_is_one_caption=True)
-    [['a dog', 'two dogs'], ['a cat']]
+    >>> as_caption_rows([("a dog", "two dogs"), ["a cat"]], "predictions"), as_caption_rows(["a dog"], "references")
+    ([['a dog', 'two dogs'], ['a cat']], [['a dog']])
     """
     check_no_table(rows, column, "a list of rows, each a list of captions")
     if rows is None or isinstance(rows, NOT_ROWS) or not isinstance(rows, Iterable):
@@ -36,10 +36,10 @@ def as_caption_rows(rows: object, column: str, *, string_is_one_caption: bool = 
             f"{column}: expected a list of rows, each a list of captions, got {_kind(rows)}. Give one list per row."
         )
     listed = as_list(rows, column, "a list of rows, each a list of captions")
-    checked = [_as_captions(row, f"{column}[{i}]", string_is_one_caption) for i, row in enumerate(listed)]
-    if not checked:
+    if not listed:
         raise ValueError(f"{column}: expected at least one row, got none. Add rows before computing.")
-    return checked
+    are_strings = isinstance(listed[0], str)
+    return [_as_captions(row, f"{column}[{i}]", are_strings) for i, row in enumerate(listed)]
 
 
 def check_no_table(values: object, column: str, expected: str) -> None:
@@ -73,6 +73,20 @@ def as_list(values: Iterable[Any], where: str, expected: str) -> list[Any]:
         raise TypeError(f"{where}: expected {expected}, got {_kind(values)}. Give a list.") from error
 
 
+def without_torch(values: Any) -> Any:
+    """Return a tensor of torch, or a list of them, as NumPy takes it: no gradients, no bfloat16, not on a GPU.
+
+    >>> without_torch([0.5, 1.0])
+    [0.5, 1.0]
+    """
+    if isinstance(values, list | tuple) and values and hasattr(values[0], "detach"):
+        return [without_torch(value) for value in values]
+    if not hasattr(values, "detach"):
+        return values
+    values = values.detach().cpu()
+    return (values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy()
+
+
 def check_row_counts(n_predictions: int, n_references: int) -> None:
     """Raise unless both columns have the same number of rows.
 
@@ -86,11 +100,18 @@ def check_row_counts(n_predictions: int, n_references: int) -> None:
         )
 
 
-def _as_captions(row: object, where: str, string_is_one_caption: bool) -> list[str]:
-    """One row as a list of valid strings."""
-    if isinstance(row, str):
-        if not string_is_one_caption:
-            raise TypeError(f"{where}: expected a list of captions, got a string. Wrap it in a list: [{row[:40]!r}].")
+def _as_captions(row: object, where: str, are_strings: bool) -> list[str]:
+    """One row as a list of valid strings; all rows are strings if the first one is."""
+    if isinstance(row, str) and not are_strings:
+        raise TypeError(
+            f"{where}: expected a list of captions as in row 0, got a string. Wrap it in a list: [{row[:40]!r}]."
+        )
+    if are_strings:
+        if not isinstance(row, str):
+            raise TypeError(
+                f"{where}: expected a caption (a string) as in row 0, got {_kind(row)}. Give a list in every row, or a "
+                "string in every row."
+            )
         row = [row]
     if isinstance(row, NOT_ROWS) or not isinstance(row, Iterable):
         raise TypeError(f"{where}: expected a list of captions, got {_kind(row)}. Give this row as a list of strings.")

@@ -83,6 +83,9 @@ class ClipEncoder:
         self.progress = progress
         self._loaded: tuple[SharedModel[ClipModel], Checkpoint] | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_loaded": None}  # a copy finds the model, with its features, or loads it
+
     @property
     def model(self) -> ClipModel:
         """The model, loaded at the first use."""

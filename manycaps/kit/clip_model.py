@@ -327,7 +327,7 @@ def as_device(name: str) -> "torch.device":
         name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     try:
         device = torch.device(name)
-        torch.empty(0, device=device)
+        torch.empty(1, device=device).cpu()  # numbers of the device "meta" cannot be had
     except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
         raise ValueError(
             f"device: expected 'auto' or a device of this machine, got {shown_value(name)} ({reason_of(error)}). "

@@ -70,6 +70,8 @@ class ClipSetModule(EmbeddingModule):
     A module names `CLIP_SET_DEFAULTS` among its options, and may say more in `check_encoded`.
     """
 
+    CACHED = frozenset({"_clip"})
+
     _clip: ClipEncoder | None = None
 
     def compute(
@@ -79,18 +81,19 @@ class ClipSetModule(EmbeddingModule):
         images = (prediction_images, reference_images)
         if prediction_images is None and reference_images is None:
             return super().compute(**given)
-        captions = tuple(given.pop(name, None) for name in CAPTION_COLUMNS)
-        embeddings = [given.pop(name, None) for name in ("prediction_embeddings", "reference_embeddings")]
-        check_one_of_each(images, captions, embeddings, len(self))
-        options = self.call_options(given)
-        self.check_encoded(options, "images")
-        sides = [
-            as_image_sets(image, image_column) if image is not None else as_caption_sets(caption, caption_column)
-            for image, image_column, caption, caption_column in zip(
-                images, IMAGE_COLUMNS, captions, CAPTION_COLUMNS, strict=True
-            )
-        ]
-        return self._result_of_sets(sides, options)
+        with self.lock:
+            captions = tuple(given.pop(name, None) for name in CAPTION_COLUMNS)
+            embeddings = [given.pop(name, None) for name in ("prediction_embeddings", "reference_embeddings")]
+            check_one_of_each(images, captions, embeddings, len(self))
+            options = self.call_options(given)
+            self.check_encoded(options, "images")
+            sides = [
+                as_image_sets(image, image_column) if image is not None else as_caption_sets(caption, caption_column)
+                for image, image_column, caption, caption_column in zip(
+                    images, IMAGE_COLUMNS, captions, CAPTION_COLUMNS, strict=True
+                )
+            ]
+            return self._result_of_sets(sides, options)
 
     def check_encoded(self, options: Mapping[str, Any], what: str) -> None:
         """Raise unless "images" or "captions" may be encoded with these options."""
@@ -287,7 +290,7 @@ def as_caption_sets(captions: object, column: str) -> CaptionSets:
     if isinstance(captions, Iterable) and not isinstance(captions, NOT_ROWS):
         check_no_table(captions, column, CAPTION_SETS)
         listed = as_list(captions, column, CAPTION_SETS)
-    rows = as_caption_rows(listed, column, string_is_one_caption=True)
+    rows = as_caption_rows(listed, column)
     flat = [caption for row in rows for caption in row]
     is_one = all(isinstance(row, str) for row in listed)
     return CaptionSets(column, flat, [len(flat)] if is_one else [len(row) for row in rows])

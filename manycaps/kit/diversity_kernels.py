@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .base_messages import reason_of, shown_value
+from .base_rows import without_torch
 from .text_document_frequency import DocumentFrequency
 from .text_ngrams import ngram_ids, word_ids
 
@@ -114,8 +115,8 @@ def kernel_eigenvalues(kernel: object, n_captions: int, where: str) -> np.ndarra
     [0.0, 2.0]
     """
     try:
-        matrix = np.asarray(kernel, dtype=np.float64)
-    except Exception as error:  # ragged lists, tensors on a device, whatever a user's type raises
+        matrix = np.asarray(without_torch(kernel), dtype=np.float64)
+    except Exception as error:  # ragged lists, tensors without numbers, whatever a user's type raises
         raise TypeError(
             f"kernels: expected a matrix for the captions of {where}, got {type(kernel).__name__} "
             f"({reason_of(error)}). Return a NumPy array of shape (n, n)."

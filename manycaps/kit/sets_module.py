@@ -7,7 +7,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from .base_module import CollectionModule, check_choice, check_confidence_level, check_flag, check_whole_number
+from .base_module import (
+    CollectionModule,
+    as_plain,
+    check_choice,
+    check_confidence_level,
+    check_flag,
+    check_whole_number,
+)
 from .sets_corpus import CorpusTest, RowSplits, bootstrap_interval, combined_p_value, harmonic_mean_p
 from .sets_splits import P_VALUE_METHODS, Comparison, row_keys, splits_of
 
@@ -133,6 +140,7 @@ class DistributionModule(CollectionModule):
         options = self.call_options(given)
         columns = self.checked_columns(options, predictions=predictions, references=references)
         sizes = text_counts(**columns)
+        row = as_plain(row)
         check_whole_number("row", row, 0)
         if row >= len(sizes):
             raise ValueError(f"row: expected a whole number below {len(sizes)}, got {row}. Rows are counted from 0.")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .base_messages import reason_of, shown_value
+from .base_rows import without_torch
 
 # Prefix of the name of a metric: "evaluate:rouge:rougeL".
 EVALUATE_PREFIX = "evaluate:"
@@ -58,7 +59,7 @@ def _as_values(returned: object, n_pairs: int) -> np.ndarray:
     """Convert a function's result to n_pairs float64 numbers."""
     advice = "Return one number for each pair of the two lists."
     try:
-        array = np.asanyarray(returned)
+        array = np.asanyarray(without_torch(returned))
         if isinstance(array, np.ma.MaskedArray) or array.dtype.kind in "USMm":
             raise TypeError(f"values of type {array.dtype}")
         values = np.asarray(array, dtype=np.float64)

@@ -119,13 +119,14 @@ class SentenceEncoder:
     """Embeds captions; a loaded model stays in memory until another one is asked for, and so do its last vectors.
 
     Encoders of one process that use the same model share it and its vectors: a caption that several metrics read, or
-    that stands beside several systems, is embedded once. A function is called for every caption of every call: nothing
-    says that it would answer the same again.
+    that stands beside several systems, is embedded once. A function is called for every caption of every call.
     """
 
-    def __init__(self) -> None:
-        # The settings of the last call, and their model.
-        self._last: tuple[tuple[str, str, str], SharedModel[Any]] | None = None
+    # The settings of the last call, and their model; a copy finds the model, with its vectors, or loads it.
+    _last: tuple[tuple[str, str, str], SharedModel[Any]] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {}
 
     def forget(self) -> None:
         """Drop the vectors of the model, also for the other encoders that share it."""
@@ -236,8 +237,8 @@ def load_model(folder: pathlib.Path, device: str, dtype: str) -> Any:
         ) from error
     chosen = None if device == "auto" else device
     try:
-        torch.empty(0, device=chosen)
-    except (RuntimeError, AssertionError) as error:
+        torch.empty(1, device=chosen).cpu()  # numbers of the device "meta" cannot be had
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise ValueError(
             f"device: expected a device of this machine, got {shown_value(device)} ({reason_of(error)}). Give 'auto' "
             "to have one chosen."
@@ -377,8 +378,7 @@ def _module_paths(folder: pathlib.Path) -> list[str]:
 
 def _check_weights(path: pathlib.Path) -> None:
     """Raise OSError unless the file is the default model's weights."""
-    state = path.stat()
-    digest = _sha256(path, state.st_mtime_ns, state.st_size)
+    digest = _sha256(path, path.stat().st_mtime_ns, path.stat().st_size)
     if digest != DEFAULT_SHA256:
         raise OSError(
             f"encoder: expected the weights of {DEFAULT_ENCODER} in {path} (sha256 {DEFAULT_SHA256[:12]}...), got "

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .base_messages import reason_of, shown_value
-from .base_module import check_whole_number
-from .base_rows import NOT_ROWS, as_list, check_no_table
+from .base_module import as_plain, check_whole_number
+from .base_rows import NOT_ROWS, as_list, check_no_table, without_torch
 from .sets_splits import row_keys
 
 # Largest number in an embedding: the variance of a squared distance takes its fourth power, which must stay within the
@@ -96,7 +96,7 @@ def as_array(values: object, where: str, advice: str) -> np.ndarray:
     """Return a table of embeddings as a checked array.
 
     Args:
-        values: an array, a tensor on the CPU, or lists of numbers.
+        values: an array, a tensor, or lists of either or of numbers.
         where: what a message begins with.
         advice: what a message ends with where the values are no array.
 
@@ -105,11 +105,11 @@ def as_array(values: object, where: str, advice: str) -> np.ndarray:
         ValueError: see `check_embeddings`.
     """
     try:
-        array = np.asanyarray(values)
+        array = np.asanyarray(without_torch(values))
         if isinstance(array, np.ma.MaskedArray):
             raise TypeError("a masked array")
         array = np.asarray(array)
-    except Exception as error:  # ragged lists; tensors on a device or with gradients; whatever a user's type raises
+    except Exception as error:  # ragged lists, tensors without numbers, whatever a user's type raises
         raise TypeError(
             f"{where}: expected a floating-point array of shape (n, d), got {type(values).__name__} "
             f"({reason_of(error)}). {advice}"
@@ -195,10 +195,10 @@ def as_pair_matrices(values: object, n_candidates: object, column: str) -> PairM
 def _as_matrix(values: object, where: str) -> np.ndarray:
     """One row as a float64 array."""
     try:
-        array = np.asanyarray(values)
+        array = np.asanyarray(without_torch(values))
         if isinstance(array, np.ma.MaskedArray) or array.dtype.kind not in "fiu":
             raise TypeError(f"numbers of type {array.dtype}")
-    except Exception as error:  # ragged lists, tensors on a device, whatever a user's type raises
+    except Exception as error:  # ragged lists, tensors without numbers, whatever a user's type raises
         raise TypeError(
             f"{where}: expected an array of numbers, got {type(values).__name__} ({reason_of(error)}). Convert it to "
             "a NumPy array."
@@ -227,6 +227,7 @@ def _as_counts(n_candidates: object, n_texts: Sequence[int], column: str) -> lis
             "are candidates."
         )
     counts: list[Any]
+    n_candidates = as_plain(n_candidates)
     if isinstance(n_candidates, list | tuple | np.ndarray):
         counts = np.asarray(n_candidates).tolist() if isinstance(n_candidates, np.ndarray) else list(n_candidates)
         if not isinstance(counts, list) or len(counts) != len(n_texts):

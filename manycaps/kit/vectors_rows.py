@@ -78,12 +78,13 @@ class EmbeddingModule(DistributionModule):
         """Check the options of this call, then compute: from the rows of captions, or from ready arrays."""
         if prediction_embeddings is None and reference_embeddings is None:
             return super().compute(**given)
-        check_no_captions(given.pop("predictions", None), given.pop("references", None), len(self))
-        options = self.call_options(given)
-        embedded = as_embedding_rows(prediction_embeddings, reference_embeddings)
-        self.check_sizes(embedded.sizes(), ARRAY_COLUMNS, options)
-        self.check_vectors(embedded, ARRAY_COLUMNS, options)
-        return self._result(embedded, options, {"encoder": "ready arrays"})
+        with self.lock:
+            check_no_captions(given.pop("predictions", None), given.pop("references", None), len(self))
+            options = self.call_options(given)
+            embedded = as_embedding_rows(prediction_embeddings, reference_embeddings)
+            self.check_sizes(embedded.sizes(), ARRAY_COLUMNS, options)
+            self.check_vectors(embedded, ARRAY_COLUMNS, options)
+            return self._result(embedded, options, {"encoder": "ready arrays"})
 
     def caption_result(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         """Check the sizes of all rows, embed the captions, compare the rows, and return the result."""

@@ -112,6 +112,8 @@ def _checked_captions(captions: Any, where: str) -> list[str]:
     """A list of captions; the messages are those of every module, with this place in the file."""
     if captions == []:
         raise ValueError(f"{where}: expected at least one caption, got an empty list. Add captions.")
+    if isinstance(captions, str):
+        raise TypeError(f"{where}: expected a list of captions, got a string. Wrap it in a list: [{captions[:40]!r}].")
     try:
         return as_caption_rows([captions], where)[0]
     except (TypeError, ValueError) as error:

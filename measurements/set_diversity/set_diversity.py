@@ -67,8 +67,8 @@ _CITATION = """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions: n_rows lists of candidate captions, at least one per row.
-    references: n_rows lists of human captions of the same images or videos.
+    predictions: n_rows lists of one or more candidate captions, or n_rows strings.
+    references: n_rows lists of human captions of the same images or videos, or n_rows strings.
     tokenizer: "ptb" (default) or a function from a caption to its list of tokens.
     document_frequency: None (default: counted in the references, one document a row), or a table of the layout
         {"n_documents": 8092, "document_frequency": {"a dog": 312, ...}}, or the path of a JSON file; for self-CIDEr.
@@ -128,6 +128,7 @@ class SetDiversity(EncodingModule, evaluate.Measurement):
         "details": False,
     }
     progress = evaluate.utils.logging.tqdm
+    CACHED = frozenset({"table", "table_source"})
     table = table_source = None
 
     def check_options(self, options):

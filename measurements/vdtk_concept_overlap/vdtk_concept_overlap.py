@@ -39,7 +39,7 @@ _CITATION = """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    data: n_rows lists of captions.
+    data: n_rows lists of captions, or n_rows strings.
     labels: mapping from names, with which keys of the result begin, to lists of labels or to text files with one label
         per line; must be given.
     transfer: True scores, for each row, the captions of others that share a label; default False.

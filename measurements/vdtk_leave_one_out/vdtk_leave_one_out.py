@@ -73,7 +73,7 @@ _CITATION = """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    data: n_rows lists of captions; rows with a single caption are left out.
+    data: n_rows lists of captions, or n_rows strings; rows with a single caption are left out.
     data_embeddings: ready vectors for "trm_bert", "mmd_bert" and "fid_bert", for compute only and beside data: n_rows
         floating-point arrays of shape (n_captions, d), a vector for each caption; default: the encoder's.
     metrics: names among "bleu", "rouge_l", "cider_d", "meteor15" (needs its data), "meteor" (NLTK's; needs WordNet),
@@ -161,6 +161,10 @@ class VdtkLeaveOneOut(EncodingModule, evaluate.Measurement):
         """Check the options of this call, then compute; captions with ready vectors go past evaluate's table."""
         if data_embeddings is None:
             return super().compute(**given)
+        with self.lock:
+            return self._result_of_vectors(data_embeddings, given)
+
+    def _result_of_vectors(self, data_embeddings, given):
         if len(self):
             raise ValueError(
                 "data_embeddings: expected all rows in this call, got rows added before. Give data to compute as well."

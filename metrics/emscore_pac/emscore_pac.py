@@ -69,10 +69,10 @@ _CITATION = """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions: n_rows lists of candidate captions; a plain string counts as one candidate.
+    predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
     videos: n_rows videos: paths, encoded bytes, lists, arrays or tensors of images, arrays of frame features
         (n_frames, d), or a `datasets` column.
-    references: n_rows lists of reference captions, with the configuration "references" only.
+    references: n_rows lists of reference captions, or n_rows strings, with the configuration "references" only.
     idf: False (default) weights all tokens alike; True by their inverse document frequency in the references, without
         them in the candidates; or a table {"n_documents": 8092, "document_frequency": {"dog</w>": 312, ...}}, or the
         path of a JSON file with one.

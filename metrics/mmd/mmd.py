@@ -72,8 +72,8 @@ _CITATION = """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions: n_rows lists of candidate captions; a plain string counts as one candidate.
-    references: n_rows lists of reference captions.
+    predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
+    references: n_rows lists of reference captions, or n_rows strings.
     prediction_embeddings, reference_embeddings: ready features in place of predictions and references, for compute
         only: n_rows floating-point arrays of shape (n, d), of texts, images or anything else.
     prediction_images, reference_images: images in place of predictions, of references or of both, for compute only:
@@ -217,15 +217,16 @@ class Mmd(ClipSetModule, evaluate.Metric):
         """Check the options of this call, then compute: from ready kernel values past evaluate's table."""
         if kernels is None and n_candidates is None:
             return super().compute(**given)
-        check_matrices_alone(given, "kernels", len(self))
-        options, rows = self.call_options(given), as_pair_matrices(kernels, n_candidates, "kernels")
-        check_ready_kernels(rows.matrices, options)
-        self.check_sizes(rows.sizes(), ("kernels", "kernels"), options)
+        with self.lock:
+            check_matrices_alone(given, "kernels", len(self))
+            options, rows = self.call_options(given), as_pair_matrices(kernels, n_candidates, "kernels")
+            check_ready_kernels(rows.matrices, options)
+            self.check_sizes(rows.sizes(), ("kernels", "kernels"), options)
 
-        def compare(batch):
-            return compared(rows.stacked(batch), rows.n_candidates[batch[0]], options["estimator"])
+            def compare(batch):
+                return compared(rows.stacked(batch), rows.n_candidates[batch[0]], options["estimator"])
 
-        return self.result_of(Rows(rows.sizes(), rows.keys(), compare, pairs_batch, {"kernel": "ready"}), options)
+            return self.result_of(Rows(rows.sizes(), rows.keys(), compare, pairs_batch, {"kernel": "ready"}), options)
 
     def check_encoded(self, options, what):
         """Raise unless "images" or "captions" may be encoded with these options."""

@@ -47,7 +47,7 @@ _CITATION = """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions: n_rows lists of candidate captions; a plain string counts as one candidate.
+    predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
     images: n_rows images: paths, bytes, PIL images, arrays or tensors of pixels, or a `datasets` column;
         or the features of an image in its place, floats of shape (d,).
     prediction_embeddings: ready features in place of predictions, for compute only and beside features of images:
@@ -79,6 +79,8 @@ Examples:
     >>> pac_score.compute(predictions=["a red square"], images=["red_square.png"])  # doctest: +SKIP
     >>> pac_s(np.array([0.5, -0.5]), 2.0).tolist()
     [1.0, 0.0]
+    >>> pac_s(np.array([0.5, -0.5]), 2.5).tolist()  # CLIP-S
+    [1.25, 0.0]
 """
 
 

@@ -46,10 +46,10 @@ _CITATION = """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions: n_rows lists of candidate captions; a plain string counts as one candidate.
+    predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
     images: n_rows images: paths, bytes, PIL images, arrays or tensors of pixels, or a `datasets` column;
         or the features of an image in its place, floats of shape (d,).
-    references: n_rows lists of reference captions.
+    references: n_rows lists of reference captions, or n_rows strings.
     prediction_embeddings, reference_embeddings: ready features in place of predictions and references, for compute
         only and beside features of images: n_rows floating-point arrays of shape (n_captions, d). No checkpoint is
         used.

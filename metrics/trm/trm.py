@@ -76,8 +76,8 @@ _CITATION = """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions: n_rows lists of candidate captions; a plain string counts as one candidate.
-    references: n_rows lists of reference captions. At least three captions per row in all.
+    predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
+    references: n_rows lists of reference captions, or n_rows strings. At least three captions per row in all.
     prediction_embeddings, reference_embeddings: ready vectors in place of predictions and references, for compute only:
         n_rows floating-point arrays of shape (n_texts, d), of texts, images, sounds or anything else.
     prediction_images, reference_images: images in place of predictions, of references or of both, for compute only:
@@ -196,15 +196,16 @@ class Trm(ClipSetModule, evaluate.Metric):
         """Check the options of this call, then compute: from ready distances past evaluate's table and any model."""
         if distances is None and n_candidates is None:
             return super().compute(**given)
-        check_matrices_alone(given, "distances", len(self))
-        options, rows = self.call_options(given), as_pair_matrices(distances, n_candidates, "distances")
-        check_distance_diagonals(rows.matrices)
-        self.check_sizes(rows.sizes(), ("distances", "n_candidates"), options)
+        with self.lock:
+            check_matrices_alone(given, "distances", len(self))
+            options, rows = self.call_options(given), as_pair_matrices(distances, n_candidates, "distances")
+            check_distance_diagonals(rows.matrices)
+            self.check_sizes(rows.sizes(), ("distances", "n_candidates"), options)
 
-        def compare(batch):
-            return compared(rows.stacked(batch), rows.n_candidates[batch[0]], options)
+            def compare(batch):
+                return compared(rows.stacked(batch), rows.n_candidates[batch[0]], options)
 
-        return self.result_of(Rows(rows.sizes(), rows.keys(), compare, pairs_batch, {"distance": "ready"}), options)
+            return self.result_of(Rows(rows.sizes(), rows.keys(), compare, pairs_batch, {"distance": "ready"}), options)
 
     def caption_result(self, predictions, references, options):
         """Check the sizes of all rows, compare texts or their vectors, and return the result."""

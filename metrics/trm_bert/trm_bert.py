@@ -43,8 +43,8 @@ _CITATION = """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions: n_rows lists of candidate captions; a plain string counts as one candidate.
-    references: n_rows lists of reference captions. At least three captions per row in all.
+    predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
+    references: n_rows lists of reference captions, or n_rows strings. At least three captions per row in all.
     prediction_embeddings, reference_embeddings: ready vectors in place of predictions and references, for compute only:
         n_rows floating-point arrays of shape (n_captions, d).
     statistic: "per_side" (default, one Q for each kind of triangle, as in the authors' program) or "pooled" (equation 4

@@ -55,8 +55,8 @@ _CITATION = """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    predictions: n_rows lists of candidate captions; a plain string counts as one candidate.
-    references: n_rows lists of reference captions. At least three captions per row in all.
+    predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
+    references: n_rows lists of reference captions, or n_rows strings. At least three captions per row in all.
     statistic: "per_side" (default, one Q for each kind of triangle, as in the authors' program) or "pooled" (equation 4
         of the paper as printed, in which opposite deviations of the two kinds cancel).
     p_value: "none" (default), "exact" (all splits of a row) or "permutation" (n_resamples random ones).

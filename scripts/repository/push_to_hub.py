@@ -7,11 +7,11 @@ python -m scripts.repository.push_to_hub --org NAME --dry-run         show what 
 python -m scripts.repository.push_to_hub --org NAME                   all modules
 python -m scripts.repository.push_to_hub --org NAME --module trm_meteor --module trm_cider
 
-A Space gets the files of its module folder, read through links, without tests and caches. In its requirements.txt
-every package has the version that is installed here, the one that the tests have run with. What already exists is
-compared first and the difference is printed: a second run finds nothing to do. Files that only the Space has are
-deleted from it. The token is that of --token, of the variable HF_TOKEN or of `hf auth login`; HF_ENDPOINT names another
-hub. Needs tests/requirements.txt.
+A Space gets the files of its module folder, read through links, with the cases of `tests.py`, and without other tests
+and caches. In its requirements.txt every package has the version that is installed here, the one that the tests have
+run with. What already exists is compared first and the difference is printed: a second run finds nothing to do. Files
+that only the Space has are deleted from it. The token is that of --token, of the variable HF_TOKEN or of `hf auth
+login`; HF_ENDPOINT names another hub. Needs tests/requirements.txt.
 """
 
 import argparse

@@ -186,6 +186,9 @@ def test_a_file_that_cannot_be_converted_is_named(run, tmp_path, checkpoint):
     assert code == 1
     assert err.startswith("checkpoint: expected the weights of a CLIP vision transformer")
     assert not (tmp_path / "folder").exists()
+    _, _, err = run("convert-checkpoint", tmp_path, tmp_path / "folder")
+    assert "source: expected a file, got" in err
+    assert "which is a folder. Name a file in it." in err
     _, _, err = run("convert-checkpoint", checkpoint, tmp_path)
     assert err.startswith("folder: expected an empty or new folder, got ")
 

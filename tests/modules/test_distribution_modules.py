@@ -203,7 +203,7 @@ BAD_INPUT = {
     "a string for a row of references": (
         with_row_7("references", "a dog"),
         TypeError,
-        "references[7]: expected a list of captions, got a string. Wrap it in a list",
+        "references[7]: expected a list of captions as in row 0, got a string. Wrap it in a list",
     ),
     "an empty row": (
         with_row_7("predictions", []),

@@ -247,7 +247,7 @@ BAD_OPTIONS = [
     ("fid_bert", "pooled", "yes", TypeError, "pooled: expected True or False, got 'yes'"),
     ("trm_bert", "statistic", "both", ValueError, "statistic: expected one of 'per_side', 'pooled', got 'both'"),
     *((name, "encoder", 3, TypeError, "encoder: expected a model's name or folder, or a function") for name in NAMES),
-    *((name, "device", 0, TypeError, "device: expected a name, got int") for name in NAMES),
+    *((name, "device", -1, TypeError, "device: expected a name, got int") for name in NAMES),
     *((name, "dtype", "int8", ValueError, "dtype: expected one of 'float32',") for name in NAMES),
     *(
         (name, "batch_size", 0, ValueError, "batch_size: expected a whole number of at least 1, got 0")

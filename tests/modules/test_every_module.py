@@ -6,7 +6,9 @@ import importlib
 import inspect
 import json
 import multiprocessing
+import pickle
 import re
+import runpy
 import shutil
 import sys
 from importlib.machinery import PathFinder
@@ -14,6 +16,7 @@ from importlib.machinery import PathFinder
 import pytest
 import yaml
 
+import manycaps
 from scripts.repository import push_to_hub, sync_kit
 from tests.each_case import each_case
 from tests.large_packages import evaluate
@@ -84,23 +87,29 @@ def forget(module):
         module.encoder.forget()
 
 
-def test_every_example_runs_in_the_copy_that_the_loader_made(folder):
-    script_name = type(load_module(folder)).__module__
+def test_what_evaluate_asks_of_its_own_modules(folder):
+    """As its tests/test_metric_common.py: load, run the examples in the copy that the loader made, pickle."""
+    module = load_module(folder)
+    script_name = type(module).__module__
     package = script_name.rsplit(".", 1)[0]
-    attempted = 0
     for path in sorted(folder.glob("*.py")):
         # A helper of several modules is the same file in all of them: its examples run in the first one.
-        if path.name != "app.py" and next(f for f in FOLDERS if (f / path.name).exists()) == folder:
+        if path.name not in ("app.py", "tests.py") and next(f for f in FOLDERS if (f / path.name).exists()) == folder:
             result = doctest.testmod(importlib.import_module(f"{package}.{path.stem}"))
             assert result.failed == 0, path
-            attempted += result.attempted
-    assert attempted > 1
+            # Examples that are skipped do not count.
+            assert result.attempted > 1 or path.stem != folder.name
+    assert pickle.loads(pickle.dumps(module)).name == folder.name
 
 
-@each_case("folder", FOLDERS, ids=folder_name)
-def test_the_class_has_examples(folder):
-    examples = doctest.DocTestParser().get_examples(load_module(folder).inputs_description)
-    assert len(examples) > 1
+def test_cases_for_the_widget_of_evaluate_hold(folder):
+    cases = runpy.run_path(str(folder / "tests.py"))["test_cases"]
+    assert len(cases) > 1
+    module = load_module(folder)
+    for case in cases:
+        assert case.keys() == {*module.OWN_COLUMNS, "result"}
+        result = module.compute(**{name: case[name] for name in module.OWN_COLUMNS})
+        assert {key: result[key] for key in case["result"]} == pytest.approx(case["result"], abs=1e-4)
 
 
 @each_case("folder", FOLDERS, ids=folder_name)
@@ -139,7 +148,7 @@ def test_the_card_is_complete(space):
 def test_every_example_on_the_card_runs(folder):
     text = "\n".join(FENCED_PYTHON.findall((folder / "README.md").read_text(encoding="utf-8")))
     card = doctest.DocTestParser().get_doctest(text, {}, f"{folder.name}/README.md", None, 0)
-    assert card.examples
+    assert sum(not example.options.get(doctest.SKIP) for example in card.examples) > 1
     flags = doctest.NORMALIZE_WHITESPACE
     assert doctest.DocTestRunner(optionflags=flags).run(card).failed == 0
 
@@ -198,7 +207,8 @@ def test_the_folder_is_a_space(space):
 def test_no_file_is_named_like_a_library(space):
     for path in space.glob("*.py"):
         assert path.stem not in sys.stdlib_module_names
-        assert path.stem == space.name or PathFinder.find_spec(path.stem) is None, path
+        # Evaluate's name of the file with cases; that of this repository's tests, too.
+        assert path.stem in (space.name, "tests") or PathFinder.find_spec(path.stem) is None, path
 
 
 def test_result_is_saved_as_json(folder, tmp_path):
@@ -348,7 +358,7 @@ def test_a_stopped_add_batch_adds_no_row(folder, monkeypatch):
 def test_ctrl_c_before_any_line_of_add_batch_adds_no_row():
     folder = next(folder for folder in FOLDERS if folder.name == "bleu_rouge")
     module, n_lines = load_module(folder), 0
-    own_lines = {type(module).add_batch.__code__, type(module).checked_columns.__code__, type(module)._checked.__code__}
+    own_lines = {getattr(type(module), name).__code__ for name in ("_add_rows", "checked_columns", "_checked")}
     while True:
         lines = iter(range(n_lines))
 
@@ -423,3 +433,25 @@ def test_a_subclass_that_fails_loses_no_row(folder):
             module.compute()
     module.__class__ = original
     assert_same(folder, module.compute(), expected)
+
+
+# A configuration of each module that has some, and an option beside it.
+CONFIGURATIONS = {
+    "pac_score": ("clip-vit-b-32", {"weight": 2.5}),
+    "ref_pac_score": ("clip-vit-b-32", {"weight": 2.5}),
+    "emscore_pac": ("references", {"frames": 10}),
+}
+
+
+@each_case("folder", FOLDERS, ids=folder_name)
+def test_the_second_argument_is_the_configuration_and_options_stand_beside_it(folder):
+    config_name, options = CONFIGURATIONS.get(folder.name, ("default", {"details": True}))
+    loaded = [
+        load(name, config_name, **load_options(folder.name), **options)
+        for load, name in ((evaluate.load, str(folder)), (manycaps.load, folder.name))
+    ]
+    for module in loaded:
+        assert module.config_name == config_name
+        assert {name: module.load_options[name] for name in options} == options
+        if "pac_score" in folder.name:
+            assert module.encoder.variant == config_name

@@ -35,7 +35,7 @@ def load(request, checkpoint):
 
 
 def columns_of(module, rows=slice(None)):
-    return {name: COLUMNS[name][rows] for name in module.features}
+    return {name: COLUMNS[name][rows] for name in module.features[0]}
 
 
 def headline(module):
@@ -100,7 +100,7 @@ def test_add_one_row_at_a_time(load):
     module = load()
     for i in range(6):
         row = {"prediction": CAPTIONS[i], "image": ARRAYS[i], "reference": REFERENCES[i]}
-        module.add(**{name: value for name, value in row.items() if name + "s" in module.features})
+        module.add(**{name: value for name, value in row.items() if name + "s" in module.features[0]})
     expected = module.compute()
     assert expected["n_rows"] == 6
     module.encoder.forget()
@@ -191,8 +191,8 @@ def test_references_must_be_lists_and_as_many(checkpoint):
     module = evaluate.load(REF_PAC_SCORE, checkpoint=checkpoint, device="cpu")
     with pytest.raises(ValueError, match="references: expected one row for each of the 6 rows of predictions, got 5"):
         module.compute(**COLUMNS | {"references": REFERENCES[:5]})
-    with pytest.raises(TypeError, match=r"references\[0\]: expected a list of captions, got a string"):
-        module.compute(**COLUMNS | {"references": ["a"] * 6})
+    with pytest.raises(TypeError, match=r"references\[1\]: expected a list of captions as in row 0, got a string"):
+        module.compute(**COLUMNS | {"references": [["a"], *["a"] * 5]})
 
 
 @each_case(
@@ -349,12 +349,12 @@ def test_bars_obey_evaluates_switch(load, capfd, monkeypatch):
 
 def test_features_are_kept_in_place_of_images(load):
     module = load()
-    assert set(module.features["images"]) == {"key", "features"}
+    assert set(module.features[0]["images"]) == {"key", "features"}
     module.add_batch(**columns_of(module, slice(0, 2)) | {"images": [ARRAYS[0]] * 2})
     stored = module.added[0]["images"]
     assert [row["features"] is None for row in stored] == [False, True]
     # Offsets of 64 bits: the features of one call may take more than 2 GB.
-    assert module.features["images"]["features"].dtype == "large_binary"
+    assert module.features[0]["images"]["features"].dtype == "large_binary"
     assert len({row["key"] for row in stored}) == 1
     assert module.image_features(stored).shape == (2, module.encoder.model.n_features)
 

@@ -148,7 +148,11 @@ BAD_INPUT = {
     "a string": ("a dog", TypeError, "data: expected a list of rows, each a list of captions, got str ('a dog')."),
     "nothing": (None, TypeError, "data: expected a list of rows, each a list of captions, got None."),
     "no rows": ([], ValueError, "data: expected at least one row, got none."),
-    "a string for a row": ([*DATA, "a dog"], TypeError, "data[4]: expected a list of captions, got a string. Wrap it"),
+    "a string for a row": (
+        [*DATA, "a dog"],
+        TypeError,
+        "data[4]: expected a list of captions as in row 0, got a string.",
+    ),
     "None for a row": ([*DATA, None], TypeError, "data[4]: expected a list of captions, got None."),
     "an empty row": ([*DATA, []], ValueError, "data[4]: expected at least one caption, got an empty list."),
     "None for a caption": ([*DATA, ["a", None]], TypeError, "data[4][1]: expected a caption (a string), got None."),

@@ -20,7 +20,7 @@ _CITATION = """
 
 _KWARGS_DESCRIPTION = """
 Args:
-    data: n_rows lists of captions.
+    data: n_rows lists of captions, or n_rows strings.
     details: True adds per-row lists and the signature; default False.
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:

@@ -1,0 +1,9 @@
+"""Cases for the widget of evaluate: rows, and what they give."""
+
+SYSTEM = [["a dog runs on the sand", "a dog plays"], ["a man cooks", "a man eats a pancake"]]
+PEOPLE = [["a dog by the sea", "a brown dog runs"], ["a man at the stove", "a man cooks"]]
+
+test_cases = [
+    {"predictions": SYSTEM, "references": PEOPLE, "result": {"trm_bert": 1.3333}},
+    {"predictions": PEOPLE, "references": PEOPLE, "result": {"trm_bert": 1.3333}},
+]

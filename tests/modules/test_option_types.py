@@ -1,0 +1,175 @@
+"""Options and vectors as other packages have them: scalars of NumPy, devices and dtypes and tensors of torch."""
+
+import numpy as np
+import pytest
+
+import manycaps
+from manycaps import functional
+from manycaps.kit.text_sentence_encoder import DEFAULT_ENCODER
+from tests.each_case import each_case
+from tests.large_packages import torch
+from tests.modules.sample_inputs import CAPTION_ROWS, CLIP_MODULES, load_options, small_checkpoint
+from tests.modules.test_every_module import assert_same, load_module, rows_of
+
+NUMPY_TYPES = {bool: np.bool_, int: np.int64, float: np.float32, str: np.str_}
+
+# Values of options whose defaults say no type.
+VALUES = {"n_workers": 2, "gamma": 0.1, "confidence_level": 0.9, "sigma": 0.3, "frames": 1, "device": "cpu"}
+
+
+def as_numpy(value):
+    if type(value) in (list, tuple):
+        return type(value)(as_numpy(item) for item in value)
+    return NUMPY_TYPES[type(value)](value) if type(value) in NUMPY_TYPES else value
+
+
+def test_scalars_of_numpy_are_those_of_python(folder):
+    defaults = load_module(folder).load_options
+    plain = {name: VALUES.get(name, value) if value is None else value for name, value in defaults.items()}
+    plain |= load_options(folder.name) | {"details": True}
+    plain |= {name: 7 for name in ("seed", "n_resamples", "n_iterations") if name in plain}
+    given = {name: as_numpy(value) for name, value in plain.items()}
+    assert any(type(value) in NUMPY_TYPES.values() for value in given.values())
+    expected = manycaps.load(folder.name, **plain).compute(**rows_of(folder))
+    assert_same(folder, manycaps.load(folder.name, **given).compute(**rows_of(folder)), expected)
+    of_calls = {name: value for name, value in given.items() if name not in load_module(folder).LOAD_OPTIONS}
+    fixed = {name: value for name, value in plain.items() if name not in of_calls}
+    assert_same(folder, manycaps.load(folder.name, **fixed).compute(**rows_of(folder), **of_calls), expected)
+
+
+def test_devices_and_dtypes_of_torch_are_their_names(folder):
+    names = load_module(folder).load_options.keys() & {"device", "dtype"}
+    if not names:
+        return
+    common = {"details": True} | ({"checkpoint": small_checkpoint()} if folder.name in CLIP_MODULES else {})
+    for dtype in (torch.float32, torch.bfloat16):
+        plain, given = {"device": "cpu", "dtype": str(dtype)[6:]}, {"device": torch.device("cpu"), "dtype": dtype}
+        results = [
+            manycaps.load(folder.name, **common, **options).compute(**rows_of(folder)) for options in (plain, given)
+        ]
+        assert_same(folder, *results)
+    assert manycaps.load(folder.name, device=np.int64(1)).load_options["device"] == "cuda:1"
+    if not torch.cuda.is_available():
+        with pytest.raises(ValueError, match=r"^device: expected .*a device of this machine, got 'cuda:0'"):
+            manycaps.load(folder.name, **{**common, "device": 0}).compute(**network_rows(folder))
+    with pytest.raises(ValueError, match=r"^device: expected .*a device of this machine, got 'meta' \(Cannot copy out"):
+        manycaps.load(folder.name, **{**common, "device": "meta"}).compute(**network_rows(folder))
+
+
+def network_rows(folder):
+    """Rows and options with which a module runs its network."""
+    asked = {
+        "vdtk_diversity": {"semantic": True, "encoder": DEFAULT_ENCODER},
+        "vdtk_leave_one_out": {"data": [["a dog", "a cat", "cats"]], "metrics": ["trm_bert"]},
+    }
+    return rows_of(folder) | asked.get(folder.name, {})
+
+
+def rounded(*shape):
+    """Numbers that bfloat16 holds, without gradients."""
+    return torch.rand(shape, generator=torch.Generator().manual_seed(0)).to(torch.bfloat16).double().numpy()
+
+
+def tensors_of(array):
+    """The same numbers as tensors."""
+    return torch.tensor(array, dtype=torch.bfloat16), torch.tensor(array, dtype=torch.float64, requires_grad=True)
+
+
+def as_pairs(values):
+    """Distances of all pairs, as bfloat16 holds them."""
+    pairs = np.abs(values[:, :, None] - values[:, None]).max(-1)
+    return torch.tensor(pairs).to(torch.bfloat16).double().numpy()
+
+
+def assert_near(found, expected):
+    assert found.keys() == expected.keys()
+    for key, value in expected.items():
+        assert found[key] == (value if isinstance(value, str) else pytest.approx(value, abs=1e-6, nan_ok=True)), key
+
+
+def given_vectors(name, array):
+    """What a module takes in place of captions."""
+    if name in ("trm", "trm_bert", "mmd", "mmd_bert", "fid_bert"):
+        return {"prediction_embeddings": array(rounded(3, 4, 5)), "reference_embeddings": list(array(rounded(3, 3, 5)))}
+    if name == "vdtk_leave_one_out":
+        data = [["a dog", "two dogs", "dogs"]] * 2
+        return {"data": data, "data_embeddings": array(rounded(2, 3, 5)), "metrics": ["trm_bert"]}
+    return {}
+
+
+READY = ("trm", "trm_bert", "mmd", "mmd_bert", "fid_bert", "vdtk_leave_one_out")
+
+
+@each_case("name", READY)
+def test_vectors_may_be_tensors(name):
+    module = manycaps.load(name, details=True)
+    expected = module.compute(**given_vectors(name, np.asarray))
+    for place in range(2):
+        found = module.compute(**given_vectors(name, lambda array, place=place: tensors_of(array)[place]))
+        assert_near(found, expected)
+
+
+def test_tables_of_pairs_frames_and_what_functions_return_may_be_tensors():
+    pairs, frames = as_pairs(rounded(2, 3, 5)), rounded(2, 4, 8)
+    trm, mmd = manycaps.load("trm"), manycaps.load("mmd", estimator="biased")
+    emscore = manycaps.load("emscore_pac", checkpoint=small_checkpoint(), device="cpu")
+    frames = rounded(2, 4, emscore.encoder.model.n_features)
+    calls = [
+        lambda array: trm.compute(distances=array(pairs), n_candidates=np.int8(2)),
+        lambda array: mmd.compute(kernels=list(array(pairs)), n_candidates=[np.int64(2), 2]),
+        lambda array: emscore.compute(predictions=["a dog", "a cat"], videos=list(array(frames))),
+        lambda array: manycaps.load("trm_bert", encoder=lambda texts: array(rounded(len(texts), 5))).compute(
+            **CAPTION_ROWS
+        ),
+        lambda array: manycaps.load("set_diversity", kernels=[lambda texts: array(np.eye(len(texts)))]).compute(
+            **CAPTION_ROWS
+        ),
+        lambda array: manycaps.load("trm", distance=lambda x, y: array(np.ones(len(x)))).compute(**CAPTION_ROWS),
+    ]
+    for call in calls:
+        expected = call(np.asarray)
+        for place in range(2):
+            found = call(lambda array, place=place: tensors_of(array)[place])
+            assert_near(found, expected)
+
+
+FUNCTIONS = {
+    "triangle_rank_statistic": (lambda array: [array(as_pairs(rounded(2, 4, 5)))], {"n_candidates": 2}),
+    "triangle_rank_p_values": (
+        lambda array: [array(as_pairs(rounded(2, 4, 5)))],
+        {"n_candidates": 2, "n_resamples": 30, "seed": 3},
+    ),
+    "cosine_distances": (lambda array: [array(rounded(2, 3, 4))], {}),
+    "mmd_p_values": (
+        lambda array: [list(array(rounded(2, 4, 3)))],
+        {"n_candidates": 2, "sigma": 0.3},
+    ),
+    "frechet_distance": (lambda array: [array(rounded(2, 4, 3))], {"n_candidates": 2}),
+    "frechet_p_values": (lambda array: [array(rounded(2, 4, 3))], {"n_candidates": 2, "seed": 3, "n_resamples": 30}),
+    "polynomial_kernel": (lambda array: [array(rounded(2, 4, 3))], {"degree": 2, "gamma": 0.1, "coef0": 0.7}),
+    "gaussian_kernel": (lambda array: [array(rounded(2, 4, 3))], {"sigma": 0.3}),
+    "kernel_mmd_p_values": (lambda array: [array(as_pairs(rounded(2, 4, 5)))], {"n_candidates": 2}),
+    "cmmd": (lambda array: [array(rounded(9, 3)), array(rounded(7, 3))], {}),
+    "kid": (lambda array: [array(rounded(9, 3)), array(rounded(7, 3))], {"n_subsets": 5, "subset_size": 4, "seed": 1}),
+    "vendi_score": (lambda array: [array(rounded(1, 3, 3) * 0 + np.eye(3))], {"order": 2.5}),
+    "pac_s": (lambda array: [array(rounded(5))], {"weight": 2.1}),
+    "ref_pac_s": (lambda array: [array(rounded(5)), array(rounded(5))], {}),
+    "paired_test": (lambda array: [array(rounded(30)), array(rounded(30) ** 2)], {"seed": 3, "confidence_level": 0.9}),
+    "holm_p_values": (lambda array: [array(rounded(5))], {}),
+    "combined_p_value": (lambda array: [array(rounded(5))], {}),
+    "harmonic_mean_p": (lambda array: [array(rounded(5))], {}),
+}
+
+
+@each_case("name", FUNCTIONS)
+def test_plain_functions_take_scalars_of_numpy_and_tensors(name):
+    arguments, options = FUNCTIONS[name]
+    function = getattr(functional, name)
+    expected = function(*arguments(np.asarray), **options)
+    scalars = {key: as_numpy(value) for key, value in options.items()}
+    found = [function(*arguments(np.asarray), **scalars)]
+    found += [function(*arguments(lambda array, place=i: tensors_of(array)[place]), **scalars) for i in range(2)]
+    # Squares are no numbers of bfloat16, and p-values keep the type of theirs: float32.
+    tolerances = (0, {"paired_test": 1e-2, "combined_p_value": 1e-6, "harmonic_mean_p": 1e-6}.get(name, 1e-12), 1e-12)
+    for result, tolerance in zip(found, tolerances, strict=True):
+        assert np.asarray(result) == pytest.approx(np.asarray(expected), rel=tolerance, abs=tolerance)

@@ -1,0 +1,117 @@
+"""A string stands for a list of one caption, in all rows of a column or in none."""
+
+import pytest
+
+import manycaps
+from tests.each_case import each_case
+from tests.large_packages import datasets, evaluate, transformers
+from tests.modules.conftest import FOLDERS, folder_name
+from tests.modules.sample_inputs import CAPTION_ROWS, SAMPLE_INPUTS, load_options
+
+CAPTIONS = {"predictions", "references", "data"}
+
+# Options with which a module compares one caption with one other.
+OPTIONS = {"mmd": {"estimator": "biased"}, "mmd_bert": {"estimator": "biased"}}
+
+
+def load_all_columns(folder):
+    """The module, with references where that is a configuration, and what it reads."""
+    columns = dict(SAMPLE_INPUTS[folder.name])
+    config_names = ["references"] if folder.name == "emscore_pac" else []
+    if config_names:
+        columns["references"] = CAPTION_ROWS["references"]
+    return evaluate.load(
+        str(folder), *config_names, **load_options(folder.name), **OPTIONS.get(folder.name, {})
+    ), columns
+
+
+def outcome(compute, **columns):
+    """A result, or the message of a module that needs several captions a row."""
+    try:
+        return compute(**columns)
+    except ValueError as error:
+        return str(error)
+
+
+def added(module, columns):
+    module.added = []
+    for row in zip(*columns.values(), strict=True):
+        module.add(**dict(zip(columns, row, strict=True)))
+    return module.compute()
+
+
+def batched(module, columns):
+    module.added = []
+    module.add_batch(**columns)
+    return module.compute()
+
+
+def test_strings_are_lists_of_one_caption(folder):
+    module, columns = load_all_columns(folder)
+    listed = {name: [list(row[:1]) if name in CAPTIONS else row for row in rows] for name, rows in columns.items()}
+    listed |= (
+        {"predictions": [[row] if isinstance(row, str) else row[:1] for row in columns["predictions"]]}
+        if "predictions" in columns
+        else {}
+    )
+    strings = {name: [row[0] if name in CAPTIONS else row for row in rows] for name, rows in listed.items()}
+    for run in (
+        lambda rows: module.compute(**rows),
+        lambda rows: batched(module, rows),
+        lambda rows: added(module, rows),
+    ):
+        assert str(outcome(run, rows=strings)) == str(outcome(run, rows=listed))
+
+
+@each_case("folder", FOLDERS, ids=folder_name)
+def test_a_mix_of_strings_and_lists_is_refused(folder):
+    module, columns = load_all_columns(folder)
+    for name in CAPTIONS & set(columns):
+        for rows, expected in (
+            (["a dog", ["a cat"]], rf"^{name}\[1\]: expected a caption \(a string\) as in row 0, got list"),
+            ([["a dog"], "a cat"], rf"^{name}\[1\]: expected a list of captions as in row 0, got a string\. Wrap it"),
+        ):
+            given = {other: values[:2] for other, values in columns.items()} | {name: rows}
+            for call in (module.compute, module.add_batch):
+                with pytest.raises(TypeError, match=expected):
+                    call(**given)
+    assert len(module) == 0
+
+
+@each_case("folder", FOLDERS, ids=folder_name)
+def test_the_card_says_so(folder):
+    inputs = (folder / "README.md").read_text(encoding="utf-8").split("\n## Inputs\n\n")[1]
+    assert inputs.startswith("A column of captions may hold a string in place of each list, for rows of one caption: ")
+
+
+@each_case("folder", FOLDERS, ids=folder_name)
+def test_evaluate_shows_both_forms_and_stores_the_first(folder):
+    module, columns = load_all_columns(folder)
+    for name in CAPTIONS & set(columns):
+        assert {str(form[name]) for form in module.features} == {"List(Value('string'))", "Value('string')"}
+        assert str(module.features[0][name]) == "List(Value('string'))"
+
+
+@pytest.mark.filterwarnings("ignore")  # scipy's, of keys that are the same in every resample, such as n_rows
+def test_evaluates_evaluator_bootstraps_strings(monkeypatch):
+    # evaluate 0.4.6 asks for a class that transformers 5 no longer has.
+    monkeypatch.setattr(transformers, "TFPreTrainedModel", transformers.PreTrainedModel, raising=False)
+
+    class Captioner:
+        """A pipeline that says its input."""
+
+        task = "automatic-speech-recognition"
+
+        def __call__(self, texts, **options):
+            return [{"text": text} for text in texts]
+
+    texts = [row[0] for row in CAPTION_ROWS["predictions"]]
+    data = datasets.Dataset.from_dict({"path": texts, "sentence": [row[0] for row in CAPTION_ROWS["references"]]})
+    module = manycaps.load("bleu_rouge")
+    result = evaluate.evaluator(Captioner.task).compute(
+        Captioner(), data, metric=module, strategy="bootstrap", n_resamples=9, random_state=0
+    )
+    expected = module.compute(predictions=texts, references=data["sentence"])
+    assert result["rouge_l"]["score"] == expected["rouge_l"]
+    low, high = result["rouge_l"]["confidence_interval"]
+    assert low <= expected["rouge_l"] <= high
