@@ -1,9 +1,9 @@
 """TRM-METEOR: are candidate captions and human captions samples of one distribution, by METEOR distance?"""
 
 import functools
+import importlib.metadata
 
 import evaluate
-import nltk
 import numpy as np
 
 from .base_module import About, check_choice, signature
@@ -167,7 +167,7 @@ class TrmMeteor(DistributionModule, evaluate.Metric):
         """Return what decides a METEOR, for the signature."""
         if options["meteor"] == "1.5":
             return {"meteor": "1.5", "data": self.meteor15_lexicon(options).data.version}
-        return {"meteor": f"nltk-{nltk.__version__}", "wordnet": WORDNET_VERSION}
+        return {"meteor": f"nltk-{importlib.metadata.version('nltk')}", "wordnet": WORDNET_VERSION}
 
     def _signature(self, options, settings):
         return signature(
