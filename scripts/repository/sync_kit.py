@@ -104,6 +104,8 @@ def with_block(script: str) -> str:
     quoted = [f"from .{name} import {first}\n" for name, first in first_names(later)]
     block = f"\n{BLOCK}{''.join(others)}" if others else ""
     block += f"\n{LATER[0]}{''.join(quoted)}{LATER[1]}" if quoted else ""
+    if not block:
+        return script
     last = [node for node in ast.parse(script).body if isinstance(node, ast.Import | ast.ImportFrom)][-1]
     lines = script.splitlines(keepends=True)
     before, after = "".join(lines[: last.end_lineno]), "".join(lines[last.end_lineno :])
