@@ -8,20 +8,8 @@ import numpy as np
 from .base_module import CollectionModule, check_flag, signature
 from .base_scores import scored_result
 from .clip_encoder import ClipEncoder, TextFeatures
-from .clip_image_features import (
-    check_image_column,
-    check_image_count,
-    encode_images,
-    features_of_rows,
-    stored_features,
-)
-from .clip_options import (
-    CLIP_CALL_DEFAULTS,
-    CLIP_LOAD_DEFAULTS,
-    check_clip_options,
-    check_prompt,
-    long_captions_name,
-)
+from .clip_image_features import check_image_column, check_image_count, encode_images, features_of_rows, stored_features
+from .clip_options import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS, check_clip_options, check_prompt, long_captions_name
 from .clip_pac_scores import PAC_PROMPT, PAC_WEIGHT, check_weight
 
 
@@ -72,11 +60,7 @@ class PacModule(CollectionModule):
         return self.encoder.encode_captions(options["prompt"], captions, options)
 
     def candidate_result(
-        self,
-        scores: Mapping[str, np.ndarray],
-        sizes: Sequence[int],
-        texts: TextFeatures,
-        options: Mapping[str, Any],
+        self, scores: Mapping[str, np.ndarray], sizes: Sequence[int], texts: TextFeatures, options: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Return the result: means and lists of the scores of all candidates, and the counts of long captions.
 

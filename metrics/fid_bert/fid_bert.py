@@ -4,11 +4,7 @@ import evaluate
 import numpy as np
 
 from .base_module import About, check_flag, signature
-from .sets_module import (
-    DISTRIBUTION_DEFAULTS,
-    check_distribution_options,
-    signature_settings,
-)
+from .sets_module import DISTRIBUTION_DEFAULTS, check_distribution_options, signature_settings
 from .sets_splits import Comparison
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .vectors_frechet import (

@@ -6,13 +6,7 @@ import numpy as np
 from .base_messages import shown_value
 from .base_module import About, check_choice, check_flag, check_number, check_whole_number, signature
 from .clip_sets import CLIP_SET_DEFAULTS, PRESETS, ClipSetModule, check_clip_set_options, check_features
-from .sets_module import (
-    DISTRIBUTION_DEFAULTS,
-    Rows,
-    check_distribution_options,
-    pairs_batch,
-    signature_settings,
-)
+from .sets_module import DISTRIBUTION_DEFAULTS, Rows, check_distribution_options, pairs_batch, signature_settings
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .vectors_checks import as_pair_matrices, check_matrices_alone
 from .vectors_kernels import (

@@ -3,11 +3,7 @@
 import evaluate
 
 from .base_module import About, check_choice, check_flag, signature
-from .sets_module import (
-    DISTRIBUTION_DEFAULTS,
-    check_distribution_options,
-    signature_settings,
-)
+from .sets_module import DISTRIBUTION_DEFAULTS, check_distribution_options, signature_settings
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .vectors_kernels import check_bandwidth, gaussian_kernel
 from .vectors_mmd import ESTIMATORS, mmd_comparison

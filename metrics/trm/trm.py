@@ -17,13 +17,7 @@ from .sets_module import (
 )
 from .sets_splits import TIE_TOLERANCE
 from .sets_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
-from .text_distance import (
-    EVALUATE_PREFIX,
-    EVALUATE_SCORES,
-    check_evaluate_name,
-    evaluate_distance,
-    text_distances,
-)
+from .text_distance import EVALUATE_PREFIX, EVALUATE_SCORES, check_evaluate_name, evaluate_distance, text_distances
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .vectors_checks import as_pair_matrices, check_matrices_alone
 from .vectors_distance import (

@@ -3,11 +3,7 @@
 import evaluate
 
 from .base_module import About, check_choice, signature
-from .sets_module import (
-    DISTRIBUTION_DEFAULTS,
-    check_distribution_options,
-    signature_settings,
-)
+from .sets_module import DISTRIBUTION_DEFAULTS, check_distribution_options, signature_settings
 from .sets_splits import TIE_TOLERANCE
 from .sets_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
@@ -124,9 +120,5 @@ class TrmBert(EmbeddingModule, evaluate.Metric):
 
     def _signature(self, options, settings):
         return signature(
-            "trm_bert",
-            statistic=options["statistic"],
-            ties=TIE_TOLERANCE,
-            **settings,
-            **signature_settings(options),
+            "trm_bert", statistic=options["statistic"], ties=TIE_TOLERANCE, **settings, **signature_settings(options)
         )
