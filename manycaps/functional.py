@@ -714,12 +714,7 @@ def paired_test(
     check_whole_number("n_resamples", n_resamples, 1)
     check_whole_number("seed", seed, 0)
     return paired_tests(
-        mine[:, None],
-        theirs[:, None],
-        clusters,
-        confidence_level=confidence_level,
-        n_resamples=n_resamples,
-        seed=seed,
+        mine[:, None], theirs[:, None], clusters, confidence_level=confidence_level, n_resamples=n_resamples, seed=seed
     )[0]
 
 

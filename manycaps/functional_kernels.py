@@ -185,11 +185,7 @@ def cmmd(candidates: npt.ArrayLike, references: npt.ArrayLike) -> float:
 
 @plain_arguments
 def kid(
-    candidates: npt.ArrayLike,
-    references: npt.ArrayLike,
-    n_subsets: int = 100,
-    subset_size: int = 1_000,
-    seed: int = 0,
+    candidates: npt.ArrayLike, references: npt.ArrayLike, n_subsets: int = 100, subset_size: int = 1_000, seed: int = 0
 ) -> tuple[float, float]:
     """KID of two sets of features: mean and standard deviation of the unbiased squared MMD of random subsets.
 

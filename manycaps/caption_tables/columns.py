@@ -50,12 +50,7 @@ class Values(NamedTuple):
 
 
 def find_layout(
-    names: Collection[str],
-    chosen: Mapping[str, str],
-    sides: Collection[str],
-    where: str,
-    *,
-    either: bool = False,
+    names: Collection[str], chosen: Mapping[str, str], sides: Collection[str], where: str, *, either: bool = False
 ) -> Layout:
     """Find the column of each role.
 

@@ -20,15 +20,7 @@ from manycaps.caption_tables.arrow_records import (
 from manycaps.caption_tables.columns import Layout, Values, find_layout, read_id, read_values
 from manycaps.caption_tables.files import Piece, Record, TableFile, Unreadable, found_medium, table_files, whole
 from manycaps.caption_tables.hub_records import HUB, hub_records
-from manycaps.caption_tables.rows import (
-    BadRow,
-    CaptionRow,
-    JoinedRow,
-    JoinedStore,
-    filled,
-    store_file,
-    store_pieces,
-)
+from manycaps.caption_tables.rows import BadRow, CaptionRow, JoinedRow, JoinedStore, filled, store_file, store_pieces
 from manycaps.caption_tables.tar_records import tar_pieces, tar_records
 from manycaps.caption_tables.text_records import json_records, text_pieces, text_records
 
@@ -352,8 +344,7 @@ def _piece_records(piece: Piece, columns: Collection[str] | None) -> Iterator[Re
             yield found
     except (EOFError, zlib.error) as error:
         yield Unreadable(
-            row,
-            f"row[{row}]: expected a whole .gz file, got one that ends or has damage here ({error}). Copy it.",
+            row, f"row[{row}]: expected a whole .gz file, got one that ends or has damage here ({error}). Copy it."
         )
     except (ValueError, OSError) as error:
         yield Unreadable(row, _without_path(piece.file.path, error))

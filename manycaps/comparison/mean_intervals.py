@@ -5,7 +5,9 @@ import math
 
 import numpy as np
 import scipy.optimize
-import scipy.stats
+import scipy.special
+
+from manycaps.kit.sets_corpus import upper_tail
 
 # Counts held at once, 8 bytes each.
 MAX_COUNTS = 4_000_000
@@ -146,10 +148,10 @@ def rows_needed(difference: float, standard_error: float, n_clusters: int, n_row
 def _noncentrality(n_degrees: int) -> float:
     """Distance of the true mean from 0, in standard errors, at which the t-test has the power wanted."""
     degrees = min(n_degrees, MOST_DEGREES)
-    critical = scipy.stats.t.isf(LEVEL / 2, degrees)
+    critical = -scipy.special.stdtrit(degrees, LEVEL / 2)
 
     # The chance of a finding on the wrong side is below 1e-5 here, and left out.
     def lacking(distance: float) -> float:
-        return float(scipy.stats.nct.sf(critical, degrees, distance) - POWER)
+        return upper_tail("nct", critical, degrees, distance) - POWER
 
     return float(scipy.optimize.brentq(lacking, 0.01, 2 * critical + 5))

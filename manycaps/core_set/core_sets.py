@@ -27,10 +27,7 @@ MOST_THRESHOLDS = 200
 # Smallest and largest threshold by the prefix of the metric's name, and the default ones. BLEU-N of a caption without a
 # common n-gram is up to 0.032, by the constants of the COCO caption code; thresholds below 0.04 would count them.
 RANGES = {"bleu": (0.04, 1.0), "cider": (0.001, 10.0)}
-THRESHOLDS = {
-    "bleu": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
-    "cider": (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0),
-}
+THRESHOLDS = {"bleu": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9), "cider": (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)}
 
 # Fewest rows of CIDEr-D: with one document every n-gram has weight 0.
 FEWEST_DOCUMENTS = 2

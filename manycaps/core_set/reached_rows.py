@@ -58,11 +58,7 @@ class ReachedRows(NamedTuple):
 
 
 def reached_rows(
-    scores: Scores,
-    n_candidates: int,
-    n_rows: int,
-    thresholds: Sequence[float],
-    progress: Callable[..., Iterable[Any]],
+    scores: Scores, n_candidates: int, n_rows: int, thresholds: Sequence[float], progress: Callable[..., Iterable[Any]]
 ) -> ReachedRows:
     """Compare all scores with thresholds, part by part.
 

@@ -5,12 +5,16 @@ import json
 import os
 import pathlib
 import stat
-from typing import IO, Any
+from collections.abc import Mapping
+from typing import IO, Any, TypeGuard
 
-from .base_messages import reason_of, shown_path
+from .base_messages import reason_of, shown_path, shown_value
 
 # Largest file of JSON: the table of document frequencies of COCO's captions takes 60 MB.
 LARGEST_JSON_FILE = 1 << 30
+
+# Most documents of a table of counts: float64 holds every whole number up to here.
+MOST_DOCUMENTS = 2**53
 
 # Bytes that are in memory at once of a file whose content is hashed.
 PIECE_BYTES = 1 << 20
@@ -69,12 +73,12 @@ def open_regular_file(path: str | os.PathLike[str], largest: int) -> IO[bytes]:
         raise
 
 
-def read_json(path: str | os.PathLike[str], where: str, advice: str) -> Any:
+def read_json(path: str | os.PathLike[str], where: str | os.PathLike[str], advice: str) -> Any:
     """Read a JSON file of any content.
 
     Args:
         path: of the file, UTF-8.
-        where: what a message begins with.
+        where: what a message begins with; a path as `shown_path` shows it.
         advice: what a message ends with: how to get a right file.
 
     Returns:
@@ -87,9 +91,52 @@ def read_json(path: str | os.PathLike[str], where: str, advice: str) -> Any:
         with open_regular_file(path, LARGEST_JSON_FILE) as file:
             return json.loads(file.read().decode("utf-8-sig"))
     except (OSError, ValueError, RecursionError) as error:
+        start = where if isinstance(where, str) else shown_path(where)
         raise ValueError(
-            f"{where}: expected a JSON file, got {shown_path(path)} ({reason_of(error)}). {advice}"
+            f"{start}: expected a JSON file, got {shown_path(path)} ({reason_of(error)}). {advice}"
         ) from error
+
+
+def check_count_table(source: object, where: str, also: str, advice: str) -> None:
+    """Raise unless `source` is a mapping or the path of a file that exists; `also` words what else an option takes.
+
+    Raises:
+        TypeError: another type.
+        ValueError: there is no such file.
+    """
+    if isinstance(source, Mapping):
+        return
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError(
+            f"{where}: expected {also}a path to a JSON file or a mapping, got {type(source).__name__}. {advice}"
+        )
+    if not is_regular_file(source):
+        raise ValueError(f"{where}: expected a JSON file, got no file at {shown_path(source)}. {advice}")
+
+
+def read_count_table(
+    source: str | os.PathLike[str] | Mapping[str, Any], where: str, least: int, layout: str, advice: str
+) -> tuple[Mapping[Any, Any], int]:
+    """Return "document_frequency" of a table, not yet checked, and its "n_documents", at least `least`.
+
+    Raises:
+        ValueError: the file is no JSON, or the table has another layout.
+    """
+    table = source if isinstance(source, Mapping) else read_json(source, where, advice)
+    counts = table.get("document_frequency") if isinstance(table, Mapping) else None
+    n_documents = table.get("n_documents") if isinstance(table, Mapping) else None
+    if not isinstance(counts, Mapping) or not is_count(n_documents, least, MOST_DOCUMENTS):
+        raise ValueError(f"{where}: expected the layout {layout}, got {shown_value(table)}. {advice}")
+    return counts, n_documents
+
+
+def is_count(value: object, least: int, most: int) -> TypeGuard[int]:
+    """Return whether a value is a whole number in a range.
+
+    >>> is_count(2, 1, 3), is_count(True, 1, 3)
+    (True, False)
+    """
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
 def file_sha256(path: str | os.PathLike[str]) -> str:

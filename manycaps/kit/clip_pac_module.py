@@ -17,13 +17,7 @@ from .clip_image_features import (
     ready_features,
     stored_features,
 )
-from .clip_options import (
-    CLIP_CALL_DEFAULTS,
-    CLIP_LOAD_DEFAULTS,
-    check_clip_options,
-    check_prompt,
-    long_captions_name,
-)
+from .clip_options import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS, check_clip_options, check_prompt, long_captions_name
 from .clip_pac_scores import PAC_PROMPT, PAC_WEIGHT, check_weight
 from .media_images import decoded_values
 from .vectors_checks import ARRAY_COLUMNS, as_embedding_arrays

@@ -4,12 +4,12 @@ import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .base_files import is_regular_file, read_json
-from .base_messages import shown_path, shown_value
+from .base_files import check_count_table, is_count, read_count_table
+from .base_messages import shown_value
 from .clip_cosines import unit_vectors
 from .clip_long_captions import mean_direction
 
@@ -196,10 +196,6 @@ HOW_TO_MAKE_A_TABLE = "Make one with `manycaps count-token-frequency`."
 PADDING = 0
 
 
-# Most documents of a table: float64 holds every whole number up to here.
-MOST_DOCUMENTS = 2**53
-
-
 class TokenFrequency(NamedTuple):
     """Number of captions with each token, and the number of all captions."""
 
@@ -281,15 +277,8 @@ def check_idf(source: object) -> None:
         TypeError: another type.
         ValueError: there is no such file.
     """
-    if isinstance(source, bool | Mapping):
-        return
-    if not isinstance(source, str | os.PathLike):
-        raise TypeError(
-            f"idf: expected True, False, a path to a JSON file or a mapping, got {type(source).__name__}. "
-            f"{HOW_TO_MAKE_A_TABLE}"
-        )
-    if not is_regular_file(source):
-        raise ValueError(f"idf: expected a JSON file, got no file at {shown_path(source)}. {HOW_TO_MAKE_A_TABLE}")
+    if not isinstance(source, bool):
+        check_count_table(source, "idf", "True, False, ", HOW_TO_MAKE_A_TABLE)
 
 
 def load_token_frequency(
@@ -312,24 +301,16 @@ def load_token_frequency(
     >>> load_token_frequency(table, {"dog</w>": 1929})
     TokenFrequency(counts={1929: 1}, n_documents=2)
     """
-    table = source if isinstance(source, Mapping) else read_json(source, "idf", HOW_TO_MAKE_A_TABLE)
-    counts = table.get("document_frequency") if isinstance(table, Mapping) else None
-    n_documents = table.get("n_documents") if isinstance(table, Mapping) else None
-    if not isinstance(counts, Mapping) or not _is_whole(n_documents) or not 1 <= n_documents <= MOST_DOCUMENTS:
-        raise ValueError(f"idf: expected the layout {TABLE_LAYOUT}, got {shown_value(table)}. {HOW_TO_MAKE_A_TABLE}")
+    counts, n_documents = read_count_table(source, "idf", 1, TABLE_LAYOUT, HOW_TO_MAKE_A_TABLE)
     for token, count in counts.items():
         if token not in vocabulary:
             raise ValueError(
                 f"idf[{shown_value(token)}]: expected a token of CLIP's vocabulary, such as 'dog</w>', got none. "
                 f"{HOW_TO_MAKE_A_TABLE}"
             )
-        if not _is_whole(count) or not 1 <= count <= n_documents:
+        if not is_count(count, 1, n_documents):
             raise ValueError(
                 f"idf[{shown_value(token)}]: expected a whole number from 1 to n_documents={n_documents}, got "
                 f"{shown_value(count)}. {HOW_TO_MAKE_A_TABLE}"
             )
     return TokenFrequency({vocabulary[token]: count for token, count in counts.items()}, n_documents)
-
-
-def _is_whole(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool)

@@ -289,10 +289,7 @@ def check_architecture(
         f"images of at most {MOST_PIXELS} pixels a side": (grid * height <= MOST_PIXELS, f"{grid * height}"),
         "at least one layer in each encoder": (min(n_layers) > 0, f"{n_layers[0]} and {n_layers[1]}"),
         "an image encoder of whole heads": (width % head_width == 0, f"a width of {width}"),
-        "a text encoder of whole heads": (
-            text_width % n_heads == 0,
-            f"a width of {text_width}",
-        ),
+        "a text encoder of whole heads": (text_width % n_heads == 0, f"a width of {text_width}"),
         f"texts of 3 to {MOST_TOKENS} tokens": (3 <= n_tokens <= MOST_TOKENS, f"{n_tokens}"),
         f"a vocabulary of {N_WORDS:,} tokens": (n_words == N_WORDS, f"{n_words:,}"),
     }

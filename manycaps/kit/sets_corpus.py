@@ -6,13 +6,14 @@ row can have.
 """
 
 import collections
+import contextlib
 import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.stats
+import scipy.special
 
 from .sets_splits import TIE_TOLERANCE, RowGenerators, Splits, splits_of
 
@@ -29,8 +30,8 @@ SUM_STEP = 8
 LOW_BITS = 32
 ROWS_PER_CARRY = 4096
 
-# Means of resamples computed at once, 8 bytes each per row: about 50 MB.
-MAX_BOOTSTRAP_VALUES = 6_000_000
+# Values resampled at once, 16 bytes each: they stay in the processor's cache.
+MAX_BOOTSTRAP_VALUES = 300_000
 
 
 class RowTests(NamedTuple):
@@ -306,13 +307,34 @@ def combined_p_value(p_values: Collection[float]) -> float:
     if len(p_values) == 1:
         return float(next(iter(p_values)))
     location = math.log(len(p_values)) + 1 - np.euler_gamma - math.log(2 / math.pi)
-    return float(scipy.stats.landau.sf(1 / harmonic_mean_p(p_values), loc=location, scale=math.pi / 2))
+    return upper_tail("landau", (1 / harmonic_mean_p(p_values) - location) / (math.pi / 2), 0, 1)
+
+
+def upper_tail(name: str, value: float, *parameters: float) -> float:
+    """Chance of more than `value` under a distribution of SciPy, without the import of all of them, 0.4 seconds.
+
+    Args:
+        name: that of the distribution in `scipy.stats`.
+        value: any number.
+        parameters: of the distribution: its shape, or where it has none its location and scale.
+
+    Returns:
+        What `scipy.stats.<name>.sf(value, *parameters)` returns.
+
+    >>> round(upper_tail("landau", 0.0, 0, 1), 4)
+    0.6348
+    """
+    with contextlib.suppress(AttributeError), np.errstate(over="ignore"):
+        return float(getattr(scipy.special._ufuncs, f"_{name}_sf")(value, *parameters))
+    from scipy import stats
+
+    return float(getattr(stats, name).sf(value, *parameters))
 
 
 def bootstrap_interval(
     values: Collection[float], confidence_level: float, n_resamples: int, seed: int
 ) -> tuple[float, float]:
-    """Percentile bootstrap interval of the mean over rows, by `scipy.stats.bootstrap`.
+    """Percentile bootstrap interval of the mean over rows, to the last digit that of `scipy.stats.bootstrap`.
 
     The percentile method, because its cost is linear in the rows. The values are sorted first, so that the order of
     the rows cannot change the draw.
@@ -329,13 +351,16 @@ def bootstrap_interval(
     >>> bootstrap_interval(np.array([1.0, 1.0]), 0.95, 99, seed=0)
     (1.0, 1.0)
     """
-    interval = scipy.stats.bootstrap(
-        (np.sort(np.fromiter(values, dtype=np.float64, count=len(values))),),
-        np.mean,
-        n_resamples=n_resamples,
-        batch=max(1, MAX_BOOTSTRAP_VALUES // len(values)),
-        confidence_level=confidence_level,
-        method="percentile",
-        rng=np.random.default_rng(seed),
-    ).confidence_interval
-    return float(interval.low), float(interval.high)
+    ordered, rng = np.sort(np.fromiter(values, dtype=np.float64, count=len(values))), np.random.default_rng(seed)
+    step = max(1, MAX_BOOTSTRAP_VALUES // len(ordered))
+    counts = [min(step, n_resamples - start) for start in range(0, n_resamples, step)]
+    means = [ordered[rng.integers(len(ordered), size=(count, len(ordered)))].mean(axis=1) for count in counts]
+    resampled, tail = np.sort(np.concatenate(means)), (1 - confidence_level) / 2
+    return _quantile(resampled, tail), _quantile(resampled, 1 - tail)
+
+
+def _quantile(ordered: np.ndarray, share: float) -> float:
+    """Quantile of sorted values, in between linear (Hyndman and Fan 1996, type 7), in SciPy's order of operations."""
+    part, place = math.modf(share * len(ordered) + (1 - share))
+    above = min(int(place), len(ordered) - 1)
+    return float((1 - part) * ordered[int(place) - 1] + part * ordered[above])

@@ -2,20 +2,16 @@
 
 import os
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
-from .base_files import is_regular_file, read_json
-from .base_messages import shown_path, shown_value
+from .base_files import check_count_table, is_count, read_count_table
+from .base_messages import shown_value
 
 # Layout of a table, for messages about a bad one.
 TABLE_LAYOUT = '{"n_documents": 8092, "document_frequency": {"a dog": 312, ...}}'
 
 # How to make a table, for the messages too.
 HOW_TO_MAKE_A_TABLE = "Make one with `manycaps count-document-frequency`."
-
-
-# Most documents of a table: float64 holds every whole number up to here.
-MOST_DOCUMENTS = 2**53
 
 
 class DocumentFrequency(NamedTuple):
@@ -32,17 +28,8 @@ def check_document_frequency(source: object) -> None:
         TypeError: another type.
         ValueError: there is no such file.
     """
-    if source is None or isinstance(source, Mapping):
-        return
-    if not isinstance(source, str | os.PathLike):
-        raise TypeError(
-            f"document_frequency: expected a path to a JSON file or a mapping, got {type(source).__name__}. "
-            f"{HOW_TO_MAKE_A_TABLE}"
-        )
-    if not is_regular_file(source):
-        raise ValueError(
-            f"document_frequency: expected a JSON file, got no file at {shown_path(source)}. {HOW_TO_MAKE_A_TABLE}"
-        )
+    if source is not None:
+        check_count_table(source, "document_frequency", "", HOW_TO_MAKE_A_TABLE)
 
 
 def load_document_frequency(source: str | os.PathLike[str] | Mapping[str, Any]) -> DocumentFrequency:
@@ -51,7 +38,7 @@ def load_document_frequency(source: str | os.PathLike[str] | Mapping[str, Any]) 
     Args:
         source: path of a JSON file, or a mapping, of the layout `TABLE_LAYOUT`: every count a whole number from 1 to
             n_documents, n_documents at least 2 (a single document gives no inverse document frequency) and at most
-            `MOST_DOCUMENTS`.
+            2**53.
 
     Returns:
         The table.
@@ -62,16 +49,10 @@ def load_document_frequency(source: str | os.PathLike[str] | Mapping[str, Any]) 
     >>> load_document_frequency({"n_documents": 2, "document_frequency": {"a dog": 1}})
     DocumentFrequency(counts={'a dog': 1}, n_documents=2)
     """
-    table = source if isinstance(source, Mapping) else read_json(source, "document_frequency", HOW_TO_MAKE_A_TABLE)
-    counts = table.get("document_frequency") if isinstance(table, Mapping) else None
-    n_documents = table.get("n_documents") if isinstance(table, Mapping) else None
-    if not isinstance(counts, Mapping) or not _is_whole(n_documents) or not 2 <= n_documents <= MOST_DOCUMENTS:
-        raise ValueError(
-            f"document_frequency: expected the layout {TABLE_LAYOUT} with 2 to 2**53 documents, got "
-            f"{shown_value(table)}. {HOW_TO_MAKE_A_TABLE}"
-        )
+    layout = f"{TABLE_LAYOUT} with 2 to 2**53 documents"
+    counts, n_documents = read_count_table(source, "document_frequency", 2, layout, HOW_TO_MAKE_A_TABLE)
     for ngram, count in counts.items():
-        if not isinstance(ngram, str) or not _is_whole(count) or not 1 <= count <= n_documents:
+        if not isinstance(ngram, str) or not is_count(count, 1, n_documents):
             raise ValueError(
                 f"document_frequency[{shown_value(ngram)}]: expected a whole number from 1 to {n_documents=}, got "
                 f"{shown_value(count)}. {HOW_TO_MAKE_A_TABLE}"
@@ -90,7 +71,3 @@ def check_enough_documents(n_rows: int) -> None:
             "references: expected at least 2 rows to count document frequencies in, got 1. Add rows, or give "
             f"document_frequency= a table. {HOW_TO_MAKE_A_TABLE}"
         )
-
-
-def _is_whole(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool)

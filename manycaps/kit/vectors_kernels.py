@@ -215,12 +215,7 @@ def polynomial_kernel(vectors: np.ndarray, degree: int, gamma: float | None, coe
 
 
 def kernel_values(
-    vectors: np.ndarray,
-    kernel: str,
-    sigmas: Sequence[str | float],
-    degree: int,
-    gamma: float | None,
-    coef0: float,
+    vectors: np.ndarray, kernel: str, sigmas: Sequence[str | float], degree: int, gamma: float | None, coef0: float
 ) -> np.ndarray:
     """Kernel values of all pairs of a row.
 

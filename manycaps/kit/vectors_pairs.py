@@ -200,11 +200,7 @@ def can_sample(vectors: np.ndarray, weights: np.ndarray) -> bool:
 
 
 def exact_median(
-    vectors: np.ndarray,
-    weights: np.ndarray,
-    pair_values: PairValues,
-    progress: Progress,
-    block_size: int = BLOCK_SIZE,
+    vectors: np.ndarray, weights: np.ndarray, pair_values: PairValues, progress: Progress, block_size: int = BLOCK_SIZE
 ) -> float:
     """Median of the pair values, whatever they are, in one to three passes over all blocks.
 

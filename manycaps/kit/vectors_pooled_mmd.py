@@ -137,12 +137,7 @@ def _pooled_values(
 
 
 def _kernel_sums(
-    vectors: np.ndarray,
-    counts: np.ndarray,
-    weights: np.ndarray,
-    bandwidth: float,
-    progress: Progress,
-    block_size: int,
+    vectors: np.ndarray, counts: np.ndarray, weights: np.ndarray, bandwidth: float, progress: Progress, block_size: int
 ) -> np.ndarray:
     """With c each column of the counts, t the weights and K the kernel: c'Kc, c'Kt, and t'Kt once, in one array.
 

@@ -148,9 +148,7 @@ def vector_rows(
 
 
 def embed_caption_rows(
-    predictions: Sequence[Sequence[str]],
-    references: Sequence[Sequence[str]],
-    embed: Callable[[list[str]], np.ndarray],
+    predictions: Sequence[Sequence[str]], references: Sequence[Sequence[str]], embed: Callable[[list[str]], np.ndarray]
 ) -> EmbeddingRows:
     """Embed the captions of all rows, each distinct caption once.
 

@@ -26,10 +26,7 @@ def retrieval_recall(images: torch.Tensor, captions: torch.Tensor) -> dict[str, 
     (0.3333, 1.0)
     """
     images, captions = (x / x.norm(dim=1, keepdim=True) for x in (images.detach(), captions.detach()))
-    directions = {
-        "image_to_caption": _ranks(images, captions),
-        "caption_to_image": _ranks(captions, images),
-    }
+    directions = {"image_to_caption": _ranks(images, captions), "caption_to_image": _ranks(captions, images)}
     return {
         f"{direction}_recall@{k}": (ranks <= k).double().mean().item()
         for direction, ranks in directions.items()

@@ -13,10 +13,7 @@ Record = Mapping[str, float]
 
 # Curves of the drawing: left the losses, right the recall at its first place.
 LOSSES = {"training_loss": "training", "validation_loss": "validation"}
-RECALLS = {
-    "image_to_caption_recall@1": "caption of an image",
-    "caption_to_image_recall@1": "image of a caption",
-}
+RECALLS = {"image_to_caption_recall@1": "caption of an image", "caption_to_image_recall@1": "image of a caption"}
 
 
 class TensorBoardLog:

@@ -190,10 +190,7 @@ def caches_features(options: TrainOptions) -> bool:
 
 
 def facts_of(
-    options: TrainOptions,
-    accelerator: accelerate.Accelerator,
-    start: Start,
-    rows: tuple[TupleRows, TupleRows],
+    options: TrainOptions, accelerator: accelerate.Accelerator, start: Start, rows: tuple[TupleRows, TupleRows]
 ) -> dict[str, Any]:
     """Facts that a saved state must agree with, and that the checkpoint records."""
     return {
@@ -314,12 +311,7 @@ def finish(options: TrainOptions, training: Training, start: Start, facts: dict[
         "result": {"iteration": int(best["iteration"]), "validation_loss": best["validation_loss"]},
     }
     path = export_checkpoint(
-        output,
-        start.weights,
-        training.best_weights,
-        start.checkpoint.treatment,
-        told,
-        keeps_factors=options.save_lora,
+        output, start.weights, training.best_weights, start.checkpoint.treatment, told, keeps_factors=options.save_lora
     )
     save_history(output / "history.json", training.history)
     draw_history(output / "losses.png", training.history, int(best["iteration"]))

@@ -22,38 +22,18 @@ FILE_KINDS = {
 }
 
 # Columns that hold captions; a file with one of them needs no option.
-CAPTION_COLUMNS = (
-    "captions",
-    "caption",
-    "references",
-    "candidates",
-    "predictions",
-    "samples",
-    "sentences",
-    "descriptions",
-    "text",
-    "reference",
-    "refs",
-    "candidate",
-    "prediction",
-    "hypothesis",
-    "raw",
+CAPTION_COLUMNS = tuple(
+    """
+    captions caption references candidates predictions samples sentences descriptions text reference refs candidate
+    prediction hypothesis raw
+    """.split()
 )
 
 # Columns that say which image or video a single caption is of: the first one that a file has.
-NAME_COLUMNS = (
-    "image_id",
-    "video_id",
-    "id",
-    "_id",
-    "key",
-    "image",
-    "image_path",
-    "file_name",
-    "filename",
-    "filepath",
-    "video",
-    "video_path",
+NAME_COLUMNS = tuple(
+    """
+    image_id video_id id _id key image image_path file_name filename filepath video video_path
+    """.split()
 )
 
 

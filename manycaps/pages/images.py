@@ -115,9 +115,6 @@ REF_PAC_SCORE = image_page(
             "pac_score": "the same without human captions: 0 (worst) to 2 (best)",
             "n_truncated": TRUNCATED,
         },
-        bars={
-            "RefPAC-S": "ref_pac_score_per_candidate",
-            "PAC-S, without human captions": "pac_score_per_candidate",
-        },
+        bars={"RefPAC-S": "ref_pac_score_per_candidate", "PAC-S, without human captions": "pac_score_per_candidate"},
     )
 )

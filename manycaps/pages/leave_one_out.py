@@ -26,10 +26,7 @@ MEANINGS = {
 }
 
 # Leave-one-out scores of whole data sets (Chan, Myers et al. 2022, Table S2).
-PUBLISHED = {
-    "MSVD": {"bleu_4": 0.453, "rouge_l": 0.689},
-    "MS-COCO": {"bleu_4": 0.152, "rouge_l": 0.438},
-}
+PUBLISHED = {"MSVD": {"bleu_4": 0.453, "rouge_l": 0.689}, "MS-COCO": {"bleu_4": 0.152, "rouge_l": 0.438}}
 
 EXAMPLE = (
     "a dog is running along the sea\na brown dog is running along the beach\nthe dog runs over the beach\n\n"

@@ -321,8 +321,7 @@ FID_BERT = set_page(
         label=f"All rows pooled as well ({POOLED_RESAMPLES} random splits)",
         option="pooled",
         choices=dict.fromkeys(
-            (False, True),
-            "squared distance of the means of the embeddings of a row, plus that of their covariances.",
+            (False, True), "squared distance of the means of the embeddings of a row, plus that of their covariances."
         ),
         more_options={True: {"n_resamples": POOLED_RESAMPLES}},
         max_partitions=MAX_FID_PARTITIONS,

@@ -56,9 +56,7 @@ def form(module: Any) -> Form:
             uploaded_file(gr.Video(label="Clip", sources=["upload"], height=320, render=False)),
             caption_box("Captions"),
         ],
-        options=[
-            gr.Slider(1, MAX_FRAMES, value=10, step=1, label="Frames, evenly spread over the clip", render=False),
-        ],
+        options=[gr.Slider(1, MAX_FRAMES, value=10, step=1, label="Frames, evenly spread over the clip", render=False)],
         drawings=["Captions"],
         examples={"A clip and captions": example},
         measure=functools.partial(measure, module),

@@ -152,11 +152,7 @@ def _planned(settings: RunSettings, part_bytes: int) -> list[Part]:
 
 
 def _survey(
-    engine: Engine,
-    settings: RunSettings,
-    scorers: Sequence[Scorer],
-    parts: Sequence[Part],
-    limits: "_RejectedLimit",
+    engine: Engine, settings: RunSettings, scorers: Sequence[Scorer], parts: Sequence[Part], limits: "_RejectedLimit"
 ) -> int | None:
     """Do the first pass where it is needed; return the number of rows if it is known then."""
     has_keys = any(scorer.has_p_values for scorer in scorers)

@@ -11,14 +11,7 @@ from manycaps.caption_tables import CaptionRow
 from manycaps.catalog import BLEU_SUMS, CLIP, METEOR_SUMS, MODULES, WORD_COUNTS
 from manycaps.installed_modules import load_for_command
 from manycaps.kit.sets_module import CAPTION_COLUMNS, compare_rows, text_counts
-from manycaps.scoring.corpus_values import (
-    MODEL_OPTIONS,
-    Reduction,
-    columns_of_tests,
-    gathers,
-    is_pooled,
-    reduction_of,
-)
+from manycaps.scoring.corpus_values import MODEL_OPTIONS, Reduction, columns_of_tests, gathers, is_pooled, reduction_of
 
 # Columns of modules, and what a row calls them.
 ROW_FIELDS = {

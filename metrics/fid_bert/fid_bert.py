@@ -4,11 +4,7 @@ import evaluate
 import numpy as np
 
 from .base_module import About, check_flag, signature
-from .sets_module import (
-    DISTRIBUTION_DEFAULTS,
-    check_distribution_options,
-    signature_settings,
-)
+from .sets_module import DISTRIBUTION_DEFAULTS, check_distribution_options, signature_settings
 from .sets_splits import Comparison
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .vectors_frechet import (
@@ -29,9 +25,13 @@ from .base_files import is_regular_file as is_regular_file
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
-from .sets_corpus import RowTests as RowTests
 from .vectors_checks import as_embedding_arrays as as_embedding_arrays
 from .vectors_moments import ExactMoments as ExactMoments
+
+# The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
+IMPORTED_LATER = '''
+from .sets_corpus import RowTests
+'''  # fmt: skip
 
 # Why a side needs two captions, for the message.
 NO_COVARIANCE = (

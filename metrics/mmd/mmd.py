@@ -6,13 +6,7 @@ import numpy as np
 from .base_messages import shown_value
 from .base_module import About, check_choice, check_flag, check_number, check_whole_number, signature
 from .clip_sets import CLIP_SET_DEFAULTS, PRESETS, ClipSetModule, check_clip_set_options, check_features
-from .sets_module import (
-    DISTRIBUTION_DEFAULTS,
-    Rows,
-    check_distribution_options,
-    pairs_batch,
-    signature_settings,
-)
+from .sets_module import DISTRIBUTION_DEFAULTS, Rows, check_distribution_options, pairs_batch, signature_settings
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .vectors_checks import as_pair_matrices, check_matrices_alone
 from .vectors_kernels import (
@@ -47,9 +41,13 @@ from .clip_variants import Treatment as Treatment
 from .clip_weights import missing_library as missing_library
 from .media_arrays import is_array as is_array
 from .media_images import stored_value as stored_value
-from .sets_corpus import RowTests as RowTests
 from .sets_splits import exact_splits as exact_splits
 from .vectors_pairs import n_threads as n_threads
+
+# The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
+IMPORTED_LATER = '''
+from .sets_corpus import RowTests
+'''  # fmt: skip
 
 _DESCRIPTION = """
 MMD compares the distribution of several candidates with the distribution of several references: the squared maximum

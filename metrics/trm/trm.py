@@ -17,13 +17,7 @@ from .sets_module import (
 )
 from .sets_splits import TIE_TOLERANCE
 from .sets_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
-from .text_distance import (
-    EVALUATE_PREFIX,
-    EVALUATE_SCORES,
-    check_evaluate_name,
-    evaluate_distance,
-    text_distances,
-)
+from .text_distance import EVALUATE_PREFIX, EVALUATE_SCORES, check_evaluate_name, evaluate_distance, text_distances
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .vectors_checks import as_pair_matrices, check_matrices_alone
 from .vectors_distance import (
@@ -53,8 +47,12 @@ from .clip_variants import Treatment as Treatment
 from .clip_weights import missing_library as missing_library
 from .media_arrays import is_array as is_array
 from .media_images import stored_value as stored_value
-from .sets_corpus import RowTests as RowTests
 from .vectors_rows import EmbeddingRows as EmbeddingRows
+
+# The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
+IMPORTED_LATER = '''
+from .sets_corpus import RowTests
+'''  # fmt: skip
 
 _DESCRIPTION = """
 TRM compares the distribution of several candidates with the distribution of several references of the same item by the

@@ -3,11 +3,7 @@
 import evaluate
 
 from .base_module import About, check_choice, signature
-from .sets_module import (
-    DISTRIBUTION_DEFAULTS,
-    check_distribution_options,
-    signature_settings,
-)
+from .sets_module import DISTRIBUTION_DEFAULTS, check_distribution_options, signature_settings
 from .sets_splits import TIE_TOLERANCE
 from .sets_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
@@ -20,8 +16,12 @@ from .base_feature_memory import RememberedFeatures as RememberedFeatures
 from .base_files import is_regular_file as is_regular_file
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
-from .sets_corpus import RowTests as RowTests
 from .vectors_checks import as_embedding_arrays as as_embedding_arrays
+
+# The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
+IMPORTED_LATER = '''
+from .sets_corpus import RowTests
+'''  # fmt: skip
 
 _DESCRIPTION = """
 TRM-BERT compares the distribution of several candidate captions with the distribution of several human captions of the
@@ -120,9 +120,5 @@ class TrmBert(EmbeddingModule, evaluate.Metric):
 
     def _signature(self, options, settings):
         return signature(
-            "trm_bert",
-            statistic=options["statistic"],
-            ties=TIE_TOLERANCE,
-            **settings,
-            **signature_settings(options),
+            "trm_bert", statistic=options["statistic"], ties=TIE_TOLERANCE, **settings, **signature_settings(options)
         )

@@ -222,9 +222,6 @@ def _compare(network: Any, pac: Any, ref: Any, paths: list[str], rows: list[list
 def _pixels(path: str) -> np.ndarray:
     """A photograph as the model sees it."""
     square = transforms.Compose(
-        [
-            transforms.Resize(224, interpolation=transforms.InterpolationMode.BICUBIC),
-            transforms.CenterCrop(224),
-        ]
+        [transforms.Resize(224, interpolation=transforms.InterpolationMode.BICUBIC), transforms.CenterCrop(224)]
     )
     return np.asarray(square(PIL.Image.open(path)))

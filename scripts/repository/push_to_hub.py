@@ -279,11 +279,7 @@ def update_space(api: HfApi, repo_id: str, files: Mapping[str, bytes], dry_run: 
     ]
     # With `parent_commit` the Hub refuses if somebody else has changed the Space since it was read.
     api.create_commit(
-        repo_id,
-        operations,
-        commit_message=f"Update {repo_id.split('/')[1]}",
-        repo_type="space",
-        parent_commit=parent,
+        repo_id, operations, commit_message=f"Update {repo_id.split('/')[1]}", repo_type="space", parent_commit=parent
     )
     return "updated" if space.commit else "new"
 

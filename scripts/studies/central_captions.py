@@ -106,15 +106,7 @@ def study(measures: CaptionMeasures, details: Details, images: Captions, distanc
         central, others = np.array(pairs).T
         interval = bootstrap_interval(central - others, CONFIDENCE_LEVEL, N_RESAMPLES, seed=0)
         below = (central < others).mean()
-        yield [
-            detail,
-            len(images),
-            central.mean(),
-            others.mean(),
-            (central - others).mean(),
-            *interval,
-            below,
-        ]
+        yield [detail, len(images), central.mean(), others.mean(), (central - others).mean(), *interval, below]
 
 
 def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:

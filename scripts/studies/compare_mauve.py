@@ -13,7 +13,6 @@ metrics/mmd_bert/requirements.txt.
 """
 
 import argparse
-import collections
 import functools
 import pathlib
 import sys
@@ -42,6 +41,7 @@ from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
 from manycaps.kit.vectors_frechet import frechet_distances
 from manycaps.kit.vectors_mmd import mmd_squared
+from scripts.studies.study_inputs import read_clips
 
 # Candidates, and references, of each clip.
 N_CAPTIONS = 10
@@ -72,17 +72,6 @@ MEASURES: dict[str, Callable[..., np.ndarray]] = {
     "Fréchet": lambda vectors: frechet_distances(vectors, N_CAPTIONS),
     "TRM-BERT": triangle_ranks,
 }
-
-
-def read_clips(path: pathlib.Path, n_clips: int) -> list[list[str]]:
-    """Return 20 captions of each of the first clips that have so many, in random order."""
-    captions: dict[str, list[str]] = collections.defaultdict(list)
-    for line in path.read_text(encoding="utf-8").splitlines():
-        video, caption = line.split("\t", 1)
-        captions[video].append(caption)
-    rng = np.random.default_rng(0)
-    enough = [clip for clip in captions.values() if len(clip) >= 2 * N_CAPTIONS][:n_clips]
-    return [rng.permutation(clip)[: 2 * N_CAPTIONS].tolist() for clip in enough]
 
 
 def system_vectors(clips: list[list[str]]) -> dict[str, np.ndarray]:
@@ -117,7 +106,7 @@ def p_values(measure: Callable[[np.ndarray], np.ndarray], vectors: np.ndarray, n
 
 def main(path: pathlib.Path, n_clips: int, n_splits: int) -> int:
     """Print the table."""
-    systems = system_vectors(read_clips(path, n_clips))
+    systems = system_vectors(read_clips(path, n_clips, 2 * N_CAPTIONS))
     for name, measure in MEASURES.items():
         for system, vectors in systems.items():
             start = time.perf_counter()

@@ -9,7 +9,6 @@ exact p-value's share of p <= 0.05 for 10 + 5 captions. Needs metrics/mmd_bert/r
 """
 
 import argparse
-import collections
 import pathlib
 import sys
 from collections.abc import Sequence
@@ -36,22 +35,12 @@ from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
 from manycaps.kit.vectors_frechet import frechet_distances, frechet_p_values
 from manycaps.kit.vectors_mmd import mmd_p_values, mmd_squared
+from scripts.studies.study_inputs import read_clips
 
 # Captions taken of each clip.
 N_CAPTIONS = 40
 
 SIZES = [(2, 2), (5, 5), (10, 5), (10, 10), (20, 10), (20, 20)]
-
-
-def read_clips(path: pathlib.Path, n_clips: int) -> list[list[str]]:
-    """Return 40 captions of each of the first clips that have so many, in random order."""
-    captions: dict[str, list[str]] = collections.defaultdict(list)
-    for line in path.read_text(encoding="utf-8").splitlines():
-        video, caption = line.split("\t", 1)
-        captions[video].append(caption)
-    rng = np.random.default_rng(0)
-    enough = [clip for clip in captions.values() if len(clip) >= N_CAPTIONS][:n_clips]
-    return [rng.permutation(clip)[:N_CAPTIONS].tolist() for clip in enough]
 
 
 def clip_vectors(clips: list[list[str]]) -> np.ndarray:
@@ -86,7 +75,7 @@ def trm_p_values(vectors: np.ndarray, n: int, splits) -> np.ndarray:
 
 def main(path: pathlib.Path, n_clips: int) -> int:
     """Print both tables."""
-    vectors = clip_vectors(read_clips(path, n_clips))
+    vectors = clip_vectors(read_clips(path, n_clips, N_CAPTIONS))
     print(f"{len(vectors)} clips\n n + m    system       MMD unbiased   biased  authors   Fréchet  TRM")
     for n, m in SIZES:
         for system, rows in systems(vectors, n, m).items():

@@ -50,7 +50,6 @@ start_tool(
 
 import numpy as np
 import pyarrow.parquet
-from matplotlib.ticker import MaxNLocator
 from tqdm import tqdm
 
 import manycaps
@@ -61,7 +60,7 @@ from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.made_world.toy_scores import CHECKPOINT
 from scripts.studies.split_tests import TEST_COLUMNS, distribution_lines
 from scripts.studies.study_inputs import draw_systems, read_captions
-from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, PURPLE, label_axes, new_picture
+from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, PURPLE, label_p_axes, new_picture
 
 NAME = "embeddings"
 KEY = ("system", "n_candidates", "trial", "embedding")
@@ -158,17 +157,8 @@ def draw_picture(lines: Sequence[Mapping[str, str]], title: str, output: Any) ->
                 by_n = [numbers(mine, combination, n_candidates=n) for n in counts]
                 axes.plot(counts, [np.median(p) for p in by_n], ".-", color=color, label=embedding)
                 axes.fill_between(counts, [*map(min, by_n)], [*map(max, by_n)], color=color, alpha=0.12, lw=0)
-            axes.axhline(0.05, color="#888888", lw=0.8)
-            axes.set_yscale("log")
-            axes.set_ylim(least / 2, 1.5)
-            axes.set_xlim(0.5, max(int(line["n_candidates"]) for line in lines) + 0.5)
-            axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-            label_axes(
-                axes,
-                "candidates of an image" if row else "",
-                f"p, {described}" if column == 0 else "",
-                better="lower finds a difference" if column == 0 else "",
-            )
+            most = max(int(line["n_candidates"]) for line in lines)
+            label_p_axes(axes, described, row, column, least, most)
             if row == 0:
                 axes.set_title(systems[column])
         figure.suptitle(f"{title}: MMD over several embeddings; grey: 5 %; bands: all trials")

@@ -29,14 +29,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from scripts.command_line import start_tool
-from scripts.studies.study_frame import (
-    Line,
-    StudyTable,
-    add_frame_options,
-    matching,
-    study_settings,
-    write_lines,
-)
+from scripts.studies.study_frame import Line, StudyTable, add_frame_options, matching, study_settings, write_lines
 
 TEMPERATURES = (0.0, 0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0)
 

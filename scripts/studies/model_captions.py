@@ -80,12 +80,7 @@ class CaptionModel:
         self._max_tokens = max_tokens
 
     def captions(
-        self,
-        people: Mapping[str, CaptionRow],
-        prompts: Mapping[str, str] | None,
-        setting: Setting,
-        n: int,
-        seed: int,
+        self, people: Mapping[str, CaptionRow], prompts: Mapping[str, str] | None, setting: Setting, n: int, seed: int
     ) -> dict[str, list[str]]:
         """Return n captions of every image, or of every prompt.
 

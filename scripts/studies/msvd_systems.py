@@ -9,7 +9,6 @@ needs metrics/trm_bert/requirements.txt.
 """
 
 import argparse
-import collections
 import os
 import pathlib
 import sys
@@ -38,19 +37,10 @@ start_tool(__name__, parsed, "scripts/requirements.txt", "metrics/trm_bert/requi
 import evaluate
 import numpy as np
 
+from scripts.studies.study_inputs import read_clips
+
 # Candidates, and references, of each clip.
 N_CAPTIONS = 10
-
-
-def read_clips(path: pathlib.Path, n_clips: int) -> list[list[str]]:
-    """Return 20 captions of each of the first clips that have so many, in random order."""
-    captions: dict[str, list[str]] = collections.defaultdict(list)
-    for line in path.read_text(encoding="utf-8").splitlines():
-        video, caption = line.split("\t", 1)
-        captions[video].append(caption)
-    rng = np.random.default_rng(0)
-    enough = [clip for clip in captions.values() if len(clip) >= 2 * N_CAPTIONS][:n_clips]
-    return [rng.permutation(clip)[: 2 * N_CAPTIONS].tolist() for clip in enough]
 
 
 def best_captions(module: evaluate.Metric, plain: str, humans: list[list[str]], references: list[list[str]]) -> list:
@@ -64,7 +54,7 @@ def best_captions(module: evaluate.Metric, plain: str, humans: list[list[str]], 
 
 def main(path: pathlib.Path, name: str, n_clips: int) -> int:
     """Print the table."""
-    clips = read_clips(path, n_clips)
+    clips = read_clips(path, n_clips, 2 * N_CAPTIONS)
     humans, references = [clip[:N_CAPTIONS] for clip in clips], [clip[N_CAPTIONS:] for clip in clips]
     module = evaluate.load(str(ROOT / "metrics" / name), p_value="exact", details=True)
     systems = {

@@ -96,11 +96,7 @@ LEVEL_SETTINGS = [
 ]
 POWER_SETTINGS = [
     Setting(5, 60, damage=damage, share=share)
-    for damage, shares in (
-        ("repetition", (0.05, 0.1)),
-        ("wrong captions", (0.1, 0.2)),
-        ("other image", (0.05, 0.1)),
-    )
+    for damage, shares in (("repetition", (0.05, 0.1)), ("wrong captions", (0.1, 0.2)), ("other image", (0.05, 0.1)))
     for share in shares
 ]
 

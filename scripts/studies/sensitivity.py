@@ -53,12 +53,11 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 start_tool(__name__, parsed, "scripts/requirements.txt", "metrics/trm_bert/requirements.txt")
 
 import numpy as np
-from matplotlib.ticker import MaxNLocator
 
 from scripts.studies.caption_rows import CaptionMeasures
 from scripts.studies.split_tests import TEST_COLUMNS, distribution_lines
 from scripts.studies.study_inputs import Captions, DrawnRows, draw_systems, read_captions
-from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, label_axes, new_picture
+from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, label_p_axes, new_picture
 
 NAME = "sensitivity"
 KEY = ("system", "n_candidates", "trial")
@@ -148,17 +147,8 @@ def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
                     axes.plot(counts, [np.median(p) for p in by_n], style, color=color, marker=".", label=label)
                     if len(by_n[0]) > 1:
                         axes.fill_between(counts, [*map(min, by_n)], [*map(max, by_n)], color=color, alpha=0.12, lw=0)
-                axes.axhline(LEVEL, color="#888888", lw=0.8)
-                axes.set_yscale("log")
-                axes.set_ylim(least / 2, 1.5)
-                axes.set_xlim(0.5, max(int(line["n_candidates"]) for line in lines) + 0.5)
-                axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-                label_axes(
-                    axes,
-                    "candidates of an image" if row else "",
-                    f"p, {described}" if column == 0 else "",
-                    better="lower finds a difference" if column == 0 else "",
-                )
+                most = max(int(line["n_candidates"]) for line in lines)
+                label_p_axes(axes, described, row, column, least, most)
                 if row == 0:
                     axes.set_title(system)
         figure.suptitle(f"{title}: p-values as candidates are added; grey: 5 %")
@@ -187,8 +177,7 @@ def main(options: argparse.Namespace) -> int:
         return CaptionMeasures(caption for lists in texts for row in lists for caption in row)
 
     lines = table.fill(
-        cells,
-        lambda system, n, trial: study(measures(), drawn[trial], options.modules, options.draws, system, n),
+        cells, lambda system, n, trial: study(measures(), drawn[trial], options.modules, options.draws, system, n)
     )
     columns = ["system", "measure", "combination", "median_trial", "fewest", "most"]
     write_lines(options.output / f"{NAME}_needed.csv", columns, needed(lines, options.trials))

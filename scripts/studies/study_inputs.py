@@ -1,6 +1,7 @@
 """Captions that the studies run on: bundled scenes, tables of any kind that the reader knows, or public data sets."""
 
 import argparse
+import collections
 import json
 import pathlib
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,17 @@ from scripts.studies.study_options import SIZES
 BUNDLED = pathlib.Path(manycaps.__file__).parent / "quickstart" / "captions.json"
 
 Captions = list[list[str]]
+
+
+def read_clips(path: pathlib.Path, n_clips: int, n_captions: int) -> Captions:
+    """Return so many captions of each of the first clips of MSVD that have them, in random order."""
+    captions: dict[str, list[str]] = collections.defaultdict(list)
+    for line in path.read_text(encoding="utf-8").splitlines():
+        video, caption = line.split("\t", 1)
+        captions[video].append(caption)
+    rng = np.random.default_rng(0)
+    enough = [clip for clip in captions.values() if len(clip) >= n_captions][:n_clips]
+    return [rng.permutation(clip)[:n_captions].tolist() for clip in enough]
 
 
 class StudyCaptions(NamedTuple):

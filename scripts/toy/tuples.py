@@ -6,14 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from manycaps.kit.media_images import as_model_pixels
-from manycaps.made_world.captions import (
-    PERSON_HABITS,
-    VAGUE_HABITS,
-    as_caption,
-    draw_claim,
-    draw_wording,
-    wrong_claim,
-)
+from manycaps.made_world.captions import PERSON_HABITS, VAGUE_HABITS, as_caption, draw_claim, draw_wording, wrong_claim
 from manycaps.made_world.pictures import draw_picture
 from manycaps.made_world.scenes import VALUES, Scene, draw_scene, is_possible, neighbour, pick, with_value
 from scripts.toy.small_clip import IMAGE_SIZE

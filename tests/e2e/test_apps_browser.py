@@ -215,10 +215,7 @@ CASES = {
     ),
     "meteor15": Case(
         example="A man and a film",
-        columns=lambda fields: {
-            "predictions": [lines(fields[CANDIDATES])],
-            "references": [lines(fields[HUMANS])],
-        },
+        columns=lambda fields: {"predictions": [lines(fields[CANDIDATES])], "references": [lines(fields[HUMANS])]},
         options={"details": True},
         own={CANDIDATES: "a big dog runs\na film", HUMANS: "a large puppy\na movie about a dog"},
         bad=(
@@ -233,10 +230,7 @@ CASES = {
     ),
     "bleu_rouge": Case(
         example="A man and a film",
-        columns=lambda fields: {
-            "predictions": [lines(fields[CANDIDATES])],
-            "references": [lines(fields[HUMANS])],
-        },
+        columns=lambda fields: {"predictions": [lines(fields[CANDIDATES])], "references": [lines(fields[HUMANS])]},
         options={"details": True},
         own={CANDIDATES: "a big dog runs\na film", HUMANS: "a large puppy\na movie about a dog"},
         bad=(

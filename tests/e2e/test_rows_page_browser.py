@@ -12,12 +12,7 @@ pytestmark = pytest.mark.slow
 
 PEOPLE = [
     ["a dog runs on the beach", "a dog runs on the beach", "a wet dog plays in the sand", "somebody throws a ball"],
-    [
-        "two cats sleep on a sofa",
-        "cats lie on a couch",
-        "two cats are sleeping",
-        "a caption about " + "very " * 30,
-    ],
+    ["two cats sleep on a sofa", "cats lie on a couch", "two cats are sleeping", "a caption about " + "very " * 30],
 ]
 SYSTEM = [["a dog on a beach", "a cat"], ["two cats", "a sofa"]]
 

@@ -11,17 +11,10 @@ import numpy as np
 
 from tests.hostile_inputs.rule import Case
 
-MODULES = (
-    "trm_meteor",
-    "trm_cider",
-    "fid_bert",
-    "mmd_bert",
-    "trm_bert",
-    "pac_score",
-    "ref_pac_score",
-    "emscore_pac",
-    "set_diversity",
-    "vdtk_diversity",
+MODULES = tuple(
+    """
+    trm_meteor trm_cider fid_bert mmd_bert trm_bert pac_score ref_pac_score emscore_pac set_diversity vdtk_diversity
+""".split()
 )
 
 # Modules whose rows are lists, also of the candidates.

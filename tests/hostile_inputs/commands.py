@@ -129,9 +129,7 @@ FEW = ("empty", "nul", "not_utf_8", "parquet_mark", "text", "half_a_line")
 SLOW_COMMANDS = ("train-pac", "make-positives", "convert-checkpoint")
 
 # Contents that some endings can mean: a line of text is a caption of a text file.
-LEGAL = {
-    "diversity": {".txt": set(CONTENTS), ".csv": {"text"}, ".tsv": {"text"}},
-}
+LEGAL = {"diversity": {".txt": set(CONTENTS), ".csv": {"text"}, ".tsv": {"text"}}}
 
 # Mistaken options, beside good files `in.jsonl`, `rows.jsonl` and `scenes.json`.
 OPTIONS: dict[str, list[str]] = {
@@ -174,53 +172,21 @@ OPTIONS: dict[str, list[str]] = {
     "diversity/empty_name": ["diversity", "", "--output", "{folder}/o.html"],
     "diversity/long_name": ["diversity", "a" * 5000, "--output", "{folder}/o.html"],
     "diversity/saved_folder": ["diversity", "{folder}", "--output", "{folder}/o.html"],
-    "quickstart/output_is_a_file": [
-        "quickstart",
-        "--captions",
-        "{folder}/scenes.json",
-        "--output",
-        "{folder}/in.jsonl",
-    ],
-    "quickstart/output_in_a_file": [
-        "quickstart",
-        "--captions",
-        "{folder}/scenes.json",
-        "--output",
-        "{folder}/in.jsonl/x",
-    ],
-    "human-correlation/limit_negative": [
-        "human-correlation",
-        "--benchmark",
-        "composite",
-        "--metric",
-        "trm_meteor",
-        "--data",
-        "{folder}/rows.jsonl",
-        "--limit",
-        "-3",
-    ],
-    "human-correlation/limit_0": [
-        "human-correlation",
-        "--benchmark",
-        "composite",
-        "--metric",
-        "trm_meteor",
-        "--data",
-        "{folder}/rows.jsonl",
-        "--limit",
-        "0",
-    ],
-    "human-correlation/seed_negative": [
-        "human-correlation",
-        "--benchmark",
-        "composite",
-        "--metric",
-        "trm_meteor",
-        "--data",
-        "{folder}/rows.jsonl",
-        "--seed",
-        "-1",
-    ],
+    "quickstart/output_is_a_file": """
+        quickstart --captions {folder}/scenes.json --output {folder}/in.jsonl
+    """.split(),
+    "quickstart/output_in_a_file": """
+        quickstart --captions {folder}/scenes.json --output {folder}/in.jsonl/x
+    """.split(),
+    "human-correlation/limit_negative": """
+        human-correlation --benchmark composite --metric trm_meteor --data {folder}/rows.jsonl --limit -3
+    """.split(),
+    "human-correlation/limit_0": """
+        human-correlation --benchmark composite --metric trm_meteor --data {folder}/rows.jsonl --limit 0
+    """.split(),
+    "human-correlation/seed_negative": """
+        human-correlation --benchmark composite --metric trm_meteor --data {folder}/rows.jsonl --seed -1
+    """.split(),
     **{
         f"human-correlation/options_{name}": [
             "human-correlation",
@@ -243,15 +209,9 @@ OPTIONS: dict[str, list[str]] = {
             "number": '{"seed": "a"}',
         }.items()
     },
-    "human-correlation/metric_unknown": [
-        "human-correlation",
-        "--benchmark",
-        "composite",
-        "--metric",
-        "no_such_metric",
-        "--data",
-        "{folder}/rows.jsonl",
-    ],
+    "human-correlation/metric_unknown": """
+        human-correlation --benchmark composite --metric no_such_metric --data {folder}/rows.jsonl
+    """.split(),
     "human-correlation/metric_empty": [
         "human-correlation",
         "--benchmark",
@@ -261,92 +221,34 @@ OPTIONS: dict[str, list[str]] = {
         "--data",
         "{folder}/rows.jsonl",
     ],
-    "human-correlation/metric_is_a_file": [
-        "human-correlation",
-        "--benchmark",
-        "composite",
-        "--metric",
-        "{folder}/rows.jsonl",
-        "--data",
-        "{folder}/rows.jsonl",
-    ],
-    "human-correlation/config": [
-        "human-correlation",
-        "--benchmark",
-        "composite",
-        "--metric",
-        "pac_score",
-        "--config",
-        "none",
-        "--data",
-        "{folder}/rows.jsonl",
-    ],
-    "human-correlation/key": [
-        "human-correlation",
-        "--benchmark",
-        "composite",
-        "--metric",
-        "trm_meteor",
-        "--key",
-        "none",
-        "--data",
-        "{folder}/rows.jsonl",
-    ],
+    "human-correlation/metric_is_a_file": """
+        human-correlation --benchmark composite --metric {folder}/rows.jsonl --data {folder}/rows.jsonl
+    """.split(),
+    "human-correlation/config": """
+        human-correlation --benchmark composite --metric pac_score --config none --data {folder}/rows.jsonl
+    """.split(),
+    "human-correlation/key": """
+        human-correlation --benchmark composite --metric trm_meteor --key none --data {folder}/rows.jsonl
+    """.split(),
     "human-correlation/no_data": ["human-correlation", "--benchmark", "foil", "--metric", "trm_meteor"],
-    "human-correlation/columns_of_foil": [
-        "human-correlation",
-        "--benchmark",
-        "foil",
-        "--metric",
-        "trm_meteor",
-        "--data",
-        "{folder}/rows.jsonl",
-    ],
-    "human-correlation/no_rows_in_folder": [
-        "human-correlation",
-        "--benchmark",
-        "composite",
-        "--metric",
-        "trm_meteor",
-        "--data",
-        "{folder}/empty",
-    ],
-    "human-correlation/candidates_of_numbers": [
-        "human-correlation",
-        "--benchmark",
-        "composite",
-        "--metric",
-        "trm_meteor",
-        "--data",
-        "{folder}/numbers.jsonl",
-    ],
-    "human-correlation/scores_of_text": [
-        "human-correlation",
-        "--benchmark",
-        "composite",
-        "--metric",
-        "trm_meteor",
-        "--data",
-        "{folder}/texts.jsonl",
-    ],
-    "human-correlation/references_of_text": [
-        "human-correlation",
-        "--benchmark",
-        "composite",
-        "--metric",
-        "trm_meteor",
-        "--data",
-        "{folder}/references.jsonl",
-    ],
-    "human-correlation/release_of_rubbish": [
-        "human-correlation",
-        "--benchmark",
-        "flickr8k-expert",
-        "--metric",
-        "trm_meteor",
-        "--data",
-        "{folder}/release",
-    ],
+    "human-correlation/columns_of_foil": """
+        human-correlation --benchmark foil --metric trm_meteor --data {folder}/rows.jsonl
+    """.split(),
+    "human-correlation/no_rows_in_folder": """
+        human-correlation --benchmark composite --metric trm_meteor --data {folder}/empty
+    """.split(),
+    "human-correlation/candidates_of_numbers": """
+        human-correlation --benchmark composite --metric trm_meteor --data {folder}/numbers.jsonl
+    """.split(),
+    "human-correlation/scores_of_text": """
+        human-correlation --benchmark composite --metric trm_meteor --data {folder}/texts.jsonl
+    """.split(),
+    "human-correlation/references_of_text": """
+        human-correlation --benchmark composite --metric trm_meteor --data {folder}/references.jsonl
+    """.split(),
+    "human-correlation/release_of_rubbish": """
+        human-correlation --benchmark flickr8k-expert --metric trm_meteor --data {folder}/release
+    """.split(),
     **{
         f"train-pac/{name}": [
             "train-pac",

@@ -321,11 +321,7 @@ def _clip_model(weights: dict[str, Any]) -> Any:
 
     open_clip.SimpleTokenizer = _tokenizer  # made once: it takes longer than all the rest
     return clip_model.ClipModel(
-        weights,
-        activation="quick_gelu",
-        mean=clip_model.OPENAI_MEAN,
-        std=clip_model.OPENAI_STD,
-        device="cpu",
+        weights, activation="quick_gelu", mean=clip_model.OPENAI_MEAN, std=clip_model.OPENAI_STD, device="cpu"
     )
 
 

@@ -43,15 +43,10 @@ ODD_VALUES: dict[str, Any] = {
 }
 
 OPTIONS: dict[str, tuple[str, ...]] = {
-    "trm_meteor": (
-        "statistic",
-        "tokenizer",
-        "p_value",
-        "max_partitions",
-        "n_resamples",
-        "confidence_level",
-        "seed",
-        "details",
+    "trm_meteor": tuple(
+        """
+        statistic tokenizer p_value max_partitions n_resamples confidence_level seed details
+    """.split()
     ),
     "trm_cider": ("document_frequency",),
     "fid_bert": ("pooled", "encoder", "device", "dtype", "batch_size"),

@@ -140,42 +140,18 @@ FRAME_LISTS: dict[str, Callable[[pathlib.Path], Any]] = {
     "open_file": lambda _: io.BytesIO(b"no video"),
 }
 
-NO_IMAGES = (
-    "none",
-    "number",
-    "true",
-    "empty_dict",
-    "dict_of_nothing",
-    "dict_with_bytes_of_text",
-    "empty_path",
-    "dict_with_bytes_of_number",
-    "dict_with_path_of_number",
-    "dict_with_other_keys",
-    "empty_bytes",
-    "missing_file",
-    "folder",
-    "path_of_5000_letters",
-    "path_with_nul",
-    "path_with_surrogate",
-    "web_address",
-    "file_address",
-    "link_to_itself",
-    "dev_null",
-    "path_of_bytes_in_dict",
-    "path_of_5000_parts",
+NO_IMAGES = tuple(
+    """
+    none number true empty_dict dict_of_nothing dict_with_bytes_of_text empty_path dict_with_bytes_of_number
+    dict_with_path_of_number dict_with_other_keys empty_bytes missing_file folder path_of_5000_letters path_with_nul
+    path_with_surrogate web_address file_address link_to_itself dev_null path_of_bytes_in_dict path_of_5000_parts
+""".split()
 )
 
-NO_VIDEOS = (
-    "text",
-    "html",
-    "zeros",
-    "one_byte",
-    "pdf",
-    "zip",
-    "png_header_only",
-    "mp4",
-    "webp_of_riff_only",
-    "jpeg_of_marks_only",
+NO_VIDEOS = tuple(
+    """
+    text html zeros one_byte pdf zip png_header_only mp4 webp_of_riff_only jpeg_of_marks_only
+""".split()
 )
 
 WHOLE_COLUMNS: dict[str, Any] = {

@@ -140,10 +140,7 @@ FUNCTIONS = {
         {"n_candidates": 2, "n_resamples": 30, "seed": 3},
     ),
     "cosine_distances": (lambda array: [array(rounded(2, 3, 4))], {}),
-    "mmd_p_values": (
-        lambda array: [list(array(rounded(2, 4, 3)))],
-        {"n_candidates": 2, "sigma": 0.3},
-    ),
+    "mmd_p_values": (lambda array: [list(array(rounded(2, 4, 3)))], {"n_candidates": 2, "sigma": 0.3}),
     "frechet_distance": (lambda array: [array(rounded(2, 4, 3))], {"n_candidates": 2}),
     "frechet_p_values": (lambda array: [array(rounded(2, 4, 3))], {"n_candidates": 2, "seed": 3, "n_resamples": 30}),
     "polynomial_kernel": (lambda array: [array(rounded(2, 4, 3))], {"degree": 2, "gamma": 0.1, "coef0": 0.7}),

@@ -370,8 +370,7 @@ def test_the_second_argument_of_evaluate_is_a_short_form_of_variant(load):
         assert load(**given).encoder.variant == "clip-vit-b-32"
     assert load(config_name="vit-b-32", variant="pac-vit-b-32").encoder.variant == "pac-vit-b-32"
     with pytest.raises(
-        ValueError,
-        match="^variant: expected one choice of weights, got 'pac-vit-b-32' and 'clip-vit-b-32'. Give one.$",
+        ValueError, match="^variant: expected one choice of weights, got 'pac-vit-b-32' and 'clip-vit-b-32'. Give one.$"
     ):
         load(config_name="clip-vit-b-32", variant="pac-vit-b-32")
 

@@ -84,11 +84,7 @@ BAD = {
     ),
     "one_side": ({"reference_embeddings": None}, TypeError, "reference_embeddings: expected a list of arrays of shape"),
     "no_images": ({"images": None}, TypeError, "images: expected a list of images, got one NoneType."),
-    "pictures": (
-        {"images": IMAGES[:2]},
-        TypeError,
-        "images[0]: expected features of an image, floats of shape (d,), ",
-    ),
+    "pictures": ({"images": IMAGES[:2]}, TypeError, "images[0]: expected features of an image, floats of shape (d,), "),
     "paths": (
         {"images": ["a.png", "b.png"]},
         TypeError,

@@ -304,17 +304,11 @@ def changed_byte(path):
     path.write_bytes(content)
 
 
-SAVED_FILES = [
-    "rows/part-00001.parquet",
-    "parts/score-00001.npz",
-    "parts/score-00001.ids.npy",
-    "parts/score-00001.json",
-    "parts/survey-00001.keys.npy",
-    "parts/survey-00001.frequencies.json",
-    "parts/survey-00001.json",
-    "parts/document_frequency.json",
-    "parts/joined.sqlite",
-]
+SAVED_FILES = """
+    rows/part-00001.parquet parts/score-00001.npz parts/score-00001.ids.npy parts/score-00001.json
+    parts/survey-00001.keys.npy parts/survey-00001.frequencies.json parts/survey-00001.json
+    parts/document_frequency.json parts/joined.sqlite
+""".split()
 
 
 def test_a_run_does_not_go_on_with_files_that_have_changed(capsys, tmp_path, rows, subtests):

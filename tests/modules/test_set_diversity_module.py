@@ -49,11 +49,7 @@ BAD = {
         ({}, ValueError, "document_frequency: expected the layout"),
         ("no_such_file.json", ValueError, "document_frequency: expected"),
         ({"n_documents": -1, "document_frequency": {"a": 1}}, ValueError, "document_frequency: expected"),
-        (
-            {"n_documents": 3, "document_frequency": {"a": "1"}},
-            ValueError,
-            "document_frequency['a']: expected a",
-        ),
+        ({"n_documents": 3, "document_frequency": {"a": "1"}}, ValueError, "document_frequency['a']: expected a"),
     ],
     "details": [(value, TypeError, "details: expected True or False, got") for value in (1, "yes", 0.5, [], {})],
 }

@@ -71,17 +71,11 @@ def test_details_add_keys_with_one_value_a_row(module):
 
 @each_case(
     "key",
-    [
-        "within_row_uniqueness_of_tokens",
-        "within_row_uniqueness_of_types",
-        "between_row_uniqueness_by_caption",
-        "between_row_uniqueness_by_count",
-        "noun_within_row_uniqueness_of_tokens",
-        "verb_between_row_uniqueness_by_caption",
-        "distinct_within_row",
-        "novel_within_row",
-        "row_distance_variance",
-    ],
+    """
+        within_row_uniqueness_of_tokens within_row_uniqueness_of_types between_row_uniqueness_by_caption
+        between_row_uniqueness_by_count noun_within_row_uniqueness_of_tokens verb_between_row_uniqueness_by_caption
+        distinct_within_row novel_within_row row_distance_variance
+    """.split(),
 )
 def test_figures_are_means_over_the_rows(module, key):
     detailed = module.compute(data=DATA, **ALL_LEVELS)

@@ -10,12 +10,7 @@ import numpy as np
 import pytest
 
 from manycaps.kit.sets_splits import exact_splits, upper_tail_p_values
-from manycaps.kit.sets_triangle_rank import (
-    STATISTICS,
-    null_statistics,
-    triangle_rank_counts,
-    triangle_rank_statistic,
-)
+from manycaps.kit.sets_triangle_rank import STATISTICS, null_statistics, triangle_rank_counts, triangle_rank_statistic
 from manycaps.kit.text_cider import cider_d_scores, cider_distances
 from manycaps.kit.text_meteor import meteor_distances, meteor_scores
 from tests.each_case import each_case

@@ -57,10 +57,7 @@ def test_exact_per_side_p_value_equals_the_loop(row):
 @given(rows(least=2), st.sampled_from(STATISTICS))
 def test_the_observed_split_comes_first_in_the_null_distribution(row, kind):
     distance, n = row
-    for partitions in (
-        exact_splits(n, len(distance) - n, 10**6),
-        random_splits(n, len(distance) - n, 5, seed=1),
-    ):
+    for partitions in (exact_splits(n, len(distance) - n, 10**6), random_splits(n, len(distance) - n, 5, seed=1)):
         first = next(iter(null_statistics(distance[None], partitions, kind)))
         assert first[0, 0] == pytest.approx(statistic(distance, n, kind), abs=1e-12)
 

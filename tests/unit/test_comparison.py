@@ -306,16 +306,10 @@ def test_correlations():
             lambda: compared_systems([ScoredSystem("a", {}, {}), ScoredSystem("b", {}, {})], []),
             "a: expected a metric that all systems were scored by, got none. Score them by the same metrics.",
         ),
-        (
-            lambda: named_systems(["a.csv"], None, None),
-            "systems: expected two or more, got one (a.csv).",
-        ),
+        (lambda: named_systems(["a.csv"], None, None), "systems: expected two or more, got one (a.csv)."),
         (lambda: named_systems(["a"] * 17, None, None), "systems: expected at most 16, got 17."),
         (lambda: named_systems(["a", "b"], ["x"], None), "--names: expected 2 names, got 1."),
-        (
-            lambda: named_systems(["a", "d/a"], None, None),
-            "--names: expected different names, got ['a'",
-        ),
+        (lambda: named_systems(["a", "d/a"], None, None), "--names: expected different names, got ['a'"),
         (
             lambda: named_systems(["a", "b"], ["x", " "], None),
             "--names: expected names that can be printed, got ' '. Write others.",

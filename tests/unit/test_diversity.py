@@ -127,10 +127,7 @@ def test_messages_of_the_loader(tmp_path):
             "expected a table that ends in .parquet, .arrow, .jsonl, .json, .csv, .tsv, .tar, .txt (or .gz",
         ),
         ((str(write_text(tmp_path / "plain")),), "got no ending. Convert it, or rename it."),
-        (
-            (path,),
-            "refs, got ['image', 'words']. Name the column of the captions with --column.",
-        ),
+        ((path,), "refs, got ['image', 'words']. Name the column of the captions with --column."),
         ((path, "wrods"), "expected a column 'wrods', got ['image', 'words']. Check the spelling of --column."),
         (
             (path, "words", "video"),
@@ -252,9 +249,7 @@ def test_the_page_is_the_same_each_time(tmp_path):
 
 def test_all_levels_have_their_tables_and_plots(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        engine,
-        "load_encoder",
-        lambda name: lambda captions: np.array([[len(caption), 1.0] for caption in captions]),
+        engine, "load_encoder", lambda name: lambda captions: np.array([[len(caption), 1.0] for caption in captions])
     )
     monkeypatch.setattr(
         engine,

@@ -109,10 +109,7 @@ def test_vatex_eval_by_the_command(vatex, capsys, more, published):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            lambda folder: (folder / "gts_list.npy").unlink(),
-            "gts_list.npy': expected an array without objects, got",
-        ),
+        (lambda folder: (folder / "gts_list.npy").unlink(), "gts_list.npy': expected an array without objects, got"),
         (
             lambda folder: (folder / "gts_list.npy").rename(folder / "gts_list.pkl"),
             "expected an array without objects, got gts_list.pkl, which can run code. Convert the release",
@@ -251,11 +248,7 @@ def test_activitynet_foil_by_the_command(activitynet, capsys, more, published):
         ("final_foil_video_sentences.json", {"results": {"v2": []}}, "got KeyError ('v1')"),
         ("anet_entities_test_1.json", [], "expected videos by name, got []."),
         ("anet_entities_test_1.json", {"v1": {"timestamps": [], "duration": 1}}, "got IndexError"),
-        (
-            "anet_entities_test_2.json",
-            {"v1": {"timestamps": [[0, 1]], "sentences": [3]}},
-            "got TypeError (a sent",
-        ),
+        ("anet_entities_test_2.json", {"v1": {"timestamps": [[0, 1]], "sentences": [3]}}, "got TypeError (a sent"),
     ],
     ids=["no_results", "list", "fewer", "missing", "no_mapping", "no_times", "number"],
 )
@@ -388,16 +381,8 @@ def test_systems_by_the_command(systems, capsys):
         ("vinvl.json", [{"image_id": 0}], "vinvl.json'[0]: expected an image_id and a caption, got {'image_id': 0}"),
         ("vinvl.json", [3], "vinvl.json'[0]: expected an image_id and a caption, got 3"),
         ("vinvl.json", [{"image_id": 9, "caption": "a"}], "expected one caption of an annotated image"),
-        (
-            "vinvl.json",
-            [{"image_id": 0, "caption": "a"}] * 2,
-            "vinvl.json'[1]: expected one caption of an",
-        ),
-        (
-            "vinvl.json",
-            [{"image_id": 0, "caption": "a"}],
-            "expected captions of the 4 images of own.json",
-        ),
+        ("vinvl.json", [{"image_id": 0, "caption": "a"}] * 2, "vinvl.json'[1]: expected one caption of an"),
+        ("vinvl.json", [{"image_id": 0, "caption": "a"}], "expected captions of the 4 images of own.json"),
         ("captions.json", {"annotations": [{"id": 1}]}, "expected annotations with image_id and caption, got KeyError"),
     ],
     ids=["two_annotations", "no_caption", "number", "unknown_image", "twice", "fewer", "no_image"],

@@ -108,10 +108,7 @@ def test_parts_do_not_matter(monkeypatch):
         ),
         (["--scores", "train.jsonl"], "--scores: expected an array of numbers in a file of NumPy (.npy), got 'train"),
         (["--scores", "small.npy"], "--scores: expected shape (3, 3), the distinct captions and the rows, got (2, 2)"),
-        (
-            ["--scores", "nan.npy"],
-            "--scores: expected finite numbers, got nan in line 1. Use a small score for pairs",
-        ),
+        (["--scores", "nan.npy"], "--scores: expected finite numbers, got nan in line 1. Use a small score for pairs"),
         (["--limit", "0"], "--limit: expected a whole number of at least 1, got 0."),
         (["--columns", "x"], "--columns: expected a list such as predictions=samples"),
     ],

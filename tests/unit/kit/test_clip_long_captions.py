@@ -17,12 +17,7 @@ from tests.each_case import each_case
         ("one\n\n two \n", ["one", "two"]),
         ("\u72d7\u3002\u732b\u3002", ["\u72d7\u3002", "\u732b\u3002"]),
         ("", []),
-        (
-            " . ",
-            [
-                " .",
-            ],
-        ),
+        (" . ", [" ."]),
     ],
     ids=["one", "two", "quotes", "numbers", "lines", "no_blank", "empty", "mark"],
 )

@@ -32,9 +32,7 @@ def small_model(seed=0, **changes):
     """transformers' own CLIP with random weights large enough that inputs matter; its heads have 16 numbers."""
     torch.manual_seed(seed)
     config = transformers.CLIPConfig(
-        text_config=tower(**changes),
-        vision_config=tower(image_size=32, patch_size=8, **changes),
-        projection_dim=24,
+        text_config=tower(**changes), vision_config=tower(image_size=32, patch_size=8, **changes), projection_dim=24
     )
     model = transformers.CLIPModel(config).eval()
     with torch.no_grad():

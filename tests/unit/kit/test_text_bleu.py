@@ -1,11 +1,22 @@
 """BLEU by hand and by a loop: clipping, lengths, and any text against any others of its row."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from manycaps.kit.text_bleu import BleuTable, bleu_scores, bleu_statistics, corpus_bleu
+from manycaps.kit.text_bleu import (
+    BleuTable,
+    bleu_scores,
+    bleu_statistics,
+    corpus_bleu,
+    corpus_mbleu_4,
+    self_bleu_values,
+    self_statistics,
+    smoothed_bleu,
+)
 from tests.oracles import bleu_rouge_loop
 
 TEXT = st.lists(st.sampled_from("abc"), max_size=7)
@@ -73,3 +84,25 @@ def test_any_text_of_a_row_against_any_others(rows, data):
         for row, order, own in zip(rows, chosen, references, strict=True)
     ]
     assert statistics.tolist() == expected
+
+
+def test_self_bleu_by_hand():
+    same, other = ["a", "red", "dog", "runs"], ["two", "cats", "sleep", "here"]
+    values = self_bleu_values(self_statistics([[same, same], [same, other], [same]]))
+    assert values["self_bleu_4"] == pytest.approx([1.0, 0.0, math.nan], nan_ok=True)
+    assert values["mbleu_4"] == pytest.approx([1.0, 0.0, math.nan], abs=1e-5, nan_ok=True)
+
+
+def test_an_order_without_a_match_counts_a_tenth():
+    # Words 3 of 4, pairs 1 of 3, none of 2 triples and 1 quadruple.
+    statistics = np.array([[3, 1, 0, 0, 4, 3, 2, 1, 4, 5]])
+    expected = math.exp(1 - 5 / 4) * (3 / 4 * 1 / 3 * 0.1 / 2 * 0.1 / 1) ** 0.25
+    assert smoothed_bleu(statistics)[0] == pytest.approx(expected)
+
+
+def test_corpus_mbleu_is_the_mean_over_places():
+    same, other = ["a", "red", "dog", "runs"], ["two", "cats", "sleep", "here"]
+    statistics = self_statistics([[same, same, other], [other, other]])
+    assert [len(counts) for counts in statistics] == [3, 2]
+    assert corpus_mbleu_4(statistics) == pytest.approx(2 / 3, abs=1e-4)
+    assert math.isnan(corpus_mbleu_4(self_statistics([[same], [other]])))

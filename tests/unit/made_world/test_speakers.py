@@ -123,10 +123,7 @@ def test_temperature_of_one_choice_by_hand():
             "temperature: expected a number from 0, got nan. 1 is the people, lower is sharper.",
         ),
         (Speaker(wrong=1.5), "wrong: expected a share from 0 to 1, got 1.5. 0 says nothing wrong."),
-        (
-            Speaker(exponent=-0.5),
-            "exponent: expected a number from 0, got -0.5. 0 likes all wordings equally.",
-        ),
+        (Speaker(exponent=-0.5), "exponent: expected a number from 0, got -0.5. 0 likes all wordings equally."),
     ],
     ids=["temperature", "no temperature", "wrong", "exponent"],
 )

@@ -207,11 +207,7 @@ def test_messages_of_both(tmp_path, name, content, message, reason):
     [
         ("a.xlsx", b"", "data: expected a file that ends in .txt, .json, .jsonl, .csv, .tsv, got .xlsx."),
         ("a.txt", b"a d\xf6g", "data: expected UTF-8 text, got byte 3, which is not valid UTF-8. Save it as UTF-8."),
-        (
-            "a.txt",
-            b"\n \n",
-            "data: expected one caption per line, an empty line before the next image, got a file",
-        ),
+        ("a.txt", b"\n \n", "data: expected one caption per line, an empty line before the next image, got a file"),
         (
             "a.csv",
             b"",

@@ -8,14 +8,7 @@ from tqdm.auto import tqdm
 from manycaps.kit import base_files, clip_checkpoints, clip_variants
 from manycaps.kit.clip_encoder import ClipEncoder
 from manycaps.kit.clip_options import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS
-from manycaps.pages.weights import (
-    NO_WEIGHTS,
-    PUBLISHED,
-    WEIGHTS_NAME,
-    score_meaning,
-    usable_weights,
-    weights_note,
-)
+from manycaps.pages.weights import NO_WEIGHTS, PUBLISHED, WEIGHTS_NAME, score_meaning, usable_weights, weights_note
 from tests.clip_checkpoints import save_checkpoint
 
 TINY_PAC = pathlib.Path(__file__).resolve().parents[3] / "checkpoints" / "tiny-pac"

@@ -32,10 +32,7 @@ def test_a_test_needs_the_least_number_from_which_on_it_rejects():
         for trial in range(3)
         for n in (1, 2, 3)
     ]
-    assert needed(lines, 3) == [
-        ["a", "x", "harmonic_mean_p", "-", "-", "-"],
-        ["a", "x", "corpus_p", 2, 1, 3],
-    ]
+    assert needed(lines, 3) == [["a", "x", "harmonic_mean_p", "-", "-", "-"], ["a", "x", "corpus_p", 2, 1, 3]]
 
 
 def test_details_of_a_caption():

@@ -7,14 +7,7 @@ import pytest
 import torch
 
 from manycaps.kit.clip_model import ClipModel
-from manycaps.made_world.captions import (
-    LABEL_HABITS,
-    PERSON_HABITS,
-    VAGUE_HABITS,
-    as_caption,
-    draw_claim,
-    draw_wording,
-)
+from manycaps.made_world.captions import LABEL_HABITS, PERSON_HABITS, VAGUE_HABITS, as_caption, draw_claim, draw_wording
 from manycaps.made_world.scenes import Group, draw_scene, is_possible, n_errors, neighbour
 from scripts.toy.base_training import WARM_UP, label_contrast, learning_rate_at, worded_family
 from scripts.toy.publishing import TREATMENT
@@ -150,10 +143,7 @@ def made_trials(better, worse):
     scenes = np.array([0, 1])
     choices = Choices(scenes, np.array(better), np.array(worse), np.array(["colour", "size"]))
     pairs = Choices(
-        np.tile(scenes, len(PAIRS)),
-        np.tile(better, len(PAIRS)),
-        np.tile(worse, len(PAIRS)),
-        np.repeat(list(PAIRS), 2),
+        np.tile(scenes, len(PAIRS)), np.tile(better, len(PAIRS)), np.tile(worse, len(PAIRS)), np.repeat(list(PAIRS), 2)
     )
     references = np.array([better, better]).T.repeat(2, axis=1)
     graded = np.array([[b, b, w, w, w] for b, w in zip(better, worse, strict=True)])
