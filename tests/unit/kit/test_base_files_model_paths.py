@@ -28,6 +28,6 @@ def test_a_missing_path_says_where_relative_ones_start(tmp_path, monkeypatch):
 def test_a_path_that_is_there_is_said_to_be_what_it_is(tmp_path):
     file = tmp_path / "model.bin"
     file.touch()
-    assert no_such_path(str(tmp_path)) .endswith(", which is a folder. Name a file in it.")
-    assert no_such_path(str(file)) .endswith("model.bin', which is a file. Name a folder.")
+    assert no_such_path(str(tmp_path)).endswith(", which is a folder. Name a file in it.")
+    assert no_such_path(str(file)).endswith("model.bin', which is a file. Name a folder.")
     assert no_such_path("/dev/null") == "'/dev/null', which is neither a file nor a folder. Name another."
