@@ -36,7 +36,7 @@ def test_per_side_is_at_least_the_pooled_deviation(name, module):
     assert all(a <= b + 1e-12 for a, b in zip(pooled, per_side, strict=True))
 
 
-@pytest.mark.parametrize("row", [("a dog", ["b", "c"]), (["b", "c"], ["a dog"])])
+@pytest.mark.parametrize("row", [(["a dog"], ["b", "c"]), (["b", "c"], ["a dog"])])
 def test_a_side_of_one_caption_adds_nothing(name, module, row):
     rows = {"predictions": CAPTION_ROWS["predictions"] + [row[0]], "references": CAPTION_ROWS["references"] + [row[1]]}
     per_side, pooled = (
