@@ -44,6 +44,7 @@ from .kit.clip_pac_scores import ref_pac_s as _ref_pac_s
 from .kit.meteor15_references import best_statistics
 from .kit.meteor15_scores import scores as _meteor15_scores
 from .kit.sets_corpus import combined_p_value, harmonic_mean_p
+from .kit.sets_intervals import check_clusters
 from .kit.sets_splits import upper_tail_p_values
 from .kit.sets_triangle_rank import STATISTICS, check_statistic_sizes, null_statistics, triangle_rank_counts
 from .kit.sets_triangle_rank import triangle_rank_statistic as _triangle_rank_statistic
@@ -654,32 +655,35 @@ def paired_test(
     p = share of the sign patterns of the rows' differences whose mean is at least as far from 0 as the observed one:
     all patterns where no more than 20 differences are not 0, else (c + 1) / (n_resamples + 1) of random ones (Fisher
     1935, section 21; Phipson and Smyth 2010, https://doi.org/10.2202/1544-6115.1585). Ties count, so that equal values
-    have p = 1; values within 1e-9 of the largest one are equal. The interval is a percentile bootstrap over rows.
+    have p = 1; values within 1e-9 of the larger one are equal. The interval holds the differences that the test does
+    not reject (Hartigan 1969, https://doi.org/10.1080/01621459.1969.10501057): it leaves 0 out exactly where p is at
+    most 1 - confidence_level.
 
     Args:
         first: floating-point array, shape (n_rows,), finite: the values of a system, one a row.
         second: the same of another system, on the same rows.
-        clusters: n_rows labels: rows with equal labels, of one image for example, change their signs and are resampled
-            together. None: all rows are independent.
+        clusters: n_rows labels: rows with equal labels, of one image for example, change their signs together. None:
+            all rows are independent.
         confidence_level: of the interval, between 0 and 1.
-        n_resamples: random sign patterns, and resamples of the interval, at least 1.
-        seed: of both, at least 0.
+        n_resamples: random sign patterns, at least 1.
+        seed: of the random patterns, at least 0.
 
     Returns:
         A named tuple: `difference`, first minus second, mean over rows, with `ci_low` and `ci_high`; `p_value`,
         two-sided, and `is_exact`; `n_larger`, `n_equal`, `n_smaller`, rows by the sign of their difference;
         `effect_size`, the difference in standard deviations of the rows' differences; with a power of 80 % at the level
-        of 5 % the `minimum_detectable_difference`, and the `rows_needed` for the observed one. NaN with one cluster:
-        both ends of the interval, the detectable difference and the rows needed; where the differences do not vary:
-        the effect size.
+        of 5 % the `minimum_detectable_difference`, and the `rows_needed` for the observed one. Infinite, where so few
+        clusters can reject nothing (up to five, at 5 %): the ends of the interval, the detectable difference. NaN with
+        one cluster: the detectable difference and the rows needed; where the differences do not vary: the effect size
+        and the detectable difference.
 
     Raises:
         TypeError: a number is not a whole number, or the confidence level is no number.
         ValueError: another shape or number, or a value that is not finite.
 
-    >>> result = paired_test([0.5, 0.75, 0.5], [0.25, 0.5, 0.25])
+    >>> result = paired_test([0.5, 0.75, 0.5, 0.5, 1.0, 0.75], [0.25, 0.5, 0.25, 0.25, 0.5, 0.0])
     >>> result.difference, result.ci_low, result.p_value, result.n_larger
-    (0.25, 0.25, 0.25, 3)
+    (0.375, 0.25, 0.03125, 6)
     """
     mine, theirs = as_finite(first, "first"), as_finite(second, "second")
     if mine.ndim != 1 or not mine.size:
@@ -688,11 +692,8 @@ def paired_test(
         raise ValueError(
             f"second: expected shape {mine.shape}, that of first, got {theirs.shape}. Give both systems the same rows."
         )
-    if clusters is not None and len(clusters) != len(mine):
-        raise ValueError(
-            f"clusters: expected {len(mine)} labels, one per row, got {len(clusters)}. Label every row, or leave "
-            "clusters out."
-        )
+    if clusters is not None:
+        check_clusters(clusters, len(mine))
     if confidence_level is None:
         raise TypeError("confidence_level: expected a number, got None. Give a float such as 0.95.")
     check_confidence_level(confidence_level)

@@ -1,4 +1,4 @@
-"""What is said of all rows together: the permutation test of their mean, combined p-values, and bootstrap intervals.
+"""What is said of all rows together: the permutation test of their mean, and combined p-values.
 
 The corpus is tested by the mean over rows, with one split of every row drawn independently (see `sets_splits`). So its
 test grows with the evidence, where a combination of the rows' p-values cannot fall below the smallest p-value that one
@@ -29,9 +29,6 @@ SUM_STEP = 8
 LOW_BITS = 32
 ROWS_PER_CARRY = 4096
 
-# Means of resamples computed at once, 8 bytes each per row: about 50 MB.
-MAX_BOOTSTRAP_VALUES = 6_000_000
-
 
 class RowTests(NamedTuple):
     """Tests of every row by its splits: arrays of shape (n_rows,), or other collections of as many floats."""
@@ -56,7 +53,8 @@ class CorpusTest(NamedTuple):
     corpus_p_value: float
     # Distance of the mean over rows from its null mean, in null standard deviations; NaN where no split changes it.
     z: float
-    # Smallest p-values that one of the rows, and the corpus, can have with sets of these sizes, up to the draws.
+    # Smallest p-values that one of the rows, and the corpus, can have with sets of these sizes; that of the corpus by
+    # all splits, around whose p-value that of the draws scatters.
     smallest_p: float
     smallest_corpus_p: float
 
@@ -155,7 +153,7 @@ class RowSplits:
         # Smallest p-values that rows can have, up to the draws, and how many rows each.
         smallest = {size: _smallest_p_value(size, self, options) for size in self.splits}
         self.smallest = collections.Counter(smallest[size] for size in sizes)
-        self.n_draws = options["n_resamples"]
+        self.n_draws, self._is_drawn = options["n_resamples"], options["p_value"] == "permutation"
         self.drawn_sums = DrawnSums(self.n_draws)
         self._generators = RowGenerators([options["seed"]], n_earlier)
         self._p_values, self._means, self._variances, self._units = np.empty((4, len(sizes)))
@@ -188,8 +186,10 @@ class RowSplits:
             nulls = np.concatenate(list(null_values(part, self.splits[size])), axis=1)  # (rows of the part, n_splits)
             places = rows[part]
             self._p_values[places] = (nulls >= observed[part, None] - TIE_TOLERANCE).mean(axis=1)
-            self._means[places] = nulls.mean(axis=1) * units[part]
-            deviations = nulls.std(axis=1)
+            # Of drawn splits the observed one, the first, is no draw: with few of them it would shift their mean.
+            draws = nulls[:, 1:] if self._is_drawn else nulls
+            self._means[places] = draws.mean(axis=1) * units[part]
+            deviations = draws.std(axis=1)
             self._variances[places] = (np.where(deviations > TIE_TOLERANCE, deviations, 0.0) * units[part]) ** 2
             self._units[places] = units[part]
             for i, values, unit in zip(places, nulls, units[part], strict=True):
@@ -307,35 +307,3 @@ def combined_p_value(p_values: Collection[float]) -> float:
         return float(next(iter(p_values)))
     location = math.log(len(p_values)) + 1 - np.euler_gamma - math.log(2 / math.pi)
     return float(scipy.stats.landau.sf(1 / harmonic_mean_p(p_values), loc=location, scale=math.pi / 2))
-
-
-def bootstrap_interval(
-    values: Collection[float], confidence_level: float, n_resamples: int, seed: int
-) -> tuple[float, float]:
-    """Percentile bootstrap interval of the mean over rows, by `scipy.stats.bootstrap`.
-
-    The percentile method, because its cost is linear in the rows. The values are sorted first, so that the order of
-    the rows cannot change the draw.
-
-    Args:
-        values: float64 array, shape (n_rows,), or another collection of floats; at least 2 rows.
-        confidence_level: between 0 and 1.
-        n_resamples: number of resamples.
-        seed: non-negative integer.
-
-    Returns:
-        Lower and upper end.
-
-    >>> bootstrap_interval(np.array([1.0, 1.0]), 0.95, 99, seed=0)
-    (1.0, 1.0)
-    """
-    interval = scipy.stats.bootstrap(
-        (np.sort(np.fromiter(values, dtype=np.float64, count=len(values))),),
-        np.mean,
-        n_resamples=n_resamples,
-        batch=max(1, MAX_BOOTSTRAP_VALUES // len(values)),
-        confidence_level=confidence_level,
-        method="percentile",
-        rng=np.random.default_rng(seed),
-    ).confidence_interval
-    return float(interval.low), float(interval.high)

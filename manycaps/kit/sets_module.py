@@ -8,7 +8,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from .base_module import CollectionModule, check_choice, check_confidence_level, check_flag, check_whole_number
-from .sets_corpus import CorpusTest, RowSplits, bootstrap_interval, combined_p_value, harmonic_mean_p
+from .base_rows import warn_of_shared_references
+from .sets_corpus import CorpusTest, RowSplits, combined_p_value, harmonic_mean_p
+from .sets_intervals import check_clusters, clustered_test, interval_of_rows
 from .sets_splits import P_VALUE_METHODS, Comparison, row_keys, splits_of
 
 # Options of the test and of the report, with their defaults; the same in every distribution module.
@@ -17,9 +19,13 @@ DISTRIBUTION_DEFAULTS: Mapping[str, Any] = {
     "max_partitions": 1_000_000,
     "n_resamples": 9_999,
     "confidence_level": None,
+    "clusters": None,
     "seed": 0,
     "details": False,
 }
+
+# How intervals are made, for the signature; see `sets_intervals`.
+INTERVAL = "hall-t"
 
 # Most draws and resamples: they give p-values down to 1e-7, and take 80 MB.
 MOST_RESAMPLES = 10_000_000
@@ -112,9 +118,12 @@ class DistributionModule(CollectionModule):
     ) -> None:
         """Raise, before any work, if the rows cannot be compared or tested with these options."""
         self.check_rows(sizes, columns)
+        if options["clusters"] is not None:
+            check_clusters(options["clusters"], len(sizes))
         if options["confidence_level"] is not None and len(sizes) < 2:
             raise ValueError(
-                "confidence_level: expected at least 2 rows to resample, got 1. Leave confidence_level out for one row."
+                "confidence_level: expected at least 2 rows for an interval, got 1. Leave confidence_level out for one "
+                "row."
             )
         if options["p_value"] != "none":
             for size in dict.fromkeys(sizes):
@@ -140,7 +149,7 @@ class DistributionModule(CollectionModule):
             raise ValueError(
                 "p_value: expected 'exact' or 'permutation' to examine a row, got 'none'. Choose one of them."
             )
-        self.check_sizes(sizes[row : row + 1], CAPTION_COLUMNS, {**options, "confidence_level": None})
+        self.check_sizes(sizes[row : row + 1], CAPTION_COLUMNS, {**options, "confidence_level": None, "clusters": None})
         compared = self.compare_one(**columns, options=options, row=row)
         nulls = np.concatenate(list(compared.null_values(slice(1), splits_of(sizes[row], options))), axis=1)[0]
         unit = 1.0 if compared.units is None else compared.units[0]
@@ -149,6 +158,9 @@ class DistributionModule(CollectionModule):
     def caption_result(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         """Check the sizes of all rows, compare them, and return the result."""
         self.check_sizes(text_counts(predictions, references), CAPTION_COLUMNS, options)
+        is_inferred = options["p_value"] != "none" or options["confidence_level"] is not None
+        if is_inferred and options["clusters"] is None:
+            warn_of_shared_references(references)
         return self.result_of(self.rows_of(predictions, references, options), options)
 
     def _compute(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -179,10 +191,7 @@ def check_distribution_options(options: Mapping[str, Any]) -> None:
     """
     check_choice("p_value", options["p_value"], P_VALUE_METHODS)
     check_whole_number("max_partitions", options["max_partitions"], 1)
-    # One resample has no spread, from which an interval is made.
-    check_whole_number(
-        "n_resamples", options["n_resamples"], 1 if options["confidence_level"] is None else 2, MOST_RESAMPLES
-    )
+    check_whole_number("n_resamples", options["n_resamples"], 1, MOST_RESAMPLES)
     check_confidence_level(options["confidence_level"])
     check_whole_number("seed", options["seed"], 0)
     check_flag("details", options["details"])
@@ -192,14 +201,18 @@ def signature_settings(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that decide a p-value or an interval, for a signature; None where an option is not in use.
 
     >>> signature_settings(dict(DISTRIBUTION_DEFAULTS))
-    {'p_value': 'none', 'n_resamples': None, 'confidence_level': None, 'seed': None}
+    {'p_value': 'none', 'n_resamples': None, 'confidence_level': None, 'interval': None, 'clusters': None, 'seed': None}
     """
     # An exact test draws splits too: those of the corpus.
-    draws = options["p_value"] != "none" or options["confidence_level"] is not None
+    draws = options["p_value"] != "none"
+    has_interval = options["confidence_level"] is not None
+    is_clustered = options["clusters"] is not None and (draws or has_interval)
     return {
         "p_value": options["p_value"],
         "n_resamples": options["n_resamples"] if draws else None,
         "confidence_level": options["confidence_level"],
+        "interval": INTERVAL if has_interval else None,
+        "clusters": len(set(options["clusters"])) if is_clustered else None,
         "seed": options["seed"] if draws else None,
     }
 
@@ -361,9 +374,11 @@ def distribution_result(
             f"{name}_smallest_corpus_p": tests.smallest_corpus_p,
         }
         intervals[f"{name}_excess"] = tests.excesses
+        if options["clusters"] is not None:
+            result |= clustered_test(name, tests.excesses, options["clusters"])
     if options["confidence_level"] is not None:
         for key, column in intervals.items():
-            ends = bootstrap_interval(column, options["confidence_level"], options["n_resamples"], options["seed"])
+            ends = interval_of_rows(column, options["confidence_level"], options["clusters"])
             result[f"{key}_ci_low"], result[f"{key}_ci_high"] = ends
     if options["details"]:
         lists = dict(columns)

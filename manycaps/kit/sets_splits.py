@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# Two distances, or two values of a statistic, this near are equal: permutation tests and METEOR have many genuine ties.
-# The values are sums of a few dozen floating-point terms, with errors near 1e-15, while genuinely different ones differ
-# by more than 1e-7: any bound between separates the two.
+# Two distances, or two values of a statistic, this near are equal, in the unit that `row_scales` gives their row:
+# permutation tests and METEOR have many genuine ties. The values are sums of a few dozen floating-point terms, with
+# errors near 1e-15 of the largest, while genuinely different ones differ by more than 1e-7: any bound between separates
+# the two.
 TIE_TOLERANCE = 1e-9
 
 # How p-values may be asked for; "none" leaves them out.
@@ -134,7 +135,8 @@ def upper_tail_p_values(observed: np.ndarray, null_blocks: Iterable[np.ndarray])
         null_blocks: float64 arrays, shape (n_rows, block): the statistic under each split, the observed one among them.
 
     Returns:
-        float64 array, shape (n_rows,), above 0 and at most 1; ties within `TIE_TOLERANCE` count.
+        float64 array, shape (n_rows,), above 0 and at most 1; ties within `TIE_TOLERANCE` count, so that both
+        arguments should be in the rows' own units, see `row_scales`.
 
     >>> upper_tail_p_values(np.array([2.0]), [np.array([[2.0, 1.0]]), np.array([[0.0, 3.0]])]).tolist()
     [0.5]
@@ -144,6 +146,30 @@ def upper_tail_p_values(observed: np.ndarray, null_blocks: Iterable[np.ndarray])
         n_reached += np.count_nonzero(values >= observed[:, None] - TIE_TOLERANCE, axis=1)
         n_splits += values.shape[1]
     return n_reached / n_splits
+
+
+def row_scales(values: np.ndarray) -> np.ndarray:
+    """Return the unit in which ties of each row are told: the power of 2 at or below its largest absolute value.
+
+    A power of 2, since dividing by it changes no digit: values in another unit have the same ties, ranks and p-values.
+
+    Args:
+        values: float64 array, shape (n_rows, ...), finite.
+
+    Returns:
+        float64 array, shape (n_rows,), above 0; 1 for a row of zeros.
+
+    >>> row_scales(np.array([[0.3, -5.0], [1.0, 0.0], [0.0, 0.0]])).tolist()
+    [4.0, 1.0, 1.0]
+    """
+    largest = np.abs(values).reshape(len(values), -1).max(axis=1, initial=0.0)
+    exponents = np.frexp(largest)[1] - 1
+    return np.ldexp(1.0, np.where(largest > 0, exponents, 0))
+
+
+def in_row_scales(values: np.ndarray) -> np.ndarray:
+    """Return the values of every row in its unit; see `row_scales`."""
+    return values / row_scales(values).reshape(-1, *[1] * (values.ndim - 1))
 
 
 def split_forms(

@@ -39,6 +39,7 @@ from .meteor15_table import compile_table as compile_table
 from .meteor15_texts import PhraseTable as PhraseTable
 from .meteor15_tokens import Prefixes as Prefixes
 from .sets_corpus import RowTests as RowTests
+from .sets_intervals import ClusteredMean as ClusteredMean
 from .sets_module import Rows as Rows
 from .sets_splits import exact_splits as exact_splits
 from .sets_triangle_rank import check_statistic_sizes as check_statistic_sizes

@@ -22,6 +22,7 @@ from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
 from .sets_corpus import RowTests as RowTests
+from .sets_intervals import ClusteredMean as ClusteredMean
 from .sets_splits import exact_splits as exact_splits
 from .vectors_checks import as_embedding_arrays as as_embedding_arrays
 from .vectors_pairs import n_threads as n_threads
@@ -55,8 +56,9 @@ Args:
     pooled: True adds the value of all candidates against all references of all rows; default False.
     p_value: "none" (default), "exact" (all splits of a row) or "permutation" (n_resamples random ones).
     max_partitions: largest number of splits of a row for "exact", default 1,000,000.
-    n_resamples: random splits of a row, draws of the corpus test, and resamples of the bootstrap; default 9,999.
-    confidence_level: for example 0.95 adds a bootstrap interval over rows; default: no interval.
+    n_resamples: random splits of a row, and draws of the corpus test; default 9,999.
+    confidence_level: for example 0.95 adds an interval of the mean over rows; default: no interval.
+    clusters: one label per row, equal ones for rows that depend on each other; default: none do.
     seed: non-negative whole number, default 0.
     details: True adds per-row lists and the signature; default False.
     encoder: name or folder of a sentence-transformers model, or a function from a list of distinct captions to a

@@ -29,6 +29,7 @@ from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
 from .sets_corpus import RowTests as RowTests
+from .sets_intervals import ClusteredMean as ClusteredMean
 from .text_ngrams import RowTexts as RowTexts
 from .text_ptb_tokenizer import Shape as Shape
 
@@ -58,8 +59,9 @@ Args:
         of the paper as printed, in which opposite deviations of the two kinds cancel).
     p_value: "none" (default), "exact" (all splits of a row) or "permutation" (n_resamples random ones).
     max_partitions: largest number of splits of a row for "exact", default 1,000,000.
-    n_resamples: random splits of a row, draws of the corpus test, and resamples of the bootstrap; default 9,999.
-    confidence_level: for example 0.95 adds a bootstrap interval over rows; default: no interval.
+    n_resamples: random splits of a row, and draws of the corpus test; default 9,999.
+    confidence_level: for example 0.95 adds an interval of the mean over rows; default: no interval.
+    clusters: one label per row, equal ones for rows that depend on each other; default: none do.
     seed: non-negative whole number, default 0.
     details: True adds per-row lists and the signature; default False.
     document_frequency: None (default: counted in the references, one document a row, so at least two rows), or a table

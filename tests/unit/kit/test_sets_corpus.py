@@ -1,4 +1,4 @@
-"""The harmonic mean, combined p-values, the test over the rows of a corpus, and the bootstrap interval."""
+"""The harmonic mean, combined p-values, and the test over the rows of a corpus."""
 
 import collections
 import itertools
@@ -13,7 +13,6 @@ from manycaps.kit.sets_corpus import (
     DrawnSums,
     RowSplits,
     RowTests,
-    bootstrap_interval,
     combined_p_value,
     harmonic_mean_p,
 )
@@ -218,19 +217,3 @@ def test_a_corpus_in_parts_has_the_test_of_the_whole():
     assert list(result.p_values) == list(whole.p_values)
     assert list(result.excesses) == list(whole.excesses)
     assert result[2:] == whole[2:]
-
-
-def test_interval_is_scipys_percentile_bootstrap_of_the_sorted_rows():
-    values = np.random.default_rng(0).random(30)
-    expected = scipy.stats.bootstrap(
-        (np.sort(values),), np.mean, n_resamples=999, method="percentile", rng=np.random.default_rng(4)
-    ).confidence_interval
-    assert bootstrap_interval(values, 0.95, 999, seed=4) == pytest.approx((expected.low, expected.high))
-    assert bootstrap_interval(values[::-1], 0.95, 999, seed=4) == bootstrap_interval(values, 0.95, 999, seed=4)
-
-
-def test_memory_bound_does_not_change_the_draw(monkeypatch):
-    values = np.random.default_rng(0).random(30)
-    whole = bootstrap_interval(values, 0.9, 200, seed=0)
-    monkeypatch.setattr("manycaps.kit.sets_corpus.MAX_BOOTSTRAP_VALUES", 100)
-    assert bootstrap_interval(values, 0.9, 200, seed=0) == pytest.approx(whole)
