@@ -1,6 +1,7 @@
 """The module folders that come with the package: beside it in a checkout, inside it in a wheel."""
 
 import contextlib
+import gc
 import importlib
 import os
 import pathlib
@@ -154,9 +155,10 @@ def stay_off_the_hub() -> None:
 def import_evaluate() -> Any:
     """Import evaluate as a command needs it: without the Hub, and without the packages behind `evaluate.evaluator`.
 
-    For its evaluators evaluate imports transformers, and that torch and torchvision, where they are installed: seconds
-    for something that no command uses. Without transformers it imports nothing in their place. A module that needs
-    transformers imports it afterwards. Only for programs of their own: `evaluate.evaluator` stays without transformers.
+    For its evaluators evaluate imports scipy.stats, transformers, and that torch and torchvision, where they are
+    installed: seconds for something that no command uses. Without them it imports nothing in their place, and so do its
+    connections without trio. A module that needs one imports it afterwards. Only for programs of their own:
+    `evaluate.evaluator` stays without transformers.
 
     Returns:
         The package.
@@ -165,33 +167,41 @@ def import_evaluate() -> Any:
         ImportError: evaluate is not installed.
     """
     stay_off_the_hub()
-    with _without_package("transformers"):
-        import evaluate
+    gc.disable()  # what is imported stays: there is nothing to collect
+    try:
+        with _without_packages("transformers", "scipy.stats", "trio"):
+            import evaluate
+    finally:
+        gc.freeze()
+        gc.enable()
     return evaluate
 
 
 def load_for_command(name: str, **options: Any) -> Any:
     """Load a module as a command needs it: `load`, with no progress bar of the module's own, and fewer imports.
 
-    NLTK imports scikit-learn, where it is installed, for classifiers: half a second for something that no command
-    uses. A module that needs scikit-learn imports it afterwards. A command calls `import_evaluate` before.
+    NLTK imports scikit-learn, where it is installed, for classifiers, and scipy.stats: a second for something that no
+    command uses. A module that needs them imports them afterwards. A command calls `import_evaluate` before.
     """
     stay_off_the_hub()
     import evaluate
 
     evaluate.utils.logging.disable_progress_bar()
-    with _without_package("sklearn"):
-        return load(name, **options)
+    with _without_packages("sklearn"):
+        module = load(name, **options)
+    if "manycaps.kit.text_wordnet" in sys.modules:
+        with _without_packages("sklearn", "scipy.stats"):
+            import nltk  # noqa: F401  # it would be imported at its first use
+    return module
 
 
 @contextlib.contextmanager
-def _without_package(name: str) -> Iterator[None]:
-    """Let imports fail as if a package were not installed, unless it is imported already."""
-    if name in sys.modules:
-        yield
-        return
-    sys.modules[name] = None  # type: ignore[assignment]  # so an import says that there is none
+def _without_packages(*names: str) -> Iterator[None]:
+    """Let imports fail as if packages were not installed, those aside that are imported already."""
+    hidden = [name for name in names if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # so an import says that there is none
     try:
         yield
     finally:
-        del sys.modules[name]
+        for name in hidden:
+            del sys.modules[name]

@@ -143,10 +143,11 @@ class CaptionScores:
             # The documents stay the human references, whichever system replaces them.
             has_table = self._options.get(module, {}).get("document_frequency") is not None
             is_counted = MODULES[module].counts_documents and not has_table
-            counted = {"document_frequency": self._document_frequency} if is_counted else {}
+            given = {"document_frequency": self._document_frequency} if is_counted else {}
+            # Intervals and lists of rows are of systems.
             result = self._compute(
                 module,
-                counted,
+                {**given, "confidence_level": None, "details": False},
                 predictions=[row.captions[later] for row in self._rows],
                 references=[row.captions[earlier] for row in self._rows],
             )
@@ -168,14 +169,14 @@ class CaptionScores:
         return [(module, *pair) for module in modules for pair in itertools.combinations(sets, 2)]
 
     def _compute(self, module: str, given: Mapping[str, Any], **columns: Any) -> dict[str, Any]:
-        options: dict[str, Any] = {"details": True, **given}
+        options: dict[str, Any] = {"details": True}
         if module in SET_MODULES:
             sizes = {(len(p), len(r)) for p, r in zip(columns["predictions"], columns["references"], strict=True)}
             most = max(math.comb(sum(size), size[0]) for size in sizes)
             options["p_value"] = "exact" if most <= MOST_SPLITS else "permutation"
             options |= {"n_resamples": self._n_resamples, "seed": self._seed, "clusters": self._clusters}
             options["confidence_level"] = CONFIDENCE_LEVEL if len(self._rows) > 1 else None
-        result: dict[str, Any] = self._modules[module].compute(**columns, **options)
+        result: dict[str, Any] = self._modules[module].compute(**columns, **{**options, **given})
         return result
 
     @functools.cached_property

@@ -7,7 +7,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.stats
 
 from manycaps.catalog import SET_MODULES, RowValue, known_values, module_of
 from manycaps.comparison.mean_intervals import LEVEL
@@ -346,13 +345,19 @@ def _compared_exchanges(exchanges: Sequence[Exchange]) -> list[ComparedExchange]
 
 def _correlations(columns: Sequence[np.ndarray]) -> np.ndarray:
     """Spearman's correlation of every two columns; NaN where one of them is constant."""
-    ranks = [scipy.stats.rankdata(column) for column in columns]
+    ranks = [_ranks(column) for column in columns]
     correlations = np.full((len(ranks), len(ranks)), math.nan)
     for i, mine in enumerate(ranks):
         for j, other in enumerate(ranks):
             if np.ptp(mine) > 0 and np.ptp(other) > 0:
                 correlations[i, j] = 1.0 if i == j else np.corrcoef(mine, other)[0, 1]
     return correlations
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """Ranks from 1; equal values share the mean of theirs."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[place]
 
 
 def _finite(value: Any) -> Any:

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import scipy.optimize
 import scipy.special
-import scipy.stats
 
+from manycaps.kit.sets_corpus import upper_tail
 from manycaps.kit.sets_intervals import clustered_mean
 
 # Level and power of a planned comparison, the usual ones (Cohen 1988, section 2.4).
@@ -108,10 +108,10 @@ def _noncentrality(n_clusters: int, level: float) -> float:
     if n_clusters <= MOST_EXACT_CLUSTERS and level == 2.0 ** (1 - n_clusters):
         return float(math.sqrt(n_clusters) * scipy.special.ndtri(POWER ** (1 / n_clusters)))
     degrees = min(n_clusters - 1, MOST_DEGREES)
-    critical = scipy.stats.t.isf(level / 2, degrees)
+    critical = -scipy.special.stdtrit(degrees, level / 2)
 
     # The chance of a finding on the wrong side is below 1e-5 here, and left out.
     def lacking(distance: float) -> float:
-        return float(scipy.stats.nct.sf(critical, degrees, distance) - POWER)
+        return upper_tail("nct", critical, degrees, distance) - POWER
 
     return float(scipy.optimize.brentq(lacking, 0.01, 2 * critical + 5))

@@ -69,12 +69,12 @@ def open_regular_file(path: str | os.PathLike[str], largest: int) -> IO[bytes]:
         raise
 
 
-def read_json(path: str | os.PathLike[str], where: str, advice: str) -> Any:
+def read_json(path: str | os.PathLike[str], where: str | os.PathLike[str], advice: str) -> Any:
     """Read a JSON file of any content.
 
     Args:
         path: of the file, UTF-8.
-        where: what a message begins with.
+        where: what a message begins with; a path as `shown_path` shows it.
         advice: what a message ends with: how to get a right file.
 
     Returns:
@@ -87,8 +87,9 @@ def read_json(path: str | os.PathLike[str], where: str, advice: str) -> Any:
         with open_regular_file(path, LARGEST_JSON_FILE) as file:
             return json.loads(file.read().decode("utf-8-sig"))
     except (OSError, ValueError, RecursionError) as error:
+        start = where if isinstance(where, str) else shown_path(where)
         raise ValueError(
-            f"{where}: expected a JSON file, got {shown_path(path)} ({reason_of(error)}). {advice}"
+            f"{start}: expected a JSON file, got {shown_path(path)} ({reason_of(error)}). {advice}"
         ) from error
 
 

@@ -6,13 +6,14 @@ row can have.
 """
 
 import collections
+import contextlib
 import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.stats
+import scipy.special
 
 from .sets_splits import TIE_TOLERANCE, RowGenerators, Splits, splits_of
 
@@ -306,4 +307,25 @@ def combined_p_value(p_values: Collection[float]) -> float:
     if len(p_values) == 1:
         return float(next(iter(p_values)))
     location = math.log(len(p_values)) + 1 - np.euler_gamma - math.log(2 / math.pi)
-    return float(scipy.stats.landau.sf(1 / harmonic_mean_p(p_values), loc=location, scale=math.pi / 2))
+    return upper_tail("landau", (1 / harmonic_mean_p(p_values) - location) / (math.pi / 2), 0, 1)
+
+
+def upper_tail(name: str, value: float, *parameters: float) -> float:
+    """Chance of more than `value` under a distribution of SciPy, without the import of all of them, 0.4 seconds.
+
+    Args:
+        name: that of the distribution in `scipy.stats`.
+        value: any number.
+        parameters: of the distribution: its shape, or where it has none its location and scale.
+
+    Returns:
+        What `scipy.stats.<name>.sf(value, *parameters)` returns.
+
+    >>> round(upper_tail("landau", 0.0, 0, 1), 4)
+    0.6348
+    """
+    with contextlib.suppress(AttributeError), np.errstate(over="ignore"):
+        return float(getattr(scipy.special._ufuncs, f"_{name}_sf")(value, *parameters))
+    from scipy import stats
+
+    return float(getattr(stats, name).sf(value, *parameters))

@@ -3,15 +3,16 @@
 import collections
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from .base_module import CollectionModule, check_choice, check_confidence_level, check_flag, check_whole_number
 from .base_rows import warn_of_shared_references
-from .sets_corpus import CorpusTest, RowSplits, combined_p_value, harmonic_mean_p
-from .sets_intervals import check_clusters, clustered_test, interval_of_rows
 from .sets_splits import P_VALUE_METHODS, Comparison, row_keys, splits_of
+
+if TYPE_CHECKING:  # it imports SciPy, which only tests and intervals need
+    from .sets_corpus import CorpusTest, RowSplits
 
 # Options of the test and of the report, with their defaults; the same in every distribution module.
 DISTRIBUTION_DEFAULTS: Mapping[str, Any] = {
@@ -59,10 +60,10 @@ class ComparedRows(NamedTuple):
 
     statistic: np.ndarray
     plain: np.ndarray | None
-    splits: RowSplits | None
+    splits: "RowSplits | None"
 
     @property
-    def tests(self) -> CorpusTest | None:
+    def tests(self) -> "CorpusTest | None":
         """Tests of the rows, and of the mean over them."""
         return None if self.splits is None else self.splits.test(self.statistic)
 
@@ -119,6 +120,8 @@ class DistributionModule(CollectionModule):
         """Raise, before any work, if the rows cannot be compared or tested with these options."""
         self.check_rows(sizes, columns)
         if options["clusters"] is not None:
+            from .sets_intervals import check_clusters
+
             check_clusters(options["clusters"], len(sizes))
         if options["confidence_level"] is not None and len(sizes) < 2:
             raise ValueError(
@@ -299,8 +302,12 @@ def compare_rows(
     Raises:
         ValueError: p_value "exact" with a row too large.
     """
-    # Before any work: a row with too many splits for an exact test.
-    splits = RowSplits(rows.sizes, options, n_earlier) if options["p_value"] != "none" else None
+    splits = None
+    if options["p_value"] != "none":
+        from .sets_corpus import RowSplits
+
+        # Before any work: a row with too many splits for an exact test.
+        splits = RowSplits(rows.sizes, options, n_earlier)
     statistic, plain, has_plain = np.empty(len(rows.sizes)), np.empty(len(rows.sizes)), False
     for size, batch in progress(rows_by_size(rows.sizes, rows.batch_size), desc="rows", unit="batch", delay=1):
         compared = rows.compare(batch)
@@ -341,7 +348,7 @@ def rows_by_size(
 
 
 def distribution_result(
-    columns: Mapping[str, Collection[float]], tests: CorpusTest | None, options: Mapping[str, Any]
+    columns: Mapping[str, Collection[float]], tests: "CorpusTest | None", options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Build the keys that all distribution modules share.
 
@@ -364,6 +371,8 @@ def distribution_result(
     result["n_rows"] = len(values)
     intervals = {name: values}
     if tests is not None:
+        from .sets_corpus import combined_p_value, harmonic_mean_p
+
         result |= {
             f"{name}_corpus_p_value": tests.corpus_p_value,
             f"{name}_z": tests.z,
@@ -375,8 +384,12 @@ def distribution_result(
         }
         intervals[f"{name}_excess"] = tests.excesses
         if options["clusters"] is not None:
+            from .sets_intervals import clustered_test
+
             result |= clustered_test(name, tests.excesses, options["clusters"])
     if options["confidence_level"] is not None:
+        from .sets_intervals import interval_of_rows
+
         for key, column in intervals.items():
             ends = interval_of_rows(column, options["confidence_level"], options["clusters"])
             result[f"{key}_ci_low"], result[f"{key}_ci_high"] = ends

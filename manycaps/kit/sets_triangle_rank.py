@@ -23,6 +23,9 @@ MAX_TRIANGLES = 8_000_000
 # Products of labels held at once by the null distributions, 8 bytes each.
 MAX_PRODUCTS = 2_000_000
 
+# Multiplications of a row, up to which OpenBLAS starts no threads (its threshold for a product of matrices).
+MAX_PRODUCTS_OF_ROW = 262_144
+
 # Most texts of a row in the null distributions of "per_side": their cubic forms have 1.3 million terms, 32 MB per row.
 MAX_PER_SIDE_TEXTS = 200
 
@@ -148,13 +151,24 @@ def null_statistics(distances: np.ndarray, splits: Splits, statistic: str = "per
     forms = [form.astype(dtype) for form in forms]
     for labels in splits(max(1, MAX_PRODUCTS // (forms[-1].shape[1] + 12 * n_rows))):
         products = both_candidates(labels, dtype)
-        pooled = (forms[0] @ products).reshape(n_rows, 3, len(labels))
+        pooled = _of_all_rows(forms[0], products)
         if per_side:
             products = np.concatenate((products, _three_candidates(labels, dtype)))
-            inside = (forms[1] @ products).reshape(n_rows, 3, len(labels))
+            inside = _of_all_rows(forms[1], products)
             yield _deviation(inside, axis=1) + _deviation(pooled - inside, axis=1)
         else:
             yield _deviation(pooled, axis=1)
+
+
+def _of_all_rows(forms: np.ndarray, products: np.ndarray) -> np.ndarray:
+    """The counts of every row under every split: (n_rows, 3, n_splits).
+
+    Row by row where a row is little work: BLAS starts its threads for one large product, and they use up more processor
+    time by waiting for the next one than the product takes.
+    """
+    if 3 * products.size <= MAX_PRODUCTS_OF_ROW:
+        return forms.reshape(-1, 3, forms.shape[1]) @ products
+    return (forms @ products).reshape(-1, 3, products.shape[1])
 
 
 def _three_candidates(labels: np.ndarray, dtype: type[np.floating[Any]]) -> np.ndarray:

@@ -1,9 +1,10 @@
 """Porter stems and WordNet 3.0 synonyms, cached by word form."""
 
 import re
+from typing import TYPE_CHECKING
 
-import nltk
-from nltk.stem.porter import PorterStemmer
+if TYPE_CHECKING:  # it imports scikit-learn, where that is installed: half a second
+    import nltk
 
 # Longest word, in characters, that is stemmed and looked up: NLTK's stemmer is quadratic in a word's length and
 # recursive in runs of "y", and no English word comes close. A longer one is its own stem, without synonyms.
@@ -57,6 +58,8 @@ class WordNetLexicon:
     """
 
     def __init__(self) -> None:
+        from nltk.stem.porter import PorterStemmer
+
         self._stemmer = PorterStemmer()
         self._wordnet = _open_corpus(_corpus_root())
         self._stems: dict[str, str] = {}
@@ -102,7 +105,7 @@ class WordNetLexicon:
 class _PartOfSpeech:
     """WordNet's files of one part of speech, read as NLTK's `synsets` does, which takes seconds to open all of them."""
 
-    def __init__(self, root: nltk.data.PathPointer, name: str) -> None:
+    def __init__(self, root: "nltk.data.PathPointer", name: str) -> None:
         self.endings = ENDINGS[name]
         self.data = _content(root, f"data.{name}")
         lines = _content(root, f"index.{name}").decode().splitlines()
@@ -149,8 +152,10 @@ def wordnet_lexicon() -> WordNetLexicon:
     return _OPENED[place]
 
 
-def _corpus_root() -> nltk.data.PathPointer:
+def _corpus_root() -> "nltk.data.PathPointer":
     """Path of the corpus in NLTK's data path, downloaded if needed; LookupError names the ways to get it."""
+    import nltk
+
     try:
         return _find_corpus()
     except LookupError:
@@ -162,7 +167,7 @@ def _corpus_root() -> nltk.data.PathPointer:
         raise LookupError(message) from None
 
 
-def _open_corpus(root: nltk.data.PathPointer) -> list[_PartOfSpeech]:
+def _open_corpus(root: "nltk.data.PathPointer") -> list[_PartOfSpeech]:
     """Open the corpus, if it is of the release that the scores rest on."""
     parts = [_PartOfSpeech(root, name) for name in ENDINGS]
     found = re.search(rb"Word[nN]et (\S+) Copyright", parts[0].data)
@@ -172,15 +177,17 @@ def _open_corpus(root: nltk.data.PathPointer) -> list[_PartOfSpeech]:
     return parts
 
 
-def _content(root: nltk.data.PathPointer, name: str) -> bytes:
+def _content(root: "nltk.data.PathPointer", name: str) -> bytes:
     """The content of a file of the corpus, unpacked or in an archive."""
     with root.join(name).open() as file:
         content: bytes = file.read()
     return content
 
 
-def _find_corpus() -> nltk.data.PathPointer:
+def _find_corpus() -> "nltk.data.PathPointer":
     """The unpacked corpus, or the archive that `nltk.download` leaves."""
+    import nltk
+
     try:
         return nltk.data.find("corpora/wordnet")
     except LookupError:

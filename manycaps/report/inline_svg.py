@@ -36,6 +36,8 @@ SETTINGS: dict[Any, Any] = {
     "grid.color": GRID,
     "xtick.color": INK,
     "ytick.color": INK,
+    "figure.autolayout": False,
+    "figure.constrained_layout.use": False,
     "legend.frameon": False,
     "legend.labelcolor": INK,
 }
@@ -83,7 +85,7 @@ def as_inline_svg(figure: matplotlib.figure.Figure, name: str, description: str)
     FigureCanvasSVG(figure)
     figure.dpi = FigureCanvasSVG.fixed_dpi
     figure.get_layout_engine().execute(figure)  # type: ignore[union-attr]  # new_figure gives one
-    figure.set_layout_engine("none")
+    figure.set_layout_engine(None)
     figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     svg = file.getvalue()
     box = re.findall(r'viewBox="([^"]+)"', svg)[0]

@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from manycaps.catalog import BLEU_SUMS, METEOR_SUMS, MOMENTS, WORD_COUNTS
-from manycaps.kit.sets_corpus import CorpusTest, DrawnSums, RowTests, corpus_test
 from manycaps.kit.sets_module import distribution_result
 from manycaps.scoring.run_folder import RunFolder
 
 if TYPE_CHECKING:
+    from manycaps.kit.sets_corpus import CorpusTest
     from manycaps.scoring.scorer import Scorer
 
 Arrays = Mapping[str, np.ndarray]
@@ -109,13 +109,19 @@ def _distribution_result(
             "--option confidence_level: expected at least 2 rows for an interval, got 1. Leave it out for one row."
         )
     tested = [columns.pop(name) for name in columns_of_tests(scorer.name) if name in columns]
-    test = _corpus_test(folder, scorer, reports, columns[scorer.name], RowTests(*tested)) if tested else None
+    test = _corpus_test(folder, scorer, reports, columns[scorer.name], tested) if tested else None
     return distribution_result(columns, test, options)
 
 
 def _corpus_test(
-    folder: RunFolder, scorer: "Scorer", reports: dict[int, dict[str, Any]], values: StoredColumn, rows: RowTests
-) -> CorpusTest:
+    folder: RunFolder,
+    scorer: "Scorer",
+    reports: dict[int, dict[str, Any]],
+    values: StoredColumn,
+    tested: Sequence[StoredColumn],
+) -> "CorpusTest":
+    from manycaps.kit.sets_corpus import DrawnSums, RowTests, corpus_test
+
     drawn = DrawnSums(scorer.options["n_resamples"])
     smallest: collections.Counter[float] = collections.Counter()
     for part, report in reports.items():
@@ -123,7 +129,7 @@ def _corpus_test(
         with np.load(folder.part_file("score", part, "npz")) as arrays:
             mine = [name for name in arrays.files if name.startswith(f"{scorer.name}:")]
             drawn.merge({int(name.partition(":")[2]): arrays[name] for name in mine})
-    return corpus_test(values, rows, drawn.totals(), smallest)
+    return corpus_test(values, RowTests(*tested), drawn.totals(), smallest)
 
 
 def columns_of_tests(name: str) -> list[str]:

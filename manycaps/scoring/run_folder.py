@@ -173,7 +173,7 @@ def read_saved(path: pathlib.Path) -> dict[str, Any]:
     Raises:
         ValueError: something else is in it now.
     """
-    found = read_json(path, shown_path(path.parent), HOW_TO_BEGIN_AGAIN)
+    found = read_json(path, path.parent, HOW_TO_BEGIN_AGAIN)
     if not isinstance(found, dict):
         raise ValueError(
             f"{shown_path(path)}: expected what a run has saved, got {shown_value(found)}. {HOW_TO_BEGIN_AGAIN}"

@@ -5,18 +5,20 @@ import contextlib
 import json
 import pathlib
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from manycaps.caption_tables import BadRow, CaptionRow
-from manycaps.kit.sets_corpus import DrawnSums
 from manycaps.scoring.run_folder import RunFolder
 from manycaps.scoring.run_settings import Part, RunSettings, chunks
 from manycaps.scoring.scorer import DocumentTable, Scorer, Scores
 from manycaps.scoring.survey import ReadableRows, id_digest, read_earlier, write_digests
+
+if TYPE_CHECKING:
+    from manycaps.kit.sets_corpus import DrawnSums
 
 # Rows of a row group.
 GROUP_ROWS = 1 << 15
@@ -148,7 +150,7 @@ class _MetricSums:
     """What the corpus needs of a metric besides the columns of the rows."""
 
     def __init__(self, scorer: Scorer):
-        self.drawn = DrawnSums(scorer.options["n_resamples"]) if scorer.has_p_values else None
+        self.drawn = _sums_of_draws(scorer) if scorer.has_p_values else None
         self.reduction = scorer.reduction()
         self.n_rows = 0
         self.columns: list[str] = []
@@ -177,6 +179,12 @@ class _MetricSums:
             "smallest": sorted(self.smallest.items()),
             "signature": self.signature,
         }
+
+
+def _sums_of_draws(scorer: Scorer) -> "DrawnSums":
+    from manycaps.kit.sets_corpus import DrawnSums
+
+    return DrawnSums(scorer.options["n_resamples"])
 
 
 class _RowWriter(contextlib.AbstractContextManager["_RowWriter"]):

@@ -38,8 +38,6 @@ from .meteor15_search import Matches as Matches
 from .meteor15_table import compile_table as compile_table
 from .meteor15_texts import PhraseTable as PhraseTable
 from .meteor15_tokens import Prefixes as Prefixes
-from .sets_corpus import RowTests as RowTests
-from .sets_intervals import ClusteredMean as ClusteredMean
 from .sets_module import Rows as Rows
 from .sets_splits import exact_splits as exact_splits
 from .sets_triangle_rank import check_statistic_sizes as check_statistic_sizes
@@ -52,6 +50,12 @@ from .text_rouge import f_measure as f_measure
 from .vectors_checks import as_embedding_arrays as as_embedding_arrays
 from .vectors_distance import cosine_similarities as cosine_similarities
 from .vectors_kernels import check_bandwidth as check_bandwidth
+
+# The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
+IMPORTED_LATER = '''
+from .sets_corpus import RowTests
+from .sets_intervals import ClusteredMean
+'''  # fmt: skip
 
 _DESCRIPTION = """
 vdtk_leave_one_out scores people as a captioning system is scored: one caption of each image, drawn at random, is the

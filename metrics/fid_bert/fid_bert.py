@@ -29,10 +29,14 @@ from .base_files import is_regular_file as is_regular_file
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
-from .sets_corpus import RowTests as RowTests
-from .sets_intervals import ClusteredMean as ClusteredMean
 from .vectors_checks import as_embedding_arrays as as_embedding_arrays
 from .vectors_moments import ExactMoments as ExactMoments
+
+# The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
+IMPORTED_LATER = '''
+from .sets_corpus import RowTests
+from .sets_intervals import ClusteredMean
+'''  # fmt: skip
 
 # Why a side needs two captions, for the message.
 NO_COVARIANCE = (

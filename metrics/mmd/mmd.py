@@ -45,10 +45,14 @@ from .clip_options import chosen_variant as chosen_variant
 from .clip_variants import Treatment as Treatment
 from .clip_weights import missing_library as missing_library
 from .media_images import stored_value as stored_value
-from .sets_corpus import RowTests as RowTests
-from .sets_intervals import ClusteredMean as ClusteredMean
 from .sets_splits import exact_splits as exact_splits
 from .vectors_pairs import n_threads as n_threads
+
+# The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
+IMPORTED_LATER = '''
+from .sets_corpus import RowTests
+from .sets_intervals import ClusteredMean
+'''  # fmt: skip
 
 _DESCRIPTION = """
 MMD compares the distribution of several candidates with the distribution of several references: the squared maximum

@@ -20,9 +20,13 @@ from .base_feature_memory import RememberedFeatures as RememberedFeatures
 from .base_files import is_regular_file as is_regular_file
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
-from .sets_corpus import RowTests as RowTests
-from .sets_intervals import ClusteredMean as ClusteredMean
 from .vectors_checks import as_embedding_arrays as as_embedding_arrays
+
+# The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
+IMPORTED_LATER = '''
+from .sets_corpus import RowTests
+from .sets_intervals import ClusteredMean
+'''  # fmt: skip
 
 _DESCRIPTION = """
 TRM-BERT compares the distribution of several candidate captions with the distribution of several human captions of the

@@ -1,14 +1,12 @@
 """TRM-METEOR: are candidate captions and human captions samples of one distribution, by METEOR distance?"""
 
 import functools
+import importlib.metadata
 
 import evaluate
-import nltk
 import numpy as np
 
 from .base_module import About, check_choice, signature
-from .meteor15_data import check_data_source, load_lexicon
-from .meteor15_scores import meteor15_scores
 from .sets_module import (
     DISTRIBUTION_DEFAULTS,
     DistributionModule,
@@ -24,17 +22,23 @@ from .text_wordnet import WORDNET_VERSION, wordnet_lexicon
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .base_files import is_regular_file as is_regular_file
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
-from .base_types import Ints as Ints
-from .meteor15_search import Matches as Matches
-from .meteor15_table import compile_table as compile_table
-from .meteor15_texts import PhraseTable as PhraseTable
-from .meteor15_tokens import Prefixes as Prefixes
-from .sets_corpus import RowTests as RowTests
-from .sets_intervals import ClusteredMean as ClusteredMean
 from .text_ptb_tokenizer import Shape as Shape
+
+# The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
+IMPORTED_LATER = '''
+from .base_files import is_regular_file
+from .base_types import Ints
+from .meteor15_data import DataFiles
+from .meteor15_scores import pair_statistics
+from .meteor15_search import Matches
+from .meteor15_table import compile_table
+from .meteor15_texts import PhraseTable
+from .meteor15_tokens import Prefixes
+from .sets_corpus import RowTests
+from .sets_intervals import ClusteredMean
+'''  # fmt: skip
 
 _DESCRIPTION = """
 TRM-METEOR compares the distribution of several candidate captions with the distribution of several human captions of
@@ -128,6 +132,8 @@ class TrmMeteor(DistributionModule, evaluate.Metric):
         check_choice("statistic", options["statistic"], STATISTICS)
         check_choice("meteor", options["meteor"], METEORS)
         if options["meteor15_data"] is not None:
+            from .meteor15_data import check_data_source
+
             check_data_source(options["meteor15_data"])
         check_tokenizer(options["tokenizer"])
         check_distribution_options(options)
@@ -148,17 +154,22 @@ class TrmMeteor(DistributionModule, evaluate.Metric):
     def scorer(self, options):
         """Return the function from rows of tokens to the METEOR of all pairs of their texts."""
         if options["meteor"] == "1.5":
-            return functools.partial(
-                meteor15_scores, lexicon=load_lexicon(options["meteor15_data"], type(self).progress)
-            )
+            from .meteor15_scores import meteor15_scores
+
+            return functools.partial(meteor15_scores, lexicon=self.meteor15_lexicon(options))
         return functools.partial(meteor_scores, lexicon=wordnet_lexicon())
+
+    def meteor15_lexicon(self, options):
+        """Return the data of METEOR 1.5, which the default METEOR does without."""
+        from .meteor15_data import load_lexicon
+
+        return load_lexicon(options["meteor15_data"], type(self).progress)
 
     def meteor_settings(self, options):
         """Return what decides a METEOR, for the signature."""
         if options["meteor"] == "1.5":
-            data = load_lexicon(options["meteor15_data"], type(self).progress).data
-            return {"meteor": "1.5", "data": data.version}
-        return {"meteor": f"nltk-{nltk.__version__}", "wordnet": WORDNET_VERSION}
+            return {"meteor": "1.5", "data": self.meteor15_lexicon(options).data.version}
+        return {"meteor": f"nltk-{importlib.metadata.version('nltk')}", "wordnet": WORDNET_VERSION}
 
     def _signature(self, options, settings):
         return signature(

@@ -31,10 +31,18 @@ BLOCK = (
     "# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.\n"
 )
 
+# Around those of files that are imported within functions: the loader takes what stands between such quotes for code.
+LATER = (
+    "# The same for imports within functions: the loader reads on between these quotes. Written by `make format`.\n"
+    "IMPORTED_LATER = '''\n",
+    "'''  # fmt: skip\n",
+)
 
-def relative_imports(script: str) -> set[str]:
-    """Return the x of every `from .x import y` in the text of a file, at any depth."""
-    nodes = ast.walk(ast.parse(script))
+
+def relative_imports(script: str, at_once: bool = False) -> set[str]:
+    """Return the x of every `from .x import y` in the text of a file, at any depth, or of those that run `at_once`."""
+    tree = ast.parse(script)
+    nodes = tree.body if at_once else ast.walk(tree)
     return {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and node.level}
 
 
@@ -54,42 +62,57 @@ def kit_files() -> list[pathlib.Path]:
     return sorted(path for path in KIT.glob("*.py") if not path.is_symlink() and path.name != "__init__.py")
 
 
-def needed_files(first: set[str]) -> set[str]:
-    """Return the names of the files of the kit that `first` name, and of those that these import, and so on."""
+def needed_files(first: set[str], at_once: bool = False) -> set[str]:
+    """Return the names of the files of the kit that `first` name, and of those that these import, and so on.
+
+    Args:
+        first: names of files.
+        at_once: leave out imports within functions and conditions.
+    """
     needed: set[str] = set()
     waiting = set(first)
     while waiting:
         name = waiting.pop()
         needed.add(name)
-        waiting |= imports_in_kit(name) - needed
+        waiting |= imports_in_kit(name, at_once) - needed
     return needed
 
 
 @functools.cache
-def imports_in_kit(name: str) -> frozenset[str]:
+def imports_in_kit(name: str, at_once: bool) -> frozenset[str]:
     """Return the names of the files that a file of the kit imports; none where it does not exist."""
     path = KIT / f"{name}.py"
-    return frozenset(relative_imports(path.read_text(encoding="utf-8"))) if path.exists() else frozenset()
+    return frozenset(relative_imports(path.read_text(encoding="utf-8"), at_once) if path.exists() else ())
 
 
 def without_block(script: str) -> str:
     """Return a main script without the imports that this tool wrote."""
-    return re.sub(rf"{re.escape(BLOCK)}(from \.\w+ import .*\n)+\n?", "", script)
+    imports = r"(from \.\w+ import .*\n)+"
+    for before, after in ((BLOCK, ""), LATER):
+        script = re.sub(rf"\n{re.escape(before)}{imports}{re.escape(after)}", "", script)
+    return script
 
 
 def with_block(script: str) -> str:
     """Return a main script with an import of every file that it needs and does not import itself."""
     script = without_block(script)
-    by_hand = relative_imports(script)
-    others = sorted(name for name in needed_files(by_hand) - by_hand if (KIT / f"{name}.py").exists())
-    if not others:
-        return script
+    by_hand = relative_imports(script, at_once=True)
+    at_once = needed_files(by_hand, at_once=True)
+    later = needed_files(relative_imports(script)) - at_once
     # `as` says that the name is not meant to be used.
-    imports = "".join(f"from .{name} import {first} as {first}\n" for name in others for first in [first_name(name)])
+    others = [f"from .{name} import {first} as {first}\n" for name, first in first_names(at_once - by_hand)]
+    quoted = [f"from .{name} import {first}\n" for name, first in first_names(later)]
+    block = f"\n{BLOCK}{''.join(others)}" if others else ""
+    block += f"\n{LATER[0]}{''.join(quoted)}{LATER[1]}" if quoted else ""
     last = [node for node in ast.parse(script).body if isinstance(node, ast.Import | ast.ImportFrom)][-1]
     lines = script.splitlines(keepends=True)
     before, after = "".join(lines[: last.end_lineno]), "".join(lines[last.end_lineno :])
-    return f"{before}\n{BLOCK}{imports}{after}"
+    return f"{before}{block}{after}"
+
+
+def first_names(names: set[str]) -> list[tuple[str, str]]:
+    """Return those of the names that are files of the kit, in alphabetical order, each with its `first_name`."""
+    return [(name, first_name(name)) for name in sorted(names) if (KIT / f"{name}.py").exists()]
 
 
 def first_name(name: str) -> str:

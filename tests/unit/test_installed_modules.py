@@ -11,13 +11,16 @@ from manycaps.installed_modules import load, module_folders
 # What a fresh process holds after a step, and whether transformers and scikit-learn can be imported then.
 PROGRAM = """
 import json, sys
-from manycaps.installed_modules import import_evaluate, load_for_command
+from manycaps.installed_modules import import_evaluate, load, load_for_command
 import_evaluate()
+load("trm_meteor")
+early = "nltk" in sys.modules
 load_for_command("trm_meteor")
-heavy = [name for name in ("torch", "transformers", "sklearn") if name in sys.modules]
+heavy = [name for name in ("torch", "transformers", "sklearn", "scipy.stats", "trio") if name in sys.modules]
+import scipy.stats
 import sklearn
 import transformers
-print(json.dumps({"heavy": heavy, "transformers": transformers.__version__}))
+print(json.dumps({"early": early, "heavy": heavy, "transformers": transformers.__version__}))
 """
 
 
@@ -27,6 +30,7 @@ def test_commands_load_modules_without_torch_and_scikit_learn_and_leave_them_usa
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     result = json.loads(done.stdout)
     assert result["heavy"] == []
+    assert not result["early"]
     assert result["transformers"]
 
 

@@ -15,9 +15,11 @@ from manycaps.kit.sets_corpus import (
     RowTests,
     combined_p_value,
     harmonic_mean_p,
+    upper_tail,
 )
 from manycaps.kit.sets_corpus import corpus_test as corpus_test_of_parts
 from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS
+from tests.each_case import each_case
 
 EXACT = {**DISTRIBUTION_DEFAULTS, "p_value": "exact"}
 DRAWN = {**DISTRIBUTION_DEFAULTS, "p_value": "permutation"}
@@ -217,3 +219,12 @@ def test_a_corpus_in_parts_has_the_test_of_the_whole():
     assert list(result.p_values) == list(whole.p_values)
     assert list(result.excesses) == list(whole.excesses)
     assert result[2:] == whole[2:]
+
+
+@each_case("hidden", [False, True])
+def test_tails_are_those_of_scipys_distributions(monkeypatch, hidden):
+    if hidden:  # a release of SciPy with other names
+        monkeypatch.setattr("scipy.special._ufuncs", object())
+    for name, parameters in (("landau", (0, 1)), ("nct", (7, 2.5))):
+        expected = [float(getattr(scipy.stats, name).sf(x, *parameters)) for x in (-3.0, 0.5, 40.0)]
+        assert [upper_tail(name, x, *parameters) for x in (-3.0, 0.5, 40.0)] == expected

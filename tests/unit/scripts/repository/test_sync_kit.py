@@ -1,5 +1,6 @@
 """The linking tool: links, the imports that only evaluate's loader needs, and what a person has to fix."""
 
+import ast
 import os
 import pathlib
 import shutil
@@ -7,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from evaluate.loading import get_imports
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 
@@ -61,6 +63,23 @@ def test_sync_names_what_the_main_script_does_not_import_itself(root):
     sync(root)
     assert "isort" not in script.read_text()
     assert sync(root, "--check").returncode == 0
+
+
+def test_what_is_imported_within_a_function_is_named_where_only_the_loader_of_evaluate_looks(root):
+    kit, script = root / "manycaps/kit", root / "metrics/demo/demo.py"
+    (kit / "text_a.py").write_text("def a():\n    from .text_b import b\n\n    return b()\n")
+    script.write_text("from .text_a import a\n\nX = a\n")
+    sync(root)
+    assert sync(root, "--check").stdout == "all links are right\n"
+    assert (root / "metrics/demo/text_b.py").is_symlink()
+    assert [node.module for node in ast.parse(script.read_text()).body if isinstance(node, ast.ImportFrom)] == [
+        "text_a"
+    ]
+    assert [name for _, name, *_ in get_imports(str(script))] == ["text_a", "text_b"]
+    # By hand and at once: the block goes.
+    script.write_text(script.read_text().replace("import a\n", "import a\nfrom .text_b import b\n"))
+    sync(root)
+    assert script.read_text() == "from .text_a import a\nfrom .text_b import b\n\nX = a\n"
 
 
 def test_sync_deletes_links_that_nothing_needs_and_names_files_out_of_place(root):
