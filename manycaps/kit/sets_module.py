@@ -134,6 +134,13 @@ class DistributionModule(CollectionModule):
         for check in self.SIZE_CHECKS:
             check(sizes, columns, options)
 
+    def check_captions(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> None:
+        """Check the sizes of all rows, and warn where a test or an interval would take dependent ones for independent."""
+        self.check_sizes(text_counts(predictions, references), CAPTION_COLUMNS, options)
+        is_inferred = options["p_value"] != "none" or options["confidence_level"] is not None
+        if is_inferred and options["clusters"] is None:
+            warn_of_shared_references(references)
+
     def checked_columns(self, options: Mapping[str, Any], **columns: Any) -> dict[str, Any]:
         """Return both columns as lists of lists of captions, or raise for the first bad row."""
         checked = super().checked_columns(options, **columns)
@@ -160,10 +167,7 @@ class DistributionModule(CollectionModule):
 
     def caption_result(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         """Check the sizes of all rows, compare them, and return the result."""
-        self.check_sizes(text_counts(predictions, references), CAPTION_COLUMNS, options)
-        is_inferred = options["p_value"] != "none" or options["confidence_level"] is not None
-        if is_inferred and options["clusters"] is None:
-            warn_of_shared_references(references)
+        self.check_captions(predictions, references, options)
         return self.result_of(self.rows_of(predictions, references, options), options)
 
     def _compute(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, Any]:
