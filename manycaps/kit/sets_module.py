@@ -135,7 +135,7 @@ class DistributionModule(CollectionModule):
             check(sizes, columns, options)
 
     def check_captions(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> None:
-        """Check the sizes of all rows, and warn where a test or an interval would take dependent ones for independent."""
+        """Check the sizes of all rows, and warn where a test or an interval takes dependent ones for independent."""
         self.check_sizes(text_counts(predictions, references), CAPTION_COLUMNS, options)
         is_inferred = options["p_value"] != "none" or options["confidence_level"] is not None
         if is_inferred and options["clusters"] is None:
