@@ -6,22 +6,22 @@ float64, and the same as those of the modules.
 """
 
 import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from .comparison.paired_tests import CONFIDENCE_LEVEL, N_RESAMPLES, PairedTest, paired_tests
-from .comparison.paired_tests import holm_p_values as _holm_p_values
 from .functional_checks import (
     MAX_SPLITS,
     as_finite,
     as_rows,
+    bleu_rows,
     check_candidates,
     check_token_rows,
     counted_documents,
+    each_candidate,
     joint_rows,
     plain_arguments,
     row_splits,
@@ -36,9 +36,10 @@ from .functional_kernels import (
     laplace_kernel,
     polynomial_kernel,
 )
-from .kit.base_module import check_choice, check_confidence_level, check_whole_number
+from .functional_systems import holm_p_values, paired_corpus_bleu_test, paired_test
+from .kit.base_module import check_choice
 from .kit.base_scores import row_means
-from .kit.base_types import Floats, TokenList, TokenRows
+from .kit.base_types import Floats, TokenRows
 from .kit.clip_pac_scores import PAC_WEIGHT, check_weight
 from .kit.clip_pac_scores import pac_s as _pac_s
 from .kit.clip_pac_scores import ref_pac_s as _ref_pac_s
@@ -49,7 +50,7 @@ from .kit.sets_corpus import harmonic_mean_p as _harmonic_mean_p
 from .kit.sets_splits import upper_tail_p_values
 from .kit.sets_triangle_rank import STATISTICS, check_statistic_sizes, null_statistics, triangle_rank_counts
 from .kit.sets_triangle_rank import triangle_rank_statistic as _triangle_rank_statistic
-from .kit.text_bleu import bleu_scores, bleu_statistics
+from .kit.text_bleu import bleu_scores
 from .kit.text_bleu import corpus_bleu as _corpus_bleu
 from .kit.text_cider import cider_d_scores, cider_distances, multi_reference_cider_d
 from .kit.text_meteor import Lexicon, meteor_scores, multi_reference_meteor
@@ -93,6 +94,7 @@ __all__ = [
     "mmd_p_values",
     "mmd_squared",
     "pac_s",
+    "paired_corpus_bleu_test",
     "paired_test",
     "polynomial_kernel",
     "ptb_tokenize",
@@ -286,7 +288,7 @@ def bleu(candidates: TokenRows, references: TokenRows) -> Floats:
     >>> bleu([[["a", "red", "dog"]]], [[["a", "dog"], ["a", "red", "cat"]]])[0, :2].round(4).tolist()
     [1.0, 0.7071]
     """
-    statistics, sizes = _bleu_statistics(candidates, references)
+    statistics, sizes = bleu_rows(candidates, references)
     return np.stack([np.array(row_means(scores, sizes)) for scores in bleu_scores(statistics).T], axis=1)
 
 
@@ -308,7 +310,7 @@ def corpus_bleu(candidates: TokenRows, references: TokenRows) -> Floats:
     >>> corpus_bleu([[["a", "dog"]], [["a", "cat"]]], [[["a", "dog"]], [["the", "cow"]]])[:2].round(4).tolist()
     [0.5, 0.5]
     """
-    return _corpus_bleu(_bleu_statistics(candidates, references)[0])
+    return _corpus_bleu(bleu_rows(candidates, references)[0])
 
 
 def rouge_l(candidates: TokenRows, references: TokenRows) -> Floats:
@@ -331,7 +333,7 @@ def rouge_l(candidates: TokenRows, references: TokenRows) -> Floats:
     >>> rouge_l([[["a", "red", "dog"]]], [[["a", "dog"]]]).round(4).tolist()
     [0.8299]
     """
-    texts, own_references, sizes = _each_candidate(candidates, references)
+    texts, own_references, sizes = each_candidate(candidates, references)
     return np.array(row_means(rouge_l_scores(texts, own_references), sizes))
 
 
@@ -652,115 +654,6 @@ def ref_pac_s(pac_scores: npt.ArrayLike, reference_cosines: npt.ArrayLike) -> Fl
 
 
 combined_p_value, harmonic_mean_p = plain_arguments(_combined_p_value), plain_arguments(_harmonic_mean_p)
-
-
-@plain_arguments
-def paired_test(
-    first: npt.ArrayLike,
-    second: npt.ArrayLike,
-    clusters: Sequence[Hashable] | None = None,
-    *,
-    confidence_level: float = CONFIDENCE_LEVEL,
-    n_resamples: int = N_RESAMPLES,
-    seed: int = 0,
-) -> PairedTest:
-    """Compare two systems by their values on the same rows.
-
-    p = share of the sign patterns of the rows' differences whose mean is at least as far from 0 as the observed one:
-    all patterns where no more than 20 differences are not 0, else (c + 1) / (n_resamples + 1) of random ones (Fisher
-    1935, section 21; Phipson and Smyth 2010, https://doi.org/10.2202/1544-6115.1585). Ties count, so that equal values
-    have p = 1; values within 1e-9 of the largest one are equal. The interval is a percentile bootstrap over rows.
-
-    Args:
-        first: floating-point array, shape (n_rows,), finite: the values of a system, one a row.
-        second: the same of another system, on the same rows.
-        clusters: n_rows labels: rows with equal labels, of one image for example, change their signs and are resampled
-            together. None: all rows are independent.
-        confidence_level: of the interval, between 0 and 1.
-        n_resamples: random sign patterns, and resamples of the interval, at least 1.
-        seed: of both, at least 0.
-
-    Returns:
-        A named tuple: `difference`, first minus second, mean over rows, with `ci_low` and `ci_high`; `p_value`,
-        two-sided, and `is_exact`; `n_larger`, `n_equal`, `n_smaller`, rows by the sign of their difference;
-        `effect_size`, the difference in standard deviations of the rows' differences; with a power of 80 % at the level
-        of 5 % the `minimum_detectable_difference`, and the `rows_needed` for the observed one. NaN with one cluster:
-        both ends of the interval, the detectable difference and the rows needed; where the differences do not vary:
-        the effect size.
-
-    Raises:
-        TypeError: a number is not a whole number, or the confidence level is no number.
-        ValueError: another shape or number, or a value that is not finite.
-
-    >>> result = paired_test([0.5, 0.75, 0.5], [0.25, 0.5, 0.25])
-    >>> result.difference, result.ci_low, result.p_value, result.n_larger
-    (0.25, 0.25, 0.25, 3)
-    """
-    mine, theirs = as_finite(first, "first"), as_finite(second, "second")
-    if mine.ndim != 1 or not mine.size:
-        raise ValueError(f"first: expected an array of shape (n_rows,), got {mine.shape}. Give one value per row.")
-    if theirs.shape != mine.shape:
-        raise ValueError(
-            f"second: expected shape {mine.shape}, that of first, got {theirs.shape}. Give both systems the same rows."
-        )
-    if clusters is not None and len(clusters) != len(mine):
-        raise ValueError(
-            f"clusters: expected {len(mine)} labels, one per row, got {len(clusters)}. Label every row, or leave "
-            "clusters out."
-        )
-    if confidence_level is None:
-        raise TypeError("confidence_level: expected a number, got None. Give a float such as 0.95.")
-    check_confidence_level(confidence_level)
-    check_whole_number("n_resamples", n_resamples, 1)
-    check_whole_number("seed", seed, 0)
-    return paired_tests(
-        mine[:, None], theirs[:, None], clusters, confidence_level=confidence_level, n_resamples=n_resamples, seed=seed
-    )[0]
-
-
-@plain_arguments
-def holm_p_values(p_values: npt.ArrayLike) -> Floats:
-    """Adjust the p-values of several tests so that one false finding among them stays as rare as the level says.
-
-    The i-th smallest of n is multiplied by n + 1 - i; none falls below one before it or exceeds 1 (Holm 1979,
-    https://www.jstor.org/stable/4615733). It holds under any dependence.
-
-    Args:
-        p_values: floating-point array, shape (n,), 0 to 1.
-
-    Returns:
-        float64 array, shape (n,), in the order given.
-
-    Raises:
-        ValueError: another shape, or a number that is no p-value.
-
-    >>> holm_p_values([0.04, 0.01, 0.03]).tolist()
-    [0.06, 0.03, 0.06]
-    """
-    values = as_finite(p_values, "p_values")
-    if values.ndim != 1:
-        raise ValueError(f"p_values: expected an array of shape (n,), got {values.shape}. Give one value per test.")
-    outside = np.flatnonzero((values < 0) | (values > 1))
-    if outside.size:
-        raise ValueError(
-            f"p_values[{outside[0]}]: expected a number from 0 to 1, got {values[outside[0]]}. Give p-values."
-        )
-    return _holm_p_values(values)
-
-
-def _each_candidate(
-    candidates: TokenRows, references: TokenRows
-) -> tuple[list[TokenList], list[Sequence[TokenList]], list[int]]:
-    """All candidates in one line, the references of each, and the number of candidates of each row."""
-    sizes = joint_rows(candidates, references)[1]
-    texts = [tokens for row in candidates for tokens in row]
-    return texts, [own for own, size in zip(references, sizes, strict=True) for _ in range(size)], sizes
-
-
-def _bleu_statistics(candidates: TokenRows, references: TokenRows) -> tuple[npt.NDArray[np.int64], list[int]]:
-    """Statistics of all candidates in one line, and the number of candidates of each row."""
-    texts, own_references, sizes = _each_candidate(candidates, references)
-    return bleu_statistics(texts, own_references), sizes
 
 
 def _without_progress(batches: Iterable[Any], **_about: Any) -> Iterable[Any]:

@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=CompareOptions.n_resamples,
         metavar="N",
-        help="resamples of tests and intervals (9999)",
+        help="random splits and sign flips of the tests (9999)",
     )
     parser.add_argument(
         "--seed", type=int, default=CompareOptions.seed, metavar="N", help="seed of tests and intervals (0)"

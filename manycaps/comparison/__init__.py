@@ -43,7 +43,7 @@ class CompareOptions:
     variant: str | None = None
     meteor15_data: str | None = None
     device: str | None = None
-    # Of tests and intervals.
+    # Random splits and sign flips of the tests.
     n_resamples: int = 9_999
     seed: int = 0
 

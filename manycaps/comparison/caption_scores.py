@@ -3,7 +3,7 @@
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -85,6 +85,7 @@ class CaptionScores:
         modules: Sequence[str],
         options: Mapping[str, Mapping[str, Any]],
         *,
+        clusters: Sequence[Hashable] | None = None,
         n_resamples: int = N_RESAMPLES,
         seed: int = 0,
     ):
@@ -94,10 +95,11 @@ class CaptionScores:
             rows: all rows.
             modules: names of modules whose columns the rows have.
             options: by module what it is loaded with.
-            n_resamples: of the modules' tests and intervals.
+            clusters: labels of the rows; None: every row is independent.
+            n_resamples: of the modules' tests.
             seed: of the same.
         """
-        self._rows, self._seed, self._n_resamples = rows, seed, n_resamples
+        self._rows, self._clusters, self._seed, self._n_resamples = rows, clusters, seed, n_resamples
         self._modules = {module: load_for_command(module, **options.get(module, {})) for module in modules}
         self._options = options
 
@@ -172,7 +174,7 @@ class CaptionScores:
             sizes = {(len(p), len(r)) for p, r in zip(columns["predictions"], columns["references"], strict=True)}
             most = max(math.comb(sum(size), size[0]) for size in sizes)
             options["p_value"] = "exact" if most <= MOST_SPLITS else "permutation"
-            options |= {"n_resamples": self._n_resamples, "seed": self._seed}
+            options |= {"n_resamples": self._n_resamples, "seed": self._seed, "clusters": self._clusters}
             options["confidence_level"] = CONFIDENCE_LEVEL if len(self._rows) > 1 else None
         result: dict[str, Any] = self._modules[module].compute(**columns, **{**options, **given})
         return result

@@ -9,13 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manycaps.catalog import SET_MODULES, RowValue, known_values, module_of
-from manycaps.comparison.mean_intervals import bootstrap_intervals
+from manycaps.comparison.mean_intervals import LEVEL
 from manycaps.comparison.paired_tests import (
     CONFIDENCE_LEVEL,
-    EQUAL_SHARE,
     N_RESAMPLES,
     PairedTest,
-    cluster_places,
     clustered_differences,
     holm_p_values,
     paired_tests,
@@ -23,20 +21,22 @@ from manycaps.comparison.paired_tests import (
     smallest_p_value,
 )
 from manycaps.comparison.systems import Exchange, ScoredSystem, SystemRow, check_several
+from manycaps.kit.sets_intervals import cluster_numbers, clustered_test, mean_interval, mean_of_rows
 from manycaps.saved_files import made_folder, write_text_atomically
 
 # Files of a comparison in its folder.
 OUTPUT_NAMES = ("index.html", "comparison.json")
 
 # Adjusted p-values up to this one are called a difference.
-SIGNIFICANCE = 0.05
+SIGNIFICANCE = LEVEL
 
-# Networks compute in single precision, and their last digits depend on which captions are encoded together.
-NETWORK_EQUAL_SHARE = 1e-5
+# Networks compute in single precision, and their last digits depend on which captions are encoded together: values that
+# differ by less than this share of a usual one are equal.
+NETWORK_ROUNDING = 1e-5
 
 
 class SystemMean(NamedTuple):
-    """Mean of a system over rows, with its bootstrap interval; the ends are NaN with a single cluster of rows."""
+    """Mean of a system over rows, with its interval; the ends are NaN with a single cluster of rows."""
 
     mean: float
     ci_low: float
@@ -204,8 +204,8 @@ def compared_systems(
         rows: what was scored.
         clusters: as for `clustered_differences`.
         exchanges: results of set metrics between systems.
-        n_resamples: random sign patterns, where not all are enumerated, and resamples of the intervals.
-        seed: of both.
+        n_resamples: random sign patterns, where not all are enumerated.
+        seed: of the random patterns.
 
     Returns:
         The comparison.
@@ -229,14 +229,14 @@ def compared_systems(
             f"{systems[0].name}: expected a metric that all systems were scored by, got none. Score them by the same "
             "metrics."
         )
-    places = cluster_places(clusters if clusters is not None else range(len(rows)))
+    places = cluster_numbers(clusters if clusters is not None else range(len(rows)))
     compared = _compared_metrics(metrics, systems, places, n_resamples, seed)
     return SystemComparison(
         [system.name for system in systems],
         rows,
         places,
         compared,
-        [found for module in SET_MODULES for system in systems for found in _against_people(system, module)],
+        [found for module in SET_MODULES for system in systems for found in _against_people(system, module, places)],
         _compared_exchanges(exchanges),
         _correlations([np.concatenate(list(metric.values.values())) for metric in compared]),
         {
@@ -256,13 +256,14 @@ def _compared_metrics(
     names, n_systems = [system.name for system in systems], len(systems)
     # Columns: all systems by the first metric, then all by the second.
     columns = np.stack([system.values[metric.key] for metric in metrics for system in systems], axis=1)
-    means = _system_means(columns, places, n_resamples, seed)
+    means = _system_means(columns, places)
     numbers = [(later, earlier) for later in range(n_systems) for earlier in range(later)]
     starts = range(0, columns.shape[1], n_systems)
     first, second = (columns[:, [start + pair[side] for start in starts for pair in numbers]] for side in (0, 1))
     of_network = [module_of(metric).runs_network for metric in metrics for _ in numbers]
-    equal_shares = np.where(of_network, NETWORK_EQUAL_SHARE, EQUAL_SHARE)
-    tests = paired_tests(first, second, places.tolist(), n_resamples=n_resamples, seed=seed, equal_share=equal_shares)
+    rounding = NETWORK_ROUNDING * np.where(of_network, np.median(np.maximum(np.abs(first), np.abs(second)), axis=0), 0)
+    resampling = {"n_resamples": n_resamples, "seed": seed}
+    tests = paired_tests(first, second, places.tolist(), **resampling, level=LEVEL / len(numbers), rounding=rounding)
     p_values = np.array([test.p_value for test in tests])
     ranking = _ranking_p_values(p_values, first, second, places, n_resamples, seed)
     smallest = min(1.0, len(numbers) * smallest_p_value(int(places.max()) + 1, n_resamples))
@@ -277,11 +278,10 @@ def _compared_metrics(
     return compared
 
 
-def _system_means(columns: np.ndarray, places: np.ndarray, n_resamples: int, seed: int) -> list[SystemMean]:
+def _system_means(columns: np.ndarray, places: np.ndarray) -> list[SystemMean]:
     """Mean and interval of every column."""
-    values = clustered_differences(columns, np.zeros_like(columns), places.tolist(), equal_share=0.0)
-    low, high = bootstrap_intervals(values.sums, values.sizes, CONFIDENCE_LEVEL, n_resamples, seed)
-    return [SystemMean(*map(float, each)) for each in zip(values.means, low, high, strict=True)]
+    means = [mean_of_rows(column, places.tolist()) for column in columns.T]
+    return [SystemMean(mean.mean, *mean_interval(mean, CONFIDENCE_LEVEL)) for mean in means]
 
 
 def _compared_pairs(
@@ -313,20 +313,25 @@ def _ranking_p_values(
     1982, https://doi.org/10.1080/00401706.1982.10487790).
     """
     opposite = np.flatnonzero(np.sign(first.mean(axis=0)) * np.sign(second.mean(axis=0)) < 0)
-    sums = clustered_differences(first[:, opposite], -second[:, opposite], places.tolist()).sums
+    sums = clustered_differences(first[:, opposite], -second[:, opposite], places.tolist())
     ranking = p_values.copy()
     ranking[opposite] = np.maximum(p_values[opposite], sign_flip_tests(sums, n_resamples, seed).p_values)
     return ranking
 
 
-def _against_people(system: ScoredSystem, module: str) -> list[AgainstPeople]:
-    """Result of a module's own test of a system; empty if it made none."""
+def _against_people(system: ScoredSystem, module: str, places: np.ndarray) -> list[AgainstPeople]:
+    """Result of a module's own test of a system, with the clusters; empty if it made none."""
     result = system.results.get(module, {})
     if f"{module}_corpus_p_value" not in result:
         return []
-    keys = ("", "_excess", "_excess_ci_low", "_excess_ci_high", "_z", "_corpus_p_value", "_smallest_corpus_p")
-    numbers = [float(result.get(f"{module}{key}", math.nan)) for key in keys]
-    return [AgainstPeople(module, SET_MODULES[module].title, system.name, *numbers)]
+    excess = mean_of_rows(system.values[f"{module}_excess"], places.tolist())
+    tested = {key: float(result[f"{module}{key}"]) for key in ("_z", "_corpus_p_value", "_smallest_corpus_p")}
+    if excess.n_clusters < len(places):  # a folder of scores knows of no clusters
+        tested = clustered_test("", system.values[f"{module}_excess"], places.tolist())
+    numbers = [tested[key] for key in ("_z", "_corpus_p_value", "_smallest_corpus_p")]
+    interval = mean_interval(excess, CONFIDENCE_LEVEL)
+    title = SET_MODULES[module].title
+    return [AgainstPeople(module, title, system.name, float(result[module]), excess.mean, *interval, *numbers)]
 
 
 def _compared_exchanges(exchanges: Sequence[Exchange]) -> list[ComparedExchange]:

@@ -4,8 +4,8 @@ import math
 
 from manycaps.catalog import SET_MODULES
 from manycaps.comparison.compared_systems import SIGNIFICANCE, ComparedMetric, ComparedPair, SystemComparison
-from manycaps.comparison.mean_intervals import LEVEL, POWER
-from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, MOST_EXACT_CLUSTERS, PairedTest
+from manycaps.comparison.mean_intervals import MOST_EXACT_CLUSTERS, POWER
+from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, PairedTest
 from manycaps.kit.base_module import VERSION
 
 # Note for systems that gave different numbers of captions.
@@ -28,8 +28,9 @@ def summary(metric: ComparedMetric, pair: ComparedPair, units: str = "rows") -> 
     """
     title, test = metric.metric.title, pair.test
     if metric.smallest_p_value > SIGNIFICANCE:
+        few = units if test.is_exact else "random sign flips (--n-resamples)"
         return (
-            f"{title}: too few {units} to tell {pair.first} and {pair.second} apart: with so few, p cannot fall below "
+            f"{title}: too few {few} to tell {pair.first} and {pair.second} apart: with so few, p cannot fall below "
             f"{as_p(metric.smallest_p_value)} after Holm."
         )
     p_value = f"p {as_p(pair.adjusted_p_value)} after Holm"
@@ -57,14 +58,14 @@ def summary(metric: ComparedMetric, pair: ComparedPair, units: str = "rows") -> 
 def _undecided(test: PairedTest) -> str:
     """Difference, and the one that would have been found."""
     said = f"difference {as_digits(abs(test.difference))} {_interval(test)}"
-    if test.minimum_detectable_difference > 0:
-        said += f", while one of {as_digits(test.minimum_detectable_difference)} is found {POWER:.0%} of the time"
+    if math.isfinite(test.minimum_detectable_difference):
+        said += f", while one of {as_digits(test.minimum_detectable_difference)} would be found {POWER:.0%} of the time"
     return said
 
 
 def _interval(test: PairedTest) -> str:
     """Interval of the difference without its sign."""
-    if math.isnan(test.ci_low):
+    if not math.isfinite(test.ci_low):
         return "[no interval]"
     low, high = (test.ci_low, test.ci_high) if test.difference >= 0 else (-test.ci_high, -test.ci_low)
     return f"[{as_digits(low)}, {as_digits(high)}]"
@@ -83,7 +84,7 @@ def methods(comparison: SystemComparison) -> str:
     """Describe the comparison in a paragraph for a paper."""
     n_pairs = len(comparison.metrics[0].pairs)
     n_rows, n_clusters = len(comparison.rows), comparison.n_clusters
-    grouped = f" in {n_clusters:,} clusters, which are permuted and resampled as a whole" if n_clusters < n_rows else ""
+    grouped = f" in {n_clusters:,} clusters, each of which depends on itself alone" if n_clusters < n_rows else ""
     unit = "cluster" if grouped else "row"
     is_sampled = any(not pair.test.is_exact for metric in comparison.metrics for pair in metric.pairs)
     flips = f"{comparison.n_resamples:,} random sign flips" if is_sampled else "all sign flips"
@@ -95,11 +96,12 @@ def methods(comparison: SystemComparison) -> str:
     sentences = [
         f"We compared {systems} on {n_rows:,} {'rows' if n_rows > 1 else 'row'}{grouped}, with manycaps {VERSION} "
         f"(seed {comparison.seed}).",
-        f"Differences of two systems are means over rows, with {CONFIDENCE_LEVEL:.0%} percentile bootstrap intervals "
-        f"({comparison.n_resamples:,} resamples of {unit}s) and two-sided paired tests by {flips}{exact}; ties count.",
+        f"Differences of two systems are means over rows, with two-sided paired tests by {flips} of {unit}s{exact}; "
+        f"ties count. Their {CONFIDENCE_LEVEL:.0%} intervals hold the differences that are not rejected; those "
+        f"of the systems' means are Student's over {unit}s, transformed to have no skewness (Hall 1992).",
         f"p-values {adjusted}; {n_pairs * len(comparison.metrics)} tests were made for {len(comparison.metrics)} "
         f"{'metrics' if len(comparison.metrics) > 1 else 'metric'}, at the level of {SIGNIFICANCE:.0%}.",
-        f"Detectable differences have a power of {POWER:.0%} at the level of {LEVEL:.0%} before adjustment.",
+        f"Detectable differences are found with a power of at least {POWER:.0%} after the adjustment.",
     ]
     if any(metric.metric.best == "zero" for metric in comparison.metrics):
         sentences.append(
@@ -111,7 +113,8 @@ def methods(comparison: SystemComparison) -> str:
         sentences.append(UNEQUAL_SIZES)
     if comparison.people:
         sentences.append(
-            "The test against people is that of the mean over rows under random splits of every row's captions."
+            "The test against people is that of the mean over rows "
+            + ("by the spread of the clusters." if grouped else "under random splits of every row's captions.")
         )
     if comparison.exchanges:
         titles = " and ".join(dict.fromkeys(SET_MODULES[found.exchange.module].title for found in comparison.exchanges))

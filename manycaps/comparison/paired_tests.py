@@ -1,26 +1,26 @@
 """Two systems on the same rows: differences over clusters of rows, sign-flip test, interval, and Holm's correction."""
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from .mean_intervals import bootstrap_intervals, minimum_detectable_differences, rows_needed, standard_errors
+from manycaps.kit.sets_intervals import cluster_numbers
 
-# Confidence level of the intervals, and resamples of tests and intervals; those of the distribution modules.
+from .mean_intervals import LEVEL, MOST_EXACT_CLUSTERS, minimum_detectable_difference, rows_needed, standard_errors
+
+# Confidence level of the intervals, and random sign patterns of the tests; those of the distribution modules.
 CONFIDENCE_LEVEL = 0.95
 N_RESAMPLES = 9_999
 
-# Two values of a row are equal if they differ by no more than this share of the largest value: two orders of summation
+# Two values of a row are equal if they differ by no more than this share of the larger one: two orders of summation
 # differ by 1e-15, different captions by more than 1e-7.
 EQUAL_SHARE = 1e-9
 
-# Clusters whose sign patterns are all enumerated, about a million: it takes some milliseconds.
-MOST_EXACT_CLUSTERS = 20
-
-# Two sums are equal if they differ by no more than this share of the sum of all absolute differences.
-TIE_SHARE = 1e-9
+# Two sums are equal if they differ by no more than this share of the sum of all values that entered them: a thousand
+# times the rounding of one.
+TIE_SHARE = 2.0**-42
 
 # Signs held at once, 8 bytes each.
 MAX_SIGNS = 4_000_000
@@ -29,7 +29,8 @@ MAX_SIGNS = 4_000_000
 class PairedTest(NamedTuple):
     """Paired test of two systems on the same rows, first minus second."""
 
-    # Mean over rows, and its bootstrap interval; the ends are NaN with a single cluster.
+    # Mean over rows, and the interval of the differences that the sign-flip test does not reject: it holds 0 exactly if
+    # p_value is above 1 - confidence_level; infinite ends with fewer clusters than can reject any.
     difference: float
     ci_low: float
     ci_high: float
@@ -43,7 +44,7 @@ class PairedTest(NamedTuple):
     n_smaller: int
     # Mean difference in standard deviations of the rows' differences (Cohen's d_z); NaN where they do not vary.
     effect_size: float
-    # With a power of 80 % at the level of 5 %; NaN with a single cluster.
+    # With a power of 80 % at `level`; NaN with a single cluster, and where all differences are equal.
     minimum_detectable_difference: float
     # To find the observed difference with that power: a whole number, infinity for a difference of 0.
     rows_needed: float
@@ -57,7 +58,8 @@ def paired_tests(
     confidence_level: float = CONFIDENCE_LEVEL,
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
-    equal_share: float | np.ndarray = EQUAL_SHARE,
+    level: float = LEVEL,
+    rounding: float | np.ndarray = 0.0,
 ) -> list[PairedTest]:
     """Compare pairs of systems on the same rows; random draws are shared by all pairs.
 
@@ -66,9 +68,10 @@ def paired_tests(
         second: the same of the other systems.
         clusters: as for `clustered_differences`.
         confidence_level: between 0 and 1.
-        n_resamples: random sign patterns, where not all are enumerated, and resamples of the intervals.
-        seed: of both, non-negative.
-        equal_share: as for `clustered_differences`.
+        n_resamples: random sign patterns, where not all are enumerated.
+        seed: of the random patterns, non-negative.
+        level: at which a p-value counts as a difference, after Holm's rule LEVEL / n_tests, for what can be found.
+        rounding: as for `clustered_differences`.
 
     Returns:
         One result for each test.
@@ -77,27 +80,25 @@ def paired_tests(
     >>> result.difference, result.p_value, (result.n_larger, result.n_equal, result.n_smaller)
     (1.3333333333333333, 0.5, (2, 1, 0))
     """
-    differences = clustered_differences(first, second, clusters, equal_share)
-    rows, sums, sizes = differences
-    low, high = bootstrap_intervals(sums, sizes, confidence_level, n_resamples, seed)
-    tests = sign_flip_tests(sums, n_resamples, seed)
-    errors = standard_errors(sums, sizes)
-    detectable = minimum_detectable_differences(errors, len(sizes))
+    differences = clustered_differences(first, second, clusters, rounding)
+    rows, sums, sizes, _ = differences
+    tests = sign_flip_tests(differences, n_resamples, seed, confidence_level)
+    errors = standard_errors(sums, sizes).tolist()
     deviations = rows.std(axis=0, ddof=1) if len(rows) > 1 else np.zeros(rows.shape[1])
     n_larger, n_equal, n_smaller = (np.count_nonzero(np.sign(rows) == sign, axis=0) for sign in (1, 0, -1))
     return [
         PairedTest(
             difference=float(mean),
-            ci_low=float(low[i]),
-            ci_high=float(high[i]),
+            ci_low=float(tests.low[i]),
+            ci_high=float(tests.high[i]),
             p_value=float(tests.p_values[i]),
             is_exact=bool(tests.are_exact[i]),
             n_larger=int(n_larger[i]),
             n_equal=int(n_equal[i]),
             n_smaller=int(n_smaller[i]),
             effect_size=float(mean / deviations[i]) if deviations[i] > 0 else float("nan"),
-            minimum_detectable_difference=float(detectable[i]),
-            rows_needed=rows_needed(float(mean), float(errors[i]), len(sizes), len(rows)),
+            minimum_detectable_difference=minimum_detectable_difference(errors[i], len(sizes), level),
+            rows_needed=rows_needed(float(mean), errors[i], len(sizes), len(rows), level),
         )
         for i, mean in enumerate(differences.means)
     ]
@@ -112,6 +113,8 @@ class ClusteredDifferences(NamedTuple):
     sums: np.ndarray
     # int64 array, shape (n_clusters,): rows of each cluster.
     sizes: np.ndarray
+    # float64 array, shape (n_tests,): two signed sums of `sums` that differ by no more are equal.
+    tolerances: np.ndarray
 
     @property
     def means(self) -> np.ndarray:
@@ -124,7 +127,7 @@ def clustered_differences(
     first: np.ndarray,
     second: np.ndarray,
     clusters: Sequence[Hashable] | None = None,
-    equal_share: float | np.ndarray = EQUAL_SHARE,
+    rounding: float | np.ndarray = 0.0,
 ) -> ClusteredDifferences:
     """Subtract the values of two systems, and add up the differences of each cluster.
 
@@ -133,7 +136,7 @@ def clustered_differences(
         second: the same of the other system of each test.
         clusters: n_rows labels; rows with equal labels belong together, those of one image for example. None: every
             row is a cluster of its own.
-        equal_share: two values that differ by no more than this share of the largest value of the test are equal; an
+        rounding: absolute error of the values, besides that of float64: two values that differ by no more are equal; an
             array of shape (n_tests,) where tests differ.
 
     Returns:
@@ -143,25 +146,16 @@ def clustered_differences(
     [[4.0], [2.0]]
     """
     rows = first - second
-    largest = np.maximum(np.abs(first), np.abs(second)).max(axis=0, initial=0.0)
-    rows[np.abs(rows) <= equal_share * largest] = 0.0
+    larger = np.maximum(np.abs(first), np.abs(second))
+    rows[np.abs(rows) <= EQUAL_SHARE * larger + rounding] = 0.0
+    tolerances = TIE_SHARE * np.where(rows != 0, larger, 0.0).sum(axis=0)
     if clusters is None:
-        return ClusteredDifferences(rows, rows, np.ones(len(rows), dtype=np.int64))
-    places = cluster_places(clusters)
-    sizes = np.bincount(places)
+        return ClusteredDifferences(rows, rows, np.ones(len(rows), dtype=np.int64), tolerances)
+    numbers = cluster_numbers(clusters)
+    sizes = np.bincount(numbers)
     sums = np.zeros((len(sizes), rows.shape[1]))
-    np.add.at(sums, places, rows)
-    return ClusteredDifferences(rows, sums, sizes)
-
-
-def cluster_places(clusters: Sequence[Hashable]) -> np.ndarray:
-    """Number the clusters in the order in which they appear, and return that of every row.
-
-    >>> cluster_places(["b", "a", "b"]).tolist()
-    [0, 1, 0]
-    """
-    numbers = {label: i for i, label in enumerate(dict.fromkeys(clusters))}
-    return np.array([numbers[label] for label in clusters], dtype=np.intp)
+    np.add.at(sums, numbers, rows)
+    return ClusteredDifferences(rows, sums, sizes, tolerances)
 
 
 class SignFlipTests(NamedTuple):
@@ -171,10 +165,15 @@ class SignFlipTests(NamedTuple):
     p_values: np.ndarray
     # bool: whether every sign pattern was enumerated.
     are_exact: np.ndarray
+    # float64: ends of the intervals, infinite where the test can reject nothing.
+    low: np.ndarray
+    high: np.ndarray
 
 
-def sign_flip_tests(sums: np.ndarray, n_resamples: int, seed: int) -> SignFlipTests:
-    """Test whether the mean difference is 0, two-sided.
+def sign_flip_tests(
+    differences: ClusteredDifferences, n_resamples: int, seed: int, confidence_level: float = CONFIDENCE_LEVEL
+) -> SignFlipTests:
+    """Test whether the mean difference is 0, two-sided, and find the means that the test does not reject.
 
     Null hypothesis: the two systems are exchangeable in every cluster of rows, so that each cluster's difference may as
     well have the other sign. p is the share of sign patterns whose mean difference is at least as far from 0 as the
@@ -186,27 +185,33 @@ def sign_flip_tests(sums: np.ndarray, n_resamples: int, seed: int) -> SignFlipTe
     (Phipson and Smyth 2010, https://doi.org/10.2202/1544-6115.1585). The sums are sorted by size first, so that neither
     the order of the clusters nor that of the two systems can change the draw.
 
+    A mean of m is rejected if a pattern seldom makes the mean of the differences minus m as far from 0. Changing the
+    signs of a set A of clusters does so exactly if m is not between the means of A and of the other clusters (Hartigan
+    1969, https://doi.org/10.1080/01621459.1969.10501057), so that the ends are quantiles of such means.
+
     Args:
-        sums: float64 array, shape (n_clusters, n_tests): the sum of each cluster's differences.
+        differences: as from `clustered_differences`.
         n_resamples: random sign patterns where not all are enumerated, at least 1.
         seed: of the random patterns, at least 0.
+        confidence_level: of the intervals, between 0 and 1.
 
     Returns:
         The tests.
 
-    >>> sign_flip_tests(np.array([[1.0], [2.0], [3.0]]), 99, seed=0).p_values.tolist()
-    [0.25]
+    >>> rows = np.array([[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]])
+    >>> tests = sign_flip_tests(clustered_differences(rows, np.zeros((6, 1))), 99, seed=0)
+    >>> tests.p_values.tolist(), tests.low.tolist(), tests.high.tolist()
+    ([0.03125], [1.0], [6.0])
     """
-    sizes = np.sort(np.abs(sums), axis=0)
-    observed = np.abs(sums.sum(axis=0))
-    least = observed - TIE_SHARE * sizes.sum(axis=0)
-    are_exact = np.count_nonzero(sizes, axis=0) <= MOST_EXACT_CLUSTERS
-    p_values = np.empty(sums.shape[1])
-    for test in np.flatnonzero(are_exact):
-        p_values[test] = _share_of_all_flips(sizes[:, test], least[test])
-    drawn = np.flatnonzero(~are_exact)
-    p_values[drawn] = _share_of_drawn_flips(sizes[:, drawn], least[drawn], n_resamples, seed)
-    return SignFlipTests(p_values, are_exact)
+    sums, sizes = differences.sums, differences.sizes
+    are_exact = np.count_nonzero(sums, axis=0) <= MOST_EXACT_CLUSTERS
+    drawn = iter(_drawn_flips(_sorted_clusters(sums[:, ~are_exact], sizes), n_resamples, seed))
+    results = np.empty((3, sums.shape[1]))
+    for test, is_exact in enumerate(are_exact):
+        clusters = _sorted_clusters(sums[:, [test]], sizes)
+        flips = _all_flips(clusters, n_resamples, seed) if is_exact else next(drawn)
+        results[:, test] = _tested(clusters, flips, differences.tolerances[test], 1 - confidence_level)
+    return SignFlipTests(results[0], are_exact, results[1], results[2])
 
 
 def smallest_p_value(n_clusters: int, n_resamples: int) -> float:
@@ -216,30 +221,6 @@ def smallest_p_value(n_clusters: int, n_resamples: int) -> float:
     (0.0625, 0.0001)
     """
     return 2.0 ** (1 - n_clusters) if n_clusters <= MOST_EXACT_CLUSTERS else 1 / (n_resamples + 1)
-
-
-def _share_of_all_flips(sizes: np.ndarray, least: float) -> float:
-    """Share of all sign patterns whose sum is at least `least` away from 0."""
-    sizes = sizes[sizes > 0]
-    # The pattern with all signs exchanged is as far from 0: the first sign can stay.
-    flipped = sizes[:1] if sizes.size else np.zeros(1)
-    for size in sizes[1:]:
-        flipped = np.concatenate([flipped + size, flipped - size])
-    return float(np.mean(np.abs(flipped) >= least))
-
-
-def _share_of_drawn_flips(sizes: np.ndarray, least: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
-    """Share of random sign patterns, the observed one among them; one draw serves all tests."""
-    n_clusters, n_tests = sizes.shape
-    rng, n_reached = np.random.default_rng(seed), np.ones(n_tests)
-    totals = sizes.sum(axis=0)
-    step = max(1, MAX_SIGNS // max(1, n_clusters))
-    for start in range(0, n_resamples if n_tests else 0, step):
-        n_drawn = min(step, n_resamples - start)
-        bits = rng.integers(0, 256, size=(n_drawn, -(-n_clusters // 8)), dtype=np.uint8)
-        positive = np.unpackbits(bits, axis=1, count=n_clusters).astype(np.float64)
-        n_reached += np.count_nonzero(np.abs(2 * (positive @ sizes) - totals) >= least, axis=0)
-    return n_reached / (n_resamples + 1)
 
 
 def holm_p_values(p_values: np.ndarray) -> np.ndarray:
@@ -262,3 +243,95 @@ def holm_p_values(p_values: np.ndarray) -> np.ndarray:
     adjusted = np.empty(len(p_values))
     adjusted[order] = np.minimum(np.maximum.accumulate(factors * p_values[order]), 1.0)
     return adjusted
+
+
+class _Clusters(NamedTuple):
+    """Clusters of each test, those with the smallest sums first, turned so that no total is negative."""
+
+    # float64 arrays, shape (n_clusters, n_tests): absolute sums, and rows with the sign of the sum, 0 counting as plus.
+    sums: np.ndarray
+    rows: np.ndarray
+    # float64 array, shape (n_tests,): -1 where the signs of a test were turned, else 1.
+    turned: np.ndarray
+
+
+class _Flips(NamedTuple):
+    """Sign patterns of one test, arrays of shape (n_patterns,)."""
+
+    # float64: absolute sums of the clusters that have plus in a pattern, and their rows as in `_Clusters`.
+    sums: np.ndarray
+    rows: np.ndarray
+    # 1 if the observed pattern comes besides these.
+    n_observed: int
+
+
+def _sorted_clusters(sums: np.ndarray, sizes: np.ndarray) -> _Clusters:
+    """Sort the clusters of each test: sums (n_clusters, n_tests), sizes (n_clusters,)."""
+    totals = sums.sum(axis=0)
+    turned = np.where(np.where(totals, totals, (sums**3).sum(axis=0)) < 0, -1.0, 1.0)
+    rows = np.broadcast_to(sizes[:, None], sums.shape)
+    order = np.lexsort((rows, np.abs(sums)), axis=0)
+    sums, rows = (np.take_along_axis(each, order, axis=0) for each in (sums * turned, rows))
+    return _Clusters(np.abs(sums), np.where(sums < 0, -rows, rows).astype(np.float64), turned)
+
+
+def _all_flips(clusters: _Clusters, n_resamples: int, seed: int) -> _Flips:
+    """All sign patterns; with many clusters those of sums that are not 0, repeated with random signs of the rest."""
+    has_sign = (clusters.sums[:, 0] > 0) | (len(clusters.sums) <= MOST_EXACT_CLUSTERS)
+    sums, rows = np.zeros(1), np.zeros(1)
+    # The pattern with all signs exchanged is as far from 0: the last sign can stay.
+    for i, cluster in enumerate(np.flatnonzero(has_sign)):
+        size, number = clusters.sums[cluster, 0], clusters.rows[cluster, 0]
+        sums = np.concatenate([sums + size, sums]) if i else sums + size
+        rows = np.concatenate([rows + number, rows]) if i else rows + number
+    if has_sign.all():
+        return _Flips(sums, rows, 0)
+    sums, rows = (np.tile(each, -(-n_resamples // len(each))) for each in (sums, rows))
+    rng = np.random.default_rng(seed)
+    for number, n_clusters in zip(*np.unique(clusters.rows[~has_sign, 0], return_counts=True), strict=True):
+        rows = rows + number * rng.binomial(n_clusters, 0.5, size=len(rows))
+    return _Flips(sums, rows, 0)
+
+
+def _drawn_flips(clusters: _Clusters, n_resamples: int, seed: int) -> Iterator[_Flips]:
+    """Random sign patterns of each test besides the observed one; one draw serves all tests."""
+    n_clusters, n_tests = clusters.sums.shape
+    if not n_tests:
+        return
+    rng, kept = np.random.default_rng(seed), np.empty((2, n_resamples, n_tests))
+    step = max(1, MAX_SIGNS // max(1, n_clusters))
+    for start in range(0, n_resamples, step):
+        n_drawn = min(step, n_resamples - start)
+        bits = rng.integers(0, 256, size=(n_drawn, -(-n_clusters // 8)), dtype=np.uint8)
+        positive = np.unpackbits(bits, axis=1, count=n_clusters).astype(np.float64)
+        kept[0, start : start + n_drawn] = positive @ clusters.sums
+        kept[1, start : start + n_drawn] = positive @ clusters.rows
+    for test in range(n_tests):
+        yield _Flips(kept[0, :, test], kept[1, :, test], 1)
+
+
+def _tested(clusters: _Clusters, flips: _Flips, tolerance: float, alpha: float) -> tuple[float, float, float]:
+    """p-value of one test, and the ends of its interval."""
+    sums, rows = clusters.sums[:, 0], clusters.rows[:, 0]
+    n_patterns = len(flips.sums) + flips.n_observed
+    total = np.where(rows > 0, sums, -sums).sum()
+    n_reached = np.count_nonzero(np.abs(2 * flips.sums - sums.sum()) >= abs(total) - tolerance)
+    p_value = (n_reached + flips.n_observed) / n_patterns
+    outside = math.floor(alpha * n_patterns + 1e-9) - flips.n_observed
+    low, high = _quantiles(sums, rows, flips, outside) if outside >= 0 else (-math.inf, math.inf)
+    if p_value > alpha:  # ties may fall on either side of an end
+        low, high = min(low, 0.0), max(high, 0.0)
+    return (p_value, low, high) if clusters.turned[0] > 0 else (p_value, -high, -low)
+
+
+def _quantiles(sums: np.ndarray, rows: np.ndarray, flips: _Flips, outside: int) -> tuple[float, float]:
+    """Ends of the interval with `outside` patterns out: of the smaller and larger means of each pattern's two sets."""
+    flipped, flipped_rows = sums[rows > 0].sum() - flips.sums, rows[rows > 0].sum() - flips.rows
+    others, other_rows = np.where(rows > 0, sums, -sums).sum() - flipped, np.abs(rows).sum() - flipped_rows
+    is_whole = (flipped_rows == 0) | (other_rows == 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = flipped / flipped_rows, others / other_rows
+    low = np.where(is_whole, -np.inf, np.minimum(*means))
+    high = np.where(is_whole, np.inf, np.maximum(*means))
+    last = len(high) - 1 - outside
+    return float(np.partition(low, outside)[outside]), float(np.partition(high, last)[last])

@@ -62,7 +62,8 @@ def compare_folders(folders: Mapping[str, str], options: CompareOptions) -> Syst
         rows = folder_rows(folders, [row.id for row in rows])
         modules = [module for module in systems[0].results if module in SET_MODULES]
         baseline = next(iter(folders.values()))
-        scores = CaptionScores(rows, modules, folder_options(baseline, modules), **resampling)
+        clusters = clusters_of(rows, options.clusters)
+        scores = CaptionScores(rows, modules, folder_options(baseline, modules), clusters=clusters, **resampling)
         with tqdm.tqdm(total=len(scores.exchanged()), desc="systems x systems", unit="result") as bar:
             exchanges = list(scores.exchanges(bar.update))
     clusters = clusters_of(rows, options.clusters)
@@ -79,7 +80,7 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
     check_modules(modules, rows)
     clusters = clusters_of(rows, options.clusters)
     resampling = {"n_resamples": options.n_resamples, "seed": options.seed}
-    scores = CaptionScores(rows, modules, module_options(options), **resampling)
+    scores = CaptionScores(rows, modules, module_options(options), clusters=clusters, **resampling)
     n_results = len(files) * len(modules) + len(scores.exchanged())
     with tqdm.tqdm(total=n_results, desc="systems x metrics", unit="result") as bar:
         systems = scores.systems(bar.update)

@@ -1,6 +1,7 @@
 """Columns as plain lists, tensors as arrays, and checks of captions: each error names column, row and item."""
 
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .base_messages import shown_value
@@ -150,3 +151,19 @@ def _check_unicode(caption: str, where: str) -> None:
 def _kind(value: object) -> str:
     """Name a wrong value for a message, without printing all of it."""
     return "None" if value is None else f"{type(value).__name__} ({shown_value(value)})"
+
+
+def warn_of_shared_references(references: Sequence[Sequence[str]]) -> None:
+    """Warn where rows have the references of another row, before a test or an interval takes them for independent.
+
+    Args:
+        references: n_rows lists of captions.
+    """
+    n_shared = len(references) - len({tuple(row) for row in references})
+    if n_shared:
+        warnings.warn(
+            f"references: {n_shared} of {len(references)} rows have the references of an earlier row, but p-values and "
+            "intervals take rows for independent. Give clusters=[...], one label per row: equal ones for rows of one "
+            "image, or with the same references.",
+            stacklevel=2,
+        )

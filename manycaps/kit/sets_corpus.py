@@ -1,4 +1,4 @@
-"""What is said of all rows together: the permutation test of their mean, combined p-values, and bootstrap intervals.
+"""What is said of all rows together: the permutation test of their mean, and combined p-values.
 
 The corpus is tested by the mean over rows, with one split of every row drawn independently (see `sets_splits`). So its
 test grows with the evidence, where a combination of the rows' p-values cannot fall below the smallest p-value that one
@@ -30,9 +30,6 @@ SUM_STEP = 8
 LOW_BITS = 32
 ROWS_PER_CARRY = 4096
 
-# Values resampled at once, 16 bytes each: they stay in the processor's cache.
-MAX_BOOTSTRAP_VALUES = 300_000
-
 
 class RowTests(NamedTuple):
     """Tests of every row by its splits: arrays of shape (n_rows,), or other collections of as many floats."""
@@ -57,7 +54,8 @@ class CorpusTest(NamedTuple):
     corpus_p_value: float
     # Distance of the mean over rows from its null mean, in null standard deviations; NaN where no split changes it.
     z: float
-    # Smallest p-values that one of the rows, and the corpus, can have with sets of these sizes, up to the draws.
+    # Smallest p-values that one of the rows, and the corpus, can have with sets of these sizes; that of the corpus by
+    # all splits, around whose p-value that of the draws scatters.
     smallest_p: float
     smallest_corpus_p: float
 
@@ -156,7 +154,7 @@ class RowSplits:
         # Smallest p-values that rows can have, up to the draws, and how many rows each.
         smallest = {size: _smallest_p_value(size, self, options) for size in self.splits}
         self.smallest = collections.Counter(smallest[size] for size in sizes)
-        self.n_draws = options["n_resamples"]
+        self.n_draws, self._is_drawn = options["n_resamples"], options["p_value"] == "permutation"
         self.drawn_sums = DrawnSums(self.n_draws)
         self._generators = RowGenerators([options["seed"]], n_earlier)
         self._p_values, self._means, self._variances, self._units = np.empty((4, len(sizes)))
@@ -189,8 +187,10 @@ class RowSplits:
             nulls = np.concatenate(list(null_values(part, self.splits[size])), axis=1)  # (rows of the part, n_splits)
             places = rows[part]
             self._p_values[places] = (nulls >= observed[part, None] - TIE_TOLERANCE).mean(axis=1)
-            self._means[places] = nulls.mean(axis=1) * units[part]
-            deviations = nulls.std(axis=1)
+            # Of drawn splits the observed one, the first, is no draw: with few of them it would shift their mean.
+            draws = nulls[:, 1:] if self._is_drawn else nulls
+            self._means[places] = draws.mean(axis=1) * units[part]
+            deviations = draws.std(axis=1)
             self._variances[places] = (np.where(deviations > TIE_TOLERANCE, deviations, 0.0) * units[part]) ** 2
             self._units[places] = units[part]
             for i, values, unit in zip(places, nulls, units[part], strict=True):
@@ -329,38 +329,3 @@ def upper_tail(name: str, value: float, *parameters: float) -> float:
     from scipy import stats
 
     return float(getattr(stats, name).sf(value, *parameters))
-
-
-def bootstrap_interval(
-    values: Collection[float], confidence_level: float, n_resamples: int, seed: int
-) -> tuple[float, float]:
-    """Percentile bootstrap interval of the mean over rows, to the last digit that of `scipy.stats.bootstrap`.
-
-    The percentile method, because its cost is linear in the rows. The values are sorted first, so that the order of
-    the rows cannot change the draw.
-
-    Args:
-        values: float64 array, shape (n_rows,), or another collection of floats; at least 2 rows.
-        confidence_level: between 0 and 1.
-        n_resamples: number of resamples.
-        seed: non-negative integer.
-
-    Returns:
-        Lower and upper end.
-
-    >>> bootstrap_interval(np.array([1.0, 1.0]), 0.95, 99, seed=0)
-    (1.0, 1.0)
-    """
-    ordered, rng = np.sort(np.fromiter(values, dtype=np.float64, count=len(values))), np.random.default_rng(seed)
-    step = max(1, MAX_BOOTSTRAP_VALUES // len(ordered))
-    counts = [min(step, n_resamples - start) for start in range(0, n_resamples, step)]
-    means = [ordered[rng.integers(len(ordered), size=(count, len(ordered)))].mean(axis=1) for count in counts]
-    resampled, tail = np.sort(np.concatenate(means)), (1 - confidence_level) / 2
-    return _quantile(resampled, tail), _quantile(resampled, 1 - tail)
-
-
-def _quantile(ordered: np.ndarray, share: float) -> float:
-    """Quantile of sorted values, in between linear (Hyndman and Fan 1996, type 7), in SciPy's order of operations."""
-    part, place = math.modf(share * len(ordered) + (1 - share))
-    above = min(int(place), len(ordered) - 1)
-    return float((1 - part) * ordered[int(place) - 1] + part * ordered[above])

@@ -15,7 +15,8 @@ from .base_module import (
     check_flag,
     check_whole_number,
 )
-from .sets_splits import P_VALUE_METHODS, Comparison, row_keys, splits_of
+from .base_rows import warn_of_shared_references
+from .sets_splits import P_VALUE_METHODS, Comparison, row_keys, rows_by_size, splits_of
 
 if TYPE_CHECKING:  # it imports SciPy, which only tests and intervals need
     from .sets_corpus import CorpusTest, RowSplits
@@ -26,9 +27,13 @@ DISTRIBUTION_DEFAULTS: Mapping[str, Any] = {
     "max_partitions": 1_000_000,
     "n_resamples": 9_999,
     "confidence_level": None,
+    "clusters": None,
     "seed": 0,
     "details": False,
 }
+
+# How intervals are made, for the signature; see `sets_intervals`.
+INTERVAL = "hall-t"
 
 # Most draws and resamples: they give p-values down to 1e-7, and take 80 MB.
 MOST_RESAMPLES = 10_000_000
@@ -121,15 +126,27 @@ class DistributionModule(CollectionModule):
     ) -> None:
         """Raise, before any work, if the rows cannot be compared or tested with these options."""
         self.check_rows(sizes, columns)
+        if options["clusters"] is not None:
+            from .sets_intervals import check_clusters
+
+            check_clusters(options["clusters"], len(sizes))
         if options["confidence_level"] is not None and len(sizes) < 2:
             raise ValueError(
-                "confidence_level: expected at least 2 rows to resample, got 1. Leave confidence_level out for one row."
+                "confidence_level: expected at least 2 rows for an interval, got 1. Leave confidence_level out for one "
+                "row."
             )
         if options["p_value"] != "none":
             for size in dict.fromkeys(sizes):
                 splits_of(size, options)
         for check in self.SIZE_CHECKS:
             check(sizes, columns, options)
+
+    def check_captions(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> None:
+        """Check the sizes of all rows, and warn where a test or an interval takes dependent ones for independent."""
+        self.check_sizes(text_counts(predictions, references), CAPTION_COLUMNS, options)
+        is_inferred = options["p_value"] != "none" or options["confidence_level"] is not None
+        if is_inferred and options["clusters"] is None:
+            warn_of_shared_references(references)
 
     def checked_columns(self, options: Mapping[str, Any], **columns: Any) -> dict[str, Any]:
         """Return both columns as lists of lists of captions, or raise for the first bad row."""
@@ -150,7 +167,7 @@ class DistributionModule(CollectionModule):
             raise ValueError(
                 "p_value: expected 'exact' or 'permutation' to examine a row, got 'none'. Choose one of them."
             )
-        self.check_sizes(sizes[row : row + 1], CAPTION_COLUMNS, {**options, "confidence_level": None})
+        self.check_sizes(sizes[row : row + 1], CAPTION_COLUMNS, {**options, "confidence_level": None, "clusters": None})
         compared = self.compare_one(**columns, options=options, row=row)
         nulls = np.concatenate(list(compared.null_values(slice(1), splits_of(sizes[row], options))), axis=1)[0]
         unit = 1.0 if compared.units is None else compared.units[0]
@@ -158,7 +175,7 @@ class DistributionModule(CollectionModule):
 
     def caption_result(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         """Check the sizes of all rows, compare them, and return the result."""
-        self.check_sizes(text_counts(predictions, references), CAPTION_COLUMNS, options)
+        self.check_captions(predictions, references, options)
         return self.result_of(self.rows_of(predictions, references, options), options)
 
     def _compute(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -189,10 +206,7 @@ def check_distribution_options(options: Mapping[str, Any]) -> None:
     """
     check_choice("p_value", options["p_value"], P_VALUE_METHODS)
     check_whole_number("max_partitions", options["max_partitions"], 1)
-    # One resample has no spread, from which an interval is made.
-    check_whole_number(
-        "n_resamples", options["n_resamples"], 1 if options["confidence_level"] is None else 2, MOST_RESAMPLES
-    )
+    check_whole_number("n_resamples", options["n_resamples"], 1, MOST_RESAMPLES)
     check_confidence_level(options["confidence_level"])
     check_whole_number("seed", options["seed"], 0)
     check_flag("details", options["details"])
@@ -202,14 +216,18 @@ def signature_settings(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that decide a p-value or an interval, for a signature; None where an option is not in use.
 
     >>> signature_settings(dict(DISTRIBUTION_DEFAULTS))
-    {'p_value': 'none', 'n_resamples': None, 'confidence_level': None, 'seed': None}
+    {'p_value': 'none', 'n_resamples': None, 'confidence_level': None, 'interval': None, 'clusters': None, 'seed': None}
     """
     # An exact test draws splits too: those of the corpus.
-    draws = options["p_value"] != "none" or options["confidence_level"] is not None
+    draws = options["p_value"] != "none"
+    has_interval = options["confidence_level"] is not None
+    is_clustered = options["clusters"] is not None and (draws or has_interval)
     return {
         "p_value": options["p_value"],
         "n_resamples": options["n_resamples"] if draws else None,
         "confidence_level": options["confidence_level"],
+        "interval": INTERVAL if has_interval else None,
+        "clusters": len(set(options["clusters"])) if is_clustered else None,
         "seed": options["seed"] if draws else None,
     }
 
@@ -314,33 +332,6 @@ def compare_rows(
     return ComparedRows(statistic, plain if has_plain else None, splits)
 
 
-def rows_by_size(
-    sizes: Sequence[tuple[int, int]], batch_size: Callable[[int], int]
-) -> list[tuple[tuple[int, int], list[int]]]:
-    """Group row numbers by (n_candidates, n_references), in batches.
-
-    Rows of equal sizes share their splits and are stacked into one array.
-
-    Args:
-        sizes: (n_candidates, n_references) of each row.
-        batch_size: from the number of texts of a row to the most rows of a batch.
-
-    Returns:
-        List of ((n_candidates, n_references), row numbers).
-
-    >>> rows_by_size([(2, 1), (1, 1), (2, 1)], lambda n_texts: 8)
-    [((2, 1), [0, 2]), ((1, 1), [1])]
-    """
-    groups: dict[tuple[int, int], list[int]] = {}
-    for i, size in enumerate(sizes):
-        groups.setdefault(size, []).append(i)
-    return [
-        (size, rows[start : start + batch_size(sum(size))])
-        for size, rows in groups.items()
-        for start in range(0, len(rows), batch_size(sum(size)))
-    ]
-
-
 def distribution_result(
     columns: Mapping[str, Collection[float]], tests: "CorpusTest | None", options: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -377,11 +368,15 @@ def distribution_result(
             f"{name}_smallest_corpus_p": tests.smallest_corpus_p,
         }
         intervals[f"{name}_excess"] = tests.excesses
+        if options["clusters"] is not None:
+            from .sets_intervals import clustered_test
+
+            result |= clustered_test(name, tests.excesses, options["clusters"])
     if options["confidence_level"] is not None:
-        from .sets_corpus import bootstrap_interval
+        from .sets_intervals import interval_of_rows
 
         for key, column in intervals.items():
-            ends = bootstrap_interval(column, options["confidence_level"], options["n_resamples"], options["seed"])
+            ends = interval_of_rows(column, options["confidence_level"], options["clusters"])
             result[f"{key}_ci_low"], result[f"{key}_ci_high"] = ends
     if options["details"]:
         lists = dict(columns)

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# Two distances, or two values of a statistic, this near are equal: permutation tests and METEOR have many genuine ties.
-# The values are sums of a few dozen floating-point terms, with errors near 1e-15, while genuinely different ones differ
-# by more than 1e-7: any bound between separates the two.
+# Two distances, or two values of a statistic, this near are equal, in the unit that `row_scales` gives their row:
+# permutation tests and METEOR have many genuine ties. The values are sums of a few dozen floating-point terms, with
+# errors near 1e-15 of the largest, while genuinely different ones differ by more than 1e-7: any bound between separates
+# the two.
 TIE_TOLERANCE = 1e-9
 
 # How p-values may be asked for; "none" leaves them out.
@@ -134,7 +135,8 @@ def upper_tail_p_values(observed: np.ndarray, null_blocks: Iterable[np.ndarray])
         null_blocks: float64 arrays, shape (n_rows, block): the statistic under each split, the observed one among them.
 
     Returns:
-        float64 array, shape (n_rows,), above 0 and at most 1; ties within `TIE_TOLERANCE` count.
+        float64 array, shape (n_rows,), above 0 and at most 1; ties within `TIE_TOLERANCE` count, so that both
+        arguments should be in the rows' own units, see `row_scales`.
 
     >>> upper_tail_p_values(np.array([2.0]), [np.array([[2.0, 1.0]]), np.array([[0.0, 3.0]])]).tolist()
     [0.5]
@@ -144,6 +146,30 @@ def upper_tail_p_values(observed: np.ndarray, null_blocks: Iterable[np.ndarray])
         n_reached += np.count_nonzero(values >= observed[:, None] - TIE_TOLERANCE, axis=1)
         n_splits += values.shape[1]
     return n_reached / n_splits
+
+
+def row_scales(values: np.ndarray) -> np.ndarray:
+    """Return the unit in which ties of each row are told: the power of 2 at or below its largest absolute value.
+
+    A power of 2, since dividing by it changes no digit: values in another unit have the same ties, ranks and p-values.
+
+    Args:
+        values: float64 array, shape (n_rows, ...), finite.
+
+    Returns:
+        float64 array, shape (n_rows,), above 0; 1 for a row of zeros.
+
+    >>> row_scales(np.array([[0.3, -5.0], [1.0, 0.0], [0.0, 0.0]])).tolist()
+    [4.0, 1.0, 1.0]
+    """
+    largest = np.abs(values).reshape(len(values), -1).max(axis=1, initial=0.0)
+    exponents = np.frexp(largest)[1] - 1
+    return np.ldexp(1.0, np.where(largest > 0, exponents, 0))
+
+
+def in_row_scales(values: np.ndarray) -> np.ndarray:
+    """Return the values of every row in its unit; see `row_scales`."""
+    return values / row_scales(values).reshape(-1, *[1] * (values.ndim - 1))
 
 
 def split_forms(
@@ -228,6 +254,33 @@ def splits_of(sizes: tuple[int, int], options: Mapping[str, Any], *, mirrored: b
     if options["p_value"] == "exact":
         return exact_splits(*sizes, options["max_partitions"], mirrored=mirrored)
     return random_splits(*sizes, options["n_resamples"], options["seed"])
+
+
+def rows_by_size(
+    sizes: Sequence[tuple[int, int]], batch_size: Callable[[int], int]
+) -> list[tuple[tuple[int, int], list[int]]]:
+    """Group row numbers by (n_candidates, n_references), in batches.
+
+    Rows of equal sizes share their splits and are stacked into one array.
+
+    Args:
+        sizes: (n_candidates, n_references) of each row.
+        batch_size: from the number of texts of a row to the most rows of a batch.
+
+    Returns:
+        List of ((n_candidates, n_references), row numbers).
+
+    >>> rows_by_size([(2, 1), (1, 1), (2, 1)], lambda n_texts: 8)
+    [((2, 1), [0, 2]), ((1, 1), [1])]
+    """
+    groups: dict[tuple[int, int], list[int]] = {}
+    for i, size in enumerate(sizes):
+        groups.setdefault(size, []).append(i)
+    return [
+        (size, rows[start : start + batch_size(sum(size))])
+        for size, rows in groups.items()
+        for start in range(0, len(rows), batch_size(sum(size)))
+    ]
 
 
 def row_keys(predictions: Sequence[Any], references: Sequence[Any]) -> Callable[[int], bytes]:

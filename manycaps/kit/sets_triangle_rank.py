@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .sets_splits import TIE_TOLERANCE, Comparison, Splits, both_candidates
+from .sets_splits import TIE_TOLERANCE, Comparison, Splits, both_candidates, in_row_scales
 
 # "per_side" is the sum of a Q for each kind of triangle; "pooled" is equation 4, one Q over both kinds.
 STATISTICS = ("per_side", "pooled")
@@ -76,8 +76,8 @@ def triangle_rank_comparison(distances: np.ndarray, n_candidates: int, statistic
 def triangle_rank_counts(distances: np.ndarray, n_candidates: int) -> np.ndarray:
     """Count how often the edge inside a set is the shortest, the middle and the longest of its triangle.
 
-    Chan et al. (2022), equation 3, with two edges equal when they differ by at most `TIE_TOLERANCE`; a tie
-    counts under every rank that it allows. Exact: every triangle is visited, none is sampled.
+    Chan et al. (2022), equation 3, with two edges equal when they differ by at most `TIE_TOLERANCE` in the
+    row's unit; a tie counts under every rank that it allows. Exact: every triangle is visited, none is sampled.
 
     Args:
         distances: float64 array, shape (n_rows, n_texts, n_texts), finite. `distances[r, i, j]` is d(text i, text j)
@@ -91,6 +91,7 @@ def triangle_rank_counts(distances: np.ndarray, n_candidates: int) -> np.ndarray
     >>> triangle_rank_counts(np.array([[[0.0, 1.0, 5.0], [2.0, 0.0, 6.0], [5.0, 6.0, 0.0]]]), 2).tolist()
     [[[2, 0, 0], [0, 0, 0]]]
     """
+    distances = in_row_scales(distances)
     among_candidates = distances[:, :n_candidates, :n_candidates]
     among_references = distances[:, n_candidates:, n_candidates:]
     to_references = distances[:, :n_candidates, n_candidates:]
@@ -140,7 +141,7 @@ def null_statistics(distances: np.ndarray, splits: Splits, statistic: str = "per
     Yields:
         float64 arrays, shape (n_rows, block), in the order of the splits.
     """
-    n_rows = len(distances)
+    n_rows, distances = len(distances), in_row_scales(distances)
     per_side = statistic == "per_side"
     forms = [np.concatenate([_pooled_forms(rows) for rows in _row_blocks(distances)])]  # (n_rows * 3, n_pairs)
     if per_side:  # (n_rows * 3, n_products)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .sets_splits import Comparison, Splits, split_forms, split_values, upper_tail_p_values
+from .sets_splits import Comparison, Splits, row_scales, split_forms, split_values, upper_tail_p_values
 from .vectors_kernels import gaussian_kernel
 
 # Which normalisation of the three sums is used; see `mmd_from_sums`.
@@ -78,11 +78,13 @@ def mmd_comparison(kernel: np.ndarray, n_candidates: int, estimator: str, own: f
     Returns:
         The comparison; its pair values are the kernel.
     """
+    units = row_scales(kernel)
 
     def null_values(part: slice, splits: Splits) -> Iterator[np.ndarray]:
-        return null_mmd(kernel[part], n_candidates, splits, estimator, own)
+        for values in null_mmd(kernel[part], n_candidates, splits, estimator, own):
+            yield values / units[part, None]
 
-    return Comparison(mmd_of_kernel(kernel, n_candidates, estimator, own), kernel, null_values)
+    return Comparison(mmd_of_kernel(kernel, n_candidates, estimator, own), kernel, null_values, units)
 
 
 def mmd_of_kernel(kernel: np.ndarray, n_candidates: int, estimator: str, own: float = 1.0) -> np.ndarray:

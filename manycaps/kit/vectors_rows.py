@@ -88,7 +88,7 @@ class EmbeddingModule(DistributionModule):
 
     def caption_result(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         """Check the sizes of all rows, embed the captions, compare the rows, and return the result."""
-        self.check_sizes(text_counts(predictions, references), CAPTION_COLUMNS, options)
+        self.check_captions(predictions, references, options)
         embedded = self.embedded_rows(predictions, references, options)
         return self._result(embedded, options, self.embedding_settings(options))
 

@@ -30,7 +30,7 @@ from .uploads import check_uploaded, uploaded_file
 MAX_MEGABYTES = 2
 LIMITS = CaptionLimits(rows=100, captions_per_row=10, characters_per_caption=300)
 
-# Random splits, sign flips and resamples of the tests and intervals.
+# Random splits and sign flips of the tests.
 N_RESAMPLES = 999
 
 # Kinds of files; formats that may refer to other files, or need a library, are left out.

@@ -169,8 +169,8 @@ def corpus_meanings(name: str) -> dict[str, str]:
         ),
         f"{name}_z": "the mean minus its mean over such exchanges, in standard deviations; around 0 for human captions",
         f"{name}_excess": "the same in the unit of the statistic; compares systems with equal numbers of captions",
-        f"{name}_excess_ci_low": f"lower end of the {CONFIDENCE:.0%} bootstrap interval of the excess over rows",
-        f"{name}_excess_ci_high": "upper end; with few rows the interval is too narrow",
+        f"{name}_excess_ci_low": f"lower end of the {CONFIDENCE:.0%} interval of the excess over rows",
+        f"{name}_excess_ci_high": "upper end",
         f"{name}_p_value": (
             "the paper's combination, a calibrated harmonic mean of the p-values of single rows; more rows that say "
             "the same do not make it smaller"

@@ -106,7 +106,7 @@ def _distribution_result(
     n_rows = len(columns[scorer.name])
     if options["confidence_level"] is not None and n_rows < 2:
         raise ValueError(
-            "--option confidence_level: expected at least 2 rows to resample, got 1. Leave it out for one row."
+            "--option confidence_level: expected at least 2 rows for an interval, got 1. Leave it out for one row."
         )
     tested = [columns.pop(name) for name in columns_of_tests(scorer.name) if name in columns]
     test = _corpus_test(folder, scorer, reports, columns[scorer.name], tested) if tested else None

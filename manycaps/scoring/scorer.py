@@ -112,6 +112,11 @@ class Scorer:
                 "vectors together, which cannot be computed in parts. Leave it out, give --option pooled=true, "
                 "or give all rows to the module in Python."
             )
+        if self.options.get("clusters") is not None:
+            raise ValueError(
+                "--option clusters: expected none, got labels. Leave it out: `manycaps compare --clusters` takes the "
+                "clusters from the ids of the rows."
+            )
         if self.options.get("idf") is True:
             raise ValueError(
                 "--option idf=true: expected a table of token frequencies, got weights to be counted in all rows. Make "

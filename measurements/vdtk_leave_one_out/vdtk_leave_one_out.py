@@ -54,6 +54,7 @@ from .vectors_kernels import check_bandwidth as check_bandwidth
 # The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
 IMPORTED_LATER = '''
 from .sets_corpus import RowTests
+from .sets_intervals import ClusteredMean
 '''  # fmt: skip
 
 _DESCRIPTION = """

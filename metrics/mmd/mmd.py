@@ -47,6 +47,7 @@ from .vectors_pairs import n_threads as n_threads
 # The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
 IMPORTED_LATER = '''
 from .sets_corpus import RowTests
+from .sets_intervals import ClusteredMean
 '''  # fmt: skip
 
 _DESCRIPTION = """
@@ -94,8 +95,9 @@ Args:
     n_subsets, subset_size: of "kid", default 100 subsets of 1,000 of each set.
     p_value: "none" (default), "exact" (all splits of a row) or "permutation" (n_resamples random ones).
     max_partitions: largest number of splits of a row for "exact", default 1,000,000.
-    n_resamples: random splits of a row, draws of the corpus test, and resamples of the bootstrap; default 9,999.
-    confidence_level: for example 0.95 adds a bootstrap interval over rows; default: no interval.
+    n_resamples: random splits of a row, and draws of the corpus test; default 9,999.
+    confidence_level: for example 0.95 adds an interval of the mean over rows; default: no interval.
+    clusters: one label per row, equal ones for rows that depend on each other; default: none do.
     seed: non-negative whole number, default 0.
     details: True adds per-row lists and the signature; default False.
     encoder: name or folder of a sentence-transformers model, or a function from a list of distinct captions to a

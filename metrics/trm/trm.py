@@ -52,6 +52,7 @@ from .vectors_rows import EmbeddingRows as EmbeddingRows
 # The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
 IMPORTED_LATER = '''
 from .sets_corpus import RowTests
+from .sets_intervals import ClusteredMean
 '''  # fmt: skip
 
 _DESCRIPTION = """
@@ -92,8 +93,9 @@ Args:
         of the paper as printed, in which opposite deviations of the two kinds cancel).
     p_value: "none" (default), "exact" (all splits of a row) or "permutation" (n_resamples random ones).
     max_partitions: largest number of splits of a row for "exact", default 1,000,000.
-    n_resamples: random splits of a row, draws of the corpus test, and resamples of the bootstrap; default 9,999.
-    confidence_level: for example 0.95 adds a bootstrap interval over rows; default: no interval.
+    n_resamples: random splits of a row, and draws of the corpus test; default 9,999.
+    confidence_level: for example 0.95 adds an interval of the mean over rows; default: no interval.
+    clusters: one label per row, equal ones for rows that depend on each other; default: none do.
     seed: non-negative whole number, default 0.
     details: True adds per-row lists and the signature; default False.
     encoder: name or folder of a sentence-transformers model, or a function from a list of distinct captions to a
@@ -108,7 +110,7 @@ Args:
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:
     trm: mean statistic over rows, 0 to 8/3, or to 4/3 for "pooled"; lower is better.
-    nearest_distance: mean over candidates of the distance of the nearest reference; lower is better.
+    nearest_distance: mean over rows of the candidates' mean of the distance of the nearest reference; lower is better.
     n_rows: number of rows.
     trm_corpus_p_value: with p_value; do the sets differ over all rows? p-value of the mean over rows: one split of
         every row is drawn, n_resamples times; at least 1 / (n_resamples + 1). One row keeps its own p-value.

@@ -34,6 +34,7 @@ from .text_ptb_tokenizer import Shape as Shape
 # The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
 IMPORTED_LATER = '''
 from .sets_corpus import RowTests
+from .sets_intervals import ClusteredMean
 '''  # fmt: skip
 
 _DESCRIPTION = """
@@ -62,8 +63,9 @@ Args:
         of the paper as printed, in which opposite deviations of the two kinds cancel).
     p_value: "none" (default), "exact" (all splits of a row) or "permutation" (n_resamples random ones).
     max_partitions: largest number of splits of a row for "exact", default 1,000,000.
-    n_resamples: random splits of a row, draws of the corpus test, and resamples of the bootstrap; default 9,999.
-    confidence_level: for example 0.95 adds a bootstrap interval over rows; default: no interval.
+    n_resamples: random splits of a row, and draws of the corpus test; default 9,999.
+    confidence_level: for example 0.95 adds an interval of the mean over rows; default: no interval.
+    clusters: one label per row, equal ones for rows that depend on each other; default: none do.
     seed: non-negative whole number, default 0.
     details: True adds per-row lists and the signature; default False.
     document_frequency: None (default: counted in the references, one document a row, so at least two rows), or a table

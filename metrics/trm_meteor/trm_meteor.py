@@ -37,6 +37,7 @@ from .meteor15_table import compile_table
 from .meteor15_texts import PhraseTable
 from .meteor15_tokens import Prefixes
 from .sets_corpus import RowTests
+from .sets_intervals import ClusteredMean
 '''  # fmt: skip
 
 _DESCRIPTION = """
@@ -65,8 +66,9 @@ Args:
         of the paper as printed, in which opposite deviations of the two kinds cancel).
     p_value: "none" (default), "exact" (all splits of a row) or "permutation" (n_resamples random ones).
     max_partitions: largest number of splits of a row for "exact", default 1,000,000.
-    n_resamples: random splits of a row, draws of the corpus test, and resamples of the bootstrap; default 9,999.
-    confidence_level: for example 0.95 adds a bootstrap interval over rows; default: no interval.
+    n_resamples: random splits of a row, and draws of the corpus test; default 9,999.
+    confidence_level: for example 0.95 adds an interval of the mean over rows; default: no interval.
+    clusters: one label per row, equal ones for rows that depend on each other; default: none do.
     seed: non-negative whole number, default 0.
     details: True adds per-row lists and the signature; default False.
     meteor: "nltk" (default, METEOR as the paper's program computes it) or "1.5" (that of the Java program, without

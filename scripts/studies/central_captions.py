@@ -38,11 +38,10 @@ start_tool(__name__, parsed, "scripts/requirements.txt", "metrics/trm_bert/requi
 
 import numpy as np
 
-from manycaps.kit.sets_corpus import bootstrap_interval
 from manycaps.kit.text_ptb_tokenizer import tokenize_captions
 from scripts.studies.aggregated_scores import PLAIN_SCORES
 from scripts.studies.caption_rows import CaptionMeasures
-from scripts.studies.set_scores import CONFIDENCE_LEVEL, N_RESAMPLES
+from scripts.studies.set_scores import CONFIDENCE_LEVEL, N_RESAMPLES, bootstrap_interval
 from scripts.studies.study_inputs import Captions, read_captions
 from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, label_axes, new_picture
 

@@ -16,8 +16,8 @@ The 16 counts are inside their binomial intervals all together with a probabilit
 
 Power. 60 rows of 5 + 5 captions, 500 pairs at most; the second system is damaged. "repetition": in a share of the rows
 the first candidate stands in place of all; "wrong captions": each candidate is one of another clip with that
-probability; "other image": in a share of the rows all candidates are those of another clip. Beside the test stand the
-paired t-test (`scipy.stats.ttest_rel`) and whether 0 lies outside the bootstrap interval.
+probability; "other image": in a share of the rows all candidates are those of another clip. Beside the test stands the
+paired t-test (`scipy.stats.ttest_rel`).
 
 The file gets one line for each metric and setting; lines that it has already are not computed again. `--level` with a
 number of candidates, of rows and of rows of a clip computes this level alone, with as many pairs as `--pairs` says.
@@ -52,7 +52,7 @@ import scipy.stats
 from tqdm import tqdm
 
 import manycaps
-from manycaps.comparison.paired_tests import PairedTest, paired_tests
+from manycaps.comparison.paired_tests import paired_tests
 from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS, compare_rows
 from manycaps.kit.text_ptb_tokenizer import tokenize_captions
 from scripts.studies.caption_rows import Captions, read_images
@@ -73,7 +73,7 @@ OPTIONS = {**DISTRIBUTION_DEFAULTS, "statistic": "per_side"}
 
 COLUMNS = [
     *("metric", "n_candidates", "n_references", "n_rows", "rows_a_cluster", "damage", "share", "n_pairs"),
-    *("rejected", "rejected_unclustered", "rejected_by_t_test", "rejected_by_bootstrap"),
+    *("rejected", "rejected_unclustered", "rejected_by_t_test"),
 ]
 N_KEY_COLUMNS = COLUMNS.index("rejected")
 
@@ -168,7 +168,7 @@ def _no_bar(steps: Iterable[Any], **_: Any) -> Iterable[Any]:
 
 def count_rejections(values: MeteorValues, images: Captions, setting: Setting, n_pairs: int) -> list[list[int]]:
     """Return the last columns of the lines of each metric."""
-    counts = np.zeros((len(METRICS), 4), dtype=int)
+    counts = np.zeros((len(METRICS), 3), dtype=int)
     for pair in tqdm(range(n_pairs), desc=" ".join(map(str, setting)), unit="pair"):
         rng = np.random.default_rng((pair, *setting[:3], int(1000 * setting.share), len(setting.damage)))
         systems = draw_systems(images, setting, rng)
@@ -180,15 +180,10 @@ def count_rejections(values: MeteorValues, images: Captions, setting: Setting, n
             single = paired_tests(first, second, None, n_resamples=999, seed=pair)
         t_tests = scipy.stats.ttest_rel(first, second).pvalue
         counts += [
-            [one.p_value <= LEVEL, other.p_value <= LEVEL, t_test <= LEVEL, excludes_zero(one)]
+            [one.p_value <= LEVEL, other.p_value <= LEVEL, t_test <= LEVEL]
             for one, other, t_test in zip(clustered, single, t_tests, strict=True)
         ]
     return counts.tolist()
-
-
-def excludes_zero(test: PairedTest) -> bool:
-    """Whether 0 lies outside the bootstrap interval."""
-    return test.ci_low > 0 or test.ci_high < 0
 
 
 def key_of(metric: str, setting: Setting, n_pairs: int) -> list[str]:

@@ -36,10 +36,9 @@ start_tool(__name__, parsed, "scripts/requirements.txt", "metrics/trm_bert/requi
 
 import numpy as np
 
-from manycaps.kit.sets_corpus import bootstrap_interval
 from scripts.studies.caption_rows import CaptionMeasures
 from scripts.studies.design import MODULES
-from scripts.studies.set_scores import CONFIDENCE_LEVEL, LARGER_IS_BETTER, N_RESAMPLES, PLAIN
+from scripts.studies.set_scores import CONFIDENCE_LEVEL, LARGER_IS_BETTER, N_RESAMPLES, PLAIN, bootstrap_interval
 from scripts.studies.study_inputs import Captions, DrawnRows, draw_systems, read_captions
 from scripts.studies.study_pictures import new_picture
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.stats
 
-from manycaps.kit.sets_corpus import bootstrap_interval
 from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS, compare_rows
 from scripts.studies.caption_rows import CaptionMeasures
 from scripts.studies.design import MODULES
@@ -14,6 +14,9 @@ from scripts.studies.design import MODULES
 N_SPLITS, N_RESAMPLES = 199, 999
 
 CONFIDENCE_LEVEL = 0.95
+
+# Values resampled at once, 8 bytes each.
+MAX_RESAMPLED = 6_000_000
 
 # Plain score that a module gives besides.
 PLAIN = {"trm_meteor": "meteor", "trm_cider": "cider_d", "trm_bert": "bert"}
@@ -67,3 +70,23 @@ def _summary(values: np.ndarray, excesses: np.ndarray | None) -> list[Any]:
     low, high = bootstrap_interval(shown, CONFIDENCE_LEVEL, N_RESAMPLES, seed=0)
     excess = np.nan if excesses is None else excesses.mean()
     return [len(values), values.mean(), excess, shown.mean(), low, high]
+
+
+def bootstrap_interval(
+    values: Sequence[float] | np.ndarray, confidence_level: float, n_resamples: int, seed: int
+) -> tuple[float, float]:
+    """Percentile bootstrap interval of a mean over rows, whatever their order; at least 2 rows.
+
+    >>> bootstrap_interval([1.0, 1.0], 0.95, 99, seed=0)
+    (1.0, 1.0)
+    """
+    interval = scipy.stats.bootstrap(
+        (np.sort(values),),
+        np.mean,
+        n_resamples=n_resamples,
+        batch=max(1, MAX_RESAMPLED // len(values)),
+        confidence_level=confidence_level,
+        method="percentile",
+        rng=np.random.default_rng(seed),
+    ).confidence_interval
+    return float(interval.low), float(interval.high)

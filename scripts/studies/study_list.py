@@ -28,4 +28,5 @@ STUDIES: Mapping[str, Runs] = {
     "mauve_small_samples": {BUNDLED: (), "MSVD": ("--rows", "50")},
     "known_truth": {BUNDLED: ()},
     "trained_speaker": {BUNDLED: ()},
+    "inference": {BUNDLED: ()},
 }

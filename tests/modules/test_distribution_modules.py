@@ -1,10 +1,12 @@
 """What holds for every module that compares two sets of captions per row: options, p-values, intervals, bad input."""
 
 import collections
+import warnings
 
 import numpy as np
 import pytest
 
+from manycaps.kit.sets_intervals import mean_interval, mean_of_rows, upper_tail_p_value
 from manycaps.kit.sets_splits import splits_of
 from tests.each_case import each_case
 from tests.large_packages import datasets, evaluate
@@ -41,10 +43,12 @@ def test_the_corpus_test_is_made_of_the_null_values_that_examine_shows(module, n
     result = module.compute(**CAPTION_ROWS, p_value=p_value, details=True)
     rows = range(result["n_rows"])
     nulls = [module.examine(**CAPTION_ROWS, p_value=p_value, row=i).null_statistics for i in rows]
-    excesses = [value - null.mean() for value, null in zip(result[f"{name}_per_row"], nulls, strict=True)]
+    # Of drawn splits the first is the observed one, which is no draw.
+    others = nulls if p_value == "exact" else [null[1:] for null in nulls]
+    excesses = [value - null.mean() for value, null in zip(result[f"{name}_per_row"], others, strict=True)]
     assert result[f"{name}_excess_per_row"] == pytest.approx(excesses, abs=1e-5)
     assert result[f"{name}_excess"] == pytest.approx(np.mean(excesses), abs=1e-5)
-    deviation = np.sqrt(sum(null.var() for null in nulls))
+    deviation = np.sqrt(sum(null.var() for null in others))
     assert result[f"{name}_z"] == pytest.approx(sum(excesses) / deviation, abs=1e-4)
     # A slow draw of other random numbers: four standard errors of two shares of 9,999 draws.
     rng = np.random.default_rng(1)
@@ -354,3 +358,44 @@ def test_examine_refuses_what_it_cannot_answer(module):
         module.examine(**CAPTION_ROWS, p_values="exact")
     with pytest.raises(TypeError, match=r"^predictions: expected a list of rows"):
         module.examine(predictions="a dog", references=CAPTION_ROWS["references"], p_value="exact")
+
+
+def test_clusters_decide_intervals_and_the_test_of_the_corpus(module, name):
+    options = {"p_value": "exact", "confidence_level": 0.9, "details": True}
+    n_rows = len(CAPTION_ROWS["predictions"])
+    single = module.compute(**CAPTION_ROWS, **options)
+    own = module.compute(**CAPTION_ROWS, **options, clusters=list(range(n_rows)))
+    assert own[f"{name}_excess_ci_low"] == single[f"{name}_excess_ci_low"]
+    labels = ["a", "b"] + ["c"] * (n_rows - 2)
+    together = module.compute(**CAPTION_ROWS, **options, clusters=labels)
+    mean = mean_of_rows(single[f"{name}_excess_per_row"], labels)
+    assert (together[f"{name}_excess_ci_low"], together[f"{name}_excess_ci_high"]) == mean_interval(mean, 0.9)
+    assert together[f"{name}_corpus_p_value"] == upper_tail_p_value(mean)
+    assert together[f"{name}_z"] == mean.mean / mean.standard_error
+    assert together[f"{name}_per_row"] == single[f"{name}_per_row"]
+    assert "|interval:hall-t|clusters:3|" in together["signature"]
+    with pytest.raises(ValueError, match=f"clusters: expected as many labels as rows \\({n_rows}\\), got 1. "):
+        module.compute(**CAPTION_ROWS, **options, clusters=["a"])
+
+
+def test_rows_that_share_references_are_said(module, name):
+    twice = {column: [*rows, *rows] for column, rows in CAPTION_ROWS.items()}
+    n_rows = len(CAPTION_ROWS["predictions"])
+    with pytest.warns(
+        UserWarning, match=f"references: {n_rows} of {2 * n_rows} rows have the references of an earlier"
+    ):
+        module.compute(**twice, confidence_level=0.9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        module.compute(**twice, confidence_level=0.9, clusters=[*range(n_rows)] * 2)
+        module.compute(**twice)
+
+
+def test_few_draws_shift_no_excess(module, name):
+    """The observed split is one of ten with nine draws; the mean of the others is on average that of all splits."""
+    exact = module.compute(**CAPTION_ROWS, p_value="exact")[f"{name}_excess"]
+    drawn = [
+        module.compute(**CAPTION_ROWS, p_value="permutation", n_resamples=9, seed=seed)[f"{name}_excess"]
+        for seed in range(30)
+    ]
+    assert np.mean(drawn) == pytest.approx(exact, abs=4 * np.std(drawn) / np.sqrt(30) + 1e-9)

@@ -135,7 +135,7 @@ def test_exact_p_values_and_one_row(capsys, tmp_path, rows):
         capsys, "-m", "trm_meteor", "-i", lines, "-o", tmp_path / "p", "--option", "confidence_level=0.9", code=2
     )
     assert error == (
-        "--option confidence_level: expected at least 2 rows to resample, got 1. Leave it out for one row."
+        "--option confidence_level: expected at least 2 rows for an interval, got 1. Leave it out for one row."
     )
 
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from manycaps.functional import paired_test
-from manycaps.kit.sets_corpus import bootstrap_interval
+from manycaps.functional import paired_corpus_bleu_test, paired_test
 from tests.each_case import each_case
 
 N_DRAWS = 10_000
@@ -100,11 +99,38 @@ def test_equal_systems_are_equal_here_and_different_to_sacrebleu():
     assert sacrebleu_p_value(first, first) == pytest.approx(1 / (N_DRAWS + 1), abs=1e-15)
 
 
-@pytest.mark.parametrize("n_rows", [10, 200])
-def test_interval_is_near_that_of_scipy(n_rows):
-    """Both resample: an end of 9,999 means carries about 2 % of the interval's width."""
-    first, second = two_systems(4, n_rows)
+def test_interval_is_near_that_of_scipys_bootstrap():
+    """An end of 9,999 means carries about 2 % of the interval's width."""
+    first, second = two_systems(4, 200)
     result = paired_test(first, second)
-    expected = bootstrap_interval(first - second, 0.95, 9_999, seed=1)
-    width = expected[1] - expected[0]
-    assert [result.ci_low, result.ci_high] == pytest.approx(expected, abs=0.05 * width)
+    of_scipy = scipy.stats.bootstrap((first - second,), np.mean, method="percentile", rng=np.random.default_rng(1))
+    expected = tuple(of_scipy.confidence_interval)
+    assert (result.ci_low, result.ci_high) == pytest.approx(expected, abs=0.05 * (expected[1] - expected[0]))
+
+
+def test_the_test_of_corpus_bleu_is_that_of_sacrebleu():
+    """sacrebleu's statistics give the same BLEU up to what COCO's adds to them; its p-value is as good a draw."""
+    sacrebleu = pytest.importorskip("sacrebleu", reason="pip install sacrebleu")
+    significance = pytest.importorskip("sacrebleu.significance", reason="pip install sacrebleu")
+    rng = np.random.default_rng(0)
+    words = "a dog runs on the green grass while two men watch it from far away".split()
+    references = [" ".join(rng.choice(words, 12)) for _ in range(60)]
+
+    def damaged(share):
+        kept = [[word if rng.random() > share else "thing" for word in text.split()] for text in references]
+        return [" ".join(tokens) for tokens in kept]
+
+    first, second = damaged(0.2), damaged(0.23)
+    metric = sacrebleu.BLEU(tokenize="none", smooth_method="none", references=[references])
+    statistics = metric._extract_corpus_statistics(first, None)
+    baseline = {"BLEU": (statistics, metric._aggregate_and_compute(statistics))}
+    expected = significance._paired_ar_test(baseline, "system", second, None, {"BLEU": metric}, N_DRAWS, seed=1)[1]
+    tokens = [[[text.split()] for text in texts] for texts in (first, second, references)]
+    found = paired_corpus_bleu_test(*tokens, n_resamples=N_DRAWS)
+    assert found.differences[3] == pytest.approx((baseline["BLEU"][1].score - expected["BLEU"].score) / 100, abs=1e-6)
+    assert 0.01 < found.p_values[3] < 0.99
+    assert within_monte_carlo_error(found.p_values[3], expected["BLEU"].p_value)
+    assert paired_corpus_bleu_test(tokens[0], tokens[0], tokens[2], n_resamples=99).p_values.tolist() == [1.0] * 4
+    # Clusters of one row each are rows.
+    clustered = paired_corpus_bleu_test(*tokens, clusters=list(range(60)), n_resamples=N_DRAWS)
+    assert clustered.p_values.tolist() == found.p_values.tolist()

@@ -11,8 +11,8 @@ import scipy.stats
 
 import manycaps.comparison
 from manycaps.comparison.mean_intervals import (
-    bootstrap_intervals,
-    minimum_detectable_differences,
+    attainable_level,
+    minimum_detectable_difference,
     rows_needed,
     standard_errors,
 )
@@ -71,7 +71,8 @@ def test_balanced_ties_of_many_rows_have_p_one():
 def test_one_cluster_says_nothing():
     result = paired_test([1.0, 2.0], [0.0, 0.0], ["a", "a"])
     assert result.p_value == 1.0
-    for value in (result.ci_low, result.ci_high, result.minimum_detectable_difference, result.rows_needed):
+    assert (result.ci_low, result.ci_high) == (-math.inf, math.inf)
+    for value in (result.minimum_detectable_difference, result.rows_needed):
         assert math.isnan(value)
 
 
@@ -98,9 +99,10 @@ def test_exact_up_to_twenty_differences():
 
 def test_sampled_test_is_near_the_exact_one():
     sums = np.random.default_rng(1).normal(0.3, size=(20, 1))
-    exact = sign_flip_tests(sums, 9_999, 0)
+    exact = sign_flip_tests(clustered_differences(sums, np.zeros((20, 1))), 9_999, 0)
     # One cluster more, whose difference is too small to change anything, and the signs are drawn.
-    drawn = sign_flip_tests(np.concatenate([sums, [[1e-12]]]), 99_999, 0)
+    larger = np.concatenate([sums, [[1e-12]]])
+    drawn = sign_flip_tests(clustered_differences(larger, np.zeros((21, 1))), 99_999, 0)
     assert exact.are_exact.all()
     assert not drawn.are_exact.any()
     deviation = math.sqrt(exact.p_values[0] / 99_999)
@@ -113,11 +115,48 @@ def test_interval_of_equal_differences_is_a_point():
 
 
 def test_interval_narrows_with_the_level():
-    values = np.random.default_rng(0).normal(size=(40, 1))
-    sizes = np.ones(40, dtype=int)
-    ends = [bootstrap_intervals(values, sizes, level, 999, 0) for level in (0.5, 0.9, 0.99)]
-    widths = [float(high[0] - low[0]) for low, high in ends]
+    values = np.random.default_rng(0).normal(size=40)
+    results = [paired_test(values, np.zeros(40), confidence_level=level, n_resamples=999) for level in (0.5, 0.9, 0.99)]
+    widths = [result.ci_high - result.ci_low for result in results]
     assert widths == sorted(widths)
+
+
+@pytest.mark.parametrize("sizes", [[1] * 7, [1, 2, 3, 1, 2, 1]])
+def test_the_interval_holds_what_the_test_does_not_reject(sizes):
+    """By the definition: the test is made of the values less each mean near the ends."""
+    rng = np.random.default_rng(0)
+    values, clusters = rng.gamma(2.0, size=sum(sizes)), np.repeat(np.arange(len(sizes)), sizes).tolist()
+    result = paired_test(values, np.zeros(len(values)), clusters)
+    assert result.is_exact
+    for end, sign in ((result.ci_low, 1), (result.ci_high, -1)):
+        inside, outside = (end + sign * shift for shift in (1e-6, -1e-6))
+        assert paired_test(values, np.full(len(values), inside), clusters).p_value > 0.05
+        assert paired_test(values, np.full(len(values), outside), clusters).p_value <= 0.05
+
+
+@pytest.mark.parametrize("n_rows", [3, 5, 6, 10, 21, 60])
+def test_the_interval_never_contradicts_the_p_value(n_rows):
+    rng = np.random.default_rng(n_rows)
+    found = set()
+    for _ in range(200):
+        # Rounded, so that there are ties and differences of 0; of more than 20 clusters patterns are drawn.
+        result = paired_test(rng.normal(rng.choice([0.0, 0.6]), 1, n_rows).round(), np.zeros(n_rows), n_resamples=199)
+        assert (result.p_value > 0.05) == (result.ci_low <= 0 <= result.ci_high)
+        found.add(result.p_value > 0.05)
+    assert found == ({True} if n_rows < 6 else {True, False})
+
+
+def test_one_huge_equal_value_hides_no_smaller_difference():
+    first, second = np.array([1e12, 3.0, 2.0, 5.0]), np.array([1e12, 2.0, 1.5, 3.0])
+    result = paired_test(first, second)
+    assert (result.difference, result.n_equal, result.p_value) == (3.5 / 4, 1, 0.25)
+
+
+def test_one_huge_difference_hides_no_order_of_the_others():
+    """32 patterns; the huge value keeps its sign in those that reach the observed sum."""
+    smaller = paired_test([1.0, 2.0, 4.0, 8.0, -16.0], np.zeros(5)).p_value
+    assert paired_test([1e9, 1.0, 2.0, 4.0, 8.0, 16.0], np.zeros(6)).p_value == 2 / 64
+    assert smaller == paired_test([1e-9, 2e-9, 4e-9, 8e-9, -16e-9], np.zeros(5)).p_value
 
 
 def test_standard_error_of_one_row_a_cluster_is_the_usual_one():
@@ -131,17 +170,24 @@ def test_standard_error_of_copied_rows_is_that_of_the_originals():
     assert standard_errors(copied.sums, copied.sizes) == pytest.approx(scipy.stats.sem(values), rel=1e-12)
 
 
-@pytest.mark.parametrize("n_clusters", [5, 20, 200])
-def test_the_detectable_difference_is_found_four_times_of_five(n_clusters):
-    """Simulated t-tests of normal differences: 10,000, so that the share carries 0.4 percentage points."""
-    detectable = minimum_detectable_differences(np.array([1 / math.sqrt(n_clusters)]), n_clusters)
-    drawn = np.random.default_rng(0).normal(detectable[0], 1.0, size=(10_000, n_clusters))
-    found = np.mean(scipy.stats.ttest_1samp(drawn, 0.0, axis=1).pvalue <= 0.05)
-    assert found == pytest.approx(0.8, abs=0.016)
+@pytest.mark.parametrize(("n_clusters", "n_pairs"), [(6, 1), (7, 1), (8, 1), (9, 3), (12, 3), (20, 10), (60, 28)])
+def test_the_detectable_difference_is_found_four_times_of_five(n_clusters, n_pairs):
+    """Simulated sign-flip tests of normal differences: 1,000, so that the share carries 1.3 percentage points."""
+    level = 0.05 / n_pairs  # the smallest p-value's, by Holm's rule
+    detectable = minimum_detectable_difference(1 / math.sqrt(n_clusters), n_clusters, level)
+    drawn = np.random.default_rng(0).normal(detectable, 1.0, size=(1_000, n_clusters))
+    tests = sign_flip_tests(clustered_differences(drawn.T, np.zeros_like(drawn.T)), 9_999, 0)
+    assert np.mean(tests.p_values <= level) == pytest.approx(0.8, abs=0.06)
+
+
+def test_too_few_clusters_find_no_difference():
+    assert attainable_level(5, 0.05) == attainable_level(9, 0.05 / 28) == 0
+    assert minimum_detectable_difference(1.0, 5) == math.inf
+    assert math.isnan(minimum_detectable_difference(0.0, 50))  # identical systems
 
 
 def test_rows_needed_for_the_detectable_difference_are_those_at_hand():
-    detectable = float(minimum_detectable_differences(np.array([0.1]), 50)[0])
+    detectable = minimum_detectable_difference(0.1, 50)
     assert rows_needed(detectable * (1 + 1e-9), 0.1, n_clusters=50, n_rows=150) == 150
     # Four times as many, less what Student's distribution with more degrees of freedom saves.
     assert rows_needed(detectable / 2, 0.1, n_clusters=50, n_rows=150) == pytest.approx(600, rel=0.05)
@@ -165,7 +211,16 @@ def test_holm_by_hand():
         (lambda: paired_test([], []), ValueError, "first: expected an array of shape (n_rows,), got (0,)."),
         (lambda: paired_test([1.0], [1.0, 2.0]), ValueError, "second: expected shape (1,), that of first, got (2,)."),
         (lambda: paired_test([1.0, np.nan], [1, 2]), ValueError, "first[1]: expected a finite number, got NaN or"),
-        (lambda: paired_test([1.0], [1.0], []), ValueError, "clusters: expected 1 labels, one per row, got 0. Label"),
+        (lambda: paired_test([1.0], [1.0], []), ValueError, "clusters: expected as many labels as rows (1), got 0."),
+        (lambda: paired_test([1.0], [1.0], "a"), TypeError, "clusters: expected a label for each row, got str. Give"),
+        (
+            lambda: paired_test([1.0], [1.0], [math.nan]),
+            ValueError,
+            "clusters[0]: expected a string or a number, got nan",
+        ),
+        (lambda: paired_test([1.0], [1.0], np.full(1, np.nan)), ValueError, "clusters[0]: expected a string or a num"),
+        (lambda: paired_test([1.0], [1.0], [None]), ValueError, "clusters[0]: expected a string or a number, got None"),
+        (lambda: paired_test([1.0], [1.0], [[1]]), TypeError, "clusters"),
         (lambda: paired_test([1.0], [1.0], confidence_level=95), ValueError, "confidence_level: expected a number bet"),
         (lambda: paired_test([1.0], [1.0], confidence_level=None), TypeError, "confidence_level: expected a number, g"),
         (lambda: paired_test([1.0], [1.0], n_resamples=0), ValueError, "n_resamples: expected a whole number of at le"),

@@ -1,4 +1,4 @@
-"""The harmonic mean, combined p-values, the test over the rows of a corpus, and the bootstrap interval."""
+"""The harmonic mean, combined p-values, and the test over the rows of a corpus."""
 
 import collections
 import itertools
@@ -9,15 +9,7 @@ import pytest
 import scipy.integrate
 import scipy.stats
 
-from manycaps.kit.sets_corpus import (
-    DrawnSums,
-    RowSplits,
-    RowTests,
-    bootstrap_interval,
-    combined_p_value,
-    harmonic_mean_p,
-    upper_tail,
-)
+from manycaps.kit.sets_corpus import DrawnSums, RowSplits, RowTests, combined_p_value, harmonic_mean_p, upper_tail
 from manycaps.kit.sets_corpus import corpus_test as corpus_test_of_parts
 from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS
 from tests.each_case import each_case
@@ -220,22 +212,6 @@ def test_a_corpus_in_parts_has_the_test_of_the_whole():
     assert list(result.p_values) == list(whole.p_values)
     assert list(result.excesses) == list(whole.excesses)
     assert result[2:] == whole[2:]
-
-
-def test_interval_is_scipys_percentile_bootstrap_of_the_sorted_rows():
-    values = np.random.default_rng(0).random(30)
-    expected = scipy.stats.bootstrap(
-        (np.sort(values),), np.mean, n_resamples=999, method="percentile", rng=np.random.default_rng(4)
-    ).confidence_interval
-    assert bootstrap_interval(values, 0.95, 999, seed=4) == (expected.low, expected.high)
-    assert bootstrap_interval(values[::-1], 0.95, 999, seed=4) == bootstrap_interval(values, 0.95, 999, seed=4)
-
-
-def test_memory_bound_does_not_change_the_draw(monkeypatch):
-    values = np.random.default_rng(0).random(30)
-    whole = bootstrap_interval(values, 0.9, 200, seed=0)
-    monkeypatch.setattr("manycaps.kit.sets_corpus.MAX_BOOTSTRAP_VALUES", 100)
-    assert bootstrap_interval(values, 0.9, 200, seed=0) == whole
 
 
 @each_case("hidden", [False, True])

@@ -45,6 +45,7 @@ PRINTED_BY_JAVA = [
     ("at 5 p.m. and 10:30am", "at 5 p.m. and 10:30 am"),
     ("e.g. cats, i.e. dogs, etc.", "e.g. cats i.e. dogs etc."),
     ("No. 5 and no. 7 , I say no.", "no. 5 and no. 7 i say no"),
+    ("bus no.5, pp.12", "bus no. 5 pp. 12"),
     ("Miss. Ann had a near miss.", "miss. ann had a near miss"),
     ("Ph.D. at Inc. Co. vs. Ltd.", "ph.d. at inc. co. vs. ltd."),
     ("Plan A. or b.", "plan a. or b."),

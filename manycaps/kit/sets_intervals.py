@@ -1,0 +1,191 @@
+"""Intervals and tests of means over rows, or over clusters of rows that belong together: Student's, without skewness.
+
+Nothing is drawn: an interval depends on the values alone, whatever their order and unit. It is Student's interval after
+a transformation that takes the skewness of the values out (Hall 1992, https://doi.org/10.1111/j.2517-6161.1992.tb01876.x).
+Percentile bootstrap intervals cover the mean of 5 or 10 rows in 80 or 87 % of the cases where 95 % are stated; these do
+in 92 to 97 %, for skewed values, too (`scripts/studies/interval_coverage.py`).
+"""
+
+import math
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import scipy.special
+
+from .sets_splits import row_scales
+
+# Residuals that are no larger than this share of the values are rounding.
+ROUNDING = 1e-14
+
+
+class ClusteredMean(NamedTuple):
+    """A mean over rows, its standard error, and what its distribution needs besides."""
+
+    mean: float
+    # sqrt(n / (n - 1) sum over clusters of (sum - size mean)^2) / rows (Cameron and Miller 2015, section II.B,
+    # https://doi.org/10.3368/jhr.50.2.317); with one row a cluster the usual standard error of a mean.
+    standard_error: float
+    # Skewness of the clusters' residuals over the square root of their number.
+    skewness: float
+    n_clusters: int
+
+
+def clustered_mean(sums: np.ndarray, sizes: np.ndarray) -> ClusteredMean:
+    """Describe the mean over rows by the spread of the clusters.
+
+    Args:
+        sums: float64 array, shape (n_clusters,): the sum of each cluster's values.
+        sizes: array of whole numbers, shape (n_clusters,): rows of each cluster, all at least 1.
+
+    Returns:
+        The description; its standard error is NaN with a single cluster.
+
+    >>> clustered_mean(np.array([1.0, 3.0]), np.ones(2, dtype=int))
+    ClusteredMean(mean=2.0, standard_error=1.0, skewness=0.0, n_clusters=2)
+    """
+    n_clusters, n_rows = len(sums), int(sizes.sum())
+    mean = math.fsum(sums) / n_rows
+    if n_clusters < 2:
+        return ClusteredMean(mean, math.nan, 0.0, n_clusters)
+    residuals = sums - sizes * mean
+    # Values that are equal leave rounding, which is no spread. In a unit of their own no square can leave the range.
+    unit = float(row_scales(residuals[None])[0])
+    if np.abs(residuals).max() <= ROUNDING * max(np.abs(sums).max(), np.abs(mean) * sizes.max()):
+        return ClusteredMean(mean, 0.0, 0.0, n_clusters)
+    residuals = residuals / unit
+    squares = math.fsum(residuals**2)
+    skewness = math.fsum(residuals**3) / squares**1.5  # (sum / n) / (squares / n)^1.5 / sqrt(n)
+    error = unit * math.sqrt(n_clusters / (n_clusters - 1) * squares) / n_rows
+    return ClusteredMean(mean, error, skewness, n_clusters)
+
+
+def mean_interval(of: ClusteredMean, confidence_level: float) -> tuple[float, float]:
+    """Interval of a mean: Student's, transformed so that its ends miss equally often on both sides.
+
+    With T the studentised mean and a its skewness, g(T) = T + a T^2 / 3 + a^2 T^3 / 27 + a / 6 has almost none (Hall
+    1992, equation 2.2), and the ends are the means at which g(T) is Student's quantile for n_clusters - 1 degrees.
+
+    Args:
+        of: as from `clustered_mean`.
+        confidence_level: between 0 and 1.
+
+    Returns:
+        Lower and upper end; NaN with a single cluster.
+
+    >>> np.round(mean_interval(clustered_mean(np.array([1.0, 2.0, 3.0]), np.ones(3, dtype=int)), 0.95), 4).tolist()
+    [-0.4841, 4.4841]
+    """
+    if of.n_clusters < 2:
+        return math.nan, math.nan
+    quantile = float(scipy.special.stdtrit(of.n_clusters - 1, (1 + confidence_level) / 2))
+    low, high = (of.mean - of.standard_error * _untransformed(sign * quantile, of.skewness) for sign in (1, -1))
+    return low, high
+
+
+def upper_tail_p_value(of: ClusteredMean) -> float:
+    """p-value of "the mean is 0" against "it is larger", by the same transformation.
+
+    Args:
+        of: as from `clustered_mean`.
+
+    Returns:
+        0 to 1; NaN with a single cluster, and where the values are all equal.
+
+    >>> round(upper_tail_p_value(clustered_mean(np.array([1.0, 2.0, 3.0]), np.ones(3, dtype=int))), 4)
+    0.0371
+    """
+    if not of.standard_error > 0:
+        return math.nan
+    t, a = of.mean / of.standard_error, of.skewness
+    return float(scipy.special.stdtr(of.n_clusters - 1, -(t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6)))
+
+
+def interval_of_rows(
+    values: Collection[float], confidence_level: float, clusters: Sequence[Hashable] | None = None
+) -> tuple[float, float]:
+    """Interval of the mean over rows; see `mean_interval`.
+
+    Args:
+        values: float64 array, shape (n_rows,), or another collection of floats; at least 2 rows.
+        confidence_level: between 0 and 1.
+        clusters: n_rows labels; rows with equal labels belong together. None: every row stands for itself.
+
+    Returns:
+        Lower and upper end; NaN with a single cluster.
+
+    >>> interval_of_rows(np.array([1.0, 1.0]), 0.95)
+    (1.0, 1.0)
+    """
+    return mean_interval(mean_of_rows(values, clusters), confidence_level)
+
+
+def mean_of_rows(values: Collection[float], clusters: Sequence[Hashable] | None = None) -> ClusteredMean:
+    """Describe the mean over rows; the arguments are as for `interval_of_rows`."""
+    column = np.fromiter(values, dtype=np.float64, count=len(values))
+    numbers = np.arange(len(column)) if clusters is None else cluster_numbers(clusters)
+    sizes = np.bincount(numbers)
+    if len(sizes) == len(column):
+        return clustered_mean(column, sizes)
+    # Exact sums: the order of a cluster's rows changes nothing.
+    members = np.split(column[np.argsort(numbers, kind="stable")], np.cumsum(sizes)[:-1])
+    return clustered_mean(np.array([math.fsum(each) for each in members]), sizes)
+
+
+def clustered_test(name: str, excesses: Collection[float], clusters: Sequence[Hashable]) -> dict[str, float]:
+    """Test the mean excess of rows that depend on each other within clusters.
+
+    Splits of every row by itself take rows for independent. Under the null hypothesis the excess of every row has mean
+    0 whatever the others are, so the mean over rows is tested by the spread of the clusters.
+
+    Args:
+        name: of the module.
+        excesses: n_rows values minus the means of their null values.
+        clusters: n_rows labels.
+
+    Returns:
+        p-value, z and smallest p-value of the mean over rows, by the keys of a distribution module.
+    """
+    mean = mean_of_rows(excesses, clusters)
+    z = mean.mean / mean.standard_error if mean.standard_error > 0 else math.nan
+    return {f"{name}_corpus_p_value": upper_tail_p_value(mean), f"{name}_z": z, f"{name}_smallest_corpus_p": 0.0}
+
+
+def cluster_numbers(clusters: Iterable[Hashable]) -> np.ndarray:
+    """Number the clusters in the order in which they appear, and return that of every row.
+
+    >>> cluster_numbers(["b", "a", "b"]).tolist()
+    [0, 1, 0]
+    """
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(label, len(numbers)) for label in clusters], dtype=np.intp)
+
+
+def check_clusters(clusters: object, n_rows: int) -> None:
+    """Raise unless there is a label for every row that can be told from the others.
+
+    Raises:
+        TypeError: there is no list of labels, or a label is none.
+        ValueError: there is another number of labels than rows, or a label is NaN or missing.
+    """
+    if isinstance(clusters, str | bytes) or not isinstance(clusters, Sequence | np.ndarray) or np.ndim(clusters) != 1:
+        raise TypeError(f"clusters: expected a label for each row, got {type(clusters).__name__}. Give a list.")
+    if len(clusters) != n_rows:
+        raise ValueError(
+            f"clusters: expected as many labels as rows ({n_rows}), got {len(clusters)}. Give a label for each row."
+        )
+    for i, label in enumerate(clusters):
+        if not isinstance(label, Hashable):
+            raise TypeError(f"clusters[{i}]: expected a string or a number, got {type(label).__name__}. Give a label.")
+        if label is None or label != label:
+            raise ValueError(
+                f"clusters[{i}]: expected a string or a number, got {label}. Two missing labels say neither that the "
+                "rows belong together nor that they do not: give every row one."
+            )
+
+
+def _untransformed(value: float, skewness: float) -> float:
+    """The T with g(T) = `value`: 3 / a ((1 + a (value - a / 6))^(1/3) - 1), without its division by a small a."""
+    distance = value - skewness / 6
+    root = math.copysign(abs(1 + skewness * distance) ** (1 / 3), 1 + skewness * distance)
+    return 3 * distance / (root * root + root + 1)
