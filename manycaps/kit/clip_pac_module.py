@@ -73,15 +73,16 @@ class PacModule(CollectionModule):
         ready = {name: arrays for column, name, arrays in given_arrays if column in self.own_columns()}
         if all(arrays is None for arrays in ready.values()):
             return super().compute(**given)
-        check_no_captions([given.pop(name, None) for name in CAPTION_COLUMNS], len(self))
-        images = given.pop("images", None)
-        options = self.call_options(given)
-        sides = as_text_features(ready)
-        pictures = as_image_rows(images, sides[0][0].shape[1], len(sides[0]))
-        distinct = np.concatenate([row for side in sides for row in side])
-        texts = TextFeatures(distinct, np.arange(len(distinct)), n_truncated=0)
-        sizes = [[len(row) for row in side] for side in sides]
-        return self._result(texts, pictures, sizes, options, {"encoder": "ready arrays"})
+        with self.lock:
+            check_no_captions([given.pop(name, None) for name in CAPTION_COLUMNS], len(self))
+            images = given.pop("images", None)
+            options = self.call_options(given)
+            sides = as_text_features(ready)
+            pictures = as_image_rows(images, sides[0][0].shape[1], len(sides[0]))
+            distinct = np.concatenate([row for side in sides for row in side])
+            texts = TextFeatures(distinct, np.arange(len(distinct)), n_truncated=0)
+            sizes = [[len(row) for row in side] for side in sides]
+            return self._result(texts, pictures, sizes, options, {"encoder": "ready arrays"})
 
     def scores_of(
         self, texts: TextFeatures, pictures: np.ndarray, sizes: Sequence[Sequence[int]], options: Mapping[str, Any]

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from .base_messages import reason_of
+from .base_rows import without_torch
 
 # Channels of an image: grey; red, green and blue; and these with alpha.
 CHANNELS = (1, 3, 4)
@@ -26,8 +27,7 @@ def as_numpy(value: Any, where: str) -> np.ndarray:
         TypeError: NumPy has no such numbers.
     """
     try:
-        # Tensors of torch alone have `detach`; it and `cpu` copy nothing that is in memory without gradients.
-        return np.asanyarray(value.detach().cpu() if hasattr(value, "detach") else value)
+        return np.asanyarray(without_torch(value))
     except Exception as error:  # each library raises its own
         raise TypeError(
             f"{where}: expected an array of numbers, got {type(value).__name__}, which is no array of NumPy's "

@@ -64,6 +64,7 @@ FORMS = {
     "torch": lambda x: list(tensors(x)),
     "torch_channels_first": lambda x: list(tensors(first(x))),
     "torch_floats": lambda x: list(tensors(first(x)).float() / 255),
+    "torch_bfloat16": lambda x: list((tensors(x).float() / 255).bfloat16()),
     "torch_gradient": lambda x: list((tensors(x).float() / 255).requires_grad_()),
     "torch_batch": tensors,
     "torch_batch_channels_first": lambda x: tensors(first(x)),
@@ -128,7 +129,7 @@ REFUSED = {
         np.zeros((8, 9, 2), np.uint8),
         "expected an image of uint8 or of floats from 0 to 1, got uint8 of",
     ),
-    "half_precision": (lambda: torch.ones(3, 8, 8).bfloat16(), "expected an array of numbers, got Tensor, which "),
+    "no_numbers": (lambda: torch.ones(3, 8, 8, device="meta"), "expected an array of numbers, got Tensor, which is no"),
 }
 
 

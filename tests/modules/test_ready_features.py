@@ -28,7 +28,7 @@ def module(request, path):
 
 
 def captions_of(module):
-    return {name: rows for name, rows in CAPTIONS.items() if name in module.features}
+    return {name: rows for name, rows in CAPTIONS.items() if name in module.own_columns()}
 
 
 def image_features(module):
