@@ -1,23 +1,30 @@
 """The triangle-rank statistic and its exact p-value as three nested loops, straight from equations 3 and 4."""
 
 import itertools
+import math
 
 TIE = 1e-9
 
 
+def tie_of(distance):
+    """Distances this near are equal: 1e-9 of the power of 2 at or below an eighth of the largest."""
+    largest = max(max(map(abs, line)) for line in distance)
+    return TIE * 2.0 ** math.floor(math.log2(largest / 8)) if largest else TIE
+
+
 def rank_counts(distance, candidates, references):
     """Counts of (shortest, middle, longest) for triangles with their pair among candidates, then among references."""
-    sides = []
+    sides, tie = [], tie_of(distance)
     for pair_side, x_side in ((candidates, references), (references, candidates)):
         counts = [0, 0, 0]
         for x in x_side:
             for y1, y2 in itertools.permutations(pair_side, 2):
                 inside, first, second = distance[y1][y2], distance[x][y1], distance[x][y2]
-                counts[0] += inside <= first + TIE and inside <= second + TIE
-                counts[1] += (first <= inside + TIE and inside <= second + TIE) or (
-                    second <= inside + TIE and inside <= first + TIE
+                counts[0] += inside <= first + tie and inside <= second + tie
+                counts[1] += (first <= inside + tie and inside <= second + tie) or (
+                    second <= inside + tie and inside <= first + tie
                 )
-                counts[2] += first <= inside + TIE and second <= inside + TIE
+                counts[2] += first <= inside + tie and second <= inside + tie
         sides.append(counts)
     return sides
 
