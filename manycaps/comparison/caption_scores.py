@@ -3,6 +3,7 @@
 import functools
 import itertools
 import math
+import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -176,7 +177,9 @@ class CaptionScores:
             options["p_value"] = "exact" if most <= MOST_SPLITS else "permutation"
             options |= {"n_resamples": self._n_resamples, "seed": self._seed, "clusters": self._clusters}
             options["confidence_level"] = CONFIDENCE_LEVEL if len(self._rows) > 1 else None
-        result: dict[str, Any] = self._modules[module].compute(**columns, **{**options, **given})
+        with warnings.catch_warnings():  # the comparison says once what each module would warn of
+            warnings.filterwarnings("ignore", "references: .* of an earlier row")
+            result: dict[str, Any] = self._modules[module].compute(**columns, **{**options, **given})
         return result
 
     @functools.cached_property

@@ -74,10 +74,22 @@ def _interval(test: PairedTest) -> str:
 def summaries(comparison: SystemComparison) -> list[str]:
     """Return the sentences of all metrics: every system beside the baseline."""
     baseline = comparison.systems[0]
-    said = [] if comparison.has_equal_sizes else [UNEQUAL_SIZES]
+    said = [*shared_rows(comparison), *([] if comparison.has_equal_sizes else [UNEQUAL_SIZES])]
     pairs = [(metric, pair) for metric in comparison.metrics for pair in metric.pairs if pair.second == baseline]
     units = "clusters of rows" if comparison.n_clusters < len(comparison.rows) else "rows"
     return said + [summary(metric, pair, units) for metric, pair in pairs]
+
+
+def shared_rows(comparison: SystemComparison) -> list[str]:
+    """Return a sentence if rows have the references of an earlier row, but are taken for independent."""
+    references = [tuple(row.references) for row in comparison.rows if row.references]
+    n_shared = len(references) - len(set(references))
+    if not n_shared or comparison.n_clusters < len(comparison.rows):
+        return []
+    return [
+        f"{n_shared} of {len(comparison.rows)} rows have the references of an earlier row, but all rows are taken for "
+        "independent: p-values are too small and intervals too short. Say with --clusters which rows belong together."
+    ]
 
 
 def methods(comparison: SystemComparison) -> str:

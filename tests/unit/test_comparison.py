@@ -251,6 +251,15 @@ def test_latex_compiles(tmp_path):
     assert (tmp_path / "tables.pdf").stat().st_size > 10_000
 
 
+def test_rows_that_share_references_are_said_unless_they_are_clusters():
+    systems = [ScoredSystem(name, {SCORE: noisy(0.3, 8, seed)}, {}) for seed, name in enumerate("ab")]
+    rows = [SystemRow(str(i), {}, ["a dog", f"dog {i // 2}"]) for i in range(8)]
+    said = summaries(compared_systems(systems, rows))[0]
+    assert said.startswith("4 of 8 rows have the references of an earlier row, but all rows are taken for independent")
+    clustered = compared_systems(systems, rows, [i // 2 for i in range(8)])
+    assert not any("references" in sentence for sentence in summaries(clustered))
+
+
 def test_methods_paragraph():
     said = methods(comparison())
     assert "We compared base, <b> & 'q' and third_one on 40 rows, with manycaps " in said
