@@ -29,7 +29,7 @@ WIDTH, DOTS_PER_INCH = 8.0, 120
 # Inches at the top where the page writes the drawing's label.
 HEADROOM = 0.35
 
-# Values nearer than this are equal, as in the permutation test.
+# Values nearer than this share of the largest are equal, as in the permutation test.
 TIE_TOLERANCE = 1e-9
 
 # Values of a heat map are written into it where it has at most this many texts.
@@ -57,7 +57,7 @@ def null_distribution(null_statistics: np.ndarray, observed: float, p_value: flo
     Returns:
         Drawing with the splits that reach the observed value in colour.
     """
-    reached = null_statistics >= observed - TIE_TOLERANCE
+    reached = null_statistics >= observed - TIE_TOLERANCE * np.abs(null_statistics).max()
     low, high = float(null_statistics.min()), float(null_statistics.max())
     pad = 0.04 * (high - low) or 0.04 * max(abs(high), 1.0)
     edges = np.linspace(low - pad, high + pad, 45).tolist()
