@@ -36,6 +36,7 @@ from .functional_kernels import (
     laplace_kernel,
     polynomial_kernel,
 )
+from .functional_parity import human_gaps, human_parity_test
 from .functional_systems import holm_p_values, paired_corpus_bleu_test, paired_test
 from .kit.base_module import check_choice
 from .kit.base_scores import row_means
@@ -83,6 +84,8 @@ __all__ = [
     "gaussian_kernel",
     "harmonic_mean_p",
     "holm_p_values",
+    "human_gaps",
+    "human_parity_test",
     "kernel_mmd",
     "kernel_mmd_p_values",
     "kid",

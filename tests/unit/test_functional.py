@@ -9,10 +9,13 @@ import sys
 import numpy as np
 import pytest
 
-from manycaps import functional, functional_diversity, functional_kernels, load
+from manycaps import functional, functional_diversity, functional_kernels, functional_parity, functional_systems, load
 from tests.each_case import each_case
 from tests.meteor15_data import write_data
 from tests.tools import ROOT
+
+# Modules, and the least number of their examples.
+EXAMPLES = {functional: 16, functional_diversity: 7, functional_kernels: 7, functional_parity: 4, functional_systems: 5}
 
 # What the functions do without.
 FOREIGN = ("evaluate", "datasets", "torch")
@@ -66,9 +69,10 @@ print(json.dumps([*(result[0] for result in results), *numbers]))
 
 
 def test_examples_run():
-    results = [doctest.testmod(module) for module in (functional, functional_diversity, functional_kernels)]
-    assert [result.failed for result in results] == [0, 0, 0]
-    assert [result.attempted >= least for result, least in zip(results, (18, 7, 7), strict=True)] == [True] * 3
+    for module, least in EXAMPLES.items():
+        result = doctest.testmod(module)
+        assert result.failed == 0
+        assert result.attempted >= least
 
 
 def test_every_public_function_has_an_example():
