@@ -33,8 +33,8 @@ def verdict(result: Mapping[str, Any], name: str, title: str, system: str = "the
     p_value, smallest = result[f"{name}_corpus_p_value"], result[f"{name}_smallest_corpus_p"]
     if smallest > SIGNIFICANCE:
         return (
-            f"{title}: not enough captions to tell {system} from the human captions: with so few, p cannot fall below "
-            f"{smallest:.2g}."
+            f"{title}: not enough captions or random splits to tell {system} from the human captions: p is at least "
+            f"about {smallest:.2g}."
         )
     interval = "no interval"
     if f"{name}_excess_ci_low" in result:
