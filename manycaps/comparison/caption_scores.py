@@ -178,7 +178,7 @@ class CaptionScores:
             options |= {"n_resamples": self._n_resamples, "seed": self._seed, "clusters": self._clusters}
             options["confidence_level"] = CONFIDENCE_LEVEL if len(self._rows) > 1 else None
         with warnings.catch_warnings():  # the comparison says once what each module would warn of
-            warnings.filterwarnings("ignore", "references: .* of an earlier row")
+            warnings.filterwarnings("ignore", "predictions, references: .* of an earlier row")
             result: dict[str, Any] = self._modules[module].compute(**columns, **{**options, **given})
         return result
 

@@ -7,6 +7,7 @@ from manycaps.comparison.compared_systems import SIGNIFICANCE, ComparedMetric, C
 from manycaps.comparison.mean_intervals import MOST_EXACT_CLUSTERS, POWER
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, PairedTest
 from manycaps.kit.base_module import VERSION
+from manycaps.kit.base_rows import n_sharing_rows
 
 # Note for systems that gave different numbers of captions.
 UNEQUAL_SIZES = (
@@ -81,14 +82,18 @@ def summaries(comparison: SystemComparison) -> list[str]:
 
 
 def shared_rows(comparison: SystemComparison) -> list[str]:
-    """Return a sentence if rows have the references of an earlier row, but are taken for independent."""
-    references = [tuple(row.references) for row in comparison.rows if row.references]
-    n_shared = len(references) - len(set(references))
-    if not n_shared or comparison.n_clusters < len(comparison.rows):
+    """Return a sentence if rows have captions of an earlier row, but are taken for independent."""
+    rows = comparison.rows
+    columns = [[row.captions[name] for row in rows] for name in rows[0].captions]
+    if all(row.references for row in rows):
+        columns.append([row.references or [] for row in rows])
+    n_shared = n_sharing_rows(columns)
+    if not n_shared or comparison.n_clusters < len(rows):
         return []
     return [
-        f"{n_shared} of {len(comparison.rows)} rows have the references of an earlier row, but all rows are taken for "
-        "independent: p-values are too small and intervals too short. Say with --clusters which rows belong together."
+        f"{n_shared} of {len(rows)} rows have the references, or a system's captions, of an earlier row, but all rows "
+        "are taken for independent. If some are of one image, p-values are too small and intervals too short: say with "
+        "--clusters which rows belong together."
     ]
 
 

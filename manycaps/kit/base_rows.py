@@ -153,17 +153,30 @@ def _kind(value: object) -> str:
     return "None" if value is None else f"{type(value).__name__} ({shown_value(value)})"
 
 
-def warn_of_shared_references(references: Sequence[Sequence[str]]) -> None:
-    """Warn where rows have the references of another row, before a test or an interval takes them for independent.
+def warn_of_shared_captions(columns: Sequence[Sequence[Sequence[str]]]) -> None:
+    """Warn where rows have captions of an earlier row, before a test or an interval takes them for independent.
 
     Args:
-        references: n_rows lists of captions.
+        columns: candidates and references, each n_rows lists of captions.
     """
-    n_shared = len(references) - len({tuple(row) for row in references})
+    n_rows, n_shared = len(columns[0]), n_sharing_rows(columns)
     if n_shared:
         warnings.warn(
-            f"references: {n_shared} of {len(references)} rows have the references of an earlier row, but p-values and "
-            "intervals take rows for independent. Give clusters=[...], one label per row: equal ones for rows of one "
-            "image, or with the same references.",
+            f"predictions, references: {n_shared} of {n_rows} rows have the candidates or the references of an earlier "
+            "row, but p-values and intervals take rows for independent. Give clusters=[...], one label per row: equal "
+            "ones for rows of one image.",
             stacklevel=2,
         )
+
+
+def n_sharing_rows(columns: Sequence[Sequence[Sequence[str]]]) -> int:
+    """Count the rows that have the captions of an earlier row in one of the columns.
+
+    >>> n_sharing_rows([[["a"], ["b"], ["c"]], [["d"], ["d"], ["e"]]])
+    1
+    """
+    shared: set[int] = set()
+    for column in columns:
+        first: dict[tuple[str, ...], int] = {}
+        shared |= {i for i, row in enumerate(column) if first.setdefault(tuple(row), i) != i}
+    return len(shared)

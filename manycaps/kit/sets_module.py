@@ -15,7 +15,7 @@ from .base_module import (
     check_flag,
     check_whole_number,
 )
-from .base_rows import warn_of_shared_references
+from .base_rows import warn_of_shared_captions
 from .sets_splits import P_VALUE_METHODS, Comparison, row_keys, rows_by_size, splits_of
 
 if TYPE_CHECKING:  # it imports SciPy, which only tests and intervals need
@@ -146,7 +146,7 @@ class DistributionModule(CollectionModule):
         self.check_sizes(text_counts(predictions, references), CAPTION_COLUMNS, options)
         is_inferred = options["p_value"] != "none" or options["confidence_level"] is not None
         if is_inferred and options["clusters"] is None:
-            warn_of_shared_references(references)
+            warn_of_shared_captions((predictions, references))
 
     def checked_columns(self, options: Mapping[str, Any], **columns: Any) -> dict[str, Any]:
         """Return both columns as lists of lists of captions, or raise for the first bad row."""

@@ -382,7 +382,7 @@ def test_rows_that_share_references_are_said(module, name):
     twice = {column: [*rows, *rows] for column, rows in CAPTION_ROWS.items()}
     n_rows = len(CAPTION_ROWS["predictions"])
     with pytest.warns(
-        UserWarning, match=f"references: {n_rows} of {2 * n_rows} rows have the references of an earlier"
+        UserWarning, match=f"predictions, references: {n_rows} of {2 * n_rows} rows have the candidates or"
     ):
         module.compute(**twice, confidence_level=0.9)
     with warnings.catch_warnings():

@@ -255,9 +255,9 @@ def test_rows_that_share_references_are_said_unless_they_are_clusters():
     systems = [ScoredSystem(name, {SCORE: noisy(0.3, 8, seed)}, {}) for seed, name in enumerate("ab")]
     rows = [SystemRow(str(i), {}, ["a dog", f"dog {i // 2}"]) for i in range(8)]
     said = summaries(compared_systems(systems, rows))[0]
-    assert said.startswith("4 of 8 rows have the references of an earlier row, but all rows are taken for independent")
+    assert said.startswith("4 of 8 rows have the references, or a system's captions, of an earlier row, but all rows")
     clustered = compared_systems(systems, rows, [i // 2 for i in range(8)])
-    assert not any("references" in sentence for sentence in summaries(clustered))
+    assert not any("earlier row" in sentence for sentence in summaries(clustered))
 
 
 def test_methods_paragraph():
