@@ -398,6 +398,10 @@ def test_tables(capsys, tmp_path, lines, kind):
             "--option sigma=1: expected NAME=VALUE or METRIC.NAME=VALUE with",
         ),
         (("-m", "trm_meteor", "--option", "seed"), "--option seed: expected NAME=VALUE or METRIC.NAME=VALUE with an"),
+        (
+            ("-m", "trm_meteor", "--option", 'clusters=["a"]'),
+            "--option clusters: expected none, got labels. Leave it out",
+        ),
         (("-m", "trm_meteor", "--option", "statistic=x"), "statistic: expected one of 'per_side', 'pooled', got 'x'."),
         (
             ("-m", "trm_meteor", "--columns", "a=b"),
