@@ -327,7 +327,7 @@ def _against_people(system: ScoredSystem, module: str, places: np.ndarray) -> li
     excess = mean_of_rows(system.values[f"{module}_excess"], places.tolist())
     tested = {key: float(result[f"{module}{key}"]) for key in ("_z", "_corpus_p_value", "_smallest_corpus_p")}
     if excess.n_clusters < len(places):  # a folder of scores knows of no clusters
-        tested = clustered_test("", system.values[f"{module}_excess"], places.tolist())
+        tested = clustered_test("", excess)
     numbers = [tested[key] for key in ("_z", "_corpus_p_value", "_smallest_corpus_p")]
     interval = mean_interval(excess, CONFIDENCE_LEVEL)
     title = SET_MODULES[module].title

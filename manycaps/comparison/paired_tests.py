@@ -203,12 +203,12 @@ def sign_flip_tests(
     >>> tests.p_values.tolist(), tests.low.tolist(), tests.high.tolist()
     ([0.03125], [1.0], [6.0])
     """
-    sums, sizes = differences.sums, differences.sizes
-    are_exact = np.count_nonzero(sums, axis=0) <= MOST_EXACT_CLUSTERS
-    drawn = iter(_drawn_flips(_sorted_clusters(sums[:, ~are_exact], sizes), n_resamples, seed))
-    results = np.empty((3, sums.shape[1]))
+    every = _sorted_clusters(differences.sums, differences.sizes)
+    are_exact = np.count_nonzero(differences.sums, axis=0) <= MOST_EXACT_CLUSTERS
+    drawn = _drawn_flips(every.of_tests(~are_exact), n_resamples, seed)
+    results = np.empty((3, len(are_exact)))
     for test, is_exact in enumerate(are_exact):
-        clusters = _sorted_clusters(sums[:, [test]], sizes)
+        clusters = every.of_tests(test)
         flips = _all_flips(clusters, n_resamples, seed) if is_exact else next(drawn)
         results[:, test] = _tested(clusters, flips, differences.tolerances[test], 1 - confidence_level)
     return SignFlipTests(results[0], are_exact, results[1], results[2])
@@ -254,6 +254,10 @@ class _Clusters(NamedTuple):
     # float64 array, shape (n_tests,): -1 where the signs of a test were turned, else 1.
     turned: np.ndarray
 
+    def of_tests(self, tests: int | np.ndarray) -> "_Clusters":
+        """Return those of one test, without its axis, or of several."""
+        return _Clusters(self.sums[:, tests], self.rows[:, tests], self.turned[tests])
+
 
 class _Flips(NamedTuple):
     """Sign patterns of one test, arrays of shape (n_patterns,)."""
@@ -277,18 +281,18 @@ def _sorted_clusters(sums: np.ndarray, sizes: np.ndarray) -> _Clusters:
 
 def _all_flips(clusters: _Clusters, n_resamples: int, seed: int) -> _Flips:
     """All sign patterns; with many clusters those of sums that are not 0, repeated with random signs of the rest."""
-    has_sign = (clusters.sums[:, 0] > 0) | (len(clusters.sums) <= MOST_EXACT_CLUSTERS)
+    has_sign = (clusters.sums > 0) | (len(clusters.sums) <= MOST_EXACT_CLUSTERS)
     sums, rows = np.zeros(1), np.zeros(1)
     # The pattern with all signs exchanged is as far from 0: the last sign can stay.
     for i, cluster in enumerate(np.flatnonzero(has_sign)):
-        size, number = clusters.sums[cluster, 0], clusters.rows[cluster, 0]
+        size, number = clusters.sums[cluster], clusters.rows[cluster]
         sums = np.concatenate([sums + size, sums]) if i else sums + size
         rows = np.concatenate([rows + number, rows]) if i else rows + number
     if has_sign.all():
         return _Flips(sums, rows, 0)
     sums, rows = (np.tile(each, -(-n_resamples // len(each))) for each in (sums, rows))
     rng = np.random.default_rng(seed)
-    for number, n_clusters in zip(*np.unique(clusters.rows[~has_sign, 0], return_counts=True), strict=True):
+    for number, n_clusters in zip(*np.unique(clusters.rows[~has_sign], return_counts=True), strict=True):
         rows = rows + number * rng.binomial(n_clusters, 0.5, size=len(rows))
     return _Flips(sums, rows, 0)
 
@@ -312,19 +316,19 @@ def _drawn_flips(clusters: _Clusters, n_resamples: int, seed: int) -> Iterator[_
 
 def _tested(clusters: _Clusters, flips: _Flips, tolerance: float, alpha: float) -> tuple[float, float, float]:
     """p-value of one test, and the ends of its interval."""
-    sums, rows = clusters.sums[:, 0], clusters.rows[:, 0]
+    sums, rows = clusters.sums, clusters.rows
     n_patterns = len(flips.sums) + flips.n_observed
     total = np.where(rows > 0, sums, -sums).sum()
     n_reached = np.count_nonzero(np.abs(2 * flips.sums - sums.sum()) >= abs(total) - tolerance)
     p_value = (n_reached + flips.n_observed) / n_patterns
     outside = math.floor(alpha * n_patterns + 1e-9) - flips.n_observed
-    low, high = _quantiles(sums, rows, flips, outside) if outside >= 0 else (-math.inf, math.inf)
+    low, high = _interval_ends(sums, rows, flips, outside) if outside >= 0 else (-math.inf, math.inf)
     if p_value > alpha:  # ties may fall on either side of an end
         low, high = min(low, 0.0), max(high, 0.0)
-    return (p_value, low, high) if clusters.turned[0] > 0 else (p_value, -high, -low)
+    return (p_value, low, high) if clusters.turned > 0 else (p_value, -high, -low)
 
 
-def _quantiles(sums: np.ndarray, rows: np.ndarray, flips: _Flips, outside: int) -> tuple[float, float]:
+def _interval_ends(sums: np.ndarray, rows: np.ndarray, flips: _Flips, outside: int) -> tuple[float, float]:
     """Ends of the interval with `outside` patterns out: of the smaller and larger means of each pattern's two sets."""
     flipped, flipped_rows = sums[rows > 0].sum() - flips.sums, rows[rows > 0].sum() - flips.rows
     others, other_rows = np.where(rows > 0, sums, -sums).sum() - flipped, np.abs(rows).sum() - flipped_rows

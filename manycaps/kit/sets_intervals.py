@@ -132,7 +132,7 @@ def mean_of_rows(values: Collection[float], clusters: Sequence[Hashable] | None 
     return clustered_mean(np.array([math.fsum(each) for each in members]), sizes)
 
 
-def clustered_test(name: str, excesses: Collection[float], clusters: Sequence[Hashable]) -> dict[str, float]:
+def clustered_test(name: str, excess: ClusteredMean) -> dict[str, float]:
     """Test the mean excess of rows that depend on each other within clusters.
 
     Splits of every row by itself take rows for independent. Under the null hypothesis the excess of every row has mean
@@ -140,15 +140,13 @@ def clustered_test(name: str, excesses: Collection[float], clusters: Sequence[Ha
 
     Args:
         name: of the module.
-        excesses: n_rows values minus the means of their null values.
-        clusters: n_rows labels.
+        excess: of the rows, each value minus the mean of its null values; as from `mean_of_rows`.
 
     Returns:
         p-value, z and smallest p-value of the mean over rows, by the keys of a distribution module.
     """
-    mean = mean_of_rows(excesses, clusters)
-    z = mean.mean / mean.standard_error if mean.standard_error > 0 else math.nan
-    return {f"{name}_corpus_p_value": upper_tail_p_value(mean), f"{name}_z": z, f"{name}_smallest_corpus_p": 0.0}
+    z = excess.mean / excess.standard_error if excess.standard_error > 0 else math.nan
+    return {f"{name}_corpus_p_value": upper_tail_p_value(excess), f"{name}_z": z, f"{name}_smallest_corpus_p": 0.0}
 
 
 def cluster_numbers(clusters: Iterable[Hashable]) -> np.ndarray:

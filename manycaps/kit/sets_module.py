@@ -369,9 +369,9 @@ def distribution_result(
         }
         intervals[f"{name}_excess"] = tests.excesses
         if options["clusters"] is not None:
-            from .sets_intervals import clustered_test
+            from .sets_intervals import clustered_test, mean_of_rows
 
-            result |= clustered_test(name, tests.excesses, options["clusters"])
+            result |= clustered_test(name, mean_of_rows(tests.excesses, options["clusters"]))
     if options["confidence_level"] is not None:
         from .sets_intervals import interval_of_rows
 

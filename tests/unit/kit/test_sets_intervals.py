@@ -80,7 +80,7 @@ def test_equal_values_have_a_point_and_one_cluster_has_nothing():
 
 def test_the_clustered_test_by_hand():
     """Residuals of the sums 3, 1, 2 of clusters of 2, 1, 1 rows: 0, -0.5, 0.5, without skewness."""
-    result = clustered_test("trm", [1.0, 2.0, 1.0, 2.0], ["a", "a", "b", "c"])
+    result = clustered_test("trm", mean_of_rows([1.0, 2.0, 1.0, 2.0], ["a", "a", "b", "c"]))
     error = math.sqrt(3 / 2 * 0.5) / 4
     assert result["trm_z"] == pytest.approx(1.5 / error, rel=1e-12)
     assert result["trm_corpus_p_value"] == pytest.approx(scipy.stats.t.sf(1.5 / error, 2), rel=1e-12)
