@@ -13,7 +13,7 @@ BUILDER := hatchling editables
 # What the modules need: a new folder is found by itself.
 MODULE_REQUIREMENTS := $(wildcard metrics/*/requirements.txt measurements/*/requirements.txt)
 
-.PHONY: help quickstart test test-all check format benchmark studies clean
+.PHONY: help quickstart test test-all check format docs dist benchmark studies clean
 
 help:
 	@echo "make quickstart   compare three captioning systems on the bundled sample"
@@ -21,6 +21,8 @@ help:
 	@echo "make test-all     run all tests: also studies, training, browsers, killed runs, thousands of hostile inputs"
 	@echo "make check        lint, format check, types, links, fast tests: what a change must pass"
 	@echo "make format       format the code and renew links and tables"
+	@echo "make docs         build the site into site/: a link that leads nowhere is an error"
+	@echo "make dist         build the wheel and the sdist into dist/, and check what PyPI would show"
 	@echo "make benchmark    measure speed beside the programs that people use today"
 	@echo "make studies      renew the tables and pictures of docs/studies.md: bundled captions, DATA=FOLDER public ones too"
 	@echo "make clean        delete .venv and what the targets wrote"
@@ -55,6 +57,15 @@ format: $(VENV)/test.installed
 	$(BIN)/python -m scripts.repository.sync_kit
 	$(BIN)/python -m scripts.repository.module_table
 
+# The notice of mkdocs-material on its successor is no fault of the site.
+docs: $(VENV)/test.installed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+dist: $(VENV)/test.installed
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
+
 benchmark: $(VENV)/test.installed
 	$(BIN)/manycaps install-wordnet
 	$(BIN)/python -m scripts.benchmark
@@ -64,7 +75,7 @@ studies: $(VENV)/test.installed
 	$(BIN)/python -m scripts.studies.renew_studies $(if $(DATA),--data $(DATA))
 
 clean:
-	rm -rf $(VENV) quickstart-output studies-output .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) dist quickstart-output site studies-output .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and f"Python 3.10 or newer is needed, {sys.executable} is {sys.version.split()[0]}. Run PYTHON=python3.12 make ...")'

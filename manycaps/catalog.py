@@ -30,18 +30,16 @@ CLIP_OPTIONS = ("checkpoint", "variant", "device")
 # How `manycaps score` combines parts into a value of the corpus that is not a mean over rows.
 METEOR_SUMS = "sums of METEOR's statistics"
 BLEU_SUMS = "sums of BLEU's statistics"
+COCO_SUMS = "sums of BLEU's and METEOR's statistics"
 MOMENTS = "sums of embeddings and of their products"  # for the option `pooled`
 EMBEDDINGS = "all embeddings"  # for the option `pooled`
 WORD_COUNTS = "counts of words"
+PARITY = "sums of gaps and of their covariances"
 
 # Why `manycaps score` refuses a module: the message, behind the module's name.
 WHOLE_DATA_SET = (
     "expected a metric that scores rows, got one of a whole data set, which cannot be computed in parts. Give "
     "all rows to the module in Python."
-)
-ALL_CAPTIONS = (
-    "expected a metric that scores rows by themselves, got one whose values of the corpus compare all captions. Give "
-    "all rows to the module in Python, or take vdtk_diversity here."
 )
 
 
@@ -91,7 +89,7 @@ class ModuleRecord(NamedTuple):
     kind: str
     # What its card and the tables call it.
     title: str
-    # What it compares and what it computes, for the README's table.
+    # What it compares and what it computes, for the table of docs/metrics.md.
     compares: str
     computes: str
     # Columns that it needs, as in its `OWN_COLUMNS`.
@@ -119,6 +117,8 @@ class ModuleRecord(NamedTuple):
     reduction: str = ""
     # Why `manycaps score` refuses it; empty where it takes it.
     not_scored: str = ""
+    # Whether `manycaps score` needs a table of document frequencies, and takes means over rows with a value alone.
+    scored_with_table: bool = False
 
     @property
     def runs_network(self) -> bool:
@@ -142,6 +142,19 @@ def _values_of_sets(slug: str, title: str, measures: str, least: float, largest:
 # In the order of tables.
 _RECORDS = (
     ModuleRecord(
+        slug="human_parity",
+        kind="metrics",
+        title="Human Parity",
+        compares="sets of captions per image, of any sizes, single captions too",
+        computes="one p-value against people, in closed form, and how the captions differ: wrong, bland or repeated",
+        columns=("predictions", "references"),
+        is_distribution=True,
+        counts_documents=True,
+        network=SENTENCE_ENCODER,
+        extras=("embeddings", "meteor"),
+        reduction=PARITY,
+    ),
+    ModuleRecord(
         slug="trm_meteor",
         kind="metrics",
         title="TRM-METEOR",
@@ -154,6 +167,7 @@ _RECORDS = (
         ),
         is_distribution=True,
         runs_by_default=True,
+        compare_options=("tokenizer",),
     ),
     ModuleRecord(
         slug="meteor15",
@@ -164,7 +178,7 @@ _RECORDS = (
         columns=("predictions", "references"),
         values=(RowValue("meteor15", "METEOR 1.5", "METEOR 1.5", (0, 1), mean_key="meteor15_mean"),),
         extras=("meteor",),
-        compare_options=("meteor15_data",),
+        compare_options=("tokenizer", "language", "meteor15_data"),
         reduction=METEOR_SUMS,
     ),
     ModuleRecord(
@@ -181,6 +195,7 @@ _RECORDS = (
         is_distribution=True,
         runs_by_default=True,
         counts_documents=True,
+        compare_options=("tokenizer",),
     ),
     ModuleRecord(
         slug="trm_bert",
@@ -265,6 +280,25 @@ _RECORDS = (
             RowValue("rouge_l", "ROUGE-L", "ROUGE-L", (0, 1)),
         ),
         reduction=BLEU_SUMS,
+        compare_options=("tokenizer",),
+    ),
+    ModuleRecord(
+        slug="coco_caption",
+        kind="metrics",
+        title="COCO Caption",
+        compares="captions with the references of an image",
+        computes="BLEU-1 to 4, METEOR 1.5, ROUGE-L and CIDEr: the evaluation of pycocoevalcap, without Java",
+        columns=("predictions", "references"),
+        values=(
+            RowValue("CIDEr", "CIDEr (COCO)", "CIDEr-D", (0, 10)),
+            RowValue("METEOR", "METEOR (COCO)", "METEOR 1.5", (0, 1), mean_key="METEOR_mean"),
+            RowValue("Bleu_4", "BLEU-4 (COCO)", "BLEU-4 of single captions", (0, 1), mean_key="Bleu_4_mean"),
+            RowValue("ROUGE_L", "ROUGE-L (COCO)", "ROUGE-L", (0, 1)),
+        ),
+        counts_documents=True,
+        extras=("meteor",),
+        compare_options=("meteor15_data",),
+        reduction=COCO_SUMS,
     ),
     ModuleRecord(
         slug="pac_score",
@@ -319,7 +353,7 @@ _RECORDS = (
         counts_documents=True,
         network=SENTENCE_ENCODER,
         extras=("embeddings",),
-        not_scored=ALL_CAPTIONS,
+        scored_with_table=True,
     ),
     ModuleRecord(
         slug="vdtk_concept_overlap",

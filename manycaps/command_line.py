@@ -17,7 +17,9 @@ from manycaps.kit.base_messages import is_in_house_form, reason_of, shown_path
 COMMANDS = {
     "quickstart": "compare captioning systems on the bundled sample, or on your own captions",
     "compare": "compare captioning systems: which one is nearer to people, and how sure is that",
+    "plan": "plan a test against people: what so many rows find, and how many a difference takes",
     "score": "score caption files of any size by any metrics",
+    "coco-eval": "evaluate a file of COCO results: BLEU, METEOR, ROUGE-L and CIDEr, without Java",
     "diversity": "measure the diversity of caption files, as an HTML page",
     "core-set": "find how few training captions reach a score on every row of a test set",
     "splits": "split caption files by concept or by length, with a check that nothing leaks",

@@ -36,7 +36,7 @@ from .functional_kernels import (
     laplace_kernel,
     polynomial_kernel,
 )
-from .functional_parity import human_gaps, human_parity_test
+from .functional_parity import human_gaps, human_parity_test, plan_human_parity
 from .functional_systems import holm_p_values, paired_corpus_bleu_test, paired_test
 from .kit.base_module import check_choice
 from .kit.base_scores import row_means
@@ -58,6 +58,7 @@ from .kit.text_meteor import Lexicon, meteor_scores, multi_reference_meteor
 from .kit.text_meteor import meteor_distances as _meteor_distances
 from .kit.text_ptb_tokenizer import tokenize_captions
 from .kit.text_rouge import rouge_l_scores
+from .kit.text_tokens import Tokenizer, check_tokenizer, tokenize_rows
 from .kit.text_wordnet import wordnet_lexicon
 from .kit.vectors_distance import cosine_distances as _cosine_distances
 from .kit.vectors_distance import cosine_similarities
@@ -99,12 +100,14 @@ __all__ = [
     "pac_s",
     "paired_corpus_bleu_test",
     "paired_test",
+    "plan_human_parity",
     "polynomial_kernel",
     "ptb_tokenize",
     "ref_pac_s",
     "rouge_l",
     "self_bleu",
     "self_cider",
+    "tokenize",
     "triangle_rank_p_values",
     "triangle_rank_statistic",
     "unique_share",
@@ -134,6 +137,34 @@ def ptb_tokenize(captions: Sequence[str]) -> list[list[str]]:
     [['a', 'dog'], ['two', 'dogs', 'toys']]
     """
     return tokenize_captions(captions)
+
+
+def tokenize(captions: Sequence[str], tokenizer: Tokenizer = "ptb") -> list[list[str]]:
+    """Split captions in any language into tokens, as the option `tokenizer` of the modules does.
+
+    Args:
+        captions: n texts.
+        tokenizer: "ptb"; "none", split at blanks; for other languages "char", "13a", "intl", "zh", "ja-mecab",
+            "ko-mecab", "spm" (sacrebleu's), "zh-jieba", "th" (pythainlp's), "spacy:de" and the like (spaCy's); or a
+            function from one caption to its list of tokens. The named ones beside the first two bring captions to NFKC
+            and lower case, and drop punctuation in every script.
+
+    Returns:
+        n lists of tokens.
+
+    Raises:
+        TypeError: `captions` is one string, or a caption is not a string.
+        ValueError: there is no tokenizer of that name.
+        ImportError: its package is not installed; the message has the command.
+        OSError: the model of "spm" cannot be downloaded.
+
+    >>> tokenize(["Ein Hund，schläft.", "一只狗。"], "char")[1]
+    ['一', '只', '狗']
+    """
+    check_tokenizer(tokenizer)
+    if isinstance(captions, str) or not all(isinstance(caption, str) for caption in captions):
+        return tokenize_captions(captions)  # says which one
+    return [list(tokens) for tokens in tokenize_rows([list(captions)], tokenizer)[0]]
 
 
 def meteor(candidates: TokenRows, references: TokenRows, lexicon: Lexicon | None = None) -> Floats:
@@ -169,11 +200,17 @@ def meteor(candidates: TokenRows, references: TokenRows, lexicon: Lexicon | None
 
 
 def meteor15(
-    candidates: TokenRows, references: TokenRows, meteor15_data: str | os.PathLike[str] | None = None
+    candidates: TokenRows,
+    references: TokenRows,
+    meteor15_data: str | os.PathLike[str] | None = None,
+    *,
+    language: str = "en",
+    function_words: str = "english",
+    paraphrases: str | os.PathLike[str] | None = None,
 ) -> Floats:
     """Score the candidates of every row against all references of the row by METEOR 1.5, as captioning papers do.
 
-    F (1 - 0.6 (chunks / matches)^0.2), F = 1 / (0.15 / P + 0.85 / R), of matches by form, stem, synonyms and
+    F (1 - 0.6 (chunks / matches)^0.2), F = 1 / (0.15 / P + 0.85 / R) in English, of matches by form, stem, synonyms and
     paraphrases, against the best reference; mean over the candidates (Denkowski and Lavie 2014,
     https://aclanthology.org/W14-3348). The score of a corpus is another one: that of the module `meteor15`.
 
@@ -182,6 +219,10 @@ def meteor15(
             spaces, into words of its own.
         references: the same for the references.
         meteor15_data: path of meteor-1.5.jar, or of a folder that holds it; None for that of pycocoevalcap.
+        language: "en", "de", "fr", "es", "cs" or "ru".
+        function_words: "english", as the Java program has them for every language, or "language" for its own.
+        paraphrases: path of a table such as paraphrase-de.gz; None for the one beside the program, without which other
+            languages than English match words by form and stem alone.
 
     Returns:
         float64 array, shape (n_rows,), 0 (worst) to 1 (best).
@@ -195,13 +236,15 @@ def meteor15(
     [0.9455]
     """
     # What reads files is imported where files are read.
-    from .kit.meteor15_data import check_data_source, load_lexicon
+    from .kit.meteor15_data import check_data_source, check_language, load_lexicon
 
     check_data_source(meteor15_data)
+    check_language(language, function_words, paraphrases)
     joint_rows(candidates, references)
     texts, others = ([[" ".join(tokens) for tokens in row] for row in column] for column in (candidates, references))
-    lexicon = load_lexicon(meteor15_data, tqdm)
-    per_candidate = _meteor15_scores(best_statistics(texts, others, lexicon, _without_progress))
+    lexicon = load_lexicon(meteor15_data, tqdm, language, function_words, paraphrases)
+    statistics = best_statistics(texts, others, lexicon, _without_progress)
+    per_candidate = _meteor15_scores(statistics, lexicon.data.language)
     return np.array(row_means(per_candidate, [len(row) for row in candidates]))
 
 

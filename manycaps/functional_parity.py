@@ -1,16 +1,18 @@
 """Human parity as plain functions; `manycaps.functional` gives them out."""
 
+import math
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from .functional_checks import as_rows, plain_arguments
-from .kit.base_module import check_whole_number
+from .kit.base_module import check_number, check_whole_number
 from .kit.base_types import Floats
-from .kit.sets_gaps import ParityTest, parity_test, row_gaps, row_shares
+from .kit.sets_gaps import ParityTest, parity_test, row_gaps, row_shares, unlike_people
 from .kit.sets_intervals import check_clusters
+from .kit.sets_parity_power import LEVEL, ParityPlan, parity_plan
 
 
 class HumanGaps(NamedTuple):
@@ -58,9 +60,8 @@ def human_gaps(distances: npt.ArrayLike, n_candidates: int) -> HumanGaps:
     """
     rows = _as_symmetric(distances, n_candidates)
     gaps, shares = row_gaps(rows, n_candidates), row_shares(rows, n_candidates)
-    people = 1 / (rows.shape[1] - n_candidates + 1)
     diversity = gaps.diversity if n_candidates > 1 else np.full(len(rows), np.nan)
-    unlike = (shares.outlier - people) / (1 - people)
+    unlike = unlike_people(shares.outlier, rows.shape[1] - n_candidates)
     return HumanGaps(
         gaps.fidelity, diversity, 2 * gaps.fidelity - diversity, shares.outlier, shares.central, unlike, *shares[2:]
     )
@@ -99,6 +100,53 @@ def human_parity_test(
     if clusters is not None:
         check_clusters(clusters, len(rows))
     return parity_test([row_gaps(rows, n_candidates)], clusters)
+
+
+@plain_arguments
+def plan_human_parity(
+    distances: npt.ArrayLike, n_candidates: int, n_rows: int | None = None, gap: float | None = None, power: float = 0.8
+) -> ParityPlan:
+    """Say from a pilot which gaps the test of human parity finds with more rows, and how many rows a gap takes.
+
+    T2 is noncentral chi-squared with n g' S^-1 g for gaps g and the mean covariance S of a row under its splits, at
+    least n g_i^2 / S_ii for one of the gaps, whatever the other is. The level is 5 %.
+
+    Args:
+        distances: of the pilot, as for `human_gaps`, as is the next.
+        n_candidates: number of candidates of every row.
+        n_rows: rows to be tested; None: those of the pilot.
+        gap: a gap to be found, above 0, in the unit of the distance; None: none.
+        power: chance of finding it, above 0.05 and below 1.
+
+    Returns:
+        A named tuple: `power`; `n_rows`; `fidelity_gap` and `diversity_gap`, the least ones that these rows find;
+        `fidelity_rows` and `diversity_rows`, the rows that find `gap`.
+
+    Raises:
+        TypeError, ValueError: as `human_gaps`, and another n_rows, gap or power than these.
+
+    >>> points = np.random.default_rng(0).normal(size=(20, 6))
+    >>> plan = plan_human_parity(np.abs(points[:, :, None] - points[:, None]), 3, n_rows=80, gap=0.1)
+    >>> round(plan.fidelity_gap, 3), plan.fidelity_rows
+    (0.177, 251.0)
+    """
+    rows = _as_symmetric(distances, n_candidates)
+    n_rows = len(rows) if n_rows is None else n_rows
+    check_plan(n_rows, gap, power)
+    return parity_plan(row_gaps(rows, n_candidates).covariance.mean(axis=0), n_rows, gap, power)
+
+
+def check_plan(n_rows: Any, gap: Any, power: Any, names: Sequence[str] = ("n_rows", "gap", "power")) -> None:
+    """Raise unless a test can be planned with these; `names` are those that messages call them.
+
+    Raises:
+        TypeError: no numbers.
+        ValueError: a number out of range.
+    """
+    check_whole_number(names[0], n_rows, 1)
+    if gap is not None:
+        check_number(names[1], gap, 0, math.inf)
+    check_number(names[2], power, LEVEL, 1)
 
 
 def _as_symmetric(distances: npt.ArrayLike, n_candidates: int) -> Floats:

@@ -11,6 +11,8 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
+from .meant_modules import advice_for
+
 PACKAGE = pathlib.Path(__file__).resolve().parent
 
 # Folders that hold module folders.
@@ -59,7 +61,7 @@ def module_folder(name: str) -> pathlib.Path:
     """
     folders = module_folders()
     if name not in folders:
-        raise ValueError(f"name: expected one of {', '.join(folders)}, got {name!r}. Check the spelling.")
+        raise ValueError(f"name: expected one of {', '.join(folders)}, got {name!r}. {advice_for(name)}")
     return folders[name]
 
 

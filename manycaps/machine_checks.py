@@ -1,5 +1,6 @@
-"""What the modules need on a machine: searched for, never downloaded."""
+"""What the modules need on a machine, searched for and never downloaded; and whether it could be downloaded."""
 
+import functools
 import importlib.util
 import os
 import pathlib
@@ -7,6 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from .installed_packages import installed_modules
+from .kit.base_messages import is_in_house_form, reason_of
 
 # Variables that keep libraries from the network.
 OFFLINE_VARIABLES = ("HF_HUB_OFFLINE", "HF_EVALUATE_OFFLINE", "HF_DATASETS_OFFLINE")
@@ -29,6 +31,7 @@ def machine_checks() -> list[Check]:
         check_packages,
         check_wordnet,
         check_meteor15_data,
+        check_tokenizers,
         check_sentence_encoder,
         check_clip_weights,
         check_video_libraries,
@@ -36,6 +39,51 @@ def machine_checks() -> list[Check]:
         check_offline_mode,
     )
     return [check() for check in checks]
+
+
+def online_checks() -> list[Check]:
+    """Try the addresses of what is downloaded at first use: of weights the first bytes are read, and none are kept."""
+    subjects = [f"download of {name}" for name in ("CLIP weights", "sentence encoder")]
+    if any(importlib.util.find_spec(name) is None for name in ("open_clip", "huggingface_hub", "filelock")):
+        return [Check(subjects[0], False, "open_clip is not installed", _pip("clip"))]
+    from .kit.clip_variants import VARIANTS
+    from .kit.text_sentence_encoder import DEFAULT_ENCODER
+
+    trials = {f"{subjects[0]}, {name}": functools.partial(_try_weights, name) for name in VARIANTS}
+    trials[subjects[1]] = functools.partial(_try_hub, DEFAULT_ENCODER, "modules.json")
+    return [_tried(subject, attempt) for subject, attempt in trials.items()]
+
+
+def _tried(subject: str, attempt: Callable[[], None]) -> Check:
+    """Whether an address answers, or what the error says to do."""
+    try:
+        attempt()
+    except Exception as error:  # huggingface_hub has many kinds, those of httpx are no OSErrors
+        # Our own messages end with what to do; those of huggingface_hub are long.
+        found, _, advice = str(error).partition(". ")
+        if is_in_house_form(error):
+            return Check(subject, False, found.partition(", got ")[2], advice)
+        return Check(subject, False, f"{type(error).__name__} ({reason_of(error)})", "Check the connection.")
+    return Check(subject, True, "the address answers")
+
+
+def _try_weights(name: str) -> None:
+    from .kit.clip_downloads import try_download
+    from .kit.clip_variants import VARIANTS
+
+    source = VARIANTS[name].source
+    if source.startswith("hub:"):
+        _try_hub(source.removeprefix("hub:"), "config.json")
+    else:
+        try_download(name)
+
+
+def _try_hub(repository: str, name: str) -> None:
+    import huggingface_hub
+
+    from .kit.text_sentence_encoder import HUB_TIMEOUT
+
+    huggingface_hub.get_hf_file_metadata(huggingface_hub.hf_hub_url(repository, name), timeout=HUB_TIMEOUT)
 
 
 def check_packages() -> Check:
@@ -62,9 +110,24 @@ def check_meteor15_data() -> Check:
     """Whether the data of METEOR 1.5 are on this machine, for meteor15 and trm_meteor."""
     subject = "METEOR 1.5 data"
     found = importlib.util.find_spec("pycocoevalcap")
-    if found is None or not found.origin:
+    # A package without __init__.py has a folder, but no origin.
+    if found is None or not found.submodule_search_locations:
         return Check(subject, False, "pycocoevalcap, which brings them, is not installed", _pip("meteor"))
-    return Check(subject, True, f"in {pathlib.Path(found.origin).parent / 'meteor'}")
+    return Check(subject, True, f"in {pathlib.Path(found.submodule_search_locations[0]) / 'meteor'}")
+
+
+def check_tokenizers() -> Check:
+    """Which tokenizers of other languages than English have their packages."""
+    from .kit.text_named_tokenizers import SOURCES
+
+    missing = [
+        name
+        for name, source in SOURCES.items()
+        if any(importlib.util.find_spec(package) is None for package in source.packages)
+    ]
+    if missing:
+        return Check("tokenizers", False, f"packages missing for {', '.join(missing)}", _pip("languages"))
+    return Check("tokenizers", True, f"for English and {', '.join(SOURCES)}")
 
 
 def check_sentence_encoder() -> Check:

@@ -12,7 +12,9 @@ TOOLS = [path for path, text in SOURCES.items() if "argparse.ArgumentParser(" in
 
 # Tools that import packages, and those that need the standard library alone.
 TOOLS_WITH_PACKAGES = [path for path in TOOLS if "\nstart_tool(" in SOURCES[path]]
-BARE_TOOLS = [path for path in TOOLS if path not in TOOLS_WITH_PACKAGES]
+# Programs to copy, which depend on nothing of this folder.
+EXAMPLES = [path for path in TOOLS if path.parent.name == "examples"]
+BARE_TOOLS = [path for path in TOOLS if path not in (*TOOLS_WITH_PACKAGES, *EXAMPLES)]
 
 
 def name_of(path):

@@ -9,13 +9,13 @@ import os
 import pathlib
 import sys
 
-import evaluate
 import torch
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.example_programs import example  # noqa: E402, the line before makes it possible
+import manycaps  # noqa: E402, the line before makes it possible
+from tests.example_programs import example  # noqa: E402
 
 ALL_SCORE = ("if accelerator.is_main_process:", "if True:")
 ALL_ROWS = ("accelerator.gather_for_metrics(scored, use_gather_object=True)", "gather_object(scored)")
@@ -28,9 +28,9 @@ ALL_WRITE = ("if PartialState().is_main_process:", "if True:")
 
 
 def load_once(load):
-    """`evaluate.load` that keeps the modules with WordNet in memory."""
+    """`manycaps.load` that keeps the modules with WordNet in memory."""
     cached = functools.cache(load)
-    return lambda path, **options: load(path, **options) if "encoder" in options else cached(path, **options)
+    return lambda name, **options: load(name, **options) if "encoder" in options else cached(name, **options)
 
 
 def loop_results(folder):
@@ -68,7 +68,7 @@ def trainer_results(folder):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    evaluate.load = load_once(evaluate.load)
+    manycaps.load = load_once(manycaps.load)
     folder = pathlib.Path(sys.argv[1])
     seen = {"loop": loop_results(folder), "trainer": trainer_results(folder)}
     # The program as it is, to its end.

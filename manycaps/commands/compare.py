@@ -10,17 +10,25 @@ Each file holds the captions of one system, one or several for every image; the 
 systems must have the same rows. Files may be .jsonl, .json (also results and annotations of COCO), .csv, .tsv, .parquet
 or .tar; --columns names columns with unusual names: --columns predictions=samples,id=image_id. In place of files,
 folders that `manycaps score` wrote: nothing is computed again, and the page has no captions, unless --with-captions
-reads them again from the files that were scored: the page shows them, and systems are compared with each other as sets.
+reads them again from the files that were scored, for the page and for --full.
 
-Every two systems are compared row by row: mean difference with an interval; a paired test that counts ties, with p
-corrected for the number of pairs by Holm's method; the least difference that could have been found, and the rows that
-the observed one needs. The distribution metrics also compare each system with people, and every two systems with each
-other. Metrics by default: trm_meteor and trm_cider where there are references, pac_score with --images, ref_pac_score
-with both, emscore_pac with --videos; -m adds others, such as meteor15. Rows of one image file are not independent and
-belong together; --clusters says so of ids: --clusters '^[^#]+' puts 12.jpg#0 and 12.jpg#1 together.
+The answer first, by the module human_parity, where every row has two references: can each system be told from people,
+after how many rows, and by what; and which of two systems is nearer to people, or what one has to trade for the other.
+One system dominates another if it is nearer to people in one share (captions unlike people's, most ordinary captions,
+near repeats) and farther in none. --distance says how captions are compared: by sentence embeddings where they are
+installed, else by METEOR. --margin 0.02 also says which systems are shown to be within a gap of 0.02 of people and of
+each other, in the unit of the distance.
 
-Standard output gets the tables; the folder of --output gets index.html, a page that makes no request to the network,
-and comparison.json with every number.
+Then tables: every two systems row by row by each metric of -m, with a paired test that counts ties, p corrected for the
+number of pairs by Holm's method, the least difference that could have been found, and the rows that the observed one
+needs; each system beside people by the set metrics, and with --full every two systems as sets. Metrics by default:
+trm_meteor and trm_cider where there are references, pac_score with --images, ref_pac_score with both, emscore_pac with
+--videos; -m chooses others in their place, such as meteor15. Rows of one image file are not independent and belong
+together; --clusters says so of ids: --clusters '^[^#]+' puts 12.jpg#0 and 12.jpg#1 together.
+
+Standard output gets the answer, and with --full or another format than text the tables; the folder of --output gets
+index.html, a page that makes no request to the network, and comparison.json with every number. A report that is there
+is replaced with --overwrite alone.
 """
 
 import argparse
@@ -37,8 +45,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument("systems", nargs="+", metavar="SYSTEM", help="captions of a system, or folder of its scores")
     parser.add_argument("-r", "--references", nargs="+", default=[], metavar="FILE", help="human captions")
-    parser.add_argument("-o", "--output", type=pathlib.Path, default=pathlib.Path("report"), metavar="FOLDER")
-    parser.add_argument("-m", "--metrics", metavar="NAME,...", help="modules, separated by commas")
+    parser.add_argument(
+        "-o", "--output", type=pathlib.Path, default=pathlib.Path("report"), metavar="FOLDER", help="default: report"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace the report of an earlier comparison")
+    parser.add_argument("-m", "--metrics", metavar="NAME,...", help="modules of the tables, separated by commas")
+    parser.add_argument(
+        "--distance", metavar="NAME", help="of captions, beside people: bert, meteor, meteor15 or cider"
+    )
+    parser.add_argument("--margin", type=float, metavar="GAP", help="a gap that counts as none: adds equivalence")
+    parser.add_argument(
+        "--full", action="store_true", help="print all pairs and tables, also of systems as sets beside each other"
+    )
     parser.add_argument("-f", "--format", choices=("text", "md", "latex", "json"), default="text")
     parser.add_argument("--names", nargs="+", metavar="NAME", help="names of the systems; default: those of the files")
     parser.add_argument("--baseline", metavar="NAME", help="name of the system that the others are compared with")
@@ -50,6 +68,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--clusters", metavar="PATTERN", help="regular expression: ids that match alike belong together"
     )
     parser.add_argument("--limit", type=int, metavar="N", help="read the first N rows")
+    parser.add_argument(
+        "--tokenizer",
+        metavar="NAME",
+        help=f"of {modules_with('tokenizer')}, such as zh-jieba or spacy:de; default: ptb, for English",
+    )
+    parser.add_argument("--language", metavar="CODE", help=f"of {modules_with('language')}: en, de, fr, es, cs, ru")
     parser.add_argument("--encoder", metavar="NAME", help=f"sentence encoder of {modules_with('encoder')}")
     parser.add_argument(
         "--meteor15-data",
@@ -78,7 +102,8 @@ def run(arguments: argparse.Namespace) -> None:
     from manycaps.comparison import compare
     from manycaps.comparison.compared_systems import OUTPUT_NAMES
     from manycaps.comparison.comparison_tables import all_tables, as_written
-    from manycaps.comparison.comparison_text import summaries
+    from manycaps.comparison.comparison_text import notes, summaries
+    from manycaps.comparison.parity_text import screen
     from manycaps.installed_modules import import_evaluate
     from manycaps.saved_files import check_can_be_written, check_folder_can_be_made
 
@@ -89,12 +114,21 @@ def run(arguments: argparse.Namespace) -> None:
     check_folder_can_be_made(arguments.output)
     for path in outputs if arguments.output.exists() else ():
         check_can_be_written(path)
+        if path.exists() and not arguments.overwrite:
+            raise ValueError(
+                f"--output: expected a folder without a report, got {arguments.output}, which has {path.name}. Choose "
+                "another, or give --overwrite."
+            )
     comparison = compare(options)
     comparison.save(arguments.output)
     if arguments.format == "json":
         print(json.dumps(comparison.to_dict(), indent=1, allow_nan=False))
     else:
-        print("\n\n".join(as_written(table, arguments.format) for table in all_tables(comparison)))
-    for sentence in summaries(comparison):
-        print(sentence, file=sys.stderr)
+        tables = [as_written(table, arguments.format) for table in all_tables(comparison)]
+        if arguments.format == "text":
+            said = "\n".join(summaries(comparison))
+            if comparison.parity is not None:
+                said = screen(comparison.parity, notes(comparison), full=arguments.full)
+            tables = [said, *(tables if arguments.full or comparison.parity is None else [])]
+        print("\n\n".join(tables))
     print(f"wrote {outputs[0]} and {outputs[1]}", file=sys.stderr)

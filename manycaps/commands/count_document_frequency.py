@@ -4,8 +4,8 @@ manycaps count-document-frequency captions.jsonl --column references --output ta
 
 The input is any file that `manycaps diversity` reads, with one row per image or video and a column of caption lists, or
 with one caption per row and a column that says which image or video it belongs to: --document, or one with a usual name
-such as image_id, id or image. Tokens are those of the COCO caption code. The output is JSON: {"n_documents": 8092,
-"document_frequency": {"a dog": 312, ...}}.
+such as image_id, id or image. Tokens are those of the COCO caption code, or of --tokenizer. The output is JSON:
+{"n_documents": 8092, "document_frequency": {"a dog": 312, ...}}.
 """
 
 import argparse
@@ -18,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE")
     parser.add_argument("--column", default="references", help="column of captions (default: references)")
     parser.add_argument("--document", help="column that names the image or video, if a row holds one caption")
+    parser.add_argument("--tokenizer", default="ptb", metavar="NAME", help="such as zh-jieba; default: ptb")
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("document_frequency.json"), metavar="FILE")
 
 
@@ -25,6 +26,12 @@ def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.frequency_tables.documents import count_documents
 
-    table = count_documents(arguments.file, arguments.output, column=arguments.column, document=arguments.document)
+    table = count_documents(
+        arguments.file,
+        arguments.output,
+        column=arguments.column,
+        document=arguments.document,
+        tokenizer=arguments.tokenizer,
+    )
     n_ngrams = len(table["document_frequency"])
     print(f"{n_ngrams:,} n-grams in {table['n_documents']:,} documents: {arguments.output}", file=sys.stderr)

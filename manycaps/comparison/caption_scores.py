@@ -14,7 +14,12 @@ from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, N_RESAMPLES
 from manycaps.comparison.systems import Exchange, ScoredSystem, SystemRow
 from manycaps.installed_modules import load_for_command
 from manycaps.kit.text_cider import document_frequencies
-from manycaps.kit.text_ptb_tokenizer import tokenize_captions
+from manycaps.kit.text_tokens import tokenize_rows
+from manycaps.meant_modules import advice_for
+
+# z below which two systems are nearer to each other than random splits of both are: they share captions, and a test for
+# large values says nothing.
+MOST_ALIKE = -3.0
 
 # Splits of a row that are enumerated; where a row has more, as many as `N_RESAMPLES` are drawn.
 MOST_SPLITS = 20_000
@@ -53,7 +58,7 @@ def check_modules(modules: Sequence[str], rows: Sequence[SystemRow]) -> None:
     for module in modules:
         if module not in COMPARED_MODULES:
             known = ", ".join(COMPARED_MODULES)
-            raise ValueError(f"--metrics: expected some of {known}, got {module!r}. Check the spelling.")
+            raise ValueError(f"--metrics: expected some of {known}, got {module!r}. {advice_for(module)}")
         for needed in _needed_columns(module):
             if needed not in there:
                 how = "-r" if needed == "references" else f"--{needed}"
@@ -156,6 +161,8 @@ class CaptionScores:
             if self._are_equal(later, earlier):
                 # A copy is not an independent draw: random splits never look like it, although nothing differs.
                 numbers = [0.0, 0.0, 1.0]
+            elif numbers[1] < MOST_ALIKE:  # the two share captions
+                numbers[2] = math.nan
             progress()
             yield Exchange(module, later, earlier, statistic, *numbers)
 
@@ -185,5 +192,7 @@ class CaptionScores:
     @functools.cached_property
     def _document_frequency(self) -> dict[str, Any]:
         """Document frequencies of the references, as the modules count them."""
-        tokens = [tokenize_captions(row.references or []) for row in self._rows]
+        counting = (options for module, options in self._options.items() if MODULES[module].counts_documents)
+        tokenizer = next((options["tokenizer"] for options in counting if "tokenizer" in options), "ptb")
+        tokens = tokenize_rows([row.references or [] for row in self._rows], tokenizer)
         return {"n_documents": len(tokens), "document_frequency": dict(document_frequencies(tokens))}

@@ -20,6 +20,7 @@ from manycaps.comparison.paired_tests import (
     sign_flip_tests,
     smallest_p_value,
 )
+from manycaps.comparison.parity import ComparedParity
 from manycaps.comparison.systems import Exchange, ScoredSystem, SystemRow, check_several
 from manycaps.kit.sets_intervals import cluster_numbers, clustered_test, mean_interval, mean_of_rows
 from manycaps.saved_files import made_folder, write_text_atomically
@@ -128,6 +129,8 @@ class SystemComparison(NamedTuple):
     seed: int
     # Whether all systems gave equally many captions of every row: else they are not ranked by values of sets.
     has_equal_sizes: bool
+    # The systems beside people; None without two references a row.
+    parity: ComparedParity | None = None
 
     @property
     def n_clusters(self) -> int:
@@ -142,6 +145,7 @@ class SystemComparison(NamedTuple):
                 "n_rows": len(self.rows),
                 "n_clusters": self.n_clusters,
                 "ids": [row.id for row in self.rows],
+                "human_parity": None if self.parity is None else self.parity.to_dict(),
                 "metrics": {
                     each.metric.key: {
                         "title": each.metric.title,
@@ -194,6 +198,7 @@ def compared_systems(
     clusters: Sequence[Hashable] | None = None,
     exchanges: Sequence[Exchange] = (),
     *,
+    parity: ComparedParity | None = None,
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
 ) -> SystemComparison:
@@ -204,6 +209,7 @@ def compared_systems(
         rows: what was scored.
         clusters: as for `clustered_differences`.
         exchanges: results of set metrics between systems.
+        parity: the systems beside people.
         n_resamples: random sign patterns, where not all are enumerated.
         seed: of the random patterns.
 
@@ -219,18 +225,18 @@ def compared_systems(
     has_equal_sizes = len({tuple(system.n_candidates or ()) for system in systems}) == 1
     if not has_equal_sizes:
         metrics = [metric for metric in metrics if metric.is_per_candidate]
-    if not metrics and not has_equal_sizes:
+    if not metrics and not has_equal_sizes and parity is None:
         raise ValueError(
             f"{systems[0].name}: expected all systems to give equally many captions of a row, got different numbers. "
             "The values of sets depend on them: draw equally many, or add a metric of single captions."
         )
-    if not metrics:
+    if not metrics and parity is None:
         raise ValueError(
             f"{systems[0].name}: expected a metric that all systems were scored by, got none. Score them by the same "
             "metrics."
         )
     places = cluster_numbers(clusters if clusters is not None else range(len(rows)))
-    compared = _compared_metrics(metrics, systems, places, n_resamples, seed)
+    compared = _compared_metrics(metrics, systems, places, n_resamples, seed) if metrics else []
     return SystemComparison(
         [system.name for system in systems],
         rows,
@@ -246,6 +252,7 @@ def compared_systems(
         n_resamples,
         seed,
         has_equal_sizes,
+        parity,
     )
 
 
@@ -265,7 +272,12 @@ def _compared_metrics(
     resampling = {"n_resamples": n_resamples, "seed": seed}
     tests = paired_tests(first, second, places.tolist(), **resampling, level=LEVEL / len(numbers), rounding=rounding)
     p_values = np.array([test.p_value for test in tests])
-    ranking = _ranking_p_values(p_values, first, second, places, n_resamples, seed)
+    near_zero = np.flatnonzero([metric.best == "zero" for metric in metrics for _ in numbers])
+    ranking = p_values.copy()
+    if len(near_zero):
+        ranking[near_zero] = _ranking_p_values(
+            p_values[near_zero], first[:, near_zero], second[:, near_zero], places, n_resamples, seed
+        )
     smallest = min(1.0, len(numbers) * smallest_p_value(int(places.max()) + 1, n_resamples))
     compared = []
     for i, metric in enumerate(metrics):
@@ -306,17 +318,14 @@ def _compared_pairs(
 def _ranking_p_values(
     p_values: np.ndarray, first: np.ndarray, second: np.ndarray, places: np.ndarray, n_resamples: int, seed: int
 ) -> np.ndarray:
-    """p-values of "one of them is nearer to 0": where means lie on both sides of it, that takes two tests.
+    """p-values of "one of them is nearer to 0": that they differ, and that their sum is not 0.
 
-    |a| < |b| says that b - a and b + a have the sign of b. With both means on one side of 0 the sign of the sum is not
-    in question. On both sides it is tested as well, and the larger p-value counts (an intersection-union test, Berger
-    1982, https://doi.org/10.1080/00401706.1982.10487790).
+    |a| < |b| says that b - a and b + a have the sign of b: both tests are needed, and the larger p-value counts (an
+    intersection-union test, Berger 1982, https://doi.org/10.1080/00401706.1982.10487790). With both means on one side
+    of 0 as well: the true ones may lie on both.
     """
-    opposite = np.flatnonzero(np.sign(first.mean(axis=0)) * np.sign(second.mean(axis=0)) < 0)
-    sums = clustered_differences(first[:, opposite], -second[:, opposite], places.tolist())
-    ranking = p_values.copy()
-    ranking[opposite] = np.maximum(p_values[opposite], sign_flip_tests(sums, n_resamples, seed).p_values)
-    return ranking
+    sums = clustered_differences(first, -second, places.tolist())
+    return np.maximum(p_values, sign_flip_tests(sums, n_resamples, seed).p_values)
 
 
 def _against_people(system: ScoredSystem, module: str, places: np.ndarray) -> list[AgainstPeople]:
@@ -338,7 +347,9 @@ def _compared_exchanges(exchanges: Sequence[Exchange]) -> list[ComparedExchange]
     compared = []
     for module, record in SET_MODULES.items():
         of_module = [exchange for exchange in exchanges if exchange.module == module]
-        adjusted = holm_p_values(np.array([exchange.p_value for exchange in of_module]))
+        p_values = np.array([exchange.p_value for exchange in of_module], dtype=np.float64)
+        adjusted, known = p_values.copy(), ~np.isnan(p_values)
+        adjusted[known] = holm_p_values(p_values[known])
         compared += [ComparedExchange(record.title, *pair) for pair in zip(of_module, adjusted.tolist(), strict=True)]
     return compared
 
@@ -363,6 +374,6 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 def _finite(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _finite(each) for key, each in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_finite(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from manycaps.catalog import module_of
 from manycaps.comparison.compared_systems import SIGNIFICANCE, AgainstPeople, ComparedMetric, SystemComparison
 from manycaps.comparison.comparison_text import as_digits, as_p
+from manycaps.comparison.parity_text import parity_table
 from manycaps.comparison.systems import LETTERS
 
 # How a terminal writes the letters of systems above the line.
@@ -41,8 +42,9 @@ class Cell(NamedTuple):
     text: str
     is_best: bool = False
     letters: str = ""
-    # The number in full precision.
+    # The number in full precision, and another one to sort by: an excess by its distance from 0.
     value: float | None = None
+    sort: float | None = None
 
 
 def _number(value: float, form: Callable[[float], str] = as_digits, is_best: bool = False, letters: str = "") -> Cell:
@@ -57,8 +59,24 @@ class Table(NamedTuple):
     rows: Sequence[Sequence[Cell]]
 
 
+def answer_table(comparison: SystemComparison) -> Table:
+    """Return the table of the systems beside people, the nearest first; without rows where there are no people."""
+    if comparison.parity is None:
+        return Table("", [], [])
+    header, rows = parity_table(comparison.parity)
+    return Table(
+        'Systems beside people: p of "people could have written all captions"; rows after which the difference is '
+        "found 80% of the time, the more the nearer to people; with 95% intervals captions that stand out from "
+        "people's, that are the most ordinary one, and near repeats among pairs; the last line is what people give.",
+        header,
+        [[Cell(text, value=value) for text, value in row] for row in rows],
+    )
+
+
 def system_table(comparison: SystemComparison) -> Table:
-    """Return the table with a row per system."""
+    """Return the table with a row per system; without rows where there are no metrics beside human parity."""
+    if not comparison.metrics:
+        return Table("", [], [])
     header, people = ["system"], {(found.module, found.system): found for found in comparison.people}
     for compared in comparison.metrics:
         header.append(f"{compared.metric.title}{' excess' if compared.metric.best == 'zero' else ''}")
@@ -66,11 +84,12 @@ def system_table(comparison: SystemComparison) -> Table:
             header.append("p people")
     rows = []
     for letter, name in zip(LETTERS, comparison.systems, strict=False):
-        cells = [Cell(f"{letter} {name}")]
+        cells = [Cell(f"{name} ({letter})")]
         for compared in comparison.metrics:
             worse = "".join(LETTERS[comparison.systems.index(other)] for other in compared.worse_than(name))
             mean, is_best = compared.means[name].mean, compared.is_best(name)
-            cells.append(_number(mean, is_best=is_best, letters="".join(sorted(worse))))
+            cell = _number(mean, is_best=is_best, letters="".join(sorted(worse)))
+            cells.append(cell._replace(sort=abs(mean)) if compared.metric.best == "zero" else cell)
             if _has_people(compared, comparison):
                 cells.append(_number(people[module_of(compared.metric).slug, name].p_value, as_p))
         rows.append(cells)
@@ -123,8 +142,8 @@ def exchange_table(comparison: SystemComparison) -> Table:
             Cell(f"{found.exchange.first}, {found.exchange.second}"),
             _number(found.exchange.excess),
             _number(found.exchange.z),
-            _number(found.exchange.p_value, as_p),
-            _number(found.adjusted_p_value, as_p, is_best=found.adjusted_p_value <= SIGNIFICANCE),
+            _number(found.exchange.p_value, _as_p_of_exchange),
+            _number(found.adjusted_p_value, _as_p_of_exchange, is_best=found.adjusted_p_value <= SIGNIFICANCE),
         ]
         for found in comparison.exchanges
     ]
@@ -134,6 +153,11 @@ def exchange_table(comparison: SystemComparison) -> Table:
         ["metric", "systems", "excess", "z", "p", "p Holm"],
         rows,
     )
+
+
+def _as_p_of_exchange(value: float) -> str:
+    """A p-value; NaN of systems that share captions, which no random split does."""
+    return "shared captions" if math.isnan(value) else as_p(value)
 
 
 def people_table(comparison: SystemComparison) -> Table:
@@ -160,7 +184,13 @@ def _people_cells(found: AgainstPeople) -> list[Cell]:
 
 def all_tables(comparison: SystemComparison) -> list[Table]:
     """Return the tables of a comparison that have rows."""
-    tables = [system_table(comparison), pair_table(comparison), people_table(comparison), exchange_table(comparison)]
+    tables = [
+        answer_table(comparison),
+        system_table(comparison),
+        pair_table(comparison),
+        people_table(comparison),
+        exchange_table(comparison),
+    ]
     return [table for table in tables if table.rows]
 
 
@@ -213,7 +243,7 @@ def _as_latex(table: Table) -> str:
             r"% \usepackage{booktabs}",
             r"\begin{table}",
             rf"  \caption{{{caption}}}",
-            rf"  \begin{{tabular}}{{{'l' * len(table.header)}}}",
+            rf"  \begin{{tabular}}{{{_alignment(table)}}}",
             r"    \toprule",
             r"    " + " & ".join(map(as_latex, table.header)) + r" \\",
             r"    \midrule",
@@ -223,6 +253,12 @@ def _as_latex(table: Table) -> str:
             r"\end{table}",
         ]
     )
+
+
+def _alignment(table: Table) -> str:
+    """Letters of LaTeX for the columns: those of numbers are right-aligned."""
+    columns = zip(*table.rows, strict=True)
+    return "".join("r" if any(cell.value is not None for cell in column) else "l" for column in columns)
 
 
 def as_latex(text: str) -> str:

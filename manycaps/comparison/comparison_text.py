@@ -6,13 +6,15 @@ from manycaps.catalog import SET_MODULES
 from manycaps.comparison.compared_systems import SIGNIFICANCE, ComparedMetric, ComparedPair, SystemComparison
 from manycaps.comparison.mean_intervals import MOST_EXACT_CLUSTERS, POWER
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, PairedTest
+from manycaps.comparison.parity_text import methods as parity_methods
+from manycaps.comparison.parity_text import pair_line, shown_pairs, system_line
 from manycaps.kit.base_module import VERSION
 from manycaps.kit.base_rows import n_sharing_rows
 
 # Note for systems that gave different numbers of captions.
 UNEQUAL_SIZES = (
-    "The systems gave different numbers of captions, on which the values of sets depend: they are ranked by metrics of "
-    "single captions alone."
+    "The systems gave different numbers of captions, on which the values of set metrics depend: these are left out. "
+    "Human parity and metrics of single captions do not depend on them."
 )
 
 
@@ -41,8 +43,8 @@ def summary(metric: ComparedMetric, pair: ComparedPair, units: str = "rows") -> 
     mean, other = (as_digits(metric.means[name].mean) for name in (pair.first, pair.second))
     if pair.better is None:
         return (
-            f"{title}: {pair.first} ({mean}) and {pair.second} ({other}) differ {size}, {p_value}; they lie on both "
-            f"sides of 0, and which of them is nearer to people is open (p {as_p(pair.ranking_p_value)})."
+            f"{title}: {pair.first} ({mean}) and {pair.second} ({other}) differ {size}, {p_value}; which of them is "
+            f"nearer to people is open (p {as_p(pair.ranking_p_value)})."
         )
     worse = pair.second if pair.better == pair.first else pair.first
     if metric.metric.best == "zero" and metric.means[worse].mean * metric.means[pair.better].mean < 0:
@@ -72,13 +74,39 @@ def _interval(test: PairedTest) -> str:
     return f"[{as_digits(low)}, {as_digits(high)}]"
 
 
-def summaries(comparison: SystemComparison) -> list[str]:
-    """Return the sentences of all metrics: every system beside the baseline."""
-    baseline = comparison.systems[0]
-    said = [*shared_rows(comparison), *([] if comparison.has_equal_sizes else [UNEQUAL_SIZES])]
+def summaries(comparison: SystemComparison, *, full: bool = True) -> list[str]:
+    """Return the answer in sentences: the systems beside people, and in pairs.
+
+    Where there are no two references, every system beside the baseline by every metric.
+
+    Args:
+        comparison: of all systems.
+        full: all pairs, not those with the baseline alone where there are many.
+    """
+    baseline, parity = comparison.systems[0], comparison.parity
+    said = notes(comparison)
+    if parity is not None:
+        said += [system_line(parity, system) for system in parity.nearest_first()]
+        return said + [pair_line(pair) for pair in shown_pairs(parity, full)]
     pairs = [(metric, pair) for metric in comparison.metrics for pair in metric.pairs if pair.second == baseline]
     units = "clusters of rows" if comparison.n_clusters < len(comparison.rows) else "rows"
     return said + [summary(metric, pair, units) for metric, pair in pairs]
+
+
+def notes(comparison: SystemComparison) -> list[str]:
+    """Return what a reader should know before the numbers."""
+    said = shared_rows(comparison)
+    if not comparison.has_equal_sizes:
+        said.append(UNEQUAL_SIZES)
+    if comparison.parity is not None and comparison.parity.note:
+        said.append(comparison.parity.note)
+    untested = [each.metric.title for each in comparison.metrics if each.metric.replaced_by]
+    if untested:
+        said.append(
+            f"{' and '.join(untested)}: scored without p-values, so that systems are compared by the statistic, which "
+            "is not 0 for people, and not by its excess. Score with --option p_value=exact for that."
+        )
+    return said
 
 
 def shared_rows(comparison: SystemComparison) -> list[str]:
@@ -99,7 +127,7 @@ def shared_rows(comparison: SystemComparison) -> list[str]:
 
 def methods(comparison: SystemComparison) -> str:
     """Describe the comparison in a paragraph for a paper."""
-    n_pairs = len(comparison.metrics[0].pairs)
+    n_pairs = len(comparison.systems) * (len(comparison.systems) - 1) // 2
     n_rows, n_clusters = len(comparison.rows), comparison.n_clusters
     grouped = f" in {n_clusters:,} clusters, each of which depends on itself alone" if n_clusters < n_rows else ""
     unit = "cluster" if grouped else "row"
@@ -120,11 +148,15 @@ def methods(comparison: SystemComparison) -> str:
         f"{'metrics' if len(comparison.metrics) > 1 else 'metric'}, at the level of {SIGNIFICANCE:.0%}.",
         f"Detectable differences are found with a power of at least {POWER:.0%} after the adjustment.",
     ]
+    if not comparison.metrics:
+        sentences = sentences[:1]
+    if comparison.parity is not None:
+        sentences[1:1] = parity_methods(comparison.parity, n_pairs)
     if any(metric.metric.best == "zero" for metric in comparison.metrics):
         sentences.append(
             "Metrics of two sets of captions are given as their excess over the mean of all splits of an image's "
-            "captions into sets of the same sizes, which is around 0 for human captions; where two systems lie on both "
-            "sides of 0, one is called nearer to people only if their sum is significant, too."
+            "captions into sets of the same sizes, which is around 0 for human captions; one of two systems is called "
+            "nearer to people only if their difference and their sum are significant."
         )
     if not comparison.has_equal_sizes:
         sentences.append(UNEQUAL_SIZES)

@@ -9,10 +9,8 @@ import scipy.special
 
 from manycaps.kit.sets_corpus import upper_tail
 from manycaps.kit.sets_intervals import clustered_mean
-
-# Level and power of a planned comparison, the usual ones (Cohen 1988, section 2.4).
-LEVEL = 0.05
-POWER = 0.8
+from manycaps.kit.sets_parity_power import LEVEL as LEVEL
+from manycaps.kit.sets_parity_power import POWER as POWER
 
 # Clusters whose sign patterns are all enumerated, about a million: it takes some milliseconds.
 MOST_EXACT_CLUSTERS = 20

@@ -1,6 +1,7 @@
 """From the options of a comparison to the comparison: read, score where nothing is scored yet, and compare."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import tqdm
@@ -10,15 +11,17 @@ from manycaps.catalog import COMPARED_MODULES, SET_MODULES
 from manycaps.comparison import CompareOptions
 from manycaps.comparison.caption_scores import CaptionScores, check_modules, default_modules
 from manycaps.comparison.compared_systems import SystemComparison, compared_systems
+from manycaps.comparison.parity import MODULE, ComparedParity, ParityRows, compared_parity
+from manycaps.comparison.parity_scores import can_be_compared, check_distance, chosen_distance, parity_of_captions
 from manycaps.comparison.systems import Exchange, are_score_folders, clusters_of, named_systems, read_systems
 from manycaps.kit.base_messages import shown_value
-from manycaps.kit.base_module import check_whole_number
+from manycaps.kit.base_module import check_number, check_whole_number
 
 # Options that modules are loaded with.
-MODULE_OPTIONS = ("encoder", "checkpoint", "variant", "meteor15_data", "device")
+MODULE_OPTIONS = ("tokenizer", "language", "encoder", "checkpoint", "variant", "meteor15_data", "device")
 
 # Options that say how captions are read and scored.
-OF_CAPTIONS = ("references", "columns", "images", "videos", "limit", *MODULE_OPTIONS)
+OF_CAPTIONS = ("references", "columns", "images", "videos", "limit", "distance", *MODULE_OPTIONS)
 
 
 def check_options(options: CompareOptions) -> None:
@@ -35,6 +38,9 @@ def check_options(options: CompareOptions) -> None:
     check_whole_number("--seed", options.seed, 0)
     if options.limit is not None:
         check_whole_number("--limit", options.limit, 1)
+    check_distance(options.distance)
+    if options.margin is not None:
+        check_number("--margin", options.margin, 0, math.inf)
     named_systems(options.systems, options.names, options.baseline)
 
 
@@ -64,10 +70,37 @@ def compare_folders(folders: Mapping[str, str], options: CompareOptions) -> Syst
         baseline = next(iter(folders.values()))
         clusters = clusters_of(rows, options.clusters)
         scores = CaptionScores(rows, modules, folder_options(baseline, modules), clusters=clusters, **resampling)
-        with tqdm.tqdm(total=len(scores.exchanged()), desc="systems x systems", unit="result") as bar:
-            exchanges = list(scores.exchanges(bar.update))
+        if options.full:
+            with tqdm.tqdm(total=len(scores.exchanged()), desc="systems x systems", unit="result") as bar:
+                exchanges = list(scores.exchanges(bar.update))
     clusters = clusters_of(rows, options.clusters)
-    return compared_systems(systems, rows, clusters, exchanges, **resampling)
+    parity = None
+    if MODULE in systems[0].results:
+        signature = str(systems[0].results[MODULE]["signature"])
+        distance = signature.partition("|distance:")[2].partition("|")[0]
+        parity = beside_people(
+            {system.name: ParityRows(system.values) for system in systems}, clusters, options, distance
+        )
+    return compared_systems(systems, rows, clusters, exchanges, parity=parity, **resampling)
+
+
+def beside_people(
+    rows: Mapping[str, ParityRows],
+    clusters: Sequence[Hashable] | None,
+    options: CompareOptions,
+    distance: str,
+    note: str = "",
+) -> ComparedParity:
+    """Compare systems by human parity."""
+    return compared_parity(
+        rows,
+        clusters,
+        distance=distance,
+        note=note,
+        margin=options.margin,
+        n_resamples=options.n_resamples,
+        seed=options.seed,
+    )
 
 
 def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemComparison:
@@ -76,16 +109,30 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
         raise ValueError("--with-captions: expected folders of scores, got captions. Leave it out: they are read.")
     columns = as_columns(options.columns)
     rows = read_systems(files, options.references, columns, options.images, options.videos, options.limit)
-    modules = options.metrics or default_modules(rows)
+    modules = default_modules(rows) if options.metrics is None else [each for each in options.metrics if each != MODULE]
     check_modules(modules, rows)
     clusters = clusters_of(rows, options.clusters)
     resampling = {"n_resamples": options.n_resamples, "seed": options.seed}
     scores = CaptionScores(rows, modules, module_options(options), clusters=clusters, **resampling)
-    n_results = len(files) * len(modules) + len(scores.exchanged())
+    parity, signature = None, ""
+    if can_be_compared(rows):
+        distance, note = chosen_distance(options.distance, options.encoder)
+        found = parity_of_captions(rows, parity_options(options, distance, clusters))
+        parity, signature = beside_people(found.rows, clusters, options, distance, note), found.signature
+    n_results = len(files) * len(modules) + (len(scores.exchanged()) if options.full else 0)
     with tqdm.tqdm(total=n_results, desc="systems x metrics", unit="result") as bar:
         systems = scores.systems(bar.update)
-        exchanges = list(scores.exchanges(bar.update))
-    return compared_systems(systems, rows, clusters, exchanges, **resampling)
+        exchanges = list(scores.exchanges(bar.update)) if options.full else []
+    if parity is not None:
+        systems = [system._replace(results={MODULE: {"signature": signature}, **system.results}) for system in systems]
+    return compared_systems(systems, rows, clusters, exchanges, parity=parity, **resampling)
+
+
+def parity_options(options: CompareOptions, distance: str, clusters: Sequence[Hashable] | None) -> dict[str, Any]:
+    """Return what human_parity is loaded with."""
+    given = {name: getattr(options, name) for name in ("tokenizer", "encoder", "device", "meteor15_data")}
+    known = {name: value for name, value in given.items() if value is not None}
+    return {"distance": distance, "clusters": clusters, **known}
 
 
 def module_options(options: CompareOptions) -> dict[str, dict[str, Any]]:

@@ -12,8 +12,11 @@ import pyarrow.parquet as pq
 from manycaps.caption_tables import CaptionRow, Source, open_source
 from manycaps.caption_tables.files import is_local
 from manycaps.catalog import ROW_VALUES, module_of
+from manycaps.comparison.parity import COLUMNS
+from manycaps.comparison.parity import MODULE as PARITY
 from manycaps.comparison.systems import ScoredSystem, SystemRow, check_same_ids
 from manycaps.kit.base_messages import reason_of, shown_value
+from manycaps.kit.sets_parity import OF_PAIRS
 from manycaps.scoring.run_folder import RunFolder, read_saved
 
 # What to do where the captions of scored rows are not to be had.
@@ -52,11 +55,12 @@ def read_score_folders(
     read = {name: _read_folder(path) for name, path in folders.items()}
     baseline = next(iter(read.values()))
     shared = [module for module in baseline.results if all(module in folder.results for folder in read.values())]
-    chosen = shared if modules is None else list(modules)
+    chosen = shared if modules is None else list(dict.fromkeys([*modules, *({PARITY} & set(shared))]))
     for folder in read.values():
         check_same_ids(folder.path, folder.ids, baseline.path, baseline.ids)
         _check_same_scoring(folder, baseline, chosen)
     keys = [value.key for value in ROW_VALUES if module_of(value).slug in chosen]
+    keys += COLUMNS if PARITY in chosen else ()
     keys = [key for key in keys if all(key in folder.rows.column_names for folder in read.values())]
     systems = []
     for name, folder in read.items():
@@ -124,7 +128,7 @@ def _values(folder: ScoreFolder, keys: Sequence[str], ids: Sequence[str]) -> dic
     values = {}
     for key in keys:
         column = folder.rows.column(key).cast(pa.float64()).to_numpy()[order]
-        bad = np.flatnonzero(~np.isfinite(column))
+        bad = np.flatnonzero(~np.isfinite(column) & (key not in OF_PAIRS))
         if bad.size:
             raise ValueError(
                 f"{folder.path}: {key}[{bad[0]}] (id {ids[bad[0]]!r}): expected a finite number, got {column[bad[0]]} "

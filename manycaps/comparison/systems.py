@@ -48,6 +48,7 @@ class Exchange(NamedTuple):
     statistic: float
     excess: float
     z: float
+    # NaN where the two share captions, which random splits do not.
     p_value: float
 
 

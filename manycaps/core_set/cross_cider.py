@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from manycaps.kit.text_cider import CIDER_D_MAXIMUM, LENGTH_SIGMA, MAX_ORDER
 from manycaps.kit.text_ngrams import ngram_ids, word_ids
+from manycaps.kit.text_reference_ngrams import CIDER_D_MAXIMUM, LENGTH_SIGMA, MAX_ORDER
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

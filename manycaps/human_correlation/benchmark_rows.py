@@ -1,7 +1,9 @@
 """Rows of a benchmark: from the public copy, from the user's own table, or from the files of its release."""
 
+import hashlib
 import pathlib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import datasets
@@ -10,7 +12,7 @@ from manycaps.caption_tables import table_records
 from manycaps.human_correlation.abstract_50s import FILE_NAME as ABSTRACT_NAME
 from manycaps.human_correlation.abstract_50s import abstract_50s_rows
 from manycaps.human_correlation.benchmarks import BENCHMARKS, Benchmark
-from manycaps.human_correlation.flickr8k_release import JUDGEMENTS_NAME, expert_rows
+from manycaps.human_correlation.flickr8k_release import CROWD_NAME, JUDGEMENTS_NAME, crowd_rows, expert_rows
 from manycaps.human_correlation.vatex_eval import is_vatex_eval, vatex_eval_rows
 from manycaps.kit.base_files import is_regular_file, no_such_path
 from manycaps.kit.base_messages import is_in_house_form, reason_of, shown_value
@@ -66,10 +68,72 @@ def load_rows(name: str, data: pathlib.Path | None) -> Any:
     return rows
 
 
+def row_image(row: Mapping[str, Any], i: int) -> Hashable:
+    """Return what tells the image or video of row i from others; the row itself where nothing does."""
+    for name in ("img", "video"):
+        value = row.get(name)
+        if isinstance(value, Mapping):  # an image of `datasets` that is not decoded
+            value = value.get("bytes") or value.get("path")
+        if value:
+            return str(value) if not isinstance(value, bytes) else hashlib.sha256(value).digest()
+    return i
+
+
+def check_references(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Raise unless every row has references, for a metric that takes them.
+
+    Raises:
+        ValueError: a row has none.
+    """
+    for i, row in enumerate(rows):
+        if not row.get("refs"):
+            raise ValueError(
+                f"refs[{i}]: expected at least one reference for this metric, got {shown_value(row.get('refs'))}. "
+                "Write them, leave the row out, or give a metric without references."
+            )
+
+
+def without_judged_references(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows whose references lack the judged captions of their image, in whatever row these are judged.
+
+    So the authors of the published values prepare Flickr8k-CF (Hessel et al. 2021, https://arxiv.org/abs/2104.08718;
+    flickr8k_example/download.py of their program): a judged caption takes one reference of the same words away.
+
+    Raises:
+        ValueError: no reference of an image is left.
+    """
+    judged: dict[Hashable, Counter[str]] = {}
+    for i, row in enumerate(rows):
+        judged.setdefault(row_image(row, i), Counter())[caption_words(row["cand"])] += 1
+    kept = []
+    for i, row in enumerate(rows):
+        taken = Counter(judged[row_image(row, i)])
+        references = []
+        for text in row["refs"]:
+            if taken[caption_words(text)] > 0:
+                taken[caption_words(text)] -= 1
+            else:
+                references.append(text)
+        if not references:
+            raise ValueError(
+                f"refs[{i}]: expected a reference that is not a judged caption of the image, got none of "
+                f"{len(row['refs'])}. Give more references, or leave the rows of this image out."
+            )
+        kept.append({**row, "refs": references})
+    return kept
+
+
+def caption_words(text: str) -> str:
+    """Return the words of a caption, with one blank between them."""
+    return " ".join(text.split())
+
+
 def _released_rows(name: str, data: pathlib.Path) -> list[dict[str, Any]] | None:
     """Rows of a benchmark from the files in which it was released; None where they are not there."""
     if name == "flickr8k-expert" and is_regular_file(data / JUDGEMENTS_NAME):
         return expert_rows(data)
+    if name == "flickr8k-cf" and is_regular_file(data / CROWD_NAME):
+        return crowd_rows(data)
     if name == "vatex-eval" and is_vatex_eval(data):
         return vatex_eval_rows(data)
     if name == "abstract-50s":

@@ -13,11 +13,20 @@ class Benchmark(NamedTuple):
     kind: str
     drops_references_as_candidates: bool = False
     draws_references: bool = False
+    # The mean of a caption's judgements is one data point, and not each of them.
+    averages_judgements: bool = False
+    # Judged captions are taken out of the references of their image.
+    removes_judged_references: bool = False
 
 
 BENCHMARKS: Mapping[str, Benchmark] = {
     "flickr8k-expert": Benchmark(("yuwd/Flickr8k-HumanEval", "expert", "test"), "correlation", True),
-    "flickr8k-cf": Benchmark(("yuwd/Flickr8k-HumanEval", "crowdflower", "test"), "correlation"),
+    "flickr8k-cf": Benchmark(
+        ("yuwd/Flickr8k-HumanEval", "crowdflower", "test"),
+        "correlation",
+        averages_judgements=True,
+        removes_judged_references=True,
+    ),
     "composite": Benchmark(("yuwd/Composite", None, "test"), "correlation"),
     "polaris": Benchmark(("yuwd/Polaris", None, "test"), "correlation"),
     "pascal-50s": Benchmark(None, "choice", draws_references=True),

@@ -1,19 +1,20 @@
-"""Flickr8k with its expert judgements, read from the text files in which it was released (Hodosh et al., 2013)."""
+"""Flickr8k with the judgements of experts and of a crowd, from the text files of its release (Hodosh et al., 2013)."""
 
 import collections
 import gzip
 import pathlib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from manycaps.kit.base_files import is_regular_file
 from manycaps.kit.base_messages import reason_of
 
 # Files of the release: captions ("image.jpg#k", tab, caption), which may be compressed, and judgements (image, caption
-# id, three ratings, separated by tabs).
+# id, then three ratings; or the share of "yes", and the numbers of "yes" and "no"; separated by tabs).
 CAPTIONS_NAME = "Flickr8k.token.txt"
 JUDGEMENTS_NAME = "ExpertAnnotations.txt"
+CROWD_NAME = "CrowdFlowerAnnotations.txt"
 
 # Folder into which the release's archive of images unpacks, as it is spelt there.
 IMAGES_NAME = "Flicker8k_Dataset"
@@ -23,7 +24,7 @@ RATINGS = ("1", "2", "3", "4")
 
 
 def expert_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
-    """Return the judged pairs of an image and a caption.
+    """Return the pairs of an image and a caption that experts judged.
 
     Args:
         folder: holds both text files, and the images or their folder where a metric wants them.
@@ -35,27 +36,47 @@ def expert_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
     Raises:
         ValueError: the captions are missing, or a line is not of the release's form.
     """
+    return _judged_rows(folder, JUDGEMENTS_NAME, "ratings from 1 to 4", _expert_ratings)
+
+
+def crowd_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
+    """Return the pairs of an image and a caption that a crowd judged, as `expert_rows` does.
+
+    `human_score` holds 1 for each "yes" and 0 for each "no".
+    """
+    return _judged_rows(folder, CROWD_NAME, 'the numbers of "yes" and "no"', _crowd_ratings)
+
+
+def _judged_rows(
+    folder: pathlib.Path, name: str, what: str, ratings_of: Callable[[list[str]], list[float]]
+) -> list[dict[str, Any]]:
     captions = read_captions(folder)
     references: dict[str, list[str]] = collections.defaultdict(list)
     for caption_id, caption in captions.items():
         references[caption_id.split("#")[0]].append(caption)
     images = folder / IMAGES_NAME if (folder / IMAGES_NAME).is_dir() else folder
     rows = []
-    for where, (image, caption_id, *ratings) in _fields(folder / JUDGEMENTS_NAME, 5):
-        if image not in references or caption_id not in captions or any(rating not in RATINGS for rating in ratings):
+    for where, (image, caption_id, *fields) in _fields(folder / name, 5):
+        ratings = ratings_of(fields)
+        if image not in references or caption_id not in captions or not ratings:
             raise ValueError(
-                f"{where}: expected an image and a caption of {CAPTIONS_NAME} and ratings from 1 to 4, got "
-                f"{' '.join((image, caption_id, *ratings))[:100]!r}. Take the files as they were released."
+                f"{where}: expected an image and a caption of {CAPTIONS_NAME} and {what}, got "
+                f"{' '.join((image, caption_id, *fields))[:100]!r}. Take the files as they were released."
             )
-        rows.append(
-            {
-                "img": str(images / image),
-                "cand": captions[caption_id],
-                "refs": references[image],
-                "human_score": [float(rating) for rating in ratings],
-            }
-        )
+        judged = {"img": str(images / image), "cand": captions[caption_id], "refs": references[image]}
+        rows.append({**judged, "human_score": ratings})
     return rows
+
+
+def _expert_ratings(fields: list[str]) -> list[float]:
+    """The ratings of a line; empty if one is not."""
+    return [float(rating) for rating in fields] if all(rating in RATINGS for rating in fields) else []
+
+
+def _crowd_ratings(fields: list[str]) -> list[float]:
+    """1 for each "yes", 0 for each "no"; empty if a line has none, or too many for a number of people."""
+    numbers = [int(field) for field in fields[1:] if field.isascii() and field.isdigit() and len(field) < 4]
+    return [1.0] * numbers[0] + [0.0] * numbers[1] if len(numbers) == 2 else []
 
 
 def read_captions(folder: pathlib.Path) -> dict[str, str]:

@@ -1,12 +1,16 @@
 """Figures of the benchmarks of videos and of systems: judges one by one, whole paragraphs, a table of systems."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.stats
 
+from manycaps.human_correlation.agreement import Agreement, kendall, mean_coefficient, spearman
+from manycaps.human_correlation.benchmark_rows import row_image
 from manycaps.human_correlation.coco_systems import PUBLISHED_SYSTEMS
+from manycaps.kit.base_messages import shown_value
 
 # Decimals to which the authors of VATEX-EVAL round scores before they rank them (emscore, utils.py).
 SCORE_DECIMALS = 4
@@ -30,7 +34,7 @@ def first_references(rows: Rows, n_references: int | None) -> list[dict[str, Any
     return [{**row, "refs": list(row.get("refs") or [])[:n_references]} for row in rows]
 
 
-def judge_correlations(rows: Rows, score: Scorer) -> dict[str, float]:
+def judge_correlations(rows: Rows, score: Scorer) -> Agreement:
     """Kendall's tau_b and Spearman's rho, in percent, with each judge, and their means over the judges.
 
     Shi et al. (2022), https://arxiv.org/abs/2111.08919; scores are rounded to `SCORE_DECIMALS` first, as in their
@@ -45,20 +49,26 @@ def judge_correlations(rows: Rows, score: Scorer) -> dict[str, float]:
     """
     numbers = [row["human_score"] if isinstance(row["human_score"], list) else [row["human_score"]] for row in rows]
     for i, judgements in enumerate(numbers):
-        if len(judgements) != len(numbers[0]) or any(value is None for value in judgements):
+        expected = max(len(numbers[0]), 1)
+        if len(judgements) != expected or any(value is None or math.isnan(value) for value in judgements):
             raise ValueError(
-                f"human_score[{i}]: expected {len(numbers[0])} judgements as in row 0, got {judgements}. Each judge is "
-                "compared with the scores alone."
+                f"human_score[{i}]: expected {expected} judgements as in row 0, got {shown_value(judgements)}. Each "
+                "judge is compared with the scores alone."
             )
     judges = np.array(numbers, dtype=np.float64).T  # (n_judges, n_rows)
-    scores = np.round(score(rows, [row["cand"] for row in rows]), SCORE_DECIMALS)
-    taus = [float(scipy.stats.kendalltau(scores, judge).statistic) for judge in judges]
-    rhos = [float(scipy.stats.spearmanr(scores, judge).statistic) for judge in judges]
-    means = {"tau_b": 100 * float(np.mean(taus)), "spearman": 100 * float(np.mean(rhos))}
-    return means | {"n_rows": len(rows), "n_judgements": judges.size}
+    scores = np.asarray(np.round(score(rows, [row["cand"] for row in rows]), SCORE_DECIMALS), dtype=np.float64)
+    found = {
+        "tau_b": mean_coefficient([kendall(scores, judge)["tau_b"] for judge in judges]),
+        "spearman": mean_coefficient([spearman(scores, judge) for judge in judges]),
+    }
+    return Agreement(
+        {name: 100 * each.value for name, each in found.items()} | {"n_rows": len(rows), "n_judgements": judges.size},
+        {name: 100 / len(rows) * each.influences for name, each in found.items()},
+        [row_image(row, i) for i, row in enumerate(rows)],
+    )
 
 
-def paragraph_choice(rows: Rows, score: Scorer) -> dict[str, float]:
+def paragraph_choice(rows: Rows, score: Scorer) -> Agreement:
     """Share, in percent, of videos whose right paragraph has the higher score: the mean over its sentences.
 
     Args:
@@ -78,8 +88,9 @@ def paragraph_choice(rows: Rows, score: Scorer) -> dict[str, float]:
         scores = score(sentences, [text for row in rows for text in row[side]])
         ends = np.cumsum([len(row[side]) for row in rows])
         means.append(np.array([part.mean() for part in np.split(scores, ends[:-1])]))
-    wins = np.where(means[0] == means[1], 0.5, means[0] > means[1])
-    return {"accuracy": 100 * float(wins.mean()), "n_rows": len(rows)}
+    wins = 100 * np.where(means[0] == means[1], 0.5, means[0] > means[1])
+    figures = {"accuracy": float(wins.mean()), "n_rows": len(rows)}
+    return Agreement(figures, {"accuracy": (wins - wins.mean()) / len(rows)}, range(len(rows)))
 
 
 def system_scores(systems: Mapping[str, Rows], score: Scorer) -> dict[str, float]:

@@ -9,11 +9,17 @@ from typing import Any, NamedTuple
 
 import evaluate
 import numpy as np
-import scipy.stats
 
 from manycaps.catalog import MODULES
 from manycaps.human_correlation.activitynet_foil import activitynet_foil_rows
-from manycaps.human_correlation.benchmark_rows import load_rows
+from manycaps.human_correlation.agreement import CONFIDENCE, Agreement, Difference, difference, kendall
+from manycaps.human_correlation.benchmark_rows import (
+    caption_words,
+    check_references,
+    load_rows,
+    row_image,
+    without_judged_references,
+)
 from manycaps.human_correlation.benchmarks import BENCHMARKS, Benchmark
 from manycaps.human_correlation.coco_systems import system_rows
 from manycaps.human_correlation.protocol_figures import (
@@ -33,8 +39,8 @@ from manycaps.kit.base_messages import is_in_house_form, reason_of, shown_value
 N_DRAWN_REFERENCES = 5
 N_DRAWS = 5
 
-# Ending of the results that are lists with a value for each row.
-PER_ROW = "_per_row"
+# Endings of the results that are lists with a value for each row, and with a list of one value for each candidate.
+PER_ROW, PER_CANDIDATE = "_per_row", "_per_candidate"
 
 # Keywords of this collection's modules that make them report rows.
 DETAILS = {"details": True}
@@ -79,6 +85,9 @@ def _row_scores(module: Any, given: Mapping[str, list[Any]], key: str | None) ->
     if "details" in getattr(module, "load_options", {}):
         result = module.compute(**given, **DETAILS)
         rows = {name.removesuffix(PER_ROW): values for name, values in result.items() if name.endswith(PER_ROW)}
+        of_candidates = [name.removesuffix(PER_CANDIDATE) for name in result if name.endswith(PER_CANDIDATE)]
+        for name in of_candidates:
+            rows.setdefault(name, [value for (value,) in result[f"{name}{PER_CANDIDATE}"]])
         if (key or module.name) not in rows:
             raise ValueError(f"--key: expected one of {', '.join(rows)}, got {shown_value(key)}. Check the spelling.")
         return rows[key or module.name]
@@ -92,20 +101,35 @@ def _row_scores(module: Any, given: Mapping[str, list[Any]], key: str | None) ->
     return scores
 
 
-def correlation(rows: Any, benchmark: Benchmark, score: Scorer) -> dict[str, float]:
-    """Kendall's tau_b and tau_c, in percent, between scores and single human judgements."""
-    kept = [row for row in rows if not _is_a_reference(row) or not benchmark.drops_references_as_candidates]
+def correlation(rows: Any, benchmark: Benchmark, score: Scorer) -> Agreement:
+    """Kendall's tau_b and tau_c, in percent, between scores and human judgements: single ones, or means of captions.
+
+    Raises:
+        ValueError: no row has a judgement.
+    """
+    kept = [row for row in rows if not is_a_reference(row) or not benchmark.drops_references_as_candidates]
+    judgements = [list(_judgements(row)) for row in kept]
+    n_judgements = sum(map(len, judgements))
+    if not n_judgements:
+        raise ValueError(
+            f"human_score: expected a number in one of the rows, got none in {len(kept)}. Give judgements, or another "
+            "--limit."
+        )
+    if benchmark.averages_judgements:
+        judgements = [[float(np.mean(each))] if each else [] for each in judgements]
+    places = np.repeat(np.arange(len(kept)), [len(each) for each in judgements])
     scores = score(kept, [row["cand"] for row in kept])
-    points = [(s, judgement) for s, row in zip(scores, kept, strict=True) for judgement in _judgements(row)]
-    ours, human = np.array(points).T
-    taus = {
-        f"tau_{variant}": 100 * float(scipy.stats.kendalltau(ours, human, variant=variant).statistic)
-        for variant in "bc"
+    found = kendall(scores[places], np.concatenate(judgements))
+    moved = {
+        name: np.asarray(100 / len(places) * np.bincount(places, each.influences, len(kept)), dtype=np.float64)
+        for name, each in found.items()
     }
-    return taus | {"n_rows": len(kept), "n_judgements": len(points)}
+    figures = {name: 100 * each.value for name, each in found.items()}
+    counts = {"n_rows": len(kept), "n_judgements": n_judgements}
+    return Agreement(figures | counts, moved, [row_image(row, i) for i, row in enumerate(kept)])
 
 
-def choice(rows: Any, benchmark: Benchmark, score: Scorer, seed: int) -> dict[str, float]:
+def choice(rows: Any, benchmark: Benchmark, score: Scorer, seed: int) -> Agreement:
     """Share, in percent, of pairs in which the better caption has the higher score, by category and on average."""
     rows = list(rows)
     draws = [rows]
@@ -115,9 +139,17 @@ def choice(rows: Any, benchmark: Benchmark, score: Scorer, seed: int) -> dict[st
     # Expected value of breaking a tie of the judges at random.
     wins = np.where([bool(row.get("is_tie")) for row in rows], 0.5, wins)
     categories = np.array([str(row.get("category") or "") for row in rows])
-    found = {name: 100 * float(wins[categories == name].mean()) for name in sorted(set(categories)) if name}
+    parts = {name: categories == name for name in sorted(set(categories)) if name}
+    found = {name: 100 * float(wins[part].mean()) for name, part in parts.items()}
+    moved = {name: np.where(part, 100 * wins - found[name], 0) / part.sum() for name, part in parts.items()}
     # The mean of the tables is the mean over categories.
-    return found | {"accuracy": float(np.mean(list(found.values()) or [100 * wins.mean()])), "n_rows": len(rows)}
+    mean = float(np.mean(list(found.values()) or [100 * wins.mean()]))
+    moved_mean = np.mean(list(moved.values()) or [(100 * wins - mean) / len(rows)], axis=0)
+    return Agreement(
+        found | {"accuracy": mean, "n_rows": len(rows)},
+        moved | {"accuracy": moved_mean},
+        [row_image(row, i) for i, row in enumerate(rows)],
+    )
 
 
 def _wins(rows: Rows, score: Scorer) -> np.ndarray:
@@ -142,9 +174,9 @@ def _judgements(row: Mapping[str, Any]) -> Iterator[float]:
     yield from (float(value) for value in judgements if value is not None and not math.isnan(value))
 
 
-def _is_a_reference(row: Mapping[str, Any]) -> bool:
+def is_a_reference(row: Mapping[str, Any]) -> bool:
     """Whether the candidate is one of the references, up to white space."""
-    return " ".join(row["cand"].split()) in {" ".join(text.split()) for text in row.get("refs") or []}
+    return caption_words(row["cand"]) in map(caption_words, row.get("refs") or [])
 
 
 def published_key(name: str, config: str | None, key: str | None = None) -> str:
@@ -164,21 +196,36 @@ def published_key(name: str, config: str | None, key: str | None = None) -> str:
     return name if config in (None, "pac-vit-b-32", "vit-b-32") else f"{name} {config.removeprefix('pac-')}"
 
 
-def report(found: Mapping[str, float], published: Mapping[str, float]) -> str:
-    """Format the results beside the published values."""
-    lines = [f"{'':<12} {'measured':>9} {'published':>10} {'difference':>11}"]
-    for name, value in found.items():
+def report(found: Agreement, published: Mapping[str, float]) -> str:
+    """Format the results beside the published values, with their intervals."""
+    clusters = f"{100 * CONFIDENCE:.0f} % interval, {found.n_clusters:,} clusters"
+    lines = [f"{'':<12} {'measured':>9} {'published':>10} {'difference':>11}   {clusters}"]
+    for name, value in found.figures.items():
         if name.startswith("n_"):
             lines.append(f"{name:<12} {value:>9}")
-        elif name in published:
-            lines.append(f"{name:<12} {value:>9.2f} {published[name]:>10.1f} {value - published[name]:>+11.2f}")
-        else:
-            lines.append(f"{name:<12} {value:>9.2f} {'-':>10} {'-':>11}")
+            continue
+        known = published.get(name)
+        beside = f"{'-':>10} {'-':>11}" if known is None else f"{known:>10.1f} {value - known:>+11.2f}"
+        lines.append(f"{name:<12} {value:>9.2f} {beside}   {_shown_interval(found.interval(name), '.2f')}")
     return "\n".join(lines)
 
 
-def load_options(text: str) -> dict[str, Any]:
-    """Return the options that a command line gives as JSON.
+def difference_report(first: Agreement, second: Agreement) -> str:
+    """Format the differences of two metrics on the same rows, with their intervals and p-values."""
+    lines = [f"{'':<12} {'difference':>10} {'p':>9}   {100 * CONFIDENCE:.0f} % interval"]
+    for name in first.deviations:
+        found = difference(first, second, name)
+        p_value = "-" if math.isnan(found.p_value) else f"{found.p_value:.2g}"
+        lines.append(f"{name:<12} {found.value:>+10.2f} {p_value:>9}   {_shown_interval(found.interval, '+.2f')}")
+    return "\n".join(lines)
+
+
+def _shown_interval(ends: tuple[float, float], form: str) -> str:
+    return "-" if math.isnan(ends[0]) else f"[{ends[0]:{form}}, {ends[1]:{form}}]"
+
+
+def load_options(text: str, argument: str = "--options") -> dict[str, Any]:
+    """Return the options that an argument of a command line gives as JSON.
 
     Raises:
         ValueError: it is no object in JSON.
@@ -190,12 +237,12 @@ def load_options(text: str) -> dict[str, Any]:
         options = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(
-            f"--options: expected an object in JSON, got {shown_value(text)} ({reason_of(error)}). Write for example "
+            f"{argument}: expected an object in JSON, got {shown_value(text)} ({reason_of(error)}). Write for example "
             """'{"device": "cuda"}'."""
         ) from error
     if not isinstance(options, dict):
         raise ValueError(
-            f"--options: expected an object in JSON, got {shown_value(options)}. Write for example "
+            f"{argument}: expected an object in JSON, got {shown_value(options)}. Write for example "
             """'{"device": "cuda"}'."""
         )
     return options
@@ -219,20 +266,37 @@ def load_metric(name: str, config: str | None, options: Mapping[str, Any]) -> An
         ) from error
 
 
+class MetricOptions(NamedTuple):
+    """A metric as a command line names it."""
+
+    # Name of a module of this collection, or path or name of another one.
+    name: str
+    config: str | None
+    # Options of the module at load time.
+    options: Mapping[str, Any]
+    # The result to use; None: the one named like the module.
+    key: str | None
+    lower_is_better: bool
+
+
 @dataclasses.dataclass(frozen=True)
 class CorrelationOptions:
     """Which metric is compared with people, and on what: the options of `manycaps human-correlation`."""
 
     # A name of `BENCHMARKS`.
     benchmark: str
-    # Name of a module of this collection, or path or name of another one.
+    # As in `MetricOptions`.
     metric: str
     config: str | None = None
-    # Options of the module at load time.
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    # The result to use; None: the one named like the module.
     key: str | None = None
     lower_is_better: bool = False
+    # A second metric that the first one is tested against, on the same rows; None: none.
+    against: str | None = None
+    against_config: str | None = None
+    against_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    against_key: str | None = None
+    against_lower_is_better: bool = False
     # Local folder or file; None: the public copy.
     data: pathlib.Path | None = None
     # Number of rows; None: all.
@@ -240,6 +304,16 @@ class CorrelationOptions:
     # References of a caption of vatex-eval; None: all.
     references: int | None = None
     seed: int = 0
+
+    def metrics(self) -> list[MetricOptions]:
+        """The metric, and that which it is tested against."""
+        first = MetricOptions(self.metric, self.config, self.options, self.key, self.lower_is_better)
+        given = (self.against_config, self.against_options, self.against_key, self.against_lower_is_better)
+        if self.against is None:
+            if any(given):
+                raise ValueError("--against: expected a metric for the other options of --against, got none. Name it.")
+            return [first]
+        return [first, MetricOptions(self.against, *given)]
 
 
 class Correlation(NamedTuple):
@@ -249,6 +323,34 @@ class Correlation(NamedTuple):
     figures: dict[str, float]
     # The same as a table beside the published values.
     table: str
+    # Interval of each figure in percent; empty for systems.
+    intervals: Mapping[str, tuple[float, float]] = {}
+    # Each figure minus that of the metric of --against, with interval and p-value; empty without one.
+    differences: Mapping[str, Difference] = {}
+
+
+class LoadedMetric(NamedTuple):
+    """A metric that is ready to score."""
+
+    # As the table of published values has it, and with its key for a reader.
+    name: str
+    title: str
+    # Name of a benchmark in that table.
+    place: str
+    columns: set[str]
+    score: Scorer
+
+
+def loaded_metric(metric: MetricOptions, options: CorrelationOptions) -> LoadedMetric:
+    """Load a metric of the options."""
+    module = load_metric(metric.name, metric.config, metric.options)
+    name = published_key(module.name, metric.config, metric.key)
+    if name == "meteor" and getattr(module, "load_options", {}).get("meteor") == "1.5":
+        name = "meteor15"
+    title = f"{name} {metric.key}" if metric.key and name == module.name != metric.key else name
+    place = published_place(options.benchmark, module, options.references)
+    score = scorer_of(module, metric.key, -1.0 if metric.lower_is_better else 1.0)
+    return LoadedMetric(name, title, place, _columns(module), score)
 
 
 def correlate(options: CorrelationOptions) -> Correlation:
@@ -262,23 +364,39 @@ def correlate(options: CorrelationOptions) -> Correlation:
         value = getattr(options, name)
         if value is not None and value < least:
             raise ValueError(f"--{name}: expected {least} or more, got {value}. Leave it out for the usual one.")
-    module = load_metric(options.metric, options.config, options.options)
-    score = scorer_of(module, options.key, -1.0 if options.lower_is_better else 1.0)
-    name = published_key(module.name, options.config, options.key)
-    if name == "meteor" and getattr(module, "load_options", {}).get("meteor") == "1.5":
-        name = "meteor15"
+    metrics = [loaded_metric(metric, options) for metric in options.metrics()]
+    first = metrics[0]
     if benchmark.kind == "systems":
+        if len(metrics) > 1:
+            raise ValueError(
+                f"--against: expected a benchmark of judged captions, got {options.benchmark}, which has too few "
+                "systems for a test. Leave it out."
+            )
         systems = {system: rows[: options.limit] for system, rows in system_rows(_folder(options.data)).items()}
-        scores = system_scores(systems, score)
-        return Correlation(scores, f"{name} of {len(systems)} systems\n{system_table(scores, name)}")
-    figures = _figures(options, benchmark, score)
-    other, remark = OTHER_METRICS.get(name, ("", ""))
-    place = published_place(options.benchmark, module, options.references)
-    lines = [f"{name} on {place}, in percent", report(figures, PUBLISHED.get(name, {}).get(place, {}))]
-    if published := PUBLISHED.get(other, {}).get(place):
+        scores = system_scores(systems, first.score)
+        return Correlation(scores, f"{first.title} of {len(systems)} systems\n{system_table(scores, first.name)}")
+    rows = _benchmark_rows(options, benchmark, any("references" in metric.columns for metric in metrics))
+    found = [_agreement(options, benchmark, rows, metric.score) for metric in metrics]
+    lines = [_table(metric, each) for metric, each in zip(metrics, found, strict=True)]
+    figures = list(found[0].deviations)
+    intervals = {figure: found[0].interval(figure) for figure in figures}
+    if len(found) == 1:
+        return Correlation(found[0].figures, lines[0], intervals)
+    first_title, second_title = (metric.title for metric in metrics)
+    lines.append(f"{first_title} minus {second_title}, paired by row\n{difference_report(found[0], found[1])}")
+    differences = {figure: difference(found[0], found[1], figure) for figure in figures}
+    return Correlation(found[0].figures, "\n\n".join(lines), intervals, differences)
+
+
+def _table(metric: LoadedMetric, found: Agreement) -> str:
+    """The figures of a metric beside its published values, or those of the metric that it is taken for."""
+    lines = [f"{metric.title} on {metric.place}, in percent"]
+    lines.append(report(found, PUBLISHED.get(metric.name, {}).get(metric.place, {})))
+    other, remark = OTHER_METRICS.get(metric.name, ("", ""))
+    if published := PUBLISHED.get(other, {}).get(metric.place):
         values = ", ".join(f"{figure} {value}" for figure, value in published.items())
         lines.append(f"published: {values} ({remark})")
-    return Correlation(figures, "\n".join(lines))
+    return "\n".join(lines)
 
 
 def published_place(benchmark: str, module: Any, n_references: int | None) -> str:
@@ -290,14 +408,25 @@ def published_place(benchmark: str, module: Any, n_references: int | None) -> st
     return f"{benchmark} references" if benchmark == "activitynet-foil" and has_references and has_videos else benchmark
 
 
-def _figures(options: CorrelationOptions, benchmark: Benchmark, score: Scorer) -> dict[str, float]:
-    """Load the rows of a benchmark, and return its figures."""
+def _benchmark_rows(options: CorrelationOptions, benchmark: Benchmark, with_references: bool) -> Rows:
+    """Load the rows of a benchmark, with their references as its protocol has them where a metric takes some."""
     if benchmark.kind == "paragraphs":
-        return paragraph_choice(activitynet_foil_rows(_folder(options.data))[: options.limit], score)
-    rows = load_rows(options.benchmark, options.data)
-    rows = rows.select(range(min(options.limit or len(rows), len(rows))))
+        return activitynet_foil_rows(_folder(options.data))[: options.limit]
+    loaded = load_rows(options.benchmark, options.data)
+    rows = list(loaded.select(range(min(options.limit or len(loaded), len(loaded)))))
+    if with_references:
+        check_references(rows)
+        if benchmark.removes_judged_references:
+            rows = without_judged_references(rows)
+    return rows
+
+
+def _agreement(options: CorrelationOptions, benchmark: Benchmark, rows: Rows, score: Scorer) -> Agreement:
+    """Score the rows, and compare with people as the benchmark does."""
+    if benchmark.kind == "paragraphs":
+        return paragraph_choice(rows, score)
     if benchmark.kind == "judges":
-        return judge_correlations(first_references(list(rows), options.references), score)
+        return judge_correlations(first_references(rows, options.references), score)
     if benchmark.kind == "correlation":
         return correlation(rows, benchmark, score)
     return choice(rows, benchmark, score, options.seed)

@@ -56,7 +56,9 @@ PUBLISHED: Mapping[str, Mapping[str, Mapping[str, float]]] = {
         "vatex-eval 9": {"tau_b": 27.8, "spearman": 36.1},
         "activitynet-foil": {"accuracy": 77.9},
     },
-    "rouge": {
+    "bleu_1": {"flickr8k-expert": {"tau_b": 32.2, "tau_c": 32.3}, "flickr8k-cf": {"tau_b": 17.9, "tau_c": 9.3}},
+    "bleu_4": {"flickr8k-expert": {"tau_b": 30.6, "tau_c": 30.8}, "flickr8k-cf": {"tau_b": 16.9, "tau_c": 8.7}},
+    "rouge_l": {
         "flickr8k-expert": {"tau_b": 32.1, "tau_c": 32.3},
         "flickr8k-cf": {"tau_b": 19.9, "tau_c": 10.3},
         "composite": {"tau_b": 30.0, "tau_c": 32.4},
@@ -79,4 +81,7 @@ PUBLISHED: Mapping[str, Mapping[str, Mapping[str, float]]] = {
 OTHER_WEIGHTS: Mapping[tuple[str, str | None], str] = {("pac_score", "clip-vit-b-32"): "clip_s"}
 
 # Keys whose published values belong to another metric, with a note on it.
-OTHER_METRICS = {"meteor": ("meteor15", "METEOR 1.5, the module meteor15; NLTK's METEOR is another metric")}
+OTHER_METRICS = {
+    "meteor": ("meteor15", "METEOR 1.5, the module meteor15; NLTK's METEOR is another metric"),
+    "rouge": ("rouge_l", "the COCO caption code's ROUGE-L, rouge_l of bleu_rouge; evaluate's rouge is another metric"),
+}

@@ -1,11 +1,12 @@
 """Files and models that a caller names: regular files within a limit, any JSON, names on the Hub."""
 
 import hashlib
+import importlib.util
 import json
 import os
 import pathlib
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import IO, Any, TypeGuard
 
 from .base_messages import reason_of, shown_path, shown_value
@@ -165,6 +166,22 @@ WEIGHT_SUFFIXES = (".bin", ".pt", ".pth", ".safetensors")
 
 # Prefix of a name on the Hub that looks like a path.
 HUB_PREFIX = "hub:"
+
+
+def check_installed(packages: Sequence[str], where: str, advice: str) -> None:
+    """Raise before anything is fetched for a package that is not there.
+
+    Args:
+        packages: as they are imported.
+        where: what needs them, at the beginning of the message.
+        advice: how to install them.
+
+    Raises:
+        ModuleNotFoundError: one is not installed.
+    """
+    for name in packages:
+        if importlib.util.find_spec(name) is None:
+            raise ModuleNotFoundError(f"{where}: expected the package {name}, got none. {advice}", name=name)
 
 
 def is_path(name: str) -> bool:

@@ -1,6 +1,8 @@
-"""Values, paths and errors in messages: short and on one line."""
+"""Values, paths and errors in messages: short and on one line; and packages that are missing."""
 
+import importlib.util
 import os
+from collections.abc import Iterable
 
 # Longest value and longest text of an error in a message, in characters.
 VALUE_CHARACTERS, REASON_CHARACTERS = 80, 160
@@ -56,3 +58,21 @@ def reason_of(error: BaseException) -> str:
     words = getattr(error, "strerror", None) or str(error)
     short = " ".join(str(words)[: 2 * REASON_CHARACTERS].split())[:REASON_CHARACTERS]
     return short.encode("ascii", "backslashreplace").decode() or type(error).__name__
+
+
+def check_packages(packages: Iterable[str], requirement: str, wanted_by: str) -> None:
+    """Raise unless optional packages are installed; nothing is imported.
+
+    Args:
+        packages: names to import.
+        requirement: what `pip install` needs to bring them.
+        wanted_by: what needs them, the beginning of the message.
+
+    Raises:
+        ImportError: one is missing.
+
+    >>> check_packages(["numpy"], "numpy", "arrays")
+    """
+    missing = next((name for name in packages if importlib.util.find_spec(name) is None), None)
+    if missing is not None:
+        raise ImportError(f"{wanted_by}: expected the package {missing}, got none. Run `pip install '{requirement}'`.")

@@ -49,3 +49,16 @@ def split_rows(values: Sequence[Any], sizes: Sequence[int]) -> list[Sequence[Any
     """
     ends = np.cumsum(sizes)
     return [values[end - size : end] for end, size in zip(ends, sizes, strict=True)]
+
+
+def first_largest(values: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Index of the first largest value of each run of consecutive values, with these sizes, each at least 1.
+
+    >>> first_largest(np.array([1.0, 2.0, 2.0, 5.0]), np.array([3, 1])).tolist()
+    [1, 3]
+    """
+    first = np.cumsum(sizes) - sizes
+    is_largest = ~(values < np.repeat(np.maximum.reduceat(values, first), sizes))  # of NaN each
+    largest = np.flatnonzero(is_largest)
+    found: np.ndarray = largest[np.searchsorted(largest, first)]
+    return found

@@ -24,6 +24,16 @@ CHUNK_SIZE = 1 << 20
 # Seconds without data after which a download is aborted.
 DOWNLOAD_TIMEOUT = 60
 
+# Seconds for which an address that is only tried may keep silent.
+TRIAL_TIMEOUT = 20
+
+# What to do after a failed download, and where a server refuses: a browser is refused as well.
+IN_A_BROWSER = "Download it in a browser and give checkpoint='path/to/the/file.pth' beside your other options."
+REFUSED = (
+    "The server refuses it, to browsers, too: give a copy that you have as checkpoint='path/to/the/file.pth' beside "
+    "your other options, ask its authors for one, or choose another variant."
+)
+
 # First bytes of the files that torch writes: a zip archive, or an old bare pickle.
 CHECKPOINT_STARTS = (b"PK\x03\x04", b"\x80\x02", b"\x80\x04")
 
@@ -94,17 +104,14 @@ def _download_and_convert(name: str, path: pathlib.Path, progress: Any) -> None:
 def _download(name: str, target: pathlib.Path, progress: Any) -> str:
     """Write a variant's file to `target` and return its hash; raise if it is not what was expected."""
     variant = VARIANTS[name]
-    request = urllib.request.Request(variant.source, headers={"User-Agent": "manycaps"})
     try:
-        with urllib.request.urlopen(request, timeout=DOWNLOAD_TIMEOUT) as answer, target.open("wb") as file:
+        with _answer(name, DOWNLOAD_TIMEOUT) as answer, target.open("wb") as file:
             stated = answer.headers.get("Content-Length")
             total = int(stated) if stated else variant.size
             _check_answer(name, answer.headers.get_content_type(), first := answer.read(CHUNK_SIZE))
             received, sha256 = _copy(first, answer, file, progress(total=total, unit="B", unit_scale=True, desc=name))
-    except urllib.error.HTTPError as error:
-        raise _download_error(name, f"HTTP status {error.code} ({error.reason})") from error
-    except OSError as error:  # no network, a name that does not resolve, a connection that breaks off
-        raise _download_error(name, f"no connection ({error})") from error
+    except OSError as error:
+        raise _connection_error(name, error) from error
     if total is not None and received != total:
         raise _download_error(name, f"{received} of {total} bytes")
     if variant.size is not None and received != variant.size:
@@ -112,6 +119,35 @@ def _download(name: str, target: pathlib.Path, progress: Any) -> str:
     if variant.sha256 is not None and sha256 != variant.sha256:
         raise _download_error(name, f"a file with sha256 {sha256} instead of {variant.sha256}")
     return sha256
+
+
+def try_download(name: str) -> None:
+    """Raise unless the address of a variant answers with a file of weights, of which the beginning alone is read.
+
+    Args:
+        name: a key of `VARIANTS` whose source is an address.
+
+    Raises:
+        ValueError: as `downloaded_weights`.
+    """
+    try:
+        with _answer(name, TRIAL_TIMEOUT) as answer:
+            _check_answer(name, answer.headers.get_content_type(), answer.read(len(CHECKPOINT_STARTS[0])))
+    except OSError as error:
+        raise _connection_error(name, error) from error
+
+
+def _answer(name: str, timeout: float) -> Any:
+    request = urllib.request.Request(VARIANTS[name].source, headers={"User-Agent": "manycaps"})
+    return urllib.request.urlopen(request, timeout=timeout)
+
+
+def _connection_error(name: str, error: OSError) -> ValueError:
+    """Build the error for a server that refuses, for no network, and for a connection that breaks off."""
+    if not isinstance(error, urllib.error.HTTPError):
+        return _download_error(name, f"no connection ({error})")
+    advice = REFUSED if error.code in (401, 403, 451) else IN_A_BROWSER
+    return _download_error(name, f"HTTP status {error.code} ({error.reason})", advice)
 
 
 def _check_answer(name: str, content_type: str, first: bytes) -> None:
@@ -137,9 +173,6 @@ def _copy(first: bytes, answer: Any, file: Any, bar: Any) -> tuple[int, str]:
     return received, digest.hexdigest()
 
 
-def _download_error(name: str, got: str) -> ValueError:
+def _download_error(name: str, got: str, advice: str = IN_A_BROWSER) -> ValueError:
     """Build the error for a failed download."""
-    return ValueError(
-        f"checkpoint: expected the file of {name} from {VARIANTS[name].source}, got {got}. Download it in a browser "
-        "and give checkpoint='path/to/the/file.pth' beside your other options."
-    )
+    return ValueError(f"checkpoint: expected the file of {name} from {VARIANTS[name].source}, got {got}. {advice}")

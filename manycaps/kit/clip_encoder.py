@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .base_feature_memory import RememberedFeatures, SharedModel, SharedModels
+from .base_files import check_installed
 from .base_messages import shown_value
 from .clip_checkpoints import Checkpoint, find_checkpoint, local_checkpoint
 from .clip_long_captions import mean_direction, sentence_windows
 from .clip_model import ClipModel, FeatureError, Tokens, as_device, engine_name
 from .clip_options import chosen_variant, with_prompt
 from .clip_transformers import is_model, read_model
-from .clip_weights import Weights, merge_lora, openai_names, read_weights
+from .clip_weights import HOW_TO_GET_LIBRARIES, LIBRARIES, Weights, merge_lora, openai_names, read_weights
 from .media_images import scaler_name
 
 # Bytes of features that are remembered of a model, of images, texts and videos together: with ViT-B/32 90,000 images.
@@ -232,6 +233,7 @@ class ClipEncoder:
 
     def _load(self) -> tuple[SharedModel[ClipModel], Checkpoint]:
         if self._loaded is None:
+            check_installed(LIBRARIES, "checkpoint", HOW_TO_GET_LIBRARIES)
             checkpoint, file, read = self._find()
             device = str(as_device(self.options["device"]))
             settings = {**checkpoint.treatment._asdict(), "heads": checkpoint.heads}

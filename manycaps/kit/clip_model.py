@@ -328,7 +328,7 @@ def as_device(name: str) -> "torch.device":
     try:
         device = torch.device(name)
         torch.empty(1, device=device).cpu()  # numbers of the device "meta" cannot be had
-    except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
+    except (RuntimeError, AssertionError, NotImplementedError, TypeError, ImportError) as error:  # torch.hpu
         raise ValueError(
             f"device: expected 'auto' or a device of this machine, got {shown_value(name)} ({reason_of(error)}). "
             "Use 'cpu' or 'auto'."

@@ -7,13 +7,14 @@ import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+# Libraries of the CLIP encoders, and how to get them.
+LIBRARIES = ("torch", "open_clip", "safetensors")
+HOW_TO_GET_LIBRARIES = "Run `pip install 'manycaps[clip]'`, or `pip install torch open_clip_torch safetensors`."
+
 
 def missing_library(error: ImportError) -> ImportError:
     """Build the error for a library of the CLIP encoders that is not installed."""
-    return ImportError(
-        f"{error.name}: expected it to be installed for the CLIP encoders. "
-        "Run `pip install torch open_clip_torch safetensors`."
-    )
+    return ImportError(f"{error.name}: expected it to be installed for the CLIP encoders. {HOW_TO_GET_LIBRARIES}")
 
 
 class LazyLibrary:

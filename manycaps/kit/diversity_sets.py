@@ -39,7 +39,7 @@ KERNELS = ("ngram", "embedding")
 KernelFunction = Callable[[list[str]], object]
 
 # Which captions of a row are measured.
-SIZES = ("all", "equal")
+SIZES = ("equal", "all")
 
 # Smallest order: those below 1 weigh eigenvalues that are rounding. Largest finite one: beyond it the value is that of
 # infinity but for a power of 1.001.
@@ -208,7 +208,7 @@ def pairwise_distance(vectors: np.ndarray) -> float:
 REFERENCES, DIFFERENCE = "_references", "_difference"
 
 
-def mean_of_defined(values: Sequence[float]) -> float:
+def mean_of_defined(values: Iterable[float]) -> float:
     """Mean of the values that are not NaN; NaN if there are none.
 
     >>> mean_of_defined([1.0, math.nan, 2.0])
@@ -339,7 +339,7 @@ def measured_rows(
     Args:
         predictions: n_rows lists of candidates.
         references: n_rows lists of references.
-        sizes: "all", or "equal" for the first captions of the larger side of a row, as many as the other side has.
+        sizes: "equal" for the first captions of the larger side of a row, as many as the other side has, or "all".
 
     Returns:
         n_rows lists of candidates, and of references.

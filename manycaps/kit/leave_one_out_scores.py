@@ -12,11 +12,11 @@ from .meteor15_scores import corpus_score, pair_statistics
 from .meteor15_scores import scores as meteor15_scores
 from .meteor15_texts import Meteor15Lexicon
 from .sets_triangle_rank import triangle_rank_counts, triangle_rank_statistic
-from .text_bleu import MAX_ORDER, BleuTable, bleu_scores, corpus_bleu
-from .text_cider import CIDER_D_MAXIMUM
+from .text_bleu import BleuTable, bleu_scores, corpus_bleu
 from .text_cider_table import CiderTable
 from .text_meteor import Lexicon, meteor_distances, meteor_scores
 from .text_ngrams import RowTexts
+from .text_reference_ngrams import CIDER_D_MAXIMUM, MAX_ORDER
 from .text_rouge import f_measure, precisions_and_recalls
 from .text_tokens import same_tokens
 from .vectors_distance import cosine_distances, cosine_similarities

@@ -19,14 +19,15 @@ import huggingface_hub
 import numpy as np
 
 from .base_files import file_sha256
-from .base_messages import reason_of, shown_value
+from .base_messages import reason_of, shown_path, shown_value
+from .base_module import check_choice
+from .meteor15_languages import FUNCTION_WORDS, LANGUAGES, Language
 from .meteor15_table import compile_table
 from .meteor15_texts import Meteor15Data, Meteor15Lexicon, PhraseTable
 from .meteor15_tokens import Prefixes
 
-# Location of the program in pycocoevalcap 1.2, and file names.
+# Location of the program in pycocoevalcap 1.2, and its file name.
 PACKAGE, JAR_NAME = "pycocoevalcap", "meteor-1.5.jar"
-PARAPHRASES_NAME = "paraphrase-en.gz"
 
 # Advice if the data are missing, at the end of the errors.
 HOW_TO_GET_DATA = (
@@ -46,7 +47,8 @@ class DataFiles(NamedTuple):
 
     # The program, or a folder into which it was unpacked.
     program: pathlib.Path
-    paraphrases: pathlib.Path
+    # None where a language other than English has no table.
+    paraphrases: pathlib.Path | None
 
 
 def check_data_source(source: object) -> None:
@@ -62,12 +64,36 @@ def check_data_source(source: object) -> None:
         )
 
 
-def load_lexicon(source: str | os.PathLike[str] | None, progress: Callable[..., Any]) -> Meteor15Lexicon:
+def check_language(language: object, function_words: object, paraphrases: object) -> None:
+    """Raise unless these are a language, whose function words count, and None or the path of its paraphrases.
+
+    Raises:
+        ValueError, TypeError: one is not.
+    """
+    check_choice("language", language, LANGUAGES)
+    check_choice("function_words", function_words, FUNCTION_WORDS)
+    if paraphrases is not None and not isinstance(paraphrases, str | os.PathLike):
+        raise TypeError(
+            f"paraphrases: expected the path of a file such as paraphrase-de.gz, got {type(paraphrases).__name__}. "
+            "Leave it out for the table beside the program, or for none."
+        )
+
+
+def load_lexicon(
+    source: str | os.PathLike[str] | None,
+    progress: Callable[..., Any],
+    language: str = "en",
+    function_words: str = "english",
+    paraphrases: str | os.PathLike[str] | None = None,
+) -> Meteor15Lexicon:
     """Load the data, cached for this process.
 
     Args:
         source: as for `find_data`.
         progress: a tqdm class for the compilation of the table of paraphrases.
+        language: a key of `LANGUAGES`.
+        function_words: "english", as the program has it for every language, or "language" for its own.
+        paraphrases: as for `find_data`.
 
     Returns:
         The lexicon.
@@ -75,26 +101,34 @@ def load_lexicon(source: str | os.PathLike[str] | None, progress: Callable[..., 
     Raises:
         ImportError, ValueError: as `load_data`.
     """
-    return _remembered_lexicon(None if source is None else os.fspath(source), progress)
+    paths = (None if path is None else os.fspath(path) for path in (source, paraphrases))
+    return _remembered_lexicon(*paths, progress, language, function_words)
 
 
 @functools.lru_cache(maxsize=1)
-def _remembered_lexicon(source: str | None, progress: Callable[..., Any]) -> Meteor15Lexicon:
-    return Meteor15Lexicon(load_data(source, progress))
+def _remembered_lexicon(
+    source: str | None, paraphrases: str | None, progress: Callable[..., Any], language: str, function_words: str
+) -> Meteor15Lexicon:
+    return Meteor15Lexicon(load_data(source, progress, language, function_words, paraphrases))
 
 
-def find_data(source: str | os.PathLike[str] | None) -> DataFiles:
+def find_data(
+    source: str | os.PathLike[str] | None, language: str = "en", paraphrases: str | os.PathLike[str] | None = None
+) -> DataFiles:
     """Find the data without reading them.
 
     Args:
         source: path of meteor-1.5.jar, or of a folder that holds it or its unpacked files; None for pycocoevalcap's.
+        language: a key of `LANGUAGES`.
+        paraphrases: path of the table of paraphrases; None for the file of its usual name beside the program, without
+            which a language other than English has no paraphrases.
 
     Returns:
         Where they lie.
 
     Raises:
         ImportError: pycocoevalcap is not installed.
-        ValueError: the path does not lead to the data.
+        ValueError: a path does not lead to the data.
     """
     path = _package_folder() if source is None else pathlib.Path(source).expanduser()
     program = path / JAR_NAME if (path / JAR_NAME).is_file() else path
@@ -103,22 +137,42 @@ def find_data(source: str | os.PathLike[str] | None) -> DataFiles:
             f"meteor15_data: expected {JAR_NAME}, or a folder that holds it, got {str(path)!r}, which has none. "
             f"{HOW_TO_GET_DATA}"
         )
-    folder = program if program.is_dir() else program.parent
-    for paraphrases in (folder / "data" / PARAPHRASES_NAME, folder / PARAPHRASES_NAME):
-        if paraphrases.is_file():
-            return DataFiles(program, paraphrases)
+    return DataFiles(program, _find_paraphrases(program, LANGUAGES[language].table, paraphrases))
+
+
+def _find_paraphrases(program: pathlib.Path, table: str, given: str | os.PathLike[str] | None) -> pathlib.Path | None:
+    """The table of paraphrases: the one that was given, or that of a language beside the program; English has one."""
+    folder, name = program if program.is_dir() else program.parent, f"paraphrase-{table}.gz"
+    if given is not None:
+        path = pathlib.Path(given).expanduser()
+        if not path.is_file():
+            raise ValueError(f"paraphrases: expected a file such as {name}, got {shown_path(path)}. Check the path.")
+        return path
+    for path in (folder / "data" / name, folder / name):
+        if path.is_file():
+            return path
+    if table != "en":
+        return None
     raise ValueError(
-        f"meteor15_data: expected data/{PARAPHRASES_NAME} beside the program, got none in {str(folder)!r}. "
-        f"{HOW_TO_GET_DATA}"
+        f"meteor15_data: expected data/{name} beside the program, got none in {str(folder)!r}. {HOW_TO_GET_DATA}"
     )
 
 
-def load_data(source: str | os.PathLike[str] | None, progress: Callable[..., Any]) -> Meteor15Data:
+def load_data(
+    source: str | os.PathLike[str] | None,
+    progress: Callable[..., Any],
+    language: str = "en",
+    function_words: str = "english",
+    paraphrases: str | os.PathLike[str] | None = None,
+) -> Meteor15Data:
     """Read the data, and compile the table of paraphrases if that has not been done.
 
     Args:
         source: as for `find_data`.
         progress: a tqdm class for the compilation.
+        language: as for `load_lexicon`.
+        function_words: as for `load_lexicon`.
+        paraphrases: as for `find_data`.
 
     Returns:
         The data; arrays are mapped from the disk.
@@ -126,10 +180,33 @@ def load_data(source: str | os.PathLike[str] | None, progress: Callable[..., Any
     Raises:
         ImportError, ValueError: as `find_data`; ValueError also for files of another form.
     """
-    files = find_data(source)
+    files, settings = find_data(source, language, paraphrases), LANGUAGES[language]
     lines = _program_lines(files.program)
-    prefixes = [line.strip() for line in lines("nonbreaking/english.prefixes") if line.strip() and line[0] != "#"]
-    numeric = {line.split()[0] for line in prefixes if NUMERIC_ONLY in line}
+    prefixes = _prefixes(lines, settings)
+    synsets, base_forms = _synonyms(lines) if language == "en" else ({}, {})
+    version = file_sha256(files.paraphrases)[:16] if files.paraphrases else ""
+    words = "english" if function_words == "english" else settings.name
+    return Meteor15Data(
+        function_words=frozenset(line.split()[0] for line in lines(f"function/{words}.words") if line.strip()),
+        prefixes=prefixes,
+        synsets=synsets,
+        base_forms=base_forms,
+        paraphrases=_mapped_table(files.paraphrases, version, progress) if files.paraphrases else _no_paraphrases(),
+        version=version,
+        code=language,
+        language=settings,
+    )
+
+
+def _prefixes(lines: Callable[[str], list[str]], language: Language) -> Prefixes:
+    """Words of a language whose full stop is a part of them."""
+    found = [line.strip() for line in lines(f"nonbreaking/{language.name}.prefixes") if line.strip() and line[0] != "#"]
+    numeric = {line.split()[0] for line in found if NUMERIC_ONLY in line}
+    return Prefixes(frozenset(line for line in found if NUMERIC_ONLY not in line), frozenset(numeric))
+
+
+def _synonyms(lines: Callable[[str], list[str]]) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """Synsets of words, and base forms of irregular ones."""
     synsets = lines("synonym/english.synsets")
     exceptions = lines("synonym/english.exceptions")
     base_forms: dict[str, list[str]] = {}
@@ -141,15 +218,11 @@ def load_data(source: str | os.PathLike[str] | None, progress: Callable[..., Any
         raise ValueError(
             f"meteor15_data: expected numbers of synsets behind every word, got {shown_value(wrong)}. {HOW_TO_GET_DATA}"
         )
-    version = file_sha256(files.paraphrases)[:16]
-    return Meteor15Data(
-        function_words=frozenset(line.split()[0] for line in lines("function/english.words") if line.strip()),
-        prefixes=Prefixes(frozenset(line for line in prefixes if NUMERIC_ONLY not in line), frozenset(numeric)),
-        synsets=dict(zip(synsets[::2], synsets[1::2], strict=False)),
-        base_forms=base_forms,
-        paraphrases=_mapped_table(files.paraphrases, version, progress),
-        version=version,
-    )
+    return dict(zip(synsets[::2], synsets[1::2], strict=False)), base_forms
+
+
+def _no_paraphrases() -> PhraseTable:
+    return PhraseTable({}, np.zeros(0, np.int64), np.zeros(2, np.int32), np.zeros(0, np.int32))
 
 
 def table_folder(version: str) -> pathlib.Path:

@@ -4,18 +4,25 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .base_scores import first_largest
 from .base_types import CaptionRows, Ints
 from .meteor15_scores import pair_statistics, scores
 from .meteor15_texts import Meteor15Lexicon
-from .text_ptb_tokenizer import tokenize_captions
-
-# The tokens of the COCO caption code, or the captions as they are.
-TOKENIZERS = ("ptb", "raw")
+from .text_tokens import Tokenizer, check_tokenizer, tokenize_rows
 
 # Pairs of a candidate and a reference whose statistics are held at once: 10 MB.
 PAIRS_PER_BATCH = 57_600
+
+
+def check_meteor15_tokenizer(tokenizer: object) -> None:
+    """Raise unless `tokenizer` is "raw", another name of a tokenizer, or a function.
+
+    Raises:
+        ValueError, TypeError: it is none of these.
+    """
+    if tokenizer != "raw":
+        check_tokenizer(tokenizer, ("raw",))
 
 
 def best_statistics(
@@ -23,7 +30,7 @@ def best_statistics(
     references: CaptionRows,
     lexicon: Meteor15Lexicon,
     progress: Callable[..., Iterable[Any]],
-    tokenizer: str = "raw",
+    tokenizer: Tokenizer = "raw",
 ) -> Ints:
     """Align every candidate with all references of its row, and keep the statistics against the best one.
 
@@ -32,7 +39,7 @@ def best_statistics(
         references: n_rows lists of texts, none of them empty.
         lexicon: of the data of METEOR 1.5.
         progress: wraps the batches in a progress bar, as `tqdm` does.
-        tokenizer: "ptb" for the tokens of the COCO caption code, joined by spaces, or "raw" for the texts as they are.
+        tokenizer: "raw" for the texts as they are, or a tokenizer, whose tokens are joined by spaces.
 
     Returns:
         int64 array, shape (n_candidates in all, 23), row after row: statistics against the reference with the highest
@@ -58,7 +65,9 @@ def _batches(candidates: CaptionRows, references: CaptionRows) -> Iterator[tuple
     yield begin, len(candidates)
 
 
-def _best_of_batch(candidates: CaptionRows, references: CaptionRows, lexicon: Meteor15Lexicon, tokenizer: str) -> Ints:
+def _best_of_batch(
+    candidates: CaptionRows, references: CaptionRows, lexicon: Meteor15Lexicon, tokenizer: Tokenizer
+) -> Ints:
     """Statistics of the candidates of some rows against their best references."""
     numbers: dict[str, int] = {}
     hypothesis, reference, n_references = [], [], []
@@ -68,14 +77,7 @@ def _best_of_batch(candidates: CaptionRows, references: CaptionRows, lexicon: Me
             hypothesis += [numbers.setdefault(text, len(numbers))] * len(of_row)
             reference += of_row
             n_references.append(len(of_row))
-    distinct = map(" ".join, tokenize_captions(list(numbers))) if tokenizer == "ptb" else numbers
+    distinct = numbers if tokenizer == "raw" else map(" ".join, tokenize_rows([list(numbers)], tokenizer)[0])
     words = [lexicon.words(text) for text in distinct]
     statistics = pair_statistics(words, hypothesis, reference, lexicon)
-    return statistics[_first_largest(scores(statistics), np.array(n_references))]
-
-
-def _first_largest(values: npt.NDArray[np.float64], sizes: Ints) -> Ints:
-    """Index of the first largest value of each run of `sizes` values."""
-    first = np.cumsum(sizes) - sizes
-    largest = np.flatnonzero(values == np.repeat(np.maximum.reduceat(values, first), sizes))
-    return largest[np.searchsorted(largest, first)]
+    return statistics[first_largest(scores(statistics, lexicon.data.language), np.array(n_references))]

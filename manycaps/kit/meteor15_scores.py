@@ -8,17 +8,13 @@ import numpy.typing as npt
 
 from .base_messages import shown_value
 from .base_types import Floats, Ints
+from .meteor15_languages import ENGLISH, Language
 from .meteor15_search import Matches, Starts, search, taken
 from .meteor15_texts import EXACT, OF_HYPOTHESIS, OF_REFERENCE, STEM, SYNONYM, EncodedTexts, Meteor15Lexicon, encode
 
-# Parameters of English, task "rank" (Denkowski and Lavie 2014, table 1).
-ALPHA, BETA, GAMMA, DELTA = 0.85, 0.2, 0.6, 0.75
-
-# Weights of exact, stem, synonym and paraphrase matches (same source).
-WEIGHTS = (1.0, 0.6, 0.8, 0.6)
-
-# The statistics of a pair, in the order of the Java program's SCORE lines. First lengths and function words; then for
-# each kind of match the content words and the function words that it covers on both sides.
+# The statistics of a pair, in the order of the Java program's SCORE lines for English: lengths and function words, then
+# for each kind of match the content words and the function words that it covers on both sides. Of a language without a
+# kind the program leaves that kind out, and ends with zeros.
 STATISTICS = (
     *("hypothesis_length", "reference_length", "hypothesis_function_words", "reference_function_words"),
     *(
@@ -99,7 +95,7 @@ def _check_at_most(sizes: Ints, most: int) -> None:
         raise _PairError(int(np.argmax(sizes > most)))
 
 
-def scores(statistics: npt.NDArray[np.number]) -> Floats:
+def scores(statistics: npt.NDArray[np.number], language: Language = ENGLISH) -> Floats:
     """Turn statistics into scores: METEOR = F (1 - gamma (chunks / matches)^beta).
 
     F = 1 / ((1 - alpha) / P + alpha / R). P and R are the weighted shares of matched words of the hypothesis and of the
@@ -108,6 +104,7 @@ def scores(statistics: npt.NDArray[np.number]) -> Floats:
 
     Args:
         statistics: array, shape (n, 23), as from `pair_statistics`.
+        language: its parameters.
 
     Returns:
         float64 array, shape (n,), 0 (worst) to 1 (best).
@@ -117,21 +114,23 @@ def scores(statistics: npt.NDArray[np.number]) -> Floats:
     [0.2]
     """
     numbers = np.asarray(statistics, np.float64).T
-    precision, recall = (_share(numbers, side) for side in (0, 1))
+    precision, recall = (_share(numbers, side, language) for side in (0, 1))
     chunks, matches = numbers[20], (numbers[21] + numbers[22]) / 2
     found = (precision > 0) & (recall > 0)
     is_whole = _is_whole(numbers)
     fragmentation = np.where(found & ~is_whole, chunks, 0) / np.where(matches > 0, matches, 1)
     f_mean = np.zeros(len(chunks))
-    f_mean[found] = 1.0 / ((1.0 - ALPHA) / precision[found] + ALPHA / recall[found])
-    return f_mean * (1.0 - GAMMA * _power(fragmentation))
+    alpha = language.alpha
+    f_mean[found] = 1.0 / ((1.0 - alpha) / precision[found] + alpha / recall[found])
+    return f_mean * (1.0 - language.gamma * _power(fragmentation, language.beta))
 
 
-def corpus_score(statistics: Ints) -> float:
+def corpus_score(statistics: Ints, language: Language = ENGLISH) -> float:
     """Score a corpus from the sums of its segments' statistics, as the Java program's EVAL does.
 
     Args:
         statistics: int64 array, shape (n_segments, 23): of each segment against its best reference.
+        language: its parameters.
 
     Returns:
         0 (worst) to 1 (best). It is not the mean of the segments' scores: long segments weigh more, and the chunks of
@@ -140,7 +139,7 @@ def corpus_score(statistics: Ints) -> float:
     >>> corpus_score(np.array([[2, 2, 0, 0, 1, 1, *[0] * 14, 1, 1, 1]] * 2))
     0.2
     """
-    return float(scores(corpus_statistics(statistics)[None])[0])
+    return float(scores(corpus_statistics(statistics)[None], language)[0])
 
 
 def corpus_statistics(statistics: Ints) -> Ints:
@@ -165,20 +164,20 @@ def _is_whole(numbers: npt.NDArray[np.number]) -> npt.NDArray[np.bool_]:
     return (numbers[20] == 1) & (numbers[21] == numbers[0]) & (numbers[22] == numbers[1])
 
 
-def _share(numbers: Floats, side: int) -> Floats:
+def _share(numbers: Floats, side: int, language: Language) -> Floats:
     """Weighted share of one side's words that are matched, in the order of the Java program's additions; 0 of none."""
-    weighted = np.zeros(numbers.shape[1])
-    for first, worth in ((4, DELTA), (6, 1.0 - DELTA)):
-        for kind, weight in enumerate(WEIGHTS):
+    weighted, delta = np.zeros(numbers.shape[1]), language.delta
+    for first, worth in ((4, delta), (6, 1.0 - delta)):
+        for kind, weight in enumerate(language.weights):
             weighted += numbers[first + 4 * kind + side] * weight * worth
-    length = DELTA * (numbers[side] - numbers[2 + side]) + (1.0 - DELTA) * numbers[2 + side]
+    length = delta * (numbers[side] - numbers[2 + side]) + (1.0 - delta) * numbers[2 + side]
     return np.divide(weighted, length, out=np.zeros_like(length), where=length > 0)
 
 
-def _power(values: Floats) -> Floats:
-    """The values to the power of beta, by `math.pow`: NumPy's differs in the last digit from the C library's."""
+def _power(values: Floats, exponent: float) -> Floats:
+    """The values to a power, by `math.pow`: NumPy's differs in the last digit from the C library's."""
     distinct, number = np.unique(values, return_inverse=True)
-    return np.array([math.pow(value, BETA) for value in distinct.tolist()])[number]
+    return np.array([math.pow(value, exponent) for value in distinct.tolist()])[number]
 
 
 def _batches(
@@ -374,6 +373,6 @@ def meteor15_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Meteor15Le
     words = [lexicon.words(text) for text in numbers]
     references = np.concatenate([np.repeat(row, len(row)) for row in texts])
     hypotheses = np.concatenate([np.tile(row, len(row)) for row in texts])
-    values = scores(pair_statistics(words, hypotheses, references, lexicon))
+    values = scores(pair_statistics(words, hypotheses, references, lexicon), lexicon.data.language)
     cells_of_row = np.split(values, np.cumsum([len(row) ** 2 for row in rows])[:-1])
     return [cells.reshape(len(row), len(row)) for cells, row in zip(cells_of_row, rows, strict=True)]

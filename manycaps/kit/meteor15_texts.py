@@ -8,7 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .base_types import Ints
-from .meteor15_tokens import Prefixes, Stemmer, java_hash, words_of
+from .meteor15_languages import ENGLISH, Language
+from .meteor15_stems import load_stemmer
+from .meteor15_tokens import Prefixes, java_hash, words_of
 
 # How a reference's unit and a hypothesis's unit may match: bits of a relation, in the order of the search.
 EXACT, STEM, SYNONYM, OF_REFERENCE, OF_HYPOTHESIS = 1, 2, 4, 8, 16
@@ -39,7 +41,7 @@ class PhraseTable(NamedTuple):
 
 
 class Meteor15Data(NamedTuple):
-    """All data of English."""
+    """All data of a language."""
 
     function_words: frozenset[str]
     prefixes: Prefixes
@@ -48,8 +50,11 @@ class Meteor15Data(NamedTuple):
     # From an inflected form to its base forms.
     base_forms: Mapping[str, list[str]]
     paraphrases: PhraseTable
-    # First digits of the hash of the table of paraphrases, for signatures.
+    # First digits of the hash of the table of paraphrases, for signatures; empty without one.
     version: str
+    # Its code, and its parameters.
+    code: str = "en"
+    language: Language = ENGLISH
 
 
 class EncodedTexts(NamedTuple):
@@ -91,12 +96,12 @@ class Meteor15Lexicon:
 
     def __init__(self, data: Meteor15Data) -> None:
         self.data = data
-        self._stemmer = Stemmer()
+        self._stem = load_stemmer(data.code)
         self._forms: dict[str, WordForm] = {}
 
     def words(self, text: str) -> list[str]:
         """Split a text into the words that are compared."""
-        return words_of(text, self.data.prefixes)
+        return words_of(text, self.data.prefixes, self.data.code)
 
     def form(self, word: str) -> WordForm:
         """Return what is known about a word."""
@@ -104,7 +109,7 @@ class Meteor15Lexicon:
         if form is None:
             form = self._forms[word] = WordForm(
                 java_hash(word),
-                java_hash(self._stemmer.stem(word)),
+                java_hash(self._stem(word)),
                 word in self.data.function_words,
                 self._synsets(word),
                 self.data.paraphrases.words.get(word, -1),

@@ -1,6 +1,6 @@
-"""From texts to the words of METEOR 1.5, as its option -norm makes them, with stems and hashes of single words.
+"""From texts to the words of METEOR 1.5, as its option -norm makes them, with hashes of single words.
 
-Denkowski and Lavie (2014), https://aclanthology.org/W14-3348; English. The steps are those of the Java program, in its
+Denkowski and Lavie (2014), https://aclanthology.org/W14-3348. The steps are those of the Java program, in its
 order, with its notion of a letter.
 """
 
@@ -8,8 +8,6 @@ import re
 import struct
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
-
-from nltk.stem.snowball import EnglishStemmer
 
 # Letters to the program, for use in brackets.
 LETTERS = "A-Za-zŠŽšžŸÀ-ÖØ-öø-žЀ-ԧꙀ-ꙮ꙾-ꚗᴀ-ᵿ"
@@ -32,25 +30,31 @@ _SINGLE_QUOTES = str.maketrans("`‘’", "'''")
 _DOUBLE_QUOTES = re.compile("“|”|''")
 _HYPHEN = re.compile(rf"([{LETTERS}0-9.])-([{LETTERS}0-9])")
 _APOSTROPHES_APART = [
-    re.compile(pattern)
+    (re.compile(pattern), r"\1 ' \2")
     for pattern in (
         rf"([^{LETTERS}])'([^{LETTERS}])",
         rf"([^{LETTERS}0-9])'([{LETTERS}])",
         rf"([{LETTERS}])'([^{LETTERS}])",
     )
 ]
-_APOSTROPHES_AHEAD = [re.compile(pattern) for pattern in (rf"([{LETTERS}])'([{LETTERS}])", "([0-9])'(s)")]
+# What happens to apostrophes, in this order: English "man 's", French "l' eau", elsewhere "x ' y".
+_APOSTROPHES = {
+    "en": [
+        *_APOSTROPHES_APART,
+        (re.compile(rf"([{LETTERS}])'([{LETTERS}])"), r"\1 '\2"),
+        (re.compile("([0-9])'(s)"), r"\1 '\2"),
+    ],
+    "fr": [
+        _APOSTROPHES_APART[0],
+        (re.compile(rf"([^{LETTERS}])'([{LETTERS}])"), r"\1 ' \2"),
+        _APOSTROPHES_APART[2],
+        (re.compile(rf"([{LETTERS}])'([{LETTERS}])"), r"\1' \2"),
+    ],
+}
+_ANY_APOSTROPHE = [(re.compile("'"), " ' ")]
 _LETTER = re.compile(f"[{LETTERS}]")
 _UNICODE_SPACES = re.compile("[\u2000-\u200a\u202f\u205f\u3000\u00a0]")
 _WORD = re.compile(f"[^{SEPARATORS}]+")
-
-# NLTK turns these into apostrophes, which the program's stemmer does not know; they pass as private characters.
-_HIDDEN = str.maketrans("‘’‛", "\ue000\ue001\ue002")
-_SHOWN = str.maketrans("\ue000\ue001\ue002", "‘’‛")
-
-# Suffixes whose replacement NLTK loses from the region in which a final "e" goes (NLTK 3.9 to 3.10, EnglishStemmer,
-# steps 2 and 3: `r2 = ""`), by the ending of the stem.
-_LOST_ENDINGS = {"ize": ("izer", "ization"), "ate": ("ational",)}
 
 
 class Prefixes(NamedTuple):
@@ -60,27 +64,32 @@ class Prefixes(NamedTuple):
     numeric: Collection[str]
 
 
-def words_of(text: str, prefixes: Prefixes) -> list[str]:
+def words_of(text: str, prefixes: Prefixes, language: str = "en") -> list[str]:
     """Split a text into the words that METEOR 1.5 compares, lower-case, with punctuation.
 
     Args:
         text: any text; the COCO caption code gives PTB tokens joined by spaces.
         prefixes: of the program's data.
+        language: English and French have rules of their own for apostrophes.
 
     Returns:
         The words.
 
     >>> words_of("A man's well-known dog, No. 5.", Prefixes((), ("No",)))
     ['a', 'man', "'s", 'well', 'known', 'dog', ',', 'no.', '5', '.']
+    >>> words_of("L'eau d'Yves", Prefixes((), ()), "fr")
+    ["l'", 'eau', "d'", 'yves']
     """
-    text = _apart(f" {text.strip(TRIMMED)} ")
+    if language == "en" and text.isascii() and text.replace(" ", "").isalpha() and SEVERAL not in text:
+        return text.lower().split()  # nothing below would change it
+    text = _apart(f" {text.strip(TRIMMED)} ", language)
     text = " ".join(_full_stops_apart(_WORD.findall(text), prefixes))
     while MORE in text:
         text = text.replace(MORE, f"{SEVERAL}.")
     return _WORD.findall(_UNICODE_SPACES.sub(" ", text.replace(SEVERAL, ".")).strip(TRIMMED).lower())
 
 
-def _apart(text: str) -> str:
+def _apart(text: str, language: str) -> str:
     """Put spaces around punctuation, except full stops at the end of words."""
     text = _STANDS_ALONE.sub(r" \1 ", text)
     if ".." in text:
@@ -93,10 +102,8 @@ def _apart(text: str) -> str:
     text = _DOUBLE_QUOTES.sub(' " ', text.translate(_SINGLE_QUOTES))
     text = _HYPHEN.sub(r"\1 \2", text.replace("–", "-").replace("--", "-"))
     if "'" in text:
-        for apostrophe in _APOSTROPHES_APART:
-            text = apostrophe.sub(r"\1 ' \2", text)
-        for apostrophe in _APOSTROPHES_AHEAD:
-            text = apostrophe.sub(r"\1 '\2", text)
+        for apostrophe, apart in _APOSTROPHES.get(language, _ANY_APOSTROPHE):
+            text = apostrophe.sub(apart, text)
     return text
 
 
@@ -116,25 +123,6 @@ def _full_stops_apart(words: Sequence[str], prefixes: Prefixes) -> Iterator[str]
             yield word
         else:
             yield f"{before} ."
-
-
-class Stemmer:
-    """The English stemmer of METEOR 1.5: Porter2 as it was in 2006.
-
-    NLTK's is the nearest one that is maintained; what it does otherwise is made good here.
-
-    >>> Stemmer().stem("running"), Stemmer().stem("added"), Stemmer().stem("ionization")
-    ('run', 'ad', 'ioniz')
-    """
-
-    def __init__(self) -> None:
-        self._stemmer = EnglishStemmer()
-
-    def stem(self, word: str) -> str:
-        """Return the stem of a lower-case word."""
-        stem = self._stemmer.stem(word.translate(_HIDDEN)).translate(_SHOWN)
-        suffixes = _LOST_ENDINGS.get(stem[-3:], ())
-        return stem[:-1] if any(suffix in word for suffix in suffixes) else stem
 
 
 def java_hash(word: str) -> int:

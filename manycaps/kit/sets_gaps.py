@@ -134,22 +134,36 @@ def parity_test(gaps: Iterable[RowGaps], clusters: Sequence[Hashable] | None = N
     """
     parts = list(gaps)
     values = np.concatenate([np.stack([part.fidelity, part.diversity], axis=1) for part in parts])
-    sums = np.array([math.fsum(column) for column in values.T])
     if clusters is None:
+        sums = np.array([math.fsum(column) for column in values.T])
         entries = np.concatenate([part.covariance for part in parts])
-        covariance = np.array([[math.fsum(entries[:, i, j]) for j in (0, 1)] for i in (0, 1)])
-        return _tested(sums, covariance, None)
-    numbers = cluster_numbers(clusters)
-    of_clusters = np.zeros((numbers.max() + 1, 2))
-    np.add.at(of_clusters, numbers, values)
+        return parity_of_sums(sums, np.array([[math.fsum(entries[:, i, j]) for j in (0, 1)] for i in (0, 1)]))
+    of_clusters = sums_of_clusters(values, clusters)
     n_clusters = len(of_clusters)
     residuals = of_clusters - of_clusters.mean(axis=0)
     covariance = residuals.T @ residuals * n_clusters / max(1, n_clusters - 1)
-    return _tested(sums, covariance, n_clusters)
+    return parity_of_sums(of_clusters.sum(axis=0), covariance, n_clusters)
 
 
-def _tested(sums: np.ndarray, covariance: np.ndarray, n_clusters: int | None) -> ParityTest:
-    """Test of summed gaps with the covariance of their sum."""
+def sums_of_clusters(values: np.ndarray, clusters: Sequence[Hashable]) -> np.ndarray:
+    """Add up the values of each cluster's rows: (n_rows, k) to (n_clusters, k)."""
+    numbers = cluster_numbers(clusters)
+    sums = np.zeros((numbers.max() + 1, values.shape[1]))
+    np.add.at(sums, numbers, values)
+    return sums
+
+
+def parity_of_sums(sums: np.ndarray, covariance: np.ndarray, n_clusters: int | None = None) -> ParityTest:
+    """Test summed gaps.
+
+    Args:
+        sums: float64 array, shape (2,): fidelity and diversity gap, added over rows.
+        covariance: float64 array, shape (2, 2): of the sums.
+        n_clusters: number of clusters whose spread the covariance is; None: it is that of the splits.
+
+    Returns:
+        The test.
+    """
     own = [
         _tail(float(sums[i] ** 2 / covariance[i, i]), 1, n_clusters) if covariance[i, i] > 0 else math.nan
         for i in (0, 1)
@@ -197,8 +211,8 @@ def row_shares(distances: np.ndarray, n_candidates: int) -> RowShares:
     """
     distances = in_row_scales(distances)
     m, n = n_candidates, distances.shape[1] - n_candidates
-    ends = [candidate_ranks(distances, m, candidate) for candidate in range(m)]
-    outlier, central = (np.mean([end[side] for end in ends], axis=0) for side in (0, 1))
+    places = candidate_places(distances, m)
+    outlier, central = places.farthest().mean(axis=1), places.nearest().mean(axis=1)
     if m == 1:
         nothing = np.full(len(distances), math.nan)
         return RowShares(outlier, central, nothing, nothing)
@@ -209,27 +223,66 @@ def row_shares(distances: np.ndarray, n_candidates: int) -> RowShares:
     return RowShares(outlier, central, repeat, spread)
 
 
-def candidate_ranks(distances: np.ndarray, n_candidates: int, candidate: int) -> tuple[np.ndarray, np.ndarray]:
-    """Say how far a candidate of each row is the farthest, and the nearest, of itself and the references.
+def unlike_people(outlier: np.ndarray, n_references: int) -> np.ndarray:
+    """About the share of candidates that people would not have written: outlier shares, 0 for people and 1 if all are.
+
+    >>> unlike_people(np.array([1.0, 1 / 6]), 5).tolist()
+    [1.0, 0.0]
+    """
+    people = 1 / (n_references + 1)
+    return (outlier - people) / (1 - people)
+
+
+class CandidatePlaces(NamedTuple):
+    """Place of each candidate among itself and the references, by the mean distance of each text to the others."""
+
+    # Arrays of whole numbers, shape (n_rows, n_candidates): texts that are nearer to the others, and as near, the
+    # candidate counted.
+    below: np.ndarray
+    alike: np.ndarray
+    # Number of these texts, n_references + 1.
+    n_texts: int
+
+    def farthest(self) -> np.ndarray:
+        """1 where a candidate is the farthest, 1 / k where k texts are, else 0."""
+        return np.where(self.below + self.alike == self.n_texts, 1 / self.alike, 0.0)
+
+    def nearest(self) -> np.ndarray:
+        """1 where a candidate is the nearest, 1 / k where k texts are, else 0."""
+        return np.where(self.below == 0, 1 / self.alike, 0.0)
+
+    def p_values(self) -> np.ndarray:
+        """Conformal p-values: the share of these texts that are at least as far as the candidate."""
+        return (self.n_texts - self.below) / self.n_texts
+
+    def histogram(self, n_bins: int) -> np.ndarray:
+        """Share of the candidates in each of `n_bins` equal ranges of places, the nearest first: (n_rows, n_bins).
+
+        1 / n_bins for people. Place k of n stands for all of k / n to (k + 1) / n, which keeps it so with any n.
+        """
+        edges = np.arange(n_bins + 1) / n_bins * self.n_texts
+        reached = (edges - self.below[..., None]) / self.alike[..., None]  # (n_rows, n_candidates, n_bins + 1)
+        return np.diff(np.clip(reached, 0.0, 1.0), axis=-1).mean(axis=1)
+
+
+def candidate_places(distances: np.ndarray, n_candidates: int) -> CandidatePlaces:
+    """Rank each candidate among itself and the references; only its distances and people's count.
 
     Args:
-        distances: float64 array, shape (n_rows, n_texts, n_texts), in the rows' units.
+        distances: float64 array, shape (n_rows, n_texts, n_texts), symmetric, in the rows' units.
         n_candidates: number of candidates.
-        candidate: which one.
 
     Returns:
-        Two float64 arrays, shape (n_rows,): 1 if it is, 1 / k if k texts are alike, else 0.
+        The places.
     """
-    crossing = distances[:, candidate, n_candidates:]
-    others = distances[:, n_candidates:, n_candidates:].sum(axis=2) + crossing
-    sums = np.concatenate([crossing.sum(axis=1)[:, None], others], axis=1)  # (n_rows, n + 1), the candidate first
-    return _share_of_first(sums), _share_of_first(-sums)
-
-
-def _share_of_first(values: np.ndarray) -> np.ndarray:
-    """1 / k where the first value of a row is the largest, with k - 1 others; else 0."""
-    alike = values >= values.max(axis=1, keepdims=True) - TIE_TOLERANCE * values.shape[1]
-    return np.where(alike[:, 0], 1 / alike.sum(axis=1), 0.0)
+    m, n = n_candidates, distances.shape[1] - n_candidates
+    crossing = distances[:, :m, m:]
+    own = crossing.sum(axis=2)[..., None]
+    others = distances[:, m:, m:].sum(axis=2)[:, None] + crossing  # (n_rows, m, n)
+    tolerance = TIE_TOLERANCE * n
+    below = (others < own - tolerance).sum(axis=2)
+    alike = 1 + (np.abs(others - own) <= tolerance).sum(axis=2)
+    return CandidatePlaces(below, alike, n + 1)
 
 
 def _pair_tails(

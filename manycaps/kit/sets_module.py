@@ -197,14 +197,14 @@ class DistributionModule(CollectionModule):
         raise NotImplementedError
 
 
-def check_distribution_options(options: Mapping[str, Any]) -> None:
-    """Raise unless the options of `DISTRIBUTION_DEFAULTS` have legal values.
+def check_distribution_options(options: Mapping[str, Any], p_values: Collection[str] = P_VALUE_METHODS) -> None:
+    """Raise unless the options of `DISTRIBUTION_DEFAULTS` have legal values, among them p_value one of `p_values`.
 
     Raises:
         TypeError: a value of the wrong type.
         ValueError: a value out of range.
     """
-    check_choice("p_value", options["p_value"], P_VALUE_METHODS)
+    check_choice("p_value", options["p_value"], p_values)
     check_whole_number("max_partitions", options["max_partitions"], 1)
     check_whole_number("n_resamples", options["n_resamples"], 1, MOST_RESAMPLES)
     check_confidence_level(options["confidence_level"])
@@ -219,9 +219,9 @@ def signature_settings(options: Mapping[str, Any]) -> dict[str, Any]:
     {'p_value': 'none', 'n_resamples': None, 'confidence_level': None, 'interval': None, 'clusters': None, 'seed': None}
     """
     # An exact test draws splits too: those of the corpus.
-    draws = options["p_value"] != "none"
+    draws = options["p_value"] in P_VALUE_METHODS[1:]
     has_interval = options["confidence_level"] is not None
-    is_clustered = options["clusters"] is not None and (draws or has_interval)
+    is_clustered = options["clusters"] is not None and (options["p_value"] != "none" or has_interval)
     return {
         "p_value": options["p_value"],
         "n_resamples": options["n_resamples"] if draws else None,

@@ -8,9 +8,7 @@ import numpy.typing as npt
 
 from .base_types import Floats, Ints, Masks, TokenList, TokenRows
 from .text_ngrams import RowTexts, ngram_ids, word_ids
-
-# N-gram orders 1 to 4 (Papineni et al. 2002, section 2.3).
-MAX_ORDER = 4
+from .text_reference_ngrams import MAX_ORDER, ReferenceNgrams
 
 # What the COCO caption code (pycocoevalcap 1.2, bleu_scorer.py, compute_score) adds to matches and to totals, so that
 # nothing is divided by 0. They belong to the published numbers: BLEU-4 of a caption without a common 4-gram is about
@@ -32,20 +30,28 @@ def bleu_scores(statistics: npt.NDArray[np.number]) -> Floats:
     c the length of the candidate and r that of the reference of the nearest length, the brevity penalty B is
     exp(1 - 1/q) where q < 1, else 1.
 
+    Powers are those of the C library, which NumPy's differ from in the last digit.
+
     Args:
-        statistics: array, shape (n, 10), columns as `STATISTICS`.
+        statistics: array, shape (n, 10), columns as `STATISTICS`; for BLEU-1 to BLEU-N shape (n, 2 N + 2).
 
     Returns:
-        float64 array, shape (n, 4), 0 (worst) to 1 (best).
+        float64 array, shape (n, 4), or (n, N), 0 (worst) to 1 (best).
 
     >>> bleu_scores(np.array([[2, 1, 0, 0, 2, 1, 0, 0, 2, 4]]))[0, :2].round(4).tolist()
     [0.3679, 0.3679]
     """
     numbers = np.asarray(statistics, np.float64)
-    precisions = (numbers[:, :MAX_ORDER] + TINY) / (numbers[:, MAX_ORDER : 2 * MAX_ORDER] + SMALL)  # (n, 4)
-    means = np.cumprod(precisions, axis=1) ** (1.0 / np.arange(1, MAX_ORDER + 1))
-    ratio = (numbers[:, 8] + TINY) / (numbers[:, 9] + SMALL)
-    return means * np.exp(np.minimum(1 - 1 / ratio, 0))[:, None]
+    n = numbers.shape[1] // 2 - 1
+    precisions: Floats = (numbers[:, :n] + TINY) / (numbers[:, n : 2 * n] + SMALL)
+    scores: Floats = np.multiply.accumulate(precisions, axis=1)  # (n_texts, n)
+    for k in range(1, n):
+        exponent = 1.0 / (k + 1)
+        scores[:, k] = [product**exponent for product in scores[:, k].tolist()]
+    ratio = (numbers[:, -2] + TINY) / (numbers[:, -1] + SMALL)
+    is_short = ratio < 1
+    scores[is_short] *= np.array([math.exp(1 - 1 / value) for value in ratio[is_short].tolist()])[:, None]
+    return scores
 
 
 def corpus_bleu(statistics: npt.NDArray[np.number]) -> Floats:
@@ -77,10 +83,7 @@ def bleu_statistics(candidates: Sequence[TokenList], references: TokenRows) -> I
     >>> bleu_statistics([["a", "a", "dog"]], [[["a", "dog"], ["a", "red", "dog", "runs"]]])[0].tolist()
     [2, 1, 0, 0, 3, 2, 1, 0, 3, 2]
     """
-    rows = [[candidate, *own] for candidate, own in zip(candidates, references, strict=True)]
-    table = BleuTable(rows)
-    first = table.texts.first[:-1]
-    return table.statistics(first, table.texts.others(first))
+    return ReferenceNgrams.of_rows([[candidate] for candidate in candidates], references).bleu_statistics()
 
 
 class BleuTable:

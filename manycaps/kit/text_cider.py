@@ -9,16 +9,8 @@ import numpy as np
 import scipy.sparse
 
 from .text_ngrams import ngram_ids, word_ids
+from .text_reference_ngrams import CIDER_D_MAXIMUM, LENGTH_SIGMA, MAX_ORDER
 from .text_tokens import same_tokens
-
-# N-gram orders 1 to 4, equally weighted (section 4).
-MAX_ORDER = 4
-
-# Standard deviation of the Gaussian length penalty, in bigrams (section 4; the COCO caption code counts bigrams).
-LENGTH_SIGMA = 6.0
-
-# Scale of CIDEr-D: the score of a long text against itself (section 4).
-CIDER_D_MAXIMUM = 10.0
 
 
 def document_frequencies(documents: Iterable[Sequence[Sequence[str]]]) -> dict[str, int]:

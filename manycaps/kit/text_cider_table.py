@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse
 
 from .base_types import Floats, Ints, Masks
-from .text_cider import CIDER_D_MAXIMUM, LENGTH_SIGMA, MAX_ORDER
 from .text_ngrams import RowTexts, ngram_ids, word_ids
+from .text_reference_ngrams import CIDER_D_MAXIMUM, LENGTH_SIGMA, MAX_ORDER
 
 # Pairs of an n-gram of a candidate and a text with it that are looked at once, 8 bytes each in some ten arrays.
 MAX_TERMS = 2_000_000

@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse
 
 from .base_types import Floats, Ints, TokenList, TokenRows
-from .text_bleu import MAX_ORDER, SMALL, TINY
+from .text_bleu import SMALL, TINY
 from .text_ngrams import ngram_ids, word_ids
+from .text_reference_ngrams import MAX_ORDER
 
 
 class CrossBleu:

@@ -6,13 +6,17 @@ the first, each taking the last free reference word that matches. This is not ME
 METEOR column of captioning papers.
 """
 
+import functools
+import importlib.metadata
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
+from .base_feature_memory import RememberedFeatures
 from .text_tokens import same_tokens
+from .text_wordnet import WORDNET_VERSION, wordnet_lexicon
 
 # Weight of precision in the harmonic mean (NLTK 3.8 to 3.10, meteor_score.py, default of `alpha`).
 ALPHA = 0.9
@@ -28,6 +32,15 @@ MACHINE_WORD_BITS = 64
 
 # Pairs of texts aligned at once: the working arrays (8 bytes a pair) stay in the processor's cache.
 MAX_PAIRS = 8_192
+
+# METEOR as NLTK computes it, which the paper's program uses, and that of captioning papers.
+METEORS = ("nltk", "1.5")
+
+# From rows of tokens to the scores of all ordered pairs of texts of each.
+PairScores = Callable[[Sequence[Sequence[Sequence[str]]]], list[np.ndarray]]
+
+# Scores of the rows that were asked for last: 30,000 rows of 10 texts.
+REMEMBERED = RememberedFeatures(1 << 25)
 
 
 class Lexicon(Protocol):
@@ -256,3 +269,47 @@ def _combine(
     f_mean = precision * recall / (ALPHA * precision + (1 - ALPHA) * recall)
     scores[some] = (1 - GAMMA * (chunks / matches) ** BETA) * f_mean
     return scores
+
+
+def meteor_scorer(version: str, meteor15_data: Any, progress: Callable[..., Any]) -> PairScores:
+    """Return the METEOR of all pairs of texts of rows; one that another metric has asked for is not computed again.
+
+    Args:
+        version: one of `METEORS`.
+        meteor15_data: source of the data of METEOR 1.5.
+        progress: a tqdm class for the compilation of its table.
+
+    Returns:
+        Function from n_rows rows of token lists to n_rows float64 arrays, shape (n_texts, n_texts).
+    """
+    settings = tuple(meteor_settings(version, meteor15_data, progress).items())
+    if version == "1.5":
+        from .meteor15_data import load_lexicon
+        from .meteor15_scores import meteor15_scores
+
+        score: PairScores = functools.partial(meteor15_scores, lexicon=load_lexicon(meteor15_data, progress))
+    else:
+        score = functools.partial(meteor_scores, lexicon=wordnet_lexicon())
+    return functools.partial(_remembered, score, settings)
+
+
+def meteor_settings(version: str, meteor15_data: Any, progress: Callable[..., Any]) -> dict[str, Any]:
+    """Return what decides a METEOR, for the signature; the arguments are those of `meteor_scorer`."""
+    if version == "1.5":
+        from .meteor15_data import load_lexicon
+
+        return {"meteor": "1.5", "data": load_lexicon(meteor15_data, progress).data.version}
+    return {"meteor": f"nltk-{importlib.metadata.version('nltk')}", "wordnet": WORDNET_VERSION}
+
+
+def _remembered(
+    score: PairScores, settings: tuple[Any, ...], rows: Sequence[Sequence[Sequence[str]]]
+) -> list[np.ndarray]:
+    keys = [(settings, tuple(map(tuple, row))) for row in rows]
+    known = {key: REMEMBERED.get(key) for key in keys}
+    new = [key for key, scores in known.items() if scores is None]
+    if new:
+        for key, scores in zip(new, score([key[1] for key in new]), strict=True):
+            known[key] = scores.copy()  # a part of a larger array would keep all of it in memory
+            REMEMBERED.put(key, known[key], scores.nbytes + 60 * len(key[1]))
+    return [known[key] for key in keys]

@@ -90,10 +90,18 @@ def word_ids(captions: Iterable[Sequence[str]], vocabulary: dict[str, int]) -> t
     """
     captions = list(captions)
     words = list(itertools.chain.from_iterable(captions))
+    return numbered(words, vocabulary), np.array([len(tokens) for tokens in captions], dtype=np.int64)
+
+
+def numbered(words: Sequence[str], vocabulary: dict[str, int]) -> np.ndarray:
+    """Number words; new ones are added to `vocabulary`.
+
+    >>> numbered(["a", "dog", "a"], {}).tolist()
+    [0, 1, 0]
+    """
     for word in dict.fromkeys(words):
         vocabulary.setdefault(word, len(vocabulary))
-    numbers = np.fromiter(map(vocabulary.__getitem__, words), dtype=np.int64, count=len(words))
-    return numbers, np.array([len(tokens) for tokens in captions], dtype=np.int64)
+    return np.fromiter(map(vocabulary.__getitem__, words), dtype=np.int64, count=len(words))
 
 
 def ngram_ids(words: np.ndarray, lengths: np.ndarray, max_order: int) -> list[tuple[np.ndarray, np.ndarray]]:

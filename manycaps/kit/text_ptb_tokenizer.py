@@ -127,6 +127,7 @@ CURLY_APOSTROPHE = "['’\x92]"
 ANY_APOSTROPHE = "['`‘’‛\x91\x92]"
 # Blanks that may stand inside a token; Java prints them as a no-break space.
 BLANK = r"[\x20\xa0]"
+NO_BREAK_SPACE = "\xa0"
 
 # ---- Parts of the shapes ----
 
@@ -281,6 +282,21 @@ def tokenize(caption: str) -> list[str]:
     return _tokens_of_caption(caption)
 
 
+def tokenized_line(caption: str) -> str:
+    r"""Write the tokens of a caption as the COCO caption code does: one line, with a blank between tokens.
+
+    It splits lines by blanks for ROUGE-L, by any white space for BLEU and CIDEr-D: a token that Java prints with
+    no-break spaces inside is one word there and several here, so that it is kept as it is printed.
+
+    Raises:
+        TypeError: the caption is not a string.
+
+    >>> tokenized_line("Add 3 1/2 cups.")
+    'add 3\xa01/2 cups'
+    """
+    return " ".join(_tokens_of_caption(caption, is_apart=False))
+
+
 def tokenize_captions(captions: Iterable[str]) -> list[list[str]]:
     """Split many captions into tokens, each by itself as `tokenize` does.
 
@@ -301,10 +317,12 @@ def tokenize_captions(captions: Iterable[str]) -> list[list[str]]:
     return [_tokens_of_caption(caption, row) for row, caption in enumerate(captions)]
 
 
-def _tokens_of_caption(caption: str, row: int | None = None) -> list[str]:
+def _tokens_of_caption(caption: str, row: int | None = None, *, is_apart: bool = True) -> list[str]:
     if not isinstance(caption, str):
         place = "caption" if row is None else f"captions[{row}]"
         raise TypeError(f"{place}: expected a string, got {type(caption).__name__}. Give each caption as text.")
+    if not is_apart and NO_BREAK_SPACE in caption:
+        return _scan(caption, is_apart=False)
     tokens: list[str] = []
     may_lean = True
     for word in caption.split(" "):
@@ -313,7 +331,7 @@ def _tokens_of_caption(caption: str, row: int | None = None) -> list[str]:
             leans = LEANING_WORD.search(word) is not None
             if leans and may_lean:
                 if LEANING_WORDS.search(caption):
-                    return _scan(caption)
+                    return _scan(caption, is_apart=is_apart)
                 # One search answers for all words: asking again at each would take quadratic time.
                 may_lean = False
             known = _tokens_of_word(word)
@@ -336,8 +354,8 @@ def _remember(word: str, tokens: tuple[str, ...]) -> None:
     _remembered[word] = tokens
 
 
-def _scan(text: str) -> list[str]:
-    """Tokens of a text by trying the shapes at each position: exact, and slow."""
+def _scan(text: str, *, is_apart: bool = True) -> list[str]:
+    """Tokens of a text by trying the shapes at each position: exact, and slow. Tokens with blanks come apart or not."""
     tokens: list[str] = []
     position = 0
     while position < len(text):
@@ -345,7 +363,9 @@ def _scan(text: str) -> list[str]:
         if shape is None:
             position += 1
             continue
-        tokens.extend(_printed(text, position, end, shape))
+        pieces = _printed(text, position, end, shape)
+        is_one = not is_apart and isinstance(pieces, list) and pieces
+        tokens.extend([NO_BREAK_SPACE.join(pieces)] if is_one else pieces)
         position = end
     return [token for token in tokens if token not in REMOVED_TOKENS]
 

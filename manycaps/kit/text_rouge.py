@@ -8,9 +8,13 @@ import numpy.typing as npt
 from .base_types import Floats, Ints, TokenList, TokenRows
 from .text_bleu import bleu_scores, bleu_statistics
 from .text_ngrams import word_ids
+from .text_reference_ngrams import ReferenceNgrams
 
 # Weight of recall over precision (pycocoevalcap 1.2, rouge.py; Chen et al. 2015, section 4.3).
 BETA = 1.2
+
+# Words of a text that are bits of one number.
+N_BITS = 64
 
 # Cells of the tables of common subsequences that are filled at once, 4 bytes each in a few arrays.
 MAX_CELLS = 2_000_000
@@ -60,6 +64,25 @@ def rouge_l_scores(candidates: Sequence[TokenList], references: TokenRows) -> Fl
     return f_measure(np.maximum.reduceat(precision, starts), np.maximum.reduceat(recall, starts))
 
 
+def rouge_l_of_ngrams(texts: ReferenceNgrams) -> Floats:
+    """Score every candidate by ROUGE-L, as `rouge_l_scores`, where the words have been numbered.
+
+    Returns:
+        float64 array, shape (n_candidates in all,), row after row.
+
+    >>> rouge_l_of_ngrams(ReferenceNgrams.of_rows([[["a", "red", "dog"]]], [[["a", "dog"], ["cat"]]])).round(4).tolist()
+    [0.8299]
+    """
+    candidate, reference = texts.pairs()
+    text = texts.candidates[candidate]
+    common = common_lengths_of_ids(texts.words, texts.lengths, text, reference)
+    filled = np.maximum(texts.lengths, 1)  # a text without tokens counts as one empty token
+    common[(texts.lengths[text] == 0) & (texts.lengths[reference] == 0)] = 1
+    first = texts.first_pair()
+    best = (np.maximum.reduceat(common / filled[side], first) for side in (text, reference))
+    return f_measure(*best)
+
+
 def precisions_and_recalls(texts: Sequence[TokenList], candidate: Ints, reference: Ints) -> tuple[Floats, Floats]:
     """Share of the candidate, and of the reference, in the longest common subsequence of each pair.
 
@@ -94,7 +117,11 @@ def common_lengths(texts: Sequence[TokenList], first: Ints, second: Ints) -> Int
     >>> common_lengths([["a", "red", "dog", "runs"], ["red", "a", "dog"]], np.array([0]), np.array([1])).tolist()
     [2]
     """
-    words, lengths = word_ids(texts, {})
+    return common_lengths_of_ids(*word_ids(texts, {}), first, second)
+
+
+def common_lengths_of_ids(words: Ints, lengths: Ints, first: Ints, second: Ints) -> Ints:
+    """Do as `common_lengths` with texts whose words are numbers, as from `word_ids`."""
     start = np.cumsum(lengths) - lengths
     # The table of a pair has a line for each word of the shorter text, whichever text that is.
     swap = lengths[first] > lengths[second]
@@ -105,7 +132,9 @@ def common_lengths(texts: Sequence[TokenList], first: Ints, second: Ints) -> Int
     while begin < len(order):
         end = _batch_end(lengths[second[order]], begin)
         these = order[begin:end]
-        result[these] = _common_lengths(words, start, lengths, first[these], second[these])
+        fits = lengths[second[these]].max() <= N_BITS
+        counted = _common_lengths_by_bits if fits else _common_lengths
+        result[these] = counted(words, start, lengths, first[these], second[these])
         begin = end
     return result
 
@@ -132,6 +161,24 @@ def _common_lengths(words: Ints, start: Ints, lengths: Ints, first: Ints, second
         extended = np.maximum(line[:, 1:], line[:, :-1] + (other == word[:, None]))
         np.maximum.accumulate(extended, axis=1, out=line[:, 1:])
     return line[:, -1].astype(np.int64)
+
+
+def _common_lengths_by_bits(words: Ints, start: Ints, lengths: Ints, first: Ints, second: Ints) -> Ints:
+    """Common subsequences of a batch of pairs of short texts: a line of a table is the bits of a number.
+
+    Bit j is 0 where the line grows at word j of the second text (Hyyrö 2004, "Bit-parallel LCS-length computation
+    revisited", section 2).
+    """
+    place = np.arange(int(lengths[second].max(initial=0)))[:, None]
+    inside = place < lengths[second]  # (width, n_pairs)
+    other = np.where(inside, _words_at(words, start[second] + place), -1)
+    bits = np.left_shift(np.uint64(1), place.astype(np.uint64))
+    line = np.full(len(first), ~np.uint64(0))
+    for i in range(int(lengths[first].max(initial=0))):
+        word = np.where(i < lengths[first], _words_at(words, start[first] + i), -2)  # equal to no word
+        matches = line & np.bitwise_or.reduce(np.where(other == word, bits, np.uint64(0)), axis=0)
+        line = (line + matches) | (line - matches)
+    return np.unpackbits((~line).view(np.uint8).reshape(-1, 8), axis=1).sum(axis=1, dtype=np.int64)
 
 
 def _words_at(words: Ints, place: Ints) -> Ints:

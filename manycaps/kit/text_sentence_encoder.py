@@ -16,6 +16,7 @@ import numpy as np
 from .base_feature_memory import SharedModel, SharedModels
 from .base_files import (
     HUB_PREFIX,
+    check_installed,
     file_sha256,
     is_folder,
     is_path,
@@ -50,6 +51,8 @@ HOW_TO_GET_THE_MODEL = (
     f"install {PACKAGE}`, which brings a copy; or (3) give the folder of a copy or a function as encoder=..., or ready "
     "arrays as prediction_embeddings=... and reference_embeddings=..."
 )
+
+HOW_TO_GET_THE_LIBRARY = "Run `pip install 'manycaps[embeddings]'`, or give a function as encoder=..."
 
 # Files that are downloaded of a model: no pickled weights, no other formats.
 FETCHED_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
@@ -179,6 +182,7 @@ class SentenceEncoder:
         if last is not None and last[0] == settings:
             return last[1]
         last = self._last = None  # free the memory of the last one first
+        check_installed(("sentence_transformers", "torch"), "encoder", HOW_TO_GET_THE_LIBRARY)
         folder = model_folder(encoder)
         shared = LOADED.get((_folder_state(folder), device, dtype), lambda: load_model(folder, device, dtype))
         self._last = settings, shared
@@ -227,18 +231,13 @@ def load_model(folder: pathlib.Path, device: str, dtype: str) -> Any:
         ValueError: there is no such device.
         OSError: the folder's files are no readable model.
     """
-    try:
-        import torch
-        from sentence_transformers import SentenceTransformer
-    except ImportError as error:
-        raise ImportError(
-            f"encoder: expected the package sentence-transformers, got: {error}. Run `pip install "
-            "sentence-transformers`, or give a function as encoder=..."
-        ) from error
+    import torch
+    from sentence_transformers import SentenceTransformer
+
     chosen = None if device == "auto" else device
     try:
         torch.empty(1, device=chosen).cpu()  # numbers of the device "meta" cannot be had
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
+    except (RuntimeError, AssertionError, NotImplementedError, ImportError) as error:  # torch.hpu is imported
         raise ValueError(
             f"device: expected a device of this machine, got {shown_value(device)} ({reason_of(error)}). Give 'auto' "
             "to have one chosen."
@@ -299,7 +298,8 @@ def _default_folder() -> pathlib.Path:
 def _package_folder() -> pathlib.Path | None:
     """The model's folder in the package, found without running the package's code."""
     found = importlib.util.find_spec(PACKAGE_MODULE)
-    return None if found is None or found.origin is None else pathlib.Path(found.origin).parent / "model"
+    folders = found.submodule_search_locations if found else None
+    return pathlib.Path(folders[0]) / "model" if folders else None
 
 
 def _hub_folder(name: str, revision: str | None) -> pathlib.Path:

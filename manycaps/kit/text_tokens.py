@@ -1,11 +1,14 @@
-"""From captions to tokens: the PTB tokenizer or the user's own, each distinct caption once."""
+"""From captions to tokens: by a tokenizer that has a name or by the user's own, each distinct caption once."""
 
 import functools
+import re
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from .base_messages import shown_value
+from .text_named_tokenizers import NAMES, check_named, is_named, named_tokenizer, versioned_name
 from .text_ptb_tokenizer import tokenize
 
 # Captions whose tokens are remembered, those used last, and the most letters of one: 15 MB of usual captions.
@@ -16,32 +19,58 @@ LONGEST_REMEMBERED_CAPTION = 400
 Tokenizer = str | Callable[[str], Sequence[str]]
 
 
-def check_tokenizer(tokenizer: object) -> None:
-    """Raise unless `tokenizer` is "ptb" or a function.
+# Tokenizers that need no package and have no versions of their own: that of the COCO caption code, and none.
+BUILT_IN: dict[str, Callable[[str], Sequence[str]]] = {"ptb": tokenize, "none": lambda caption: caption.split()}
+
+# Names of tokenizers that split at blanks and punctuation alone.
+SPACED = frozenset({"ptb", "13a", "intl"})
+
+# Letters of scripts that put no blanks between words, and how many a word has in the mean at most.
+_UNSPACED = (
+    (re.compile("[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"), 3),
+    (re.compile("[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff]"), 8),
+)
+_ANY_UNSPACED = re.compile("|".join(script.pattern for script, _ in _UNSPACED))
+
+
+def check_tokenizer(tokenizer: object, also: Sequence[str] = ()) -> None:
+    """Raise unless `tokenizer` is the name of a tokenizer whose packages are installed, or a function.
+
+    Args:
+        tokenizer: anything.
+        also: names that only the caller knows, for the message.
 
     Raises:
         ValueError: another name.
+        ImportError: a package of the tokenizer is missing.
         TypeError: neither a name nor a function.
     """
     if isinstance(tokenizer, str):
-        if tokenizer != "ptb":
+        if tokenizer in BUILT_IN:
+            return
+        if is_named(tokenizer):
+            check_named(tokenizer)
+        else:
+            names = ", ".join(map(repr, (*NAMES, *also)))
             raise ValueError(
-                f"tokenizer: expected 'ptb' or a function, got {shown_value(tokenizer)}. Check the spelling."
+                f"tokenizer: expected one of {names}, or a function, got {shown_value(tokenizer)}. Check the spelling."
             )
     elif not callable(tokenizer):
         raise TypeError(
-            f"tokenizer: expected 'ptb' or a function from a caption to its tokens, got {type(tokenizer).__name__}. "
-            "Pass a function such as str.split."
+            "tokenizer: expected a name such as 'ptb', or a function from a caption to its tokens, got "
+            f"{type(tokenizer).__name__}. Pass a function such as str.split."
         )
 
 
 def tokenizer_name(tokenizer: Tokenizer) -> str:
-    """Name a tokenizer for a signature.
+    """Name a tokenizer for a signature, with the version of the library that tokenizes.
 
-    >>> tokenizer_name(str.split)
-    'split'
+    >>> tokenizer_name(str.split), tokenizer_name("ptb")
+    ('split', 'ptb')
     """
-    return tokenizer if isinstance(tokenizer, str) else getattr(tokenizer, "__name__", type(tokenizer).__name__)
+    if not isinstance(tokenizer, str):
+        return getattr(tokenizer, "__name__", type(tokenizer).__name__)
+    return versioned_name(tokenizer) if tokenizer not in BUILT_IN and is_named(tokenizer) else tokenizer
 
 
 def tokenize_rows(rows: Sequence[Sequence[str]], tokenizer: Tokenizer) -> list[list[Sequence[str]]]:
@@ -49,13 +78,15 @@ def tokenize_rows(rows: Sequence[Sequence[str]], tokenizer: Tokenizer) -> list[l
 
     Args:
         rows: n_rows lists of captions.
-        tokenizer: "ptb" (`text_ptb_tokenizer`), or a function from one caption to its list of tokens.
+        tokenizer: "ptb" (`text_ptb_tokenizer`), "none" (split at blanks), another name (`text_named_tokenizers`), or a
+            function from one caption to its list of tokens.
 
     Returns:
         n_rows lists of token lists, in the same order; equal captions share one list, also over calls.
 
     Raises:
         TypeError: the function returned something else than a list of strings; the message names the caption.
+        ImportError, OSError, ValueError: as `named_tokenizer`.
 
     >>> tokenize_rows([["A dog."], ["A dog.", "Two cats"]], "ptb")
     [[['a', 'dog']], [['a', 'dog'], ['two', 'cats']]]
@@ -63,19 +94,44 @@ def tokenize_rows(rows: Sequence[Sequence[str]], tokenizer: Tokenizer) -> list[l
     distinct = list(dict.fromkeys(caption for row in rows for caption in row))
     tokens: Iterable[Sequence[str]]
     if isinstance(tokenizer, str):
-        tokens = map(_ptb_tokens, distinct)
+        if tokenizer in SPACED:
+            warn_of_unspaced(distinct, tokenizer)
+        tokens = map(_named_tokens(tokenizer), distinct)
     else:
         tokens = (_checked_tokens(tokenizer(caption), caption) for caption in distinct)
     tokens_of = dict(zip(distinct, tokens, strict=True))
     return [[tokens_of[caption] for caption in row] for row in rows]
 
 
-def _ptb_tokens(caption: str) -> Sequence[str]:
-    """Tokens of a caption; several metrics read the same ones, and several systems have the same references."""
-    return _remembered_tokens(caption) if len(caption) <= LONGEST_REMEMBERED_CAPTION else tokenize(caption)
+@functools.cache
+def _named_tokens(tokenizer: str) -> Callable[[str], Sequence[str]]:
+    """A tokenizer that remembers: several metrics read the same captions, and systems have the same references."""
+    split = BUILT_IN.get(tokenizer) or named_tokenizer(tokenizer)
+    remembered = functools.lru_cache(N_REMEMBERED_CAPTIONS)(split)
+    return lambda caption: remembered(caption) if len(caption) <= LONGEST_REMEMBERED_CAPTION else split(caption)
 
 
-_remembered_tokens = functools.lru_cache(N_REMEMBERED_CAPTIONS)(tokenize)
+def warn_of_unspaced(captions: Iterable[str], tokenizer: str) -> None:
+    """Warn where captions are in a script without blanks between words, whose sentences would be single tokens."""
+    if any(not caption.isascii() and _is_unspaced(caption) for caption in captions):
+        warnings.warn(
+            f"tokenizer: expected captions with blanks between words for {tokenizer!r}, got some in a script without. "
+            "Give tokenizer='char', 'zh' or 'zh-jieba' (Chinese), 'ja-mecab' (Japanese), 'th' (Thai), 'spm', "
+            "'spacy:zh', or a function: the choice changes every score, so none is made for you.",
+            stacklevel=3,
+        )
+
+
+def _is_unspaced(caption: str) -> bool:
+    """Whether most of a caption is in such a script, in longer runs than words."""
+    if not _ANY_UNSPACED.search(caption):
+        return False
+    pieces = caption.split()
+    for script, most in _UNSPACED:
+        n_letters = [n for piece in pieces if (n := len(script.findall(piece)))]
+        if 2 * sum(n_letters) > sum(map(len, pieces)) and sum(n_letters) > most * len(n_letters):
+            return True
+    return False
 
 
 def ngram_tokens(rows: Sequence[Sequence[str]], tokenizer: Tokenizer) -> list[list[Sequence[str]]]:

@@ -102,8 +102,8 @@ def load_split(source: str, configuration: str | None, split: str) -> datasets.D
     except Exception as error:  # datasets, huggingface_hub, pyarrow and fsspec each raise their own
         raise ValueError(
             f"data: expected a data set with a split {split!r}, got {shown_value(source)}, which cannot be loaded "
-            f"({type(error).__name__}: {reason_of(error)}). Give a Hub name, a folder, or a parquet file, and see "
-            "--train-split and --validation-split."
+            f"({type(error).__name__}: {reason_of(error)}). Give a Hub name, a folder, or a parquet file, and check "
+            "the name of the split."
         ) from error
 
 

@@ -17,6 +17,7 @@ import torch
 from tqdm import tqdm
 
 from manycaps.kit.base_files import read_json
+from manycaps.kit.base_messages import shown_value
 from manycaps.kit.media_images import as_image_source, as_rgb_image
 from manycaps.pac_training.data_set import ImageColumn, caption_texts, image_hashes, load_split
 from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE, PositivesOptions
@@ -24,6 +25,9 @@ from manycaps.saved_files import made_folder, write_atomically
 
 # The paper names none: BLIP's own setting on COCO (its configs/caption_coco.yaml).
 N_BEAMS, MAX_TOKENS = 3, 20
+
+# Names of splits that `datasets` finds again in the names of files.
+SPLIT_NAME = r"\w+(\.\w+)*"
 
 # Times that a rejected image is drawn again.
 N_RETRIES = 3
@@ -226,10 +230,15 @@ def make_positives(options: PositivesOptions) -> Positives:
             raise ValueError(
                 f"--{name.replace('_', '-')}: expected {least} or more, got {getattr(options, name)}. See --help."
             )
+    name = options.name or re.match(r"\w*", options.split).group()  # type: ignore[union-attr]
+    if not re.fullmatch(SPLIT_NAME, name):
+        raise ValueError(
+            f"--name: expected letters, digits and underscores, with full stops between them, got {shown_value(name)}. "
+            "The names of the files begin with it."
+        )
     state = accelerate.PartialState(cpu=options.device == "cpu")
     bar = functools.partial(tqdm, disable=not state.is_main_process)
     work = load_work(options, bar)
-    name = options.name or re.match(r"\w*", options.split).group()  # type: ignore[union-attr]
     with state.main_process_first():
         check_plan(options, name, work)
     starts = range(0, len(work.captions), options.shard_size)

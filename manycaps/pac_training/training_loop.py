@@ -183,7 +183,12 @@ class Training:
         self._check_finite(losses[TOTAL], "training")
         torch.autograd.backward(loss)
         self.processes.sum_gradients(list(self.weights.values()))
-        self.optimizer.step()
+        try:
+            self.optimizer.step()
+        except RuntimeError as error:
+            if "overflow" not in str(error):
+                raise
+            raise self._diverged("step", "a number too large for float32") from error
         self.iteration += 1
         self.sums = {name: self.sums.get(name, 0.0) + value for name, value in losses.items()}
         return losses
@@ -240,10 +245,13 @@ class Training:
 
     def _check_finite(self, loss: float, kind: str) -> None:
         if not math.isfinite(loss):
-            raise ValueError(
-                f"{kind} loss: expected a finite value, got {loss} after {self.iteration} iterations. Use a lower "
-                "learning rate, or look for damaged features."
-            )
+            raise self._diverged(f"{kind} loss", str(loss))
+
+    def _diverged(self, what: str, got: str) -> ValueError:
+        return ValueError(
+            f"{what}: expected a finite value, got {got} after {self.iteration} iterations. Use a lower learning rate, "
+            "or look for damaged features."
+        )
 
     def _check_state(self, state: Mapping[str, Any]) -> None:
         free = {"patience", "max_iterations"}

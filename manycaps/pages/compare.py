@@ -16,6 +16,8 @@ from manycaps.comparison.caption_scores import CaptionScores
 from manycaps.comparison.compared_systems import ComparedMetric, compared_systems
 from manycaps.comparison.comparison_tables import all_tables, as_written
 from manycaps.comparison.comparison_text import summaries
+from manycaps.comparison.parity import compared_parity
+from manycaps.comparison.parity_scores import can_be_compared, parity_of_captions
 from manycaps.comparison.systems import SystemRow, read_systems
 from manycaps.installed_modules import import_evaluate
 from manycaps.report.comparison_page import comparison_page
@@ -36,7 +38,8 @@ N_RESAMPLES = 999
 # Kinds of files; formats that may refer to other files, or need a library, are left out.
 KINDS = (".jsonl", ".json", ".csv", ".tsv")
 
-# Metrics of words, which need no weights.
+# Distance of captions beside people, and metrics: of words, which need no weights.
+DISTANCE = "meteor"
 METRICS = {"CIDEr-D and TRM-CIDEr": "trm_cider", "METEOR and TRM-METEOR": "trm_meteor"}
 
 SYSTEMS = ("System 1, the baseline", "System 2", "System 3, or none")
@@ -107,7 +110,12 @@ def compare(
     rows = read_uploads([first, second, third], references)
     scores = CaptionScores(rows, [METRICS[metric]], {}, n_resamples=N_RESAMPLES)
     systems = scores.systems(lambda: None)
-    compared = compared_systems(systems, rows, None, list(scores.exchanges(lambda: None)), n_resamples=N_RESAMPLES)
+    parity = None
+    if can_be_compared(rows):
+        found = parity_of_captions(rows, {"distance": DISTANCE})
+        parity = compared_parity(found.rows, None, distance=DISTANCE, n_resamples=N_RESAMPLES, seed=0)
+    exchanges = list(scores.exchanges(lambda: None))
+    compared = compared_systems(systems, rows, None, exchanges, parity=parity, n_resamples=N_RESAMPLES)
     report = new_folder() / "index.html"
     report.write_text(comparison_page(compared), encoding="utf-8")
     sentences = "\n".join(f"- {as_text(sentence)}" for sentence in summaries(compared))

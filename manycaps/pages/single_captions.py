@@ -96,3 +96,22 @@ METEOR15 = word_page(
         variables={"meteor15_data": "MANYCAPS_METEOR15_DATA"},
     )
 )
+
+COCO_CAPTION = word_page(
+    WordMetric(
+        name="coco_caption",
+        title="COCO Caption",
+        introduction=(
+            "The numbers of COCO's caption evaluation, computed without Java. CIDEr needs the document frequencies of "
+            "a data set: of one image it is not defined."
+        ),
+        meanings={
+            "Bleu_1": "BLEU-1 of all captions together, 0 (worst) to 1 (best)",
+            "Bleu_4": "BLEU-4 of all captions together",
+            "METEOR": "METEOR 1.5 of all captions together",
+            "ROUGE_L": "mean ROUGE-L of the captions",
+        },
+        bars={"BLEU-4": "Bleu_4_per_candidate", "METEOR": "METEOR_per_candidate", "ROUGE-L": "ROUGE_L_per_candidate"},
+        variables={"meteor15_data": "MANYCAPS_METEOR15_DATA"},
+    )
+)

@@ -1,4 +1,4 @@
-"""Compare three captioning systems on the bundled sample: plain metrics beside distribution metrics with p-values."""
+"""Compare three captioning systems on the bundled sample: beside people, by plain metrics and by set metrics."""
 
 import csv
 import functools
@@ -13,6 +13,11 @@ import numpy as np
 from tqdm import tqdm
 
 from manycaps.catalog import MODULES
+from manycaps.comparison.paired_tests import N_RESAMPLES
+from manycaps.comparison.parity import compared_parity
+from manycaps.comparison.parity_scores import can_be_compared, chosen_distance, parity_of_captions
+from manycaps.comparison.parity_text import screen
+from manycaps.comparison.systems import SystemRow
 from manycaps.installed_modules import load_for_command
 from manycaps.pages.verdict import verdict
 from manycaps.quickstart.scenes import read_scenes
@@ -73,6 +78,17 @@ def score_systems(scenes: list[dict[str, Any]]) -> Results:
                 results[system][name] = module.compute(predictions=predictions, references=references)
                 bar.update()
     return results
+
+
+def beside_people(scenes: list[dict[str, Any]]) -> str:
+    """Return the answer of human parity as a terminal shows it: a table, and a line for each system and pair."""
+    rows = [SystemRow(str(i), scene["systems"], scene["references"]) for i, scene in enumerate(scenes)]
+    if not can_be_compared(rows):
+        return "Not compared with people: expected two references or more for every scene."
+    distance, note = chosen_distance(None, None)
+    found = parity_of_captions(rows, {"distance": distance})
+    parity = compared_parity(found.rows, None, distance=distance, note=note, n_resamples=N_RESAMPLES, seed=0)
+    return screen(parity, [note] if note else [])
 
 
 def table_rows(results: Results) -> list[list[str]]:
@@ -176,10 +192,12 @@ def compare_systems(captions: pathlib.Path, output: pathlib.Path) -> SystemsRepo
     made_folder(output)
     for name in OUTPUT_NAMES:
         check_can_be_written(output / name)
+    answer = beside_people(scenes)
     results = score_systems(scenes)
     n_candidates = len(next(iter(scenes[0]["systems"].values())))
     text = (
-        f"\n{len(scenes)} scenes, {n_candidates} candidates per scene and system; * best\n"
+        f"\n{len(scenes)} scenes, {n_candidates} candidates per scene and system, beside people's\n\n{answer}\n"
+        "\nThe metrics of the papers; * best\n"
         "excess: above the mean of all splits, 0 for human captions; p: the test over all scenes\n"
         f"\n{table_text(table_rows(results))}\n\n{reading(results)}\n"
     )

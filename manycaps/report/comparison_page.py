@@ -14,15 +14,18 @@ from manycaps.comparison.comparison_tables import (
     Cell,
     Table,
     all_tables,
+    answer_table,
     exchange_table,
     pair_table,
     people_table,
     system_table,
 )
-from manycaps.comparison.comparison_text import as_digits, methods, summaries
+from manycaps.comparison.comparison_text import as_digits, methods, notes, summaries
 from manycaps.report.comparison_plots import difference_plot, diversity_plot, metric_plot, people_plot
 from manycaps.report.inline_svg import Plot
 from manycaps.report.page_frame import as_document, as_figure
+from manycaps.report.parity_section import STYLE as PARITY_STYLE
+from manycaps.report.parity_section import parity_section
 from manycaps.report.thumbnails import thumbnail
 
 # Rows of a table of differing rows, at most: as many with each sign, of all metrics in turn.
@@ -30,9 +33,9 @@ MOST_ROWS = 24
 
 STYLE = """
 .best { font-weight: 700; } .best::after { content: " \\2605"; color: var(--soft); }
-td sup { color: var(--series-0); }
-.above::before { content: "\\25B2\\00A0"; color: var(--series-2); } .below::before { content: "\\25BC\\00A0";
-  color: var(--series-1); }
+td sup { color: var(--soft); }
+.above::before { content: "\\25B2\\00A0"; } .below::before { content: "\\25BC\\00A0"; }
+.nearer::before { color: var(--series-2); } .farther::before { color: var(--series-1); }
 td.captions { white-space: normal; text-align: left; min-width: 11rem; vertical-align: top; }
 th.left { text-align: left; } .rows img { width: 7.5rem; height: auto; }
 td.captions ul { margin: 0; padding-left: 1.1rem; } td.captions li { max-width: 22rem; }
@@ -51,14 +54,16 @@ code { overflow-wrap: anywhere; font-size: .85rem; }
   .table { overflow: visible; max-height: none; } }
 """
 
-# Sorts a table by the column whose button was pressed: numbers by `data-value`, the largest first, else by text.
+# Sorts a table by the column whose button was pressed: numbers by `data-sort` or `data-value`, the largest first, else
+# by text.
 SCRIPT = """
 for (const button of document.querySelectorAll("thead button")) button.addEventListener("click", () => {
   const head = button.closest("th"), body = head.closest("table").tBodies[0];
   const falls = head.getAttribute("aria-sort") !== "descending";
   for (const other of head.parentElement.children) other.removeAttribute("aria-sort");
   head.setAttribute("aria-sort", falls ? "descending" : "ascending");
-  const value = row => row.cells[head.cellIndex].dataset.value ?? row.cells[head.cellIndex].textContent;
+  const cell = row => row.cells[head.cellIndex];
+  const value = row => cell(row).dataset.sort ?? cell(row).dataset.value ?? cell(row).textContent;
   const compare = (a, b) => isNaN(a) || isNaN(b) ? String(a).localeCompare(String(b), "en", {numeric: true}) : a - b;
   [...body.rows].sort((a, b) => (falls ? -1 : 1) * compare(value(a), value(b))).forEach(row => body.append(row));
 });
@@ -77,10 +82,8 @@ def comparison_page(comparison: SystemComparison) -> str:
     n_rows = f"{len(comparison.rows):,} {'rows' if len(comparison.rows) > 1 else 'row'}"
     names = ", ".join(comparison.systems)
     lead = f"{names} on the same {n_rows}; the first one is the baseline."
-    sentences = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in summaries(comparison))
-    sections = [
-        f'<h2 id="summary">Summary</h2><ul class="summary">{sentences}</ul>',
-        _table_section("systems", "Systems", system_table(comparison)),
+    parts = [
+        _table_section("systems", "Means", system_table(comparison)),
         *(_figures(metric) for metric in comparison.metrics),
         *(_plot_section(people_plot(comparison, module)) for module in SET_MODULES),
         _plot_section(diversity_plot(comparison)),
@@ -89,9 +92,22 @@ def comparison_page(comparison: SystemComparison) -> str:
         _table_section("people", "Systems against people", people_table(comparison)),
         _table_section("exchangeable", "Systems as distributions", exchange_table(comparison)),
         _table_section("correlations", "Do the metrics agree?", correlation_table(comparison)),
-        _methods_section(comparison),
     ]
-    return as_document("Comparison of captioning systems", names, lead, "\n".join(sections), STYLE, SCRIPT)
+    metrics = "\n".join(part for part in parts if part)
+    if comparison.parity is not None and metrics:
+        title = "All metrics, row by row"
+        metrics = f'<details id="metrics"><summary>{title}</summary>{metrics}</details>'
+    body = "\n".join([_answer(comparison), metrics, _methods_section(comparison)])
+    return as_document("Comparison of captioning systems", names, lead, body, PARITY_STYLE + STYLE, SCRIPT)
+
+
+def _answer(comparison: SystemComparison) -> str:
+    """The systems beside people, or where these are not known the sentences of the metrics."""
+    if comparison.parity is not None:
+        table = _table_section("answer", "In numbers", answer_table(comparison))
+        return parity_section(comparison.parity, comparison.clusters, notes(comparison)) + table
+    sentences = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in summaries(comparison))
+    return f'<h2 id="summary">Summary</h2><ul class="summary">{sentences}</ul>'
 
 
 def comparison_tables(comparison: SystemComparison) -> str:
@@ -149,6 +165,7 @@ def _cell(cell: Cell, tag: str) -> str:
     kind = ' class="best"' if cell.is_best else ""
     above = f"<sup>{cell.letters}</sup>" if cell.letters else ""
     value = "" if cell.value is None else f' data-value="{cell.value!r}"'
+    value += "" if cell.sort is None else f' data-sort="{cell.sort!r}"'
     return f"<{tag}{scope}{value}><span{kind}>{html.escape(cell.text)}</span>{above}</{tag}>"
 
 
@@ -198,8 +215,9 @@ def _rows_section(comparison: SystemComparison, name: str) -> str:
     title = f"Rows in which {name} and {baseline} differ most"
     place = f"rows-of-{comparison.systems.index(name)}"
     return f"""<h2 id="{place}">{html.escape(title)}</h2>
-<p class="soft">Numbers are those of {html.escape(name)} minus those of {html.escape(baseline)}. A heading sorts the
-table.</p>
+<p class="soft">Numbers are those of {html.escape(name)} minus those of {html.escape(baseline)}: arrows up where they
+are larger, green where {html.escape(name)} is better, orange where it is worse. The rows that differ most by each
+metric come in turn, of either sign. A heading sorts the table.</p>
 <div class="table rows" role="region" aria-label="{html.escape(title)}" tabindex="0"><table id="table-{place}">
 <thead><tr>{_heading(header, n_left)}</tr></thead><tbody>{body}</tbody></table></div>"""
 
@@ -215,8 +233,11 @@ def _differing_row(comparison: SystemComparison, name: str, row: int, has_images
         cells.append(_captions(found.references))
     cells += [_captions(found.captions[side]) for side in (baseline, name) if found.captions]
     for compared in comparison.metrics:
-        difference = float(compared.values[name][row] - compared.values[baseline][row])
+        mine, other = (float(compared.values[side][row]) for side in (name, baseline))
+        difference = mine - other
         kind = "above" if difference > 0 else "below" if difference < 0 else "equal"
+        gain = compared.metric.distance(other) - compared.metric.distance(mine)
+        kind += " nearer" if gain > 0 else " farther" if gain < 0 else ""
         sign = "+" if difference > 0 else ""
         cells.append(f'<td data-value="{difference!r}"><span class="{kind}">{sign}{as_digits(difference)}</span></td>')
     return f"<tr>{''.join(cells)}</tr>"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from manycaps.report.page_frame import as_document
 from manycaps.report.thumbnails import thumbnail
 from manycaps.rows.chosen import ChosenRows
-from manycaps.rows.ordered import ShownCaption, ShownRow
+from manycaps.rows.ordered import ShownCaption, ShownRow, mean_distance, mean_score
 
 # Digits of a score: BLEU-4 of captions without a common 4-gram is not 0, and its order says nothing.
 DIGITS = 3
@@ -65,13 +65,19 @@ def _section(shown: ShownRow, place: int, chosen: ChosenRows) -> str:
     if shown.system:
         tables.append(_table(shown.system, "Captions of the system, scored against human captions", chosen))
     kind = "row pictured" if picture else "row"
-    means = f"mean distance {shown.mean_distance:.2f}, mean {chosen.metric} {shown.mean_score:.3f}"
+    sides = {"human captions": shown.people, "captions of the system": shown.system}
+    means = "; ".join(_means(side, captions, chosen.metric) for side, captions in sides.items() if captions)
     return f"""<section aria-labelledby="row-{place}">
 <h2 id="row-{place}">{html.escape(shown.row.id)}</h2>
 <p class="soft">{html.escape(means)}</p>
 <div class="{kind}">{picture}<div>{"".join(tables)}</div></div>
 </section>
 """
+
+
+def _means(side: str, captions: Sequence[ShownCaption], metric: str) -> str:
+    """Both means of one side of a row, repeated captions included."""
+    return f"{side}: mean distance {mean_distance(captions):.2f}, mean {metric} {mean_score(captions):.{DIGITS}f}"
 
 
 def _table(captions: Sequence[ShownCaption], title: str, chosen: ChosenRows) -> str:

@@ -44,13 +44,22 @@ class ShownRow(NamedTuple):
     @property
     def mean_distance(self) -> float:
         """Mean over the human captions, repeated ones included."""
-        return _mean([each.distance for each in self.people], [each.n for each in self.people])
+        return mean_distance(self.people)
 
     @property
     def mean_score(self) -> float:
         """Mean over the captions of the system, of people without one; repeated ones included."""
-        shown = self.system or self.people
-        return _mean([each.score for each in shown], [each.n for each in shown])
+        return mean_score(self.system or self.people)
+
+
+def mean_distance(captions: Sequence[ShownCaption]) -> float:
+    """Mean distance of captions, repeated ones included."""
+    return _mean([each.distance for each in captions], [each.n for each in captions])
+
+
+def mean_score(captions: Sequence[ShownCaption]) -> float:
+    """Mean score of captions, repeated ones included."""
+    return _mean([each.score for each in captions], [each.n for each in captions])
 
 
 def shown_rows(rows: Sequence[CaptionRow], metric: TokenMetric, embed: Embedder | None = None) -> list[ShownRow]:

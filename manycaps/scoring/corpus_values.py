@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import pyarrow.parquet as pq
 
-from manycaps.catalog import BLEU_SUMS, METEOR_SUMS, MOMENTS, WORD_COUNTS
+from manycaps.catalog import BLEU_SUMS, COCO_SUMS, METEOR_SUMS, MOMENTS, WORD_COUNTS
+from manycaps.kit.diversity_sets import mean_of_defined
 from manycaps.kit.sets_module import distribution_result
 from manycaps.scoring.run_folder import RunFolder
 
@@ -75,8 +76,12 @@ def corpus_result(folder: RunFolder, scorer: "Scorer", n_parts: int) -> dict[str
         for name in first["columns"]
         if not name.endswith("_per_candidate")
     }
-    if scorer.is_distribution:
+    if scorer.is_parity:
+        result = _parity_result(scorer, reports, columns)
+    elif scorer.is_distribution:
         result = _distribution_result(folder, scorer, reports, columns)
+    elif scorer.record.scored_with_table:
+        result = {name: mean_of_defined(column) for name, column in columns.items()} | {"n_rows": n_rows}
     else:
         mean_keys = {value.key: value.mean_key for value in scorer.record.values if value.mean_key}
         result = {mean_keys.get(name, name): math.fsum(column) / n_rows for name, column in columns.items()}
@@ -103,14 +108,33 @@ def _distribution_result(
     folder: RunFolder, scorer: "Scorer", reports: dict[int, dict[str, Any]], columns: dict[str, StoredColumn]
 ) -> dict[str, Any]:
     options = {**scorer.options, "details": False}
-    n_rows = len(columns[scorer.name])
+    check_interval_rows(options, len(columns[scorer.name]))
+    tested = [columns.pop(name) for name in columns_of_tests(scorer.name) if name in columns]
+    test = _corpus_test(folder, scorer, reports, columns[scorer.name], tested) if tested else None
+    return distribution_result(columns, test, options)
+
+
+def check_interval_rows(options: Mapping[str, Any], n_rows: int) -> None:
+    """Raise if an interval is asked for of a single row."""
     if options["confidence_level"] is not None and n_rows < 2:
         raise ValueError(
             "--option confidence_level: expected at least 2 rows for an interval, got 1. Leave it out for one row."
         )
-    tested = [columns.pop(name) for name in columns_of_tests(scorer.name) if name in columns]
-    test = _corpus_test(folder, scorer, reports, columns[scorer.name], tested) if tested else None
-    return distribution_result(columns, test, options)
+
+
+def _parity_result(
+    scorer: "Scorer", reports: dict[int, dict[str, Any]], columns: dict[str, StoredColumn]
+) -> dict[str, Any]:
+    """Result of human parity: its test is made of sums over rows."""
+    from manycaps.kit.sets_parity import parity_result, smallest_p_value
+
+    check_interval_rows(scorer.options, len(columns["fidelity_gap"]))
+    sizes: collections.Counter[tuple[int, int]] = collections.Counter()
+    for report in reports.values():
+        for name, n_rows in report["smallest"]:
+            m, _, n = name.partition("+")
+            sizes[int(m), int(n)] += n_rows
+    return parity_result(columns, scorer.options, None, smallest_p_value(sizes))
 
 
 def _corpus_test(
@@ -160,9 +184,11 @@ class Reduction(Protocol):
 def reduction_of(reduction: str, module: Any, options: Mapping[str, Any]) -> Reduction | None:
     """Return what a metric needs beside the values of its rows, by its record's `reduction`; None for most."""
     if reduction == METEOR_SUMS:
-        return MeteorSums()
+        return MeteorSums(options)
     if reduction == BLEU_SUMS:
         return BleuSums()
+    if reduction == COCO_SUMS:
+        return CocoSums()
     if reduction == WORD_COUNTS:
         return CodedData(options)
     if is_pooled(options):
@@ -189,10 +215,11 @@ def gathers(reduction: str, options: Mapping[str, Any]) -> bool:
 class MeteorSums:
     """Sums of the statistics of METEOR 1.5."""
 
-    def __init__(self) -> None:
+    def __init__(self, options: Mapping[str, Any]) -> None:
         from manycaps.kit import meteor15_scores
+        from manycaps.kit.meteor15_languages import LANGUAGES
 
-        self._meteor = meteor15_scores
+        self._meteor, self._language = meteor15_scores, LANGUAGES[options["language"]]
         self._total = np.zeros(23, dtype=np.int64)
 
     def add(self, found: Sequence[Sequence[Sequence[int]]]) -> None:
@@ -209,7 +236,7 @@ class MeteorSums:
 
     def values(self) -> dict[str, Any]:
         """Return the score of the corpus."""
-        return {"meteor15": float(self._meteor.scores(self._total[None])[0])}
+        return {"meteor15": float(self._meteor.scores(self._total[None], self._language)[0])}
 
 
 class BleuSums:
@@ -237,6 +264,30 @@ class BleuSums:
         """Return the scores of the corpus."""
         scores = self._bleu.corpus_bleu(self._total[None]).tolist()
         return {f"bleu_{n}_corpus": score for n, score in enumerate(scores, start=1)}
+
+
+class CocoSums:
+    """Sums of the statistics of BLEU and METEOR 1.5, by the number that they give."""
+
+    def __init__(self) -> None:
+        from manycaps.kit import text_coco_scores
+
+        self._coco = text_coco_scores
+        self._sums: dict[str, np.ndarray] = {}
+
+    def add(self, found: Arrays) -> None:
+        """Take in the sums of some rows."""
+        self._sums |= {name: self._sums.get(name, 0) + total for name, total in found.items()}
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the sums."""
+        return self._sums
+
+    merge = add
+
+    def values(self) -> dict[str, Any]:
+        """Return the scores of the corpus."""
+        return dict(self._coco.corpus_values(self._sums))
 
 
 class PooledMoments:

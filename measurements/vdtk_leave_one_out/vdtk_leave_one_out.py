@@ -33,8 +33,10 @@ from .base_files import is_regular_file as is_regular_file
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
+from .meteor15_languages import Language as Language
 from .meteor15_scores import pair_statistics as pair_statistics
 from .meteor15_search import Matches as Matches
+from .meteor15_stems import Stemmer as Stemmer
 from .meteor15_table import compile_table as compile_table
 from .meteor15_texts import PhraseTable as PhraseTable
 from .meteor15_tokens import Prefixes as Prefixes
@@ -42,10 +44,11 @@ from .sets_module import Rows as Rows
 from .sets_splits import exact_splits as exact_splits
 from .sets_triangle_rank import check_statistic_sizes as check_statistic_sizes
 from .text_bleu import bleu_scores as bleu_scores
-from .text_cider import document_frequencies as document_frequencies
 from .text_cider_table import CiderTable as CiderTable
 from .text_meteor import Lexicon as Lexicon
+from .text_named_tokenizers import Source as Source
 from .text_ptb_tokenizer import Shape as Shape
+from .text_reference_ngrams import NgramOrder as NgramOrder
 from .text_rouge import f_measure as f_measure
 from .vectors_checks import as_embedding_arrays as as_embedding_arrays
 from .vectors_distance import cosine_similarities as cosine_similarities
@@ -94,7 +97,8 @@ Args:
         pipeline, a pipeline, or a function from a caption to its (word, tag) pairs; default: left as they are.
     head_share: replaces all tokens outside the most frequent types that make up this share of the tokens by such
         unknowns; default 1.0: none.
-    tokenizer: "ptb" (default, as in the paper) or a function from a caption to its tokens.
+    tokenizer: "ptb" (default, as in the paper), another name of a tokenizer, or a function from a caption
+        to its tokens.
     meteor15_data: path of meteor-1.5.jar, or of a folder that holds it; default: that of the package pycocoevalcap.
     estimator: of "mmd_bert": "unbiased" (default), "biased" (also for one hypothesis) or "authors".
     encoder, device, dtype, batch_size: of the sentence embeddings, as in trm_bert.

@@ -13,8 +13,10 @@ from .text_tokens import check_tokenizer, tokenize_rows, tokenizer_name
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
+from .text_named_tokenizers import Source as Source
 from .text_ngrams import RowTexts as RowTexts
 from .text_ptb_tokenizer import Shape as Shape
+from .text_reference_ngrams import NgramOrder as NgramOrder
 
 _DESCRIPTION = """
 BLEU counts the n-grams that a caption has in common with human captions, ROUGE-L the longest common subsequence. Both
@@ -35,7 +37,8 @@ _KWARGS_DESCRIPTION = """
 Args:
     predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
     references: n_rows lists of reference captions, or n_rows strings.
-    tokenizer: "ptb" (default, the tokens of the COCO caption code) or a function from a caption to its tokens.
+    tokenizer: "ptb" (default, the tokens of the COCO caption code), another name of a tokenizer, or a function from a
+        caption to its tokens.
     details: True adds per-row lists and the signature; default False.
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:

@@ -4,11 +4,13 @@ import math
 
 import evaluate
 
-from .base_module import About, CollectionModule, check_choice, check_flag, signature
+from .base_module import About, CollectionModule, check_flag, signature
 from .base_scores import row_means, split_rows
-from .meteor15_data import check_data_source, load_lexicon
-from .meteor15_references import TOKENIZERS, best_statistics
+from .meteor15_data import check_data_source, check_language, load_lexicon
+from .meteor15_references import best_statistics, check_meteor15_tokenizer
 from .meteor15_scores import corpus_score, scores
+from .meteor15_stems import stemmer_version
+from .text_tokens import tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
@@ -16,10 +18,12 @@ from .base_files import is_regular_file as is_regular_file
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
+from .meteor15_languages import Language as Language
 from .meteor15_search import Matches as Matches
 from .meteor15_table import compile_table as compile_table
 from .meteor15_texts import PhraseTable as PhraseTable
 from .meteor15_tokens import Prefixes as Prefixes
+from .text_named_tokenizers import Source as Source
 from .text_ptb_tokenizer import Shape as Shape
 
 _DESCRIPTION = """
@@ -41,8 +45,12 @@ _KWARGS_DESCRIPTION = """
 Args:
     predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
     references: n_rows lists of reference captions, or n_rows strings.
-    tokenizer: "ptb" (default, the tokens of the COCO caption code, without punctuation) or "raw" (the captions as they
-        are). METEOR 1.5 splits both into words of its own.
+    tokenizer: "ptb" (default, the tokens of the COCO caption code, without punctuation), "raw" (the captions as they
+        are), another name of a tokenizer, or a function. METEOR 1.5 splits the tokens into words of its own.
+    language: "en" (default), "de", "fr", "es", "cs" or "ru", each with the parameters of Denkowski and Lavie (2014).
+    function_words: "english" (default, as the Java program has it for every language) or "language".
+    paraphrases: path of a table such as paraphrase-de.gz; default: the one beside the program. Without one, languages
+        other than English match words by form and stem alone.
     meteor15_data: path of meteor-1.5.jar, or of a folder that holds it; default: that of the package pycocoevalcap.
     details: True adds per-row lists, the statistics and the signature; default False.
     Every option can be given to `evaluate.load` as well; None means "as given there".
@@ -75,23 +83,32 @@ class Meteor15(CollectionModule, evaluate.Metric):
         ["https://aclanthology.org/W14-3348", "https://www.cs.cmu.edu/~alavie/METEOR/"],
     )
     OWN_COLUMNS = ("predictions", "references")
-    DEFAULTS = {"tokenizer": "ptb", "meteor15_data": None, "details": False}
+    DEFAULTS = {
+        "tokenizer": "ptb",
+        "language": "en",
+        "function_words": "english",
+        "paraphrases": None,
+        "meteor15_data": None,
+        "details": False,
+    }
     progress = evaluate.utils.logging.tqdm
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
-        check_choice("tokenizer", options["tokenizer"], TOKENIZERS)
+        check_meteor15_tokenizer(options["tokenizer"])
+        check_language(options["language"], options["function_words"], options["paraphrases"])
         check_data_source(options["meteor15_data"])
         check_flag("details", options["details"])
 
     def _compute(self, predictions, references, options):
-        lexicon = load_lexicon(options["meteor15_data"], type(self).progress)
+        progress, given = type(self).progress, (options[name] for name in ("language", "function_words", "paraphrases"))
+        lexicon = load_lexicon(options["meteor15_data"], progress, *given)
         sizes = [len(row) for row in predictions]
-        statistics = best_statistics(predictions, references, lexicon, type(self).progress, options["tokenizer"])
-        per_candidate = scores(statistics)
+        statistics = best_statistics(predictions, references, lexicon, progress, options["tokenizer"])
+        per_candidate = scores(statistics, lexicon.data.language)
         per_row = row_means(per_candidate, sizes)
         result = {
-            "meteor15": corpus_score(statistics),
+            "meteor15": corpus_score(statistics, lexicon.data.language),
             # fsum is exact, so the order of the rows cannot change the last digit.
             "meteor15_mean": math.fsum(per_row) / len(per_row),
             "n_rows": len(sizes),
@@ -104,4 +121,12 @@ class Meteor15(CollectionModule, evaluate.Metric):
         return result
 
     def _signature(self, options, version):
-        return signature("meteor15", tokenizer=options["tokenizer"], data=version)
+        language, is_english = options["language"], options["language"] == "en"
+        return signature(
+            "meteor15",
+            tokenizer=tokenizer_name(options["tokenizer"]),
+            language=None if is_english else language,
+            function_words=None if is_english else options["function_words"],
+            stems=None if is_english else stemmer_version(language),
+            data=version or "no paraphrases",
+        )

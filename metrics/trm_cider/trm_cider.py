@@ -13,13 +13,9 @@ from .sets_module import (
 )
 from .sets_splits import TIE_TOLERANCE
 from .sets_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
-from .text_cider import cider_d_scores, cider_distances, document_frequencies, multi_reference_cider_d
-from .text_document_frequency import (
-    DocumentFrequency,
-    check_document_frequency,
-    check_enough_documents,
-    load_document_frequency,
-)
+from .text_cider import cider_d_scores, cider_distances, multi_reference_cider_d
+from .text_document_counts import CountsDocuments, frequency_settings
+from .text_document_frequency import check_document_frequency
 from .text_tokens import check_tokenizer, ngram_tokens, tokenizer_name
 
 # isort: split
@@ -28,8 +24,10 @@ from .base_files import is_regular_file as is_regular_file
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
+from .text_named_tokenizers import Source as Source
 from .text_ngrams import RowTexts as RowTexts
 from .text_ptb_tokenizer import Shape as Shape
+from .text_reference_ngrams import NgramOrder as NgramOrder
 
 # The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
 IMPORTED_LATER = '''
@@ -70,7 +68,7 @@ Args:
     details: True adds per-row lists and the signature; default False.
     document_frequency: None (default: counted in the references, one document a row, so at least two rows), or a table
         of the layout {"n_documents": 8092, "document_frequency": {"a dog": 312, ...}}, or the path of a JSON file.
-    tokenizer: "ptb" (default) or a function from a caption to its list of tokens.
+    tokenizer: "ptb" (default), another name of a tokenizer, or a function from a caption to its list of tokens.
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:
     trm_cider: mean statistic over rows, 0 to 8/3, or to 4/3 for "pooled"; lower is better.
@@ -103,7 +101,7 @@ Examples:
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
-class TrmCider(DistributionModule, evaluate.Metric):
+class TrmCider(CountsDocuments, DistributionModule, evaluate.Metric):
     """Triangle-rank statistic over CIDEr-D distances, as an evaluate module."""
 
     ABOUT = About(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/2209.07518"])
@@ -112,8 +110,6 @@ class TrmCider(DistributionModule, evaluate.Metric):
     LEAST_TEXTS = 3  # a triangle
     SIZE_CHECKS = (check_statistic_sizes,)
     progress = evaluate.utils.logging.tqdm
-    CACHED = frozenset({"table", "table_source"})
-    table = table_source = None
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
@@ -124,8 +120,7 @@ class TrmCider(DistributionModule, evaluate.Metric):
 
     def rows_of(self, predictions, references, options):
         """Return the rows, which are compared by CIDEr-D."""
-        source = options["document_frequency"]
-        frequency = self._document_frequency(references, options)
+        frequency = self.document_frequency(references, options)
 
         def compare(rows, n_candidates):
             tokens = ngram_tokens(rows, options["tokenizer"])
@@ -134,21 +129,7 @@ class TrmCider(DistributionModule, evaluate.Metric):
             distances = np.stack(cider_distances(tokens, scores))
             return triangle_rank_comparison(distances, n_candidates, options["statistic"], plain)
 
-        settings = {
-            "document_frequency": "references" if source is None else "table",
-            "n_documents": frequency.n_documents,
-        }
-        return caption_rows(predictions, references, compare, **settings)
-
-    def _document_frequency(self, references, options):
-        source = options["document_frequency"]
-        if source is None:
-            check_enough_documents(len(references))
-            tokens = ngram_tokens(references, options["tokenizer"])
-            return DocumentFrequency(document_frequencies(tokens), len(references))
-        if source is not self.table_source:
-            self.table, self.table_source = load_document_frequency(source), source
-        return self.table
+        return caption_rows(predictions, references, compare, **frequency_settings(frequency, options))
 
     def _signature(self, options, settings):
         return signature(

@@ -1,8 +1,5 @@
 """TRM-METEOR: are candidate captions and human captions samples of one distribution, by METEOR distance?"""
 
-import functools
-import importlib.metadata
-
 import evaluate
 import numpy as np
 
@@ -16,23 +13,27 @@ from .sets_module import (
 )
 from .sets_splits import TIE_TOLERANCE
 from .sets_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
-from .text_meteor import meteor_distances, meteor_scores, multi_reference_meteor
+from .text_meteor import METEORS, meteor_distances, meteor_scorer, meteor_settings, multi_reference_meteor
 from .text_tokens import check_tokenizer, tokenize_rows, tokenizer_name
-from .text_wordnet import WORDNET_VERSION, wordnet_lexicon
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .base_feature_memory import RememberedFeatures as RememberedFeatures
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
+from .text_named_tokenizers import Source as Source
 from .text_ptb_tokenizer import Shape as Shape
+from .text_wordnet import WordNetLexicon as WordNetLexicon
 
 # The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
 IMPORTED_LATER = '''
 from .base_files import is_regular_file
 from .base_types import Ints
 from .meteor15_data import DataFiles
+from .meteor15_languages import Language
 from .meteor15_scores import pair_statistics
 from .meteor15_search import Matches
+from .meteor15_stems import Stemmer
 from .meteor15_table import compile_table
 from .meteor15_texts import PhraseTable
 from .meteor15_tokens import Prefixes
@@ -74,7 +75,7 @@ Args:
     meteor: "nltk" (default, METEOR as the paper's program computes it) or "1.5" (that of the Java program, without
         Java), whose data `pip install pycocoevalcap` brings.
     meteor15_data: path of meteor-1.5.jar, or of a folder that holds it, instead of pycocoevalcap's.
-    tokenizer: "ptb" (default) or a function from a caption to its list of tokens.
+    tokenizer: "ptb" (default), another name of a tokenizer, or a function from a caption to its list of tokens.
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:
     trm_meteor: mean statistic over rows, 0 to 8/3, or to 4/3 for "pooled"; lower is better.
@@ -104,10 +105,6 @@ Examples:
     >>> {key: round(result[key], 2) for key in keys}
     {'trm_meteor': 2.08, 'trm_meteor_excess': 0.65, 'trm_meteor_corpus_p_value': 0.06}
 """
-
-
-# NLTK's METEOR, which the paper's program uses, and that of captioning papers.
-METEORS = ("nltk", "1.5")
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
@@ -140,7 +137,7 @@ class TrmMeteor(DistributionModule, evaluate.Metric):
 
     def rows_of(self, predictions, references, options):
         """Return the rows, which are compared by METEOR."""
-        score = self.scorer(options)
+        score = meteor_scorer(options["meteor"], options["meteor15_data"], type(self).progress)
 
         def compare(rows, n_candidates):
             tokens = tokenize_rows(rows, options["tokenizer"])
@@ -151,33 +148,13 @@ class TrmMeteor(DistributionModule, evaluate.Metric):
 
         return caption_rows(predictions, references, compare)
 
-    def scorer(self, options):
-        """Return the function from rows of tokens to the METEOR of all pairs of their texts."""
-        if options["meteor"] == "1.5":
-            from .meteor15_scores import meteor15_scores
-
-            return functools.partial(meteor15_scores, lexicon=self.meteor15_lexicon(options))
-        return functools.partial(meteor_scores, lexicon=wordnet_lexicon())
-
-    def meteor15_lexicon(self, options):
-        """Return the data of METEOR 1.5, which the default METEOR does without."""
-        from .meteor15_data import load_lexicon
-
-        return load_lexicon(options["meteor15_data"], type(self).progress)
-
-    def meteor_settings(self, options):
-        """Return what decides a METEOR, for the signature."""
-        if options["meteor"] == "1.5":
-            return {"meteor": "1.5", "data": self.meteor15_lexicon(options).data.version}
-        return {"meteor": f"nltk-{importlib.metadata.version('nltk')}", "wordnet": WORDNET_VERSION}
-
     def _signature(self, options, settings):
         return signature(
             "trm_meteor",
             statistic=options["statistic"],
             ties=TIE_TOLERANCE,
             tokenizer=tokenizer_name(options["tokenizer"]),
-            **self.meteor_settings(options),
+            **meteor_settings(options["meteor"], options["meteor15_data"], type(self).progress),
             **settings,
             **signature_settings(options),
         )

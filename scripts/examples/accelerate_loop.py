@@ -3,8 +3,8 @@
 accelerate launch --cpu --num_processes 2 scripts/examples/accelerate_loop.py
 python -m scripts.examples.accelerate_loop          one process: the same numbers
 
-Needs metrics/trm_meteor/requirements.txt and accelerate. The captioner draws words by the pairs that follow each other
-in the references; put `model.generate(..., do_sample=True, num_return_sequences=10)` of your own in its place.
+Needs `pip install manycaps torch accelerate`; runs from any folder. The captioner draws words by the pairs that follow
+each other in the references; put `model.generate(..., do_sample=True, num_return_sequences=10)` in its place.
 """
 
 import argparse
@@ -12,25 +12,25 @@ import itertools
 import json
 import pathlib
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-from scripts.command_line import start_tool
+from manycaps.commands.quickstart import SAMPLE
 
 
 def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     """Parse a command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--captions", type=pathlib.Path, default=ROOT / "manycaps" / "quickstart" / "captions.json")
+    parser.add_argument("--captions", type=pathlib.Path, default=SAMPLE)
     parser.add_argument("--batch-size", type=int, default=4, help="rows of one process at once")
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("results.jsonl"), metavar="FILE")
     return parser.parse_args(arguments)
 
 
-# Answers --help before the packages are imported; a copy can do without.
-start_tool(__name__, parsed, "metrics/trm_meteor/requirements.txt", "accelerate")
+if __name__ == "__main__":
+    parsed()  # answers --help before the packages are imported
 
-import evaluate
 import torch
 from accelerate import Accelerator
+
+import manycaps
 
 # Candidates per image, and the longest caption in words.
 N_CANDIDATES = 10
@@ -85,7 +85,7 @@ def main(captions: pathlib.Path, batch_size: int, output: pathlib.Path) -> dict[
     # Every process has all rows now. One of them scores, so evaluate's own num_process is not needed.
     result = {}
     if accelerator.is_main_process:
-        trm_meteor = evaluate.load(str(ROOT / "metrics" / "trm_meteor"))  # from the Hub: "manycaps/trm_meteor"
+        trm_meteor = manycaps.load("trm_meteor")
         result = trm_meteor.compute(
             predictions=[row["candidates"] for row in finished], references=[row["references"] for row in finished]
         )

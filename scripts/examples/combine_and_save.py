@@ -3,37 +3,32 @@
 python -m scripts.examples.combine_and_save                          the bundled sample
 python -m scripts.examples.combine_and_save --system repeating --output results/
 
-Needs metrics/trm_meteor/requirements.txt, metrics/trm_cider/requirements.txt and metrics/mmd_bert/requirements.txt.
+Needs `pip install 'manycaps[embeddings]'`; runs from any folder.
 """
 
 import argparse
 import json
 import pathlib
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-from scripts.command_line import start_tool
+from manycaps.commands.quickstart import SAMPLE
 
 
 def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     """Parse a command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--captions", type=pathlib.Path, default=ROOT / "manycaps" / "quickstart" / "captions.json")
+    parser.add_argument("--captions", type=pathlib.Path, default=SAMPLE)
     parser.add_argument("--system", default="diverse", help="diverse, repeating or off_topic")
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("results"), metavar="FOLDER")
     return parser.parse_args(arguments)
 
 
-# Answers --help before the packages are imported; a copy can do without.
-start_tool(
-    __name__,
-    parsed,
-    "metrics/trm_meteor/requirements.txt",
-    "metrics/trm_cider/requirements.txt",
-    "metrics/mmd_bert/requirements.txt",
-)
+if __name__ == "__main__":
+    parsed()  # answers --help before the packages are imported
 
 import evaluate
 import numpy as np
+
+import manycaps
 
 
 def bag_of_words(captions: list[str]) -> np.ndarray:
@@ -53,9 +48,9 @@ def main(captions: pathlib.Path, system: str, output: pathlib.Path) -> dict:
     # modules refuse those that they do not know.
     metrics = evaluate.combine(
         [
-            evaluate.load(str(ROOT / "metrics" / "trm_meteor"), p_value="exact"),  # from the Hub: "manycaps/trm_meteor"
-            evaluate.load(str(ROOT / "metrics" / "trm_cider"), p_value="exact"),
-            evaluate.load(str(ROOT / "metrics" / "mmd_bert"), p_value="exact", encoder=bag_of_words),
+            manycaps.load("trm_meteor", p_value="exact"),
+            manycaps.load("trm_cider", p_value="exact"),
+            manycaps.load("mmd_bert", p_value="exact", encoder=bag_of_words),
         ]
     )
     for scene in scenes:  # as a loop over batches would

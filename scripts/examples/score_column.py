@@ -3,30 +3,30 @@
 python -m scripts.examples.score_column --output scored/
 hf upload my-name/scored-captions scored/ --repo-type dataset
 
-Needs metrics/trm_meteor/requirements.txt. Put `datasets.load_dataset(...)` in the place of `sample`.
+Needs `pip install manycaps`; runs from any folder. Put `datasets.load_dataset(...)` in the place of `sample`.
 """
 
 import argparse
 import json
 import pathlib
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-from scripts.command_line import start_tool
+from manycaps.commands.quickstart import SAMPLE
 
 
 def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     """Parse a command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--captions", type=pathlib.Path, default=ROOT / "manycaps" / "quickstart" / "captions.json")
+    parser.add_argument("--captions", type=pathlib.Path, default=SAMPLE)
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("scored"), metavar="FOLDER")
     return parser.parse_args(arguments)
 
 
-# Answers --help before the packages are imported; a copy can do without.
-start_tool(__name__, parsed, "metrics/trm_meteor/requirements.txt")
+if __name__ == "__main__":
+    parsed()  # answers --help before the packages are imported
 
 import datasets
-import evaluate
+
+import manycaps
 
 CARD = """---
 configs:
@@ -56,8 +56,8 @@ def sample(captions: pathlib.Path) -> datasets.Dataset:
 class RowScores:
     """Adds the scores of single rows to batches of a data set."""
 
-    def __init__(self, path: str):
-        self.module = evaluate.load(path, p_value="exact", details=True)
+    def __init__(self, name: str):
+        self.module = manycaps.load(name, p_value="exact", details=True)
 
     def __call__(self, batch: dict[str, list]) -> dict[str, list]:
         """Return the new columns."""
@@ -69,7 +69,7 @@ class RowScores:
 
 def main(captions: pathlib.Path, output: pathlib.Path) -> datasets.Dataset:
     """Score, write and return the data set."""
-    score = RowScores(str(ROOT / "metrics" / "trm_meteor"))  # from the Hub: "manycaps/trm_meteor"
+    score = RowScores("trm_meteor")
     # A row of trm_meteor depends on nothing but itself, so any batch size will do. trm_cider weighs words by their
     # frequency in what it is given: there say batch_size=None, or give it document_frequency=.
     scored = sample(captions).map(score, batched=True, batch_size=5)

@@ -1,11 +1,12 @@
-"""Train a captioning model with Seq2SeqTrainer, evaluate sets of sampled captions, stop early on TRM-METEOR.
+"""Train a captioning model with Seq2SeqTrainer, compare sampled captions with people's, stop early on TRM-METEOR.
 
 python -m scripts.examples.seq2seq_trainer --output trained/
 accelerate launch --cpu --num_processes 2 scripts/examples/seq2seq_trainer.py --output trained/
 
-Needs metrics/trm_meteor/requirements.txt, metrics/mmd_bert/requirements.txt, transformers 5 and accelerate. Images,
-model and tokenizer are made on the spot, small enough for a minute on a processor: put your own in the place of
-`squares`, `word_tokenizer` and `small_model`. What is after the line "The training" is what you keep.
+Needs `pip install 'manycaps[embeddings,train]'`, transformers 5 of it, and `manycaps install-wordnet`; a copy of this
+file runs from any folder. Images, model and tokenizer are made on the spot, small enough for a minute on a processor:
+put your own in the place of `squares`, `word_tokenizer` and `small_model`. What is after the line "The training" is
+what you keep.
 """
 
 import argparse
@@ -13,9 +14,6 @@ import itertools
 import json
 import pathlib
 import random
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-from scripts.command_line import start_tool
 
 
 def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -26,23 +24,17 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-# Answers --help before the packages are imported; a copy can do without.
-start_tool(
-    __name__,
-    parsed,
-    "metrics/trm_meteor/requirements.txt",
-    "metrics/mmd_bert/requirements.txt",
-    "transformers",
-    "accelerate",
-)
+if __name__ == "__main__":
+    parsed()  # answers --help before the packages are imported
 
 import datasets
-import evaluate
 import numpy as np
 import torch
 import transformers
 from accelerate import PartialState
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+import manycaps
 
 # Sampled candidates per image, and tokens of the longest caption.
 N_CANDIDATES = 5
@@ -143,9 +135,10 @@ class CaptionMetrics:
 
     def __init__(self, tokenizer: transformers.PreTrainedTokenizerFast, rows: datasets.Dataset, table: pathlib.Path):
         self.tokenizer, self.rows, self.table = tokenizer, rows, table
-        # Settings at load time, so that the calls below are plain. From the Hub: "manycaps/trm_meteor".
-        self.trm_meteor = evaluate.load(str(ROOT / "metrics" / "trm_meteor"), details=True)
-        self.mmd_bert = evaluate.load(str(ROOT / "metrics" / "mmd_bert"), encoder=bag_of_words, details=True)
+        # Settings at load time, so that the calls below are plain. Can the captions be told from people's, and by what?
+        self.human_parity = manycaps.load("human_parity", distance="meteor")
+        self.trm_meteor = manycaps.load("trm_meteor", details=True)
+        self.mmd_bert = manycaps.load("mmd_bert", encoder=bag_of_words, details=True)
 
     def decode(self, tokens: np.ndarray) -> list[str]:
         """Return the text of every row of tokens."""
@@ -168,7 +161,7 @@ class CaptionMetrics:
         predictions = [self.decode(row.T) for row in samples]
         results = [
             module.compute(predictions=predictions, references=list(references))
-            for module in (self.trm_meteor, self.mmd_bert)
+            for module in (self.human_parity, self.trm_meteor, self.mmd_bert)
         ]
         # Every process computes this, and must, for all have to stop together. One of them writes.
         if PartialState().is_main_process:

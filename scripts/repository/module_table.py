@@ -1,4 +1,4 @@
-"""Write the README's table of modules from their records in manycaps/catalog.py.
+"""Write the table of modules in docs/metrics.md from their records in manycaps/catalog.py.
 
 python -m scripts.repository.module_table            write the table
 python -m scripts.repository.module_table --check    change nothing, say whether it is up to date
@@ -10,7 +10,7 @@ import sys
 
 from manycaps.catalog import MODULES, ModuleRecord
 
-README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
 
 # Around the table.
 MARKS = ("<!-- modules: written by scripts/repository/module_table.py -->", "<!-- end of modules -->")
@@ -18,12 +18,12 @@ MARKS = ("<!-- modules: written by scripts/repository/module_table.py -->", "<!-
 
 def table_row(record: ModuleRecord) -> str:
     """Return the row of a module."""
-    card = f"[card]({record.kind}/{record.slug}/README.md)"
+    card = f"[card](../{record.kind}/{record.slug}/README.md)"
     return f"| `{record.slug}` | {record.compares} | {record.computes} | {card} |"
 
 
 def with_table(text: str) -> str:
-    """Return the README's text with the table of today's records."""
+    """Return the page's text with the table of today's records."""
     before, _, rest = text.partition(MARKS[0])
     _, _, after = rest.partition(MARKS[1])
     rows = ["| module | compares | with | card |", "|---|---|---|---|", *map(table_row, MODULES.values())]
@@ -32,12 +32,12 @@ def with_table(text: str) -> str:
 
 def main(check: bool) -> int:
     """Write or check the table; 0 if it is up to date afterwards."""
-    text = README.read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
     if check and text != with_table(text):
-        print("README.md: the table of modules is not that of manycaps/catalog.py. Run `make format`.")
+        print("docs/metrics.md: the table of modules is not that of manycaps/catalog.py. Run `make format`.")
         return 1
     if not check:
-        README.write_text(with_table(text), encoding="utf-8", newline="\n")
+        PAGE.write_text(with_table(text), encoding="utf-8", newline="\n")
     return 0
 
 

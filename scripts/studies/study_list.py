@@ -29,4 +29,7 @@ STUDIES: Mapping[str, Runs] = {
     "known_truth": {BUNDLED: ()},
     "trained_speaker": {BUNDLED: ()},
     "inference": {BUNDLED: ()},
+    "human_parity_power": {BUNDLED: (), "MSVD": (), "Flickr8k": ()},
+    "human_parity_truth": {BUNDLED: (), "MSVD": (), "Flickr8k": ()},
+    "human_parity_experts": {BUNDLED: (), "Flickr8k": ()},
 }

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import math
 import os
 import pathlib
 import re
@@ -27,6 +28,8 @@ pytest.importorskip("gradio", reason="gradio is not installed: pip install -r te
 from manycaps.comparison.caption_scores import CaptionScores
 from manycaps.comparison.compared_systems import compared_systems
 from manycaps.comparison.comparison_tables import all_tables
+from manycaps.comparison.parity import compared_parity
+from manycaps.comparison.parity_scores import parity_of_captions
 from manycaps.comparison.systems import read_systems
 from manycaps.pages.caption_files import caption_file_rows
 from manycaps.pages.form import card_body
@@ -167,9 +170,23 @@ DISTRIBUTION = Case(
     ),
 )
 
+WORDS = Case(
+    example="A man and a film",
+    columns=lambda fields: {"predictions": [lines(fields[CANDIDATES])], "references": [lines(fields[HUMANS])]},
+    options={"details": True},
+    own={CANDIDATES: "a big dog runs\na film", HUMANS: "a large puppy\na movie about a dog"},
+    bad=({CANDIDATES: "a dog"}, "references[0]: expected at least one caption, got none. Write one caption per line."),
+    over=(
+        {CANDIDATES: "a dog\n" * 51, HUMANS: "a dog"},
+        "predictions[0]: expected at most 50 captions on this page, got 51.",
+    ),
+    n_drawings=1,
+)
+
 SYSTEM_FILES = ("System 1, the baseline", "System 2", "Human captions")
 
 CASES = {
+    "human_parity": DISTRIBUTION._replace(options={"confidence_level": 0.95}),
     "trm_meteor": DISTRIBUTION,
     "trm_cider": DISTRIBUTION,
     "trm": DISTRIBUTION,
@@ -213,36 +230,9 @@ CASES = {
         n_drawings=1,
         files=(UPLOAD,),
     ),
-    "meteor15": Case(
-        example="A man and a film",
-        columns=lambda fields: {"predictions": [lines(fields[CANDIDATES])], "references": [lines(fields[HUMANS])]},
-        options={"details": True},
-        own={CANDIDATES: "a big dog runs\na film", HUMANS: "a large puppy\na movie about a dog"},
-        bad=(
-            {CANDIDATES: "a dog"},
-            "references[0]: expected at least one caption, got none. Write one caption per line.",
-        ),
-        over=(
-            {CANDIDATES: "a dog\n" * 51, HUMANS: "a dog"},
-            "predictions[0]: expected at most 50 captions on this page, got 51.",
-        ),
-        n_drawings=1,
-    ),
-    "bleu_rouge": Case(
-        example="A man and a film",
-        columns=lambda fields: {"predictions": [lines(fields[CANDIDATES])], "references": [lines(fields[HUMANS])]},
-        options={"details": True},
-        own={CANDIDATES: "a big dog runs\na film", HUMANS: "a large puppy\na movie about a dog"},
-        bad=(
-            {CANDIDATES: "a dog"},
-            "references[0]: expected at least one caption, got none. Write one caption per line.",
-        ),
-        over=(
-            {CANDIDATES: "a dog\n" * 51, HUMANS: "a dog"},
-            "predictions[0]: expected at most 50 captions on this page, got 51.",
-        ),
-        n_drawings=1,
-    ),
+    "meteor15": WORDS,
+    "bleu_rouge": WORDS,
+    "coco_caption": WORDS,
     "emscore_pac": Case(
         example="A clip and captions",
         columns=lambda fields: {"predictions": [lines(fields["Captions"])], "videos": [fields[UPLOAD]]},
@@ -612,7 +602,9 @@ def assert_shows_the_numbers(page, name, shown, columns):
 def assert_shows_the_modules_numbers(page, name, cells, columns):
     case, shown = CASES[name], {key: value for key, value, _ in cells}
     expected = module_of(name).compute(**columns, **case.options)
-    assert name in shown or name.startswith(("vdtk_", "bleu_", "set_"))
+    whole = [key for key in expected if key.startswith("rows_needed") and math.isfinite(expected[key])]
+    expected |= {key: int(expected[key]) for key in whole}
+    assert name in shown or name.startswith(("vdtk_", "bleu_", "set_", "coco_", "human_"))
     assert len(shown) >= 2
     assert shown == {key: as_number(expected[key]) for key in shown}
     if case is DISTRIBUTION:
@@ -628,7 +620,9 @@ def assert_shows_the_comparison(page, cells, files):
     options = CASES["compare"].options
     scores = CaptionScores(rows, ["trm_cider"], {}, **options)
     exchanges = list(scores.exchanges(lambda: None))
-    expected = compared_systems(scores.systems(lambda: None), rows, None, exchanges, **options)
+    beside_people = parity_of_captions(rows, {"distance": "meteor"}).rows
+    parity = compared_parity(beside_people, None, distance="meteor", n_resamples=options["n_resamples"], seed=0)
+    expected = compared_systems(scores.systems(lambda: None), rows, None, exchanges, parity=parity, **options)
     assert cells == [[cell.text + cell.letters for cell in row] for table in all_tables(expected) for row in table.rows]
     (link,) = (link for link in page.find(".file-preview a") if "index.html" in link.get_attribute("href"))
     with urllib.request.urlopen(link.get_attribute("href")) as report:

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import pathlib
 import time
 
 import numpy as np
@@ -12,6 +13,7 @@ from manycaps.comparison.compared_systems import compared_systems
 from manycaps.comparison.systems import ScoredSystem, SystemRow
 from manycaps.report.comparison_page import comparison_page
 from tests.comparison_cases import caption_rows, write_captions
+from tests.language_captions import segments
 from tests.modules.sample_inputs import small_meteor15_data
 
 # A page on 10,000 rows and 5 systems: bytes, and seconds after scoring on a machine that has other work.
@@ -20,7 +22,10 @@ MOST_SECONDS = 60
 
 
 def run(*arguments):
-    return command_line.main(["compare", *map(str, arguments)])
+    """The command, with METEOR, which loads no model, as the distance beside people."""
+    has_captions = not any(pathlib.Path(str(each), "rows").is_dir() for each in arguments)
+    distance = ["--distance", "meteor"] if has_captions and "--distance" not in arguments else []
+    return command_line.main(["compare", *map(str, arguments), *distance])
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +38,7 @@ def compared(files, tmp_path_factory):
     """Numbers of a comparison of three systems, and the folder."""
     folder = tmp_path_factory.mktemp("report")
     systems = [files[name] for name in ("base", "repeating", "other")]
-    assert run(*systems, "-r", files["references"], "-o", folder, "--n-resamples", 999) == 0
+    assert run(*systems, "-r", files["references"], "-o", folder, "--n-resamples", 999, "--full") == 0
     return json.loads((folder / "comparison.json").read_text(encoding="utf-8")), folder
 
 
@@ -90,7 +95,17 @@ def test_a_system_against_itself_with_shuffled_captions_and_rows(tmp_path):
     order = rng.permutation(len(ids))
     shuffled = {"shuffled": [list(rng.permutation(rows["base"][i])) for i in order]}
     other = write_captions(tmp_path, shuffled, [ids[i] for i in order])
-    arguments = [mine["mine"], other["shuffled"], "-r", mine["references"], "-o", tmp_path, "--n-resamples", 99]
+    arguments = [
+        mine["mine"],
+        other["shuffled"],
+        "-r",
+        mine["references"],
+        "-o",
+        tmp_path,
+        "--n-resamples",
+        99,
+        "--full",
+    ]
     assert run(*arguments) == 0
     numbers = json.loads((tmp_path / "comparison.json").read_text(encoding="utf-8"))
     for metric in numbers["metrics"].values():
@@ -119,12 +134,15 @@ def findings(metric):
 
 def test_formats_go_to_standard_output(files, tmp_path, capsys):
     arguments = [files["base"], files["other"], "-r", files["references"], "-o", tmp_path, "-m", "trm_meteor"]
-    for form, beginning in (("text", "Means over rows; *:"), ("md", "Means over rows; bold:"), ("latex", "% \\usepa")):
-        assert run(*arguments, "-f", form, "--n-resamples", 99) == 0
+    for form, beginning in (("text", "system  p "), ("md", "Systems beside people"), ("latex", "% \\usepa")):
+        assert run(*arguments, "-f", form, "--n-resamples", 99, "--overwrite") == 0
         printed = capsys.readouterr()
         assert printed.out.startswith(beginning)
-        assert "TRM-METEOR: other and base" in printed.err or "is nearer to people than" in printed.err
-    assert run(*arguments, "-f", "json", "--n-resamples", 99) == 0
+        assert ("- base dominates other (p " in printed.out) == (form == "text")
+        assert ("TRM-METEOR" in printed.out) == (form != "text")
+    assert run(*arguments, "--full", "--n-resamples", 99, "--overwrite") == 0
+    assert "Means over rows; *:" in capsys.readouterr().out
+    assert run(*arguments, "-f", "json", "--n-resamples", 99, "--overwrite") == 0
     assert json.loads(capsys.readouterr().out) == json.loads((tmp_path / "comparison.json").read_text(encoding="utf-8"))
 
 
@@ -232,7 +250,9 @@ def test_folders_of_scores_give_the_numbers_of_the_captions(files, compared, tmp
     same = ("systems", "ids", "metrics", "against_people", "correlations")
     for key in same:
         assert numbers[key] == compared[0][key], key
-    assert run(*folders, "-o", tmp_path / "report", "--n-resamples", 999, "--with-captions") == 0
+    assert (
+        run(*folders, "-o", tmp_path / "report", "--n-resamples", 999, "--with-captions", "--overwrite", "--full") == 0
+    )
     numbers = json.loads((tmp_path / "report" / "comparison.json").read_text(encoding="utf-8"))
     for key in (*same, "exchangeable"):
         assert numbers[key] == compared[0][key], key
@@ -258,6 +278,24 @@ def test_captions_that_are_gone_or_changed_are_refused(tmp_path, capsys):
     assert run(files["base"], files["references"], "-o", tmp_path / "report", "--with-captions") == 2
 
 
+def test_tokenizers_and_languages_by_name(tmp_path, capsys):
+    texts = segments("de", 12)
+    paths = {name: tmp_path / f"{name}.json" for name in ("first", "second", "people")}
+    for name, captions in (
+        ("first", [[text] for text, _ in texts]),
+        ("second", [[text] for text, _ in texts[1:] + texts[:1]]),
+        ("people", [others for _, others in texts]),
+    ):
+        paths[name].write_text(json.dumps([{"id": i, "captions": row} for i, row in enumerate(captions)]))
+    arguments = ["-m", "meteor15,bleu_rouge", "--tokenizer", "intl", "--language", "de", "-f", "json"]
+    assert run(paths["first"], paths["second"], "-r", paths["people"], "-o", tmp_path / "report", *arguments) == 0
+    found = json.loads(capsys.readouterr().out)["metrics"]
+    columns = {"predictions": [[text] for text, _ in texts], "references": [others for _, others in texts]}
+    for module, key, options in (("meteor15", "meteor15", {"language": "de"}), ("bleu_rouge", "bleu_4", {})):
+        expected = load(module, tokenizer="intl", details=True, **options).compute(**columns)
+        assert found[key]["per_row"]["first"] == expected[f"{key}_per_row"]
+
+
 @pytest.mark.slow
 def test_meteor_15_is_a_row_of_the_tables(files, tmp_path, capsys):
     systems = [files[name] for name in ("base", "other")]
@@ -271,3 +309,28 @@ def test_meteor_15_is_a_row_of_the_tables(files, tmp_path, capsys):
     )
     assert found["metrics"]["meteor15"]["per_row"]["other"] == expected["meteor15_per_row"]
     assert found["metrics"]["meteor15"]["direction"] == "higher is better"
+
+
+def test_the_answer_of_three_systems_fits_a_terminal(files, tmp_path, capsys):
+    systems = [files[name] for name in ("base", "repeating", "other")]
+    assert run(*systems, "-r", files["references"], "-o", tmp_path, "-m", "trm_meteor", "--n-resamples", 99) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 100
+    assert lines[1].startswith("base ")
+    assert lines[4].startswith("people ")
+
+
+def test_a_system_with_captions_of_the_references_is_not_ranked(tmp_path, capsys):
+    """One caption of three is a reference of its row, in all rows."""
+    rows = caption_rows(30)
+    rows["copying"] = [
+        [people[0], *captions[1:]] for people, captions in zip(rows["references"], rows["base"], strict=True)
+    ]
+    paths = write_captions(tmp_path, rows)
+    arguments = [paths["base"], paths["copying"], "-r", paths["references"], "-o", tmp_path, "-m", "trm_meteor"]
+    assert run(*arguments, "--n-resamples", 99) == 0
+    printed = capsys.readouterr().out
+    assert "stand word for word among the references" in printed
+    assert "- copying and base are not ranked: captions of copying stand among the references." in printed
+    assert "dominates" not in printed

@@ -11,6 +11,7 @@ import sys
 import numpy as np
 import pytest
 
+from tests.each_case import each_case
 from tests.example_programs import ROOT, example
 from tests.large_packages import datasets, evaluate, torch, transformers
 
@@ -27,6 +28,28 @@ def candidates(system):
 def trm_meteor():
     """Loaded once: WordNet takes its time."""
     return evaluate.load(str(ROOT / "metrics" / "trm_meteor"))
+
+
+PROGRAMS = sorted((ROOT / "scripts" / "examples").glob("*.py"))
+
+
+def test_programs_name_nothing_of_the_repository():
+    for path in PROGRAMS:
+        program = path.read_text(encoding="utf-8").split('"""', 2)[2]
+        assert "scripts" not in program, path.name
+        assert "__file__" not in program, path.name
+
+
+@pytest.mark.slow
+@each_case("program", PROGRAMS)
+def test_a_copy_in_another_folder_is_imported_without_the_repository(program, tmp_path):
+    (tmp_path / program.name).write_bytes(program.read_bytes())
+    (tmp_path / "installed").mkdir()
+    (tmp_path / "installed" / "manycaps").symlink_to(ROOT / "manycaps")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "installed")}
+    command = [sys.executable, "-c", f"import {program.stem}"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 # One column of a data set.
@@ -53,12 +76,12 @@ def test_a_scored_column_equals_one_compute_and_loads_from_the_folder(score_colu
 def test_map_reuses_its_work_for_a_fresh_module_and_for_a_used_one(score_column, tmp_path, monkeypatch):
     score_column.sample(CAPTIONS).select(range(3)).save_to_disk(tmp_path / "rows")
     rows = datasets.load_from_disk(str(tmp_path / "rows"))
-    path, calls = str(ROOT / "metrics" / "trm_cider"), []
+    name, calls = "trm_cider", []
     call = score_column.RowScores.__call__
     monkeypatch.setattr(score_column.RowScores, "__call__", lambda self, batch: calls.append(1) or call(self, batch))
-    used = score_column.RowScores(path)
+    used = score_column.RowScores(name)
     first = rows.map(used, batched=True)
-    assert (rows.map(score_column.RowScores(path), batched=True)[:], len(calls)) == (first[:], 1)
+    assert (rows.map(score_column.RowScores(name), batched=True)[:], len(calls)) == (first[:], 1)
     assert (rows.map(used, batched=True)[:], len(calls)) == (first[:], 1)
 
 
@@ -66,7 +89,7 @@ def test_batches_would_change_trm_cider(score_column, tmp_path):
     whole = evaluate.load(str(ROOT / "metrics" / "trm_cider"), details=True)
     expected = whole.compute(predictions=candidates("diverse"), references=REFERENCES)["trm_cider_per_row"]
     cider = [
-        ('ROOT / "metrics" / "trm_meteor"', 'ROOT / "metrics" / "trm_cider"'),
+        ('RowScores("trm_meteor")', 'RowScores("trm_cider")'),
         ('.to_pandas()[["scene", "trm_meteor_per_row", "trm_meteor_p_value_per_row"]]', ".to_pandas()"),
     ]
     in_batches = example("score_column", *cider).main(CAPTIONS, tmp_path / "batches")["trm_cider_per_row"]
@@ -147,9 +170,12 @@ def test_training_reports_both_metrics_of_all_candidates(trained, trm_meteor):
     assert any(len(set(row)) > 1 for row in predictions), "sampled"
     references = list(trained.metrics.rows["references"])
     mmd_bert = evaluate.load(str(ROOT / "metrics" / "mmd_bert"), encoder=trained.program.bag_of_words)
-    for name, module in {"trm_meteor": trm_meteor, "mmd_bert": mmd_bert}.items():
+    human_parity = evaluate.load(str(ROOT / "metrics" / "human_parity"), distance="meteor")
+    modules = {"trm_meteor": trm_meteor, "mmd_bert": mmd_bert, "unlike_people_share": human_parity}
+    for name, module in modules.items():
         alone = module.compute(predictions=predictions, references=references)
         assert metrics[name] == trained.result[f"eval_{name}"] == alone[name]
+    assert trained.result["eval_human_parity_p_value"] < 0.05, "two epochs do not make people of it"
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 KINDS = {"metric": "word_share", "measurement": "word_count"}
 
 # What tools write of a new module, in files that already exist.
-WRITTEN_TABLES = {"CONTRIBUTING.md", "README.md"}
+WRITTEN_TABLES = {"CONTRIBUTING.md", "docs/metrics.md"}
 
 
 def run(folder, *command):
@@ -46,7 +46,7 @@ def untouched(tmp_path_factory):
     """A copy of the repository."""
     copy = tmp_path_factory.mktemp("copy") / "repository"
     pages = "CHANGELOG.md CITATION.cff CONTRIBUTING.md Makefile README.md pyproject.toml"
-    names = f"{pages} manycaps measurements metrics scripts tests"
+    names = f"{pages} docs manycaps measurements metrics scripts tests"
     for name in names.split():
         source = ROOT / name
         if source.is_dir():
@@ -150,12 +150,12 @@ def test_new_modules_have_a_demo_page(repository):
     assert "| `word_count` | 2.0000 |" in printed
 
 
-def test_new_modules_are_formatted_and_in_the_readme(repository):
+def test_new_modules_are_formatted_and_in_the_table_of_modules(repository):
     for command in (["check"], ["format", "--check"]):
         code, printed = run(repository, "-m", "ruff", *command, "--no-cache", ".")
         assert code == 0, printed
-    readme = (repository / "README.md").read_text(encoding="utf-8")
-    assert "[card](metrics/word_share/README.md)" in readme
+    page = (repository / "docs" / "metrics.md").read_text(encoding="utf-8")
+    assert "[card](../metrics/word_share/README.md)" in page
 
 
 @pytest.mark.parametrize(

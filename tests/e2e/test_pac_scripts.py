@@ -8,6 +8,7 @@ import PIL.Image
 import pytest
 
 from manycaps.command_line import main
+from manycaps.human_correlation.agreement import Agreement
 from manycaps.human_correlation.benchmarks import BENCHMARKS
 from tests.clip_checkpoints import save_checkpoint, small_weights, with_lora
 from tests.each_case import each_case
@@ -88,7 +89,7 @@ def test_every_benchmark_runs_end_to_end(run, benchmark, made_benchmarks, checkp
     assert -100 <= float(lines[measured][0]) <= 100
     published = protocols.PUBLISHED[pathlib.Path(metric).name].get(benchmark, {}).get(measured)
     if published is None:
-        assert lines[measured][1:] == ["-", "-"]
+        assert lines[measured][1:3] == ["-", "-"]
     else:
         assert float(lines[measured][1]) == published
         assert float(lines[measured][2]) == pytest.approx(float(lines[measured][0]) - published, abs=0.011)
@@ -115,13 +116,13 @@ def test_taus_equal_scipy_on_single_judgements_without_candidates_that_are_refer
         assert captions == ["a", "e"]
         return np.array([0.1, 0.7])
 
-    found = protocols.correlation(rows, BENCHMARKS["flickr8k-expert"], score)
+    found = protocols.correlation(rows, BENCHMARKS["flickr8k-expert"], score).figures
     # 1 1 2 against 3 3: all six pairs between the rows agree; ties inside them.
     assert (found["n_rows"], found["n_judgements"]) == (2, 5)
     assert found["tau_b"] == pytest.approx(100 * 6 / np.sqrt(6 * 8))
     assert found["tau_c"] == pytest.approx(100 * 2 * 6 / (5**2 * (2 - 1) / 2))
     kept = protocols.correlation(rows, BENCHMARKS["composite"], lambda kept, _: np.arange(len(kept)))
-    assert kept["n_rows"] == 3
+    assert kept.figures["n_rows"] == 3
 
 
 def test_accuracy_counts_wins_by_category_and_ties_half():
@@ -137,19 +138,23 @@ def test_accuracy_counts_wins_by_category_and_ties_half():
         return np.array([1.0 if caption == "x" else 0.0 for caption in captions])
 
     found = protocols.choice(rows, BENCHMARKS["pascal-50s"], score, seed=0)
-    assert found == {"HC": 50.0, "MM": 50.0, "accuracy": 50.0, "n_rows": 3}
+    assert found.figures == {"HC": 50.0, "MM": 50.0, "accuracy": 50.0, "n_rows": 3}
     assert len(set(drawn)) == 5
     assert all(len(refs) == 5 for refs in drawn)
-    assert protocols.choice(rows[:1], BENCHMARKS["foil"], score, seed=0)["accuracy"] == 100.0
+    assert protocols.choice(rows[:1], BENCHMARKS["foil"], score, seed=0).figures["accuracy"] == 100.0
     assert len(drawn[-1]) == 8
 
 
 def test_the_report_shows_differences():
-    text = protocols.report({"tau_b": 54.0, "tau_c": 1.0, "n_rows": 3}, {"tau_b": 53.9})
+    moved = {"tau_b": np.array([1.0, -1.0]), "tau_c": np.full(2, np.nan)}
+    found = Agreement({"tau_b": 54.0, "tau_c": float("nan"), "n_rows": 2}, moved, [0, 1])
+    text = protocols.report(found, {"tau_b": 53.9})
+    assert text.splitlines()[0].endswith("difference   95 % interval, 2 clusters")
+    # Two clusters that move it by +-1: a standard error of sqrt(2 / 1 * 2) = 2 and one degree of freedom.
     assert [line.split() for line in text.splitlines()[1:]] == [
-        ["tau_b", "54.00", "53.9", "+0.10"],
-        ["tau_c", "1.00", "-", "-"],
-        ["n_rows", "3"],
+        ["tau_b", "54.00", "53.9", "+0.10", "[28.59,", "79.41]"],
+        ["tau_c", "nan", "-", "-", "-"],
+        ["n_rows", "2"],
     ]
     assert protocols.published_key("pac_score", "pac-openclip-vit-l-14") == "pac_score openclip-vit-l-14"
 

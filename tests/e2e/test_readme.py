@@ -1,76 +1,47 @@
-"""What the README says: its Python runs, its links lead somewhere, its two commands work in a fresh clone."""
+"""What the README says: its Python and its comparison print what it shows, its two commands work in a fresh clone."""
 
+import contextlib
+import io
 import pathlib
 import re
 import subprocess
 
 import nltk
 import pytest
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from scripts.repository.module_table import with_table
+from manycaps import command_line
+from tests.documents import blocks, broken_links, write_sample
 from tests.environments import make_environment, outer_variables
+from tests.tools import ROOT
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-COMMANDS = re.search(r"^```bash\n(.*?)^```", README, re.MULTILINE | re.DOTALL).group(1).split("\n")[:-1]
-
-
-@pytest.fixture(scope="module")
-def namespace(tmp_path_factory):
-    """What the README's Python blocks leave behind, run one after the other beside the module folders."""
-    folder, names = tmp_path_factory.mktemp("reader"), {}
-    (folder / "metrics").symlink_to(ROOT / "metrics")
-    (folder / "measurements").symlink_to(ROOT / "measurements")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        for block in re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL):
-            exec(compile(block, "README.md", "exec"), names)
-    return names | {"folder": folder}
+README = ROOT / "README.md"
+COMMANDS = blocks(README, "bash")[-1].splitlines()
 
 
-def test_the_first_block_computes(namespace):
-    assert namespace["result"]["n_rows"] == 2
-    assert 0 < namespace["result"]["trm_meteor_p_value"] <= 1
+def test_the_readme_is_short_and_every_link_leads_somewhere():
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 120
+    assert broken_links(README) == []
 
 
-def test_the_plain_functions_give_the_numbers_of_the_module(namespace):
-    result = namespace["result"]
-    assert namespace["statistic"].tolist() == result["trm_meteor_per_row"]
-    assert namespace["p_values"].tolist() == result["trm_meteor_p_value_per_row"]
+@pytest.mark.slow
+def test_the_python_prints_what_the_readme_shows():
+    [program], printed = blocks(README, "python"), io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(program, "README.md", "exec"), {})
+    assert printed.getvalue() == blocks(README, "")[-1]
 
 
-def test_a_log_has_the_numbers_as_curves_and_the_rows_as_a_table(namespace):
-    result, scalars, table = (namespace[name] for name in ("result", "scalars", "table"))
-    assert set(result) == set(scalars) | {name for row in table for name in row} - {"captions"} | {"signature"}
-    assert [row["trm_meteor_per_row"] for row in table] == result["trm_meteor_per_row"]
-    assert [row["captions"] for row in table] == namespace["predictions"]
-    events = EventAccumulator(str(namespace["folder"] / "runs" / "captions"))
-    events.Reload()
-    assert set(events.Tags()["scalars"]) == set(scalars)
-    for name, value in scalars.items():
-        [event] = events.Scalars(name)
-        assert (event.step, event.value) == (100, pytest.approx(value, rel=1e-6))  # float32
-    [text] = events.Tensors("rows/text_summary")
-    lines = text.tensor_proto.string_val[0].decode().splitlines()
-    assert lines[0] == " | ".join(table[0])
-    assert lines[0].startswith("captions | trm_meteor_per_row | meteor_per_row | ")
-    assert len(lines) == 2 + len(table)
-    assert "a dog runs on the beach" in lines[2]
-    assert all(line.count(" | ") == len(table[0]) - 1 for line in lines)
-
-
-def test_as_log_refuses_columns_that_do_not_fit(namespace):
-    with pytest.raises(ValueError):
-        namespace["as_log"](namespace["result"], captions=["only one"])
-
-
-def test_the_table_names_every_module_and_every_link_leads_somewhere():
-    assert with_table(README) == README, "run `make format`"
-    links = re.findall(r"\]\((?!http)([^)#]+)\)", README)
-    assert [link for link in links if not (ROOT / link).exists()] == []
-    programs = re.findall(r"python -m (scripts[\w.]+)", README)
-    assert [program for program in programs if not (ROOT / f"{program.replace('.', '/')}.py").is_file()] == []
+@pytest.mark.slow
+@pytest.mark.parametrize("document", ["README.md", "docs/compare.md", "docs/index.md"])
+def test_the_comparison_prints_what_the_documents_show(document, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_sample(tmp_path)
+    command = next(line for line in blocks(README, "bash")[1].splitlines() if line.startswith("manycaps compare"))
+    assert command_line.main(command.split()[1:]) == 0
+    table = capsys.readouterr().out.split("\n\n")[0]
+    text = (ROOT / document).read_text(encoding="utf-8")
+    assert "\n".join(line.rstrip() for line in table.splitlines()) in re.sub(r"^ {4}", "", text, flags=re.MULTILINE)
+    assert (tmp_path / "report" / "index.html").is_file()
 
 
 # The README's two commands. Left out, because it takes a quarter of an hour and the internet: downloading the packages

@@ -147,7 +147,7 @@ def test_the_quickstart_shows_the_toy_and_calls_it_one(quickstart_images):
     assert (folder / "made_world.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_readme_shows_the_toy_table(quickstart_images):
+def test_the_site_shows_the_toy_table(quickstart_images):
     def numbers(text):
         return [float(number) for number in re.findall(r"\d\.\d{3}", text)]
 
@@ -155,10 +155,10 @@ def test_the_readme_shows_the_toy_table(quickstart_images):
         return [int(share) for share in re.findall(r"(\d+)%", text)]
 
     table = quickstart_images[0].split("only this world\n\n")[1].split("\n\n")[0]
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert "knows only this made world" in readme
+    page = (ROOT / "docs" / "images_and_video.md").read_text(encoding="utf-8")
+    assert "knows only this made world" in page
     for line in table.splitlines()[1:]:
-        shown = next(other for other in readme.splitlines() if other.startswith(line[:18]))
+        shown = next(other for other in page.splitlines() if other.startswith(line[:18]))
         # The scores of another processor differ in the last digit, and so may one or two scenes.
         assert numbers(shown) == pytest.approx(numbers(line), abs=0.0015)
         assert shares(shown) == pytest.approx(shares(line), abs=7)

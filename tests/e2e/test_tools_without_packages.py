@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.each_case import each_case
-from tests.tools import BARE_TOOLS, ROOT, TOOLS, TOOLS_WITH_PACKAGES, name_of, run_without_packages
+from tests.tools import BARE_TOOLS, EXAMPLES, ROOT, TOOLS, TOOLS_WITH_PACKAGES, name_of, run_without_packages
 
 # What a tool cannot do without on its command line.
 REQUIRED = {
@@ -39,7 +39,7 @@ def test_help_needs_no_package(path):
 
 
 @pytest.mark.slow
-@each_case("path", TOOLS_WITH_PACKAGES, ids=name_of)
+@each_case("path", [*TOOLS_WITH_PACKAGES, *EXAMPLES], ids=name_of)
 def test_a_mistyped_option_needs_no_package(path):
     done = run_without_packages("-m", name_of(path), "--no-such-option")
     assert (done.returncode, done.stdout) == (2, "")

@@ -166,7 +166,7 @@ OPTIONS: dict[str, list[str]] = {
     "diversity/names": ["diversity", "{folder}/in.jsonl", "--names", "a", "b", "--output", "{folder}/o.html"],
     "diversity/column": ["diversity", "{folder}/in.jsonl", "--column", "words", "--output", "{folder}/o.html"],
     "diversity/group_by": ["diversity", "{folder}/in.jsonl", "--group-by", "words", "--output", "{folder}/o.html"],
-    "diversity/tokenizer": ["diversity", "{folder}/in.jsonl", "--tokenizer", "none"],
+    "diversity/tokenizer": ["diversity", "{folder}/in.jsonl", "--tokenizer", "nonsense"],
     "diversity/encoder": ["diversity", "{folder}/in.jsonl", "--encoder", "{folder}", "--output", "{folder}/o.html"],
     "diversity/pos": ["diversity", "{folder}/in.jsonl", "--pos", "no_such_pipeline", "--output", "{folder}/o.html"],
     "diversity/empty_name": ["diversity", "", "--output", "{folder}/o.html"],

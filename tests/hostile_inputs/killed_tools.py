@@ -39,7 +39,7 @@ TOOLS: dict[str, tuple[list[str], list[str]]] = {
     ),
     "convert-checkpoint": (["convert-checkpoint", "{checkpoint}", "out"], ["out"]),
     "compare": (
-        ["compare", "captions.jsonl", "others.jsonl", "-m", "trm_cider", "--n-resamples", "99", "-o", "report"],
+        "compare captions.jsonl others.jsonl -m trm_cider --distance cider -o report --overwrite".split(),
         ["report/index.html", "report/comparison.json"],
     ),
     "rows": (["rows", "captions.jsonl", "--metric", "rouge_l", "-o", "rows.html"], ["rows.html"]),

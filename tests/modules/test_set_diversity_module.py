@@ -14,12 +14,12 @@ QUICK = {"kernels": ("ngram",)}
 
 BAD = {
     "sizes": [
-        ("same", ValueError, "sizes: expected one of 'all', 'equal', got 'same'."),
-        ("", ValueError, "sizes: expected one of 'all', 'equal', got ''."),
-        (5, ValueError, "sizes: expected one of 'all', 'equal', got 5."),
-        (True, ValueError, "sizes: expected one of 'all', 'equal', got True."),
-        (["all"], ValueError, "sizes: expected one of 'all', 'equal', got ['all']."),
-        ("All", ValueError, "sizes: expected one of 'all', 'equal', got 'All'."),
+        ("same", ValueError, "sizes: expected one of 'equal', 'all', got 'same'."),
+        ("", ValueError, "sizes: expected one of 'equal', 'all', got ''."),
+        (5, ValueError, "sizes: expected one of 'equal', 'all', got 5."),
+        (True, ValueError, "sizes: expected one of 'equal', 'all', got True."),
+        (["all"], ValueError, "sizes: expected one of 'equal', 'all', got ['all']."),
+        ("All", ValueError, "sizes: expected one of 'equal', 'all', got 'All'."),
     ],
     "kernels": [
         ("ngram", TypeError, "kernels: expected a list, got 'ngram'."),
@@ -27,7 +27,7 @@ BAD = {
         (("words",), ValueError, "kernels: expected 'ngram', 'embedding' or a function, got 'words'."),
         (("ngram", "ngram"), ValueError, "kernels: expected each kernel once and at most one function, got"),
         ((len, max), ValueError, "kernels: expected each kernel once and at most one function, got"),
-        ((lambda captions: np.zeros((1, 1)),), ValueError, "kernels: expected a symmetric matrix of shape (3, 3) with"),
+        ((lambda captions: np.zeros((1, 1)),), ValueError, "kernels: expected a symmetric matrix of shape (2, 2) with"),
     ],
     "vendi_orders": [
         (2, TypeError, "vendi_orders: expected a list of numbers, got 2."),
@@ -70,6 +70,18 @@ def test_bad_input_is_named(measure, option, value, kind, message):
         measure.compute(**CAPTION_ROWS, **QUICK | {option: value})
     assert str(raised.value).startswith(message), str(raised.value)
     assert len(measure) == 0
+
+
+def test_people_are_as_diverse_as_people_whatever_their_numbers(measure):
+    references = [["a dog runs", "the dog", "a wet dog"], ["a man cooks", "somebody at the stove"]]
+    more = [[*row, "two people", row[0], "a red car on the street"] for row in references]
+    equal, every = (
+        measure.compute(predictions=more, references=references, **QUICK | o) for o in ({}, {"sizes": "all"})
+    )
+    differences = [key for key in equal if key.endswith("_difference")]
+    assert {equal[key] for key in differences} == {0.0}
+    assert all(abs(every[key]) > 0.01 for key in differences if key.startswith("vendi"))
+    assert (equal["n_captions"], every["n_captions"]) == (5, 11)
 
 
 def test_each_option_has_five_bad_inputs():

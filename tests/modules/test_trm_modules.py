@@ -72,7 +72,7 @@ def test_a_bad_tokenizer_loses_no_row(module):
     module.add_batch(**CAPTION_ROWS)
     with pytest.raises(TypeError, match="^tokenizer: expected a list of strings for the caption 'a dog "):
         module.compute(tokenizer=str.lower)
-    with pytest.raises(ValueError, match="^tokenizer: expected 'ptb' or a function, got 'spacy'"):
+    with pytest.raises(ValueError, match="^tokenizer: expected one of 'ptb', .*, got 'spacy'"):
         module.compute(tokenizer="spacy")
     assert module.compute() == module.compute(**CAPTION_ROWS)
 

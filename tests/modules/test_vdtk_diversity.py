@@ -170,7 +170,7 @@ def test_bad_input_is_named_and_nothing_is_kept(module, case):
 
 
 BAD_OPTIONS = {
-    "tokenizer": ("stanford", ValueError, "tokenizer: expected 'ptb', 'spacy' or a function, got 'stanford'."),
+    "tokenizer": ("stanford", ValueError, "tokenizer: expected one of 'ptb', 'none', 'char', "),
     "head_shares": ([90], ValueError, "head_shares[0]: expected a share above 0 and at most 1, got 90."),
     "lengths": ([0], ValueError, "lengths[0]: expected a whole number of at least 1, got 0."),
     "pos": (3, TypeError, "pos: expected the name of a spaCy pipeline, a pipeline or a function, got int."),

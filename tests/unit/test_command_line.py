@@ -2,11 +2,13 @@
 
 import argparse
 import doctest
+import http.server
 import importlib
 import json
 import re
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -23,12 +25,14 @@ HEAVY = {"numpy", "scipy", "evaluate", "datasets", "torch", "nltk", "matplotlib"
 
 # What a command cannot do without on its command line.
 REQUIRED = {
+    "coco-eval": ["annotations.json", "results.json"],
     "compare": ["a.jsonl", "b.jsonl"],
     "convert-checkpoint": ["clip.pth", "folder"],
     "core-set": ["train.jsonl", "--test", "test.jsonl"],
     "count-document-frequency": ["captions.jsonl"],
     "count-token-frequency": ["captions.jsonl"],
     "diversity": ["captions.jsonl"],
+    "plan": ["pilot.jsonl"],
     "rows": ["captions.jsonl"],
     "human-correlation": ["--benchmark", "composite", "--metric", "pac_score"],
     "make-positives": ["data", "output"],
@@ -224,6 +228,7 @@ def test_the_doctor_looks_for_everything(capsys):
         "packages",
         "WordNet",
         "METEOR 1.5 data",
+        "tokenizers",
         "sentence encoder",
         "CLIP weights",
         "ffmpeg libraries",
@@ -245,11 +250,53 @@ def test_the_doctor_says_how_to_get_wordnet(monkeypatch):
     assert checks()["WordNet"].advice == "Run `manycaps install-wordnet`."
 
 
+def test_the_doctor_finds_a_package_without_init(monkeypatch, tmp_path):
+    (tmp_path / "pycocoevalcap" / "meteor").mkdir(parents=True)
+    monkeypatch.setattr("sys.path", [str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "pycocoevalcap", raising=False)
+    check = machine_checks.check_meteor15_data()
+    assert (check.fine, check.found) == (True, f"in {tmp_path / 'pycocoevalcap' / 'meteor'}")
+
+
 def test_the_doctor_finds_clip_weights(monkeypatch, tmp_path):
     monkeypatch.setattr("manycaps.kit.clip_downloads.cached_weights_path", lambda name: tmp_path / name)
     assert not machine_checks._has_weights("pac-vit-b-32", VARIANTS["pac-vit-b-32"].source)
     (tmp_path / "pac-vit-b-32").write_bytes(b"")
     assert checks()["CLIP weights"].found.startswith("pac-vit-b-32")
+
+
+def test_the_doctor_tries_addresses(monkeypatch, capsys):
+    answers = {"a": 200, "b": 403}
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(answers[self.path[1:]])
+            self.end_headers()
+            self.wfile.write(b"PK\x03\x04")
+
+        def log_message(self, *_):
+            pass
+
+    def refuse(url, timeout):
+        raise ConnectionError(f"no {url}")
+
+    monkeypatch.setattr("huggingface_hub.get_hf_file_metadata", refuse)
+    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/"
+        variants = {name: VARIANTS["pac-vit-b-32"]._replace(source=url + name) for name in answers}
+        variants["c"] = VARIANTS["pac-vit-b-32"]._replace(source="hub:someone/clip")
+        monkeypatch.setattr("manycaps.kit.clip_variants.VARIANTS", variants)
+        monkeypatch.setattr("manycaps.kit.clip_downloads.VARIANTS", variants)
+        assert main(["doctor", "--online", "--json"]) == 0
+        server.shutdown()
+    *_, good, refused, hub, encoder = json.loads(capsys.readouterr().out)
+    assert (good["subject"], good["fine"], good["advice"]) == ("download of CLIP weights, a", True, "")
+    assert (refused["fine"], refused["found"]) == (False, "HTTP status 403 (Forbidden)")
+    assert refused["advice"].startswith("The server refuses it, to browsers, too: give a copy that you have as check")
+    assert (hub["fine"], hub["advice"]) == (False, "Check the connection.")
+    assert hub["found"].startswith("ConnectionError (no https://huggingface.co/someone/clip/resolve/main/config.json)")
+    assert encoder["subject"] == "download of sentence encoder"
 
 
 def test_the_doctor_tells_offline_mode(monkeypatch):

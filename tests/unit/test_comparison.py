@@ -13,7 +13,7 @@ import pytest
 from manycaps.catalog import ROW_VALUES, known_values
 from manycaps.comparison.compared_systems import compared_systems
 from manycaps.comparison.comparison_tables import FORMATS, Cell, Table, all_tables, as_written, system_table
-from manycaps.comparison.comparison_text import methods, summaries, summary
+from manycaps.comparison.comparison_text import methods, notes, summaries, summary
 from manycaps.comparison.systems import ScoredSystem, SystemRow, named_systems
 from manycaps.functional import paired_test
 from manycaps.report import comparison_plots
@@ -195,7 +195,7 @@ def test_text_table():
     header, *lines = written.split("\n")[2:]
     assert header.split() == "system TRM-METEOR excess p people METEOR".split()
     assert sum(line.count("*") for line in lines) == 2
-    assert lines[0].startswith("a base")
+    assert lines[0].startswith("base (a)")
     assert "ᵇ" in lines[0]
     assert "ᵇ" in lines[2]
     assert "ᵃ" not in lines[1]
@@ -335,3 +335,27 @@ def test_messages(call, message):
     with pytest.raises(ValueError) as found:
         call()
     assert str(found.value).startswith(message)
+
+
+def test_a_score_without_p_values_is_said():
+    kept, made = ("trm_meteor", "meteor"), {"trm_meteor": {"signature": "x"}}
+    systems = [ScoredSystem(each.name, {key: each.values[key] for key in kept}, made) for each in scored(12)]
+    rows = [SystemRow(str(i), {}) for i in range(12)]
+    assert notes(compared_systems(systems, rows))[-1].startswith("TRM-METEOR: scored without p-values, so that systems")
+
+
+def test_nearer_to_people_is_seldom_said_of_systems_on_both_sides_of_it():
+    """True excesses of 0.03 and -0.03, as far from people: each observed mean is on either side of 0 at times."""
+    rng, n_named, n_trials = np.random.default_rng(0), 0, 200
+    rows = [SystemRow(str(i), {}) for i in range(60)]
+    for _ in range(n_trials):
+        common = rng.normal(0, 0.3, 60)
+        systems = [
+            ScoredSystem(
+                name, {"trm_meteor_excess": common + shift + rng.normal(0, 0.15, 60)}, {"trm_meteor": {"signature": ""}}
+            )
+            for name, shift in (("near", 0.03), ("far", -0.03))
+        ]
+        (metric,) = compared_systems(systems, rows, n_resamples=199).metrics
+        n_named += metric.pairs[0].better is not None
+    assert n_named / n_trials <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / n_trials)

@@ -151,6 +151,16 @@ def test_diversity_is_that_of_the_module():
         assert list(values) == pytest.approx(result[f"{name}_per_row"], abs=1e-12), name
 
 
+def test_meteor15_of_another_language_is_that_of_the_module():
+    candidates, references = [["zwei hunde laufen", "häuser"]], [["ein hund läuft", "das haus"]]
+    tokens = [[functional.tokenize(row, "none") for row in column] for column in (candidates, references)]
+    module = load("meteor15", tokenizer="none", language="de", details=True)
+    found = functional.meteor15(*tokens, language="de")
+    assert found.tolist() == module.compute(predictions=candidates, references=references)["meteor15_per_row"]
+    assert found[0] != functional.meteor15(*tokens)[0]
+    assert functional.meteor15(*tokens, language="de", function_words="language")[0] != found[0]
+
+
 LINE = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))[None]
 
 
@@ -158,6 +168,9 @@ LINE = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))[None]
     ("call", "error", "message"),
     [
         (lambda: functional.ptb_tokenize("a dog"), TypeError, "captions: expected an iterable of strings, got one"),
+        (lambda: functional.tokenize("a dog"), TypeError, "captions: expected an iterable of strings, got one"),
+        (lambda: functional.tokenize(["a", 3], "char"), TypeError, "captions[1]: expected a string, got int"),
+        (lambda: functional.tokenize(["a"], "pbt"), ValueError, "tokenizer: expected one of 'ptb', 'none', 'char', "),
         (lambda: functional.meteor([[["a"]]], []), ValueError, "references: expected 1 rows, as many as candidates, "),
         (lambda: functional.meteor([[]], [[["a"]]]), ValueError, "candidates[0]: expected one or more lists of tokens"),
         (lambda: functional.meteor([["a dog"]], [[["a"]]]), TypeError, "candidates[0][0]: expected a list of tokens,"),

@@ -61,7 +61,7 @@ def test_rows_of_vatex_eval(vatex):
 
 
 def test_each_judge_is_compared_alone(vatex):
-    found = judge_correlations(vatex_eval_rows(vatex), by_length)
+    found = judge_correlations(vatex_eval_rows(vatex), by_length).figures
     # Two captions have 12 letters. Of 5 pairs that are left two judges order 5 as the letters do, the third one 4.
     assert (found["n_rows"], found["n_judgements"]) == (4, 12)
     assert found["tau_b"] == pytest.approx(100 * np.mean([5, 5, 3]) / math.sqrt(30))
@@ -76,7 +76,7 @@ def test_scores_are_rounded_before_they_are_ranked(vatex):
 
     rows = vatex_eval_rows(vatex)
     rounded = judge_correlations(rows, lambda *_: np.array([0.5, 0.5, 0.5, 0.6]))
-    assert judge_correlations(rows, nearly_equal) == rounded
+    assert judge_correlations(rows, nearly_equal).figures == rounded.figures
 
 
 def run(capsys, *arguments):
@@ -142,9 +142,16 @@ def test_too_many_references_and_unequal_judges(vatex):
     rows = vatex_eval_rows(vatex)
     with pytest.raises(ValueError, match=r"^--references: expected at most 9, the references of row 0, got 10. Give"):
         first_references(rows, 10)
-    rows[2]["human_score"] = [1.0]
-    with pytest.raises(ValueError, match=r"^human_score\[2\]: expected 3 judgements as in row 0, got \[1.0\]"):
-        judge_correlations(rows, by_length)
+    for judgements, got in (
+        ([1.0], r"\[1.0\]"),
+        ([1.0, None, 2.0], r"\[1.0, None"),
+        ([1.0, math.nan, 2.0], r"\[1.0, nan"),
+    ):
+        rows[2]["human_score"] = judgements
+        with pytest.raises(ValueError, match=rf"^human_score\[2\]: expected 3 judgements as in row 0, got {got}"):
+            judge_correlations(rows, by_length)
+    with pytest.raises(ValueError, match=r"^human_score\[0\]: expected 1 judgements as in row 0, got \[\]"):
+        judge_correlations([{**row, "human_score": []} for row in rows], by_length)
 
 
 @pytest.mark.parametrize(
@@ -218,8 +225,8 @@ def test_references_by_their_share_that_is_covered():
 
 def test_a_paragraph_is_the_mean_of_its_sentences(activitynet):
     rows = activitynet_foil_rows(activitynet)
-    assert paragraph_choice(rows, by_length) == {"accuracy": 50.0, "n_rows": 2}
-    assert paragraph_choice(rows, lambda rows, captions: np.ones(len(captions)))["accuracy"] == 50.0
+    assert paragraph_choice(rows, by_length).figures == {"accuracy": 50.0, "n_rows": 2}
+    assert paragraph_choice(rows, lambda rows, captions: np.ones(len(captions))).figures["accuracy"] == 50.0
 
 
 @pytest.mark.parametrize(
@@ -290,7 +297,7 @@ def test_rows_of_abstract_50s(tmp_path):
     ]
     assert rows[0]["refs"] == ["a boy", "a child", "a ball"]
     assert {row["category"] for row in rows} == {"HC"}
-    found = protocols.choice(rows, BENCHMARKS["abstract-50s"], by_length, seed=0)
+    found = protocols.choice(rows, BENCHMARKS["abstract-50s"], by_length, seed=0).figures
     assert found["accuracy"] == pytest.approx(100 * (1 + 1 + 0.5) / 3)
 
 

@@ -11,8 +11,9 @@ import pytest
 import manycaps.rows
 from manycaps import command_line, functional
 from manycaps.caption_tables import CaptionRow
-from manycaps.report.rows_page import marked_scores
+from manycaps.report.rows_page import marked_scores, rows_page
 from manycaps.rows import RowsOptions, rows
+from manycaps.rows.chosen import ChosenRows
 from manycaps.rows.ordered import mean_distances, shown_rows, token_metric
 from tests.each_case import each_case
 
@@ -163,6 +164,21 @@ def test_rows_that_cannot_be_ordered_are_counted(tmp_path, capsys):
     path = write(tmp_path, [*PEOPLE, ["one"]])
     assert run(path, "-o", tmp_path / "rows.html") == 0
     assert "left out 1 of 3 rows: fewer than two different captions" in capsys.readouterr().err
+
+
+def test_each_side_has_both_of_its_means():
+    alone = rows_page(ChosenRows(shown_rows(rows_of(), rouge(rows_of())), "a", "first", "ROUGE-L", "of bags"))
+    assert re.findall(r"mean distance [^;<]*", alone) == re.findall(r"(?<=human captions: )mean distance [^;<]*", alone)
+    both = shown_rows(rows_of(system=[["a dog"], ["a man", "a pan"]]), rouge(rows_of()))
+    lines = re.findall(r'<p class="soft">(human captions: .*)</p>', rows_page(ChosenRows(both, "a", "all", "R", "d")))
+    assert len(lines) == 2
+    for line, row in zip(lines, both, strict=True):
+        expected = []
+        for name, side in (("human captions", row.people), ("captions of the system", row.system)):
+            texts = [each for each in side for _ in range(each.n)]
+            distance, score = (np.mean([getattr(each, key) for each in texts]) for key in ("distance", "score"))
+            expected.append(f"{name}: mean distance {distance:.2f}, mean R {score:.3f}")
+        assert line == "; ".join(expected)
 
 
 def test_what_a_notebook_gets(tmp_path):

@@ -33,8 +33,8 @@ def test_what_a_notebook_gets(tmp_path):
     )
     shown = comparison._repr_html_()
     assert shown.count("<table>") == shown.count("</table>") == 4
-    assert "<td>b two</td>" in shown
-    assert "a &lt;one&gt;" in shown
+    assert "<td>two (b)</td>" in shown
+    assert "&lt;one&gt; (a)" in shown
     assert "<one>" not in shown
     assert len(shown) < 10_000
     comparison.save(tmp_path / "new" / "report")

@@ -6,7 +6,7 @@ import pathlib
 import pytest
 
 from manycaps import command_line
-from manycaps.human_correlation.flickr8k_release import expert_rows, read_captions
+from manycaps.human_correlation.flickr8k_release import crowd_rows, expert_rows, read_captions
 from tests.large_packages import OnFirstUse
 
 protocols = OnFirstUse("manycaps.human_correlation.protocols")
@@ -38,6 +38,16 @@ def test_rows_of_a_release(release):
     assert rows[2]["refs"] == ["A cat \x0c sits .", "A \u00e9clair .", "A cat ."]
     (release / "Flicker8k_Dataset").mkdir()
     assert expert_rows(release)[0]["img"] == str(release / "Flicker8k_Dataset" / "one.jpg")
+
+
+def test_rows_of_the_crowd(release):
+    (release / "CrowdFlowerAnnotations.txt").write_text("one.jpg\ttwo.jpg#2\t0.66666667\t2\t1\n")
+    expected = {"img": str(release / "one.jpg"), "cand": "A cat .", "refs": ["A dog .", "The\u2028dog ."]}
+    assert crowd_rows(release) == [{**expected, "human_score": [1.0, 1.0, 0.0]}]
+    for fields in ("0\t0\t0", "0.5\t1\t-1", "0.5\tone\t1", "0.5\t1000\t1"):
+        (release / "CrowdFlowerAnnotations.txt").write_text(f"one.jpg\ttwo.jpg#2\t{fields}\n")
+        with pytest.raises(ValueError, match=r'line 1: expected an image .* and the numbers of "yes" and "no", got '):
+            crowd_rows(release)
 
 
 def test_captions_may_be_compressed(release):
@@ -141,5 +151,18 @@ def test_a_metric_that_lacks_a_package_names_its_extra(release, capsys, monkeypa
 def test_the_published_correlations(data_folder, capsys, metric, key, tau_b, tau_c, published):
     code, lines, error = printed(capsys, data_folder, "--metric", str(METRICS / metric), "--key", key)
     assert code == 0, error
-    assert [line[1:] for line in lines[2:6]] == [tau_b, tau_c, ["5664"], ["16992"]]
+    assert [line[1:4] for line in lines[2:6]] == [tau_b, tau_c, ["5664"], ["16992"]]
     assert " ".join(" ".join(line) for line in lines[6:]) == published
+
+
+def test_a_metric_of_candidates_is_read_by_its_key(release, capsys):
+    options = ("--metric", str(METRICS / "human_parity"), "--options", '{"distance": "meteor", "p_value": "none"}')
+    code, lines, _ = printed(capsys, release, *options, "--key", "distance", "--lower-is-better")
+    assert code == 0
+    nearer = [float(line[1]) for line in lines[2:4]]
+    code, lines, _ = printed(capsys, release, *options, "--key", "distance")
+    assert [float(line[1]) for line in lines[2:4]] == [-value for value in nearer] != [0, 0]
+    code, _, error = printed(capsys, release, *options)
+    assert code == 2
+    assert "--key: expected one of" in error
+    assert ", distance, got None. Check the spelling." in error

@@ -340,7 +340,6 @@ HTML = b"<!DOCTYPE html><html><head><title>Google Drive - Quota exceeded</title>
     [
         ({"body": HTML, "content_type": "text/html"}, {}, "got a web page (Google Drive - Quota exceeded)"),
         ({"body": HTML}, {}, "got a web page (Google Drive - Quota exceeded), as for too many downloads"),
-        ({"body": b"no", "status": 403}, {}, "got HTTP status 403 (Forbidden)"),
         ({"body": b"no", "status": 404}, {}, "got HTTP status 404 (Not Found)"),
         ({"body": b"PK\x03\x04" + b"0" * 96, "stated": 1000}, {}, "got 100 of 1000 bytes"),
         ({"body": b"PK\x03\x04"}, {"size": 5}, "got a file of 4 bytes instead of 5"),
@@ -359,6 +358,35 @@ def test_a_bad_answer_is_described_and_leaves_nothing(published, server, facts, 
     assert got in message
     assert message.endswith("give checkpoint='path/to/the/file.pth' beside your other options.")
     assert [path.name for path in folder.iterdir() if path.suffix != ".lock"] == []
+
+
+def test_a_refusal_says_how_to_give_a_file_that_one_has(published):
+    with Server(b"no", status=403) as running:
+        published(running.url)
+        for attempt in (lambda: find_checkpoint(None, None, tqdm), lambda: clip_downloads.try_download("pac-vit-b-32")):
+            with pytest.raises(ValueError) as error:
+                attempt()
+            assert str(error.value) == (
+                f"checkpoint: expected the file of pac-vit-b-32 from {running.url}, got HTTP status 403 (Forbidden). "
+                "The server refuses it, to browsers, too: give a copy that you have as "
+                "checkpoint='path/to/the/file.pth' beside your other options, ask its authors for one, or choose "
+                "another variant."
+            )
+
+
+def test_an_address_is_tried_without_a_download(published, checkpoint_bytes):
+    with Server(checkpoint_bytes + bytes(1 << 24), pause=0.2) as running:
+        folder = published(running.url)
+        clip_downloads.try_download("pac-vit-b-32")
+        assert running.n_requests == 1
+    assert not [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".lock"]
+
+
+def test_a_web_page_at_an_address_that_is_tried_is_described(published):
+    with Server(HTML, content_type="text/html") as running:
+        published(running.url)
+        with pytest.raises(ValueError, match="got a web page .*, as for too many downloads or missing permission"):
+            clip_downloads.try_download("pac-vit-b-32")
 
 
 def test_no_connection_is_described(published):

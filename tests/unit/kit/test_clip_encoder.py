@@ -2,12 +2,14 @@
 
 import gc
 import os
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from tqdm.auto import tqdm
 
+from manycaps.command_line import one_line
 from manycaps.kit import clip_encoder
 from manycaps.kit.clip_encoder import ClipEncoder
 from manycaps.kit.clip_image_features import encode_images
@@ -114,3 +116,17 @@ def test_progress_bars_go_through_the_given_class(checkpoint_path):
     encode_images(encoder, np.zeros((2, 40, 40, 3), np.uint8), "images", 2, 1)
     encoder.encode_texts(["a"], 2)
     assert made == ["images", "captions"]
+
+
+@pytest.mark.parametrize("package", ["torch", "open_clip", "safetensors"])
+def test_a_missing_library_is_said_before_weights_are_fetched(package, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setattr(clip_encoder, "find_checkpoint", lambda *_: pytest.fail("weights are fetched"))
+    with pytest.raises(ModuleNotFoundError) as error:
+        ClipEncoder(OPTIONS, tqdm).encode_texts(["a dog"], batch_size=4)
+    assert str(error.value).startswith(
+        f"checkpoint: expected the package {package}, got none. Run `pip install 'manycaps[clip]'`"
+    )
+    assert one_line(error.value, "score") == (
+        f"{package}: expected this package, got none. Run `pip install 'manycaps[clip]'`."
+    )

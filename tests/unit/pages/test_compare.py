@@ -37,19 +37,19 @@ def report_of(results):
 
 def test_compares_two_and_three_systems(compute, files):
     text, report = report_of(compute(files["base"], files["repeating"], None, files["references"], METRIC))
-    assert "| a base |" in text
-    assert re.search(r"^- TRM-CIDEr: base is nearer to people than repeating by ", text, re.MULTILINE)
+    assert "| base (a) |" in text
+    assert re.search(r"^- base dominates repeating \(p .*\): fewer near repeats ", text, re.MULTILINE)
     assert "Rows in which repeating and base differ most" in report
     text, _ = report_of(compute(*(files[name] for name in ("base", "repeating", "other", "references")), METRIC))
-    assert "| c other |" in text
+    assert "| other (c) |" in text
 
 
 def test_two_files_of_one_name_are_told_apart(compute, files, tmp_path):
     twin = tmp_path / "base.jsonl"
     twin.write_bytes(pathlib.Path(files["repeating"]).read_bytes())
     text, _ = report_of(compute(files["base"], str(twin), None, files["references"], METRIC))
-    assert "| a base 1 |" in text
-    assert "| b base 2 |" in text
+    assert "| base 1 (a) |" in text
+    assert "| base 2 (b) |" in text
 
 
 def test_nothing_that_a_file_names_is_opened(compute, tmp_path):

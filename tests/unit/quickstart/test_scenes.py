@@ -30,8 +30,9 @@ def test_the_bundled_sample_is_read_as_it_is():
     assert read_scenes(path) == json.loads(path.read_text(encoding="utf-8"))["scenes"]
 
 
-def test_the_help_and_the_readme_show_a_file_that_is_read(tmp_path):
-    [shown] = re.findall(r"^```json\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
+def test_the_help_and_the_site_show_a_file_that_is_read(tmp_path):
+    page = (ROOT / "docs" / "index.md").read_text("utf-8")
+    [shown] = re.findall(r"^```json\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     (tmp_path / "a.json").write_text(shown)
     assert [scene["scene"] for scene in read_scenes(tmp_path / "a.json")] == ["beach", "kitchen"]
     source = (ROOT / "manycaps" / "commands" / "quickstart.py").read_text("utf-8")

@@ -1,0 +1,109 @@
+"""Caption evaluation of COCO: pycocoevalcap's class, and files of annotations and results as they are."""
+
+import functools
+import os
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+from manycaps.coco.files import CaptionFile, results_of
+from manycaps.coco.scorers import Bleu, Cider, Meteor, PTBTokenizer, Rouge
+from manycaps.kit.text_coco_scores import BLEUS
+
+Source = str | os.PathLike[str]
+
+
+class COCOEvalCap:
+    """The evaluation of results on annotated images: BLEU-1 to 4, METEOR, ROUGE-L and CIDEr. SPICE is not computed.
+
+    >>> annotations = {
+    ...     "images": [{"id": 1}, {"id": 2}],
+    ...     "annotations": [{"image_id": 1, "caption": "A dog."}, {"image_id": 2, "caption": "The red cat."}],
+    ... }
+    >>> coco = CaptionFile(annotations)
+    >>> coco_eval = COCOEvalCap(coco, coco.loadRes([{"image_id": 1, "caption": "a dog"}]))
+    >>> coco_eval.params
+    {'image_id': [1, 2]}
+    """
+
+    def __init__(self, coco: Any, cocoRes: Any) -> None:  # noqa: N803  # pycocoevalcap's name
+        """Take annotations and results.
+
+        Args:
+            coco: an object of pycocotools' class COCO, or the path of a file of annotations.
+            cocoRes: what its `loadRes` returned; beside a path also the path or the list of the results.
+        """
+        self.evalImgs: list[dict[str, Any]] = []
+        self.eval: dict[str, Any] = {}
+        self.imgToEval: dict[Hashable, dict[str, Any]] = {}
+        self.coco = CaptionFile(coco) if isinstance(coco, str | os.PathLike) else coco
+        self.cocoRes = results_of(self.coco, cocoRes) if isinstance(cocoRes, str | os.PathLike | list) else cocoRes
+        self.params: dict[str, Any] = {"image_id": self.coco.getImgIds()}
+
+    def evaluate(self) -> None:
+        """Compute all metrics of the images `params["image_id"]`, and print them."""
+        self._evaluate(print, Meteor())
+
+    def _evaluate(self, say: Callable[[str], None] | None, meteor: Meteor) -> None:
+        """Compute all metrics; `say` prints a line."""
+        tell = say or _say_nothing
+        ids = self.params["image_id"]
+        gts, res = ({key: side.imgToAnns[key] for key in ids} for side in (self.coco, self.cocoRes))
+        tell("tokenization...")
+        tokenizer = PTBTokenizer()
+        gts, res = tokenizer.tokenize(gts), tokenizer.tokenize(res)
+        tell("setting up scorers...")
+        bleu = functools.partial(Bleu(4).compute_score, verbose=int(say is not None))
+        for name, compute, methods in (
+            ("Bleu", bleu, list(BLEUS)),
+            ("METEOR", meteor.compute_score, "METEOR"),
+            ("Rouge", Rouge().compute_score, "ROUGE_L"),
+            ("CIDEr", Cider().compute_score, "CIDEr"),
+        ):
+            tell(f"computing {name} score...")
+            found: Any = compute(gts, res)
+            values = zip(*found, methods, strict=True) if isinstance(methods, list) else [(*found, methods)]
+            for score, scores, method in values:
+                self.setEval(score, method)
+                self.setImgToEvalImgs(scores, gts.keys(), method)
+                tell(f"{method}: {score:0.3f}")
+        self.setEvalImgs()
+
+    def setEval(self, score: Any, method: str) -> None:  # noqa: N802
+        """Keep the value of the corpus."""
+        self.eval[method] = score
+
+    def setImgToEvalImgs(self, scores: Sequence[Any], imgIds: Iterable[Hashable], method: str) -> None:  # noqa: N802, N803
+        """Keep the values of the images."""
+        for key, score in zip(imgIds, scores, strict=False):
+            self.imgToEval.setdefault(key, {"image_id": key})[method] = score
+
+    def setEvalImgs(self) -> None:  # noqa: N802
+        """List the values of the images."""
+        self.evalImgs = list(self.imgToEval.values())
+
+
+def evaluate_files(
+    annotations: Source, results: Source | list[Mapping[str, Any]], meteor15_data: Source | None = None
+) -> COCOEvalCap:
+    """Evaluate a file of results on the images that it has, and print nothing.
+
+    Args:
+        annotations: path of COCO's file, as `CaptionFile` reads it.
+        results: path of [{"image_id": 1, "caption": "a dog"}], or that list: one caption per image.
+        meteor15_data: as for `Meteor`.
+
+    Returns:
+        The finished evaluation: `eval` has the values of the corpus, `imgToEval` those of the images.
+
+    Raises:
+        TypeError, ValueError: a file has another layout, or an image of the results is not annotated.
+        ImportError: pycocoevalcap, which has METEOR's data, is not installed.
+    """
+    found = COCOEvalCap(annotations, results)
+    found.params["image_id"] = found.cocoRes.getImgIds()
+    found._evaluate(None, Meteor(meteor15_data))
+    return found
+
+
+def _say_nothing(_line: str) -> None:
+    """Print nothing."""

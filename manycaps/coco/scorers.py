@@ -1,0 +1,316 @@
+"""The tokenizer and the scorers of pycocoevalcap 1.2, without Java: the same calls, and the same numbers.
+
+`gts` and `res` are dicts from an image's id to a list of captions, tokens joined by blanks: its references, and its one
+candidate. Scores come in the order of `gts`. What pycocoevalcap asserts raises a `TypeError` or `ValueError` here.
+"""
+
+import functools
+import os
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from manycaps.coco import guards
+from manycaps.coco.frequencies import cached_frequencies
+from manycaps.kit.base_messages import shown_value
+from manycaps.kit.base_types import Floats
+from manycaps.kit.meteor15_data import load_lexicon
+from manycaps.kit.meteor15_references import best_statistics
+from manycaps.kit.meteor15_scores import corpus_score, scores
+from manycaps.kit.text_bleu import bleu_scores
+from manycaps.kit.text_ptb_tokenizer import tokenized_line
+from manycaps.kit.text_reference_ngrams import ReferenceNgrams
+from manycaps.kit.text_rouge import rouge_l_of_ngrams
+
+# Captions by the id of their image, and the candidates of SCST: [{"image_id": 1, "caption": ["a dog"]}].
+Captions = Mapping[Hashable, Sequence[str]]
+Results = Sequence[Mapping[str, Any]]
+
+# Captions whose tokens are remembered, those used last: callers tokenise the same ones for every metric.
+N_REMEMBERED = 1 << 16
+
+_line = functools.lru_cache(N_REMEMBERED)(tokenized_line)
+
+
+class PTBTokenizer:
+    """Tokens of Stanford's PTB tokenizer, lower-case and without punctuation.
+
+    Line breaks of any kind are blanks; in pycocoevalcap a carriage return or a Unicode line separator gives all later
+    captions of the call to the wrong image. Characters that Java 3.4.1 cannot read are dropped, as there.
+
+    >>> PTBTokenizer().tokenize({7: [{"caption": "A dog's toy."}]})
+    {7: ["a dog 's toy"]}
+    """
+
+    def tokenize(self, captions_for_image: Mapping[Hashable, Sequence[Mapping[str, str]]]) -> dict[Any, list[str]]:
+        """Tokenise captions; an image without captions is left out.
+
+        Args:
+            captions_for_image: lists of {"caption": "A dog."} by id.
+
+        Returns:
+            Lists of tokens joined by blanks, by id.
+        """
+        texts = {key: [caption["caption"] for caption in own] for key, own in captions_for_image.items() if own}
+        guards.warn(guards.without_spaces([text for own in texts.values() for text in own]))
+        return {key: [_line(text) for text in own] for key, own in texts.items()}
+
+
+class Bleu:
+    """BLEU-1 to BLEU-n of the corpus, and of every image.
+
+    >>> score, scores = Bleu(2).compute_score({1: ["a dog runs"]}, {1: ["a dog"]}, verbose=0)
+    >>> [round(value, 4) for value in score]
+    [0.6065, 0.6065]
+    """
+
+    def __init__(self, n: int = 4) -> None:
+        self._n = n
+
+    def compute_score(self, gts: Captions, res: Captions, verbose: int = 1) -> tuple[list[float], list[list[float]]]:
+        """Return n values of the corpus, and n lists of values of the images; with `verbose` their sums are printed."""
+        statistics = _checked(gts, res).ngrams.bleu_statistics(self._n)
+        total = statistics.sum(axis=0)
+        if verbose:
+            *counts, length, reference_length = total.tolist()
+            n = self._n
+            sums = {"testlen": length, "reflen": reference_length, "guess": counts[n:], "correct": counts[:n]}
+            print(sums)
+            print("ratio:", (length + 1e-15) / (reference_length + 1e-9))
+        corpus: list[float] = bleu_scores(total[None])[0].tolist()
+        return corpus, bleu_scores(statistics).T.tolist()
+
+    def method(self) -> str:
+        """Return the name under which pycocoevalcap prints it."""
+        return "Bleu"
+
+
+class Cider:
+    """CIDEr-D, which pycocoevalcap calls CIDEr: with clipping and length penalty. CIDEr of the paper is `PlainCider`.
+
+    >>> gts = {1: ["a red dog"], 2: ["the cat"]}
+    >>> score, scores = Cider().compute_score(gts, gts)
+    >>> float(score), scores.tolist()
+    (6.25, [7.5, 5.0])
+    """
+
+    def __init__(
+        self,
+        test: object = None,  # noqa: ARG002  # callers give n and sigma by place
+        refs: object = None,  # noqa: ARG002
+        n: int = 4,
+        sigma: float = 6.0,
+    ) -> None:
+        """Take the largest n and the standard deviation of the penalty; as there, `test` and `refs` are unused."""
+        self._n, self._sigma = n, sigma
+
+    def compute_score(self, gts: Captions, res: Captions) -> tuple[np.floating[Any], Floats]:
+        """Return the mean over images, and the value of every image."""
+        ngrams = _checked(gts, res).ngrams
+        lengths = [ngrams.lengths[side] for side in (ngrams.is_candidate, ~ngrams.is_candidate)]
+        guards.warn(guards.too_few_documents(len(gts)), guards.too_long(lengths[0], lengths[1], self._sigma))
+        values = ngrams.ciders(self._n, sigma=self._sigma)
+        return np.mean(values), values
+
+    def method(self) -> str:
+        """Return the name under which pycocoevalcap prints it."""
+        return "CIDEr"
+
+
+class CiderD:
+    """CIDEr-D as self-critical training calls it (pyciderevalcap): candidates in a list, frequencies from a file.
+
+    >>> reward = CiderD(df={"n_documents": 10, "document_frequency": {"a": 10}})
+    >>> reward.compute_score({7: ["a red dog"]}, [{"image_id": 7, "caption": ["a red dog"]}])[1].tolist()
+    [7.5]
+    """
+
+    IS_CLIPPED = True
+
+    def __init__(
+        self, n: int = 4, sigma: float = 6.0, df: str | os.PathLike[str] | Mapping[str, Any] = "corpus"
+    ) -> None:
+        """Take the largest n, the standard deviation of the penalty, and document frequencies.
+
+        Args:
+            n: largest n.
+            sigma: in bigrams.
+            df: "corpus" counts in the references of a call; else the path of the pickle of SCST code, also as the name
+                of a file data/NAME.p; or a table of `manycaps count-document-frequency`, as a path or a mapping. Read
+                when first needed, without running code.
+        """
+        self._n, self._sigma, self._df = n, sigma, df
+
+    def compute_score(self, gts: Captions, res: Results) -> tuple[np.floating[Any], Floats]:
+        """Return the mean over candidates, and the value of every candidate, in the order of `res`."""
+        candidates: dict[Hashable, Any] = {place: each["caption"] for place, each in enumerate(res)}
+        missing = [each["image_id"] for each in res if each["image_id"] not in gts]
+        if missing:
+            raise ValueError(
+                f"res: expected images of gts, got {len(missing)} others such as {shown_value(missing[0])}. Give the "
+                "references of all images."
+            )
+        ngrams = _checked({place: gts[each["image_id"]] for place, each in enumerate(res)}, candidates).ngrams
+        if isinstance(self._df, str) and self._df == "corpus":
+            guards.warn(guards.too_few_documents(len(res)))
+            values = ngrams.ciders(self._n, sigma=self._sigma, is_clipped=self.IS_CLIPPED)
+        else:
+            frequency, n_documents = cached_frequencies(self._df)
+            values = ngrams.ciders(
+                self._n, sigma=self._sigma, is_clipped=self.IS_CLIPPED, frequency=frequency, n_documents=n_documents
+            )
+        return np.mean(values), values
+
+    def method(self) -> str:
+        """Return the name under which pyciderevalcap prints it."""
+        return "CIDEr-D"
+
+
+class PlainCider(CiderD):
+    """CIDEr of the paper, without clipping and length penalty: `pyciderevalcap.cider.cider.Cider`."""
+
+    IS_CLIPPED = False
+
+    def __init__(self, n: int = 4, df: str | os.PathLike[str] | Mapping[str, Any] = "corpus") -> None:
+        """Take the largest n, and document frequencies as `CiderD`."""
+        super().__init__(n, df=df)
+
+    def method(self) -> str:
+        """Return the name under which pyciderevalcap prints it."""
+        return "CIDEr"
+
+
+class Meteor:
+    """METEOR 1.5. Its data are those of the installed package pycocoevalcap, unless a path is given.
+
+    A reference with "|||" or a line break is one text here; there it breaks the protocol of the Java program.
+    """
+
+    def __init__(self, meteor15_data: str | os.PathLike[str] | None = None) -> None:
+        """Take the path of meteor-1.5.jar, or of a folder that holds it; the data are read when first needed."""
+        self._data = meteor15_data
+
+    def compute_score(self, gts: Captions, res: Captions) -> tuple[float, list[float]]:
+        """Return the value of the corpus, from summed statistics, and the value of every image."""
+        texts = _checked(gts, res)
+        own = [[text.replace("|||", "").replace("  ", " ")] for text in texts.candidates]
+        lexicon = load_lexicon(self._data, tqdm)
+        statistics = best_statistics(own, texts.references, lexicon, _without_progress)
+        return corpus_score(statistics), scores(statistics).tolist()
+
+    def method(self) -> str:
+        """Return the name under which pycocoevalcap prints it."""
+        return "METEOR"
+
+
+class Rouge:
+    """ROUGE-L, beta = 1.2.
+
+    >>> round(Rouge().calc_score(["a red dog"], ["a dog"]), 4)
+    0.8299
+    """
+
+    def calc_score(self, candidate: Sequence[str], refs: Sequence[str]) -> float:
+        """Score one candidate, in a list, against its references."""
+        return float(_checked({0: refs}, {0: candidate}).rouge()[0])
+
+    def compute_score(self, gts: Captions, res: Captions) -> tuple[np.floating[Any], Floats]:
+        """Return the mean over images, and the value of every image."""
+        values = _checked(gts, res).rouge()
+        return np.mean(values), values
+
+    def method(self) -> str:
+        """Return the name under which pycocoevalcap prints it."""
+        return "Rouge"
+
+
+class Spice:
+    """SPICE is not offered: it can be made, since callers make all scorers, and raises when it is to compute."""
+
+    def compute_score(self, gts: Captions, res: Captions) -> tuple[float, list[Any]]:
+        """Raise `NotImplementedError`."""
+        raise NotImplementedError(
+            "SPICE: expected another metric, got one that is not computed here. Run pycocoevalcap's own, which needs "
+            "Java, without `manycaps.coco.install()`."
+        )
+
+    def method(self) -> str:
+        """Return the name under which pycocoevalcap prints it."""
+        return "SPICE"
+
+
+class _Texts:
+    """Candidates and references of a call, examined and split into words once for all scorers."""
+
+    def __init__(self, candidates: tuple[str, ...], references: tuple[tuple[str, ...], ...]) -> None:
+        self.candidates, self.references = candidates, references
+        self._texts = [text for mine, others in zip(candidates, references, strict=True) for text in (mine, *others)]
+        self._together = " ".join(self._texts)
+        # Whether words are the same, split at white space or at single blanks.
+        self._is_plain = "  " not in f" {self._together} " and self._together.isprintable()
+        self.warnings = guards.empty_candidates(candidates), guards.untokenised(self._texts)
+
+    @functools.cached_property
+    def ngrams(self) -> ReferenceNgrams:
+        """N-grams of the words between white space, for BLEU and CIDEr."""
+        if self._is_plain:
+            lengths = [text.count(" ") + 1 for text in self._texts]
+        else:
+            lengths = [len(text.split()) for text in self._texts]
+        return self._numbered(self._together.split(), lengths)
+
+    def rouge(self) -> Floats:
+        """ROUGE-L of every candidate; words are split at blanks alone, as there."""
+        if self._is_plain:
+            return rouge_l_of_ngrams(self.ngrams)
+        lengths = [text.count(" ") + 1 for text in self._texts]
+        return rouge_l_of_ngrams(self._numbered(self._together.split(" "), lengths))
+
+    def _numbered(self, words: list[str], lengths: list[int]) -> ReferenceNgrams:
+        n_references = np.array([len(row) for row in self.references], np.int64)
+        return ReferenceNgrams(words, np.array(lengths, np.int64), np.ones_like(n_references), n_references)
+
+
+_texts = functools.lru_cache(1)(_Texts)
+
+
+def _checked(gts: Captions, res: Captions) -> _Texts:
+    """Candidates and references in the order of `gts`, checked and examined."""
+    if gts.keys() != res.keys():
+        missing = [key for key in gts if key not in res] or [key for key in res if key not in gts]
+        raise ValueError(
+            f"res: expected one candidate for each of the {len(gts)} images of gts, got {len(res)} images; "
+            f"{shown_value(missing[0])} is in one of them alone. Leave out images without a candidate: "
+            "coco_eval.params['image_id'] = coco_result.getImgIds()."
+        )
+    if not gts:
+        raise ValueError("gts: expected at least one image, got none. Give captions by the id of their image.")
+    for key, own in gts.items():
+        _check_texts("gts", key, own)
+        _check_texts("res", key, res[key])
+        if len(res[key]) != 1:
+            raise ValueError(
+                f"res[{shown_value(key)}]: expected a list of one candidate, got {len(res[key])}. Score several "
+                "candidates of an image by the module coco_caption."
+            )
+    found = _texts(tuple(res[key][0] for key in gts), tuple(map(tuple, gts.values())))
+    guards.warn(*found.warnings)
+    return found
+
+
+def _check_texts(name: str, key: Hashable, texts: object) -> None:
+    """Raise unless this is a list of at least one string."""
+    if not isinstance(texts, list | tuple) or not {type(text) for text in texts} <= {str}:
+        raise TypeError(
+            f"{name}[{shown_value(key)}]: expected a list of strings, got {shown_value(texts)}. Give tokens joined by "
+            "blanks, as PTBTokenizer().tokenize returns them."
+        )
+    if not texts:
+        raise ValueError(f"{name}[{shown_value(key)}]: expected at least one caption, got none. Leave the image out.")
+
+
+def _without_progress(steps: Any, **_about: Any) -> Any:
+    """Show nothing."""
+    return steps

@@ -1,0 +1,46 @@
+"""Evaluate COCO results as pycocoevalcap does, without Java: BLEU-1 to 4, METEOR, ROUGE-L and CIDEr.
+
+manycaps coco-eval captions_val2014.json results.json
+manycaps coco-eval captions_val2014.json results.json --output scores.json
+
+Files are COCO's as they are: {"images": [{"id": 1}], "annotations": [{"image_id": 1, "caption": "A dog."}]}, and a list
+of results, one per image: [{"image_id": 1, "caption": "a dog"}]. The images of the results are evaluated. METEOR reads
+its data from the installed package pycocoevalcap, or from --meteor15-data.
+"""
+
+import argparse
+import json
+import pathlib
+import sys
+import warnings
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line."""
+    parser.add_argument("annotations", metavar="ANNOTATIONS")
+    parser.add_argument("results", metavar="RESULTS")
+    parser.add_argument(
+        "--output", type=pathlib.Path, metavar="FILE", help="write the values of every image, too: JSON"
+    )
+    parser.add_argument("--meteor15-data", metavar="PATH", help="meteor-1.5.jar, or a folder that holds it")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Import what does the work, and do it."""
+    from manycaps.coco.evaluation import evaluate_files
+    from manycaps.saved_files import check_can_be_written, write_text_atomically
+
+    if arguments.output:
+        check_can_be_written(arguments.output)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = evaluate_files(arguments.annotations, arguments.results, arguments.meteor15_data)
+    for each in caught:
+        print(f"warning: {each.message}", file=sys.stderr)
+    for name, value in found.eval.items():
+        print(f"{name}: {value:.3f}")
+    print(f"{len(found.evalImgs):,} images", file=sys.stderr)
+    if arguments.output:
+        content = {"n_images": len(found.evalImgs), "eval": found.eval, "images": found.evalImgs}
+        write_text_atomically(arguments.output, json.dumps(content, indent=1) + "\n")
+        print(arguments.output, file=sys.stderr)

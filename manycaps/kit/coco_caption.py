@@ -1,0 +1,1 @@
+../../metrics/coco_caption/coco_caption.py

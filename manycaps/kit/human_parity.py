@@ -1,0 +1,1 @@
+../../metrics/human_parity/human_parity.py

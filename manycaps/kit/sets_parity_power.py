@@ -1,0 +1,215 @@
+"""Power of the human-parity test: the rows that it needs, and the gaps that it finds, in closed form.
+
+T2 is noncentral chi-squared with n lambda, lambda = g' S^-1 g of a row's mean gaps g and null covariance S, so that a
+lambda says how soon a system is told from people, in no unit of the distance.
+"""
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import scipy.special
+
+# Level and power of a planned test, the usual ones (Cohen 1988, section 2.4).
+LEVEL = 0.05
+POWER = 0.8
+
+# Rows for which the spread of lambda is taken to be that of people, beside the rows at hand: few rows say little of it.
+PRIOR_ROWS = 5
+
+# Bisections of an end of an interval with clusters: as many as a double has digits.
+N_BISECTIONS = 60
+
+
+class RowsNeeded(NamedTuple):
+    """Rows after which a system is told from people with a power of 80 % at a level of 5 %."""
+
+    # float, at least 1; infinity where lambda is 0 or below.
+    rows: float
+    # Its interval; NaN with a single row or cluster, or no confidence level.
+    low: float
+    high: float
+
+
+class ParityPlan(NamedTuple):
+    """What the test finds, and what it takes; diversity is NaN where rows have one candidate."""
+
+    power: float
+    n_rows: int
+    # The least gaps that this number of rows finds with this power, in the unit of the distance.
+    fidelity_gap: float
+    diversity_gap: float
+    # Rows that find a gap of the size asked for; NaN where none was.
+    fidelity_rows: float
+    diversity_rows: float
+
+
+def noncentrality(degrees: int, level: float = LEVEL, power: float = POWER) -> float:
+    """The n lambda that a test of so many degrees of freedom finds with a power.
+
+    >>> round(noncentrality(2), 2), round(noncentrality(1), 2)
+    (9.63, 7.85)
+    """
+    return float(scipy.special.chndtrinc(scipy.special.chdtri(degrees, level), degrees, 1 - power))
+
+
+def spread_of_effect(
+    mean: np.ndarray, covariance: np.ndarray, blocks: Iterable[tuple[np.ndarray, np.ndarray]]
+) -> float:
+    """Variance of sqrt(T2), by the spread of the rows, in units of that of people's texts, which is 1.
+
+    With w = S^-1 g of the means g and S, row i moves lambda by 2 w'(g_i - g) - w'(S_i - S) w over the number of rows.
+    Wrong captions in some of the rows raise it, and damage that all rows share lowers it. Few rows tell little: with
+    Student's quantile in place of the normal one, and `PRIOR_ROWS` rows at 1, intervals of lambda hold it in 92 to
+    99 % of the cases from five rows on (`python -m scripts.studies.human_parity_power`).
+
+    Args:
+        mean: float64 array, shape (k,): mean of the gaps over rows.
+        covariance: float64 array, shape (k, k): mean of the covariances, not singular.
+        blocks: gaps and covariances of all rows, at least 2, in parts: float64 arrays, shapes (n, k) and (n, k, k).
+
+    Returns:
+        A float above 0.
+    """
+    weights = np.linalg.solve(covariance, mean)
+    effect = float(mean @ weights)
+    if not effect > 0:
+        return 1.0
+    n_rows, squares = 0, 0.0
+    for gaps, covariances in blocks:
+        moves = 2 * (gaps - mean) @ weights - (covariances - covariance) @ weights @ weights  # with a mean of 0
+        n_rows, squares = n_rows + len(moves), squares + math.fsum(moves**2)
+    own = squares / (n_rows - 1) / (4 * effect)
+    few = (float(scipy.special.stdtrit(n_rows - 1, 0.975)) / float(scipy.special.ndtri(0.975))) ** 2
+    return (n_rows * own * few + PRIOR_ROWS) / (n_rows + PRIOR_ROWS)
+
+
+def rows_needed(
+    statistic: float, degrees: int, n_rows: int, confidence_level: float | None, spread: float
+) -> RowsNeeded:
+    """Rows that the test needs, by lambda = (T2 - degrees) / n_rows.
+
+    Args:
+        statistic: T2.
+        degrees: its degrees of freedom.
+        n_rows: number of rows.
+        confidence_level: between 0 and 1, or None for no interval.
+        spread: as from `spread_of_effect`.
+
+    Returns:
+        The number, and the ends of its interval.
+
+    >>> rows_needed(50.0, 2, 100, 0.95, 1.0)
+    RowsNeeded(rows=21.0, low=12.0, high=39.0)
+    """
+    if not degrees:
+        return RowsNeeded(math.nan, math.nan, math.nan)
+    wanted = noncentrality(degrees)
+    rows = _rows(wanted, (statistic - degrees) / n_rows)
+    if confidence_level is None or n_rows < 2:
+        return RowsNeeded(rows, math.nan, math.nan)
+    tail, scaled = (1 - confidence_level) / 2, statistic / spread
+    lambdas = [
+        float(scipy.special.chndtrinc(scaled, degrees, share)) * spread / n_rows
+        if scipy.special.chdtr(degrees, scaled) > share
+        else 0.0
+        for share in (tail, 1 - tail)
+    ]
+    return RowsNeeded(rows, *(_rows(wanted, each) for each in lambdas))
+
+
+def rows_needed_of_clusters(
+    statistic: float, degrees: int, n_clusters: int, n_rows: int, confidence_level: float | None
+) -> RowsNeeded:
+    """Rows that the test needs where the covariance is that of clusters; more rows come in clusters of these sizes.
+
+    T2 (C - k) / (k (C - 1)) of C clusters and k degrees is noncentral F with C lambda (Anderson 2003, section 5.2):
+    its mean gives lambda, and its inversion the interval.
+
+    Args:
+        statistic: T2, as are the others for `rows_needed`.
+        degrees: its degrees of freedom.
+        n_clusters: number of clusters.
+        n_rows: number of rows.
+        confidence_level: between 0 and 1, or None for no interval.
+
+    Returns:
+        As `rows_needed`; NaN with fewer than three clusters more than degrees.
+    """
+    others = n_clusters - degrees
+    if not degrees or others < 3:
+        return RowsNeeded(math.nan, math.nan, math.nan)
+    value, wanted = statistic * others / (degrees * (n_clusters - 1)), noncentrality(degrees) * n_rows / n_clusters
+    lambdas = [max(0.0, value * degrees * (others - 2) / others - degrees) / n_clusters]
+    if confidence_level is not None:
+        tail = (1 - confidence_level) / 2
+        lambdas += [_noncentral_f(value, degrees, others, share) / n_clusters for share in (tail, 1 - tail)]
+    ends = [_rows(wanted, each) for each in lambdas]
+    return RowsNeeded(*(ends if len(ends) == 3 else [*ends, math.nan, math.nan]))
+
+
+def _noncentral_f(value: float, degrees: int, others: int, share: float) -> float:
+    """The noncentrality at which `share` of the values lie below this one; 0 where there is none."""
+    if not scipy.special.fdtr(degrees, others, value) > share:
+        return 0.0
+    low, high = 0.0, 1.0
+    while scipy.special.ncfdtr(degrees, others, high, value) > share:
+        low, high = high, 2 * high
+    for _ in range(N_BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if scipy.special.ncfdtr(degrees, others, middle, value) > share else (low, middle)
+    return high
+
+
+def _rows(wanted: float, effect: float) -> float:
+    """Whole number of rows, at least 1, at which n lambda is the wanted one; infinity for none."""
+    return float(max(1, math.ceil(wanted / effect))) if effect > 0 else math.inf
+
+
+def rows_for_gap(gap: float, variance: float, degrees: int, power: float = POWER) -> float:
+    """Rows with which the test finds a gap, whatever the other gap is.
+
+    Of all pairs of gaps with this one, lambda is least where the other lies on their regression: gap^2 / variance.
+
+    Args:
+        gap: fidelity or diversity gap, in the unit of the distance, not 0.
+        variance: of a row's gap under its splits.
+        degrees: of the test: 2, or 1 for single captions.
+        power: between the level and 1.
+
+    Returns:
+        A whole number of rows as a float.
+
+    >>> rows_for_gap(0.02, 0.0025, 2)
+    61.0
+    """
+    return _rows(noncentrality(degrees, power=power), gap**2 / variance)
+
+
+def detectable_gap(n_rows: float, variance: float, degrees: int, power: float = POWER) -> float:
+    """The least gap that the test finds with so many rows; see `rows_for_gap`.
+
+    >>> round(detectable_gap(61, 0.0025, 2), 4)
+    0.0199
+    """
+    return math.sqrt(noncentrality(degrees, power=power) * variance / n_rows)
+
+
+def parity_plan(covariance: np.ndarray, n_rows: int, gap: float | None, power: float) -> ParityPlan:
+    """Plan a test of human parity.
+
+    Args:
+        covariance: float64 array, shape (2, 2): mean over a pilot's rows of the covariance of the gaps under splits.
+        n_rows: rows to test.
+        gap: fidelity or diversity gap to be found, above 0; None: none.
+        power: share of the tests that are to find it.
+
+    Returns:
+        The plan.
+    """
+    variances = np.diagonal(covariance).tolist()
+    degrees = 2 if variances[1] > 0 else 1
+    gaps = [detectable_gap(n_rows, each, degrees, power) if each > 0 else math.nan for each in variances]
+    rows = [rows_for_gap(gap, each, degrees, power) if each > 0 and gap else math.nan for each in variances]
+    return ParityPlan(power, n_rows, *gaps, *rows)

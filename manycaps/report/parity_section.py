@@ -1,0 +1,131 @@
+"""The answer of a comparison on its page: a line for each system with its places among people, the map, the pairs."""
+
+import html
+import math
+from collections.abc import Sequence
+
+import matplotlib
+import matplotlib.ticker
+import numpy as np
+import scipy.special
+
+from manycaps.comparison.parity import ComparedParity, SystemParity
+from manycaps.comparison.parity_text import pair_line, system_line
+from manycaps.kit.sets_intervals import cluster_numbers
+from manycaps.report.inline_svg import INK, SERIES, SETTINGS, Plot, as_plot, new_figure
+from manycaps.report.page_frame import as_figure
+
+STYLE = """
+.answer { list-style: none; padding: 0; margin: 0; } .answer li { display: flex; gap: .8rem; align-items: center;
+  padding: .45rem 0; border-top: 1px solid var(--line); max-width: 62rem; }
+.answer svg { flex: none; width: 4.6rem; height: 2.2rem; } .answer b { font-weight: 700; }
+.pairs li { margin: .2rem 0; max-width: 62rem; }
+"""
+
+# Width and height of a small histogram, in units of its drawing.
+BAR_WIDTH, BAR_HEIGHT = 60, 26
+
+# Points of an ellipse.
+N_POINTS = 121
+
+
+def parity_section(parity: ComparedParity, clusters: np.ndarray, notes: Sequence[str]) -> str:
+    """Return the section as HTML.
+
+    Args:
+        parity: of the comparison.
+        clusters: number of the cluster of every row.
+        notes: what a reader should know before.
+    """
+    systems = "".join(
+        f"<li>{_histogram(system, parity)}<span>{_line(system_line(parity, system), system.name)}</span></li>"
+        for system in parity.nearest_first()
+    )
+    pairs = "".join(f"<li>{html.escape(pair_line(pair))}</li>" for pair in parity.pairs)
+    said = "".join(f'<p class="soft">{html.escape(note)}</p>' for note in notes)
+    drawn = map_plot(parity, clusters)
+    return f"""<h2 id="summary">Beside people</h2>{said}<ul class="answer summary">{systems}</ul>
+<p class="soft">Bars: captions by their place among people's, from the most ordinary to the most unlike the others; the
+line is what people give.</p>
+<h2 id="pairs-beside-people">Which one?</h2><ul class="pairs">{pairs}</ul>
+{"" if drawn is None else as_figure(drawn)}"""
+
+
+def _line(line: str, name: str) -> str:
+    """A system's line with its name in bold."""
+    return f"<b>{html.escape(name)}</b>{html.escape(line.removeprefix(name))}"
+
+
+def _histogram(system: SystemParity, parity: ComparedParity) -> str:
+    """Places of the captions among people as a small drawing; empty where they are not known."""
+    shares = list(system.rows.histogram)
+    if not shares:
+        return ""
+    series = [each.name for each in parity.systems].index(system.name) % 6
+    step, people = BAR_WIDTH / len(shares), 1 / len(shares)
+    unit = (BAR_HEIGHT - 2) / max(*shares, 2 * people)
+    bars = "".join(
+        f'<rect x="{i * step + 0.5:.2f}" y="{BAR_HEIGHT - share * unit:.2f}" width="{step - 1:.2f}" '
+        f'height="{share * unit:.2f}" fill="var(--series-{series})"/>'
+        for i, share in enumerate(shares)
+    )
+    line = BAR_HEIGHT - people * unit
+    label = (
+        f"{system.name}: {shares[0]:.0%} most ordinary, {shares[-1]:.0%} most unlike the others, people {people:.0%}"
+    )
+    return (
+        f'<svg viewBox="0 0 {BAR_WIDTH} {BAR_HEIGHT}" role="img" aria-label="{html.escape(label, quote=True)}">{bars}'
+        f'<line x1="0" x2="{BAR_WIDTH}" y1="{line:.2f}" y2="{line:.2f}" stroke="var(--ink)" stroke-width="1.2"/></svg>'
+    )
+
+
+def map_plot(parity: ComparedParity, clusters: np.ndarray) -> Plot | None:
+    """Systems around people, with their joint 95% regions; None where a system has single captions."""
+    names = [system.name for system in parity.systems]
+    points = {system.name: _region(system, clusters) for system in parity.systems}
+    if any(np.isnan(center).any() for center, _ in points.values()):
+        return None
+    with matplotlib.rc_context(SETTINGS):
+        figure = new_figure(4.4)
+        axes, said = figure.subplots(), []
+        axes.axhline(0, color=INK, lw=0.8)
+        axes.axvline(0, color=INK, lw=0.8)
+        axes.plot([0], [0], "*", color=INK, ms=13, label="people", linestyle="none")
+        for i, name in enumerate(names):
+            center, ring = points[name]
+            axes.fill(*ring.T, color=SERIES[i % 6], alpha=0.15, lw=0)
+            axes.plot(*ring.T, color=SERIES[i % 6], lw=1.2)
+            axes.plot(*center[:, None], "os^DvP"[i % 6], color=SERIES[i % 6], ms=8, label=name, linestyle="none")
+            said.append(f"{name}: near repeats {center[0]:+.0%}, unlike people {center[1]:+.0%}")
+        axes.set(xlabel="near repeats beyond people's", ylabel="captions unlike people's")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_locator(matplotlib.ticker.MaxNLocator(8, steps=[1, 2, 5, 10]))
+            axis.set_major_formatter(matplotlib.ticker.PercentFormatter(1, decimals=0))
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        return as_plot(
+            "map",
+            "Systems around people",
+            "Up: captions that stand out from people's, wrong ones for example. Right: pairs of captions that nearly "
+            "repeat each other. Below the line: captions more ordinary than people's. Regions hold both means in 95% "
+            "of the cases.",
+            "; ".join(said),
+            figure,
+        )
+
+
+def _region(system: SystemParity, clusters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Means of both shares beside people's, and the border of their joint region (Hotelling 1931), shape (n, 2)."""
+    columns = system.rows.columns
+    values = np.stack([columns["repeat_share"] - 0.1, columns["unlike_people_share"]], axis=1)
+    center = values.mean(axis=0)
+    sums = np.zeros((int(clusters.max()) + 1, 2))
+    np.add.at(sums, cluster_numbers(clusters.tolist()), values - center)
+    n = len(sums)
+    if n < 4 or np.isnan(center).any():
+        return center, np.repeat(center[None], N_POINTS, axis=0)
+    covariance = sums.T @ sums * n / (n - 1) / len(values) ** 2
+    radius = math.sqrt(2 * (n - 1) / (n - 2) * scipy.special.fdtri(2, n - 2, 0.95))
+    lengths, axes = np.linalg.eigh(covariance)
+    angles = np.linspace(0, 2 * np.pi, N_POINTS)
+    circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    return center, center + radius * circle * np.sqrt(np.maximum(lengths, 0)) @ axes.T

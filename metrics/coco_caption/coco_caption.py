@@ -1,0 +1,140 @@
+"""The seven numbers of COCO's caption evaluation in one call, without Java."""
+
+import evaluate
+
+from .base_module import About, CollectionModule, check_flag, signature
+from .base_scores import scored_result
+from .meteor15_data import check_data_source, load_lexicon
+from .text_coco_scores import BEST_OF, BLEUS, METEOR, best_candidates, coco_scores, corpus_sums, corpus_values
+from .text_document_frequency import check_document_frequency, load_document_frequency
+from .text_tokens import check_tokenizer, ngram_tokens, tokenizer_name
+
+# isort: split
+# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .base_files import is_regular_file as is_regular_file
+from .base_messages import shown_value as shown_value
+from .base_rows import as_caption_rows as as_caption_rows
+from .base_types import Ints as Ints
+from .meteor15_languages import Language as Language
+from .meteor15_references import check_meteor15_tokenizer as check_meteor15_tokenizer
+from .meteor15_scores import pair_statistics as pair_statistics
+from .meteor15_search import Matches as Matches
+from .meteor15_stems import Stemmer as Stemmer
+from .meteor15_table import compile_table as compile_table
+from .meteor15_texts import PhraseTable as PhraseTable
+from .meteor15_tokens import Prefixes as Prefixes
+from .text_bleu import bleu_scores as bleu_scores
+from .text_named_tokenizers import Source as Source
+from .text_ngrams import RowTexts as RowTexts
+from .text_ptb_tokenizer import Shape as Shape
+from .text_reference_ngrams import NgramOrder as NgramOrder
+from .text_rouge import f_measure as f_measure
+
+_DESCRIPTION = """
+The evaluation of captions as the COCO caption code (pycocoevalcap) does it: BLEU-1 to 4, METEOR 1.5, ROUGE-L and CIDEr,
+which is CIDEr-D. The same tokens and the same numbers, without Java, for the corpus and for every caption.
+"""
+
+_CITATION = """
+@article{chen2015microsoft,
+  title={Microsoft {COCO} Captions: Data Collection and Evaluation Server},
+  author={Chen, Xinlei and Fang, Hao and Lin, Tsung-Yi and Vedantam, Ramakrishna and Gupta, Saurabh and Dollar, Piotr
+          and Zitnick, C. Lawrence},
+  journal={arXiv:1504.00325},
+  year={2015}
+}
+"""
+
+_KWARGS_DESCRIPTION = """
+Args:
+    predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
+    references: n_rows lists of reference captions, or n_rows strings.
+    tokenizer: "ptb" (default, the tokens of the COCO caption code) or a function from a caption to its tokens.
+    document_frequency: a table of document frequencies for CIDEr, a JSON file or a mapping; default: counted in the
+        references of this call, as the COCO caption code does.
+    meteor15_data: path of meteor-1.5.jar, or of a folder that holds it; default: that of the package pycocoevalcap.
+    best_of: True adds the numbers of the best candidate of every row, by each number itself; default False.
+    details: True adds per-row lists and the signature; default False.
+    Every option can be given to `evaluate.load` as well; None means "as given there".
+Returns:
+    Bleu_1, Bleu_2, Bleu_3, Bleu_4, METEOR: of all candidates together, from summed statistics, 0 to 1, higher is
+        better.
+    ROUGE_L, CIDEr: mean over rows of the mean over a row's candidates; 0 to 1, and 0 to 10. CIDEr of one row is NaN
+        without a table: one document has no document frequencies.
+    Bleu_4_mean, METEOR_mean: mean over rows of the values of single candidates; other numbers.
+    n_rows: number of rows.
+    ..._best_of: with best_of.
+    ..._per_row, ..._per_candidate, ..._best_of_per_row, signature: with details.
+Examples:
+    >>> coco_caption = evaluate.load("metrics/coco_caption")  # on the Hub: "manycaps/coco_caption"
+    >>> result = coco_caption.compute(
+    ...     predictions=["a man watches a film", "a dog runs"],
+    ...     references=[["A man watches a movie.", "a person in a cinema"], ["A dog is running on the beach"]],
+    ... )
+    >>> {key: round(result[key], 3) for key in ("Bleu_4", "METEOR", "ROUGE_L", "CIDEr")}
+    {'Bleu_4': 0.361, 'METEOR': 0.396, 'ROUGE_L': 0.587, 'CIDEr': 2.192}
+"""
+
+
+@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
+class CocoCaption(CollectionModule, evaluate.Metric):
+    """BLEU, METEOR 1.5, ROUGE-L and CIDEr-D of captions against human captions, as an evaluate module."""
+
+    ABOUT = About(
+        _DESCRIPTION,
+        _CITATION,
+        _KWARGS_DESCRIPTION,
+        ["https://arxiv.org/abs/1504.00325", "https://github.com/tylin/coco-caption"],
+    )
+    OWN_COLUMNS = ("predictions", "references")
+    DEFAULTS = {
+        "tokenizer": "ptb",
+        "document_frequency": None,
+        "meteor15_data": None,
+        "best_of": False,
+        "details": False,
+    }
+    progress = evaluate.utils.logging.tqdm
+    CACHED = frozenset({"table", "table_source"})
+    table = table_source = None
+
+    def check_options(self, options):
+        """Raise unless every option of this module has a legal value."""
+        check_tokenizer(options["tokenizer"])
+        check_document_frequency(options["document_frequency"])
+        check_data_source(options["meteor15_data"])
+        check_flag("best_of", options["best_of"])
+        check_flag("details", options["details"])
+
+    def _compute(self, predictions, references, options):
+        return self.scored(predictions, references, options)[0]
+
+    def scored(self, predictions, references, options):
+        """Return the result, and the sums that give the numbers of a larger corpus."""
+        progress = type(self).progress
+        tokens = (ngram_tokens(rows, options["tokenizer"]) for rows in (predictions, references))
+        lexicon = load_lexicon(options["meteor15_data"], progress)
+        found = coco_scores(*tokens, lexicon, progress, self._table(options["document_frequency"]))
+        sizes = [len(row) for row in predictions]
+        best = best_candidates(found, sizes) if options["best_of"] else {}
+        sums = corpus_sums(found, best)
+        result = scored_result(found.scores, sizes, options["details"])
+        for name in (BLEUS[-1], METEOR):
+            result[f"{name}_mean"] = result[name]
+        chosen = {f"{name}{BEST_OF}": found.scores[name][these] for name, these in best.items()}
+        result |= scored_result(chosen, [1] * len(sizes), details=False) | corpus_values(sums)
+        if options["details"]:
+            result |= {f"{name}_per_row": values.tolist() for name, values in chosen.items()}
+            n_documents = len(sizes) if options["document_frequency"] is None else self.table.n_documents
+            source = "references" if options["document_frequency"] is None else "table"
+            settings = {"document_frequency": source, "n_documents": n_documents}
+            result["signature"] = self._signature(options, settings, lexicon.data.version)
+        return result, sums
+
+    def _table(self, source):
+        if source is not None and source is not self.table_source:
+            self.table, self.table_source = load_document_frequency(source), source
+        return None if source is None else self.table
+
+    def _signature(self, options, settings, version):
+        return signature("coco_caption", tokenizer=tokenizer_name(options["tokenizer"]), **settings, meteor15=version)

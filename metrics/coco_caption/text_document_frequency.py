@@ -1,0 +1,1 @@
+../../manycaps/kit/text_document_frequency.py

@@ -1,0 +1,11 @@
+"""Demo page of Human Parity: `python app.py`, or a Space made of this folder."""
+
+try:
+    from manycaps.pages.human_parity import HUMAN_PARITY as PAGE
+except ImportError as error:
+    raise SystemExit(f"app.py: {error}. Run pip install -r requirements.txt 'manycaps[demo]'.") from error
+
+page = PAGE.build(__file__)
+
+if __name__ == "__main__":
+    PAGE.serve(page)

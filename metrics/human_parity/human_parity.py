@@ -1,0 +1,308 @@
+"""Human parity: can candidate captions be told from people's, in which direction do they differ, and is that sure?"""
+
+import collections
+
+import evaluate
+import numpy as np
+
+from .base_messages import shown_value
+from .base_module import About, check_choice, signature
+from .sets_gaps import TAIL
+from .sets_module import (
+    CAPTION_COLUMNS,
+    DISTRIBUTION_DEFAULTS,
+    DistributionModule,
+    Rows,
+    caption_rows,
+    check_distribution_options,
+    pairs_batch,
+    signature_settings,
+    text_counts,
+)
+from .sets_parity import (
+    PARITY_P_VALUES,
+    check_two_references,
+    parity_result,
+    smallest_p_value,
+    symmetric,
+    values_of_rows,
+    warn_of_copies,
+    warn_of_few_rows,
+)
+from .sets_parity_draws import parity_comparison
+from .sets_parity_words import words_of
+from .sets_splits import TIE_TOLERANCE
+from .text_cider import cider_d_scores, cider_distances
+from .text_distance import text_distances
+from .text_document_counts import CountsDocuments, frequency_settings
+from .text_document_frequency import check_document_frequency
+from .text_meteor import METEORS, meteor_distances, meteor_scorer, meteor_settings
+from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
+from .text_tokens import check_tokenizer, ngram_tokens, tokenize_rows, tokenizer_name
+from .vectors_checks import as_pair_matrices, check_matrices_alone
+from .vectors_distance import check_distance_diagonals, check_nonzero, cosine_distances, cosine_similarities
+from .vectors_rows import EmbeddingModule
+
+# isort: split
+# What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
+from .base_feature_memory import RememberedFeatures as RememberedFeatures
+from .base_files import is_regular_file as is_regular_file
+from .base_rows import as_caption_rows as as_caption_rows
+from .base_types import Ints as Ints
+from .sets_corpus import RowTests as RowTests
+from .sets_intervals import ClusteredMean as ClusteredMean
+from .sets_parity_captions import ListedCaptions as ListedCaptions
+from .sets_parity_power import RowsNeeded as RowsNeeded
+from .text_named_tokenizers import Source as Source
+from .text_ngrams import RowTexts as RowTexts
+from .text_ptb_tokenizer import Shape as Shape
+from .text_reference_ngrams import NgramOrder as NgramOrder
+from .text_wordnet import WordNetLexicon as WordNetLexicon
+
+# The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
+IMPORTED_LATER = '''
+from .meteor15_data import DataFiles
+from .meteor15_languages import Language
+from .meteor15_scores import pair_statistics
+from .meteor15_search import Matches
+from .meteor15_stems import Stemmer
+from .meteor15_table import compile_table
+from .meteor15_texts import PhraseTable
+from .meteor15_tokens import Prefixes
+'''  # fmt: skip
+
+_DESCRIPTION = """
+Human Parity says in one p-value whether several candidate captions of each image or video can be told from human ones,
+how many rows that takes, and in which direction they differ: which share of them people would not have written, how
+many are near repeats of each other, and how many are the most ordinary caption. The test is in closed form: it costs
+nothing beside the distances of captions, and finds a few wrong captions in a hundred.
+"""
+
+_CITATION = """
+@article{chen2017generalized,
+  title={A New Graph-Based Two-Sample Test for Multivariate and Object Data},
+  author={Chen, Hao and Friedman, Jerome H.},
+  journal={Journal of the American Statistical Association},
+  volume={112}, number={517}, pages={397--409}, year={2017},
+  doi={10.1080/01621459.2016.1147356}
+}
+@misc{song2020generalized,
+  title={Generalized Kernel Two-Sample Tests},
+  author={Song, Hoseung and Chen, Hao},
+  year={2020}, eprint={2011.06127}, archivePrefix={arXiv}
+}
+"""
+
+_KWARGS_DESCRIPTION = """
+Args:
+    predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
+    references: n_rows lists of at least two reference captions each.
+    prediction_embeddings, reference_embeddings: ready vectors in place of predictions and references, for compute only:
+        n_rows floating-point arrays of shape (n_captions, d), compared by their cosines.
+    distances, n_candidates: ready distances in place of both, for compute only: n_rows arrays of shape (n_texts,
+        n_texts), candidates first, and the number of candidates, one for all rows or a list of n_rows.
+    distance: "bert" (default, 1 - cosine of sentence embeddings), "meteor" (NLTK's), "meteor15" (of captioning papers),
+        "cider" (CIDEr-D), or a function of two lists of n texts that returns n distances. Of a distance that is not
+        symmetric the mean of both directions is taken.
+    p_value: "chi-squared" (default, closed form, right from five rows on), "permutation" (n_resamples random splits of
+        every row), "exact" (all splits of a row; the corpus by n_resamples draws of them) or "none".
+    max_partitions: largest number of splits of a row for "exact", default 1,000,000.
+    n_resamples: random splits of a row, and draws of the corpus test; default 9,999.
+    confidence_level: for example 0.95 adds intervals; default: none.
+    clusters: one label per row, equal ones for rows that depend on each other; default: none do.
+    seed: non-negative whole number, default 0.
+    details: True adds per-row and per-candidate lists and the signature; default False.
+    tokenizer: "ptb" (default), another name of a tokenizer, or a function from a caption to its tokens; not for "bert".
+    document_frequency: for "cider", path of a table, or a mapping; default: counted in the references.
+    meteor15_data: for "meteor15", path of meteor-1.5.jar, or of a folder that holds it, instead of pycocoevalcap's.
+    encoder: name or folder of a sentence-transformers model, or a function from a list of distinct captions to a
+        floating-point array of shape (n, d); default sentence-transformers/all-MiniLM-L6-v2.
+    device: "auto" (default, the best available one), or for example "cuda:0".
+    dtype: "float32" (default), "bfloat16" or "float16", for the model's arithmetic.
+    batch_size: captions embedded at once, default 64.
+    Every option can be given to `evaluate.load` as well; None means "as given there".
+Returns:
+    human_parity_p_value: can the candidates of all rows be told from people's captions? Joint test of both gaps.
+    human_parity_statistic: its T2, chi-squared with two degrees of freedom (one for single candidates) for people.
+    human_parity_smallest_p: the smallest p-value that sets of these sizes can have.
+    rows_needed: rows after which the test tells the candidates from people's, 80 % of the time at a level of 5 %;
+        infinity where they show no difference. The larger, the nearer to people.
+    unlike_people_share: about the share of candidates that people would not have written; 0 for people, 1 if all are,
+        below 0 if candidates are more ordinary than people's.
+    outlier_share, central_share: share of candidates that are the farthest, and the nearest, of themselves and the
+        references; outlier_share_of_people, central_share_of_people: what people give.
+    repeat_share, spread_share: share of pairs of candidates in the nearest, and the farthest, tenth of the pairs of
+        themselves and the references; repeat_share_of_people, spread_share_of_people: 0.1.
+    copied_share: share of candidates at distance 0 from a reference; copied_share_of_people: what people give.
+    fidelity_gap, diversity_gap: how much farther candidates are from people, and how much more varied, than people are,
+        in the unit of the distance; 0 for people. fidelity_gap_p_value, diversity_gap_p_value: two-sided.
+    energy_distance: 2 fidelity_gap - diversity_gap.
+    n_rows: number of rows.
+    ..._ci_low, ..._ci_high: with confidence_level, of rows_needed and of every share, gap and distance. NaN where rows
+        have one candidate, and a value needs two.
+    ..._per_row: with details, of every share, gap and distance, and of the p-value for "exact" and "permutation".
+    conformal_p_value_per_candidate, distance_per_candidate: with details, share of the candidate and its references
+        that are at least as far from the others, and its mean distance from the references.
+    rank_histogram: with details, candidates by their place among people, the nearest first; flat for people.
+    most_unlike_people, most_alike: with details, [row, candidate] of the 100 candidates farthest from their references,
+        and [row, candidate, candidate] of the 100 pairs nearest to each other: where to look.
+    signature: with details.
+Examples:
+    >>> human_parity = evaluate.load("metrics/human_parity")  # on the Hub: "manycaps/human_parity"
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> people, system = rng.normal(size=(30, 5, 8)), rng.normal(size=(30, 5, 8))
+    >>> result = human_parity.compute(prediction_embeddings=system, reference_embeddings=people)
+    >>> round(result["human_parity_p_value"], 2), round(result["unlike_people_share"], 2)
+    (0.14, 0.04)
+    >>> system[:, 0] = -4 * people.mean(axis=1)  # one caption in five is wrong
+    >>> result = human_parity.compute(prediction_embeddings=system, reference_embeddings=people)
+    >>> round(result["human_parity_p_value"], 4), round(result["unlike_people_share"], 2), result["rows_needed"]
+    (0.0, 0.22, 10.0)
+"""
+
+# Distances by name; "bert" is that of embeddings.
+DISTANCES = ("bert", "meteor", "meteor15", "cider")
+
+# What METEOR's function calls its versions.
+METEOR_VERSIONS = dict(zip(("meteor", "meteor15"), METEORS, strict=True))
+
+
+@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
+class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
+    """Joint test of fidelity and diversity against people, as an evaluate module."""
+
+    ABOUT = About(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/2011.06127"])
+    DEFAULTS = {
+        "distance": "bert",
+        "tokenizer": "ptb",
+        "document_frequency": None,
+        "meteor15_data": None,
+        **ENCODER_DEFAULTS,
+        **DISTRIBUTION_DEFAULTS,
+        "p_value": "chi-squared",
+    }
+    LEAST_TEXTS = 3
+    SIZE_CHECKS = (check_two_references,)
+    progress = evaluate.utils.logging.tqdm
+
+    def check_options(self, options):
+        """Raise unless every option of this module has a legal value."""
+        distance = options["distance"]
+        if not callable(distance):
+            check_choice("distance", distance, DISTANCES)
+        check_tokenizer(options["tokenizer"])
+        check_document_frequency(options["document_frequency"])
+        if options["document_frequency"] is not None and distance != "cider":
+            raise ValueError(
+                f"document_frequency: expected none with distance={shown_value(distance)}, got a table. Leave it out, "
+                "or give distance='cider' beside it."
+            )
+        if options["meteor15_data"] is not None:
+            from .meteor15_data import check_data_source
+
+            check_data_source(options["meteor15_data"])
+        check_encoder_options(options)
+        check_distribution_options(options, PARITY_P_VALUES)
+
+    def check_vectors(self, embedded, columns, options):
+        """Raise if a vector has no cosine."""
+        if options["distance"] != "bert":
+            raise ValueError(
+                f"{columns[0]}: expected captions for a distance of texts, got vectors. Leave distance out for their "
+                "cosines."
+            )
+        check_nonzero(embedded, columns)
+
+    def compute(self, *, distances=None, n_candidates=None, **given):
+        """Check the options of this call, then compute: from ready distances past evaluate's table and any model."""
+        if distances is None and n_candidates is None:
+            return super().compute(**given)
+        with self.lock:
+            check_matrices_alone(given, "distances", len(self))
+            options, rows = self.call_options(given), as_pair_matrices(distances, n_candidates, "distances")
+            check_distance_diagonals(rows.matrices)
+            self.check_sizes(rows.sizes(), ("distances", "n_candidates"), options)
+
+            def compare(batch):
+                return parity_comparison(symmetric(rows.stacked(batch)), rows.n_candidates[batch[0]])
+
+            return self.result_of(Rows(rows.sizes(), rows.keys(), compare, pairs_batch, {"distance": "ready"}), options)
+
+    def caption_result(self, predictions, references, options):
+        """Check the sizes of all rows, compare texts or their vectors, and return the result."""
+        if options["distance"] == "bert":
+            return super().caption_result(predictions, references, options)
+        return DistributionModule.caption_result(self, predictions, references, options)
+
+    def rows_of(self, predictions, references, options):
+        """Return the rows of captions, ready to be compared."""
+        if options["distance"] == "bert":
+            return super().rows_of(predictions, references, options)
+        distances, settings = self.text_distances(references, options)
+
+        def compare(rows, n_candidates):
+            return parity_comparison(symmetric(np.stack(distances(rows))), n_candidates)
+
+        return caption_rows(predictions, references, compare, **settings)
+
+    def text_distances(self, references, options):
+        """Return the function from rows of captions to the distances of all pairs, and what decides them."""
+        distance, tokenizer = options["distance"], options["tokenizer"]
+        if callable(distance):
+            return (lambda rows: text_distances(rows, distance)), {}
+        settings = {"tokenizer": tokenizer_name(tokenizer)}
+        if distance == "cider":
+            frequency = self.document_frequency(references, options)
+
+            def by_cider(rows):
+                tokens = ngram_tokens(rows, tokenizer)
+                return cider_distances(tokens, cider_d_scores(tokens, frequency.counts, frequency.n_documents))
+
+            return by_cider, settings | frequency_settings(frequency, options)
+        which = METEOR_VERSIONS[distance], options["meteor15_data"], type(self).progress
+        score = meteor_scorer(*which)
+
+        def by_meteor(rows):
+            tokens = tokenize_rows(rows, tokenizer)
+            return meteor_distances(tokens, score(tokens))
+
+        return by_meteor, settings | meteor_settings(*which)
+
+    def compare_one(self, predictions, references, options, row):
+        """Return the comparison of one row of captions; no other row is embedded."""
+        if options["distance"] == "bert":
+            return super().compare_one(predictions, references, options, row)
+        return DistributionModule.compare_one(self, predictions, references, options, row)
+
+    def compare_vectors(self, vectors, n_candidates, options):
+        """Compare rows of vectors by their cosine distances."""
+        return parity_comparison(cosine_distances(cosine_similarities(vectors)), n_candidates)
+
+    def row_values(self, predictions, references, details=False):
+        """Return what the corpus needs of every row, with the options of load time; see `values_of_rows`."""
+        options = {**self.load_options, "p_value": "none", "details": details, "confidence_level": None}
+        self.check_sizes(text_counts(predictions, references), CAPTION_COLUMNS, options)
+        return values_of_rows(self.rows_of(predictions, references, options), options, type(self).progress)
+
+    def result_of(self, rows, options, corpus_values=dict):
+        """Compare all rows, and build the result."""
+        found = values_of_rows(rows, options, type(self).progress)
+        warn_of_few_rows(len(rows.sizes), options)
+        warn_of_copies(found.columns, options["clusters"])
+        result = (
+            parity_result(found.columns, options, found.drawn, smallest_p_value(collections.Counter(rows.sizes)))
+            | found.lists
+        )
+        return result | ({"signature": self._signature(options, rows.settings)} if options["details"] else {})
+
+    @staticmethod
+    def words(result):
+        """Say what a result means, in sentences that are false in at most 5 % each; it needs confidence_level=0.95."""
+        return [word.sentence for word in words_of(result)]
+
+    def _signature(self, options, settings):
+        distance = options["distance"]
+        name = distance if isinstance(distance, str) else getattr(distance, "__name__", type(distance).__name__)
+        parts = {"distance": name, **settings, **signature_settings(options)}
+        return signature("human_parity", ties=TIE_TOLERANCE, tail=TAIL, **parts)

@@ -1,0 +1,1 @@
+../../manycaps/kit/sets_parity_captions.py

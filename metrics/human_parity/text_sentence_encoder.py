@@ -1,0 +1,1 @@
+../../manycaps/kit/text_sentence_encoder.py

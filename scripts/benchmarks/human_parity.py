@@ -1,0 +1,69 @@
+"""The closed form of human parity beside the exact p-values of the triangle ranks, and beside random splits.
+
+Rows of 10 candidates and 10 references, random points; the distances are ready.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from manycaps.kit.sets_corpus import RowSplits
+from manycaps.kit.sets_gaps import parity_test, row_gaps
+from manycaps.kit.sets_parity import row_columns
+from manycaps.kit.sets_parity_draws import DrawnGaps
+from manycaps.kit.sets_triangle_rank import triangle_rank_comparison
+from scripts.benchmarks.timing import Comparison, compare
+
+N_TEXTS, N_ROWS, N_EXACT, N_DRAWN = 10, 2_000, 4, 50
+
+OPTIONS = {"p_value": "exact", "max_partitions": 1_000_000, "n_resamples": 9_999, "seed": 0}
+
+
+def row_key(row: int) -> bytes:
+    """What the draws of a row depend on."""
+    return row.to_bytes(8, "big")
+
+
+def comparisons() -> Iterator[Comparison]:
+    """Yield the suite's lines."""
+    points = np.random.default_rng(0).normal(size=(N_ROWS, 2 * N_TEXTS, 8))
+    distances = np.linalg.norm(points[:, :, None] - points[:, None], axis=-1)
+    size = (N_TEXTS, N_TEXTS)
+
+    def closed_form() -> float:
+        return parity_test([row_gaps(distances, N_TEXTS)]).p_value
+
+    def exact_ranks() -> float:
+        compared = triangle_rank_comparison(distances[:N_EXACT], N_TEXTS, "per_side", None)
+        splits = RowSplits([size] * N_EXACT, OPTIONS)
+        units = compared.units if compared.units is not None else np.ones(N_EXACT)
+        splits.add(size, range(N_EXACT), row_key, compared.statistic / units, compared.null_values, units)
+        return splits.test(compared.statistic).corpus_p_value
+
+    def drawn() -> None:
+        DrawnGaps({**OPTIONS, "p_value": "permutation"}, N_DRAWN).add(
+            distances[:N_DRAWN], size, range(N_DRAWN), row_key
+        )
+
+    work = "p-value of the corpus, 10 + 10 captions, closed form"
+    yield compare(
+        work,
+        "exact p-value of the triangle ranks",
+        "rows",
+        100,
+        closed_form,
+        exact_ranks,
+        n_ours=N_ROWS,
+        n_theirs=N_EXACT,
+    )
+    yield compare(work, "9,999 random splits", "rows", 20, closed_form, drawn, n_ours=N_ROWS, n_theirs=N_DRAWN)
+    yield compare(
+        "the same with all shares and copies",
+        "the p-value alone",
+        "rows",
+        None,
+        lambda: row_columns(distances, N_TEXTS),
+        closed_form,
+        n_ours=N_ROWS,
+        n_theirs=N_ROWS,
+    )

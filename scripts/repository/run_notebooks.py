@@ -1,0 +1,75 @@
+"""Execute the notebooks of docs/notebooks, and keep what they print.
+
+python -m scripts.repository.run_notebooks            write the outputs
+python -m scripts.repository.run_notebooks --check    change nothing, say whether they print what they show
+
+Needs tests/requirements.txt.
+"""
+
+import argparse
+import pathlib
+import sys
+import tempfile
+from collections.abc import Sequence
+
+from scripts.command_line import start_tool
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="change nothing, only report")
+    return parser.parse_args(arguments)
+
+
+start_tool(__name__, parsed, "tests/requirements.txt")
+
+import nbclient
+import nbformat
+
+NOTEBOOKS = sorted((pathlib.Path(__file__).resolve().parents[2] / "docs" / "notebooks").glob("*.ipynb"))
+
+# Longest time of a cell, in seconds: the first one may load a sentence encoder.
+TIMEOUT = 600
+
+
+def executed(path: pathlib.Path) -> nbformat.NotebookNode:
+    """Return a notebook with what its cells print now; progress and warnings are left out."""
+    notebook = nbformat.read(path, as_version=4)
+    with tempfile.TemporaryDirectory() as folder:
+        client = nbclient.NotebookClient(notebook, timeout=TIMEOUT, resources={"metadata": {"path": folder}})
+        client.execute()
+    for cell in notebook.cells:
+        cell.metadata = {}
+        if cell.cell_type == "code":
+            cell.outputs = joined(cell.outputs)
+    notebook.metadata = {"kernelspec": notebook.metadata.kernelspec, "language_info": {"name": "python"}}
+    return notebook
+
+
+def joined(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
+    """Return outputs without standard error, and what was printed piece by piece as one."""
+    kept: list[nbformat.NotebookNode] = []
+    for each in outputs:
+        if each.get("name") == "stdout" and kept and kept[-1].get("name") == "stdout":
+            kept[-1].text += each.text
+        elif each.get("name") != "stderr":
+            kept.append(each)
+    return kept
+
+
+def main(check: bool) -> int:
+    """Write or check the outputs; 0 if they are up to date afterwards."""
+    changed = 0
+    for path in NOTEBOOKS:
+        text = nbformat.writes(executed(path)) + "\n"
+        if check and text != path.read_text(encoding="utf-8"):
+            print(f"{path.name}: expected other outputs. Run `python -m scripts.repository.run_notebooks`.")
+            changed = 1
+        if not check:
+            path.write_text(text, encoding="utf-8", newline="\n")
+    return changed
+
+
+if __name__ == "__main__":
+    sys.exit(main(parsed().check))

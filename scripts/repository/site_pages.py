@@ -1,0 +1,238 @@
+"""Pages of the site that are made of other files: mkdocs calls the functions below, as mkdocs.yml says.
+
+Documents outside docs/ become pages, links in a document lead to the page of the file that they name, and beside each
+page lies its Markdown, which llms.txt lists.
+"""
+
+import argparse
+import importlib
+import inspect
+import io
+import json
+import pathlib
+import pkgutil
+import posixpath
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.nav import Navigation
+from mkdocs.structure.pages import Page
+
+from manycaps.catalog import MODULES
+from manycaps.command_line import COMMANDS
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# Page of each document of the repository that is not in docs/.
+DOCUMENTS = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "CHANGELOG.md": "changelog.md",
+    "checkpoints/tiny-pac/README.md": "cards/tiny-pac.md",
+    **{f"{record.kind}/{record.slug}/README.md": f"cards/{record.slug}.md" for record in MODULES.values()},
+}
+
+PROGRAMS = {
+    path.relative_to(ROOT).as_posix(): f"examples/{path.stem}.md"
+    for path in sorted((ROOT / "scripts" / "examples").glob("*.py"))
+}
+
+NOTEBOOKS = {
+    path.relative_to(ROOT).as_posix(): f"notebooks/{path.stem}.md"
+    for path in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+}
+
+# Pictures of documents that are not in docs/.
+PICTURES = {"checkpoints/tiny-pac/positives.png": "cards/positives.png"}
+
+PAGES = {**DOCUMENTS, **PROGRAMS, **NOTEBOOKS, **PICTURES}
+
+# Largest PNG that is kept as it is, in bytes, and colours of one that is made smaller.
+LARGEST_PICTURE, N_COLORS = 60_000, 64
+
+FENCED = re.compile(r"^(```.*?^```)$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
+MEMBERS = re.compile(r"^::: ([\w.]+)\n(?:    .*\n?)*", re.MULTILINE)
+
+# Markdown of every page, by its path.
+written: dict[str, tuple[str, str]] = {}
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Put the cards and the examples into the navigation."""
+    listed = {"CARDS": [PAGES[f"{each.kind}/{each.slug}/README.md"] for each in MODULES.values()]}
+    listed["EXAMPLES"] = list(PROGRAMS.values())
+    for section in config.nav or []:
+        for title, pages in section.items():
+            if isinstance(pages, list):
+                section[title] = [page for name in pages for page in listed.get(name, [name])]
+    written.clear()
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that docs/ does not hold."""
+    read: dict[str, Callable[[str], str]] = {".md": str, ".py": as_program, ".ipynb": as_page}
+    for source, place in PAGES.items():
+        if source == "README.md":
+            continue
+        path = ROOT / source
+        if path.suffix in read:
+            content = read[path.suffix](path.read_text(encoding="utf-8"))
+            files.append(File.generated(config, place, content=content))
+        else:
+            files.append(File.generated(config, place, abs_src_path=str(path)))
+    files.append(File.generated(config, "command_line.md", content="\n\n".join(command_line())))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
+    """Lead the links of a document to pages, and keep the Markdown for its copy."""
+    place = page.file.src_uri
+    source = next((each for each, target in PAGES.items() if target == place and each != "README.md"), f"docs/{place}")
+    parts = FENCED.split(markdown)
+    parts[::2] = [LINK.sub(lambda link: led(link, source, place), part) for part in parts[::2]]
+    markdown = "".join(parts)
+    written[place] = (page.title or place, MEMBERS.sub(lambda found: described(found[1]), markdown))
+    return markdown
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
+    """Let pictures load as they come into view."""
+    return html.replace("<img ", '<img loading="lazy" ')
+
+
+def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:  # noqa: ARG001
+    """Keep the order of the pages for llms.txt."""
+    for page in nav.pages:
+        written[page.file.src_uri] = ("", "")
+    return nav
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Write the Markdown copies and llms.txt, and make pictures of many colours smaller."""
+    site = pathlib.Path(config.site_dir)
+    lines = [f"# {config.site_name}", "", f"> {config.site_description}.", "", "## Pages", ""]
+    for place, (title, markdown) in written.items():
+        copy = site / place
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(markdown.strip() + "\n", encoding="utf-8")
+        lines.append(f"- [{title}]({place})")
+    (site / "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for path in site.rglob("*.png"):
+        if path.stat().st_size > LARGEST_PICTURE:
+            path.write_bytes(smaller(path))
+
+
+def led(link: re.Match[str], source: str, place: str) -> str:
+    """Lead one link of a document to a page.
+
+    Args:
+        link: as `LINK` finds it.
+        source: path of the document in the repository.
+        place: path of its page.
+
+    Returns:
+        The link.
+
+    Raises:
+        PluginError: it leads to no page.
+
+    >>> led(LINK.search("](../metrics/trm/README.md#inputs)"), "docs/compare.md", "compare.md")
+    '](cards/trm.md#inputs)'
+    """
+    target = posixpath.normpath(posixpath.join(posixpath.dirname(source), link[1]))
+    found = PAGES.get(target, target.removeprefix("docs/"))
+    if target not in PAGES and (found == target or not (ROOT / target).is_file()):
+        raise PluginError(f"{source}: expected a link to a page of the site, got {link[1]}. See PAGES in {__file__}.")
+    return f"]({posixpath.relpath(found, posixpath.dirname(place) or '.')}{link[2] or ''})"
+
+
+def as_program(text: str) -> str:
+    """Return the page of a program: its docstring, which says how it is run, and its text."""
+    title, _, rest = text.split('"""')[1].partition("\n")
+    commands = "\n".join(f"    {line}" for line in rest.split("\n\n")[0].strip().splitlines())
+    more = "\n\n".join(rest.split("\n\n")[1:]).strip()
+    name = title.rstrip(".").split(",")[0]
+    return f"# {name}\n\n{title}\n\n{commands}\n\n{more}\n\n```python\n{text.rstrip()}\n```\n"
+
+
+def as_page(text: str) -> str:
+    """Return the page of a notebook: its cells, and what they printed or showed."""
+    return "\n\n".join(part for cell in json.loads(text)["cells"] for part in shown(cell))
+
+
+def shown(cell: dict[str, Any]) -> Iterator[str]:
+    """Yield the parts of a cell as Markdown."""
+    source = "".join(cell["source"])
+    yield source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```"
+    for output in cell.get("outputs", []):
+        data = output.get("data", {})
+        if "text/html" in data:
+            yield f"<div class='output'>{''.join(data['text/html'])}</div>"
+        elif "image/png" in data:
+            yield f"<img alt='output of the cell above' src='data:image/png;base64,{data['image/png'].strip()}'>"
+        else:
+            yield f"```text\n{''.join(output.get('text', data.get('text/plain', ''))).rstrip()}\n```"
+
+
+def command_line() -> Iterator[str]:
+    """Yield the page of the commands, out of their parsers."""
+    yield (
+        "# Command line\n\nData goes to standard output, progress and messages to standard error; the exit status is "
+        "0, 1 where the data or the run is at fault, or 2 for a wrong command line. `--traceback` shows the traceback "
+        "of an error. What follows is what `manycaps COMMAND --help` prints."
+    )
+    summaries = (f"| [`manycaps {name}`](#{name}) | {what} |" for name, what in COMMANDS.items())
+    yield "\n".join(["| command | |", "|---|---|", *summaries])
+    for name in COMMANDS:
+        command = importlib.import_module(f"manycaps.commands.{name.replace('-', '_')}")
+        summary, _, rest = inspect.cleandoc(command.__doc__ or "").partition("\n")
+        yield f"## {name} {{ #{name} }}\n\n{summary}"
+        if rest.strip():
+            yield f"```text\n{rest.strip()}\n```"
+        yield "\n".join(["| option | |", "|---|---|", *option_rows(f"manycaps {name}", command.add_arguments)])
+
+
+def option_rows(program: str, add_arguments: Callable[[argparse.ArgumentParser], None]) -> Iterator[str]:
+    """Yield a row for each option of a command."""
+    parser = argparse.ArgumentParser(prog=program, add_help=False)
+    add_arguments(parser)
+    formatter = parser._get_formatter()
+    for action in parser._actions:
+        if action.help is not argparse.SUPPRESS:
+            names = formatter._format_action_invocation(action).replace("|", "\\|")
+            what = formatter._expand_help(action) if action.help else ""
+            yield f"| `{names}` | {what.replace('|', chr(92) + '|').replace('<', '&lt;').replace('*', chr(92) + '*')} |"
+
+
+def described(name: str) -> str:
+    """Return functions and classes of a module as Markdown, for the copy of a page that mkdocstrings fills."""
+    found = pkgutil.resolve_name(name)
+    members = [getattr(found, each) for each in found.__all__] if inspect.ismodule(found) else [found]
+    return "\n\n".join(
+        f"### {each.__name__}\n\n```text\n{each.__name__}{without_types(each)}\n\n{inspect.getdoc(each)}\n```"
+        for each in members
+    )
+
+
+def without_types(member: Callable[..., Any]) -> inspect.Signature:
+    """Return the signature of a function or class without types, which the docstring says in words."""
+    signature, no_type = inspect.signature(member), inspect.Signature.empty
+    parameters = [each.replace(annotation=no_type) for each in signature.parameters.values()]
+    return inspect.Signature(parameters)
+
+
+def smaller(path: pathlib.Path) -> bytes:
+    """Return a picture with a palette, if that is smaller."""
+    from PIL import Image
+
+    file = io.BytesIO()
+    with Image.open(path) as image:
+        image.convert("RGB").quantize(N_COLORS, dither=Image.Dither.NONE).save(file, format="PNG", optimize=True)
+    return min(file.getvalue(), path.read_bytes(), key=len)

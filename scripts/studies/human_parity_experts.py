@@ -1,0 +1,152 @@
+"""Do experts agree that outliers among captions are bad? Captions beside those of people, by their ratings.
+
+python -m scripts.studies.human_parity_experts [--data FOLDER --corpus Flickr8k] [--output FOLDER]
+
+FOLDER holds the release of Flickr8k-Expert (Hodosh et al. 2013, https://doi.org/10.1613/jair.3994): an image and a
+caption that was written of it or of another image, rated by three experts from 1 (unrelated) to 4 (without errors).
+Captions that are references of their image are left out. `human_parity` compares each with the references: is it the
+farthest of itself and them, as one in n + 1 captions of people is? Without a corpus, captions of the bundled scenes
+stand in, "rated" by what was done to them: 4 for captions of the scene, 3 with an object replaced, 2 cut after five
+words, 1 of another scene; for a look at the program, not at experts.
+
+Written: human_parity_experts.csv, with intervals over images, and Kendall's tau_b and tau_c of the mean distance from
+the references with the single ratings, in percent, as `manycaps human-correlation --metric human_parity --key distance
+--lower-is-better` gives them; and the picture. The encoder MiniLM was trained on captions of Flickr30k, among others.
+Needs scripts/requirements.txt, metrics/trm_bert/requirements.txt and metrics/pac_score/requirements.txt.
+"""
+
+import argparse
+import functools
+import itertools
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from scripts.command_line import start_tool
+from scripts.studies.parity_options import add_parity_options
+from scripts.studies.study_frame import Line, StudyTable, add_frame_options, matching, numbers, study_settings
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_frame_options(parser)
+    add_parity_options(parser, ("meteor", "MiniLM"))
+    return parser.parse_args(arguments)
+
+
+start_tool(
+    __name__,
+    parsed,
+    "scripts/requirements.txt",
+    "metrics/trm_bert/requirements.txt",
+    "metrics/pac_score/requirements.txt",
+)
+
+import evaluate
+import numpy as np
+
+import manycaps
+from manycaps.human_correlation.benchmarks import BENCHMARKS
+from manycaps.human_correlation.flickr8k_release import expert_rows
+from manycaps.human_correlation.protocols import correlation, is_a_reference
+from manycaps.kit.sets_intervals import interval_of_rows
+from scripts.studies.parity_pools import KINDS, make_pool
+from scripts.studies.study_inputs import bundled_images
+from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, PURPLE, label_axes, new_picture
+
+NAME = "human_parity_experts"
+KEY = ("distance",)
+COLUMNS = ("measure", "rated_from", "rated_below", "n_captions", "value", "low", "high", "people")
+
+# Options of the test run.
+SMALL = ("--distances", "meteor")
+
+CONFIDENCE_LEVEL = 0.95
+BENCHMARK = BENCHMARKS["flickr8k-expert"]
+
+# Ends of the ranges of mean ratings; the last one holds its end.
+RATINGS = (1.0, 1.5, 2.5, 3.5, 4.0)
+NAMES = {"meteor": "meteor", "MiniLM": "bert", "meteor15": "meteor15", "cider": "cider"}
+COLORS = {"meteor": ORANGE, "MiniLM": BLUE, "meteor15": GREEN, "cider": PURPLE}
+
+# "Ratings" of bundled captions by their kind, and references beside them.
+MADE_RATINGS: Mapping[str, float] = {"people": 4.0, "object": 3.0, "cut": 2.0, "other": 1.0}
+N_REFERENCES = 5
+
+
+def read_rated(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Return the rated captions, in the form of `human_correlation`.
+
+    Raises:
+        ValueError: the folder of a corpus is not named, or has no such files.
+    """
+    if options.corpus:
+        if not options.data:
+            raise ValueError("--data: expected a folder with the files of --corpus, got none. Name one.")
+        rows = expert_rows(options.data)
+        return [row for row in rows if not is_a_reference(row)]
+    n_people = N_REFERENCES + 3
+    rows = []
+    for i, texts in enumerate(make_pool(bundled_images(), n_people, options.seed).texts):
+        given = {"img": str(i), "refs": texts[:N_REFERENCES]}
+        for kind, rating in MADE_RATINGS.items():
+            end = (KINDS.index(kind) + 1) * n_people
+            rows += [{"cand": caption, "human_score": [rating], **given} for caption in texts[end - 3 : end]]
+    return rows
+
+
+def lines_of(rows: Sequence[Mapping[str, Any]], distance: str) -> Iterator[list[Any]]:
+    """Yield the share of outliers by rating, and the correlations of the distance."""
+    images = [row["img"] for row in rows]
+    columns = {"predictions": [row["cand"] for row in rows], "references": [row["refs"] for row in rows]}
+    module = manycaps.load("human_parity", distance=NAMES[distance], p_value="none", details=True)
+    result = module.compute(**columns, clusters=images)
+    outliers = np.array(result["outlier_share_per_row"])
+    ratings = np.array([np.mean(row["human_score"]) for row in rows])
+    for low, high in itertools.pairwise(RATINGS):
+        chosen = np.flatnonzero((ratings >= low) & ((ratings < high) | (high == RATINGS[-1])))
+        ends = interval_of_rows(outliers[chosen], CONFIDENCE_LEVEL, [images[i] for i in chosen])
+        people = result["outlier_share_of_people"]
+        yield ["outlier_share", low, high, len(chosen), outliers[chosen].mean(), *ends, people]
+    nearness = -np.array(result["distance_per_candidate"])[:, 0]
+    taus = correlation(rows, BENCHMARK, lambda *_: nearness)
+    for name in ("tau_b", "tau_c"):
+        yield [name, RATINGS[0], RATINGS[-1], len(rows), taus.figures[name], np.nan, np.nan, np.nan]
+
+
+def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
+    """Draw the share of outliers against the rating."""
+    with new_picture(output, NAME, 6.5, 4) as figure:
+        axes = figure.subplots()
+        for distance in dict.fromkeys(line["distance"] for line in lines):
+            mine = matching(lines, distance=distance, measure="outlier_share")
+            values = np.array(numbers(mine, "value"))
+            ends = np.abs(np.array([numbers(mine, "low"), numbers(mine, "high")]) - values)
+            axes.errorbar(range(len(mine)), values, ends, fmt="o-", color=COLORS[distance], label=distance)
+            labels = [f"{line['rated_from']} to {line['rated_below']}\n({line['n_captions']})" for line in mine]
+        axes.axhline(float(mine[0]["people"]), color="#888888", lw=0.8)
+        axes.set_xticks(range(len(labels)), labels)
+        axes.set_xlim(-0.3, len(labels) - 0.7)
+        axes.set_ylim(0, 1.02)
+        label_axes(axes, "mean rating (captions)", "share farthest from the references", better="grey: people")
+        axes.set_title(title)
+        axes.legend()
+
+
+def main(options: argparse.Namespace) -> int:
+    """Measure what the table does not have yet, then draw it."""
+    evaluate.utils.logging.disable_progress_bar()
+    table = StudyTable(options.output, NAME, KEY, COLUMNS, study_settings(options))
+    rows = functools.cache(lambda: read_rated(options))
+    lines = table.fill([(distance,) for distance in options.distances], lambda distance: lines_of(rows(), distance))
+    draw_picture(
+        lines, f"{options.corpus}-Expert" if options.corpus else "bundled scenes, made ratings", options.output
+    )
+    for line in lines:
+        print("  ".join(line.values()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(parsed()))

@@ -1,0 +1,319 @@
+"""Pools of captions with their distances, and rows drawn from them: what the studies of `human_parity` run on.
+
+Every distance is computed once, between all texts of an image's pool; a row is a choice of texts.
+"""
+
+import argparse
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from tqdm import tqdm
+
+import manycaps
+from manycaps.kit.clip_encoder import ClipEncoder
+from manycaps.kit.clip_options import CLIP_LOAD_DEFAULTS
+from manycaps.kit.sets_parity import symmetric
+from manycaps.kit.text_ptb_tokenizer import tokenize_captions
+from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
+from manycaps.made_world.toy_scores import CHECKPOINT
+from scripts.studies.caption_rows import read_images
+from scripts.studies.parity_options import CORPORA, EMBEDDINGS
+from scripts.studies.study_inputs import bundled_images
+
+# What is kept of every human caption, in this order: as it is, in its place one of another image, with one word
+# replaced, cut after five words, and with an object replaced.
+KINDS = ("people", "other", "word", "cut", "object")
+
+# Words that a cut caption keeps.
+N_KEPT_WORDS = 5
+
+# Human captions of a bundled scene that are used: all scenes have as many.
+N_BUNDLED = 16
+
+# Texts of a row up to which twice as many are drawn as are asked for, and beyond which a third.
+FEW_TEXTS, MANY_TEXTS = 5, 10
+
+# Dimensions of made points, and how much farther apart rows lie than the points of one row.
+N_DIMENSIONS, FAR = 4, 3.0
+
+# Images compared at once.
+BATCH = 20
+
+# An object: a word between an article, with one word more or none, and what may follow a noun.
+AFTER_NOUNS = "is|are|in|on|with|and|of|at|to|by|near|from|through|over"
+OBJECT = re.compile(
+    rf"(?<!\w)(?:a|an|the) (?:(?!(?:{AFTER_NOUNS})\b)\w+ )?(?!(?:{AFTER_NOUNS})\b)(\w+)(?= (?:{AFTER_NOUNS})\b|[ .]*$)",
+    re.IGNORECASE,
+)
+
+
+class Damage(NamedTuple):
+    """How candidates differ from people's captions."""
+
+    # "people"; "half repeated": the second half says the first caption; "blandest": all say the caption that is nearest
+    # to the others of the image; "bland": they are the nearest ones, each once; "copies": of the references.
+    base: str = "people"
+    # Each is then replaced, with a probability, by what `KINDS` says.
+    kind: str = "other"
+    share: float = 0.0
+    # At last each but the first says what the first one says, with a probability.
+    repeats: float = 0.0
+
+
+DAMAGES: Mapping[str, Damage] = {
+    "human": Damage(),
+    "10 % other": Damage(share=0.1),
+    "20 % other": Damage(share=0.2),
+    "one word": Damage(kind="word", share=1.0),
+    "five words": Damage(kind="cut", share=1.0),
+    "half repeated": Damage("half repeated"),
+    "blandest": Damage("blandest"),
+    "30 % object": Damage(kind="object", share=0.3),
+    "copies": Damage("copies"),
+}
+
+
+class Pool(NamedTuple):
+    """Texts of images."""
+
+    # Of every image as many texts: its human captions, then as many of each further kind.
+    texts: list[list[str]]
+    n_people: int
+
+
+def make_pool(images: Sequence[Sequence[str]], n_people: int, seed: int) -> Pool:
+    """Damage human captions in every way.
+
+    Args:
+        images: human captions, at least `n_people` of each image.
+        n_people: human captions of an image that are used, drawn at random.
+        seed: of what is drawn.
+
+    Returns:
+        The pool.
+    """
+    rng = np.random.default_rng(seed)
+    people = [[captions[k] for k in rng.permutation(len(captions))[:n_people]] for captions in images]
+    others = (np.arange(len(people))[:, None] + rng.integers(1, len(people), (len(people), n_people))) % len(people)
+    texts = []
+    for i, mine in enumerate(people):
+        wrong = [people[k][rng.integers(n_people)] for k in others[i]]
+        foreign = [word for k in others[i] for caption in people[k] for word in caption.split()]
+        objects = [word for k in others[i] for caption in people[k] for word in OBJECT.findall(caption)]
+        texts.append(
+            [
+                *mine,
+                *wrong,
+                *(one_word_replaced(caption, foreign, rng) for caption in mine),
+                *(" ".join(caption.split()[:N_KEPT_WORDS]) for caption in mine),
+                *(object_replaced(caption, objects, rng) for caption in mine),
+            ]
+        )
+    return Pool(texts, n_people)
+
+
+def one_word_replaced(caption: str, words: Sequence[str], rng: np.random.Generator) -> str:
+    """Put another word in the place of one.
+
+    >>> one_word_replaced("dog", ["cat"], np.random.default_rng(0))
+    'cat'
+    """
+    said = caption.split()
+    place = int(rng.integers(len(said)))
+    others = [word for word in words if word != said[place]] or list(words)
+    return " ".join([*said[:place], others[rng.integers(len(others))], *said[place + 1 :]])
+
+
+def object_replaced(caption: str, objects: Sequence[str], rng: np.random.Generator) -> str:
+    """Put another object in the place of one; a caption in which none is found stays as it is.
+
+    >>> object_replaced("A big dog is on the beach .", ["boat"], np.random.default_rng(1))
+    'A big boat is on the beach .'
+    """
+    found = list(OBJECT.finditer(caption))
+    if not found:
+        return caption
+    start, end = found[rng.integers(len(found))].span(1)
+    others = [word for word in objects if word.lower() != caption[start:end].lower()]
+    return f"{caption[:start]}{others[rng.integers(len(others))]}{caption[end:]}" if others else caption
+
+
+def text_distances(pool: Pool, distance: str) -> np.ndarray:
+    """Return the distances of all texts of each image: (n_images, n_texts, n_texts).
+
+    CIDEr-D counts its documents in the human captions of all images of the pool.
+    """
+    distinct = list(dict.fromkeys(text for texts in pool.texts for text in texts))
+    tokens = dict(zip(distinct, tokenize_captions(distinct), strict=True))
+    module = manycaps.load("human_parity", distance=distance, tokenizer=tokens.__getitem__)
+    people = [texts[: pool.n_people] for texts in pool.texts]
+    compare, _ = module.text_distances(people, module.load_options)
+    starts = range(0, len(pool.texts), BATCH)
+    parts = [np.stack(compare(pool.texts[start : start + BATCH])) for start in tqdm(starts, desc=distance)]
+    return symmetric(np.concatenate(parts))
+
+
+def embedded(texts: Sequence[Sequence[str]], name: str) -> np.ndarray:
+    """Return the vectors of all texts of each image, by MiniLM or by the text encoder of tiny-pac: (n, n_texts, d)."""
+    distinct = sorted({text for of_image in texts for text in of_image})
+    if name == "MiniLM":
+        vectors = SentenceEncoder().embed(distinct, ENCODER_DEFAULTS, tqdm)
+    else:
+        encoder = ClipEncoder({**CLIP_LOAD_DEFAULTS, "checkpoint": str(CHECKPOINT), "device": "cpu"}, tqdm)
+        features = encoder.encode_texts(distinct, 64)
+        vectors = features.distinct[features.rows]
+    places = {text: i for i, text in enumerate(distinct)}
+    return np.stack([vectors[[places[text] for text in of_image]] for of_image in texts]).astype(np.float64)
+
+
+def vector_distances(vectors: np.ndarray) -> np.ndarray:
+    """Return the cosine distances of all texts of each image."""
+    return cosine_distances(cosine_similarities(vectors))
+
+
+def ordinary(distances: np.ndarray, n_people: int) -> np.ndarray:
+    """Order the human captions of each image, the one nearest to the others first: (n_images, n_people)."""
+    people = distances[:, :n_people, :n_people]
+    return people.sum(axis=2).argsort(axis=1, kind="stable")
+
+
+def draw_places(
+    order: np.ndarray, images: np.ndarray, size: tuple[int, int], damage: Damage, rng: np.random.Generator
+) -> np.ndarray:
+    """Draw the texts of rows; every damage takes the same random numbers.
+
+    Args:
+        order: as from `ordinary`.
+        images: whole numbers, shape (n_rows,): the image of each row.
+        size: n_candidates and n_references.
+        damage: of the candidates.
+        rng: random numbers.
+
+    Returns:
+        Places in the pool, shape (n_rows, n_candidates + n_references), candidates first.
+    """
+    (m, n), n_people = size, order.shape[1]
+    drawn = rng.random((len(images), n_people)).argsort(axis=1)
+    is_replaced = rng.random((len(images), m)) < damage.share
+    candidates, references = drawn[:, :m].copy(), drawn[:, m : m + n]
+    if damage.base == "half repeated":
+        candidates[:, m - m // 2 :] = candidates[:, :1]
+    elif damage.base == "copies":
+        candidates = references[:, np.arange(m) % n]
+    elif damage.base != "people":
+        ranked = order[images]
+        is_free = ~(ranked[:, :, None] == references[:, None]).any(axis=2)
+        first = np.argsort(~is_free, axis=1, kind="stable")[:, : 1 if damage.base == "blandest" else m]
+        candidates = np.broadcast_to(np.take_along_axis(ranked, first, axis=1), candidates.shape)
+    # A caption of another image has its own place, so that no two candidates say the same one.
+    replaced = (drawn[:, :m] if damage.kind == "other" else candidates) + KINDS.index(damage.kind) * n_people
+    said = np.where(is_replaced, replaced, candidates)
+    is_repeated = rng.random((len(images), m)) < damage.repeats
+    return np.concatenate([np.where(is_repeated, said[:, :1], said), references], axis=1)
+
+
+def taken(values: np.ndarray, images: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return the values of pairs of the texts of rows: (n_rows, n_texts, n_texts)."""
+    return values[images[:, None, None], places[:, :, None], places[:, None, :]]
+
+
+class PoolRows(NamedTuple):
+    """Rows of equal sizes, candidates first, some of each image."""
+
+    # float64 array, shape (n_rows, n_texts, n_texts).
+    distances: np.ndarray
+    # Whole numbers, shapes (n_rows,) and (n_rows, n_texts): the image of each row, and its texts in the pool.
+    images: np.ndarray
+    places: np.ndarray
+
+
+class ParityCorpus:
+    """A pool, its distances, and rows of it; each is computed when it is first asked for."""
+
+    def __init__(self, pool: Pool, n_drawn: int, seed: int):
+        """Take the texts, the number of rows of 5 + 5 captions that are drawn in all, and the seed of what is drawn."""
+        self.pool, self._n_drawn, self._seed = pool, n_drawn, seed
+        self.vectors = functools.cache(lambda name: embedded(pool.texts, name))
+        self.distances = functools.cache(
+            lambda name: vector_distances(self.vectors(name)) if name in EMBEDDINGS else text_distances(pool, name)
+        )
+        # The most ordinary captions are those of METEOR, whatever is measured.
+        self.order = functools.cache(lambda: ordinary(self.distances("meteor"), pool.n_people))
+
+    def _taken(self, distance: str, images: np.ndarray, places: np.ndarray) -> PoolRows:
+        return PoolRows(taken(self.distances(distance), images, places), images, places)
+
+    def rows(self, distance: str, size: tuple[int, int], damage: Damage) -> PoolRows:
+        """Draw rows, as many of each image; those of two damages differ in the damage alone.
+
+        Args:
+            distance: one of `TEXT_DISTANCES` or `EMBEDDINGS`.
+            size: n_candidates and n_references.
+            damage: of the candidates.
+        """
+        n_images, n_texts = len(self.pool.texts), sum(size)
+        n_rows = 2 * self._n_drawn if n_texts <= FEW_TEXTS else self._n_drawn // (3 if n_texts > MANY_TEXTS else 1)
+        images = np.repeat(np.arange(n_images), max(1, n_rows // n_images))
+        places = draw_places(self.order(), images, size, damage, np.random.default_rng((self._seed, *size)))
+        return self._taken(distance, images, places)
+
+    def corpora(self, distance: str, size: tuple[int, int], damage: Damage, n_corpora: int, n_rows: int) -> PoolRows:
+        """Draw corpora of rows of different images, one after the other; no two share a row.
+
+        Args:
+            distance: as for `rows`, as are the next two.
+            size: n_candidates and n_references.
+            damage: of the candidates.
+            n_corpora: number of corpora; the rows of each are together.
+            n_rows: rows of a corpus; all images where there are fewer.
+        """
+        rng = np.random.default_rng((self._seed, *size, n_rows))
+        images = rng.random((n_corpora, len(self.pool.texts))).argsort(axis=1)[:, :n_rows].ravel()
+        return self._taken(distance, images, draw_places(self.order(), images, size, damage, rng))
+
+    def trials(self, n_trials: int, n_rows: int, n_all: int, seed: Sequence[int]) -> np.ndarray:
+        """Draw different images, and one of the rows of each: whole numbers, shape (n_trials, n_rows).
+
+        Args:
+            n_trials: number of trials.
+            n_rows: rows of a trial; all images where there are fewer.
+            n_all: rows of all images.
+            seed: whole numbers.
+        """
+        rng, n_images = np.random.default_rng((*seed, 1)), len(self.pool.texts)
+        images = rng.random((n_trials, n_images)).argsort(axis=1)[:, :n_rows]
+        n_each = n_all // n_images
+        return images * n_each + rng.integers(n_each, size=images.shape)
+
+
+def read_pool(options: argparse.Namespace) -> ParityCorpus:
+    """Return the captions that the options of `add_parity_options` name.
+
+    Raises:
+        ValueError: the folder of a corpus is not named.
+    """
+    if options.corpus and not options.data:
+        raise ValueError("--data: expected a folder with the files of --corpus, got none. Name one.")
+    n_people = CORPORA[options.corpus] if options.corpus else N_BUNDLED
+    images = read_images(options.data, options.corpus) if options.corpus else bundled_images()
+    enough = [captions for captions in images if len(captions) >= n_people]
+    return ParityCorpus(make_pool(enough, n_people, options.seed), options.drawn, options.seed)
+
+
+def draw_points(damage: Damage, size: tuple[int, int], n_rows: int, seed: int) -> np.ndarray:
+    """Draw rows of made points, and return their Euclidean distances: (n_rows, n_texts, n_texts).
+
+    Texts are points around 0; those of other rows lie around other places, and the most ordinary text is 0.
+    """
+    (m, n), rng = size, np.random.default_rng(seed)
+    texts, other = rng.normal(size=(n_rows, m + n, N_DIMENSIONS)), FAR * rng.normal(size=(n_rows, m, N_DIMENSIONS))
+    if damage.base == "half repeated":
+        texts[:, m - m // 2 : m] = texts[:, :1]
+    elif damage.base == "blandest":
+        texts[:, :m] = 0
+    texts[:, :m] += other * (rng.random((n_rows, m, 1)) < damage.share)
+    return np.linalg.norm(texts[:, :, None] - texts[:, None], axis=-1)

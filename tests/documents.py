@@ -1,0 +1,48 @@
+"""What documents hold: blocks of code, commands and links; and the sample in files, as documents name them."""
+
+import json
+import re
+import shlex
+
+from tests.tools import ROOT
+
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
+
+# What `make docs` shows, without the notebooks: pages of their own, and the documents that become pages.
+PAGES = sorted(
+    path
+    for pattern in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "docs/*.md", "*/*/README.md")
+    for path in ROOT.glob(pattern)
+    if path.parent.name not in ("compare", "tests")
+)
+
+
+def blocks(path, language):
+    """Texts of a document's fenced blocks of a language."""
+    return [text for of, text in FENCE.findall(path.read_text(encoding="utf-8")) if of == language]
+
+
+def commands(path):
+    """Command lines of a document as words: those of its bash blocks, and indented ones."""
+    text = path.read_text(encoding="utf-8")
+    indented = [line.strip() for line in re.findall(r"^ {4}(?:manycaps|python -m) .*$", text, re.MULTILINE)]
+    lines = [line for block in blocks(path, "bash") for line in block.splitlines() if line] + indented
+    return [shlex.split(line, comments=True) for line in lines]
+
+
+def broken_links(path):
+    """Links of a document that lead to no file."""
+    text = FENCE.sub("", path.read_text(encoding="utf-8"))
+    return [link for link in LINK.findall(text) if not (path.parent / link).exists()]
+
+
+def write_sample(folder):
+    """Write the systems of the bundled sample and people as the files that documents compare."""
+    scenes = json.loads((ROOT / "manycaps" / "quickstart" / "captions.json").read_text(encoding="utf-8"))["scenes"]
+    columns = {name: [scene["systems"][name] for scene in scenes] for name in scenes[0]["systems"]}
+    columns |= {"references": [scene["references"] for scene in scenes]}
+    columns |= {"baseline": columns["repeating"], "mine": columns["diverse"], "system": columns["diverse"]}
+    for name, rows in columns.items():
+        lines = [json.dumps({"id": f"{i}.jpg", "captions": row}) + "\n" for i, row in enumerate(rows)]
+        (folder / f"{name}.jsonl").write_text("".join(lines))

@@ -1,0 +1,261 @@
+"""Code that calls pycocoevalcap runs unchanged on a machine without Java: how known projects call it.
+
+Each test is written for this project after the calls that the project named makes.
+"""
+
+import importlib
+import importlib.util
+import json
+import pickle
+import subprocess
+import sys
+import types
+from collections import defaultdict
+
+import pytest
+
+from manycaps import coco
+from tests.golden_folders import OWN_GOLDEN
+from tests.parity.golden.make_coco_eval import coco_files
+
+pytest.importorskip("pycocotools.coco")
+if importlib.util.find_spec("pycocoevalcap") is None:
+    pytest.skip("needs pycocoevalcap's data", allow_module_level=True)
+
+KEYS = ["Bleu_1", "Bleu_2", "Bleu_3", "Bleu_4", "METEOR", "ROUGE_L", "CIDEr"]
+
+
+@pytest.fixture(scope="module")
+def golden():
+    """What pycocoevalcap computes with Java, with the captions of which it does."""
+    annotations, results = coco_files()
+    content = json.loads((OWN_GOLDEN / "coco_eval.json").read_text(encoding="utf-8"))
+    return {**content, "results": results, "annotations": annotations["annotations"]}
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return coco_files()[0]
+
+
+@pytest.fixture(autouse=True)
+def _no_java(monkeypatch):
+    """No program can be started, whatever it is."""
+
+    def start(*arguments, **options):
+        raise FileNotFoundError(f"no program: {arguments[0]}")
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", start)
+    with coco.installed():
+        yield
+
+
+def test_the_packages_own_example(golden, dataset, tmp_path, monkeypatch, capsys):
+    """Files of annotations and of results, read by pycocotools; a subset is set by `params`."""
+    (tmp_path / "captions_val2014.json").write_text(
+        json.dumps({**dataset, "info": {}, "licenses": [], "type": "captions"})
+    )
+    (tmp_path / "results.json").write_text(json.dumps(golden["results"]))
+    monkeypatch.chdir(tmp_path)
+    from pycocoevalcap.eval import COCOEvalCap
+    from pycocotools.coco import COCO
+
+    annotated = COCO("captions_val2014.json")
+    results = annotated.loadRes("results.json")
+    evaluation = COCOEvalCap(annotated, results)
+    evaluation.params["image_id"] = results.getImgIds()
+    evaluation.evaluate()
+    assert list(evaluation.eval) == KEYS
+    assert evaluation.eval == pytest.approx(golden["meta"]["eval"], abs=1e-15, rel=0)
+    assert capsys.readouterr().out.splitlines()[-1] == golden["printed"][-1]
+
+
+def test_lavis_and_nocaps(golden, dataset, tmp_path):
+    """The table of `eval`, and values of images: `coco_eval.eval.items()`, `imgToEval`, `evalImgs`."""
+    paths = tmp_path / "gt.json", tmp_path / "results.json"
+    for path, content in zip(paths, (dataset, golden["results"]), strict=True):
+        path.write_text(json.dumps(content))
+    evaluate = importlib.import_module("pycocoevalcap.eval")
+    annotated = importlib.import_module("pycocotools.coco").COCO(str(paths[0]))
+    found = evaluate.COCOEvalCap(annotated, annotated.loadRes(str(paths[1])))
+    found.evaluate()
+    assert {f"{name}: {value:.3f}" for name, value in found.eval.items()} <= set(golden["printed"])
+    assert found.eval["CIDEr"] + found.eval["Bleu_4"] == pytest.approx(
+        golden["meta"]["eval"]["CIDEr"] + golden["meta"]["eval"]["Bleu_4"]
+    )
+    assert {each["image_id"] for each in found.evalImgs} == set(found.imgToEval)
+
+
+def test_lmms_eval(golden, dataset):
+    """Every metric by itself, with all scorers made each time, and an index made by hand."""
+    from pycocoevalcap.eval import Bleu, Cider, COCOEvalCap, Meteor, Rouge
+    from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
+    from pycocotools.coco import COCO
+
+    values = {}
+    for name in reversed(KEYS):
+        scorers = {f"Bleu_{n}": Bleu(4) for n in (1, 2, 3, 4)}
+        scorers |= {"METEOR": Meteor(), "ROUGE_L": Rouge(), "CIDEr": Cider()}
+        annotated = COCO()
+        annotated.dataset = dataset
+        annotated.createIndex()
+        evaluation = COCOEvalCap(annotated, annotated.loadRes(golden["results"]))
+        ids = evaluation.params["image_id"]
+        gts = PTBTokenizer().tokenize({key: evaluation.coco.imgToAnns[key] for key in ids})
+        res = PTBTokenizer().tokenize({key: evaluation.cocoRes.imgToAnns[key] for key in ids})
+        score, _ = scorers[name].compute_score(gts, res)
+        values[name] = score[int(name[-1]) - 1] if type(score) == list else score  # noqa: E721  # as callers ask
+    assert values == pytest.approx(golden["meta"]["eval"], abs=1e-15, rel=0)
+
+
+def test_the_reward_of_ofa_and_of_self_critical_training(tmp_path):
+    """CIDEr-D of five samples an image, with document frequencies of the training set in a pickle."""
+    from pyciderevalcap.ciderD.ciderD import CiderD
+
+    words = defaultdict(float, {("a",): 90.0, ("dog",): 10.0, ("a", "dog"): 8.0, ("runs",): 20.0})
+    path = tmp_path / "coco-train-words.p"
+    path.write_bytes(pickle.dumps({"document_frequency": words, "ref_len": 100}))
+    scorer = CiderD(df=str(path))
+    references = [["a dog runs fast", "the dog runs"], ["two red kites fly"]]
+    sampled = ["a dog runs fast", "a dog", "red kites fly", "two red kites fly", "a cat"]
+    image = [0, 0, 1, 1, 1]
+    gts = {i: references[image[i]] for i in range(5)}
+    res = [{"image_id": i, "caption": [sampled[i]]} for i in range(5)]
+    mean, rewards = scorer.compute_score(gts, res)
+    assert rewards.shape == (5,)
+    assert rewards.argsort()[::-1].tolist()[0] == 3
+    assert rewards[3] == pytest.approx(10.0)
+    assert rewards[4] == 0.0
+    assert mean == pytest.approx(rewards.mean())
+    # A batch of one image is a reward, too.
+    assert scorer.compute_score({0: references[0]}, res[:1])[1] == pytest.approx(rewards[:1])
+
+
+def test_vlmevalkit_gives_raw_strings(golden, dataset):
+    """Captions go to the scorers as they are: the numbers of pycocoevalcap, and a warning that says what they are."""
+    from pycocoevalcap.bleu.bleu import Bleu
+    from pycocoevalcap.cider.cider import Cider
+    from pycocoevalcap.rouge.rouge import Rouge
+
+    gts = defaultdict(list)
+    for each in golden["annotations"]:
+        gts[each["image_id"]].append(each["caption"])
+    res = {each["image_id"]: [each["caption"]] for each in golden["results"]}
+    raw = {}
+    for scorer in (Bleu(4), Rouge(), Cider()):
+        with pytest.warns(coco.CaptionWarning, match="expected tokens of PTBTokenizer, got"):
+            raw[scorer.method()] = scorer.compute_score(gts, res)[0]
+    assert raw["CIDEr"] < golden["meta"]["eval"]["CIDEr"]
+    with _outside():
+        theirs = [
+            getattr(importlib.import_module(f"pycocoevalcap.{name.lower()}.{name.lower()}"), name)
+            for name in ("Bleu", "Rouge", "Cider")
+        ]
+        assert all(not each.__module__.startswith("manycaps") for each in theirs)
+        assert list(raw.values()) == [each().compute_score(gts, res)[0] for each in theirs]
+
+
+def _outside():
+    """Within the block, the names are those of the installed package."""
+    stand_ins = {name: sys.modules.pop(name) for name in list(sys.modules) if name.startswith("pycocoevalcap")}
+
+    class Outside:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            for name in [name for name in sys.modules if name.startswith("pycocoevalcap")]:
+                del sys.modules[name]
+            sys.modules.update(stand_ins)
+
+    return Outside()
+
+
+def test_names_come_and_go():
+    assert importlib.import_module("pycocoevalcap.eval").Cider is coco.Cider
+    assert importlib.import_module("pyciderevalcap.cider.cider").Cider is coco.PlainCider
+    # What is not replaced is found in the package.
+    scorer = importlib.import_module("pycocoevalcap.bleu.bleu_scorer").BleuScorer
+    assert scorer("a dog", ["a dog"]).compute_score("closest")[0][0] == pytest.approx(1.0)
+    with coco.installed():
+        pass
+    assert sys.modules["pycocoevalcap.eval"].Cider is coco.Cider
+    before = dict(sys.modules)
+    coco.install()
+    assert sys.modules == before
+
+
+def test_a_process_without_the_package():
+    """The names are there where pycocoevalcap is not installed; METEOR alone says that it needs data."""
+    program = (
+        "import importlib.util, sys\n"
+        "find = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda name, *more: None if name == 'pycocoevalcap' else find(name, *more)\n"
+        "import manycaps.coco\n"
+        "manycaps.coco.install()\n"
+        "from pycocoevalcap.eval import Bleu, Meteor\n"
+        "gts = {1: ['a dog runs'], 2: ['the cat']}\n"
+        "print(Bleu(1).compute_score(gts, gts, verbose=0)[0][0] > 0.99)\n"
+        "try:\n"
+        "    Meteor().compute_score(gts, gts)\n"
+        "except ImportError as error:\n"
+        "    print(error)\n"
+    )
+    done = _run(program)
+    assert done[0] == "True"
+    assert done[1].startswith(
+        "METEOR 1.5 needs its data, and pycocoevalcap is not installed. Run `pip install pycocoeval"
+    )
+
+
+def _run(program):
+    """Lines that a Python program of its own prints."""
+    with pytest.MonkeyPatch.context() as real:
+        real.setattr(subprocess.Popen, "__init__", _POPEN)
+        return subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+
+
+_POPEN = subprocess.Popen.__init__
+
+
+@pytest.mark.slow
+@pytest.mark.network
+def test_lmms_eval_from_pypi(golden, tmp_path, monkeypatch):
+    """The package's own file, as it is installed; what it only logs with, and its model code, stay out."""
+    with pytest.MonkeyPatch.context() as real:
+        real.setattr(subprocess.Popen, "__init__", _POPEN)
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--no-deps",
+            "--target",
+            str(tmp_path),
+            "lmms-eval==0.7.3",
+        ]
+        if subprocess.run(command, check=False, capture_output=True).returncode:
+            pytest.skip("needs PyPI")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in ("lmms_eval", "lmms_eval.tasks"):  # without the code of their `__init__`, which needs models
+        package = types.ModuleType(name)
+        package.__path__ = [str(tmp_path / name.replace(".", "/"))]
+        monkeypatch.setitem(sys.modules, name, package)
+    logger = types.SimpleNamespace(info=lambda message: None)
+    monkeypatch.setitem(sys.modules, "loguru", types.SimpleNamespace(logger=logger))
+    task = importlib.import_module("lmms_eval.tasks.coco_cap.utils")
+    captions = defaultdict(list)
+    for each in golden["annotations"]:
+        captions[each["image_id"]].append(each["caption"])
+    results = [
+        {"answer": captions[each["image_id"]], "pred": each["caption"], "image_id": each["image_id"], "id": i}
+        for i, each in enumerate(golden["results"])
+    ]
+    names = {"bleu4": "Bleu_4", "bleu1": "Bleu_1", "meteor": "METEOR", "rougel": "ROUGE_L", "cider": "CIDEr"}
+    for function, key in names.items():
+        value = getattr(task, f"coco_{function}")(results, None)
+        assert value == pytest.approx(golden["meta"]["eval"][key], abs=1e-15, rel=0)

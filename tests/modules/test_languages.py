@@ -1,0 +1,134 @@
+"""Captions in other languages than English: the rule of all modules that make tokens, and the commands around them."""
+
+import json
+import warnings
+
+import pytest
+
+from manycaps import catalog, functional, load
+from manycaps.command_line import main
+from manycaps.kit.text_cider import document_frequencies
+from tests.each_case import each_case
+from tests.large_packages import evaluate
+from tests.modules.conftest import FOLDERS
+from tests.modules.sample_inputs import load_options
+
+CHINESE = [
+    ["一只棕色的狗在沙滩上奔跑", "一只狗在海滩上跑"],
+    ["两个孩子在公园里踢足球", "孩子们在草地上踢球"],
+    ["一位老人坐在长椅上看报纸", "老人在公园里读报"],
+]
+COLUMNS = {
+    "predictions": CHINESE,
+    "references": [
+        ["一只棕色的小狗在海滩上玩。", "狗沿着沙滩奔跑"],
+        ["孩子们在公园里玩足球！", "两个小孩踢球"],
+        ["公园里有一位读报的老人。", "老人坐着看书"],
+    ],
+    "data": CHINESE,
+}
+WITH_TOKENS = [
+    folder for folder in FOLDERS if '"tokenizer": "ptb"' in (folder / f"{folder.name}.py").read_text(encoding="utf-8")
+]
+WARNING = "^tokenizer: expected captions with blanks between words for 'ptb', got some in a .*'zh-jieba'"
+
+
+def signs(caption):
+    return [sign for sign in caption if sign not in "。！"]
+
+
+def loaded(folder, **options):
+    given = load_options(folder.name)
+    if folder.name == "vdtk_concept_overlap":
+        given = {"labels": {"people": ["人"]}, "transfer": True}
+    if folder.name == "vdtk_leave_one_out":
+        given = {"n_iterations": 2, "metrics": ["bleu", "cider_d"]}
+    if folder.name == "human_parity":  # sentence embeddings have a tokenizer of their own
+        given = {"distance": "cider", "p_value": "none"}
+    return evaluate.load(str(folder), **given, details=True, **options)
+
+
+def values_of(module):
+    columns = {name: COLUMNS[name] for name in module.OWN_COLUMNS}
+    return module.compute(**columns)
+
+
+def test_all_modules_that_make_tokens_are_here():
+    assert len(WITH_TOKENS) >= 8
+    assert {"bleu_rouge", "meteor15", "trm_cider", "set_diversity"} < {folder.name for folder in WITH_TOKENS}
+
+
+@each_case("name", [folder.name for folder in WITH_TOKENS])
+def test_a_name_decides_the_tokens_and_is_in_the_signature(name):
+    folder = next(each for each in WITH_TOKENS if each.name == name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "predictions, references: .* of an earlier row")
+        results = {each: values_of(loaded(folder, tokenizer=each)) for each in ("char", "zh-jieba")}
+        by_function = values_of(loaded(folder, tokenizer=signs))
+    assert "|tokenizer:zh-jieba/jieba-" in results["zh-jieba"].pop("signature")
+    assert "|tokenizer:char" in results["char"].pop("signature")
+    del by_function["signature"]
+    assert json.dumps(results["char"]) == json.dumps(by_function)
+    # METEOR 1.5 makes a word of every letter that is neither Latin nor Cyrillic, whatever tokens it is given.
+    assert (json.dumps(results["char"]) == json.dumps(results["zh-jieba"])) == (name == "meteor15")
+
+
+@each_case("name", [folder.name for folder in WITH_TOKENS])
+def test_the_default_warns_of_a_script_without_blanks(name):
+    folder = next(each for each in WITH_TOKENS if each.name == name)
+    with pytest.warns(UserWarning, match=WARNING):
+        values_of(loaded(folder))
+
+
+def test_cider_depends_on_the_tokenizer():
+    """Twice as much for one as for the other: why none is chosen for the user."""
+    rows = [[functional.tokenize(row, name) for row in CHINESE] for name in ("char", "zh-jieba")]
+    by_character, by_word = (
+        functional.cider_d([row[:1] for row in tokens], [row[1:] for row in tokens]).mean() for tokens in rows
+    )
+    assert by_character > 1.5 * by_word > 0
+
+
+def test_document_frequencies_and_diversity_by_name(tmp_path, capsys):
+    lines = tmp_path / "rows.jsonl"
+    lines.write_text("".join(json.dumps({"references": row}) + "\n" for row in CHINESE), encoding="utf-8")
+    table, figures = tmp_path / "table.json", tmp_path / "figures.json"
+    assert main(["count-document-frequency", str(lines), "--output", str(table), "--tokenizer", "zh-jieba"]) == 0
+    counted = json.loads(table.read_text())["document_frequency"]
+    assert counted["公园"] == 2
+    assert not any("在公园里踢足球" in ngram for ngram in counted)
+    arguments = ["--json", str(figures), "--output", str(tmp_path / "page.html"), "--tokenizer", "char"]
+    assert main(["diversity", str(lines), *arguments]) == 0
+    [measured] = json.loads(figures.read_text()).values()
+    assert measured["n_tokens"] == sum(len(caption) for row in CHINESE for caption in row)
+    for command in (["count-document-frequency", str(lines)], ["diversity", str(lines)]):
+        assert main([*command, "--output", str(tmp_path / "no"), "--tokenizer", "pbt"]) == 1
+        assert "tokenizer: expected one of 'ptb', 'none', 'char'," in capsys.readouterr().err
+
+
+def test_sets_of_systems_have_the_document_frequencies_of_their_tokenizer(tmp_path, capsys):
+    for name, captions in (("first", CHINESE), ("second", [row[::-1] + row[:1] for row in CHINESE])):
+        rows = [{"id": i, "captions": row} for i, row in enumerate(captions)]
+        (tmp_path / f"{name}.json").write_text(json.dumps(rows), encoding="utf-8")
+    people = [{"id": i, "captions": row} for i, row in enumerate(COLUMNS["references"])]
+    (tmp_path / "people.json").write_text(json.dumps(people), encoding="utf-8")
+    systems = [str(tmp_path / f"{name}.json") for name in ("first", "second")]
+    arguments = ["-r", str(tmp_path / "people.json"), "-m", "trm_cider", "--tokenizer", "zh-jieba", "-f", "json"]
+    arguments += ["--full", "--distance", "cider"]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "tokenizer: ")
+        assert main(["compare", *systems, *arguments, "-o", str(tmp_path / "report")]) == 0
+    [found] = json.loads(capsys.readouterr().out)["exchangeable"]
+    people = [functional.tokenize(row, "zh-jieba") for row in COLUMNS["references"]]
+    expected = load("trm_cider", tokenizer="zh-jieba").compute(
+        predictions=[row[::-1] + row[:1] for row in CHINESE],
+        references=CHINESE,
+        document_frequency={"n_documents": len(people), "document_frequency": dict(document_frequencies(people))},
+    )
+    assert found["statistic"] == expected["trm_cider"]
+
+
+@pytest.mark.parametrize("name", ["trm_meteor", "meteor15", "trm_cider", "bleu_rouge"])
+def test_compare_hands_the_tokenizer_on(name):
+    assert "tokenizer" in catalog.MODULES[name].compare_options

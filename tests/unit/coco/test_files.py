@@ -1,0 +1,101 @@
+"""COCO's files as they are: `CaptionFile`, `evaluate_files`, and `manycaps coco-eval`."""
+
+import json
+
+import pytest
+
+from manycaps import coco
+from manycaps.command_line import main
+from tests.each_case import each_case
+from tests.modules.sample_inputs import small_meteor15_data
+
+ANNOTATIONS = {
+    "info": {"year": 2014},
+    "images": [{"id": 9, "file_name": "9.jpg"}, {"id": 4}, {"id": 7}],
+    "annotations": [
+        {"image_id": 4, "id": 1, "caption": "A man watches a film."},
+        {"image_id": 9, "id": 2, "caption": "A dog runs on the beach."},
+        {"image_id": 4, "id": 3, "caption": "a person and a movie"},
+        {"image_id": 7, "id": 4, "caption": "Nobody is here."},
+    ],
+}
+RESULTS = [{"image_id": 4, "caption": "a man watches a movie"}, {"image_id": 9, "caption": "A dog runs."}]
+
+
+@pytest.fixture
+def files(tmp_path):
+    paths = tmp_path / "annotations.json", tmp_path / "results.json"
+    for path, content in zip(paths, (ANNOTATIONS, RESULTS), strict=True):
+        path.write_text(json.dumps(content), encoding="utf-8")
+    return paths
+
+
+def test_a_file_as_pycocotools_reads_it(files, capsys):
+    pycocotools = pytest.importorskip("pycocotools.coco")
+    ours, theirs = coco.CaptionFile(files[0]), pycocotools.COCO(str(files[0]))
+    pairs = [(ours, theirs), (ours.loadRes(files[1]), theirs.loadRes(str(files[1])))]
+    for mine, other in pairs:
+        assert mine.getImgIds() == other.getImgIds()
+        for key in (9, 4, 7, 1):
+            captions = [[each["caption"] for each in side.imgToAnns[key]] for side in (mine, other)]
+            assert captions[0] == captions[1]
+
+
+def test_files_objects_and_lists_give_the_same(files, capsys):
+    data = small_meteor15_data()
+    found = coco.evaluate_files(*files, data)
+    assert capsys.readouterr().out == ""
+    assert coco.evaluate_files(files[0], RESULTS, data).eval == found.eval
+    assert found.params["image_id"] == [9, 4] == [each["image_id"] for each in found.evalImgs]
+    assert list(found.eval) == ["Bleu_1", "Bleu_2", "Bleu_3", "Bleu_4", "METEOR", "ROUGE_L", "CIDEr"]
+    assert found.imgToEval[4]["Bleu_4"] > found.imgToEval[9]["Bleu_4"]
+
+
+def test_the_command(files, tmp_path, capsys):
+    output = tmp_path / "scores.json"
+    arguments = ["coco-eval", *map(str, files), "--meteor15-data", small_meteor15_data(), "--output", str(output)]
+    assert main(arguments) == 0
+    printed = capsys.readouterr()
+    found = json.loads(output.read_text(encoding="utf-8"))
+    assert printed.out.splitlines() == [f"{name}: {value:.3f}" for name, value in found["eval"].items()]
+    assert printed.err.splitlines() == ["2 images", str(output)]
+    assert found["n_images"] == len(found["images"]) == 2
+
+
+def test_the_command_says_what_is_warned_of(files, capsys):
+    files[1].write_text(json.dumps(RESULTS[:1]), encoding="utf-8")
+    assert main(["coco-eval", *map(str, files), "--meteor15-data", small_meteor15_data()]) == 0
+    printed = capsys.readouterr()
+    assert printed.err.startswith("warning: res: expected at least 2 images, in whose references")
+    assert "CIDEr: 0.000" in printed.out
+
+
+@each_case(
+    ("annotations", "results", "message"),
+    [
+        ([], RESULTS, "annotations.json': expected an object with \"annotations\", got []. Give COCO's layout"),
+        ({"annotations": [{"image_id": 1}]}, RESULTS, "annotations[0]: expected an object with image_id and caption"),
+        ({"annotations": [], "images": [{"no": 1}]}, RESULTS, "images[0]: expected an object with an id, got"),
+        ({"annotations": [], "images": 3}, RESULTS, "images: expected a list, got 3"),
+        (ANNOTATIONS, {}, "results.json': expected a list of captions, got {}. Give [{"),
+        (ANNOTATIONS, [{"image_id": [4], "caption": "a"}], "[0]: expected an object with image_id and caption, got"),
+        (ANNOTATIONS, [{"image_id": "4", "caption": "a"}], "got 1 others such as '4'. Give the annotations of these"),
+        (ANNOTATIONS, [*RESULTS, RESULTS[0]], "res[4]: expected a list of one candidate, got 2."),
+        (ANNOTATIONS, [], "gts: expected at least one image, got none."),
+        ({**ANNOTATIONS, "annotations": []}, RESULTS, "res: expected one candidate for each of the 0 images of gts"),
+    ],
+)  # fmt: skip
+def test_bad_files(annotations, results, message, tmp_path, capsys):
+    paths = tmp_path / "annotations.json", tmp_path / "results.json"
+    for path, content in zip(paths, (annotations, results), strict=True):
+        path.write_text(json.dumps(content), encoding="utf-8")
+    assert main(["coco-eval", *map(str, paths), "--meteor15-data", small_meteor15_data()]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert message in printed.err
+    assert printed.err.count("\n") == 1
+
+
+def test_a_file_that_is_none(tmp_path, capsys):
+    assert main(["coco-eval", str(tmp_path / "none.json"), "results.json"]) == 1
+    assert "none.json': expected a JSON file, got" in capsys.readouterr().err

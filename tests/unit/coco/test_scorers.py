@@ -1,0 +1,150 @@
+"""Errors of the scorers, the table of document frequencies, SPICE, and what is remembered."""
+
+import doctest
+import importlib
+import os
+import pickle
+import re
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+from manycaps import catalog, coco, meant_modules
+from manycaps.coco import frequencies, scorers
+from tests.each_case import each_case
+from tests.modules.sample_inputs import small_meteor15_data
+
+GTS, RES = {1: ["a red dog"], 2: ["the cat"]}, {1: ["a red dog"], 2: ["a cat"]}
+
+
+@each_case(
+    ("gts", "res", "error", "message"),
+    [
+        (
+            GTS, {1: ["a"]}, ValueError,
+            r"^res: expected one candidate for each of the 2 images of gts, got 1 images; 2 is in one of them alone\. "
+            r"Leave out images without a candidate: coco_eval\.params\['image_id'\] = coco_result\.getImgIds\(\)\.$",
+        ),
+        ({}, {}, ValueError, r"^gts: expected at least one image, got none\."),
+        (GTS, {1: ["a", "b"], 2: ["c"]}, ValueError, r"^res\[1\]: expected a list of one candidate, got 2\. Score"),
+        (GTS, {1: "a dog", 2: ["c"]}, TypeError, r"^res\[1\]: expected a list of strings, got 'a dog'\. Give tokens"),
+        ({1: [], 2: ["a"]}, RES, ValueError, r"^gts\[1\]: expected at least one caption, got none\."),
+        ({1: [{"caption": "a"}], 2: ["a"]}, RES, TypeError, r"^gts\[1\]: expected a list of strings, got \[{'caption"),
+    ],
+)  # fmt: skip
+def test_bad_captions(gts, res, error, message):
+    for scorer in (coco.Bleu(), coco.Cider(), coco.Rouge(), coco.Meteor(small_meteor15_data())):
+        with pytest.raises(error, match=message):
+            scorer.compute_score(gts, res)
+
+
+@each_case("name", ["scorers", "evaluation", "files", "module_names", "guards", "frequencies"])
+def test_examples(name):
+    assert doctest.testmod(importlib.import_module(f"manycaps.coco.{name}")).failed == 0
+
+
+def test_examples_of_names_that_are_meant():
+    assert doctest.testmod(meant_modules).attempted > 0
+    assert doctest.testmod(meant_modules).failed == 0
+    for advice in meant_modules.MEANT.values():
+        assert re.match(r"Take |It is not in this collection", advice)
+        assert all(
+            name in catalog.MODULES for name in re.findall(r"\b[a-z]+_[a-z]+\b", advice) if name not in NOT_MODULES
+        )
+
+
+# Words of the advice that are no modules.
+NOT_MODULES = {"cider_d", "ptb_tokenize"}
+
+
+def test_results_of_unknown_images():
+    with pytest.raises(
+        ValueError, match=r"^res: expected images of gts, got 1 others such as 'x'\. Give the references"
+    ):
+        coco.CiderD().compute_score(GTS, [{"image_id": "x", "caption": ["a"]}])
+
+
+def test_spice_can_be_made_but_not_computed():
+    scorer = coco.Spice()
+    assert scorer.method() == "SPICE"
+    with pytest.raises(
+        NotImplementedError, match=r"^SPICE: expected another metric, got one that is not computed here\."
+    ):
+        scorer.compute_score(GTS, RES)
+
+
+def test_scores_are_in_the_order_of_the_caller():
+    keys = ["b", 10, 9, "a"]
+    gts = {key: [text] for key, text in zip(keys, ["a dog", "a cat", "the dog", "a red cat"], strict=True)}
+    res = {key: gts[key] if key == 9 else ["no word"] for key in reversed(keys)}
+    assert np.argmax(coco.Cider().compute_score(gts, res)[1]) == 2
+    assert coco.Meteor(small_meteor15_data()).compute_score(gts, res)[1] == [0.0, 0.0, 1.0, 0.0]
+
+
+def write_pickle(path, n_documents=100):
+    counts = defaultdict(float, {("a",): 100.0, ("red",): 5.0, ("dog",): 20.0, ("a", "red"): 2.0})
+    path.write_bytes(pickle.dumps({"document_frequency": counts, "ref_len": n_documents}, protocol=2))
+    return path
+
+
+def test_frequencies_of_training_code(tmp_path, monkeypatch):
+    """A pickle with n-grams as tuples, by its path or as the name of data/NAME.p, and a table are the same."""
+    table = {"n_documents": 100, "document_frequency": {"a": 100, "red": 5, "dog": 20, "a red": 2}}
+    results = [{"image_id": key, "caption": texts} for key, texts in RES.items()]
+    (tmp_path / "data").mkdir()
+    path = write_pickle(tmp_path / "data" / "train-words.p")
+    monkeypatch.chdir(tmp_path)
+    expected = coco.CiderD(df=table).compute_score(GTS, results)[1].tolist()
+    for df in (path, str(path), "train-words"):
+        assert coco.CiderD(df=df).compute_score(GTS, results)[1].tolist() == expected
+    assert expected != coco.CiderD().compute_score(GTS, results)[1].tolist()
+
+
+class Malicious:
+    """Runs a command where a pickle is read without care."""
+
+    def __reduce__(self):
+        return os.system, ("touch harmed",)
+
+
+@each_case(
+    ("content", "message"),
+    [
+        (pickle.dumps(Malicious()), "got .*system, which is no dict, tuple, string or number"),
+        (pickle.dumps({"a": 1}), "got .*document_frequency"),
+        (b"none", "expected a pickle of .* in .*bad.p, got "),
+    ],
+)
+def test_no_pickle_runs_code(content, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.p").write_bytes(content)
+    frequencies._of_file.cache_clear()
+    with pytest.raises(ValueError, match=message):
+        coco.CiderD(df="bad.p").compute_score(GTS, [{"image_id": 1, "caption": ["a"]}])
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.p"]
+
+
+def test_a_missing_table():
+    with pytest.raises(
+        ValueError, match=r"^df: expected 'corpus' or the path of a file, got 'none', which is none, nor is"
+    ):
+        coco.CiderD(df="none").compute_score(GTS, [{"image_id": 1, "caption": ["a"]}])
+
+
+def test_the_same_captions_are_tokenised_and_counted_once(monkeypatch):
+    captions = {key: [{"caption": f"{texts[0]} once"}] for key, texts in GTS.items()}
+    first = coco.PTBTokenizer().tokenize(captions)
+    before = scorers._line.cache_info().hits
+    assert coco.PTBTokenizer().tokenize(captions) == first
+    assert scorers._line.cache_info().hits == before + 2
+    coco.Bleu().compute_score(first, RES, verbose=0)
+    before = scorers._texts.cache_info().hits
+    coco.Cider().compute_score(first, RES)
+    assert scorers._texts.cache_info().hits == before + 1
+
+
+def test_constructors_cost_nothing():
+    """Callers make all scorers for each metric: no data are read, and no program is started."""
+    coco.Meteor("/no/such/folder")
+    coco.CiderD(df="/no/such/file")

@@ -1,0 +1,176 @@
+"""Protocols on small made rows: Flickr8k-CF, rows without references or judgements, and two metrics side by side."""
+
+import json
+
+import numpy as np
+import pytest
+
+from manycaps import command_line
+from manycaps.human_correlation.benchmark_rows import without_judged_references
+from manycaps.human_correlation.benchmarks import BENCHMARKS
+from tests.each_case import each_case
+from tests.large_packages import OnFirstUse
+
+protocols = OnFirstUse("manycaps.human_correlation.protocols")
+
+DOGS, CATS = ["A dog runs .", "A dog", "The dog", "A dog"], ["A cat", "Two cats sleep"]
+
+# Two judged captions are references of their image: one of the words "A dog", which stands there twice, and "A cat".
+CROWD = [
+    {"img": "dogs.jpg", "cand": "A  dog", "refs": DOGS, "human_score": [1.0, 1.0, 0.0]},
+    {"img": "dogs.jpg", "cand": "A cat", "refs": DOGS, "human_score": [0.0, 0.0, 0.0, 1.0]},
+    {"img": "cats.jpg", "cand": "A cat", "refs": CATS, "human_score": [1.0, 1.0, 1.0]},
+    {"img": "cats.jpg", "cand": "Cats sleep", "refs": CATS, "human_score": [None]},
+]
+
+
+@pytest.fixture
+def run(tmp_path, capsys):
+    """Run the command on rows, and return its status, output and error."""
+
+    def run_command(rows, *more, benchmark="composite", metric="bleu_rouge", key="rouge_l"):
+        (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        command = ["--benchmark", benchmark, "--metric", metric, "--key", key, "--data", str(tmp_path / "rows.jsonl")]
+        status = command_line.main(["human-correlation", *command, *more])
+        printed = capsys.readouterr()
+        return status, printed.out, printed.err.splitlines()[-1] if printed.err else ""
+
+    return run_command
+
+
+def test_judged_captions_of_an_image_are_no_references_of_it():
+    rows = without_judged_references(CROWD)
+    assert [row["refs"] for row in rows[:2]] == [["A dog runs .", "The dog", "A dog"]] * 2
+    assert [row["refs"] for row in rows[2:]] == [["Two cats sleep"]] * 2
+    assert CROWD[0]["refs"] is DOGS
+    assert len(DOGS) == 4
+    twice = without_judged_references([*CROWD, CROWD[0]])
+    assert twice[0]["refs"] == ["A dog runs .", "The dog"]
+    with pytest.raises(ValueError, match=r"^refs\[0\]: expected a reference that is not a judged caption of"):
+        without_judged_references([{**CROWD[2], "refs": ["A cat"]}])
+
+
+def test_a_share_of_yes_is_one_data_point():
+    def score(rows, captions):
+        return np.array([2.0, 1.0, 3.0, 4.0])
+
+    found = protocols.correlation(CROWD, BENCHMARKS["flickr8k-cf"], score)
+    # Shares 2/3, 1/4 and 1 in the order of the scores; the last caption has no judgement.
+    assert found.figures == {"tau_b": 100.0, "tau_c": 100.0, "n_rows": 4, "n_judgements": 10}
+    points = protocols.correlation(CROWD, BENCHMARKS["composite"], score).figures
+    assert points["tau_b"] < 100
+    assert points["n_judgements"] == 10
+    assert found.clusters[0] == found.clusters[1] != found.clusters[2]
+
+
+def test_flickr8k_cf_by_the_command(run):
+    status, out, _ = run(CROWD, benchmark="flickr8k-cf")
+    assert status == 0
+    lines = [line.split() for line in out.splitlines()]
+    assert lines[0] == "rouge_l on flickr8k-cf, in percent".split()
+    # The published ROUGE-L, and the module's own name beside a key that has no published value.
+    assert lines[2][2:3] == ["19.9"]
+    assert run(CROWD, key="bleu_2")[1].startswith("bleu_rouge bleu_2 on composite, in percent")
+    assert lines[-2:] == [["n_rows", "4"], ["n_judgements", "10"]]
+    alone = [*CROWD[:2], {**CROWD[2], "refs": ["A cat"]}]
+    status, _, error = run(alone, benchmark="flickr8k-cf")
+    assert status == 1
+    assert error.startswith("refs[2]: expected a reference that is not a judged caption of the image, got none of 1.")
+    assert run(alone)[0] == 0, "composite has the references as they are"
+
+
+@each_case(
+    ("change", "message"),
+    [
+        ({"refs": None}, "refs[0]: expected at least one reference for this metric, got None. Write them, leave"),
+        ({"refs": []}, "refs[0]: expected at least one reference for this metric, got []. Write them, leave"),
+        ({"human_score": None}, "human_score: expected a number in one of the rows, got none in 3. Give judgements"),
+        ({"human_score": [None, None]}, "human_score: expected a number in one of the rows, got none in 3. Give judg"),
+        ({"human_score": []}, "human_score: expected a number in one of the rows, got none in 3. Give judgements, or"),
+    ],
+)
+def test_rows_without_references_or_judgements(run, change, message):
+    for benchmark in ("composite", "flickr8k-cf"):
+        rows = [{"img": f"{i}.jpg", "cand": "a dog", "refs": ["the dog"], "human_score": 1.0} for i in range(3)]
+        status, out, error = run([row | change for row in rows], benchmark=benchmark)
+        assert (status, out) == (1, "")
+        assert error.startswith(message)
+
+
+def test_references_of_a_choice_may_not_be_missing(run):
+    rows = [{"img": "a.jpg", "better": "a dog", "worse": "a cat", "refs": None}]
+    status, _, error = run(rows, benchmark="pascal-50s")
+    assert status == 1
+    assert error.startswith("refs[0]: expected at least one reference for this metric, got None.")
+
+
+WORDS = "dog cat man child red blue runs sleeps on the beach street".split()
+
+
+def some_rows(n_images=12, of_each=3):
+    rng = np.random.default_rng(2)
+    text = lambda: " ".join(rng.choice(WORDS, 5))  # noqa: E731
+    return [
+        {
+            "img": f"{i // of_each}.jpg",
+            "cand": text(),
+            "refs": [text(), text()],
+            "human_score": float(rng.integers(1, 5)),
+        }
+        for i in range(n_images * of_each)
+    ]
+
+
+def test_two_metrics_are_tested_on_the_same_rows(run):
+    alone = [run(some_rows(), key=key)[1].strip() for key in ("rouge_l", "bleu_1")]
+    status, out, error = run(some_rows(), "--against", "bleu_rouge", "--against-key", "bleu_1")
+    assert status == 0, error
+    first, second, differences = out.strip().split("\n\n")
+    assert [first, second] == alone
+    assert "12 clusters" in first
+    lines = differences.splitlines()
+    assert lines[0] == "rouge_l minus bleu_1, paired by row"
+    taus = [float(table.splitlines()[2].split()[1]) for table in alone]
+    name, value, p_value, *ends = lines[2].replace("[", "").replace("]", "").replace(",", "").split()
+    assert name == "tau_b"
+    assert float(value) == pytest.approx(taus[0] - taus[1], abs=0.011)
+    assert float(ends[0]) < float(value) < float(ends[1])
+    assert (float(p_value) < 0.05) == (float(ends[0]) > 0 or float(ends[1]) < 0)
+    same = run(some_rows(), "--against", "bleu_rouge", "--against-key", "rouge_l")[1]
+    assert same.strip().splitlines()[-1].split() == ["tau_c", "+0.00", "1", "[+0.00,", "+0.00]"]
+
+
+def test_what_a_notebook_gets(tmp_path):
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in some_rows()))
+    options = {"benchmark": "composite", "metric": "bleu_rouge", "key": "rouge_l", "data": tmp_path / "rows.jsonl"}
+    found = protocols.correlate(protocols.CorrelationOptions(**options))
+    assert found.differences == {}
+    low, high = found.intervals["tau_b"]
+    assert low < found.figures["tau_b"] < high
+    against = protocols.CorrelationOptions(**options, against="bleu_rouge", against_key="bleu_1")
+    assert set(protocols.correlate(against).differences) == {"tau_b", "tau_c"}
+
+
+@each_case(
+    ("more", "message"),
+    [
+        (
+            ("--against-key", "bleu_1"),
+            "--against: expected a metric for the other options of --against, got none. Name",
+        ),
+        (
+            ("--against", "bleu_rouge", "--against-options", "[1"),
+            "--against-options: expected an object in JSON, got '[1",
+        ),
+    ],
+)
+def test_messages_of_the_second_metric(run, more, message):
+    status, _, error = run(some_rows(), *more)
+    assert status == 2
+    assert error.startswith(message)
+
+
+def test_systems_have_no_test(run):
+    status, _, error = run(some_rows(), "--against", "meteor15", benchmark="coco-systems")
+    assert status == 2
+    assert error.startswith("--against: expected a benchmark of judged captions, got coco-systems, which has too few")

@@ -1,0 +1,238 @@
+"""Human parity over a corpus: rows needed, intervals, copies, drawn p-values against the closed form."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import manycaps
+from manycaps.kit.sets_gaps import row_gaps
+from manycaps.kit.sets_parity import row_columns, smallest_p_value
+from manycaps.kit.sets_parity_power import (
+    detectable_gap,
+    noncentrality,
+    rows_for_gap,
+    rows_needed,
+    rows_needed_of_clusters,
+    spread_of_effect,
+)
+
+
+@pytest.fixture(scope="module")
+def human_parity():
+    return manycaps.load("human_parity")
+
+
+def corpus(seed, n_rows=30, m=5, n=5, wrong=0.0):
+    """Points of people and of a system of which a share lies elsewhere, as vectors of both columns."""
+    rng = np.random.default_rng(seed)
+    people, system = rng.normal(size=(n_rows, n, 4)), rng.normal(size=(n_rows, m, 4))
+    system[rng.random((n_rows, m)) < wrong] += 5.0
+    return {"prediction_embeddings": system, "reference_embeddings": people}
+
+
+def ready(*seed, **options):
+    """The same as Euclidean distances, for `compute`."""
+    columns = corpus(*seed, **options)
+    return {"distances": as_distances(columns), "n_candidates": columns["prediction_embeddings"].shape[1]}
+
+
+def as_distances(columns):
+    texts = np.concatenate([columns["prediction_embeddings"], columns["reference_embeddings"]], axis=1)
+    return np.linalg.norm(texts[:, :, None] - texts[:, None], axis=-1)
+
+
+@pytest.mark.parametrize("degrees", [1, 2])
+def test_rows_needed_are_those_with_the_power_that_is_stated(degrees):
+    """Against the noncentral chi-squared of scipy.stats."""
+    found = scipy.stats.ncx2.sf(scipy.stats.chi2.isf(0.05, degrees), degrees, noncentrality(degrees))
+    assert found == pytest.approx(0.8, abs=1e-9)
+    rows = rows_for_gap(0.02, 0.003, degrees)
+    assert detectable_gap(rows, 0.003, degrees) <= 0.02 < detectable_gap(rows - 1, 0.003, degrees)
+
+
+def test_the_interval_of_rows_is_infinite_where_people_are_not_excluded():
+    near, far = rows_needed(3.0, 2, 50, 0.95, 1.0), rows_needed(40.0, 2, 50, 0.95, 1.0)
+    assert near.high == math.inf
+    assert near.low > 50 / 2
+    assert far.low < far.rows < far.high < math.inf
+    assert rows_needed(1.0, 2, 50, 0.95, 1.0).rows == math.inf
+    assert math.isnan(rows_needed(9.0, 2, 1, 0.95, 1.0).low)
+    assert math.isnan(rows_needed(math.nan, 0, 5, 0.95, 1.0).rows)
+
+
+def test_the_interval_of_clusters_inverts_the_noncentral_f():
+    needed = rows_needed_of_clusters(30.0, 2, 40, 80, 0.9)
+    value = 30.0 * 38 / (2 * 39)
+    for rows, share in ((needed.low, 0.05), (needed.high, 0.95)):
+        effect = noncentrality(2) * 2 / rows  # of a cluster; rows are whole numbers
+        assert scipy.stats.ncf.cdf(value, 2, 38, 40 * effect) == pytest.approx(share, abs=0.02)
+    assert math.isnan(rows_needed_of_clusters(30.0, 2, 4, 8, 0.9).rows)
+
+
+def test_the_interval_of_rows_holds_the_true_number():
+    """In 95 % of 400 corpora of 30 rows, people with a tenth of wrong captions; binomial, four standard errors."""
+    columns = row_gaps(as_distances(corpus(1, 40_000, wrong=0.1)), 5)
+    mean = np.array([columns.fidelity.mean(), columns.diversity.mean()])
+    true = noncentrality(2) / (mean @ np.linalg.solve(columns.covariance.mean(axis=0), mean))
+    gaps = row_gaps(as_distances(corpus(2, 400 * 30, wrong=0.1)), 5)
+    n_held = 0
+    for i in range(400):
+        rows = slice(30 * i, 30 * i + 30)
+        values = np.stack([gaps.fidelity[rows], gaps.diversity[rows]], axis=1)
+        sums, covariance = values.sum(axis=0), gaps.covariance[rows].sum(axis=0)
+        spread = spread_of_effect(sums / 30, covariance / 30, [(values, gaps.covariance[rows])])
+        needed = rows_needed(float(sums @ np.linalg.solve(covariance, sums)), 2, 30, 0.95, spread)
+        n_held += needed.low <= math.ceil(true) <= needed.high
+    assert 0.95 - 4 * math.sqrt(0.05 * 0.95 / 400) <= n_held / 400 <= 1
+
+
+def test_drawn_p_values_agree_with_the_closed_form(human_parity):
+    for seed, wrong in ((3, 0.0), (4, 0.04)):
+        columns = ready(seed, 40, wrong=wrong)
+        closed = human_parity.compute(**columns)
+        drawn = human_parity.compute(**columns, p_value="permutation")
+        exact = human_parity.compute(**columns, p_value="exact")
+        for key in ("human_parity_p_value", "fidelity_gap_p_value", "diversity_gap_p_value"):
+            assert drawn[key] == pytest.approx(closed[key], abs=0.03), key
+            assert exact[key] == pytest.approx(closed[key], abs=0.03), key
+
+
+def test_a_row_keeps_its_own_p_value(human_parity):
+    """Against enumeration by `itertools`, for one row of 3 + 3."""
+    columns = corpus(5, 1, 3, 3, wrong=0.5)
+    with pytest.warns(UserWarning, match="right from 5 rows on"):
+        human_parity.compute(**columns)
+    result = human_parity.compute(**columns, p_value="exact", details=True)
+    examined = human_parity.examine(
+        predictions=[["a", "b", "c"]],
+        references=[["d", "e", "f"]],
+        p_value="exact",
+        encoder=lambda _: np.concatenate([each[0] for each in columns.values()]),
+    )
+    expected = np.mean(examined.null_statistics >= examined.statistic - 1e-9)
+    assert result["human_parity_p_value"] == result["human_parity_p_value_per_row"][0] == pytest.approx(expected)
+    assert result["human_parity_smallest_p"] == pytest.approx(0.1)
+
+
+def test_smallest_p_values_are_those_of_enumeration():
+    assert smallest_p_value({(5, 5): 1}) == pytest.approx(2 / 252)
+    assert smallest_p_value({(1, 4): 2, (2, 2): 1}) == pytest.approx(1 / 25 / 6)
+
+
+def test_single_captions_are_tested_by_fidelity_alone(human_parity):
+    result = human_parity.compute(**ready(6, 40, 1, 4, wrong=0.5), confidence_level=0.95)
+    assert result["human_parity_p_value"] == result["fidelity_gap_p_value"] < 0.05
+    without = ("diversity_gap", "repeat_share", "spread_share", "energy_distance", "diversity_gap_p_value")
+    assert all(math.isnan(result[key]) for key in without)
+    assert 0 < result["unlike_people_share"] < 1
+
+
+def test_rows_of_different_sizes_count_alike(human_parity):
+    """Means are over rows, those of what needs two candidates over rows that have them."""
+    parts = [corpus(seed, 6, m, n) for seed, m, n in ((7, 2, 3), (8, 1, 4), (9, 5, 5))]
+    both = {name: [row for part in parts for row in part[name]] for name in parts[0]}
+    whole = human_parity.compute(**both, details=True, distance="bert")
+    each = [human_parity.compute(**part) for part in parts]
+    assert whole["fidelity_gap"] == pytest.approx(np.mean([part["fidelity_gap"] for part in each]))
+    known = [part["diversity_gap"] for part in each if not math.isnan(part["diversity_gap"])]
+    assert whole["diversity_gap"] == pytest.approx(np.mean(known))
+    assert whole["outlier_share_of_people"] == pytest.approx(np.mean([1 / 4, 1 / 5, 1 / 6]))
+    assert len(whole["rank_histogram"]) == 4
+    assert sum(whole["rank_histogram"]) == pytest.approx(1)
+
+
+def test_values_of_equal_texts_are_defined(human_parity):
+    """All captions of all rows equal: nothing can be told, and no share is on one side."""
+    same = np.ones((6, 4, 3))
+    result = human_parity.compute(prediction_embeddings=same, reference_embeddings=same, confidence_level=0.9)
+    assert math.isnan(result["human_parity_p_value"])
+    assert (result["unlike_people_share"], result["repeat_share"]) == (pytest.approx(0), pytest.approx(0.1))
+
+
+def test_copies_of_references_are_said(human_parity):
+    columns = corpus(10, 20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        honest = human_parity.compute(**columns)
+    columns["prediction_embeddings"][:, 0] = columns["reference_embeddings"][:, 0]
+    with pytest.warns(UserWarning, match="20% of the candidates stand among the references of their row"):
+        copied = human_parity.compute(**columns)
+    assert (honest["copied_share"], copied["copied_share"]) == (0, pytest.approx(0.2))
+    assert copied["copied_share_of_people"] == pytest.approx(0.2 * 2 / 6)
+
+
+def test_people_who_write_the_same_caption_are_no_copies(human_parity):
+    """Texts drawn from six points: candidates equal references as often as these equal each other."""
+    rng = np.random.default_rng(11)
+    texts = rng.normal(size=(6, 3))[rng.integers(6, size=(200, 8))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = human_parity.compute(prediction_embeddings=texts[:, :4], reference_embeddings=texts[:, 4:])
+    assert result["copied_share"] == pytest.approx(result["copied_share_of_people"], abs=0.05)
+    assert result["copied_share"] > 0.3
+
+
+def test_lists_say_where_to_look(human_parity):
+    columns = corpus(12, 20)
+    columns["prediction_embeddings"][7, 2] = 30.0
+    columns["prediction_embeddings"][3, 4] = columns["prediction_embeddings"][3, 1]
+    result = human_parity.compute(distances=as_distances(columns), n_candidates=5, details=True)
+    assert (result["most_unlike_people"][0], result["most_alike"][0]) == ([7, 2], [3, 1, 4])
+    assert result["conformal_p_value_per_candidate"][7][2] == pytest.approx(1 / 6)
+    assert result["distance_per_candidate"][7][2] == max(max(row) for row in result["distance_per_candidate"])
+    assert len(result["most_unlike_people"]) == 100
+
+
+def test_the_rank_histogram_of_people_is_flat_at_any_number_of_references():
+    """Over all orders of the texts, exactly."""
+    import itertools
+
+    from manycaps.kit.sets_gaps import candidate_places
+
+    rng = np.random.default_rng(13)
+    row = rng.random((6, 6))
+    row = row + row.T
+    np.fill_diagonal(row, 0)
+    orders = np.stack([row[np.ix_(order, order)] for order in itertools.permutations(range(6))])
+    for n_bins in (3, 5, 7):
+        assert candidate_places(orders, 2).histogram(n_bins).mean(axis=0) == pytest.approx(np.full(n_bins, 1 / n_bins))
+
+
+def test_clusters_of_one_row_each_are_close_to_rows(human_parity):
+    columns = ready(14, 200, wrong=0.05)
+    alone = human_parity.compute(**columns, confidence_level=0.95)
+    grouped = human_parity.compute(**columns, confidence_level=0.95, clusters=list(range(200)))
+    assert grouped["fidelity_gap_ci_low"] == alone["fidelity_gap_ci_low"]
+    assert grouped["rows_needed"] == pytest.approx(alone["rows_needed"], rel=0.6)
+
+
+def test_columns_of_rows_do_not_depend_on_the_unit():
+    distances = as_distances(corpus(15, 10))
+    own, scaled = row_columns(distances, 5), row_columns(distances * 1e6, 5)
+    for name in own:
+        power = 2 if "variance" in name or "covariance" in name else "gap" in name or "energy" in name
+        assert scaled[name] == pytest.approx(own[name] * 1e6 ** int(power)), name
+
+
+def test_intervals_of_shares_at_their_ends_have_a_length(human_parity):
+    """All of 20 rows wrong: the share of outliers is at least 0.025^(1 / 20), and that of repeats at most the rest."""
+    columns = corpus(16, 20)
+    columns["prediction_embeddings"] = columns["prediction_embeddings"] * 10 + 100 * np.arange(5)[:, None]
+    result = human_parity.compute(distances=as_distances(columns), n_candidates=5, confidence_level=0.95)
+    least = 0.025 ** (1 / 20)
+    assert (result["outlier_share"], result["repeat_share"]) == (pytest.approx(1), 0)
+    assert (result["outlier_share_ci_low"], result["outlier_share_ci_high"]) == (pytest.approx(least), 1)
+    assert result["unlike_people_share_ci_low"] == pytest.approx((least - 1 / 6) / (5 / 6))
+    assert (result["repeat_share_ci_low"], result["repeat_share_ci_high"]) == (0, pytest.approx(1 - least))
+
+
+def test_intervals_of_shares_stay_within_their_ranges(human_parity):
+    """Three rows, whose Student's intervals are wide."""
+    for seed in range(20):
+        result = human_parity.compute(**ready(seed, 3, wrong=0.3), confidence_level=0.95, p_value="none")
+        for share in ("outlier", "central", "repeat", "spread", "copied"):
+            assert 0 <= result[f"{share}_share_ci_low"] <= result[f"{share}_share_ci_high"] <= 1
+        assert -0.2 - 1e-12 <= result["unlike_people_share_ci_low"] <= result["unlike_people_share_ci_high"] <= 1

@@ -1,0 +1,190 @@
+"""Tokenizers by name: equal to those of the libraries, what is brought into one form, and every message."""
+
+import doctest
+import importlib
+import importlib.metadata
+import importlib.util
+import io
+import unicodedata
+import urllib.error
+
+import pytest
+
+from manycaps import functional
+from manycaps.kit import text_named_tokenizers
+from manycaps.kit.text_named_tokenizers import (
+    SOURCES,
+    check_named,
+    is_named,
+    named_tokenizer,
+    normalized_line,
+    versioned_name,
+)
+from tests.each_case import each_case
+from tests.language_captions import SENTENCES
+
+
+def test_examples_run():
+    assert doctest.testmod(text_named_tokenizers).failed == 0
+
+
+def of_sacrebleu(name):
+    def split(text):
+        from sacrebleu.metrics import BLEU
+
+        return BLEU(tokenize=name).tokenizer(text).split()
+
+    return split
+
+
+def of_jieba(text):
+    import jieba
+
+    return jieba.lcut(text)
+
+
+def of_pythainlp(text):
+    from pythainlp import word_tokenize
+
+    return word_tokenize(text)
+
+
+def of_spacy(language):
+    def split(text):
+        import spacy
+
+        return [token.text for token in spacy.blank(language)(text)]
+
+    return split
+
+
+def expected_tokens(tokens):
+    """Lower-case tokens with a letter or a digit, or a sign that is no punctuation."""
+    kept = "".join(tokens).translate({ord(sign): None for sign in "。，！？；、「」『』।॥.,!?;:'\"„“”"})
+    return [token.lower() for token in tokens if token.strip() and set(token) & set(kept)]
+
+
+@each_case(
+    ("name", "language", "own"),
+    [
+        ("zh", "zh", of_sacrebleu("zh")),
+        ("zh-jieba", "zh", of_jieba),
+        ("spacy:zh", "zh", of_spacy("zh")),
+        ("char", "zh", of_sacrebleu("char")),
+        ("char", "ko", of_sacrebleu("char")),
+        ("ja-mecab", "ja", of_sacrebleu("ja-mecab")),
+        ("ko-mecab", "ko", of_sacrebleu("ko-mecab")),
+        ("th", "th", of_pythainlp),
+        ("intl", "hi", of_sacrebleu("intl")),
+        ("spacy:hi", "hi", of_spacy("hi")),
+        ("13a", "de", of_sacrebleu("13a")),
+        ("intl", "de", of_sacrebleu("intl")),
+        ("spacy:de", "de", of_spacy("de")),
+    ],
+)
+def test_tokens_are_those_of_the_library(name, language, own):
+    found = functional.tokenize(SENTENCES[language], name)
+    assert found == [expected_tokens(own(normalized_line(text))) for text in SENTENCES[language]]
+    assert all(len(tokens) > 2 for tokens in found)
+
+
+# Written down from what the libraries print.
+@each_case(
+    ("name", "caption", "tokens"),
+    [
+        ("zh-jieba", "一只棕色的狗，在沙滩上跑！", "一只 棕色 的 狗 在 沙滩 上 跑"),
+        ("zh", "３只狗（大）", "3 只 狗 大"),
+        ("ja-mecab", "茶色の犬が、走っています。", "茶色 の 犬 が 走っ て い ます"),
+        ("ko-mecab", "갈색 개가 달린다.", "갈색 개 가 달린다"),
+        ("th", "สุนัขสีน้ำตาล", "สุนัข สีน้ำตาล"),
+        ("intl", "भूरा कुत्ता दौड़ता है।", unicodedata.normalize("NFKC", "भूरा कुत्ता दौड़ता है")),
+        ("spacy:de", "„Ein Hund“ läuft, z.B. 50 %!", "ein hund läuft z.b. 50 %"),
+        ("char", "Ａ 狗。", "a 狗"),
+        ("none", "Ein Hund, d.h.", "Ein Hund, d.h."),
+        ("char", "\ud800a\0b\n", "a b"),
+        ("char", "", ""),
+        ("ja-mecab", "。", ""),
+    ],
+)
+def test_tokens(name, caption, tokens):
+    assert functional.tokenize([caption], name) == [tokens.split()]
+
+
+def test_the_model_of_spm_is_read_from_where_sacrebleu_keeps_it(tmp_path, monkeypatch):
+    import sacrebleu.tokenizers.tokenizer_spm as spm
+    import sentencepiece
+
+    monkeypatch.setattr(spm, "SACREBLEU_DIR", str(tmp_path))
+    (tmp_path / "models").mkdir()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(["ein hund läuft", "eine katze schläft", "zwei hunde schlafen"] * 9),
+        model_writer=(model := io.BytesIO()),
+        vocab_size=24,
+        minloglevel=2,
+    )
+    (tmp_path / "models" / "sacrebleu_tokenizer_spm.model").write_bytes(model.getvalue())
+    own = spm.TokenizerSPM("flores101")("ein hund, schläft.").split()
+    assert {",", "."} < set(own)
+    assert named_tokenizer("spm")("ein hund, schläft.") == [piece for piece in own if piece not in (",", ".", "▁")]
+
+
+def test_without_a_network_spm_says_where_its_model_belongs(tmp_path, monkeypatch):
+    import sacrebleu.tokenizers.tokenizer_spm as spm
+
+    def refuse(*_):
+        raise urllib.error.URLError("no network")
+
+    monkeypatch.setattr(spm, "SACREBLEU_DIR", str(tmp_path))
+    monkeypatch.setattr(spm, "download_file", refuse)
+    message = (
+        r"^tokenizer: expected the model of 'spm' from https://dl\.fbaipublicfiles\.com/.*\.model, got URLError \(.*no "
+        rf"network.*\)\. Download it elsewhere and put it at {tmp_path}/models/sacrebleu_tokenizer_spm\.model\.$"
+    )
+    with pytest.raises(OSError, match=message):
+        functional.tokenize(["a"], "spm")
+
+
+@each_case(
+    ("name", "package", "requirement"),
+    [
+        ("zh", "sacrebleu", "sacrebleu>=2.6"),
+        ("ja-mecab", "MeCab", "sacrebleu[ja]>=2.6"),
+        ("ko-mecab", "mecab_ko", "sacrebleu[ko]>=2.6"),
+        ("spm", "sentencepiece", "sacrebleu>=2.6' 'sentencepiece"),
+        ("zh-jieba", "jieba", "jieba>=0.42"),
+        ("th", "pythainlp", "pythainlp>=5.0"),
+        ("spacy:de", "spacy", "spacy>=3.7"),
+    ],
+)
+def test_a_missing_package_is_named_with_its_command(monkeypatch, name, package, requirement):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda each: None if each == package else find(each))
+    with pytest.raises(ImportError) as error:
+        check_named(name)
+    expected = f"tokenizer={name!r}: expected the package {package}, got none. Run `pip install '{requirement}'`."
+    assert str(error.value) == expected
+
+
+def test_spacy_says_what_it_lacks(monkeypatch):
+    with pytest.raises(
+        ValueError, match=r"^tokenizer: expected a language or an installed pipeline of spaCy, got 'qq'"
+    ):
+        named_tokenizer("spacy:qq")
+    if importlib.util.find_spec("sudachipy") is None:
+        with pytest.raises(ImportError, match=r"^tokenizer: expected what spaCy needs for 'ja', got none \(Japanese"):
+            named_tokenizer("spacy:ja")
+
+
+def test_names_are_versioned():
+    version = importlib.metadata.version
+    assert versioned_name("zh-jieba") == f"zh-jieba/jieba-{version('jieba')}"
+    packages = "/".join(f"{each}-{version(each)}" for each in ("sacrebleu", "mecab-python3", "ipadic"))
+    assert versioned_name("ja-mecab") == f"ja-mecab/{packages}"
+    assert versioned_name("spacy:de") == f"spacy:de/spacy-{version('spacy')}"
+    assert not any(map(is_named, ("spacy", "spacy:", "spacy:../x", "ptb", "raw", "")))
+
+
+def test_every_name_loads_what_its_distributions_say():
+    for name, source in SOURCES.items():
+        assert all(importlib.metadata.version(each) for each in source.distributions), name
+        assert all(importlib.util.find_spec(each) for each in source.packages), name

@@ -1,0 +1,71 @@
+"""`manycaps plan` and `functional.plan_human_parity`: the closed form against simulated power, and messages."""
+
+import json
+
+import numpy as np
+import pytest
+
+from manycaps.command_line import main
+from manycaps.functional import human_parity_test, plan_human_parity
+from manycaps.kit.sets_gaps import row_gaps
+from tests.comparison_cases import caption_rows, write_captions
+
+
+def distances(rng, n_rows, m, n, shift=0.0):
+    texts = rng.normal(size=(n_rows, m + n, 4))
+    texts[:, :m, 0] += shift
+    return np.linalg.norm(texts[:, :, None] - texts[:, None], axis=-1)
+
+
+@pytest.mark.parametrize(("m", "n"), [(1, 5), (5, 5)])
+def test_the_rows_of_a_plan_find_its_gap(m, n):
+    """The gap of shifted points, found in as many of 200 corpora as was planned, or more: the other gap helps."""
+    rng = np.random.default_rng(0)
+    gap = row_gaps(distances(rng, 20_000, m, n, shift=0.8), m).fidelity.mean()
+    plan = plan_human_parity(distances(rng, 300, m, n), m, gap=gap, power=0.8)
+    found = np.mean(
+        [human_parity_test(distances(rng, int(plan.fidelity_rows), m, n, 0.8), m).p_value <= 0.05 for _ in range(200)]
+    )
+    assert found >= 0.8 - 3 * np.sqrt(0.8 * 0.2 / 200)
+    assert m > 1 or found <= 0.8 + 3 * np.sqrt(0.8 * 0.2 / 200) + 0.05
+    assert np.isnan(plan.diversity_rows) == (m == 1)
+
+
+def test_a_plan_of_its_own_least_gap_needs_its_own_rows():
+    pilot = distances(np.random.default_rng(1), 50, 3, 4)
+    plan = plan_human_parity(pilot, 3, n_rows=400)
+    again = plan_human_parity(pilot, 3, gap=plan.fidelity_gap)
+    assert (plan.n_rows, again.fidelity_rows) == (400, 400)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"n_rows": 0}, ValueError, "n_rows: expected a whole number of at least 1, got 0"),
+        ({"gap": -0.1}, ValueError, "gap: expected a number above 0"),
+        ({"power": 1.0}, ValueError, "power: expected a number above 0.05 and below 1, got 1.0"),
+        ({"power": "high"}, TypeError, "power: expected a number, got str"),
+    ],
+)
+def test_messages(options, error, message):
+    with pytest.raises(error, match=message):
+        plan_human_parity(distances(np.random.default_rng(2), 5, 2, 3), 2, **options)
+
+
+def test_command(tmp_path, capsys):
+    rows = caption_rows(12)
+    files = write_captions(tmp_path, {name: rows[name] for name in ("base", "references")})
+    arguments = ["plan", files["base"], "-r", files["references"], "--distance", "meteor"]
+    assert main([*arguments, "--find", "0.05", "--rows", "200"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "Pilot: 12 rows, distance meteor."
+    assert lines[1].startswith("200 rows find a fidelity gap of 0.0")
+    assert lines[2].startswith("To find 0.05 as often takes ")
+    assert main([*arguments, "--json"]) == 0
+    numbers = json.loads(capsys.readouterr().out)
+    assert (numbers["n_rows"], numbers["fidelity_rows"], numbers["distance"]) == (12, None, "meteor")
+    assert main([*arguments, "--power", "2"]) == 2
+    assert capsys.readouterr().err.startswith("--power: expected a number above 0.05 and below 1, got 2.0.")
+    single = write_captions(tmp_path, {"references": [row[:1] for row in rows["references"]]})
+    assert main(["plan", files["base"], "-r", single["references"], "--distance", "meteor"]) == 1
+    assert "references[0]: expected at least two references" in capsys.readouterr().err
