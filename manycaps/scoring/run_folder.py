@@ -14,7 +14,7 @@ from manycaps.kit.base_files import file_sha256, read_json
 from manycaps.kit.base_messages import shown_path, shown_value
 from manycaps.saved_files import replace_when_whole
 
-# Ending of a file until it is complete; a new run removes those of killed ones.
+# Beginning of a file's name until it is complete; a run removes those of killed processes.
 INCOMPLETE = ".incomplete-"
 
 # Errors of a full disk or a read-only folder.
@@ -114,7 +114,7 @@ class RunFolder:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the folder for this process, and remove partial files of killed ones.
+        """Lock the folder for this process, and remove partial files of killed ones, at the end as well.
 
         Raises:
             OSError: another process holds it, or nothing can be written there.
@@ -136,10 +136,16 @@ class RunFolder:
                     f"{self.path}: expected a folder that no other run writes to, got one that is in use. Wait for "
                     "that run, or give another -o."
                 ) from None
-            for folder in (self.path, self.rows, self.parts):
-                for path in folder.glob(f"{INCOMPLETE}*"):
-                    path.unlink(missing_ok=True)
-            yield
+            self._remove_incomplete()
+            try:
+                yield
+            finally:
+                self._remove_incomplete()  # of workers of this run that were killed, whose parts others have done
+
+    def _remove_incomplete(self) -> None:
+        for folder in (self.path, self.rows, self.parts):
+            for path in folder.glob(f"{INCOMPLETE}*"):
+                path.unlink(missing_ok=True)
 
     def remove_results(self) -> None:
         """Remove every file that a run writes, and no other."""
