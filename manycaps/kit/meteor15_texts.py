@@ -11,6 +11,7 @@ from .base_types import Ints
 from .meteor15_languages import ENGLISH, Language
 from .meteor15_stems import load_stemmer
 from .meteor15_tokens import Prefixes, java_hash, words_of
+from .text_ngrams import numbered
 
 # How a reference's unit and a hypothesis's unit may match: bits of a relation, in the order of the search.
 EXACT, STEM, SYNONYM, OF_REFERENCE, OF_HYPOTHESIS = 1, 2, 4, 8, 16
@@ -146,7 +147,7 @@ def encode(texts: Sequence[Sequence[str]], lexicon: Meteor15Lexicon) -> EncodedT
         The arrays. Their largest one grows with the square of the number of distinct words.
     """
     numbers: dict[str, int] = {}
-    flat = np.array([numbers.setdefault(word, len(numbers)) for text in texts for word in text], np.int64)
+    flat = numbered(list(itertools.chain.from_iterable(texts)), numbers)
     first_word = np.cumsum([0, *map(len, texts)])
     forms = [lexicon.form(word) for word in numbers]
     hashes = np.array([form.hash for form in forms], np.int64)

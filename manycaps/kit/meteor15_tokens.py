@@ -80,7 +80,7 @@ def words_of(text: str, prefixes: Prefixes, language: str = "en") -> list[str]:
     >>> words_of("L'eau d'Yves", Prefixes((), ()), "fr")
     ["l'", 'eau', "d'", 'yves']
     """
-    if language == "en" and text.isascii() and text.replace(" ", "").isalpha() and SEVERAL not in text:
+    if language == "en" and text.isascii() and text.replace(" ", "").isalnum() and SEVERAL not in text:
         return text.lower().split()  # nothing below would change it
     text = _apart(f" {text.strip(TRIMMED)} ", language)
     text = " ".join(_full_stops_apart(_WORD.findall(text), prefixes))

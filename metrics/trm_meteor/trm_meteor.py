@@ -39,6 +39,7 @@ from .meteor15_texts import PhraseTable
 from .meteor15_tokens import Prefixes
 from .sets_corpus import RowTests
 from .sets_intervals import ClusteredMean
+from .text_ngrams import RowTexts
 '''  # fmt: skip
 
 _DESCRIPTION = """
