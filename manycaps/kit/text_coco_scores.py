@@ -7,6 +7,7 @@ import numpy as np
 
 from .base_scores import first_largest
 from .base_types import Floats, Ints, Progress, TokenRows
+from .meteor15_languages import ENGLISH, Language
 from .meteor15_references import best_statistics
 from .meteor15_scores import corpus_statistics
 from .meteor15_scores import scores as meteor15_scores
@@ -52,14 +53,15 @@ def coco_scores(
             NaN.
 
     Returns:
-        Numbers equal to those of pycocoevalcap 1.2, to the last bit but for METEOR: 2e-16.
+        Numbers equal to those of pycocoevalcap 1.2, to the last bit but for METEOR: 2e-16. METEOR is that of the
+        lexicon's language.
     """
     ngrams = ReferenceNgrams.of_rows(candidates, references)
     bleu = ngrams.bleu_statistics()
     texts, others = ([[" ".join(tokens) for tokens in row] for row in side] for side in (candidates, references))
     meteor = best_statistics(texts, others, lexicon, progress)
     scores = dict(zip(BLEUS, bleu_scores(bleu).T, strict=True))
-    scores |= {METEOR: meteor15_scores(meteor), ROUGE_L: rouge_l_of_ngrams(ngrams)}
+    scores |= {METEOR: meteor15_scores(meteor, lexicon.data.language), ROUGE_L: rouge_l_of_ngrams(ngrams)}
     if documents is not None:
         counts = documents.counts
         scores[CIDER] = ngrams.ciders(
@@ -94,11 +96,12 @@ def corpus_sums(found: CocoScores, best: Mapping[str, Ints]) -> dict[str, Ints]:
     }
 
 
-def corpus_values(sums: Mapping[str, Ints]) -> dict[str, float]:
+def corpus_values(sums: Mapping[str, Ints], language: Language = ENGLISH) -> dict[str, float]:
     """Turn sums into the numbers of the corpus.
 
     Args:
         sums: as from `corpus_sums`, or those of parts added.
+        language: parameters of METEOR.
 
     Returns:
         BLEU-1 to 4 and METEOR, 0 (worst) to 1 (best).
@@ -107,7 +110,7 @@ def corpus_values(sums: Mapping[str, Ints]) -> dict[str, float]:
     0.5
     """
     return {
-        name: float(meteor15_scores(total[None])[0])
+        name: float(meteor15_scores(total[None], language)[0])
         if name.startswith(METEOR)
         else float(bleu_scores(total[None])[0, BLEUS.index(name.removesuffix(BEST_OF))])
         for name, total in sums.items()

@@ -188,7 +188,7 @@ def reduction_of(reduction: str, module: Any, options: Mapping[str, Any]) -> Red
     if reduction == BLEU_SUMS:
         return BleuSums()
     if reduction == COCO_SUMS:
-        return CocoSums()
+        return CocoSums(options)
     if reduction == WORD_COUNTS:
         return CodedData(options)
     if is_pooled(options):
@@ -269,10 +269,11 @@ class BleuSums:
 class CocoSums:
     """Sums of the statistics of BLEU and METEOR 1.5, by the number that they give."""
 
-    def __init__(self) -> None:
+    def __init__(self, options: Mapping[str, Any]) -> None:
         from manycaps.kit import text_coco_scores
+        from manycaps.kit.meteor15_languages import LANGUAGES
 
-        self._coco = text_coco_scores
+        self._coco, self._language = text_coco_scores, LANGUAGES[options["language"]]
         self._sums: dict[str, np.ndarray] = {}
 
     def add(self, found: Arrays) -> None:
@@ -287,7 +288,7 @@ class CocoSums:
 
     def values(self) -> dict[str, Any]:
         """Return the scores of the corpus."""
-        return dict(self._coco.corpus_values(self._sums))
+        return dict(self._coco.corpus_values(self._sums, self._language))
 
 
 class PooledMoments:

@@ -2,9 +2,11 @@
 
 import evaluate
 
-from .base_module import About, CollectionModule, check_flag, signature
+from .base_module import About, CollectionModule, check_choice, check_flag, signature
 from .base_scores import scored_result
 from .meteor15_data import check_data_source, load_lexicon
+from .meteor15_languages import LANGUAGES
+from .meteor15_stems import stemmer_version
 from .text_coco_scores import BEST_OF, BLEUS, METEOR, best_candidates, coco_scores, corpus_sums, corpus_values
 from .text_document_frequency import check_document_frequency, load_document_frequency
 from .text_tokens import check_tokenizer, ngram_tokens, tokenizer_name
@@ -15,11 +17,9 @@ from .base_files import is_regular_file as is_regular_file
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
-from .meteor15_languages import Language as Language
 from .meteor15_references import check_meteor15_tokenizer as check_meteor15_tokenizer
 from .meteor15_scores import pair_statistics as pair_statistics
 from .meteor15_search import Matches as Matches
-from .meteor15_stems import Stemmer as Stemmer
 from .meteor15_table import compile_table as compile_table
 from .meteor15_texts import PhraseTable as PhraseTable
 from .meteor15_tokens import Prefixes as Prefixes
@@ -49,7 +49,9 @@ _KWARGS_DESCRIPTION = """
 Args:
     predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
     references: n_rows lists of reference captions, or n_rows strings.
-    tokenizer: "ptb" (default, the tokens of the COCO caption code) or a function from a caption to its tokens.
+    tokenizer: "ptb" (default, the tokens of the COCO caption code), a name for other languages such as "zh-jieba" or
+        "spacy:de", or a function from a caption to its tokens.
+    language: of METEOR 1.5, "en" (default), "de", "fr", "es", "cs" or "ru".
     document_frequency: a table of document frequencies for CIDEr, a JSON file or a mapping; default: counted in the
         references of this call, as the COCO caption code does.
     meteor15_data: path of meteor-1.5.jar, or of a folder that holds it; default: that of the package pycocoevalcap.
@@ -89,6 +91,7 @@ class CocoCaption(CollectionModule, evaluate.Metric):
     OWN_COLUMNS = ("predictions", "references")
     DEFAULTS = {
         "tokenizer": "ptb",
+        "language": "en",
         "document_frequency": None,
         "meteor15_data": None,
         "best_of": False,
@@ -101,6 +104,7 @@ class CocoCaption(CollectionModule, evaluate.Metric):
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
         check_tokenizer(options["tokenizer"])
+        check_choice("language", options["language"], LANGUAGES)
         check_document_frequency(options["document_frequency"])
         check_data_source(options["meteor15_data"])
         check_flag("best_of", options["best_of"])
@@ -113,7 +117,7 @@ class CocoCaption(CollectionModule, evaluate.Metric):
         """Return the result, and the sums that give the numbers of a larger corpus."""
         progress = type(self).progress
         tokens = (ngram_tokens(rows, options["tokenizer"]) for rows in (predictions, references))
-        lexicon = load_lexicon(options["meteor15_data"], progress)
+        lexicon = load_lexicon(options["meteor15_data"], progress, options["language"])
         found = coco_scores(*tokens, lexicon, progress, self._table(options["document_frequency"]))
         sizes = [len(row) for row in predictions]
         best = best_candidates(found, sizes) if options["best_of"] else {}
@@ -122,7 +126,7 @@ class CocoCaption(CollectionModule, evaluate.Metric):
         for name in (BLEUS[-1], METEOR):
             result[f"{name}_mean"] = result[name]
         chosen = {f"{name}{BEST_OF}": found.scores[name][these] for name, these in best.items()}
-        result |= scored_result(chosen, [1] * len(sizes), details=False) | corpus_values(sums)
+        result |= scored_result(chosen, [1] * len(sizes), details=False) | corpus_values(sums, lexicon.data.language)
         if options["details"]:
             result |= {f"{name}_per_row": values.tolist() for name, values in chosen.items()}
             n_documents = len(sizes) if options["document_frequency"] is None else self.table.n_documents
@@ -137,4 +141,12 @@ class CocoCaption(CollectionModule, evaluate.Metric):
         return None if source is None else self.table
 
     def _signature(self, options, settings, version):
-        return signature("coco_caption", tokenizer=tokenizer_name(options["tokenizer"]), **settings, meteor15=version)
+        language, is_english = options["language"], options["language"] == "en"
+        return signature(
+            "coco_caption",
+            tokenizer=tokenizer_name(options["tokenizer"]),
+            **settings,
+            language=None if is_english else language,
+            stems=None if is_english else stemmer_version(language),
+            meteor15=version or "no paraphrases",
+        )

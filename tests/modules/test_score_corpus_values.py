@@ -155,6 +155,12 @@ def test_coco_caption(capsys, tmp_path, rows, lines, part_size):
     assert "document_frequency:references|n_documents:40" in found["signature"]
 
 
+def test_coco_caption_of_another_language(capsys, tmp_path, rows, lines):
+    arguments = ("-m", "coco_caption", "-i", lines, "-o", tmp_path / "o", "--part-size", 0.002)
+    found = summary(capsys, *arguments, "--option", "language=de")["metrics"]["coco_caption"]
+    assert found == of_module("coco_caption", rows, language="de")
+
+
 def test_captions_of_people_alone_have_a_diversity(capsys, tmp_path, rows):
     people = [{"id": row["id"], "references": row["references"]} for row in rows]
     lines = write_lines(tmp_path / "people.jsonl", people)

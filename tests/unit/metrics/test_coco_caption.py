@@ -74,6 +74,24 @@ def test_document_frequencies(module):
     assert module.compute(**one, document_frequency=given)["CIDEr"] == pytest.approx(counted["CIDEr_per_row"][0])
 
 
+def test_meteor_of_another_language():
+    columns = {
+        "predictions": [["Zwei Hunde laufen am Strand.", "eine Frau liest"], ["zwei Frauen lasen Bücher"]],
+        "references": [["Ein Hund läuft über den Strand.", "Hunde am Strand"], ["Die Frau las ein Buch"]],
+    }
+    german = manycaps.load("coco_caption", language="de", best_of=True, details=True)
+    found, english = german.compute(**columns), german.compute(**columns, language="en")
+    expected = manycaps.load("meteor15", language="de", details=True).compute(**columns)
+    assert found["METEOR"] == expected["meteor15"] != english["METEOR"]
+    assert found["METEOR_per_candidate"] == expected["meteor15_per_candidate"]
+    assert found["METEOR_best_of"] != english["METEOR_best_of"]
+    assert found["CIDEr"] == english["CIDEr"]
+    assert "|language:de|stems:" in found["signature"]
+    assert "language" not in english["signature"]
+    with pytest.raises(ValueError, match="language: expected one of 'en', 'de', .*, got 'xx'"):
+        german.compute(**columns, language="xx")
+
+
 def test_the_candidate_comes_first(module):
     # ROUGE-L weighs recall more: the short text loses as a candidate.
     short, long = ["a dog", "the cat"], ["a dog runs far away", "the cat sleeps"]
