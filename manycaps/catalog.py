@@ -297,7 +297,7 @@ _RECORDS = (
         ),
         counts_documents=True,
         extras=("meteor",),
-        compare_options=("meteor15_data",),
+        compare_options=("tokenizer", "language", "meteor15_data"),
         reduction=COCO_SUMS,
     ),
     ModuleRecord(

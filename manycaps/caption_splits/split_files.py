@@ -14,7 +14,7 @@ from manycaps.caption_tables import CaptionRow, good_rows, open_source
 from manycaps.kit.base_messages import shown_path, shown_value
 from manycaps.kit.base_module import check_whole_number
 from manycaps.kit.diversity_concepts import load_labels, row_matches
-from manycaps.kit.text_ptb_tokenizer import tokenize_captions
+from manycaps.kit.text_tokens import Tokenizer, check_tokenizer, tokenize_rows
 from manycaps.saved_files import check_can_be_written, write_text_atomically
 
 # Stratum of a row without a label of the list.
@@ -34,6 +34,8 @@ class SplitOptions:
     output: pathlib.Path = pathlib.Path("splits.jsonl")
     # File with one label a line, for concepts.
     labels: str | None = None
+    # Name of the tokenizer, for lengths and labels.
+    tokenizer: str = "ptb"
     # Shares of the rows.
     test: float = 0.1
     validation: float = 0.1
@@ -64,6 +66,7 @@ def write_splits(options: SplitOptions) -> Splits:
     if (options.by == "concept") != (options.labels is not None):
         expected = "a file" if options.by == "concept" else "no file without --by concept"
         raise ValueError(f"--labels: expected {expected}, got {options.labels}. Name a file with one label per line.")
+    check_tokenizer(options.tokenizer)
     check_can_be_written(options.output)
     rows = list(good_rows(open_source(options.sources, columns=options.columns, either=True).rows()))
     check_rows(rows, options.sources[0])
@@ -72,10 +75,10 @@ def write_splits(options: SplitOptions) -> Splits:
     strata: Sequence[Any]
     shown: Sequence[Any]
     if options.by == "length":
-        shown = lengths(captions)
+        shown = lengths(captions, options.tokenizer)
         strata = shown if options.hold_out else tenths(shown)
     else:
-        strata = concepts(captions, str(options.labels), options.seed)
+        strata = concepts(captions, str(options.labels), options.seed, options.tokenizer)
         shown = [name for _, name in strata]
     splits = (held_out if options.hold_out else shared_out)(strata, ids, shares, options.seed)
     check_splits(ids, splits, shares)
@@ -85,17 +88,16 @@ def write_splits(options: SplitOptions) -> Splits:
     ]
     lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in written)
     write_text_atomically(options.output, "".join(lines))
-    return Splits(written, summary(splits, captions, shown, options.by))
+    return Splits(written, summary(splits, captions, shown, options.by, options.tokenizer))
 
 
-def lengths(rows: Sequence[Sequence[str]]) -> list[float]:
+def lengths(rows: Sequence[Sequence[str]], tokenizer: Tokenizer = "ptb") -> list[float]:
     """Return the mean number of tokens of the captions of each row.
 
     >>> lengths([["a dog", "a dog runs far"], ["two cats."]])
     [3.0, 2.0]
     """
-    tokens = iter(tokenize_captions([caption for row in rows for caption in row]))
-    return [float(np.mean([len(next(tokens)) for _ in row])) for row in rows]
+    return [float(np.mean([len(text) for text in row])) for row in tokenize_rows(rows, tokenizer)]
 
 
 def tenths(values: Sequence[float]) -> list[int]:
@@ -108,19 +110,22 @@ def tenths(values: Sequence[float]) -> list[int]:
     return (np.searchsorted(ordered, values) * N_LENGTHS // len(ordered)).tolist()
 
 
-def concepts(rows: Sequence[Sequence[str]], labels: str, seed: int) -> list[tuple[bytes, str]]:
+def concepts(
+    rows: Sequence[Sequence[str]], labels: str, seed: int, tokenizer: Tokenizer = "ptb"
+) -> list[tuple[bytes, str]]:
     """Return the rarest label that a row's captions name as whole words, with a number that sorts labels at random.
 
     Args:
         rows: n_rows lists of captions.
         labels: path of a file with one label a line.
         seed: of the order.
+        tokenizer: of captions and labels.
 
     Returns:
         n_rows pairs; a row without a label has the name `NO_CONCEPT`, and comes first.
     """
     names = load_labels("labels", labels)
-    found = row_matches(rows, names, "words") > 0
+    found = row_matches(rows, names, "words", tokenizer) > 0
     counts = found.sum(axis=0)
     # Of equally rare labels the first of the list.
     rarest = np.argsort(np.argsort(counts, kind="stable"), kind="stable")
@@ -180,7 +185,9 @@ def check_splits(ids: Sequence[str], splits: Sequence[str], shares: Mapping[str,
     assert all(abs(counts[name] - share * len(ids)) < 1 for name, share in shares.items())
 
 
-def summary(splits: Sequence[str], rows: Sequence[Sequence[str]], strata: Sequence[Any], by: str) -> list[str]:
+def summary(
+    splits: Sequence[str], rows: Sequence[Sequence[str]], strata: Sequence[Any], by: str, tokenizer: Tokenizer = "ptb"
+) -> list[str]:
     """Describe the size of each split, what it shares with the training split, and how it differs.
 
     Args:
@@ -188,9 +195,9 @@ def summary(splits: Sequence[str], rows: Sequence[Sequence[str]], strata: Sequen
         rows: n_rows lists of captions.
         strata: n_rows lengths or names of concepts.
         by: "length" or "concept".
+        tokenizer: captions of equal tokens are the same.
     """
-    tokens = iter(tokenize_captions([caption for row in rows for caption in row]))
-    texts = [[tuple(next(tokens)) for _ in row] for row in rows]
+    texts = [[tuple(text) for text in row] for row in tokenize_rows(rows, tokenizer)]
     train = {text for row, split in zip(texts, splits, strict=True) if split == REST for text in row}
     known = {stratum for stratum, split in zip(strata, splits, strict=True) if split == REST}
     lines = [f"split       rows  share  captions also in {REST}  " + ("tokens" if by == "length" else "new concepts")]

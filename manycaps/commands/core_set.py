@@ -9,7 +9,7 @@ For each threshold X a greedy set cover: at each step the caption that reaches B
 are not reached yet, until no caption reaches another row (Chan, Myers et al. 2022, section 6.1 and Figure
 5, https://arxiv.org/abs/2205.06253). BLEU and CIDEr-D are those of single captions in the COCO caption code, against
 all captions of the row; the document frequencies of CIDEr-D are those of the rows of --test, whatever captions are
-scored. Captions of equal tokens count once.
+scored. Tokens are those of that code, or of --tokenizer. Captions of equal tokens count once.
 
 The files are tables of captions as `manycaps score` reads them: JSON, JSON Lines, CSV, TSV, parquet and tar, one row
 per image or one per caption. Where rows have references, these are taken, else predictions. --scores takes the scores
@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--test", nargs="+", required=True, metavar="FILE", help="files of the rows to be covered")
     parser.add_argument("-o", "--output", type=pathlib.Path, default=pathlib.Path("core_set.json"), metavar="FILE")
     parser.add_argument("--metric", choices=("bleu_1", "bleu_2", "bleu_3", "bleu_4", "cider_d"), default="bleu_4")
+    parser.add_argument("--tokenizer", default="ptb", metavar="NAME", help="such as zh-jieba; default: ptb")
     parser.add_argument(
         "--thresholds",
         nargs="+",

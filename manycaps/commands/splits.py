@@ -11,7 +11,7 @@ out. A concept in which a split begins is in both, and the table says how many a
 
 The concept of a row is the rarest label of the list that one of its captions has as whole words; --labels is a text
 file with one label per line, such as those of ImageNet, COCO, Kinetics or Places. The length is the mean number of
-tokens of a row's captions. The same seed gives the same splits, whatever the order of the rows.
+tokens of a row's captions, by --tokenizer. The same seed gives the same splits, whatever the order of the rows.
 
 The output has one line for each row, {"id": "1.jpg", "split": "test", "length": 9.4}. Nothing leaks: two rows with the
 same id, image or video are refused, each row is in one split, and the table counts the captions that training has too,
@@ -29,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("sources", nargs="+", metavar="FILE", help="files of captions, one row per image")
     parser.add_argument("--by", choices=("length", "concept"), required=True)
     parser.add_argument("--labels", metavar="FILE", help="labels, one per line, for --by concept")
+    parser.add_argument("--tokenizer", default="ptb", metavar="NAME", help="such as zh-jieba; default: ptb")
     parser.add_argument("--test", type=float, default=0.1, metavar="SHARE", help="default 0.1")
     parser.add_argument("--validation", type=float, default=0.1, metavar="SHARE", help="default 0.1")
     parser.add_argument("--hold-out", action="store_true", help="hold the last lengths or concepts out of training")

@@ -18,7 +18,7 @@ from manycaps.kit.base_files import is_regular_file
 from manycaps.kit.base_messages import shown_path
 from manycaps.kit.base_module import check_whole_number
 from manycaps.kit.text_cross_bleu import CrossBleu
-from manycaps.kit.text_ptb_tokenizer import tokenize_captions
+from manycaps.kit.text_tokens import Tokenizer, check_tokenizer, tokenize_rows, tokenizer_name
 from manycaps.saved_files import check_can_be_written, write_text_atomically
 
 # Most thresholds: their numbers are kept in a byte.
@@ -49,6 +49,8 @@ class CoreSetOptions:
     test: Sequence[str]
     output: pathlib.Path = pathlib.Path("core_set.json")
     metric: Literal["bleu_1", "bleu_2", "bleu_3", "bleu_4", "cider_d"] = "bleu_4"
+    # Name of the tokenizer.
+    tokenizer: str = "ptb"
     # Scores to be reached; None: those of `THRESHOLDS`.
     thresholds: Sequence[float] | None = None
     # Array with the scores of another metric.
@@ -63,22 +65,25 @@ def write_core_sets(options: CoreSetOptions) -> dict[str, Any]:
     """Read the captions, find the core sets, and write them.
 
     Returns:
-        The content of the file: metric, n_candidates, n_rows, best_mean, and the curve, a point for each threshold.
+        The content of the file: metric, tokenizer, n_candidates, n_rows, best_mean, and the curve, a point for each
+        threshold.
 
     Raises:
         ValueError, OSError: an option, or a file, cannot be used.
     """
     family = None if options.scores is not None else options.metric.split("_")[0]
     thresholds = checked_thresholds(options.thresholds or THRESHOLDS[family or "bleu"], family)
+    check_tokenizer(options.tokenizer)
     if options.limit is not None:
         check_whole_number("--limit", options.limit, 1)
     check_can_be_written(options.output)
-    candidates = distinct_captions(read_rows(options.train, options.columns, options.limit))
+    candidates = distinct_captions(read_rows(options.train, options.columns, options.limit), options.tokenizer)
     tests = [captions for _, captions in read_rows(options.test, options.columns, options.limit)]
     reached = _reached(options, candidates, tests, thresholds)
     curve = [core_set(reached, level, threshold, candidates) for level, threshold in enumerate(thresholds)]
     result: dict[str, Any] = {
         "metric": options.metric if options.scores is None else "scores",
+        "tokenizer": tokenizer_name(options.tokenizer),
         "n_candidates": len(candidates),
         "n_rows": len(tests),
         "best_mean": float(reached.best.mean()),
@@ -124,10 +129,10 @@ def read_rows(
     return rows
 
 
-def distinct_captions(rows: Sequence[tuple[str, list[str]]]) -> list[Candidate]:
+def distinct_captions(rows: Sequence[tuple[str, list[str]]], tokenizer: Tokenizer = "ptb") -> list[Candidate]:
     """Return the captions of different tokens, each with the id of the first row that has it."""
     pairs = [Candidate(name, caption) for name, captions in rows for caption in captions]
-    tokens = tokenize_captions([pair.caption for pair in pairs])
+    [tokens] = tokenize_rows([[pair.caption for pair in pairs]], tokenizer)
     first: dict[tuple[str, ...], Candidate] = {}
     for pair, text in zip(pairs, tokens, strict=True):
         first.setdefault(tuple(text), pair)
@@ -202,9 +207,8 @@ def _reached(
     if options.scores is not None:
         matrix = load_scores(options.scores, *sizes)
         return reached_rows(lambda begin, end: matrix[begin:end], *sizes, thresholds, _progress)
-    tokens = tokenize_captions([candidate.caption for candidate in candidates])
-    flat = iter(tokenize_captions([caption for row in tests for caption in row]))
-    rows = [[next(flat) for _ in row] for row in tests]
+    [tokens] = tokenize_rows([[candidate.caption for candidate in candidates]], options.tokenizer)
+    rows = tokenize_rows(tests, options.tokenizer)
     if options.metric != "cider_d":
         return reached_rows(CrossBleu(tokens, rows, int(options.metric[-1])).scores, *sizes, thresholds, _progress)
     if len(rows) < FEWEST_DOCUMENTS:

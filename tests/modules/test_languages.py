@@ -107,6 +107,37 @@ def test_document_frequencies_and_diversity_by_name(tmp_path, capsys):
         assert "tokenizer: expected one of 'ptb', 'none', 'char'," in capsys.readouterr().err
 
 
+def test_core_sets_and_splits_by_name(tmp_path, capsys):
+    """Signs are words: captions of one sign in common cover each other, and lengths are numbers of signs."""
+    lines, core, splits = (tmp_path / name for name in ("rows.jsonl", "core.json", "splits.jsonl"))
+    rows = [{"id": str(i), "references": row} for i, row in enumerate(COLUMNS["references"])]
+    lines.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    arguments = [str(lines), "--test", str(lines), "--metric", "bleu_1", "--thresholds", "0.2", "-o", str(core)]
+    found = {}
+    for name in ("char", "none"):
+        assert main(["core-set", *arguments, "--tokenizer", name]) == 0
+        found[name] = json.loads(core.read_text(encoding="utf-8"))
+    assert found["char"]["tokenizer"].startswith("char")
+    assert found["char"]["curve"][0]["n_captions"] < found["none"]["curve"][0]["n_captions"] == len(rows)
+    assert (
+        main(["splits", str(lines), "--by", "length", "--test", "0.4", "-o", str(splits), "--tokenizer", "char"]) == 0
+    )
+    lengths = [json.loads(line)["length"] for line in splits.read_text(encoding="utf-8").splitlines()]
+    assert lengths == [sum(len(signs(text)) for text in row) / len(row) for row in COLUMNS["references"]]
+    labels = tmp_path / "labels.txt"
+    labels.write_text("狗\n孩子\n老人\n", encoding="utf-8")
+    by_concept = [str(lines), "--by", "concept", "--labels", str(labels), "--test", "0.4", "-o", str(splits)]
+    assert main(["splits", *by_concept, "--tokenizer", "zh-jieba"]) == 0
+    assert [json.loads(line)["concept"] for line in splits.read_text(encoding="utf-8").splitlines()] == [
+        "狗",
+        "孩子",
+        "老人",
+    ]
+    for command in (["core-set", *arguments], ["splits", *by_concept]):
+        assert main([*command, "--tokenizer", "pbt"]) == 1
+        assert "tokenizer: expected one of 'ptb', 'none', 'char'," in capsys.readouterr().err
+
+
 def test_sets_of_systems_have_the_document_frequencies_of_their_tokenizer(tmp_path, capsys):
     for name, captions in (("first", CHINESE), ("second", [row[::-1] + row[:1] for row in CHINESE])):
         rows = [{"id": i, "captions": row} for i, row in enumerate(captions)]
@@ -129,6 +160,6 @@ def test_sets_of_systems_have_the_document_frequencies_of_their_tokenizer(tmp_pa
     assert found["statistic"] == expected["trm_cider"]
 
 
-@pytest.mark.parametrize("name", ["trm_meteor", "meteor15", "trm_cider", "bleu_rouge"])
+@pytest.mark.parametrize("name", ["trm_meteor", "meteor15", "trm_cider", "bleu_rouge", "coco_caption"])
 def test_compare_hands_the_tokenizer_on(name):
     assert "tokenizer" in catalog.MODULES[name].compare_options
