@@ -119,11 +119,15 @@ def parity_table(parity: ComparedParity) -> tuple[list[str], list[list[tuple[str
 
 
 def _share(result: Mapping[str, Any], key: str) -> str:
-    """A share in percent, with its interval."""
+    """A share in percent, with its interval; whole numbers, of which none is -0.
+
+    >>> _share({"repeat_share": 0.12, "repeat_share_ci_low": -0.002, "repeat_share_ci_high": 0.3}, "repeat_share")
+    '12 % [0, 30]'
+    """
     value, low, high = (result.get(f"{key}{end}", math.nan) for end in ("", "_ci_low", "_ci_high"))
     if math.isnan(value):
         return "one caption"
-    return f"{100 * value:.0f} %" + ("" if math.isnan(low) else f" [{100 * low:.0f}, {100 * high:.0f}]")
+    return f"{round(100 * value)} %" + ("" if math.isnan(low) else f" [{round(100 * low)}, {round(100 * high)}]")
 
 
 def screen(parity: ComparedParity, notes: Sequence[str], *, full: bool = False, width: int = WIDTH) -> str:
