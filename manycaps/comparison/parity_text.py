@@ -164,7 +164,8 @@ def methods(parity: ComparedParity, n_pairs: int) -> list[str]:
         f"and the rows needed are those after which that test finds the difference in {POWER:.0%} of the cases at a "
         "level of 5%.",
         "Captions unlike people's, most ordinary captions and near repeats are shares of ranks among the references, "
-        "with known values for people.",
+        "with known values for people; captions unlike people's are below 0 where fewer stand out than of people's "
+        "own.",
         f"Two systems differ if the rows' differences of both gaps do, by a joint sign-flip test{adjusted}; one "
         "dominates the other if a share of it is nearer to people's, by a paired test, and none is farther.",
     ]
