@@ -139,6 +139,23 @@ def _values_of_sets(slug: str, title: str, measures: str, least: float, largest:
     )
 
 
+def _with_best_of_row(*values: RowValue) -> tuple[RowValue, ...]:
+    """Values of single candidates, and those of the best candidate of each row: an oracle, not for unequal numbers."""
+    return (
+        *values,
+        *(
+            value._replace(
+                key=f"{value.key}_best_of",
+                title=f"{value.title} best of row",
+                measures=f"{value.measures}, best candidate of a row",
+                is_per_candidate=False,
+                mean_key=f"{value.key}_best_of_mean" if value.mean_key else "",
+            )
+            for value in values
+        ),
+    )
+
+
 # In the order of tables.
 _RECORDS = (
     ModuleRecord(
@@ -289,7 +306,7 @@ _RECORDS = (
         compares="captions with the references of an image",
         computes="BLEU-1 to 4, METEOR 1.5, ROUGE-L and CIDEr: the evaluation of pycocoevalcap, without Java",
         columns=("predictions", "references"),
-        values=(
+        values=_with_best_of_row(
             RowValue("CIDEr", "CIDEr (COCO)", "CIDEr-D", (0, 10)),
             RowValue("METEOR", "METEOR (COCO)", "METEOR 1.5", (0, 1), mean_key="METEOR_mean"),
             RowValue("Bleu_4", "BLEU-4 (COCO)", "BLEU-4 of single captions", (0, 1), mean_key="Bleu_4_mean"),
@@ -297,7 +314,7 @@ _RECORDS = (
         ),
         counts_documents=True,
         extras=("meteor",),
-        compare_options=("tokenizer", "language", "meteor15_data"),
+        compare_options=("tokenizer", "language", "meteor15_data", "best_of"),
         reduction=COCO_SUMS,
     ),
     ModuleRecord(

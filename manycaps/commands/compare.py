@@ -80,6 +80,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help=f"meteor-1.5.jar, or its folder, for {modules_with('meteor15_data')}; default: pycocoevalcap's",
     )
+    parser.add_argument(
+        "--best-of", action="store_true", help=f"of {modules_with('best_of')}: the best caption of each row as well"
+    )
     parser.add_argument("--checkpoint", metavar="PATH", help=f"weights of {modules_with('checkpoint')}")
     parser.add_argument("--variant", metavar="NAME", help="published weights of the same networks")
     parser.add_argument(

@@ -45,13 +45,14 @@ class CompareOptions:
     # Gap in the unit of that distance up to which systems count as equivalent; None: not asked.
     margin: float | None = None
     # Options of the modules that have them: tokenizer, language of METEOR 1.5, sentence encoder, weights, the data of
-    # METEOR 1.5, device of all networks.
+    # METEOR 1.5, the best candidate of each row as well, device of all networks.
     tokenizer: str | None = None
     language: str | None = None
     encoder: str | None = None
     checkpoint: str | None = None
     variant: str | None = None
     meteor15_data: str | None = None
+    best_of: bool = False
     device: str | None = None
     # Random splits and sign flips of the tests.
     n_resamples: int = 9_999

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from manycaps.catalog import module_of
 from manycaps.comparison.compared_systems import SIGNIFICANCE, AgainstPeople, ComparedMetric, SystemComparison
-from manycaps.comparison.comparison_text import as_digits, as_p
+from manycaps.comparison.comparison_text import as_digits, as_p, column_form
 from manycaps.comparison.parity_text import parity_table
 from manycaps.comparison.systems import LETTERS
 
@@ -88,7 +88,8 @@ def system_table(comparison: SystemComparison) -> Table:
         for compared in comparison.metrics:
             worse = "".join(LETTERS[comparison.systems.index(other)] for other in compared.worse_than(name))
             mean, is_best = compared.means[name].mean, compared.is_best(name)
-            cell = _number(mean, is_best=is_best, letters="".join(sorted(worse)))
+            form = column_form([each.mean for each in compared.means.values()])
+            cell = _number(mean, form, is_best=is_best, letters="".join(sorted(worse)))
             cells.append(cell._replace(sort=abs(mean)) if compared.metric.best == "zero" else cell)
             if _has_people(compared, comparison):
                 cells.append(_number(people[module_of(compared.metric).slug, name].p_value, as_p))

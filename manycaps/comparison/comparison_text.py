@@ -1,6 +1,7 @@
 """A comparison in sentences: the summary of every pair, and a methods paragraph."""
 
 import math
+from collections.abc import Callable, Collection
 
 from manycaps.catalog import SET_MODULES
 from manycaps.comparison.compared_systems import SIGNIFICANCE, ComparedMetric, ComparedPair, SystemComparison
@@ -185,6 +186,17 @@ def as_digits(value: float) -> str:
     if value == 0:
         return "0"
     return f"{value:.3f}" if abs(value) >= 0.01 else f"{value:.3g}"
+
+
+def column_form(values: Collection[float]) -> Callable[[float], str]:
+    """Return what formats the numbers of a column with equally many decimals: three, or more where all are small.
+
+    >>> [column_form([0.5251, 1.7e-9])(value) for value in (0.5251, 1.7e-9)], column_form([0.00012, 0.0])(0.00012)
+    (['0.525', '0.000'], '0.000120')
+    """
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    decimals = 3 if largest >= 0.01 or largest == 0 else 2 - math.floor(math.log10(largest))
+    return lambda value: "not defined" if math.isnan(value) else f"{value:.{decimals}f}"
 
 
 def as_p(value: float) -> str:

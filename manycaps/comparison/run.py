@@ -7,7 +7,7 @@ from typing import Any
 import tqdm
 
 from manycaps.caption_tables.columns import as_columns
-from manycaps.catalog import COMPARED_MODULES, SET_MODULES
+from manycaps.catalog import COMPARED_MODULES, SET_MODULES, modules_with
 from manycaps.comparison import CompareOptions
 from manycaps.comparison.caption_scores import CaptionScores, check_modules, default_modules
 from manycaps.comparison.compared_systems import SystemComparison, compared_systems
@@ -18,7 +18,10 @@ from manycaps.kit.base_messages import shown_value
 from manycaps.kit.base_module import check_number, check_whole_number
 
 # Options that modules are loaded with.
-MODULE_OPTIONS = ("tokenizer", "language", "encoder", "checkpoint", "variant", "meteor15_data", "device")
+MODULE_OPTIONS = ("tokenizer", "language", "encoder", "checkpoint", "variant", "meteor15_data", "best_of", "device")
+
+# Those of them that the answer beside people takes, too.
+OF_PARITY = ("tokenizer", "encoder", "device", "meteor15_data")
 
 # Options that say how captions are read and scored.
 OF_CAPTIONS = ("references", "columns", "images", "videos", "limit", "distance", *MODULE_OPTIONS)
@@ -58,8 +61,8 @@ def compare_folders(folders: Mapping[str, str], options: CompareOptions) -> Syst
     for name in OF_CAPTIONS:
         if getattr(options, name):
             raise ValueError(
-                f"--{name}: expected none with folders of scores, got {getattr(options, name)!r}. Leave it out: their "
-                "captions are scored already."
+                f"{_flag(name)}: expected none with folders of scores, got {getattr(options, name)!r}. Leave it out: "
+                "their captions are scored already."
             )
     systems, rows = read_score_folders(folders, options.metrics)
     exchanges: list[Exchange] = []
@@ -111,6 +114,7 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
     rows = read_systems(files, options.references, columns, options.images, options.videos, options.limit)
     modules = default_modules(rows) if options.metrics is None else [each for each in options.metrics if each != MODULE]
     check_modules(modules, rows)
+    check_used(options, modules)
     clusters = clusters_of(rows, options.clusters)
     resampling = {"n_resamples": options.n_resamples, "seed": options.seed}
     scores = CaptionScores(rows, modules, module_options(options), clusters=clusters, **resampling)
@@ -130,15 +134,39 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
 
 def parity_options(options: CompareOptions, distance: str, clusters: Sequence[Hashable] | None) -> dict[str, Any]:
     """Return what human_parity is loaded with."""
-    given = {name: getattr(options, name) for name in ("tokenizer", "encoder", "device", "meteor15_data")}
+    given = {name: getattr(options, name) for name in OF_PARITY}
     known = {name: value for name, value in given.items() if value is not None}
     return {"distance": distance, "clusters": clusters, **known}
 
 
 def module_options(options: CompareOptions) -> dict[str, dict[str, Any]]:
     """Return what every module is loaded with."""
-    given = {name: getattr(options, name) for name in MODULE_OPTIONS if getattr(options, name) is not None}
+    given = _given(options)
     return {
         module: {name: value for name, value in given.items() if name in record.compare_options}
         for module, record in COMPARED_MODULES.items()
     }
+
+
+def check_used(options: CompareOptions, modules: Sequence[str]) -> None:
+    """Raise if an option of modules is given that none of those that run takes.
+
+    Raises:
+        ValueError: it is.
+    """
+    for name in _given(options):
+        if name not in OF_PARITY and not any(name in COMPARED_MODULES[module].compare_options for module in modules):
+            raise ValueError(
+                f"{_flag(name)}: expected one of {modules_with(name)} among the metrics, got "
+                f"{', '.join(modules) or 'none'}. Add it to -m, or leave the option out."
+            )
+
+
+def _given(options: CompareOptions) -> dict[str, Any]:
+    """The options of modules that were given."""
+    return {name: getattr(options, name) for name in MODULE_OPTIONS if getattr(options, name) not in (None, False)}
+
+
+def _flag(name: str) -> str:
+    """An option as the command line has it."""
+    return f"--{name.replace('_', '-')}"

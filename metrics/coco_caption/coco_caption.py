@@ -65,7 +65,7 @@ Returns:
         without a table: one document has no document frequencies.
     Bleu_4_mean, METEOR_mean: mean over rows of the values of single candidates; other numbers.
     n_rows: number of rows.
-    ..._best_of: with best_of.
+    ..._best_of, Bleu_4_best_of_mean, METEOR_best_of_mean: with best_of.
     ..._per_row, ..._per_candidate, ..._best_of_per_row, signature: with details.
 Examples:
     >>> coco_caption = evaluate.load("metrics/coco_caption")  # on the Hub: "manycaps/coco_caption"
@@ -123,10 +123,11 @@ class CocoCaption(CollectionModule, evaluate.Metric):
         best = best_candidates(found, sizes) if options["best_of"] else {}
         sums = corpus_sums(found, best)
         result = scored_result(found.scores, sizes, options["details"])
-        for name in (BLEUS[-1], METEOR):
-            result[f"{name}_mean"] = result[name]
         chosen = {f"{name}{BEST_OF}": found.scores[name][these] for name, these in best.items()}
-        result |= scored_result(chosen, [1] * len(sizes), details=False) | corpus_values(sums, lexicon.data.language)
+        result |= scored_result(chosen, [1] * len(sizes), details=False)
+        for name in (BLEUS[-1], METEOR):
+            result |= {f"{each}_mean": result[each] for each in (name, f"{name}{BEST_OF}") if each in result}
+        result |= corpus_values(sums, lexicon.data.language)
         if options["details"]:
             result |= {f"{name}_per_row": values.tolist() for name, values in chosen.items()}
             n_documents = len(sizes) if options["document_frequency"] is None else self.table.n_documents

@@ -7,7 +7,11 @@ import pytest
 
 import manycaps.comparison
 from manycaps.comparison import CompareOptions, compare
+from manycaps.comparison.comparison_tables import system_table
+from manycaps.scoring import ScoreOptions
+from manycaps.scoring import score as score_files
 from tests.comparison_cases import caption_rows, write_captions
+from tests.modules.sample_inputs import small_meteor15_data
 
 
 def test_example_runs():
@@ -60,3 +64,63 @@ def test_options_are_checked_before_a_file_is_read(options, message):
 def test_roles_of_columns_are_checked(tmp_path):
     with pytest.raises(ValueError, match="columns: expected roles out of predictions, references, id, image"):
         compare(CompareOptions(["a.jsonl", "b.jsonl"], columns={"captions": "text"}))
+
+
+def test_the_best_caption_of_each_row_beside_the_mean(tmp_path):
+    """Of files of captions and of folders of scores alike; a system of one caption has the same numbers twice."""
+    rows = caption_rows(6)
+    files = write_captions(tmp_path, rows)
+    data = str(small_meteor15_data())
+    options = {"metrics": ["coco_caption"], "n_resamples": 99}
+    comparison = compare(
+        CompareOptions(
+            [files["base"], files["repeating"]],
+            references=[files["references"]],
+            columns={"predictions": "captions"},
+            meteor15_data=data,
+            best_of=True,
+            distance="cider",
+            **options,
+        )
+    )
+    numbers = comparison.to_dict()["metrics"]
+    singles = ["CIDEr", "METEOR", "Bleu_4", "ROUGE_L"]
+    assert list(numbers) == [*singles, *(f"{key}_best_of" for key in singles)]
+    for key in singles:
+        mean, best = (numbers[each]["systems"] for each in (key, f"{key}_best_of"))
+        assert mean["base"]["mean"] < best["base"]["mean"]
+        assert mean["repeating"]["mean"] == pytest.approx(best["repeating"]["mean"], abs=1e-15)
+    folders = []
+    for name in ("base", "repeating"):
+        given = {"coco_caption": {"best_of": True, "meteor15_data": data}}
+        inputs = {"inputs": [files[name]], "references": [files["references"]], "output": tmp_path / f"scored_{name}"}
+        score_files(ScoreOptions(given, **inputs, columns={"predictions": "captions"}, processes=1))
+        folders.append(str(tmp_path / f"scored_{name}"))
+    of_folders = compare(CompareOptions(folders, names=["base", "repeating"], **options)).to_dict()["metrics"]
+    assert of_folders == numbers
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"best_of": True}, "--best-of: expected one of coco_caption among the metrics, got trm_cider. Add it to -m"),
+        ({"language": "de"}, "--language: expected one of meteor15 and coco_caption among the metrics, got trm_cider."),
+        ({"variant": "clip"}, "--variant: expected one of pac_score, ref_pac_score and emscore_pac among the metrics"),
+    ],
+)
+def test_an_option_that_no_metric_takes_is_refused(tmp_path, options, message):
+    files = write_captions(tmp_path, caption_rows(3))
+    with pytest.raises(ValueError) as found:
+        compare(CompareOptions([files["base"], files["other"]], [files["references"]], ["trm_cider"], **options))
+    assert str(found.value).startswith(message)
+
+
+def test_a_column_of_means_has_equally_many_decimals(tmp_path):
+    rows = caption_rows(6)
+    rows["other"] = [["zebra zebra"] for _ in rows["other"]]  # no word of the references
+    rows["base"] = rows["references"]
+    files = write_captions(tmp_path, rows)
+    options = CompareOptions([files["base"], files["other"]], [files["references"]], ["bleu_rouge"], n_resamples=99)
+    table = system_table(compare(options))
+    for column in range(1, len(table.header)):
+        assert {len(row[column].text.partition(".")[2]) for row in table.rows} == {3}, table.header[column]
