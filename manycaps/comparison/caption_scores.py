@@ -58,7 +58,8 @@ def check_modules(modules: Sequence[str], rows: Sequence[SystemRow]) -> None:
     for module in modules:
         if module not in COMPARED_MODULES:
             known = ", ".join(COMPARED_MODULES)
-            raise ValueError(f"--metrics: expected some of {known}, got {module!r}. {advice_for(module)}")
+            advice = MODULES[module].not_compared if module in MODULES else advice_for(module)
+            raise ValueError(f"--metrics: expected some of {known}, got {module!r}. {advice}")
         for needed in _needed_columns(module):
             if needed not in there:
                 how = "-r" if needed == "references" else f"--{needed}"

@@ -6,6 +6,7 @@ import evaluate
 import pytest
 
 from manycaps.catalog import COMPARED_MODULES, EMBEDDINGS, METEOR_SUMS, MODULES, MOMENTS
+from manycaps.comparison.caption_scores import check_modules
 from manycaps.comparison.run import MODULE_OPTIONS
 from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS
 from manycaps.scoring.scorer import Scorer
@@ -71,6 +72,16 @@ def test_score_takes_a_module_or_says_why_not(folder):
     else:
         scorer.check_reducible()
         scorer.prepare()
+
+
+def test_compare_takes_a_module_or_says_why_not(folder):
+    record = MODULES[folder.name]
+    assert bool(record.values) + bool(record.not_compared) == (folder.name != "human_parity")
+    if record.not_compared:
+        with pytest.raises(ValueError) as found:
+            check_modules([folder.name], [])
+        assert str(found.value).startswith("--metrics: expected some of trm_meteor, ")
+        assert str(found.value).endswith(f", got {folder.name!r}. {record.not_compared}")
 
 
 def test_a_value_that_is_replaced_has_a_value_in_its_place():
