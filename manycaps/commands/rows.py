@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=RowsOptions.metric,
         help="for best and worst: rouge_l; most pairs of captions have no 4-gram in common",
     )
+    parser.add_argument("--tokenizer", default="ptb", metavar="NAME", help="such as zh-jieba; default: ptb")
     parser.add_argument("--encoder", metavar="NAME", help="sentence-transformers model for distances")
     parser.add_argument(
         "--device", metavar="NAME", default="auto", help="device of the encoder; default: the best available"

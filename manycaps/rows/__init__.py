@@ -39,6 +39,8 @@ class RowsOptions:
     ids: Sequence[str] | None = None
     # One of `METRICS`.
     metric: str = "rouge_l"
+    # Name of the tokenizer.
+    tokenizer: str = "ptb"
     # sentence-transformers model for distances, None for bags of words; and where it runs.
     encoder: str | None = None
     device: str = "auto"
@@ -54,9 +56,11 @@ class RowsOptions:
     def __post_init__(self) -> None:
         """Check what can be checked without a file."""
         from manycaps.kit.base_module import check_choice, check_whole_number
+        from manycaps.kit.text_tokens import check_tokenizer
 
         check_choice("--choose", self.choose, tuple(CHOICES))
         check_choice("--metric", self.metric, tuple(METRICS))
+        check_tokenizer(self.tokenizer)
         check_whole_number("--rows", self.rows, 1)
         check_whole_number("--seed", self.seed, 0)
         if self.limit is not None:

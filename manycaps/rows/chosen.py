@@ -1,5 +1,6 @@
 """From the options of a choice to the rows: read, choose, and order their captions."""
 
+import functools
 import pathlib
 import sys
 from collections.abc import Callable, Sequence
@@ -69,7 +70,7 @@ def chosen(options: RowsOptions) -> ChosenRows:
     columns = as_columns(options.columns)
     source = open_source(options.input, options.references, columns, options.images, None, options.limit, either=True)
     rows = usable_rows(list(good_rows(source.rows())), options.input[0])
-    metric = token_metric(options.metric, rows)
+    metric = token_metric(options.metric, rows, options.tokenizer)
     if not options.images:  # names of images alone do not say where they lie
         rows = [row if isinstance(row.image, bytes) else row._replace(image=None) for row in rows]
     shown = chosen_rows(rows, options, metric, _embedder(options))
@@ -104,7 +105,7 @@ def chosen_rows(
 
     Args:
         rows: all rows.
-        options: `ids`, or `choose`, `rows` and `seed`.
+        options: `ids`, or `choose`, `rows` and `seed`; `tokenizer`.
         metric: of captions against others.
         embed: from captions to vectors, or None.
 
@@ -114,6 +115,7 @@ def chosen_rows(
     Raises:
         ValueError: there is no row with an id.
     """
+    show = functools.partial(shown_rows, metric=metric, embed=embed, tokenizer=options.tokenizer)
     if options.ids is not None:
         known = {row.id: row for row in rows}
         unknown = next((each for each in options.ids if each not in known), None)
@@ -122,14 +124,14 @@ def chosen_rows(
                 f"--ids: expected ids of rows with two different captions, such as {rows[0].id!r}, got {unknown!r}. "
                 "Check the spelling."
             )
-        return shown_rows([known[each] for each in options.ids], metric, embed)
+        return show([known[each] for each in options.ids])
     n_rows = min(options.rows, len(rows))
     if options.choose not in ORDERS:
         places = np.arange(n_rows)
         if options.choose == "random":
             places = np.sort(np.random.default_rng(options.seed).choice(len(rows), n_rows, replace=False))
-        return shown_rows([rows[place] for place in places.tolist()], metric, embed)
-    return sorted(shown_rows(rows, metric, embed), key=ORDERS[options.choose])[:n_rows]
+        return show([rows[place] for place in places.tolist()])
+    return sorted(show(rows), key=ORDERS[options.choose])[:n_rows]
 
 
 def _embedder(options: RowsOptions) -> Embedder | None:

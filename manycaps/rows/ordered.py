@@ -12,7 +12,7 @@ import numpy as np
 
 from manycaps import functional
 from manycaps.caption_tables import CaptionRow
-from manycaps.kit.text_tokens import tokenize_rows
+from manycaps.kit.text_tokens import Tokenizer, tokenize_rows
 
 # From captions to vectors, shape (n, d).
 Embedder = Callable[[Sequence[str]], np.ndarray]
@@ -62,13 +62,16 @@ def mean_score(captions: Sequence[ShownCaption]) -> float:
     return _mean([each.score for each in captions], [each.n for each in captions])
 
 
-def shown_rows(rows: Sequence[CaptionRow], metric: TokenMetric, embed: Embedder | None = None) -> list[ShownRow]:
+def shown_rows(
+    rows: Sequence[CaptionRow], metric: TokenMetric, embed: Embedder | None = None, tokenizer: Tokenizer = "ptb"
+) -> list[ShownRow]:
     """Order and score the captions of rows.
 
     Args:
         rows: each with two different human captions at least.
         metric: scores captions against others.
         embed: from captions to vectors; None for bags of words.
+        tokenizer: makes the words.
 
     Returns:
         The rows in their order.
@@ -78,7 +81,7 @@ def shown_rows(rows: Sequence[CaptionRow], metric: TokenMetric, embed: Embedder 
         list(collections.Counter((row.predictions or []) if row.references is not None else []).items()) for row in rows
     ]
     texts = [[text for text, _ in (*mine, *others)] for mine, others in zip(people, systems, strict=True)]
-    tokens = tokenize_rows(texts, "ptb")
+    tokens = tokenize_rows(texts, tokenizer)
     scores = _scores(tokens, [len(mine) for mine in people], metric)
     vectors = _bags(tokens) if embed is None else _embedded(texts, embed)
     shown = []
@@ -115,15 +118,16 @@ def mean_distances(vectors: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return np.asarray(1 - np.clip(cosines, -1, 1))
 
 
-def token_metric(name: str, rows: Sequence[CaptionRow]) -> TokenMetric:
+def token_metric(name: str, rows: Sequence[CaptionRow], tokenizer: Tokenizer = "ptb") -> TokenMetric:
     """Return a metric of captions against others.
 
     Args:
         name: "bleu_4", "rouge_l", "meteor" or "cider_d".
         rows: all rows, in whose human captions the documents of CIDEr-D are counted.
+        tokenizer: makes the words of these documents.
     """
     if name == "cider_d":
-        table = _documents(rows)
+        table = _documents(rows, tokenizer)
         return lambda captions, others: np.asarray(functional.cider_d([[each] for each in captions], others, table))
     if name == "bleu_4":
         return lambda captions, others: np.asarray(functional.bleu([[each] for each in captions], others)[:, 3])
@@ -131,14 +135,14 @@ def token_metric(name: str, rows: Sequence[CaptionRow]) -> TokenMetric:
     return lambda captions, others: np.asarray(plain([[each] for each in captions], others))
 
 
-def _documents(rows: Sequence[CaptionRow]) -> Mapping[str, Any]:
+def _documents(rows: Sequence[CaptionRow], tokenizer: Tokenizer) -> Mapping[str, Any]:
     from manycaps.kit.text_cider import document_frequencies
 
     if len(rows) < 2:
         raise ValueError(
             "--metric cider_d: expected at least 2 rows to count document frequencies in, got 1. Give another --metric."
         )
-    counts = document_frequencies(tokenize_rows([row.people for row in rows], "ptb"))
+    counts = document_frequencies(tokenize_rows([row.people for row in rows], tokenizer))
     return {"n_documents": len(rows), "document_frequency": dict(counts)}
 
 

@@ -8,6 +8,8 @@ import pytest
 from manycaps import catalog, functional, load
 from manycaps.command_line import main
 from manycaps.kit.text_cider import document_frequencies
+from manycaps.rows import RowsOptions
+from manycaps.rows import rows as chosen_rows
 from tests.each_case import each_case
 from tests.large_packages import evaluate
 from tests.modules.conftest import FOLDERS
@@ -136,6 +138,22 @@ def test_core_sets_and_splits_by_name(tmp_path, capsys):
     for command in (["core-set", *arguments], ["splits", *by_concept]):
         assert main([*command, "--tokenizer", "pbt"]) == 1
         assert "tokenizer: expected one of 'ptb', 'none', 'char'," in capsys.readouterr().err
+
+
+def test_rows_by_name(tmp_path, capsys):
+    """Signs that two captions share make them near and alike; the PTB tokenizer takes each for a word of its own."""
+    lines = tmp_path / "rows.jsonl"
+    lines.write_text("".join(json.dumps({"references": row}) + "\n" for row in CHINESE), encoding="utf-8")
+    shown = {}
+    for name in ("char", "none"):
+        options = RowsOptions([str(lines)], choose="first", tokenizer=name)
+        shown[name] = [row["people"] for row in chosen_rows(options).to_dict()["rows"]]
+    expected = functional.rouge_l([[signs(CHINESE[0][1])]], [[signs(CHINESE[0][0])]])[0]
+    [found] = [each["score"] for each in shown["char"][0] if each["text"] == CHINESE[0][1]]
+    assert found == expected > 0
+    assert {each["score"] for row in shown["none"] for each in row} == {0}
+    assert main(["rows", str(lines), "-o", str(tmp_path / "rows.html"), "--tokenizer", "pbt"]) == 1
+    assert "tokenizer: expected one of 'ptb', 'none', 'char'," in capsys.readouterr().err
 
 
 def test_sets_of_systems_have_the_document_frequencies_of_their_tokenizer(tmp_path, capsys):
