@@ -134,8 +134,7 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
 
 def parity_options(options: CompareOptions, distance: str, clusters: Sequence[Hashable] | None) -> dict[str, Any]:
     """Return what human_parity is loaded with."""
-    given = {name: getattr(options, name) for name in OF_PARITY}
-    known = {name: value for name, value in given.items() if value is not None}
+    known = {name: value for name, value in _given(options).items() if name in OF_PARITY}
     return {"distance": distance, "clusters": clusters, **known}
 
 

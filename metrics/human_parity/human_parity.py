@@ -12,10 +12,8 @@ from .sets_module import (
     CAPTION_COLUMNS,
     DISTRIBUTION_DEFAULTS,
     DistributionModule,
-    Rows,
     caption_rows,
     check_distribution_options,
-    pairs_batch,
     signature_settings,
     text_counts,
 )
@@ -39,8 +37,8 @@ from .text_document_frequency import check_document_frequency
 from .text_meteor import METEORS, meteor_distances, meteor_scorer, meteor_settings
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .text_tokens import check_tokenizer, ngram_tokens, tokenize_rows, tokenizer_name
-from .vectors_checks import as_pair_matrices, check_matrices_alone
 from .vectors_distance import check_distance_diagonals, check_nonzero, cosine_distances, cosine_similarities
+from .vectors_ready_rows import ready_result
 from .vectors_rows import EmbeddingModule
 
 # isort: split
@@ -58,6 +56,7 @@ from .text_ngrams import RowTexts as RowTexts
 from .text_ptb_tokenizer import Shape as Shape
 from .text_reference_ngrams import NgramOrder as NgramOrder
 from .text_wordnet import WordNetLexicon as WordNetLexicon
+from .vectors_checks import as_embedding_arrays as as_embedding_arrays
 
 # The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
 IMPORTED_LATER = '''
@@ -218,16 +217,15 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
         """Check the options of this call, then compute: from ready distances past evaluate's table and any model."""
         if distances is None and n_candidates is None:
             return super().compute(**given)
-        with self.lock:
-            check_matrices_alone(given, "distances", len(self))
-            options, rows = self.call_options(given), as_pair_matrices(distances, n_candidates, "distances")
-            check_distance_diagonals(rows.matrices)
-            self.check_sizes(rows.sizes(), ("distances", "n_candidates"), options)
 
-            def compare(batch):
-                return parity_comparison(symmetric(rows.stacked(batch)), rows.n_candidates[batch[0]])
+        def compare(matrices, n_candidates, _options):
+            return parity_comparison(symmetric(matrices), n_candidates)
 
-            return self.result_of(Rows(rows.sizes(), rows.keys(), compare, pairs_batch, {"distance": "ready"}), options)
+        def check(matrices, _options):
+            check_distance_diagonals(matrices)
+
+        columns = "distances", "n_candidates"
+        return ready_result(self, columns, distances, n_candidates, given, check, compare)
 
     def caption_result(self, predictions, references, options):
         """Check the sizes of all rows, compare texts or their vectors, and return the result."""

@@ -6,9 +6,8 @@ import numpy as np
 from .base_messages import shown_value
 from .base_module import About, check_choice, check_flag, check_number, check_whole_number, signature
 from .clip_sets import CLIP_SET_DEFAULTS, PRESETS, ClipSetModule, check_clip_set_options, check_features
-from .sets_module import DISTRIBUTION_DEFAULTS, Rows, check_distribution_options, pairs_batch, signature_settings
+from .sets_module import DISTRIBUTION_DEFAULTS, check_distribution_options, signature_settings
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
-from .vectors_checks import as_pair_matrices, check_matrices_alone
 from .vectors_kernels import (
     KERNELS,
     NUMBER_BOUNDS,
@@ -20,6 +19,7 @@ from .vectors_kernels import (
 )
 from .vectors_mmd import ESTIMATORS, mmd_comparison
 from .vectors_pooled_mmd import check_subset_size, cmmd, kid_values, pooled_mmd_p_value, pooled_mmd_squared
+from .vectors_ready_rows import ready_result
 from .vectors_rows import check_side_sizes, drawn_counts
 
 # isort: split
@@ -42,6 +42,7 @@ from .clip_weights import missing_library as missing_library
 from .media_arrays import is_array as is_array
 from .media_images import stored_value as stored_value
 from .sets_splits import exact_splits as exact_splits
+from .vectors_checks import as_embedding_arrays as as_embedding_arrays
 from .vectors_pairs import n_threads as n_threads
 
 # The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
@@ -217,16 +218,11 @@ class Mmd(ClipSetModule, evaluate.Metric):
         """Check the options of this call, then compute: from ready kernel values past evaluate's table."""
         if kernels is None and n_candidates is None:
             return super().compute(**given)
-        with self.lock:
-            check_matrices_alone(given, "kernels", len(self))
-            options, rows = self.call_options(given), as_pair_matrices(kernels, n_candidates, "kernels")
-            check_ready_kernels(rows.matrices, options)
-            self.check_sizes(rows.sizes(), ("kernels", "kernels"), options)
 
-            def compare(batch):
-                return compared(rows.stacked(batch), rows.n_candidates[batch[0]], options["estimator"])
+        def compare(matrices, n_candidates, options):
+            return compared(matrices, n_candidates, options["estimator"])
 
-            return self.result_of(Rows(rows.sizes(), rows.keys(), compare, pairs_batch, {"kernel": "ready"}), options)
+        return ready_result(self, ("kernels", "kernels"), kernels, n_candidates, given, check_ready_kernels, compare)
 
     def check_encoded(self, options, what):
         """Raise unless "images" or "captions" may be encoded with these options."""

@@ -9,17 +9,14 @@ from .clip_sets import CLIP_SET_DEFAULTS, ClipSetModule, check_clip_set_options
 from .sets_module import (
     DISTRIBUTION_DEFAULTS,
     DistributionModule,
-    Rows,
     caption_rows,
     check_distribution_options,
-    pairs_batch,
     signature_settings,
 )
 from .sets_splits import TIE_TOLERANCE
 from .sets_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
 from .text_distance import EVALUATE_PREFIX, EVALUATE_SCORES, check_evaluate_name, evaluate_distance, text_distances
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
-from .vectors_checks import as_pair_matrices, check_matrices_alone
 from .vectors_distance import (
     DISTANCE_NAMES,
     check_defined,
@@ -28,6 +25,7 @@ from .vectors_distance import (
     nearest_reference_distance,
     vector_distances,
 )
+from .vectors_ready_rows import ready_result
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
@@ -47,6 +45,7 @@ from .clip_variants import Treatment as Treatment
 from .clip_weights import missing_library as missing_library
 from .media_arrays import is_array as is_array
 from .media_images import stored_value as stored_value
+from .vectors_checks import as_embedding_arrays as as_embedding_arrays
 from .vectors_rows import EmbeddingRows as EmbeddingRows
 
 # The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
@@ -196,16 +195,12 @@ class Trm(ClipSetModule, evaluate.Metric):
         """Check the options of this call, then compute: from ready distances past evaluate's table and any model."""
         if distances is None and n_candidates is None:
             return super().compute(**given)
-        with self.lock:
-            check_matrices_alone(given, "distances", len(self))
-            options, rows = self.call_options(given), as_pair_matrices(distances, n_candidates, "distances")
-            check_distance_diagonals(rows.matrices)
-            self.check_sizes(rows.sizes(), ("distances", "n_candidates"), options)
 
-            def compare(batch):
-                return compared(rows.stacked(batch), rows.n_candidates[batch[0]], options)
+        def check(matrices, _options):
+            check_distance_diagonals(matrices)
 
-            return self.result_of(Rows(rows.sizes(), rows.keys(), compare, pairs_batch, {"distance": "ready"}), options)
+        columns = "distances", "n_candidates"
+        return ready_result(self, columns, distances, n_candidates, given, check, compared)
 
     def caption_result(self, predictions, references, options):
         """Check the sizes of all rows, compare texts or their vectors, and return the result."""
