@@ -36,7 +36,7 @@ from .functional_kernels import (
     laplace_kernel,
     polynomial_kernel,
 )
-from .functional_parity import human_gaps, human_parity_test, plan_human_parity
+from .functional_parity import human_gaps, human_parity_test, human_tails, plan_human_parity, plan_wrong_captions
 from .functional_systems import holm_p_values, paired_corpus_bleu_test, paired_test
 from .kit.base_module import check_choice
 from .kit.base_scores import row_means
@@ -87,6 +87,7 @@ __all__ = [
     "holm_p_values",
     "human_gaps",
     "human_parity_test",
+    "human_tails",
     "kernel_mmd",
     "kernel_mmd_p_values",
     "kid",
@@ -101,6 +102,7 @@ __all__ = [
     "paired_corpus_bleu_test",
     "paired_test",
     "plan_human_parity",
+    "plan_wrong_captions",
     "polynomial_kernel",
     "ptb_tokenize",
     "ref_pac_s",

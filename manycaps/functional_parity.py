@@ -6,13 +6,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import scipy.special
 
 from .functional_checks import as_rows, plain_arguments
 from .kit.base_module import check_number, check_whole_number
 from .kit.base_types import Floats
-from .kit.sets_gaps import ParityTest, parity_test, row_gaps, row_shares, unlike_people
+from .kit.sets_gaps import gaps_test, row_gaps
 from .kit.sets_intervals import check_clusters
-from .kit.sets_parity_power import LEVEL, ParityPlan, parity_plan
+from .kit.sets_parity_power import LEVEL, WEIGHT_OF_TAILS, ParityPlan, joint_p_value, level_of_gaps, parity_plan
+from .kit.sets_tails import TAIL, TAILS, CorpusTails, KeptDistances, corpus_tails, tail_distances
+from .kit.vectors_distance import check_distance_scale
+
+# Rows beyond which no plan goes.
+MOST_PLANNED_ROWS = 10**9
+
+# Points of a standard normal distribution in each of two dimensions, for the power of a quadratic form.
+N_NORMAL_POINTS = 301
 
 
 class HumanGaps(NamedTuple):
@@ -23,14 +32,40 @@ class HumanGaps(NamedTuple):
     diversity: Floats
     # Energy distance, 2 fidelity - diversity.
     energy: Floats
-    # Candidates that are the farthest, and the nearest, of themselves and the n references: 1 / (n + 1) for people.
-    outlier_share: Floats
-    central_share: Floats
-    # About the share of candidates that people would not have written: outlier_share, 0 for people and 1 if all are.
-    unlike_people_share: Floats
-    # Pairs of candidates in the nearest, and the farthest, tenth of the pairs of people; 0.1 for people.
-    repeat_share: Floats
-    spread_share: Floats
+
+
+class HumanTails(NamedTuple):
+    """Shares of the candidates, or of their pairs, in the tails of people's distances: 0.05 each for people.
+
+    Floats; those of pairs are NaN where rows have one candidate.
+    """
+
+    # Candidates farther from the references, and nearer to them, than 19 of 20 human captions.
+    unlike_people_share: float
+    ordinary_share: float
+    # Pairs of candidates nearer to each other, and farther apart, than 19 of 20 pairs of human captions.
+    near_duplicate_share: float
+    spread_share: float
+    # Ends of the intervals in the order of the shares, NaN without a confidence level.
+    low: tuple[float, float, float, float]
+    high: tuple[float, float, float, float]
+    # One-sided p-values of the first three, for more than people's share; NaN where they are not tested.
+    p_values: tuple[float, float, float]
+
+
+class ParityTest(NamedTuple):
+    """Test of all rows together; p-values are NaN where no split changes the gap."""
+
+    # Of both tests, and of each: the joint test of the gaps, and the tails, NaN where these are not tested.
+    p_value: float
+    gaps_p_value: float
+    tails_p_value: float
+    # Of each gap alone, two-sided.
+    fidelity_p_value: float
+    diversity_p_value: float
+    # T2 = g' S^-1 g of the summed gaps g and covariances S, and its degrees of freedom: 2, 1, or 0 if nothing varies.
+    statistic: float
+    degrees: int
 
 
 @plain_arguments
@@ -39,7 +74,7 @@ def human_gaps(distances: npt.ArrayLike, n_candidates: int) -> HumanGaps:
 
     With m candidates c and n references r: fidelity = mean d(c, r) - mean d(r, r'), diversity = mean d(c, c') - mean
     d(r, r'), over pairs of different texts. Wrong captions raise both, repeated ones lower the diversity. Means can
-    cancel; the shares, which compare each candidate, or pair of them, with the references, cannot. Ties share places.
+    cancel; the shares of `human_tails` cannot.
 
     Args:
         distances: floating-point array, shape (n_rows, n_texts, n_texts), symmetric, at least 0, candidates first; the
@@ -47,7 +82,7 @@ def human_gaps(distances: npt.ArrayLike, n_candidates: int) -> HumanGaps:
         n_candidates: number of candidates of every row, at least 1; two references at least.
 
     Returns:
-        The gaps and shares.
+        The gaps.
 
     Raises:
         TypeError: n_candidates is no whole number.
@@ -55,16 +90,66 @@ def human_gaps(distances: npt.ArrayLike, n_candidates: int) -> HumanGaps:
 
     >>> points = np.array([[0.0, 9.0, 2.0, 3.0, 4.0]])
     >>> gaps = human_gaps(np.abs(points[:, :, None] - points[:, None]), 2)
-    >>> gaps.fidelity.round(4).tolist(), gaps.outlier_share.tolist(), gaps.unlike_people_share.tolist()
-    ([3.1667], [1.0], [1.0])
+    >>> gaps.fidelity.round(4).tolist(), gaps.diversity.round(4).tolist()
+    ([3.1667], [7.6667])
     """
     rows = _as_symmetric(distances, n_candidates)
-    gaps, shares = row_gaps(rows, n_candidates), row_shares(rows, n_candidates)
+    gaps = row_gaps(rows, n_candidates)
     diversity = gaps.diversity if n_candidates > 1 else np.full(len(rows), np.nan)
-    unlike = unlike_people(shares.outlier, rows.shape[1] - n_candidates)
-    return HumanGaps(
-        gaps.fidelity, diversity, 2 * gaps.fidelity - diversity, shares.outlier, shares.central, unlike, *shares[2:]
+    return HumanGaps(gaps.fidelity, diversity, 2 * gaps.fidelity - diversity)
+
+
+@plain_arguments
+def human_tails(
+    distances: npt.ArrayLike,
+    n_candidates: int,
+    confidence_level: float | None = None,
+    clusters: Sequence[Hashable] | None = None,
+) -> HumanTails:
+    """Say which share of the candidates lies where only one human caption in twenty lies.
+
+    For a reference r_j and the other ones S_j, a_j = mean d(r_j, S_j); for a candidate c, b_j = mean d(c, S_j). If c is
+    a human caption, b and a have one distribution, whatever the sizes. The shares are those of the b above the 95 %,
+    and below the 5 %, quantile of the a of all rows, and the same of pairs of candidates beside pairs of references.
+
+    Args:
+        distances: as for `human_gaps`, as is the next.
+        n_candidates: number of candidates of every row.
+        confidence_level: between 0 and 1, for intervals; None: none.
+        clusters: n_rows labels, equal ones for rows that depend on each other; None: all rows are independent.
+
+    Returns:
+        A named tuple: four shares, 0 to 1, 0.05 for people; `low` and `high`, the ends of their intervals; `p_values`,
+        one-sided, NaN below ten rows, or 20 with two references.
+
+    Raises:
+        TypeError, ValueError: as `human_gaps`, another level, and labels that are missing or cannot be told apart.
+
+    >>> points = np.random.default_rng(0).normal(size=(40, 6)) + np.array([9, 0, 0, 0, 0, 0])
+    >>> tails = human_tails(np.abs(points[:, :, None] - points[:, None]), 2)
+    >>> round(tails.unlike_people_share, 2), tails.p_values[0] < 1e-4
+    (0.53, True)
+    """
+    if confidence_level is not None:
+        check_number("confidence_level", confidence_level, 0, 1)
+    tails = _tails(_as_symmetric(distances, n_candidates), n_candidates, confidence_level, clusters)
+    unlike, ordinary, near, spread = tails.shares.values()
+    return HumanTails(
+        *(unlike.value, ordinary.value, near.value, spread.value),
+        low=(unlike.low, ordinary.low, near.low, spread.low),
+        high=(unlike.high, ordinary.high, near.high, spread.high),
+        p_values=(unlike.p_value, ordinary.p_value, near.p_value),
     )
+
+
+def _tails(
+    rows: Floats, n_candidates: int, confidence_level: float | None, clusters: Sequence[Hashable] | None
+) -> CorpusTails:
+    if clusters is not None:
+        check_clusters(clusters, len(rows))
+    kept = KeptDistances(len(rows))
+    kept.add(rows, n_candidates, range(len(rows)))
+    return corpus_tails(kept, confidence_level, clusters)
 
 
 @plain_arguments
@@ -76,7 +161,8 @@ def human_parity_test(
     T2 = g' S^-1 g, g the sums over rows of the fidelity and the diversity gap, S the covariance of g when every row's
     texts are split at random (in closed form; Chen and Friedman 2017, https://doi.org/10.1080/01621459.2016.1147356),
     is chi-squared with two degrees of freedom from five rows on, with one where rows have a single candidate. It adds
-    up signed gaps, and so finds small ones that all rows share.
+    up signed gaps, and so finds small ones that all rows share. Wrong captions and bland ones cancel in it: the tails,
+    see `human_tails`, find them. The p-value is min(1, gaps / 0.8, tails / 0.2).
 
     Args:
         distances: as for `human_gaps`, as is the next.
@@ -85,8 +171,9 @@ def human_parity_test(
             of the clusters stands in for S. None: all rows are independent.
 
     Returns:
-        A named tuple: `p_value`; `fidelity_p_value` and `diversity_p_value`, of each gap alone, two-sided; `statistic`,
-        T2; `degrees`, its degrees of freedom. NaN where no split changes a gap, or there are too few clusters.
+        A named tuple: `p_value`; `gaps_p_value` and `tails_p_value`, of both tests; `fidelity_p_value` and
+        `diversity_p_value`, of each gap alone, two-sided; `statistic`, T2; `degrees`, its degrees of freedom. NaN where
+        no split changes a gap, there are too few clusters, or too few rows for the tails.
 
     Raises:
         TypeError, ValueError: as `human_gaps`, and labels that are missing or cannot be told apart.
@@ -97,9 +184,9 @@ def human_parity_test(
     (True, True, 2)
     """
     rows = _as_symmetric(distances, n_candidates)
-    if clusters is not None:
-        check_clusters(clusters, len(rows))
-    return parity_test([row_gaps(rows, n_candidates)], clusters)
+    tails = _tails(rows, n_candidates, None, clusters).p_value
+    of_gaps = gaps_test([row_gaps(rows, n_candidates)], clusters)
+    return ParityTest(joint_p_value(of_gaps.p_value, tails), of_gaps.p_value, tails, *of_gaps[1:])
 
 
 @plain_arguments
@@ -108,8 +195,9 @@ def plan_human_parity(
 ) -> ParityPlan:
     """Say from a pilot which gaps the test of human parity finds with more rows, and how many rows a gap takes.
 
-    T2 is noncentral chi-squared with n g' S^-1 g for gaps g and the mean covariance S of a row under its splits, at
-    least n g_i^2 / S_ii for one of the gaps, whatever the other is. The level is 5 %.
+    T2 is noncentral chi-squared with n g' S^-1 g for gaps g that all rows share and the mean covariance S of a row
+    under its splits, at least n g_i^2 / S_ii for one of the gaps, whatever the other is. The level is 5 %. For wrong
+    captions in some of the rows see `plan_wrong_captions`.
 
     Args:
         distances: of the pilot, as for `human_gaps`, as is the next.
@@ -134,6 +222,109 @@ def plan_human_parity(
     n_rows = len(rows) if n_rows is None else n_rows
     check_plan(n_rows, gap, power)
     return parity_plan(row_gaps(rows, n_candidates).covariance.mean(axis=0), n_rows, gap, power)
+
+
+@plain_arguments
+def plan_wrong_captions(distances: npt.ArrayLike, n_candidates: int, share: float, power: float = 0.8) -> float:
+    """Say from a pilot how many rows find a share of wrong captions.
+
+    Every candidate is wrong with the chance w, so that a row has k wrong ones with the binomial one. The pilot says
+    what gaps and tails are for each k, and how they spread; the mixture gives their means and covariances in a corpus.
+    T2 of n rows is then a quadratic form of a normal vector, the mean of the tail is normal, and the rows are those
+    after which one of the two tests has the power. The pilot's own captions are taken for people's: their gaps count
+    as 0.
+
+    Args:
+        distances: of the pilot, as for `human_gaps`, but with as many wrong captions, those of other rows for example,
+            behind the candidates: shape (n_rows, 2 m + n, 2 m + n) for m candidates and n references.
+        n_candidates: m.
+        share: w, above 0 and below 1.
+        power: chance of finding it, above 0.05 and below 1.
+
+    Returns:
+        A whole number of rows as a float, at least 10; infinity beyond 10^9.
+
+    Raises:
+        TypeError, ValueError: as `human_gaps`, too few texts, or another share or power than these.
+
+    >>> texts = np.random.default_rng(0).normal(size=(40, 7)) + np.array([0, 0, 5, -5, 0, 0, 0])
+    >>> plan_wrong_captions(np.abs(texts[:, :, None] - texts[:, None]), 2, 0.2) < 100
+    True
+    """
+    check_number("share", share, 0, 1)
+    check_number("power", power, LEVEL, 1)
+    rows = _as_symmetric(distances, 2 * n_candidates)
+    of_gaps, of_tail = _wrong_mixture(rows, n_candidates, share)
+    low, high = 10, 10
+    while max(of_gaps.power(high), of_tail.power(high)) < power:
+        low, high = high, 2 * high
+        if high > MOST_PLANNED_ROWS:
+            return math.inf
+    while low < high:
+        middle = (low + high) // 2
+        is_found = max(of_gaps.power(middle), of_tail.power(middle)) >= power
+        low, high = (low, middle) if is_found else (middle + 1, high)
+    return float(high)
+
+
+class _GapsOfRow(NamedTuple):
+    """The gaps of a row of a corpus: their mean, their covariance, and that under splits."""
+
+    mean: Floats
+    covariance: Floats
+    under_splits: Floats
+
+    def power(self, n_rows: int) -> float:
+        """Chance that T2 of so many rows is significant."""
+        k = len(self.mean)
+        points = scipy.special.ndtri((np.arange(N_NORMAL_POINTS) + 0.5) / N_NORMAL_POINTS)
+        normal = np.stack(np.meshgrid(*[points] * k), axis=-1).reshape(-1, k)
+        lengths, axes = np.linalg.eigh(self.covariance)
+        means = math.sqrt(n_rows) * self.mean + normal * np.sqrt(np.maximum(lengths, 0)) @ axes.T
+        statistics = np.einsum("pi,ij,pj->p", means, np.linalg.inv(self.under_splits), means)
+        return float(np.mean(statistics > scipy.special.chdtri(k, level_of_gaps(True))))
+
+
+class _TailOfRow(NamedTuple):
+    """The excess of a row's share unlike people's: mean, standard deviation, and how many tails are tested."""
+
+    mean: float
+    deviation: float
+    n_tails: int
+
+    def power(self, n_rows: int) -> float:
+        """Chance that the test of the tail is significant with so many rows."""
+        critical = scipy.special.stdtrit(n_rows - 1, 1 - LEVEL * WEIGHT_OF_TAILS / self.n_tails)
+        return float(scipy.special.ndtr(math.sqrt(n_rows) * self.mean / self.deviation - critical))
+
+
+def _wrong_mixture(rows: Floats, m: int, share: float) -> tuple[_GapsOfRow, _TailOfRow]:
+    """What rows are whose candidates are each wrong with a chance."""
+    degrees, n_texts = min(m, 2), rows.shape[1]
+    chances = [math.comb(m, k) * share**k * (1 - share) ** (m - k) for k in range(m + 1)]
+    first, second = np.zeros(degrees), np.zeros((degrees, degrees))
+    splits, tail, tail_square = np.zeros((degrees, degrees)), 0.0, 0.0
+    people_gaps, people_share = np.zeros(degrees), 0.0
+    threshold = _tails(rows, 2 * m, None, None).people[False].threshold(1, TAIL)
+    for k, chance in enumerate(chances):
+        texts = [*range(m - k), *range(m, m + k), *range(2 * m, n_texts)]
+        of_rows = rows[:, texts][:, :, texts]
+        gaps = row_gaps(of_rows, m)
+        values = np.stack([gaps.fidelity, gaps.diversity], axis=1)[:, :degrees]
+        people, candidates = tail_distances(of_rows, m).of(TAILS["unlike_people_share"])
+        excesses = threshold.shares(candidates).mean(axis=1) - threshold.shares(people).mean(axis=1)
+        if not k:
+            people_gaps, people_share = values.mean(axis=0), float(excesses.mean())
+        values, excesses = values - people_gaps, excesses - people_share
+        first += chance * values.mean(axis=0)
+        second += chance * values.T @ values / len(values)
+        splits += chance * gaps.covariance[:, :degrees, :degrees].mean(axis=0)
+        tail += chance * float(excesses.mean())
+        tail_square += chance * float((excesses**2).mean())
+    return (
+        _GapsOfRow(first, second - np.outer(first, first), splits),
+        _TailOfRow(tail, math.sqrt(tail_square - tail**2), 2 if m == 1 else 3),
+    )
 
 
 def check_plan(n_rows: Any, gap: Any, power: Any, names: Sequence[str] = ("n_rows", "gap", "power")) -> None:
@@ -170,4 +361,5 @@ def _as_symmetric(distances: npt.ArrayLike, n_candidates: int) -> Floats:
             f"distances[{int(np.argmax(wrong))}]: expected symmetric distances of at least 0 with zeros on the "
             "diagonal, got others. Give the mean of both directions."
         )
+    check_distance_scale(list(rows))
     return rows

@@ -5,15 +5,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL
-from manycaps.comparison.parity_pairs import ParityPair, Side, compared_pairs
-from manycaps.kit.sets_parity import COVARIANCES, MEANS, parity_result
+from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, holm_p_values
+from manycaps.comparison.parity_pairs import GapRows, ParityPair, Side, are_within, compared_pairs
+from manycaps.kit.sets_parity import COVARIANCES, GAPS, MEANS, parity_result
+from manycaps.kit.sets_parity_captions import listed_captions
 from manycaps.kit.sets_parity_words import ParityWord, words_of
+from manycaps.kit.sets_tails import CorpusTails, Distances, corpus_tails
 
 MODULE = "human_parity"
 
 # Values of rows that the comparison needs, by the names of the module and of folders of scores.
-COLUMNS = (*MEANS, "outlier_share_of_people", "copied_share_of_people", *COVARIANCES)
+COLUMNS = (*MEANS, "copied_share_of_people", *COVARIANCES)
 
 # Two values of a row are equal if they are this near: float32 of a network, and float64 of words.
 ROUNDING = {"bert": 1e-6, "meteor": 1e-9, "meteor15": 1e-9, "cider": 1e-9}
@@ -24,10 +26,8 @@ class ParityRows(NamedTuple):
 
     # By the names in `COLUMNS` float64 arrays, shape (n_rows,); NaN where a row has one caption and a value needs two.
     columns: Mapping[str, np.ndarray]
-    # Captions by their place among people, the most ordinary first; empty where captions are not known.
-    histogram: Sequence[float] = ()
-    # [row, caption] of those most unlike people's.
-    most_unlike: Sequence[Sequence[int]] = ()
+    # Of all pairs of texts of every row.
+    distances: Distances
 
 
 class SystemParity(NamedTuple):
@@ -35,14 +35,19 @@ class SystemParity(NamedTuple):
 
     name: str
     rows: ParityRows
+    tails: CorpusTails
     # Numbers of the module, with 95 % intervals where there are two rows.
     result: Mapping[str, Any]
+    # p-value of the result after Holm's rule over all systems.
+    adjusted_p_value: float
     # What they mean; empty for a single row.
     words: Sequence[ParityWord]
+    # Lists of the module: the histogram of distances, the captions most unlike people's, the pairs most alike.
+    lists: Mapping[str, Any]
 
     @property
     def copies(self) -> bool:
-        """Whether its captions stand among the references."""
+        """Whether its captions also occur among the references."""
         return any(word.name == "copies" for word in self.words)
 
 
@@ -61,9 +66,9 @@ class ComparedParity(NamedTuple):
     within: Mapping[str, bool]
 
     def nearest_first(self) -> list[SystemParity]:
-        """Return the systems by the rows after which they are told from people, the most rows first.
+        """Return the systems by the rows after which they are distinguished from people, the most rows first.
 
-        Where none are told, by the p-value, the largest first.
+        Where the rows are equal, by the p-value, the largest first.
         """
 
         def key(system: SystemParity) -> tuple[float, float]:
@@ -79,10 +84,12 @@ class ComparedParity(NamedTuple):
             "systems": {
                 system.name: {
                     **system.result,
+                    "adjusted_p_value": system.adjusted_p_value,
                     "words": [word._asdict() for word in system.words],
-                    "rank_histogram": list(system.rows.histogram),
+                    "distance_histogram": list(system.lists["distance_histogram"]),
                     "within_margin": self.within.get(system.name),
-                    "per_row": {name: system.rows.columns[name].tolist() for name in MEANS},
+                    "per_row": {name: share.rows.tolist() for name, share in system.tails.shares.items()}
+                    | {name: system.rows.columns[name].tolist() for name in MEANS},
                 }
                 for system in self.systems
             },
@@ -114,36 +121,45 @@ def compared_parity(
     Returns:
         The comparison.
     """
-    systems = [_system(name, of_system, clusters) for name, of_system in rows.items()]
-    pairs = compared_pairs(
-        [Side(system.name, system.rows.columns, system.result, system.copies) for system in systems],
-        clusters,
-        rounding=ROUNDING.get(distance, 1e-9),
-        margin=margin,
-        n_resamples=n_resamples,
-        seed=seed,
-    )
-    within = (
-        {} if margin is None else {name: _is_within(of_system, clusters, margin) for name, of_system in rows.items()}
-    )
+    systems = _systems(rows, clusters)
+    resampling = {"n_resamples": n_resamples, "seed": seed}
+    sides = [Side(each.name, each.rows.columns, each.tails, each.result, each.copies) for each in systems]
+    rounding = ROUNDING.get(distance, 1e-9)
+    pairs = compared_pairs(sides, clusters, rounding=rounding, margin=margin, **resampling)
+    within = {} if margin is None else {each.name: _is_within(each, clusters, margin) for each in systems}
     return ComparedParity(distance, note, systems, pairs, margin, within)
 
 
-def _system(name: str, rows: ParityRows, clusters: Sequence[Hashable] | None) -> SystemParity:
-    has_interval = len(rows.columns["fidelity_gap"]) > 1
-    options = {
-        "p_value": "chi-squared",
-        "confidence_level": CONFIDENCE_LEVEL if has_interval else None,
-        "clusters": clusters,
-    }
-    result = parity_result(rows.columns, options)
-    return SystemParity(name, rows, result, words_of(result) if has_interval else [])
+def _systems(rows: Mapping[str, ParityRows], clusters: Sequence[Hashable] | None) -> list[SystemParity]:
+    """All systems beside people; words follow the p-values after Holm's rule over all of them."""
+    n_rows = next(iter(rows.values())).distances.n_rows
+    has_interval = n_rows > 1
+    level = CONFIDENCE_LEVEL if has_interval else None
+    options = {"p_value": "chi-squared", "confidence_level": level, "clusters": clusters}
+    tails = {name: corpus_tails(of_system.distances, level, clusters) for name, of_system in rows.items()}
+    results = {name: parity_result(of_system.columns, tails[name], options) for name, of_system in rows.items()}
+    p_values = np.array([result["human_parity_p_value"] for result in results.values()])
+    adjusted = np.full(len(p_values), np.nan)
+    adjusted[~np.isnan(p_values)] = holm_p_values(p_values[~np.isnan(p_values)])
+    return [
+        SystemParity(
+            name,
+            of_system,
+            tails[name],
+            results[name],
+            float(p_value),
+            words_of(results[name], float(p_value)) if has_interval else [],
+            listed_captions(of_system.distances, tails[name].people[False]),
+        )
+        for (name, of_system), p_value in zip(rows.items(), adjusted, strict=True)
+    ]
 
 
-def _is_within(rows: ParityRows, clusters: Sequence[Hashable] | None, margin: float) -> bool:
-    """Whether both gaps are shown to lie within the margin: two one-sided tests of each at 5 % (Schuirmann 1987)."""
-    options = {"p_value": "none", "confidence_level": 2 * CONFIDENCE_LEVEL - 1, "clusters": clusters}
-    result = parity_result(rows.columns, options)
-    ends = [result[f"{gap}_ci_{end}"] for gap in ("fidelity_gap", "diversity_gap") for end in ("low", "high")]
-    known = [end for end in ends if not np.isnan(end)]
-    return bool(known) and all(-margin < end < margin for end in known)
+def _is_within(system: SystemParity, clusters: Sequence[Hashable] | None, margin: float) -> bool:
+    """Whether the gaps are shown to lie within the margin."""
+    columns = system.rows.columns
+    gaps = [
+        GapRows(columns[gap], float(np.sum(columns[variance])))
+        for gap, variance in zip(GAPS, ("fidelity_variance", "diversity_variance"), strict=True)
+    ]
+    return are_within(gaps, clusters, margin)

@@ -5,16 +5,15 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.special
 
-from manycaps.comparison.mean_intervals import LEVEL, POWER
-from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, holm_p_values, paired_tests
+from manycaps.comparison.mean_intervals import LEVEL, POWER, minimum_detectable_difference
+from manycaps.comparison.paired_tests import holm_p_values, paired_tests
 from manycaps.kit.sets_gaps import sums_of_clusters
-from manycaps.kit.sets_intervals import interval_of_rows, mean_of_rows
+from manycaps.kit.sets_intervals import ClusteredMean, mean_of_rows
 from manycaps.kit.sets_parity import GAPS
-from manycaps.kit.sets_parity_power import noncentrality
-
-# Shares that say how two systems differ: more than people's is worse.
-SHARES = ("unlike_people_share", "central_share", "repeat_share")
+from manycaps.kit.sets_parity_power import joint_p_value, level_of_gaps, noncentrality_of_f
+from manycaps.kit.sets_tails import TESTED, CorpusTails
 
 # Clusters whose sign patterns are all enumerated: at most as many as are drawn by default.
 MOST_ENUMERATED = 14
@@ -27,24 +26,28 @@ class Side(NamedTuple):
     """A system of a pair."""
 
     name: str
-    # Values of its rows, and its numbers with their intervals; see `SystemParity`.
+    # Values of its rows, the tails, and its numbers with their intervals; see `SystemParity`.
     columns: Mapping[str, np.ndarray]
+    tails: CorpusTails
     result: Mapping[str, Any]
-    # Whether its captions stand among the references.
+    # Whether its captions also occur among the references.
     copies: bool
 
 
 class ShareTest(NamedTuple):
     """A share of two systems."""
 
-    # One of `SHARES`, and its mean in both systems.
+    # One of `TESTED`, and its mean in both systems.
     key: str
     first: float
     second: float
-    # Paired test, after Holm's rule over all shares and pairs that are tested.
+    # Do they differ, and is one nearer to people's 5 %? After Holm's rule over all shares of the pairs that differ.
     p_value: float
-    # The system with less of it, where the test holds and the other one has more than people; else None.
+    nearer_p_value: float
+    # The system that is nearer to people's 5 %, where the second test holds; else None.
     better: str | None
+    # Whether each system is shown not to be farther from people's 5 % than the other one by a detectable difference.
+    not_worse: tuple[bool, bool]
 
 
 class ParityPair(NamedTuple):
@@ -52,34 +55,44 @@ class ParityPair(NamedTuple):
 
     first: str
     second: str
-    # Joint paired test of the rows' gaps, before and after Holm's rule over all pairs.
+    # Paired test of the rows' gaps and of the shares together, before and after Holm's rule over all pairs.
     p_value: float
     adjusted_p_value: float
-    # Where the joint test holds, how they differ.
+    # Where that test holds, how they differ.
     shares: Sequence[ShareTest]
-    # Difference of the fidelity gaps that the joint test finds 80 % of the time, after Holm's rule as well.
+    # Difference of the fidelity gaps that is found 80 % of the time, after Holm's rule as well; infinity where the rows
+    # are too few to tell any two systems apart, and the rows from which on they are not.
     detectable_gap: float
-    # Names of the systems whose captions stand among the references: then they are not ranked.
+    least_rows: int
+    # Names of the systems whose captions also occur among the references: then they are not ranked.
     copying: Sequence[str]
     # Fidelity and diversity gap of both systems.
     gaps: tuple[tuple[float, float], tuple[float, float]]
-    # Whether both gaps are shown to differ by less than the margin; None where no margin was given.
+    # Whether each system's fidelity gap is shown not to be above the other one's by a detectable difference.
+    fidelity_not_worse: tuple[bool, bool]
+    # Whether both gaps are shown to differ by less than the margin; None where no margin was given, or where the
+    # systems wrote different numbers of captions or differ in a share.
     within_margin: bool | None
 
     @property
     def kind(self) -> str:
-        """What is said: "copies", "alike", "dominates", "trade-off", or "gaps" where no share says how they differ."""
+        """What is said: "copies", "alike", "dominates", "better", "trade-off", or "gaps" where no share says how."""
         if self.copying:
             return "copies"
         if self.adjusted_p_value > LEVEL:
             return "alike"
         better = {share.better for share in self.shares} - {None}
-        return ("gaps", "dominates", "trade-off")[len(better)]
+        if len(better) != 1:
+            return "trade-off" if better else "gaps"
+        side = 0 if self.first in better else 1
+        is_shown = all(share.better or share.not_worse[side] for share in self.shares) and self.fidelity_not_worse[side]
+        return "dominates" if is_shown else "better"
 
     @property
     def better(self) -> str | None:
-        """The system that is better in one share and worse in none, if there is one."""
-        return next(share.better for share in self.shares if share.better) if self.kind == "dominates" else None
+        """The system that is nearer to people in a share while the other one is in none, if there is one."""
+        is_one = self.kind in ("dominates", "better")
+        return next(share.better for share in self.shares if share.better) if is_one else None
 
     def to_dict(self) -> dict[str, Any]:
         """Return every number."""
@@ -90,6 +103,43 @@ class ParityPair(NamedTuple):
             "kind": self.kind,
             "better": self.better,
         }
+
+
+class GapRows(NamedTuple):
+    """A gap, or a difference of gaps."""
+
+    # float64 array, shape (n_rows,); NaN where a row has none.
+    values: np.ndarray
+    # Variance of its sum under splits: that of the rows is seldom smaller, but of few rows may be by chance.
+    null_variance: float
+
+    def mean(self, clusters: Sequence[Hashable] | None) -> ClusteredMean:
+        """Describe the mean over rows, with at least the standard error of splits."""
+        known: np.ndarray = ~np.isnan(self.values)
+        labels = None if clusters is None else [c for c, is_known in zip(clusters, known, strict=True) if is_known]
+        mean = mean_of_rows(self.values[known], labels)
+        least = math.sqrt(self.null_variance) / int(np.count_nonzero(known))
+        return mean._replace(standard_error=max(mean.standard_error, least))
+
+
+def are_within(gaps: Sequence[GapRows], clusters: Sequence[Hashable] | None, margin: float) -> bool:
+    """Whether all gaps are shown to lie within a margin: two one-sided tests of each at 5 % (Schuirmann 1987).
+
+    Args:
+        gaps: those that are NaN in all rows do not count.
+        clusters: labels of the rows, or None.
+        margin: above 0, in the unit of the distance.
+
+    Returns:
+        False with a single cluster.
+    """
+    means = [gap.mean(clusters) for gap in gaps if not np.isnan(gap.values).all()]
+    return bool(means) and all(mean.n_clusters > 1 and _upper(mean, -1) < margin > _upper(mean, 1) for mean in means)
+
+
+def _upper(mean: ClusteredMean, sign: int) -> float:
+    """Upper end of a one-sided 95 % interval of a mean, or of its negative."""
+    return sign * mean.mean + float(scipy.special.stdtrit(mean.n_clusters - 1, 1 - LEVEL)) * mean.standard_error
 
 
 def compared_pairs(
@@ -119,27 +169,53 @@ def compared_pairs(
         return []
     differences = [_gap_differences(systems[i].columns, systems[j].columns, rounding) for i, j in chosen]
     labels = list(range(len(differences[0]))) if clusters is None else clusters
-    p_values = joint_sign_flip_tests([sums_of_clusters(each, labels) for each in differences], n_resamples, seed)
-    adjusted = holm_p_values(np.array(p_values))
-    shares = _share_tests(systems, [pair for pair, p in zip(chosen, adjusted, strict=True) if p <= LEVEL], clusters)
-    return [
-        ParityPair(
-            systems[i].name,
-            systems[j].name,
-            p_value,
-            float(p_adjusted),
-            shares.get((i, j), []),
-            _detectable(each, clusters, len(chosen)),
-            [systems[side].name for side in (i, j) if systems[side].copies],
-            (_gaps(systems[i].result), _gaps(systems[j].result)),
-            None if margin is None else _is_within(each, clusters, margin),
+    of_gaps = joint_sign_flip_tests([sums_of_clusters(each, labels) for each in differences], n_resamples, seed)
+    resampling = {"n_resamples": n_resamples, "seed": seed}
+    shares = [_ShareTests(systems[i], systems[j], clusters, resampling) for i, j in chosen]
+    p_values = [joint_p_value(gaps, tests.p_value) for gaps, tests in zip(of_gaps, shares, strict=True)]
+    adjusted = holm_p_values(np.array(p_values)).tolist()
+    found = iter(_found_shares([tests for tests, p in zip(shares, adjusted, strict=True) if p <= LEVEL]))
+    pairs = []
+    for k, (i, j) in enumerate(chosen):
+        first, second = systems[i], systems[j]
+        share_tests = next(found) if adjusted[k] <= LEVEL else []
+        if of_gaps[k] <= LEVEL:
+            share_tests = _without_excuses(share_tests, first, second)
+        detectable = _Detectable.of(differences[k], clusters, len(chosen), n_resamples, shares[k].are_tested)
+        pairs.append(
+            ParityPair(
+                first.name,
+                second.name,
+                p_values[k],
+                adjusted[k],
+                share_tests,
+                detectable.gap,
+                detectable.least_rows,
+                [side.name for side in (first, second) if side.copies],
+                (_gaps(first.result), _gaps(second.result)),
+                detectable.not_worse(),
+                _pair_within(first, second, differences[k], share_tests, clusters, margin),
+            )
         )
-        for (i, j), each, p_value, p_adjusted in zip(chosen, differences, p_values, adjusted, strict=True)
-    ]
+    return pairs
 
 
 def _gaps(result: Mapping[str, Any]) -> tuple[float, float]:
     return result[GAPS[0]], result[GAPS[1]]
+
+
+def _without_excuses(tests: Sequence[ShareTest], first: Side, second: Side) -> list[ShareTest]:
+    """Leave out that a system with more wrong captions, and farther from people, is less bland for it."""
+    unlike = next((test.better for test in tests if test.key == "unlike_people_share"), None)
+    if unlike is None:
+        return list(tests)
+    better, other = (first, second) if unlike == first.name else (second, first)
+    if better.result[GAPS[0]] >= other.result[GAPS[0]]:
+        return list(tests)
+    return [
+        test._replace(better=None) if test.key == "ordinary_share" and test.better == other.name else test
+        for test in tests
+    ]
 
 
 def _gap_differences(first: Mapping[str, np.ndarray], second: Mapping[str, np.ndarray], rounding: float) -> np.ndarray:
@@ -195,46 +271,155 @@ def _sign_patterns(n_clusters: int, n_resamples: int, seed: int) -> Any:
         yield 1.0 - 2.0 * np.unpackbits(bits, axis=1, count=n_clusters)
 
 
-def _share_tests(
-    systems: Sequence[Side], pairs: Sequence[tuple[int, int]], clusters: Sequence[Hashable] | None
-) -> dict[tuple[int, int], list[ShareTest]]:
-    """Paired tests of the shares of the pairs that differ, by Holm's rule over all of them."""
-    tests = []
-    for i, j in pairs:
-        for key in SHARES:
-            first, second = systems[i].columns[key], systems[j].columns[key]
-            known = ~(np.isnan(first) | np.isnan(second))
-            if known.sum() > 1:
-                labels = (
-                    None if clusters is None else [c for c, is_known in zip(clusters, known, strict=True) if is_known]
-                )
-                tests.append(((i, j), key, paired_tests(first[known, None], second[known, None], labels)[0]))
-    adjusted = holm_p_values(np.array([test.p_value for _, _, test in tests]))
-    found: dict[tuple[int, int], list[ShareTest]] = {}
-    for ((i, j), key, test), p_value in zip(tests, adjusted.tolist(), strict=True):
-        worse, other = (systems[i], systems[j]) if test.difference > 0 else (systems[j], systems[i])
-        is_found = p_value <= LEVEL and is_above_people(worse.result, key)
-        values = (systems[i].result[key], systems[j].result[key])
-        found.setdefault((i, j), []).append(ShareTest(key, *values, p_value, other.name if is_found else None))
-    return found
+class _ShareTests:
+    """Paired tests of the shares of two systems."""
+
+    def __init__(
+        self, first: Side, second: Side, clusters: Sequence[Hashable] | None, resampling: Mapping[str, int]
+    ) -> None:
+        self.first, self.second = first, second
+        self._clusters = clusters
+        self._resampling = resampling
+        self.are_tested = bool(first.tails.tested and second.tails.tested)
+        self.keys = [key for key in TESTED if np.count_nonzero(self._known(key)) > 1 and self.are_tested]
+        self.differences = {
+            key: self._test(key, *(side.tails.shares[key].rows for side in (first, second))) for key in self.keys
+        }
+
+    @property
+    def p_value(self) -> float:
+        """Do they differ in a share? Bonferroni; NaN where shares are not tested."""
+        p_values = [test.p_value for test in self.differences.values()]
+        return min(1.0, len(p_values) * min(p_values)) if p_values else math.nan
+
+    def nearer_p_value(self, key: str) -> float:
+        """Is one nearer to people's share? They differ, and so does their sum from twice that of people.
+
+        |a| < |b| says that b - a and b + a have the sign of b: both tests are needed, and the larger p-value counts
+        (an intersection-union test, Berger 1982, https://doi.org/10.1080/00401706.1982.10487790).
+        """
+        first, second = self._excesses(key)
+        return max(self.differences[key].p_value, self._test(key, first, -second).p_value)
+
+    def result(self, key: str, p_value: float, nearer_p_value: float) -> ShareTest:
+        """Return the test of a share with p-values that are adjusted."""
+        first, second = (side.tails.shares[key].value for side in (self.first, self.second))
+        distances = [abs(float(np.nanmean(excess))) for excess in self._excesses(key)]
+        nearer = self.first.name if distances[0] < distances[1] else self.second.name
+        better = nearer if max(p_value, nearer_p_value) <= LEVEL else None
+        return ShareTest(key, first, second, p_value, nearer_p_value, better, self._not_worse(key))
+
+    def _not_worse(self, key: str) -> tuple[bool, bool]:
+        """Whether |a| < |b| + margin is shown for each system's excess a and the other one's b, at 5 %."""
+        margin = self.differences[key].minimum_detectable_difference
+        first, second = self._excesses(key)
+        difference, total = (self._mean(key, values) for values in (first - second, first + second))
+        if difference.standard_error == 0:
+            return True, True
+        below = {
+            (sign, name): _upper(mean, sign) < margin
+            for name, mean in (("difference", difference), ("total", total))
+            for sign in (1, -1)
+        }
+        # |a| - |b| < margin: a - b or a + b is below it, and so is -a - b or -a + b.
+        return (
+            (below[1, "difference"] or below[1, "total"]) and (below[-1, "total"] or below[-1, "difference"]),
+            (below[-1, "difference"] or below[1, "total"]) and (below[-1, "total"] or below[1, "difference"]),
+        )
+
+    def _known(self, key: str) -> np.ndarray:
+        rows = [side.tails.shares[key].rows for side in (self.first, self.second)]
+        known: np.ndarray = ~(np.isnan(rows[0]) | np.isnan(rows[1]))
+        return known
+
+    def _excesses(self, key: str) -> tuple[np.ndarray, np.ndarray]:
+        """Share of every row minus that of its own references, of both systems."""
+        tails = [side.tails.shares[key] for side in (self.first, self.second)]
+        return tails[0].rows - tails[0].people_rows, tails[1].rows - tails[1].people_rows
+
+    def _labels(self, key: str) -> list[Hashable] | None:
+        if self._clusters is None:
+            return None
+        return [label for label, is_known in zip(self._clusters, self._known(key), strict=True) if is_known]
+
+    def _mean(self, key: str, values: np.ndarray) -> ClusteredMean:
+        return mean_of_rows(values[self._known(key)], self._labels(key))
+
+    def _test(self, key: str, first: np.ndarray, second: np.ndarray) -> Any:
+        """Paired test of the rows that both systems have pairs in."""
+        known = self._known(key)
+        return paired_tests(first[known, None], second[known, None], self._labels(key), **self._resampling)[0]
 
 
-def is_above_people(result: Mapping[str, Any], key: str) -> bool:
-    """Whether a share's interval lies above what people give."""
-    return bool(result.get(f"{key}_ci_low", math.nan) > result.get(f"{key}_of_people", 0.0))
+def _found_shares(tests: Sequence[_ShareTests]) -> list[list[ShareTest]]:
+    """Adjust the p-values of all shares of the pairs that differ, by Holm's rule."""
+    keys = [(of_pair, key) for of_pair in tests for key in of_pair.keys]
+    p_values = holm_p_values(np.array([of_pair.differences[key].p_value for of_pair, key in keys]))
+    nearer = holm_p_values(np.array([of_pair.nearer_p_value(key) for of_pair, key in keys]))
+    results = iter(
+        of_pair.result(key, float(p), float(q)) for (of_pair, key), p, q in zip(keys, p_values, nearer, strict=True)
+    )
+    return [[next(results) for _ in of_pair.keys] for of_pair in tests]
 
 
-def _detectable(differences: np.ndarray, clusters: Sequence[Hashable] | None, n_pairs: int) -> float:
-    """Difference of the fidelity gaps that the joint test finds, whatever that of the diversity gaps is."""
-    error = mean_of_rows(differences[:, 0], clusters).standard_error
-    degrees = max(1, int(np.count_nonzero(differences.any(axis=0))))
-    return math.sqrt(noncentrality(degrees, LEVEL / n_pairs, POWER)) * error if error > 0 else math.nan
+class _Detectable(NamedTuple):
+    """What the paired test of the gaps finds with so many rows."""
+
+    # Difference of the fidelity gaps, whatever that of the diversity gaps is; NaN where gaps do not vary.
+    gap: float
+    least_rows: int
+    # Of the fidelity gaps, first minus second.
+    difference: ClusteredMean
+
+    @classmethod
+    def of(
+        cls, differences: np.ndarray, clusters: Sequence[Hashable] | None, n_pairs: int, n_resamples: int, both: bool
+    ) -> "_Detectable":
+        """Compute it at the level that the sign-flip test can have after Holm's rule over all pairs."""
+        mean = mean_of_rows(differences[:, 0], clusters)
+        level = level_of_gaps(both) / n_pairs
+        n, k = mean.n_clusters, max(1, int(np.count_nonzero(differences.any(axis=0))))
+        least_rows = max(k + 1, math.ceil(1 - math.log2(level)))
+        if n <= MOST_ENUMERATED:
+            level = math.floor(level * 2 ** (n - 1)) / 2 ** (n - 1)
+        elif level < 1 / (n_resamples + 1):
+            level = 0.0
+        if not level or n <= k:
+            return cls(math.inf, least_rows, mean)
+        error = mean.standard_error
+        gap = math.sqrt(noncentrality_of_f(k, n - k, level, POWER)) * error if error > 0 else math.nan
+        return cls(gap, least_rows, mean)
+
+    def not_worse(self) -> tuple[bool, bool]:
+        """Whether each system's fidelity gap is shown to lie below the other one's plus a detectable difference."""
+        mean = self.difference
+        margin = minimum_detectable_difference(mean.standard_error, mean.n_clusters)
+        if mean.standard_error == 0:
+            return mean.mean <= 0, mean.mean >= 0
+        return (_upper(mean, 1) < margin, _upper(mean, -1) < margin) if mean.n_clusters > 1 else (False, False)
 
 
-def _is_within(differences: np.ndarray, clusters: Sequence[Hashable] | None, margin: float) -> bool:
-    """Whether both gaps are shown to differ by less than the margin: two one-sided tests of each at 5 %."""
-    if len(differences) < 2:
-        return False
-    level = 2 * CONFIDENCE_LEVEL - 1
-    ends = [end for column in differences.T for end in interval_of_rows(column, level, clusters)]
-    return all(-margin < end < margin for end in ends)
+def _pair_within(
+    first: Side,
+    second: Side,
+    differences: np.ndarray,
+    shares: Sequence[ShareTest],
+    clusters: Sequence[Hashable] | None,
+    margin: float | None,
+) -> bool | None:
+    """Whether both gaps differ by less than the margin; None where that is no equivalence."""
+    has_share = any(share.better or share.p_value <= LEVEL for share in shares)
+    if margin is None or has_share or _sizes(first) != _sizes(second):
+        return None
+    # With the same references, the variance of a difference is n / (m + n) of the sum of both.
+    kept = [n / (m + n) for m, n in _sizes(first)]
+    gaps = []
+    for gap, variance, values in zip(GAPS, ("fidelity_variance", "diversity_variance"), differences.T, strict=True):
+        if not np.isnan(first.columns[gap]).all():
+            both = float(np.sum(first.columns[variance]) + np.sum(second.columns[variance]))
+            gaps.append(GapRows(values, both * max(kept)))
+    return are_within(gaps, clusters, margin)
+
+
+def _sizes(side: Side) -> Mapping[tuple[int, int], int]:
+    return side.tails.sizes

@@ -16,7 +16,7 @@ DISTANCES = ("bert", "meteor", "meteor15", "cider")
 # Captions of all systems that are embedded together: the encoder remembers as many until they are needed.
 MOST_AT_ONCE = 50_000
 
-# What is said where the better distance is not to be had. Measured by `scripts.studies.human_parity_power`.
+# What is said where the better distance is unavailable. Measured by `scripts.studies.human_parity_power`.
 WITHOUT_ENCODER = (
     "Distance: METEOR, as {why}. Of 60 rows with 10 % wrong captions it finds 36 %, sentence embeddings find 91 %: "
     "{remedy}."
@@ -87,7 +87,7 @@ def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) ->
             module.embed(sorted(distinct), module.load_options)
     for name in rows[0].captions:
         columns = {"predictions": [row.captions[name] for row in rows], "references": [row.references for row in rows]}
-        values = module.row_values(**module.checked_columns(module.load_options, **columns), details=True)
-        lists, settings = values.lists, values.settings
-        found[name] = ParityRows(values.columns, lists["rank_histogram"], lists["most_unlike_people"])
+        values = module.row_values(**module.checked_columns(module.load_options, **columns))
+        settings = values.settings
+        found[name] = ParityRows(values.columns, values.distances)
     return ParityScores(found, module._signature(module.load_options, settings))

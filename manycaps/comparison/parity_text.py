@@ -7,77 +7,105 @@ from typing import Any
 
 from manycaps.comparison.mean_intervals import POWER
 from manycaps.comparison.parity import ComparedParity, SystemParity
-from manycaps.comparison.parity_pairs import ParityPair
+from manycaps.comparison.parity_pairs import ParityPair, ShareTest
+from manycaps.kit.sets_parity_words import MANY_ROWS, share_text, shown_p_value
+from manycaps.kit.sets_tails import TAIL
 
 # Columns of a terminal, and pairs that are printed without --full: those with the baseline if there are more.
 WIDTH, MOST_PAIRS = 100, 3
 
-# What is said of the system with less of a share.
-LESS = {
-    "unlike_people_share": "fewer captions that stand out from people's",
-    "central_share": "fewer captions that are the most ordinary one",
-    "repeat_share": "fewer near repeats",
+# Shares of the table, and how sentences name them.
+SHARES = {
+    "unlike_people_share": "captions unlike people's",
+    "ordinary_share": "ordinary captions",
+    "near_duplicate_share": "near-duplicates",
 }
 
 
 def system_line(parity: ComparedParity, system: SystemParity) -> str:
     """Say in one line how a system stands beside people."""
-    said = " ".join(word.sentence for word in system.words) or "One row: no interval."
-    has_p = any(word.name in ("told", "undecided") for word in system.words)
-    p_value = "" if has_p else f"{as_p(system.result['human_parity_p_value'])}. "
+    sentences = " ".join(word.sentence for word in system.words) or "One row: no interval."
+    has_p = any(word.name == "different" for word in system.words)
+    p_value = "" if has_p else f"{system_p_value(system)}. "
     margin = ""
     if parity.margin is not None:
         is_shown = "Within" if parity.within[system.name] else "Not shown to be within"
-        margin = f" {is_shown} {parity.margin:g} of people in both gaps."
-    return f"{system.name}: {p_value}{said}{margin}"
+        margin = f" {is_shown} {parity.margin:g} of people in {_gaps_named(system.result['diversity_gap'])}."
+    return f"{system.name}: {p_value}{sentences}{margin}"
+
+
+def system_p_value(system: SystemParity) -> str:
+    """The p-value of a system after Holm's rule, as it is printed; see `shown_p_value`."""
+    return shown_p_value(system.adjusted_p_value, int(system.result["n_rows"]))
+
+
+def _gaps_named(diversity_gap: float) -> str:
+    """Name the gaps that there are."""
+    return "the fidelity gap" if math.isnan(diversity_gap) else "both gaps"
 
 
 def pair_line(pair: ParityPair) -> str:
     """Say in one line how two systems differ."""
     names, p_value = f"{pair.first} and {pair.second}", as_p(pair.adjusted_p_value)
-    margin = " Equivalent within the margin." if pair.within_margin else ""
     if pair.kind == "copies":
-        return f"{names} are not ranked: captions of {' and '.join(pair.copying)} stand among the references."
+        return f"{names} are not ranked: captions of {' and '.join(pair.copying)} also occur among the references."
     if pair.kind == "alike":
-        found = ""
-        if math.isfinite(pair.detectable_gap):
-            found = f"; fidelity gaps {pair.detectable_gap:.2g} apart would be, {POWER:.0%} of the time"
-        return f"{names} are not told apart ({p_value}{found}).{margin}"
+        return f"{names}: no difference detected ({p_value}{_detectable(pair)}).{_margin(pair)}"
     if pair.kind == "gaps":
         (f, v), (other_f, other_v) = pair.gaps
         diversity = f", diversity gap {v:.2g} and {other_v:.2g}" if v == v else ""
         gaps = f"fidelity gap {f:.2g} and {other_f:.2g}{diversity}"
-        return f"{names} differ ({p_value}); no share says how ({gaps}).{margin}"
+        return f"{names} differ ({p_value}); no share says how ({gaps}).{_margin(pair)}"
     by_system = {
-        name: [f"{LESS[share.key]} ({_both(share, name, pair)})" for share in pair.shares if share.better == name]
+        name: " and ".join(_both(share, name, pair) for share in pair.shares if share.better == name)
         for name in (pair.first, pair.second)
     }
+    if pair.kind == "trade-off":
+        shares = "; ".join(f"{name} is nearer to people in {shares}" for name, shares in by_system.items())
+        return f"{names} are a trade-off ({p_value}): {shares}."
+    worse = pair.second if pair.better == pair.first else pair.first
+    shares = by_system[str(pair.better)]
     if pair.kind == "dominates":
-        worse = pair.second if pair.better == pair.first else pair.first
-        return f"{pair.better} dominates {worse} ({p_value}): {' and '.join(by_system[str(pair.better)])}.{margin}"
-    traded = "; ".join(f"{name} has {' and '.join(said)}" for name, said in by_system.items())
-    return f"{names} are a trade-off ({p_value}): {traded}.{margin}"
+        rest = "shown not to be farther in the rest"
+        return f"{pair.better} dominates {worse} ({p_value}): nearer to people in {shares}, and {rest}."
+    return (
+        f"{pair.better} is nearer to people than {worse} in {shares} ({p_value}); neither is shown to be in the rest."
+    )
 
 
-def _both(share: Any, better: str, pair: ParityPair) -> str:
+def _detectable(pair: ParityPair) -> str:
+    """What would be found, or that nothing can be."""
+    if math.isinf(pair.detectable_gap):
+        return f"; too few rows to tell any two systems apart, from {pair.least_rows} rows on they may be"
+    if math.isnan(pair.detectable_gap):
+        return ""
+    return f"; a difference of {pair.detectable_gap:.2g} between fidelity gaps would be detected with {POWER:.0%} power"
+
+
+def _margin(pair: ParityPair) -> str:
+    if not pair.within_margin:
+        return ""
+    is_single = math.isnan(pair.gaps[0][1]) and math.isnan(pair.gaps[1][1])
+    return f" Equivalent within the margin in {_gaps_named(math.nan if is_single else 0.0)}."
+
+
+def _both(share: ShareTest, better: str, pair: ParityPair) -> str:
     """Both values of a share, that of the better system first."""
     values = (share.first, share.second) if better == pair.first else (share.second, share.first)
-    return " and ".join(f"{100 * max(0.0, value):.0f} %" for value in values)
+    return f"{SHARES[share.key]} ({' and '.join(f'{100 * value:.0f} %' for value in values)})"
 
 
 def as_p(p_value: float) -> str:
     """A p-value behind its letter.
 
     >>> as_p(0.44), as_p(0.0312), as_p(0.00003), as_p(float("nan"))
-    ('p 0.44', 'p 0.031', 'p < 0.0001', 'p not defined')
+    ('p = 0.44', 'p = 0.031', 'p < 0.0001', 'p not defined')
     """
-    if math.isnan(p_value):
-        return "p not defined"
-    return "p < 0.0001" if p_value < 0.0001 else f"p {p_value:.2g}"
+    return shown_p_value(p_value, MANY_ROWS)
 
 
 def as_rows_needed(result: Mapping[str, Any]) -> str:
-    """Rows after which a system is told from people, with the interval.
+    """Rows after which a system is distinguished from people, with the interval.
 
     >>> as_rows_needed({"rows_needed": 23.0, "rows_needed_ci_low": 11.0, "rows_needed_ci_high": 79.0, "n_rows": 60})
     '23 [11, 79]'
@@ -102,32 +130,22 @@ def shown_pairs(parity: ComparedParity, full: bool) -> Sequence[ParityPair]:
 
 def parity_table(parity: ComparedParity) -> tuple[list[str], list[list[tuple[str, float | None]]]]:
     """Return header and rows of the table of systems beside people; cells are text and the number behind it."""
-    header = ["system", "p", "rows needed", "unlike people", "most ordinary", "near repeats"]
-    people = parity.systems[0].result["central_share_of_people"]
+    header = ["system", "p", "rows needed", "unlike people", "ordinary", "near-duplicates"]
     rows: list[list[tuple[str, float | None]]] = []
     for system in parity.nearest_first():
         result = system.result
         cells: list[tuple[str, float | None]] = [(system.name, None)]
-        cells.append((as_p(result["human_parity_p_value"])[2:], result["human_parity_p_value"]))
+        cells.append((system_p_value(system).removeprefix("p ").removeprefix("= "), system.adjusted_p_value))
         cells.append((as_rows_needed(result), result["rows_needed"]))
-        cells += [
-            (_share(result, key), result[key]) for key in ("unlike_people_share", "central_share", "repeat_share")
-        ]
+        cells += [(_share(result, key), result[key]) for key in SHARES]
         rows.append(cells)
-    none: list[tuple[str, float | None]] = [("people", None), ("", None), ("", None)]
-    return header, [*rows, [*none, ("0 %", 0.0), (f"{100 * people:.0f} %", people), ("10 %", 0.1)]]
+    people = (f"{100 * TAIL:.0f} %", TAIL)
+    return header, [*rows, [("people", None), ("", None), ("", None), people, people, people]]
 
 
 def _share(result: Mapping[str, Any], key: str) -> str:
-    """A share in percent, with its interval; whole numbers, of which none is -0.
-
-    >>> _share({"repeat_share": 0.12, "repeat_share_ci_low": -0.002, "repeat_share_ci_high": 0.3}, "repeat_share")
-    '12 % [0, 30]'
-    """
-    value, low, high = (result.get(f"{key}{end}", math.nan) for end in ("", "_ci_low", "_ci_high"))
-    if math.isnan(value):
-        return "one caption"
-    return f"{round(100 * value)} %" + ("" if math.isnan(low) else f" [{round(100 * low)}, {round(100 * high)}]")
+    """A share in percent with its interval, or that it needs two captions."""
+    return "one caption" if math.isnan(result[key]) else share_text(result, key)
 
 
 def screen(parity: ComparedParity, notes: Sequence[str], *, full: bool = False, width: int = WIDTH) -> str:
@@ -158,14 +176,17 @@ def screen(parity: ComparedParity, notes: Sequence[str], *, full: bool = False, 
 def methods(parity: ComparedParity, n_pairs: int) -> list[str]:
     """Describe the test against people, and that of pairs, for a paper."""
     adjusted = f", adjusted by Holm's method over the {n_pairs} pairs" if n_pairs > 1 else ""
+    holm = " p-values of several systems are adjusted by Holm's method." if len(parity.systems) > 1 else ""
     return [
-        f"Captions were compared with people's by the distance {parity.distance}: the fidelity and the diversity gap "
-        "of all rows were tested jointly, in closed form under random splits of every row (Chen and Friedman 2017), "
-        f"and the rows needed are those after which that test finds the difference in {POWER:.0%} of the cases at a "
-        "level of 5%.",
-        "Captions unlike people's, most ordinary captions and near repeats are shares of ranks among the references, "
-        "with known values for people; captions unlike people's are below 0 where fewer stand out than of people's "
-        "own.",
-        f"Two systems differ if the rows' differences of both gaps do, by a joint sign-flip test{adjusted}; one "
-        "dominates the other if a share of it is nearer to people's, by a paired test, and none is farther.",
+        f"Captions were compared with people's by the distance {parity.distance}, by two tests with 0.8 and 0.2 of "
+        "the level (Bonferroni): the fidelity and the diversity gap of all rows jointly, in closed form under random "
+        "splits of every row (Chen and Friedman 2017), and the shares of captions, and of pairs of captions, beyond "
+        f"the 5% and 95% quantiles of people's own distances.{holm} The rows needed are those after which one of the "
+        f"tests finds the difference in {POWER:.0%} of the cases at a level of 5%.",
+        "Captions unlike people's are farther from the references than 19 of 20 human captions, ordinary ones nearer "
+        "than 19 of 20, and near-duplicates are pairs that are nearer to each other than 19 of 20 pairs of human "
+        "captions; people give 5% of each.",
+        f"Two systems differ if the rows' differences of both gaps do, by a joint sign-flip test{adjusted}, or a share "
+        "does; one dominates the other if a share of it is nearer to people's 5%, by a paired test, and it is shown "
+        "not to be worse in the others and in the fidelity gap by a detectable difference.",
     ]

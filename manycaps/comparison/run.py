@@ -82,7 +82,10 @@ def compare_folders(folders: Mapping[str, str], options: CompareOptions) -> Syst
         signature = str(systems[0].results[MODULE]["signature"])
         distance = signature.partition("|distance:")[2].partition("|")[0]
         parity = beside_people(
-            {system.name: ParityRows(system.values) for system in systems}, clusters, options, distance
+            {each.name: ParityRows(each.values, each.distances) for each in systems if each.distances},
+            clusters,
+            options,
+            distance,
         )
     return compared_systems(systems, rows, clusters, exchanges, parity=parity, **resampling)
 

@@ -17,6 +17,8 @@ from manycaps.comparison.parity import MODULE as PARITY
 from manycaps.comparison.systems import ScoredSystem, SystemRow, check_same_ids
 from manycaps.kit.base_messages import reason_of, shown_value
 from manycaps.kit.sets_parity import OF_PAIRS
+from manycaps.kit.sets_tails import KeptDistances
+from manycaps.scoring.corpus_values import DISTANCES, stored_blocks
 from manycaps.scoring.run_folder import RunFolder, read_saved
 
 # What to do where the captions of scored rows are not to be had.
@@ -67,7 +69,8 @@ def read_score_folders(
         sizes = dict(zip(folder.ids, folder.rows.column("n_candidates").to_pylist(), strict=True))
         results = {module: folder.results[module] for module in chosen}
         n_candidates = [sizes[each] for each in baseline.ids]
-        systems.append(ScoredSystem(name, _values(folder, keys, baseline.ids), results, n_candidates))
+        distances = _distances(folder, baseline.ids) if PARITY in chosen else None
+        systems.append(ScoredSystem(name, _values(folder, keys, baseline.ids), results, n_candidates, distances))
     return systems, [SystemRow(each, {}) for each in baseline.ids]
 
 
@@ -136,6 +139,18 @@ def _values(folder: ScoreFolder, keys: Sequence[str], ids: Sequence[str]) -> dic
             )
         values[key] = column
     return values
+
+
+def _distances(folder: ScoreFolder, ids: Sequence[str]) -> KeptDistances:
+    """Distances of the rows' texts in the order of `ids`."""
+    if DISTANCES not in folder.rows.column_names:
+        raise ValueError(f"{folder.path}: expected distances of all rows for {PARITY}, got none. {SCORE_AGAIN}")
+    table = folder.rows.select(["n_candidates", DISTANCES])
+    indices = {each: i for i, each in enumerate(ids)}
+    kept = KeptDistances(len(ids))
+    for block in stored_blocks(table, np.array([indices[each] for each in folder.ids])):
+        kept.add(block.distances, block.n_candidates, block.rows.tolist())
+    return kept
 
 
 def folder_rows(folders: Mapping[str, str], ids: Sequence[str]) -> list[SystemRow]:

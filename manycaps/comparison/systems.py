@@ -10,6 +10,7 @@ import numpy as np
 from manycaps.caption_tables import CaptionRow, good_rows, open_source
 from manycaps.caption_tables.files import source_name
 from manycaps.kit.base_messages import shown_value
+from manycaps.kit.sets_tails import KeptDistances
 
 # Letters of systems in tables: there are no more systems.
 LETTERS = "abcdefghijklmnop"
@@ -25,6 +26,8 @@ class ScoredSystem(NamedTuple):
     results: Mapping[str, Mapping[str, Any]]
     # Captions of every row; None where they are not known.
     n_candidates: Sequence[int] | None = None
+    # Of all pairs of texts of every row, where human_parity has scored them.
+    distances: KeptDistances | None = None
 
 
 class SystemRow(NamedTuple):

@@ -20,10 +20,7 @@ import numpy as np
 import scipy.special
 
 from .sets_intervals import cluster_numbers
-from .sets_splits import TIE_TOLERANCE, in_row_scales
-
-# Share of all pairs of texts that are called nearest, and farthest.
-TAIL = 0.1
+from .sets_splits import TIE_TOLERANCE
 
 
 class RowGaps(NamedTuple):
@@ -36,19 +33,7 @@ class RowGaps(NamedTuple):
     covariance: np.ndarray
 
 
-class RowShares(NamedTuple):
-    """Places of the candidates among people, float64 arrays of shape (n_rows,), 0 to 1."""
-
-    # Candidates that are the farthest, and the nearest, of themselves and the references: 1 / (n + 1) for people.
-    outlier: np.ndarray
-    central: np.ndarray
-    # Pairs of candidates in the nearest, and the farthest, tenth of the pairs of themselves and the references: 0.1 for
-    # people; NaN where rows have one candidate.
-    repeat: np.ndarray
-    spread: np.ndarray
-
-
-class ParityTest(NamedTuple):
+class GapsTest(NamedTuple):
     """Test of all rows together; p-values are two-sided, and NaN where no split changes the gap."""
 
     p_value: float
@@ -113,7 +98,7 @@ def _share(k: int, chosen: int, number: int) -> float:
     return _falling(chosen, k) / _falling(number, k) if number >= k else 0.0
 
 
-def parity_test(gaps: Iterable[RowGaps], clusters: Sequence[Hashable] | None = None) -> ParityTest:
+def gaps_test(gaps: Iterable[RowGaps], clusters: Sequence[Hashable] | None = None) -> GapsTest:
     """Test whether candidates and references of all rows have one distribution.
 
     T2 of the summed gaps is chi-squared with two degrees of freedom, one where all rows have a single candidate, from
@@ -129,7 +114,7 @@ def parity_test(gaps: Iterable[RowGaps], clusters: Sequence[Hashable] | None = N
         The test.
 
     >>> gaps = row_gaps(np.array([[[0.0, 1.0, 4.0], [1.0, 0.0, 2.0], [4.0, 2.0, 0.0]]] * 4), 1)
-    >>> round(parity_test([gaps]).p_value, 4)
+    >>> round(gaps_test([gaps]).p_value, 4)
     0.593
     """
     parts = list(gaps)
@@ -137,12 +122,12 @@ def parity_test(gaps: Iterable[RowGaps], clusters: Sequence[Hashable] | None = N
     if clusters is None:
         sums = np.array([math.fsum(column) for column in values.T])
         entries = np.concatenate([part.covariance for part in parts])
-        return parity_of_sums(sums, np.array([[math.fsum(entries[:, i, j]) for j in (0, 1)] for i in (0, 1)]))
+        return gaps_test_of_sums(sums, np.array([[math.fsum(entries[:, i, j]) for j in (0, 1)] for i in (0, 1)]))
     of_clusters = sums_of_clusters(values, clusters)
     n_clusters = len(of_clusters)
     residuals = of_clusters - of_clusters.mean(axis=0)
     covariance = residuals.T @ residuals * n_clusters / max(1, n_clusters - 1)
-    return parity_of_sums(of_clusters.sum(axis=0), covariance, n_clusters)
+    return gaps_test_of_sums(of_clusters.sum(axis=0), covariance, n_clusters)
 
 
 def sums_of_clusters(values: np.ndarray, clusters: Sequence[Hashable]) -> np.ndarray:
@@ -153,7 +138,7 @@ def sums_of_clusters(values: np.ndarray, clusters: Sequence[Hashable]) -> np.nda
     return sums
 
 
-def parity_of_sums(sums: np.ndarray, covariance: np.ndarray, n_clusters: int | None = None) -> ParityTest:
+def gaps_test_of_sums(sums: np.ndarray, covariance: np.ndarray, n_clusters: int | None = None) -> GapsTest:
     """Test summed gaps.
 
     Args:
@@ -176,9 +161,9 @@ def parity_of_sums(sums: np.ndarray, covariance: np.ndarray, n_clusters: int | N
     if len(varies) == 2 and np.linalg.det(correlations) < TIE_TOLERANCE:  # both gaps say the same
         varies, scaled, correlations = varies[:1], scaled[:1], correlations[:1, :1]
     if not len(varies):
-        return ParityTest(math.nan, own[0], own[1], math.nan, 0)
+        return GapsTest(math.nan, own[0], own[1], math.nan, 0)
     statistic = float(scaled @ np.linalg.solve(correlations, scaled))
-    return ParityTest(_tail(statistic, len(varies), n_clusters), own[0], own[1], statistic, len(varies))
+    return GapsTest(_tail(statistic, len(varies), n_clusters), own[0], own[1], statistic, len(varies))
 
 
 def _tail(statistic: float, degrees: int, n_clusters: int | None) -> float:
@@ -189,111 +174,3 @@ def _tail(statistic: float, degrees: int, n_clusters: int | None) -> float:
         return math.nan
     others = n_clusters - degrees
     return float(scipy.special.fdtrc(degrees, others, statistic * others / (degrees * (n_clusters - 1))))
-
-
-def row_shares(distances: np.ndarray, n_candidates: int) -> RowShares:
-    """Compute which share of the candidates, and of their pairs, lie at the ends of what people write.
-
-    Of texts that are exchangeable, a candidate is as often the farthest of itself and the references as any of them (a
-    conformal p-value: Vovk et al. 2005; Bates et al. 2023, https://arxiv.org/abs/2104.08279), and a pair of candidates
-    is as often in the nearest tenth of the pairs of itself and the references as any pair. Ties share their places.
-
-    Args:
-        distances: as for `row_gaps`.
-        n_candidates: as for `row_gaps`.
-
-    Returns:
-        The shares.
-
-    >>> shares = row_shares(np.array([[[0.0, 1.0, 4.0], [1.0, 0.0, 2.0], [4.0, 2.0, 0.0]]]), 1)
-    >>> shares.outlier.tolist(), shares.central.tolist()
-    ([0.0], [0.0])
-    """
-    distances = in_row_scales(distances)
-    m, n = n_candidates, distances.shape[1] - n_candidates
-    places = candidate_places(distances, m)
-    outlier, central = places.farthest().mean(axis=1), places.nearest().mean(axis=1)
-    if m == 1:
-        nothing = np.full(len(distances), math.nan)
-        return RowShares(outlier, central, nothing, nothing)
-    first_of, second_of = np.triu_indices(n, 1)
-    people = distances[:, m:, m:][:, first_of, second_of]
-    tails = [_pair_tails(distances, people, m, first, second) for second in range(m) for first in range(second)]
-    repeat, spread = (np.mean([tail[side] for tail in tails], axis=0) for side in (0, 1))
-    return RowShares(outlier, central, repeat, spread)
-
-
-def unlike_people(outlier: np.ndarray, n_references: int) -> np.ndarray:
-    """About the share of candidates that people would not have written: outlier shares, 0 for people and 1 if all are.
-
-    >>> unlike_people(np.array([1.0, 1 / 6]), 5).tolist()
-    [1.0, 0.0]
-    """
-    people = 1 / (n_references + 1)
-    return (outlier - people) / (1 - people)
-
-
-class CandidatePlaces(NamedTuple):
-    """Place of each candidate among itself and the references, by the mean distance of each text to the others."""
-
-    # Arrays of whole numbers, shape (n_rows, n_candidates): texts that are nearer to the others, and as near, the
-    # candidate counted.
-    below: np.ndarray
-    alike: np.ndarray
-    # Number of these texts, n_references + 1.
-    n_texts: int
-
-    def farthest(self) -> np.ndarray:
-        """1 where a candidate is the farthest, 1 / k where k texts are, else 0."""
-        return np.where(self.below + self.alike == self.n_texts, 1 / self.alike, 0.0)
-
-    def nearest(self) -> np.ndarray:
-        """1 where a candidate is the nearest, 1 / k where k texts are, else 0."""
-        return np.where(self.below == 0, 1 / self.alike, 0.0)
-
-    def p_values(self) -> np.ndarray:
-        """Conformal p-values: the share of these texts that are at least as far as the candidate."""
-        return (self.n_texts - self.below) / self.n_texts
-
-    def histogram(self, n_bins: int) -> np.ndarray:
-        """Share of the candidates in each of `n_bins` equal ranges of places, the nearest first: (n_rows, n_bins).
-
-        1 / n_bins for people. Place k of n stands for all of k / n to (k + 1) / n, which keeps it so with any n.
-        """
-        edges = np.arange(n_bins + 1) / n_bins * self.n_texts
-        reached = (edges - self.below[..., None]) / self.alike[..., None]  # (n_rows, n_candidates, n_bins + 1)
-        return np.diff(np.clip(reached, 0.0, 1.0), axis=-1).mean(axis=1)
-
-
-def candidate_places(distances: np.ndarray, n_candidates: int) -> CandidatePlaces:
-    """Rank each candidate among itself and the references; only its distances and people's count.
-
-    Args:
-        distances: float64 array, shape (n_rows, n_texts, n_texts), symmetric, in the rows' units.
-        n_candidates: number of candidates.
-
-    Returns:
-        The places.
-    """
-    m, n = n_candidates, distances.shape[1] - n_candidates
-    crossing = distances[:, :m, m:]
-    own = crossing.sum(axis=2)[..., None]
-    others = distances[:, m:, m:].sum(axis=2)[:, None] + crossing  # (n_rows, m, n)
-    tolerance = TIE_TOLERANCE * n
-    below = (others < own - tolerance).sum(axis=2)
-    alike = 1 + (np.abs(others - own) <= tolerance).sum(axis=2)
-    return CandidatePlaces(below, alike, n + 1)
-
-
-def _pair_tails(
-    distances: np.ndarray, people: np.ndarray, m: int, first: int, second: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Shares of a pair of candidates that lie in the nearest and the farthest tenth of the pairs of both and people."""
-    own = distances[:, first, second][:, None]
-    beside = np.concatenate([people, distances[:, first, m:], distances[:, second, m:], own], axis=1)
-    n_pairs = beside.shape[1]
-    below = (beside < own - TIE_TOLERANCE).sum(axis=1)
-    alike = (np.abs(beside - own) <= TIE_TOLERANCE).sum(axis=1)
-    above = n_pairs - below - alike
-    places = TAIL * n_pairs
-    return tuple(np.clip((places - before) / alike, 0.0, 1.0) for before in (below, above))

@@ -8,38 +8,37 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .sets_gaps import TAIL, ParityTest, RowGaps, parity_of_sums, parity_test, row_gaps, row_shares, unlike_people
+from .sets_gaps import GapsTest, RowGaps, gaps_test, gaps_test_of_sums, row_gaps
 from .sets_intervals import interval_of_rows, mean_of_rows, upper_tail_p_value
 from .sets_module import Rows
-from .sets_parity_captions import ListedCaptions
 from .sets_parity_draws import DrawnGaps
-from .sets_parity_power import RowsNeeded, rows_needed, rows_needed_of_clusters, spread_of_effect
+from .sets_parity_power import (
+    RowsNeeded,
+    joint_p_value,
+    level_of_gaps,
+    rows_needed,
+    rows_needed_of_clusters,
+    rows_needed_of_tails,
+    soonest,
+    spread_of_effect,
+)
 from .sets_splits import P_VALUE_METHODS, TIE_TOLERANCE, in_row_scales, rows_by_size
+from .sets_tails import LEAST_DISTANCES_OF_TAILS, LEAST_ROWS_OF_TAILS, TAIL, CorpusTails, KeptDistances, corpus_tails
 
 # Ways to the p-value: the closed form, or as in the other modules by all splits, by random ones, or none.
 PARITY_P_VALUES = ("chi-squared", "exact", "permutation", "none")
 
-# Rows from which on chi-squared p-values are right.
+# Rows from which on chi-squared p-values are right at a level of 5 %.
 LEAST_ROWS = 5
 
 # p-value below which candidates are said to be copies of references.
 COPIES_LEVEL = 0.001
 
-# Values whose mean over rows is reported, and what each is for people; the value of a row where that depends on it.
-MEANS: Mapping[str, float | str] = {
-    "unlike_people_share": 0.0,
-    "outlier_share": "outlier_share_of_people",
-    "central_share": "outlier_share_of_people",
-    "repeat_share": TAIL,
-    "spread_share": TAIL,
-    "copied_share": "copied_share_of_people",
-    "fidelity_gap": 0.0,
-    "diversity_gap": 0.0,
-    "energy_distance": 0.0,
-}
+# Values whose mean over rows is reported beside the shares of tails.
+MEANS = ("copied_share", "fidelity_gap", "diversity_gap", "energy_distance")
 
 # What needs two candidates; NaN for a row that has one.
-OF_PAIRS = frozenset({"repeat_share", "spread_share", "diversity_gap", "energy_distance"})
+OF_PAIRS = frozenset({"diversity_gap", "energy_distance"})
 
 # Entries of a row's covariance of (fidelity, diversity) over all splits.
 COVARIANCES = {"fidelity_variance": (0, 0), "gap_covariance": (0, 1), "diversity_variance": (1, 1)}
@@ -52,10 +51,9 @@ Columns = Mapping[str, Collection[float]]
 
 
 class ParityCorpus(NamedTuple):
-    """The test of all rows, and the rows that it needs."""
+    """The test of the gaps of all rows."""
 
-    test: ParityTest
-    needed: RowsNeeded
+    test: GapsTest
     # float64 arrays, shapes (2,) and (2, 2): fidelity and diversity gaps of all rows added, and their covariance.
     sums: np.ndarray
     covariance: np.ndarray
@@ -85,23 +83,17 @@ def row_columns(distances: np.ndarray, n_candidates: int) -> dict[str, np.ndarra
         n_candidates: number of candidates of every row.
 
     Returns:
-        float64 arrays, shape (n_rows,): the keys of `MEANS` and `COVARIANCES`, and `..._of_people`.
+        float64 arrays, shape (n_rows,): the keys of `MEANS` and `COVARIANCES`, and `copied_share_of_people`.
     """
-    m, n = n_candidates, distances.shape[1] - n_candidates
-    gaps, shares = row_gaps(distances, m), row_shares(distances, m)
+    m = n_candidates
+    gaps = row_gaps(distances, m)
     diversity = gaps.diversity if m > 1 else np.full(len(distances), math.nan)
     copied, copied_of_people = _copies(in_row_scales(distances), m)
     return {
-        "unlike_people_share": unlike_people(shares.outlier, n),
-        "outlier_share": shares.outlier,
-        "central_share": shares.central,
-        "repeat_share": shares.repeat,
-        "spread_share": shares.spread,
         "copied_share": copied,
         "fidelity_gap": gaps.fidelity,
         "diversity_gap": diversity,
         "energy_distance": 2 * gaps.fidelity - diversity,
-        "outlier_share_of_people": np.full(len(distances), 1 / (n + 1)),
         "copied_share_of_people": copied_of_people,
         **{name: gaps.covariance[:, i, j] for name, (i, j) in COVARIANCES.items()},
     }
@@ -118,66 +110,63 @@ def _copies(distances: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def parity_result(
-    columns: Columns, options: Mapping[str, Any], drawn: DrawnGaps | None = None, smallest: float | None = None
+    columns: Columns, tails: CorpusTails, options: Mapping[str, Any], drawn: DrawnGaps | None = None
 ) -> dict[str, Any]:
     """Build the result of all rows.
 
     Args:
         columns: by the names of `row_columns` a collection of n_rows floats, read as often as it is needed.
+        tails: of all rows, with intervals if there is a confidence level.
         options: p_value, confidence_level and clusters.
         drawn: the gaps of random splits, for their p-values.
-        smallest: smallest p-value that sets of these sizes can have; None: not known.
 
     Returns:
         Dict of Python scalars.
     """
     level, clusters = options["confidence_level"], options["clusters"]
-    result: dict[str, Any] = {"n_rows": len(columns["fidelity_gap"])}
-    corpus = corpus_test(columns, level, clusters)
+    corpus = corpus_test(columns, clusters)
     test = corpus.test if drawn is None else drawn.test(corpus)
+    smallest = 0.0 if clusters is not None else smallest_p_value(tails.sizes)
+    result: dict[str, Any] = {"n_rows": len(columns["fidelity_gap"])}
     if options["p_value"] != "none":
-        result["human_parity_p_value"] = test.p_value
+        gaps_p_value = max(test.p_value, smallest)  # NaN stays NaN
+        result["human_parity_p_value"] = joint_p_value(gaps_p_value, max(tails.p_value, smallest))
+        result["gaps_p_value"], result["tails_p_value"] = gaps_p_value, tails.p_value
         result["human_parity_statistic"] = test.statistic
-        if smallest is not None:
-            result["human_parity_smallest_p"] = 0.0 if clusters is not None else smallest
-    result |= _with_interval("rows_needed", corpus.needed, level)
-    for name, of_people in MEANS.items():
+        result["human_parity_smallest_p"] = joint_p_value(smallest, 1.0 if tails.tested else math.nan)
+    result |= _with_interval("rows_needed", _rows_needed(corpus, columns, tails, level, clusters), level)
+    for name, share in tails.shares.items():
+        result |= _with_interval(name, (share.value, share.low, share.high), level)
+    if level is not None:
+        low = tails.shares["unlike_people_share"].low
+        result["wrong_share_ci_low"] = max(0.0, (low - TAIL) / (1 - TAIL)) if low == low else math.nan
+    for name in MEANS:
         values, labels = _known(columns[name], clusters)
         ends = (math.nan, math.nan)
         if level is not None and len(values) > 1:
-            ends = _share_interval(columns, name, values, level, labels)
+            ends = _mean_interval(name, values, level, labels)
         result |= _with_interval(name, (_mean(values), *ends), level)
-        if isinstance(of_people, str):
-            result[f"{name}_of_people"] = _mean(_known(columns[of_people], None)[0])
-        elif name.endswith("_share") and of_people:
-            result[f"{name}_of_people"] = of_people
+    result["copied_share_of_people"] = _mean(_known(columns["copied_share_of_people"], None)[0])
     if options["p_value"] != "none":
         result["fidelity_gap_p_value"] = test.fidelity_p_value
         result["diversity_gap_p_value"] = test.diversity_p_value
     return result
 
 
-def _share_interval(
-    columns: Columns, name: str, values: np.ndarray, level: float, clusters: Sequence[Hashable] | None
+def _mean_interval(
+    name: str, values: np.ndarray, level: float, clusters: Sequence[Hashable] | None
 ) -> tuple[float, float]:
-    """Interval of a mean; that of a share within its range, and where all rows have 1, or 0, as long as n allows.
+    """Interval of a mean; that of a share within 0 to 1, and where all rows have 1, or 0, as long as n allows.
 
     The chance that n independent shares with mean m are all 1 is at most m^n, so that the mean is at least a^(1 / n).
     """
     low, high = interval_of_rows(values, level, clusters)
     if not name.endswith("_share"):
         return low, high
-    # Shares unlike people's are outliers on another scale.
-    of_outliers = name == "unlike_people_share"
-    shares = _known(columns["outlier_share"], None)[0] if of_outliers else values
-    people = _mean(_known(columns["outlier_share_of_people"], None)[0]) if of_outliers else 0.0
-    n = len(values) if clusters is None else len(set(clusters))
-    least = ((1 - level) / 2) ** (1 / n)
-    if shares.min() == 1:
-        low = min(low, (least - people) / (1 - people))
-    if shares.max() == 0:
-        high = max(high, (1 - least - people) / (1 - people))
-    return max(low, -people / (1 - people)), min(high, 1.0)
+    least = ((1 - level) / 2) ** (1 / (len(values) if clusters is None else len(set(clusters))))
+    low = min(low, least) if values.min() == 1 else low
+    high = max(high, 1 - least) if values.max() == 0 else high
+    return max(low, 0.0), min(high, 1.0)
 
 
 def _with_interval(name: str, values: Sequence[float], level: float | None) -> dict[str, float]:
@@ -202,33 +191,50 @@ def _known(
     return values[known], clusters
 
 
-def corpus_test(columns: Columns, level: float | None, clusters: Sequence[Hashable] | None) -> ParityCorpus:
-    """Test all rows, and say how many rows the test needs.
+def corpus_test(columns: Columns, clusters: Sequence[Hashable] | None) -> ParityCorpus:
+    """Test the gaps of all rows.
 
     Args:
         columns: as for `parity_result`.
-        level: confidence level of the interval, or None.
         clusters: labels of the rows, or None.
 
     Returns:
-        Both.
+        The test.
     """
-    n_rows = len(columns["fidelity_gap"])
     if clusters is not None:
-        ((gaps, covariances),) = _blocks(columns, n_rows)
-        test = parity_test([RowGaps(gaps[:, 0], gaps[:, 1], covariances)], clusters)
-        needed = rows_needed_of_clusters(test.statistic, test.degrees, len(set(clusters)), n_rows, level)
-        return ParityCorpus(test, needed, gaps.sum(axis=0), covariances.sum(axis=0))
+        ((gaps, covariances),) = _blocks(columns, len(columns["fidelity_gap"]))
+        test = gaps_test([RowGaps(gaps[:, 0], gaps[:, 1], covariances)], clusters)
+        return ParityCorpus(test, gaps.sum(axis=0), covariances.sum(axis=0))
     # Exact sums of columns that may be as long as a disk is large: the order of the rows changes nothing.
     sums = np.array([math.fsum(value for value in columns[gap] if value == value) for gap in GAPS])
-    entries = {place: math.fsum(columns[name]) for name, place in COVARIANCES.items()}
+    entries = {index: math.fsum(columns[name]) for name, index in COVARIANCES.items()}
     covariance = np.array([[entries[min(i, j), max(i, j)] for j in (0, 1)] for i in (0, 1)])
-    test = parity_of_sums(sums, covariance)
-    k, spread = test.degrees, 1.0
-    if level is not None and k and n_rows > 1:
-        parts = ((gaps[:, :k], each[:, :k, :k]) for gaps, each in _blocks(columns, BLOCK))
-        spread = spread_of_effect(sums[:k] / n_rows, covariance[:k, :k] / n_rows, parts)
-    return ParityCorpus(test, rows_needed(test.statistic, k, n_rows, level, spread), sums, covariance)
+    return ParityCorpus(gaps_test_of_sums(sums, covariance), sums, covariance)
+
+
+def _rows_needed(
+    corpus: ParityCorpus,
+    columns: Columns,
+    tails: CorpusTails,
+    confidence_level: float | None,
+    clusters: Sequence[Hashable] | None,
+) -> RowsNeeded:
+    """Rows after which either test finds a difference: the fewer of both."""
+    test, n_rows = corpus.test, len(columns["fidelity_gap"])
+    level = level_of_gaps(bool(tails.tested))
+    if clusters is not None:
+        n_clusters = len(set(clusters))
+        of_gaps = rows_needed_of_clusters(
+            test.statistic, test.degrees, n_clusters, n_rows, confidence_level, level=level
+        )
+    else:
+        k, spread = test.degrees, 1.0
+        if confidence_level is not None and k and n_rows > 1:
+            parts = ((gaps[:, :k], covariances[:, :k, :k]) for gaps, covariances in _blocks(columns, BLOCK))
+            spread = spread_of_effect(corpus.sums[:k] / n_rows, corpus.covariance[:k, :k] / n_rows, parts)
+        of_gaps = rows_needed(test.statistic, k, n_rows, confidence_level, spread, level=level)
+    of_tails = rows_needed_of_tails([share.t for share in tails.tested], tails.n_clusters, n_rows, confidence_level)
+    return soonest(of_gaps, of_tails)
 
 
 def _blocks(columns: Columns, size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -257,21 +263,39 @@ def warn_of_copies(columns: Columns, clusters: Sequence[Hashable] | None) -> Non
     are_alike = len(copied) > 1 and excess.standard_error == 0  # p is not defined where all rows say the same
     if excess.mean > 0 and (p_value < COPIES_LEVEL or are_alike):
         warnings.warn(
-            f"predictions, references: {copied.mean():.0%} of the candidates stand among the references of their row, "
-            f"where people's captions would in {expected.mean():.0%}. If they are copies, the references are no people "
-            "beside the candidates, and the result means nothing: take them out of the references.",
+            f"predictions, references: {copied.mean():.0%} of the candidates also occur among the references of their "
+            f"row, where people's captions would in {expected.mean():.0%}. If they are copies, the references are no "
+            "people beside the candidates, and the result means nothing: take them out of the references.",
             stacklevel=2,
         )
 
 
-def warn_of_few_rows(n_rows: int, options: Mapping[str, Any]) -> None:
-    """Warn where chi-squared p-values are not right yet."""
+def warn_of_few_rows(tails: CorpusTails, options: Mapping[str, Any]) -> None:
+    """Warn where chi-squared p-values are not right yet, or tails are not tested."""
+    n_rows = sum(tails.sizes.values())
+    if options["p_value"] == "none":
+        return
     if options["p_value"] == "chi-squared" and options["clusters"] is None and n_rows < LEAST_ROWS:
         warnings.warn(
             f"p_value: the closed form is right from {LEAST_ROWS} rows on, and there are {n_rows}. Give "
             "p_value='permutation' for a p-value by random splits.",
             stacklevel=2,
         )
+    elif not tails.tested:
+        warnings.warn(
+            f"p_value: the tails are tested from {LEAST_ROWS_OF_TAILS} rows on, or {LEAST_DISTANCES_OF_TAILS} with two "
+            f"references, and there are {n_rows}. The p-value is that of the gaps alone, in which wrong captions and "
+            "ordinary ones can cancel.",
+            stacklevel=2,
+        )
+
+
+def lists_of_rows(values: "ParityValues", tails: CorpusTails) -> dict[str, list[float]]:
+    """Return the values of every row, by the keys of a module's result."""
+    columns = {name: share.rows for name, share in tails.shares.items()} | {n: values.columns[n] for n in MEANS}
+    if values.drawn is not None:
+        columns["human_parity_p_value"] = values.drawn.p_values
+    return {f"{name}_per_row": column.tolist() for name, column in columns.items()}
 
 
 class ParityValues(NamedTuple):
@@ -279,12 +303,16 @@ class ParityValues(NamedTuple):
 
     # By the names of `row_columns` float64 arrays, shape (n_rows,).
     columns: Mapping[str, np.ndarray]
+    # Of all pairs of texts of every row.
+    distances: KeptDistances
     # Gaps of random splits; None for the closed form.
     drawn: DrawnGaps | None
-    # Lists for the option `details`; empty without it.
-    lists: Mapping[str, Any]
     # Settings of the texts, for the signature.
     settings: Mapping[str, Any]
+
+    def tails(self, options: Mapping[str, Any]) -> CorpusTails:
+        """Return the tails of the corpus; options are confidence_level and clusters."""
+        return corpus_tails(self.distances, options["confidence_level"], options["clusters"])
 
 
 def values_of_rows(rows: Rows, options: Mapping[str, Any], progress: Callable[..., Iterable[Any]]) -> ParityValues:
@@ -292,7 +320,7 @@ def values_of_rows(rows: Rows, options: Mapping[str, Any], progress: Callable[..
 
     Args:
         rows: all rows; they are compared by `parity_comparison`.
-        options: p_value, max_partitions, n_resamples, seed and details.
+        options: p_value, max_partitions, n_resamples and seed.
         progress: wraps the batches in a progress bar, as `tqdm` does.
 
     Returns:
@@ -300,20 +328,16 @@ def values_of_rows(rows: Rows, options: Mapping[str, Any], progress: Callable[..
     """
     n_rows = len(rows.sizes)
     drawn = DrawnGaps(options, n_rows) if options["p_value"] in P_VALUE_METHODS[1:] else None
-    listed = ListedCaptions(rows.sizes) if options["details"] else None
+    kept = KeptDistances(n_rows)
     columns: dict[str, np.ndarray] = {}
     for size, batch in progress(rows_by_size(rows.sizes, rows.batch_size), desc="rows", unit="batch", delay=1):
         distances = rows.compare(batch).pair_values
+        kept.add(distances, size[0], batch)
         for name, values in row_columns(distances, size[0]).items():
             columns.setdefault(name, np.empty(n_rows))[batch] = values
         if drawn is not None:
             drawn.add(distances, size, batch, rows.row_key)
-        if listed is not None:
-            listed.add(distances, size[0], batch)
-    lists = {} if listed is None else {f"{name}_per_row": columns[name].tolist() for name in MEANS} | listed.result()
-    if listed is not None and drawn is not None:
-        lists["human_parity_p_value_per_row"] = drawn.p_values.tolist()
-    return ParityValues(columns, drawn, lists, rows.settings)
+    return ParityValues(columns, kept, drawn, rows.settings)
 
 
 def symmetric(distances: np.ndarray) -> np.ndarray:

@@ -2,68 +2,91 @@
 
 import heapq
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .sets_gaps import candidate_places
-from .sets_splits import in_row_scales
+from .sets_tails import TAILS, Distances, PeopleDistances, rows_beyond, tail_distances
 
 # Captions, and pairs of captions, that are listed.
 N_LISTED = 100
 
-# Ranges of places in the histogram, at most: those of ten references or more are put together.
-MOST_BINS = 11
+# Bins of the histogram: the first and the last are the tails.
+N_BINS = 20
 
 
-class ListedCaptions:
-    """Places of all candidates among people, and the candidates that lie at the ends.
+def listed_captions(distances: Distances, people: PeopleDistances) -> dict[str, Any]:
+    """List the candidates at the ends of people's distances, for a module's result.
 
     Args:
-        sizes: (n_candidates, n_references) of each row.
+        distances: of all rows.
+        people: distances of people's captions from each other.
+
+    Returns:
+        Lists and lists of lists of Python scalars, by the keys of the result.
     """
-
-    def __init__(self, sizes: Sequence[tuple[int, int]]):
-        self._n_bins = min(MOST_BINS, 1 + min(n for _, n in sizes))
-        self._histograms = np.empty((len(sizes), self._n_bins))
-        self._p_values: list[list[float]] = [[] for _ in sizes]
-        self._distances: list[list[float]] = [[] for _ in sizes]
-        self._pairs: list[tuple[float, int, int, int]] = []
-
-    def add(self, distances: np.ndarray, n_candidates: int, rows: Sequence[int]) -> None:
-        """Take in rows of equal sizes.
-
-        Args:
-            distances: float64 array, shape (n_rows, n_texts, n_texts), symmetric, candidates first.
-            n_candidates: number of candidates.
-            rows: their numbers.
-        """
-        places = candidate_places(in_row_scales(distances), n_candidates)
-        means = distances[:, :n_candidates, n_candidates:].mean(axis=2)
-        self._histograms[rows] = places.histogram(self._n_bins)
-        for row, p_values, of_row in zip(rows, places.p_values().tolist(), means.tolist(), strict=True):
-            self._p_values[row], self._distances[row] = p_values, of_row
-        first, second = np.triu_indices(n_candidates, 1)
-        values = distances[:, first, second].tolist()
-        pairs = [
-            (value, row, int(i), int(j))
-            for row, of_row in zip(rows, values, strict=True)
-            for value, i, j in zip(of_row, first, second, strict=True)
+    p_values: list[list[float]] = [[] for _ in range(distances.n_rows)]
+    means: list[list[float]] = [[] for _ in range(distances.n_rows)]
+    far: list[tuple[float, int, int]] = []
+    near: list[tuple[float, int, int, int]] = []
+    for block in distances.blocks():
+        of_rows = tail_distances(block.distances, block.n_candidates)
+        rows = block.rows.tolist()
+        of_candidates = of_rows.candidates.mean(axis=2)  # (n_rows, m)
+        of_block = conformal_p_values(of_rows.candidates, people)
+        for row, distances_of_row, p_values_of_row in zip(rows, of_candidates.tolist(), of_block.tolist(), strict=True):
+            means[row], p_values[row] = distances_of_row, p_values_of_row
+        far = heapq.nsmallest(
+            N_LISTED, far + [(-of_candidates[i, k], rows[i], k) for i, k in _smallest(-of_candidates)]
+        )
+        pairs = list(zip(*(index.tolist() for index in np.triu_indices(block.n_candidates, 1)), strict=True))
+        near_of_block = [
+            (of_rows.candidate_pairs[i, k], rows[i], *pairs[k]) for i, k in _smallest(of_rows.candidate_pairs)
         ]
-        self._pairs = heapq.nsmallest(N_LISTED, self._pairs + pairs)
+        near = heapq.nsmallest(N_LISTED, near + near_of_block)
+    return {
+        "conformal_p_value_per_candidate": p_values,
+        "distance_per_candidate": means,
+        "distance_histogram": distance_histogram(distances, people),
+        "most_unlike_people": [[row, i] for _, row, i in far],
+        "most_alike": [list(indices) for _, *indices in near],
+    }
 
-    def result(self) -> dict[str, Any]:
-        """Return the lists, for a module's result."""
-        far = [
-            (-distance, row, candidate)
-            for row, distances in enumerate(self._distances)
-            for candidate, distance in enumerate(distances)
-        ]
-        return {
-            "conformal_p_value_per_candidate": self._p_values,
-            "distance_per_candidate": self._distances,
-            "rank_histogram": [math.fsum(column) / len(column) for column in self._histograms.T],
-            "most_unlike_people": [[row, i] for _, row, i in heapq.nsmallest(N_LISTED, far)],
-            "most_alike": [list(places) for _, *places in self._pairs],
-        }
+
+def conformal_p_values(candidates: np.ndarray, people: PeopleDistances) -> np.ndarray:
+    """p-values of single candidates: the share of people's distances, of all rows, that are at least as large.
+
+    One is added to both counts (Vovk et al. 2005; Bates et al. 2023, https://arxiv.org/abs/2104.08279), and the mean is
+    taken over the references that the candidate stands in for.
+
+    Args:
+        candidates: as in `TailDistances`, (n_rows, n_candidates, n_references).
+        people: distances of people's captions from each other.
+
+    Returns:
+        float64 array, shape (n_rows, n_candidates), above 0 and at most 1.
+    """
+    shares = people.share_above(candidates, or_equal=True)
+    p_values: np.ndarray = ((1 + people.n_values * shares) / (1 + people.n_values)).mean(axis=2)
+    return p_values
+
+
+def distance_histogram(distances: Distances, people: PeopleDistances) -> list[float]:
+    """Share of the candidates in each twentieth of people's distances, the nearest first: 0.05 each for people.
+
+    The first bin is the ordinary share, the last one the share unlike people's captions.
+    """
+    half, of_candidates = N_BINS // 2, TAILS["unlike_people_share"]
+    chosen = [(-1, k) for k in range(1, half + 1)] + [(1, k) for k in range(1, half)]
+    thresholds = {(sign, k): (of_candidates, people.threshold(sign, k / N_BINS)) for sign, k in chosen}
+    beyond = {key: math.fsum(rows) / len(rows) for key, (rows, _) in rows_beyond(distances, thresholds).items()}
+    low = np.array([0.0] + [beyond[-1, k] for k in range(1, half + 1)])
+    high = np.array([0.0] + [beyond[1, k] for k in range(1, half)])
+    return [*np.diff(low).tolist(), float(1 - low[-1] - high[-1]), *np.diff(high)[::-1].tolist()]
+
+
+def _smallest(values: np.ndarray) -> list[tuple[int, int]]:
+    """Indices of the smallest values of an array of two dimensions, at most `N_LISTED`, ties in their order."""
+    order = np.argsort(values, axis=None, kind="stable")[:N_LISTED]
+    rows, columns = np.unravel_index(order, values.shape)
+    return list(zip(rows.tolist(), columns.tolist(), strict=True))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .sets_corpus import DrawnSums
-from .sets_gaps import ParityTest, row_gaps
+from .sets_gaps import GapsTest, row_gaps
 from .sets_splits import TIE_TOLERANCE, Comparison, RowGenerators, Splits, split_forms, split_values, splits_of
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class DrawnGaps:
             statistics = np.einsum("is,ij,js->s", nulls, inverses[i], nulls)
             self.p_values[row] = (statistics >= statistics[0] - TIE_TOLERANCE * max(1.0, statistics[0])).mean()
 
-    def test(self, observed: "ParityCorpus") -> ParityTest:
+    def test(self, observed: "ParityCorpus") -> GapsTest:
         """Return the test with p-values by the draws, ties counted: (1 + draws that reach it) / (1 + draws)."""
         draws = np.stack([sums.totals() for sums in self._sums])  # (2, n_resamples)
         inverse = _inverses(observed.covariance[None])[0]

@@ -5,7 +5,7 @@ lambda says how soon a system is told from people, in no unit of the distance.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,12 @@ import scipy.special
 # Level and power of a planned test, the usual ones (Cohen 1988, section 2.4).
 LEVEL = 0.05
 POWER = 0.8
+
+# Shares of the level that the test of the gaps and those of the tails have, where both are made.
+WEIGHT_OF_GAPS, WEIGHT_OF_TAILS = 0.8, 0.2
+
+# Mean of the square of the largest of k independent standard normal numbers: what people give (k = 1, 2, 3).
+LARGEST_SQUARE = (1.0, 1.0, 1.0 + math.sqrt(3) / (2 * math.pi))
 
 # Rows for which the spread of lambda is taken to be that of people, beside the rows at hand: few rows say little of it.
 PRIOR_ROWS = 5
@@ -45,6 +51,34 @@ class ParityPlan(NamedTuple):
     diversity_rows: float
 
 
+def joint_p_value(of_gaps: float, of_tails: float) -> float:
+    """p-value of two tests together: a Bonferroni test with the weights 0.8 and 0.2 (Holm 1979).
+
+    Args:
+        of_gaps: p-value of the gaps; NaN where they are not tested, as is the other.
+        of_tails: p-value of the tails.
+
+    Returns:
+        At most 1; the p-value of the gaps where tails are not tested, NaN where nothing is.
+
+    >>> joint_p_value(0.04, 0.004), joint_p_value(0.04, math.nan)
+    (0.02, 0.04)
+    """
+    if math.isnan(of_tails):
+        return of_gaps
+    weighted = of_tails / WEIGHT_OF_TAILS
+    return min(1.0, weighted if math.isnan(of_gaps) else min(of_gaps / WEIGHT_OF_GAPS, weighted))
+
+
+def level_of_gaps(with_tails: bool, level: float = LEVEL) -> float:
+    """Level at which the gaps are tested, beside the tails or alone.
+
+    >>> level_of_gaps(True), level_of_gaps(False)
+    (0.04000000000000001, 0.05)
+    """
+    return level * WEIGHT_OF_GAPS if with_tails else level
+
+
 def noncentrality(degrees: int, level: float = LEVEL, power: float = POWER) -> float:
     """The n lambda that a test of so many degrees of freedom finds with a power.
 
@@ -52,6 +86,24 @@ def noncentrality(degrees: int, level: float = LEVEL, power: float = POWER) -> f
     (9.63, 7.85)
     """
     return float(scipy.special.chndtrinc(scipy.special.chdtri(degrees, level), degrees, 1 - power))
+
+
+def noncentrality_of_f(degrees: int, others: int, level: float, power: float = POWER) -> float:
+    """The noncentrality at which a test by Fisher's F has a power.
+
+    Args:
+        degrees: degrees of freedom of the numerator.
+        others: of the denominator, at least 1.
+        level: of the test, above 0.
+        power: above the level and below 1.
+
+    Returns:
+        A float above 0.
+
+    >>> round(noncentrality_of_f(2, 10**6, 0.05), 2), round(noncentrality_of_f(2, 8, 0.05), 2)
+    (9.63, 14.36)
+    """
+    return _noncentral_f(float(scipy.special.fdtri(degrees, others, 1 - level)), degrees, others, 1 - power)
 
 
 def spread_of_effect(
@@ -86,7 +138,7 @@ def spread_of_effect(
 
 
 def rows_needed(
-    statistic: float, degrees: int, n_rows: int, confidence_level: float | None, spread: float
+    statistic: float, degrees: int, n_rows: int, confidence_level: float | None, spread: float, *, level: float = LEVEL
 ) -> RowsNeeded:
     """Rows that the test needs, by lambda = (T2 - degrees) / n_rows.
 
@@ -96,6 +148,7 @@ def rows_needed(
         n_rows: number of rows.
         confidence_level: between 0 and 1, or None for no interval.
         spread: as from `spread_of_effect`.
+        level: of the test.
 
     Returns:
         The number, and the ends of its interval.
@@ -105,7 +158,7 @@ def rows_needed(
     """
     if not degrees:
         return RowsNeeded(math.nan, math.nan, math.nan)
-    wanted = noncentrality(degrees)
+    wanted = noncentrality(degrees, level)
     rows = _rows(wanted, (statistic - degrees) / n_rows)
     if confidence_level is None or n_rows < 2:
         return RowsNeeded(rows, math.nan, math.nan)
@@ -120,7 +173,13 @@ def rows_needed(
 
 
 def rows_needed_of_clusters(
-    statistic: float, degrees: int, n_clusters: int, n_rows: int, confidence_level: float | None
+    statistic: float,
+    degrees: int,
+    n_clusters: int,
+    n_rows: int,
+    confidence_level: float | None,
+    *,
+    level: float = LEVEL,
 ) -> RowsNeeded:
     """Rows that the test needs where the covariance is that of clusters; more rows come in clusters of these sizes.
 
@@ -133,6 +192,7 @@ def rows_needed_of_clusters(
         n_clusters: number of clusters.
         n_rows: number of rows.
         confidence_level: between 0 and 1, or None for no interval.
+        level: of the test.
 
     Returns:
         As `rows_needed`; NaN with fewer than three clusters more than degrees.
@@ -140,13 +200,54 @@ def rows_needed_of_clusters(
     others = n_clusters - degrees
     if not degrees or others < 3:
         return RowsNeeded(math.nan, math.nan, math.nan)
-    value, wanted = statistic * others / (degrees * (n_clusters - 1)), noncentrality(degrees) * n_rows / n_clusters
+    value, wanted = (
+        statistic * others / (degrees * (n_clusters - 1)),
+        noncentrality(degrees, level) * n_rows / n_clusters,
+    )
     lambdas = [max(0.0, value * degrees * (others - 2) / others - degrees) / n_clusters]
     if confidence_level is not None:
         tail = (1 - confidence_level) / 2
         lambdas += [_noncentral_f(value, degrees, others, share) / n_clusters for share in (tail, 1 - tail)]
     ends = [_rows(wanted, each) for each in lambdas]
     return RowsNeeded(*(ends if len(ends) == 3 else [*ends, math.nan, math.nan]))
+
+
+def rows_needed_of_tails(
+    t_values: Sequence[float], n_clusters: int, n_rows: int, confidence_level: float | None
+) -> RowsNeeded:
+    """Rows after which the tests of the tails find what the strongest of them shows.
+
+    ((z_a + z_0.8) / e)^2, with a the level of one tail and e the mean difference in standard deviations of the rows.
+    The square of e is that of the largest t, less what people give: the mean square of the largest of k normal numbers.
+
+    Args:
+        t_values: each tail's difference from people in standard errors; empty where tails are not tested.
+        n_clusters: number of clusters.
+        n_rows: number of rows.
+        confidence_level: between 0 and 1, or None for no interval.
+
+    Returns:
+        As `rows_needed`; NaN where tails are not tested.
+
+    >>> rows_needed_of_tails([4.0, -1.0], 100, 100, 0.95)
+    RowsNeeded(rows=78.0, low=33.0, high=288.0)
+    """
+    if not t_values:
+        return RowsNeeded(math.nan, math.nan, math.nan)
+    k, t = len(t_values), max(t_values)
+    level = LEVEL * WEIGHT_OF_TAILS / k
+    wanted = float(scipy.special.ndtri(1 - level) + scipy.special.ndtri(POWER)) ** 2 * n_rows
+    rows = _rows(wanted, t**2 - LARGEST_SQUARE[k - 1] if t > 0 else 0.0)
+    if confidence_level is None:
+        return RowsNeeded(rows, math.nan, math.nan)
+    quantile = float(scipy.special.stdtrit(n_clusters - 1, (1 + confidence_level) / 2))
+    low, high = (_rows(wanted, max(0.0, end) ** 2) for end in (t + quantile, t - quantile))
+    return RowsNeeded(rows, low, high)
+
+
+def soonest(of_gaps: RowsNeeded, of_tails: RowsNeeded) -> RowsNeeded:
+    """Return the rows after which one of two tests finds a difference; NaN where neither is made."""
+    return RowsNeeded(*(float(np.fmin(one, other)) for one, other in zip(of_gaps, of_tails, strict=True)))
 
 
 def _noncentral_f(value: float, degrees: int, others: int, share: float) -> float:

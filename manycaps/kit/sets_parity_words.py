@@ -1,58 +1,58 @@
 """What may be said in words of a result of human parity: the one place that says what each word needs.
 
-A word needs the joint p-value to be at most 0.05, and the 95 % interval of its share to lie above what people give.
-Where the joint test finds nothing, since wrong captions and bland ones make up for each other in the means, the
-interval is widened for four words (Bonferroni). So each word is false in at most 5 % of the cases: of people, and of
-systems with another damage than the one that it names. Measured by `python -m scripts.studies.human_parity_truth`.
+A word needs the p-value, which is that of the gaps and of the tails together, to be at most 0.05, and the 95 %
+interval of its share to lie above the 5 % of people. So of people's captions anything is said in at most 5 % of the
+cases, and of a system with one damage each word for another one in at most 5 %. Measured by
+`python -m scripts.studies.human_parity_truth`.
 
-Three shares are read with care. Captions that stand out, farther from the references than people's, are a lower bound
-of those that people would not have written (nearly tight with MiniLM, about a half with METEOR), so that only the lower
-end is said of the latter. Copies of references are as near to them as the most ordinary captions: if more captions
-stand among the references than people's do, nothing is called bland. And captions that lie farther apart than people's
-are no praise: wrong ones do.
+Three shares are read with care. Captions far from the references are a lower bound of those that people would not have
+written: nearly tight with MiniLM, about a third with METEOR. Copies of references are as near to them as ordinary
+captions: if more captions also occur among the references than people's do, nothing is called bland. And captions that
+lie farther apart than people's are no praise: wrong ones do.
 """
 
 import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import scipy.special
-
 from .sets_parity_power import LEVEL
+from .sets_tails import TAIL
 
-# Half-widths of intervals for four words beside those for one.
-WIDENED = float(scipy.special.ndtri(1 - LEVEL / 8) / scipy.special.ndtri(1 - LEVEL / 2))
+# Rows below which no p-value under FEW_ROWS_P is printed: the closed form is right at 5 % from five rows on, but its
+# far tail only with more.
+MANY_ROWS, FEW_ROWS_P, LEAST_P = 50, 0.001, 0.0001
 
 
 class ParityWord(NamedTuple):
     """One thing that is said."""
 
-    # "untested", "alike", "undecided", "told", "unlike", "copies", "bland", "repeats" or "apart".
+    # "untested", "alike", "different", "unlike", "copies", "ordinary", "near-duplicates" or "spread".
     name: str
     # A sentence of plain English.
     sentence: str
 
 
-def words_of(result: Mapping[str, float]) -> list[ParityWord]:
+def words_of(result: Mapping[str, float], p_value: float | None = None) -> list[ParityWord]:
     """Say what a result means.
 
     Args:
         result: of `human_parity`, with its p-value and confidence_level=0.95.
+        p_value: in place of that of the result, for example after Holm's correction over several systems.
 
     Returns:
-        At least one word: "untested" alone where there is no p-value, "alike" alone where nothing tells the candidates
-        from people, "told" alone where no share says why. Others, after "undecided" where the joint test finds nothing.
+        At least one word: "untested" alone where there is no p-value, "alike" alone where no difference is detected,
+        "different" alone where no share explains it.
 
     Raises:
         ValueError: the result has no p-value or no intervals.
 
-    >>> result = {"human_parity_p_value": 0.01}
-    >>> shares = {"unlike_people": (0.0, 0.0), "copied": (0.0, 0.0), "central": (0.32, 1 / 6)}
-    >>> for name, (share, people) in (shares | {"repeat": (0.1, 0.1), "spread": (0.1, 0.1)}).items():
-    ...     ends = {"": share, "_ci_low": share - 0.03, "_ci_high": share + 0.03, "_of_people": people}
-    ...     result |= {f"{name}_share{end}": value for end, value in ends.items()}
-    >>> [word.sentence for word in words_of(result)]
-    ['Blander than people: 32 % are the most ordinary caption (people 17 %).']
+    >>> result = {"human_parity_p_value": 0.01, "tails_p_value": 0.01, "n_rows": 60, "copied_share_of_people": 0.01}
+    >>> shares = {"unlike_people": 0.05, "copied": 0.0, "ordinary": 0.32, "near_duplicate": 0.04, "spread": 0.05}
+    >>> for name, share in shares.items():
+    ...     result |= {f"{name}_share{end}": share + shift for end, shift in (("", 0), ("_ci_low", -0.03))}
+    ...     result |= {f"{name}_share_ci_high": share + 0.03}
+    >>> print(words_of(result)[0].sentence)
+    Blander than human captions: 32 % [29, 35] are nearer to the references than 19 of 20 human ones (people 5 %).
     """
     missing = [key for key in ("human_parity_p_value", "unlike_people_share_ci_low") if key not in result]
     if missing:
@@ -60,89 +60,121 @@ def words_of(result: Mapping[str, float]) -> list[ParityWord]:
             f"result: expected the key {missing[0]!r}, got none. Compute it with p_value other than 'none', and with "
             "confidence_level=0.95."
         )
-    p_value = result["human_parity_p_value"]
+    p_value = result["human_parity_p_value"] if p_value is None else p_value
     if math.isnan(p_value):
-        return [ParityWord("untested", "Not tested: all captions of a row are equally far apart, or rows are too few.")]
-    is_told = p_value <= LEVEL
-    found = _of_shares(result, 1.0 if is_told else WIDENED)
-    if found and not is_told:
-        found.insert(0, ParityWord("undecided", f"The joint test does not tell it from people (p = {p_value:.2f})."))
-    if found:
-        return found
-    if is_told:
-        return [ParityWord("told", f"Told from people (p {_p_value(p_value)}); no share says by what.")]
+        sentence = "Not tested: all captions of a row are equally far apart, or there are too few rows."
+        return [ParityWord("untested", sentence)]
+    if p_value > LEVEL:
+        return [ParityWord("alike", f"Cannot be distinguished from human captions{_bound(result)}.")]
+    words = _of_shares(result)
+    if not words:
+        p_text = shown_p_value(p_value, int(result["n_rows"]))
+        sentence = f"Distinguished from human captions ({p_text}); no share says by what."
+        words = [ParityWord("different", sentence)]
+    return words
+
+
+def _bound(result: Mapping[str, float]) -> str:
+    """How many captions may yet lie far from the references, and whether that was tested."""
     high = result["unlike_people_share_ci_high"]
-    bound = "" if math.isnan(high) else f"; at most {_at_most(high)} of its captions stand out from theirs (95 %)"
-    return [ParityWord("alike", f"Cannot be told from people{bound}.")]
+    bound = (
+        ""
+        if math.isnan(high)
+        else f"; at most {_at_most(high)} are farther from the references than 19 of 20 human ones"
+    )
+    return bound + ("" if not math.isnan(result["tails_p_value"]) else "; too few rows to test single captions")
 
 
-def _of_shares(result: Mapping[str, float], widened: float) -> list[ParityWord]:
-    """The words whose intervals leave out what people give."""
-    found = []
-    if is_unlike := _is_above(result, "unlike_people_share", widened):
-        value, low, high = (result[f"unlike_people_share{end}"] for end in ("", "_ci_low", "_ci_high"))
-        found.append(
+def _of_shares(result: Mapping[str, float]) -> list[ParityWord]:
+    """The words whose intervals lie above what people give."""
+    people = f"(people {TAIL:.0%})".replace("%", " %")
+    words = []
+    if is_unlike := is_above_people(result, "unlike_people_share"):
+        least = _at_least(result["wrong_share_ci_low"])
+        share = share_text(result, "unlike_people_share")
+        words.append(
             ParityWord(
                 "unlike",
-                f"At least {_at_least(low)} of its captions are not what people write "
-                f"({_rounded(value)} [{100 * max(0, low):.0f}, {100 * min(1.0, high):.0f}] stand out).",
+                f"At least {least} of its captions are not what people write ({share} are farther from the references "
+                f"than 19 of 20 human ones).",
             )
         )
-    if _is_above(result, "copied_share", widened):
-        found.append(
+    if is_above_people(result, "copied_share"):
+        expected = f"{100 * result['copied_share_of_people']:.0f} %"
+        words.append(
             ParityWord(
                 "copies",
-                f"{_beside(result, 'copied_share', 'of its captions stand word for word among the references')}: "
-                "copied, or the most ordinary ones.",
+                f"{share_text(result, 'copied_share')} of its captions also occur among the references of their row "
+                f"(people {expected}): copied, or very common ones.",
             )
         )
-    elif _is_above(result, "central_share", widened):
-        found.append(
+    elif is_above_people(result, "ordinary_share"):
+        words.append(
             ParityWord(
-                "bland", f"Blander than people: {_beside(result, 'central_share', 'are the most ordinary caption')}."
+                "ordinary",
+                f"Blander than human captions: {share_text(result, 'ordinary_share')} are nearer to the references "
+                f"than 19 of 20 human ones {people}.",
             )
         )
-    if _is_above(result, "repeat_share", widened):
-        found.append(
-            ParityWord("repeats", f"{_beside(result, 'repeat_share', 'of its caption pairs are near repeats')}.")
-        )
+    if is_above_people(result, "near_duplicate_share"):
+        share = share_text(result, "near_duplicate_share")
+        words.append(ParityWord("near-duplicates", f"{share} of its caption pairs are near-duplicates {people}."))
     # Captions that are not what people write lie far apart, too: then that has been said.
-    if not is_unlike and _is_above(result, "spread_share", widened):
-        found.append(
+    if not is_unlike and is_above_people(result, "spread_share"):
+        share = share_text(result, "spread_share")
+        words.append(
             ParityWord(
-                "apart",
-                "Its captions lie farther apart than people's: "
-                f"{_beside(result, 'spread_share', 'of the pairs are among the farthest')}.",
+                "spread", f"Its captions vary more than human ones: {share} of the pairs are far apart {people}."
             )
         )
-    return found
+    return words
 
 
-def _is_above(result: Mapping[str, float], name: str, widened: float) -> bool:
-    """Whether the lower end of a share's interval lies above what people give; False of what is NaN."""
-    value, low = result[name], result[f"{name}_ci_low"]
-    return value - widened * (value - low) > result.get(f"{name}_of_people", 0.0)
+def is_above_people(result: Mapping[str, float], name: str) -> bool:
+    """Whether the interval of a share lies above what people give; False of what is NaN."""
+    return bool(result.get(f"{name}_ci_low", math.nan) > result.get(f"{name}_of_people", TAIL))
 
 
-def _beside(result: Mapping[str, float], name: str, said: str) -> str:
-    """A share in words, with people's behind it."""
-    return f"{_rounded(result[name])} {said} (people {_rounded(result[f'{name}_of_people'])})"
+def share_text(result: Mapping[str, float], name: str) -> str:
+    """A share in percent with its interval, whose ends are rounded outwards: the same wherever it is shown.
+
+    >>> share_text({"spread_share": 0.127, "spread_share_ci_low": 0.019, "spread_share_ci_high": 0.301}, "spread_share")
+    '13 % [1, 31]'
+    >>> share_text({"spread_share": 0.0}, "spread_share"), share_text({"spread_share": math.nan}, "spread_share")
+    ('0 %', 'not defined')
+    """
+    value, low, high = (result.get(f"{name}{end}", math.nan) for end in ("", "_ci_low", "_ci_high"))
+    if math.isnan(value):
+        return "not defined"
+    text = f"{100 * value:.0f} %"
+    return text if math.isnan(low) else f"{text} [{_percent_down(low)}, {_percent_up(high)}]"
 
 
-def _rounded(share: float) -> str:
-    """A share in percent."""
-    return f"{100 * share:.0f} %"
+def shown_p_value(p_value: float, n_rows: int) -> str:
+    """A p-value as it is printed: none below what this number of rows is right for.
+
+    >>> shown_p_value(0.0312, 60), shown_p_value(1e-9, 60), shown_p_value(1e-9, 20), shown_p_value(math.nan, 5)
+    ('p = 0.031', 'p < 0.0001', 'p < 0.001', 'p not defined')
+    """
+    least = LEAST_P if n_rows >= MANY_ROWS else FEW_ROWS_P
+    if math.isnan(p_value):
+        return "p not defined"
+    return f"p < {least:g}" if p_value < least else f"p = {p_value:.2g}"
+
+
+def _percent_down(share: float) -> int:
+    """Percent rounded down; 1e-9 is the rounding of a float."""
+    return math.floor(100 * share + 1e-9)
+
+
+def _percent_up(share: float) -> int:
+    return math.ceil(100 * share - 1e-9)
 
 
 def _at_least(share: float) -> str:
     """A share in percent, rounded down; below 1 % in tenths."""
-    return f"{math.floor(100 * share)} %" if share >= 0.01 else f"{math.floor(1000 * max(0.0, share)) / 10:g} %"
+    return f"{_percent_down(share)} %" if share >= 0.01 else f"{_percent_down(10 * share) / 10:g} %"
 
 
 def _at_most(share: float) -> str:
-    """A share in percent, rounded up."""
-    return f"{math.ceil(100 * min(1.0, max(0.0, share)))} %"
-
-
-def _p_value(p_value: float) -> str:
-    return "< 0.001" if p_value < 0.001 else f"= {p_value:.2g}"
+    return f"{_percent_up(share)} %"

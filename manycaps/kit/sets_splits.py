@@ -300,7 +300,8 @@ def row_keys(predictions: Sequence[Any], references: Sequence[Any]) -> Callable[
 
     def key(row: int) -> bytes:
         sides = (predictions[row], references[row])
-        content = [(s.shape, s.tobytes()) if isinstance(s, np.ndarray) else list(s) for s in sides]
+        # Equal numbers have equal keys, whatever their type and byte order.
+        content = [(s.shape, s.astype("<f8").tobytes()) if isinstance(s, np.ndarray) else list(s) for s in sides]
         return hashlib.blake2b(repr(content).encode(), digest_size=16).digest()
 
     return key

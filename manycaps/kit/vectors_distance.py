@@ -7,6 +7,9 @@ from scipy.spatial.distance import cdist
 
 from .vectors_rows import EmbeddingRows
 
+# Largest and smallest distances, by the largest of a row, whose squares can be added up in float64.
+LARGEST_DISTANCE, SMALLEST_DISTANCE = 1e100, 1e-100
+
 
 def cosine_similarities(vectors: np.ndarray) -> np.ndarray:
     """Cosine of every pair of texts.
@@ -183,4 +186,22 @@ def check_distance_diagonals(matrices: Sequence[np.ndarray]) -> None:
             raise ValueError(
                 f"distances[{row}][{i}][{i}]: expected 0, the distance of a text from itself, got {matrix[i, i]}. Give "
                 "distances, not similarities."
+            )
+
+
+def check_distance_scale(matrices: Sequence[np.ndarray]) -> None:
+    """Raise unless the squares of all distances stay within the range of float64.
+
+    Args:
+        matrices: n_rows arrays, shape (n_texts, n_texts).
+
+    Raises:
+        ValueError: the largest distance of a row is above `LARGEST_DISTANCE`, or not 0 and below `SMALLEST_DISTANCE`.
+    """
+    for row, matrix in enumerate(matrices):
+        largest = float(np.abs(matrix).max())
+        if largest > LARGEST_DISTANCE or 0 < largest < SMALLEST_DISTANCE:
+            raise ValueError(
+                f"distances[{row}]: expected a largest distance from {SMALLEST_DISTANCE:g} to {LARGEST_DISTANCE:g}, or "
+                f"0, got {largest:g}. Give the distances in another unit."
             )

@@ -8,7 +8,7 @@ import gradio as gr
 
 from .examples import EXAMPLE_CAPTIONS
 from .form import Form, Page
-from .plots import caption_bars, rank_histogram
+from .plots import caption_bars, distance_histogram
 from .results import Drawing, result_table
 from .sets_of_captions import CONFIDENCE, LIMITS
 from .text_boxes import caption_boxes, caption_rows
@@ -24,14 +24,14 @@ MEANINGS = {
     "rows_needed": "images after which the test finds this, 80 % of the time; the more, the nearer to people",
     "rows_needed_ci_low": f"lower end of its {CONFIDENCE:.0%} interval",
     "rows_needed_ci_high": "upper end",
-    "unlike_people_share": "about the share of captions that people would not have written; people 0",
+    "unlike_people_share": "captions farther from the human ones than 19 of 20 of these; people 0.05",
     "unlike_people_share_ci_low": "lower end of its interval",
     "unlike_people_share_ci_high": "upper end",
-    "central_share": "captions that are the most ordinary of themselves and people's",
-    "central_share_of_people": "what people give",
-    "repeat_share": "pairs of captions that are nearer than nine tenths of people's pairs; people 0.1",
-    "spread_share": "pairs of captions that are farther apart than nine tenths of people's pairs; people 0.1",
-    "copied_share": "captions that stand among the human ones",
+    "wrong_share_ci_low": "at least this share of the captions is not what people write",
+    "ordinary_share": "captions nearer to the human ones than 19 of 20 of these; people 0.05",
+    "near_duplicate_share": "pairs of captions nearer to each other than 19 of 20 pairs of human ones; people 0.05",
+    "spread_share": "pairs of captions farther apart than 19 of 20 pairs of human ones; people 0.05",
+    "copied_share": "captions that also occur among the human ones",
     "fidelity_gap": "how much farther from people than people are from each other; people 0",
     "diversity_gap": "how much more varied than people; people 0",
     "n_rows": "number of rows",
@@ -44,8 +44,8 @@ def form(module: Any) -> Form:
     return Form(
         title="Human Parity",
         introduction=(
-            "Can several captions of each image be told from people's, and how do they differ: wrong, bland or "
-            "repeated? One test over all images, and shares beside what people give."
+            "Can several captions of each image be distinguished from human ones, and how do they differ: wrong, bland "
+            "or repeated? One test over all images, and shares beside what people give."
         ),
         inputs=caption_boxes(),
         options=[gr.Dropdown(names, value=names[0], label="Distance of two captions", render=False)],
@@ -65,7 +65,7 @@ def measure(module: Any, candidates: str, references: str, distance: str) -> tup
         distance: a key of `DISTANCES`.
 
     Returns:
-        Markdown, the places of the captions among people, and the captions that are most unlike people's.
+        Markdown, the captions among people's distances, and the captions that are most unlike people's.
 
     Raises:
         ValueError: more than the page allows, or what the module says.
@@ -90,7 +90,7 @@ def measure(module: Any, candidates: str, references: str, distance: str) -> tup
     return (
         f"### {' '.join(said)}\n\nWhat it sees and what it misses: [card below](#card).\n\n"
         f"{result_table(result, MEANINGS)}",
-        rank_histogram(result["rank_histogram"]),
+        distance_histogram(result["distance_histogram"]),
         caption_bars({"mean distance from people's captions": distances}, captions),
     )
 

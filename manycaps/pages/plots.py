@@ -155,8 +155,8 @@ def caption_bars(scores: Mapping[str, Sequence[float]], captions: Sequence[str])
     return _drawing(figure, "; ".join(said) + ".")
 
 
-def rank_histogram(shares: Sequence[float]) -> Drawing:
-    """Shares of captions by their place among people, the most ordinary ones first, beside people's.
+def distance_histogram(shares: Sequence[float]) -> Drawing:
+    """Shares of captions in equal parts of people's distances from the references, the nearest first, beside people's.
 
     Args:
         shares: n shares that add up to 1.
@@ -164,19 +164,17 @@ def rank_histogram(shares: Sequence[float]) -> Drawing:
     Returns:
         Drawing with a line at 1 / n, where people's are.
     """
-    places = np.arange(len(shares))
+    bins = np.arange(len(shares))
     with matplotlib.rc_context(SETTINGS | {"axes.grid": True, "axes.grid.axis": "y"}):
         figure, axes = _figure(2.8)
-        axes.bar(places, shares, 0.9, color=CANDIDATES, label="candidates")
+        axes.bar(bins, shares, 0.9, color=CANDIDATES, label="candidates")
         axes.axhline(1 / len(shares), color=REFERENCES, lw=2, label="people")
-        axes.set_xticks([0, len(shares) - 1], ["most ordinary", "most unlike the others"])
+        axes.set_xticks([0, len(shares) - 1], ["ordinary", "unlike people's"])
         axes.set(ylabel="share of captions")
         axes.yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1))
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=2)
-    said = (
-        f"{shares[0]:.0%} the most ordinary, {shares[-1]:.0%} the most unlike the others, people {1 / len(shares):.0%}"
-    )
-    return _drawing(figure, f"Candidates by their place among people's captions: {said}.")
+    ends = f"{shares[0]:.0%} ordinary, {shares[-1]:.0%} unlike people's, people {1 / len(shares):.0%}"
+    return _drawing(figure, f"Candidates by people's distances from the references: {ends}.")
 
 
 def mean_intervals(means: Mapping[str, tuple[float, float, float]], name: str, mark: float | None = None) -> Drawing:

@@ -1,4 +1,4 @@
-"""The answer of a comparison on its page: a line for each system with its places among people, the map, the pairs."""
+"""The answer of a comparison on its page: a line for each system with a histogram, the map, the pairs."""
 
 import html
 import math
@@ -12,6 +12,7 @@ import scipy.special
 from manycaps.comparison.parity import ComparedParity, SystemParity
 from manycaps.comparison.parity_text import pair_line, system_line
 from manycaps.kit.sets_intervals import cluster_numbers
+from manycaps.kit.sets_tails import TAIL
 from manycaps.report.inline_svg import INK, SERIES, SETTINGS, Plot, as_plot, new_figure
 from manycaps.report.page_frame import as_figure
 
@@ -45,8 +46,8 @@ def parity_section(parity: ComparedParity, clusters: np.ndarray, notes: Sequence
     said = "".join(f'<p class="soft">{html.escape(note)}</p>' for note in notes)
     drawn = map_plot(parity, clusters)
     return f"""<h2 id="summary">Beside people</h2>{said}<ul class="answer summary">{systems}</ul>
-<p class="soft">Bars: captions by their place among people's, from the most ordinary to the most unlike the others; the
-line is what people give.</p>
+<p class="soft">Bars: captions by their distance from the references, in twentieths of people's own distances, from
+ordinary to unlike people's; the line is what people give, 5 %.</p>
 <h2 id="pairs-beside-people">Which one?</h2><ul class="pairs">{pairs}</ul>
 {"" if drawn is None else as_figure(drawn)}"""
 
@@ -57,10 +58,8 @@ def _line(line: str, name: str) -> str:
 
 
 def _histogram(system: SystemParity, parity: ComparedParity) -> str:
-    """Places of the captions among people as a small drawing; empty where they are not known."""
-    shares = list(system.rows.histogram)
-    if not shares:
-        return ""
+    """Captions in twentieths of people's distances, as a small drawing."""
+    shares = list(system.lists["distance_histogram"])
     series = [each.name for each in parity.systems].index(system.name) % 6
     step, people = BAR_WIDTH / len(shares), 1 / len(shares)
     unit = (BAR_HEIGHT - 2) / max(*shares, 2 * people)
@@ -70,9 +69,7 @@ def _histogram(system: SystemParity, parity: ComparedParity) -> str:
         for i, share in enumerate(shares)
     )
     line = BAR_HEIGHT - people * unit
-    label = (
-        f"{system.name}: {shares[0]:.0%} most ordinary, {shares[-1]:.0%} most unlike the others, people {people:.0%}"
-    )
+    label = f"{system.name}: {shares[0]:.0%} ordinary, {shares[-1]:.0%} unlike people's, people {people:.0%}"
     return (
         f'<svg viewBox="0 0 {BAR_WIDTH} {BAR_HEIGHT}" role="img" aria-label="{html.escape(label, quote=True)}">{bars}'
         f'<line x1="0" x2="{BAR_WIDTH}" y1="{line:.2f}" y2="{line:.2f}" stroke="var(--ink)" stroke-width="1.2"/></svg>'
@@ -88,16 +85,16 @@ def map_plot(parity: ComparedParity, clusters: np.ndarray) -> Plot | None:
     with matplotlib.rc_context(SETTINGS):
         figure = new_figure(4.4)
         axes, said = figure.subplots(), []
-        axes.axhline(0, color=INK, lw=0.8)
-        axes.axvline(0, color=INK, lw=0.8)
-        axes.plot([0], [0], "*", color=INK, ms=13, label="people", linestyle="none")
+        axes.axhline(TAIL, color=INK, lw=0.8)
+        axes.axvline(TAIL, color=INK, lw=0.8)
+        axes.plot([TAIL], [TAIL], "*", color=INK, ms=13, label="people", linestyle="none")
         for i, name in enumerate(names):
             center, ring = points[name]
             axes.fill(*ring.T, color=SERIES[i % 6], alpha=0.15, lw=0)
             axes.plot(*ring.T, color=SERIES[i % 6], lw=1.2)
             axes.plot(*center[:, None], "os^DvP"[i % 6], color=SERIES[i % 6], ms=8, label=name, linestyle="none")
-            said.append(f"{name}: near repeats {center[0]:+.0%}, unlike people {center[1]:+.0%}")
-        axes.set(xlabel="near repeats beyond people's", ylabel="captions unlike people's")
+            said.append(f"{name}: near-duplicates {center[0]:.0%}, unlike people {center[1]:.0%}")
+        axes.set(xlabel="near-duplicate pairs", ylabel="captions unlike people's")
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_locator(matplotlib.ticker.MaxNLocator(8, steps=[1, 2, 5, 10]))
             axis.set_major_formatter(matplotlib.ticker.PercentFormatter(1, decimals=0))
@@ -105,21 +102,24 @@ def map_plot(parity: ComparedParity, clusters: np.ndarray) -> Plot | None:
         return as_plot(
             "map",
             "Systems around people",
-            "Up: captions that stand out from people's, wrong ones for example. Right: pairs of captions that nearly "
-            "repeat each other. Below the line: captions more ordinary than people's. Regions hold both means in 95% "
-            "of the cases.",
+            "Up: captions farther from the references than 19 of 20 human ones, wrong ones for example. Right: pairs "
+            "of captions that nearly repeat each other. People give 5% of each. Regions hold both means in 95% of the "
+            "cases.",
             "; ".join(said),
             figure,
         )
 
 
 def _region(system: SystemParity, clusters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Means of both shares beside people's, and the border of their joint region (Hotelling 1931), shape (n, 2)."""
-    columns = system.rows.columns
-    values = np.stack([columns["repeat_share"] - 0.1, columns["unlike_people_share"]], axis=1)
-    center = values.mean(axis=0)
+    """Means of both shares, and the border of their joint region (Hotelling 1931), shape (n, 2).
+
+    The spread is that of the rows' differences from their own references, as in the tests of the shares.
+    """
+    shares = [system.tails.shares[name] for name in ("near_duplicate_share", "unlike_people_share")]
+    values = np.stack([share.rows - share.people_rows for share in shares], axis=1)
+    center = np.array([share.value for share in shares])
     sums = np.zeros((int(clusters.max()) + 1, 2))
-    np.add.at(sums, cluster_numbers(clusters.tolist()), values - center)
+    np.add.at(sums, cluster_numbers(clusters.tolist()), values - values.mean(axis=0))
     n = len(sums)
     if n < 4 or np.isnan(center).any():
         return center, np.repeat(center[None], N_POINTS, axis=0)

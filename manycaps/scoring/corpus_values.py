@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from manycaps.catalog import BLEU_SUMS, COCO_SUMS, METEOR_SUMS, MOMENTS, WORD_COUNTS
@@ -20,9 +21,16 @@ from manycaps.scoring.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from manycaps.kit.sets_corpus import CorpusTest
+    from manycaps.kit.sets_tails import DistanceBlock
     from manycaps.scoring.scorer import Scorer
 
 Arrays = Mapping[str, np.ndarray]
+
+# Rows whose distances are read at once.
+BATCH_ROWS = 1 << 14
+
+# Column of human parity: one triangle of the distances of a row's texts, out of which the tails of all rows are made.
+DISTANCES = "human_parity_distances"
 
 # Options that run a model or a tagger over all captions, where words are counted.
 MODEL_OPTIONS = ("pos", "semantic", "encoder")
@@ -50,6 +58,44 @@ class StoredColumn(Collection[float]):
         return any(value == one for one in self)
 
 
+class StoredDistances:
+    """Distances of all rows that human parity has scored, read one part at a time and as often as asked."""
+
+    def __init__(self, folder: RunFolder, parts: Sequence[int], n_rows: int):
+        """Take the parts that have such rows, and how many there are in all."""
+        self._paths = [folder.rows_file(part) for part in parts]
+        self.n_rows = n_rows
+
+    def blocks(self) -> Iterator["DistanceBlock"]:
+        """Yield all rows, in blocks of rows of equal sizes."""
+        n_earlier = 0
+        for path in self._paths:
+            with pq.ParquetFile(path) as file:
+                for batch in file.iter_batches(BATCH_ROWS, columns=["n_candidates", DISTANCES]):
+                    table = pa.table(batch).drop_null()
+                    yield from stored_blocks(table, np.arange(n_earlier, n_earlier + len(table)))
+                    n_earlier += len(table)
+
+
+def stored_blocks(table: pa.Table, rows: np.ndarray) -> Iterator["DistanceBlock"]:
+    """Yield the distances in a table of scores, in blocks of rows of equal sizes.
+
+    Args:
+        table: with the columns n_candidates and `DISTANCES`, without missing values.
+        rows: indices of its rows in the corpus.
+    """
+    from manycaps.kit.sets_tails import unpacked_blocks
+
+    lists = table.column(DISTANCES).combine_chunks()
+    starts = lists.offsets.to_numpy()
+    n_candidates, n_pairs = table.column("n_candidates").to_numpy(), np.diff(starts)
+    values = lists.values.to_numpy()
+    for m, size in sorted(set(zip(n_candidates.tolist(), n_pairs.tolist(), strict=True))):
+        chosen = np.flatnonzero((n_candidates == m) & (n_pairs == size))
+        packed = values[starts[chosen][:, None] + np.arange(size)]
+        yield from unpacked_blocks(rows[chosen], m, packed)
+
+
 def corpus_result(folder: RunFolder, scorer: "Scorer", n_parts: int) -> dict[str, Any]:
     """Return the values of a metric over the corpus.
 
@@ -74,10 +120,10 @@ def corpus_result(folder: RunFolder, scorer: "Scorer", n_parts: int) -> dict[str
     columns = {
         name: StoredColumn(folder, list(reports), name, n_rows)
         for name in first["columns"]
-        if not name.endswith("_per_candidate")
+        if not name.endswith("_per_candidate") and name != DISTANCES
     }
     if scorer.is_parity:
-        result = _parity_result(scorer, reports, columns)
+        result = _parity_result(folder, scorer, list(reports), columns)
     elif scorer.is_distribution:
         result = _distribution_result(folder, scorer, reports, columns)
     elif scorer.record.scored_with_table:
@@ -123,18 +169,16 @@ def check_interval_rows(options: Mapping[str, Any], n_rows: int) -> None:
 
 
 def _parity_result(
-    scorer: "Scorer", reports: dict[int, dict[str, Any]], columns: dict[str, StoredColumn]
+    folder: RunFolder, scorer: "Scorer", parts: Sequence[int], columns: dict[str, StoredColumn]
 ) -> dict[str, Any]:
-    """Result of human parity: its test is made of sums over rows."""
-    from manycaps.kit.sets_parity import parity_result, smallest_p_value
+    """Result of human parity: its tests are made of sums over rows, and of the distances of all rows."""
+    from manycaps.kit.sets_parity import parity_result
+    from manycaps.kit.sets_tails import corpus_tails
 
-    check_interval_rows(scorer.options, len(columns["fidelity_gap"]))
-    sizes: collections.Counter[tuple[int, int]] = collections.Counter()
-    for report in reports.values():
-        for name, n_rows in report["smallest"]:
-            m, _, n = name.partition("+")
-            sizes[int(m), int(n)] += n_rows
-    return parity_result(columns, scorer.options, None, smallest_p_value(sizes))
+    n_rows, level = len(columns["fidelity_gap"]), scorer.options["confidence_level"]
+    check_interval_rows(scorer.options, n_rows)
+    tails = corpus_tails(StoredDistances(folder, parts, n_rows), level, None)
+    return parity_result(columns, tails, scorer.options)
 
 
 def _corpus_test(

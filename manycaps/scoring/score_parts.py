@@ -229,7 +229,7 @@ def _schema(chunks_of_columns: Sequence[Mapping[str, Sequence[Any]]]) -> pa.Sche
     types: dict[str, pa.DataType] = dict(ROW_COLUMNS)
     for columns in chunks_of_columns:
         for name, values in columns.items():
-            several = any(isinstance(value, list) for value in values)
+            several = any(isinstance(value, list | np.ndarray) for value in values)
             types.setdefault(name, pa.list_(pa.float64()) if several else pa.float64())
     return pa.schema(types)
 

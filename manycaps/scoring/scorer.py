@@ -11,7 +11,15 @@ from manycaps.caption_tables import CaptionRow
 from manycaps.catalog import BLEU_SUMS, CLIP, COCO_SUMS, METEOR_SUMS, MODULES, PARITY, WORD_COUNTS
 from manycaps.installed_modules import load_for_command
 from manycaps.kit.sets_module import CAPTION_COLUMNS, compare_rows, text_counts
-from manycaps.scoring.corpus_values import MODEL_OPTIONS, Reduction, columns_of_tests, gathers, is_pooled, reduction_of
+from manycaps.scoring.corpus_values import (
+    DISTANCES,
+    MODEL_OPTIONS,
+    Reduction,
+    columns_of_tests,
+    gathers,
+    is_pooled,
+    reduction_of,
+)
 
 # Columns of modules, and what a row calls them.
 ROW_FIELDS = {
@@ -38,8 +46,7 @@ class Scores(NamedTuple):
     counts: dict[str, int]
     # How the numbers were made.
     signature: str
-    # Of a metric with p-values: sums for every draw of the corpus test, and how many rows have which smallest p-value,
-    # or for human parity which sizes, as "5+5".
+    # Of a metric with p-values: sums for every draw of the corpus test, and how many rows have which smallest p-value.
     drawn: Mapping[int, Any] | None = None
     smallest: Mapping[Any, int] | None = None
     # What the reduction of the corpus takes in, where the metric has one.
@@ -268,9 +275,8 @@ def _parity_scores(rows: Any, options: Mapping[str, Any], signature: str) -> Sco
     """Scores of rows by human parity, which draw nothing."""
     from manycaps.kit.sets_parity import values_of_rows
 
-    found = values_of_rows(rows, {**options, "details": False}, lambda steps, **_: steps)
-    sizes = collections.Counter(f"{m}+{n}" for m, n in rows.sizes)
-    return Scores(dict(found.columns), {}, signature, smallest=sizes)
+    values = values_of_rows(rows, options, lambda steps, **_: steps)
+    return Scores({**values.columns, DISTANCES: values.distances.packed()}, {}, signature)
 
 
 class DocumentTable(NamedTuple):

@@ -1,13 +1,10 @@
 """Human parity: can candidate captions be told from people's, in which direction do they differ, and is that sure?"""
 
-import collections
-
 import evaluate
 import numpy as np
 
 from .base_messages import shown_value
 from .base_module import About, check_choice, signature
-from .sets_gaps import TAIL
 from .sets_module import (
     CAPTION_COLUMNS,
     DISTRIBUTION_DEFAULTS,
@@ -20,16 +17,18 @@ from .sets_module import (
 from .sets_parity import (
     PARITY_P_VALUES,
     check_two_references,
+    lists_of_rows,
     parity_result,
-    smallest_p_value,
     symmetric,
     values_of_rows,
     warn_of_copies,
     warn_of_few_rows,
 )
+from .sets_parity_captions import listed_captions
 from .sets_parity_draws import parity_comparison
 from .sets_parity_words import words_of
 from .sets_splits import TIE_TOLERANCE
+from .sets_tails import TAIL
 from .text_cider import cider_d_scores, cider_distances
 from .text_distance import text_distances
 from .text_document_counts import CountsDocuments, frequency_settings
@@ -37,7 +36,13 @@ from .text_document_frequency import check_document_frequency
 from .text_meteor import METEORS, meteor_distances, meteor_scorer, meteor_settings
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .text_tokens import check_tokenizer, ngram_tokens, tokenize_rows, tokenizer_name
-from .vectors_distance import check_distance_diagonals, check_nonzero, cosine_distances, cosine_similarities
+from .vectors_distance import (
+    check_distance_diagonals,
+    check_distance_scale,
+    check_nonzero,
+    cosine_distances,
+    cosine_similarities,
+)
 from .vectors_ready_rows import ready_result
 from .vectors_rows import EmbeddingModule
 
@@ -48,8 +53,8 @@ from .base_files import is_regular_file as is_regular_file
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
 from .sets_corpus import RowTests as RowTests
+from .sets_gaps import RowGaps as RowGaps
 from .sets_intervals import ClusteredMean as ClusteredMean
-from .sets_parity_captions import ListedCaptions as ListedCaptions
 from .sets_parity_power import RowsNeeded as RowsNeeded
 from .text_named_tokenizers import Source as Source
 from .text_ngrams import RowTexts as RowTexts
@@ -121,17 +126,20 @@ Args:
     batch_size: captions embedded at once, default 64.
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:
-    human_parity_p_value: can the candidates of all rows be told from people's captions? Joint test of both gaps.
-    human_parity_statistic: its T2, chi-squared with two degrees of freedom (one for single candidates) for people.
+    human_parity_p_value: can the candidates of all rows be distinguished from human captions? Of both tests: the gaps
+        have 0.8 and the tails 0.2 of the level (Bonferroni).
+    gaps_p_value: of the joint test of both gaps. tails_p_value: of the shares unlike people, ordinary and
+        near-duplicate, each tested for more than people's 5 %; NaN below ten rows, or 20 with two references.
+    human_parity_statistic: T2 of the gaps, for people chi-squared with two degrees of freedom (single candidates: one).
     human_parity_smallest_p: the smallest p-value that sets of these sizes can have.
-    rows_needed: rows after which the test tells the candidates from people's, 80 % of the time at a level of 5 %;
-        infinity where they show no difference. The larger, the nearer to people.
-    unlike_people_share: about the share of candidates that people would not have written; 0 for people, 1 if all are,
-        below 0 if candidates are more ordinary than people's.
-    outlier_share, central_share: share of candidates that are the farthest, and the nearest, of themselves and the
-        references; outlier_share_of_people, central_share_of_people: what people give.
-    repeat_share, spread_share: share of pairs of candidates in the nearest, and the farthest, tenth of the pairs of
-        themselves and the references; repeat_share_of_people, spread_share_of_people: 0.1.
+    rows_needed: rows after which one of the tests distinguishes the candidates from human captions, 80 % of the time at
+        a level of 5 %; infinity where they show no difference. The larger, the nearer to people.
+    unlike_people_share: share of the candidates that are farther from the references than 19 of 20 human captions.
+    ordinary_share: share that are nearer to the references than 19 of 20. near_duplicate_share, spread_share: share of
+        the pairs of candidates that are nearer to each other, and farther apart, than 19 of 20 pairs of human captions.
+        People give 0.05 of each, with any numbers of captions.
+    wrong_share_ci_low: with confidence_level, lower bound of the share of captions that people would not have written,
+        (unlike_people_share_ci_low - 0.05) / 0.95, at least 0.
     copied_share: share of candidates at distance 0 from a reference; copied_share_of_people: what people give.
     fidelity_gap, diversity_gap: how much farther candidates are from people, and how much more varied, than people are,
         in the unit of the distance; 0 for people. fidelity_gap_p_value, diversity_gap_p_value: two-sided.
@@ -140,9 +148,10 @@ Returns:
     ..._ci_low, ..._ci_high: with confidence_level, of rows_needed and of every share, gap and distance. NaN where rows
         have one candidate, and a value needs two.
     ..._per_row: with details, of every share, gap and distance, and of the p-value for "exact" and "permutation".
-    conformal_p_value_per_candidate, distance_per_candidate: with details, share of the candidate and its references
-        that are at least as far from the others, and its mean distance from the references.
-    rank_histogram: with details, candidates by their place among people, the nearest first; flat for people.
+    conformal_p_value_per_candidate, distance_per_candidate: with details, share of people's captions, of all rows, that
+        are at least as far from the references; and the mean distance from the references.
+    distance_histogram: with details, share of the candidates in each twentieth of people's distances, the nearest
+        first; 0.05 each for people. The first is ordinary_share, the last unlike_people_share.
     most_unlike_people, most_alike: with details, [row, candidate] of the 100 candidates farthest from their references,
         and [row, candidate, candidate] of the 100 pairs nearest to each other: where to look.
     signature: with details.
@@ -223,6 +232,7 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
 
         def check(matrices, _options):
             check_distance_diagonals(matrices)
+            check_distance_scale(matrices)
 
         columns = "distances", "n_candidates"
         return ready_result(self, columns, distances, n_candidates, given, check, compare)
@@ -277,26 +287,27 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
         """Compare rows of vectors by their cosine distances."""
         return parity_comparison(cosine_distances(cosine_similarities(vectors)), n_candidates)
 
-    def row_values(self, predictions, references, details=False):
+    def row_values(self, predictions, references):
         """Return what the corpus needs of every row, with the options of load time; see `values_of_rows`."""
-        options = {**self.load_options, "p_value": "none", "details": details, "confidence_level": None}
+        options = {**self.load_options, "p_value": "none", "confidence_level": None}
         self.check_sizes(text_counts(predictions, references), CAPTION_COLUMNS, options)
         return values_of_rows(self.rows_of(predictions, references, options), options, type(self).progress)
 
     def result_of(self, rows, options, corpus_values=dict):
         """Compare all rows, and build the result."""
-        found = values_of_rows(rows, options, type(self).progress)
-        warn_of_few_rows(len(rows.sizes), options)
-        warn_of_copies(found.columns, options["clusters"])
-        result = (
-            parity_result(found.columns, options, found.drawn, smallest_p_value(collections.Counter(rows.sizes)))
-            | found.lists
-        )
-        return result | ({"signature": self._signature(options, rows.settings)} if options["details"] else {})
+        values = values_of_rows(rows, options, type(self).progress)
+        tails = values.tails(options)
+        warn_of_few_rows(tails, options)
+        warn_of_copies(values.columns, options["clusters"])
+        result = parity_result(values.columns, tails, options, values.drawn)
+        if not options["details"]:
+            return result
+        lists = lists_of_rows(values, tails) | listed_captions(values.distances, tails.people[False])
+        return result | lists | {"signature": self._signature(options, rows.settings)}
 
     @staticmethod
     def words(result):
-        """Say what a result means, in sentences that are false in at most 5 % each; it needs confidence_level=0.95."""
+        """Say what a result with confidence_level=0.95 means, in sentences that are each false in at most 5 %."""
         return [word.sentence for word in words_of(result)]
 
     def _signature(self, options, settings):

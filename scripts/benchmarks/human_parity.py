@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from manycaps.kit.sets_corpus import RowSplits
-from manycaps.kit.sets_gaps import parity_test, row_gaps
+from manycaps.kit.sets_gaps import gaps_test, row_gaps
 from manycaps.kit.sets_parity import row_columns
 from manycaps.kit.sets_parity_draws import DrawnGaps
 from manycaps.kit.sets_triangle_rank import triangle_rank_comparison
@@ -31,7 +31,7 @@ def comparisons() -> Iterator[Comparison]:
     size = (N_TEXTS, N_TEXTS)
 
     def closed_form() -> float:
-        return parity_test([row_gaps(distances, N_TEXTS)]).p_value
+        return gaps_test([row_gaps(distances, N_TEXTS)]).p_value
 
     def exact_ranks() -> float:
         compared = triangle_rank_comparison(distances[:N_EXACT], N_TEXTS, "per_side", None)

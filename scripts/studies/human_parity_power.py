@@ -54,7 +54,7 @@ start_tool(
 import numpy as np
 import scipy.stats
 
-from manycaps.kit.sets_gaps import parity_of_sums, row_gaps
+from manycaps.kit.sets_gaps import gaps_test_of_sums, row_gaps
 from manycaps.kit.sets_parity import parity_result, row_columns
 from manycaps.kit.sets_parity_draws import null_gaps
 from manycaps.kit.sets_parity_power import noncentrality
@@ -186,7 +186,7 @@ def power_lines(rows: PoolRows, m: int, nulls: Mapping[str, np.ndarray], trials:
     ends = [end / n_trials for end in scipy.stats.binom.interval(RANGE, n_trials, LEVEL)]
     gaps = row_gaps(rows.distances, m)
     both = np.stack([gaps.fidelity, gaps.diversity], axis=1)
-    tests = [parity_of_sums(both[of].sum(axis=0), gaps.covariance[of].sum(axis=0)) for of in trials.rows]
+    tests = [gaps_test_of_sums(both[of].sum(axis=0), gaps.covariance[of].sum(axis=0)) for of in trials.rows]
     fields = ("p_value", "fidelity_p_value", "diversity_p_value")[: 3 if m > 1 else 2]
     found = {
         name: np.array([getattr(test, field) for test in tests]) for name, field in zip(TESTS, fields, strict=False)

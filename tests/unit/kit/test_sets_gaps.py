@@ -8,7 +8,7 @@ import pytest
 import scipy.stats
 
 from manycaps.functional import human_gaps, human_parity_test, triangle_rank_p_values
-from manycaps.kit.sets_gaps import parity_test, row_gaps, row_shares
+from manycaps.kit.sets_gaps import gaps_test, row_gaps, row_shares
 from tests.each_case import each_case
 
 SIZES = [(m, n) for m in range(1, 7) for n in range(2, 7)]
@@ -80,7 +80,7 @@ def points(rng, n_corpora, n_rows, m, n, damage=None):
 def p_values(distances, m, n_rows):
     gaps = row_gaps(distances, m)
     parts = [type(gaps)(*(each[i : i + n_rows] for each in gaps)) for i in range(0, len(distances), n_rows)]
-    return np.array([parity_test([part]).p_value for part in parts])
+    return np.array([gaps_test([part]).p_value for part in parts])
 
 
 @pytest.mark.parametrize(("m", "n", "n_rows"), [(5, 5, 10), (2, 3, 40), (1, 4, 20), (10, 3, 5)])
@@ -129,7 +129,7 @@ def test_parts_and_units_change_nothing():
     rng = np.random.default_rng(3)
     distances = points(rng, 1, 12, 3, 4)
     whole = human_parity_test(distances, 3)
-    parts = parity_test([row_gaps(distances[:5], 3), row_gaps(distances[5:], 3)])
+    parts = gaps_test([row_gaps(distances[:5], 3), row_gaps(distances[5:], 3)])
     assert parts == whole
     assert human_parity_test(distances * 2.0**-40, 3) == whole
     assert human_parity_test(distances[::-1], 3) == pytest.approx(whole, rel=1e-12)

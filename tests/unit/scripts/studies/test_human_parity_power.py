@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from manycaps.kit.sets_gaps import parity_of_sums, row_gaps
+from manycaps.kit.sets_gaps import gaps_test_of_sums, row_gaps
 from scripts.studies import human_parity_experts, human_parity_power, human_parity_truth
 from scripts.studies.parity_pools import (
     DAMAGES,
@@ -104,7 +104,7 @@ def test_a_drawn_test_agrees_with_the_closed_form():
     for trial, of in enumerate(trials.rows):
         value = (2 * gaps.fidelity - gaps.diversity)[of].sum()
         variance = forms @ gaps.covariance[of].sum(axis=0) @ forms
-        normal = parity_of_sums(np.array([value, 0]), np.diag([variance, 0])).p_value
+        normal = gaps_test_of_sums(np.array([value, 0]), np.diag([variance, 0])).p_value
         assert 2 * min(upper[trial], lower[trial]) == pytest.approx(normal, abs=0.1)
 
 

@@ -1,0 +1,471 @@
+"""Tails of people's own distances: the share of candidates that lie where only one human caption in twenty lies.
+
+For a reference r_j of a row, with S_j the other references, a_j = mean d(r_j, S_j); for a candidate c beside the same
+texts, b_j = mean d(c, S_j). Given S_j, c and r_j are exchangeable if c is a human caption, so that b and a have one
+distribution, whatever the sizes of the sets. A candidate is unlike people's captions as far as its b_j lie above the
+95 % quantile of the a of all rows, and ordinary as far as they lie below the 5 % quantile. Pairs of candidates are
+compared with pairs of references in the same way: near-duplicates lie below the 5 % quantile of people's pairs, spread
+pairs above the 95 % quantile. Human captions give 5 % of each.
+
+Rows have equal weight, and so have the references of a row. Values within 1e-9 of the corpus's scale are equal; those
+at a quantile count with the fraction that gives people exactly 5 %.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import scipy.special
+
+from .sets_intervals import ClusteredMean, mean_of_rows
+from .sets_splits import TIE_TOLERANCE, row_scales
+
+# Share of people's distances in a tail.
+TAIL = 0.05
+
+# Rows, or clusters, from which on tails are tested, and people's distances that are independent of each other: the
+# references of a row but one. With fewer the quantile is the largest value, and the test finds too much.
+LEAST_ROWS_OF_TAILS = 10
+LEAST_DISTANCES_OF_TAILS = 20
+
+# Numbers of a block of rows, 8 bytes each.
+BLOCK_VALUES = 1 << 21
+
+
+class Tail(NamedTuple):
+    """One end of a distribution of distances."""
+
+    # 1 for the large distances, -1 for the small ones.
+    sign: int
+    # Whether pairs of captions are compared, or captions with the references.
+    of_pairs: bool
+
+
+TAILS: Mapping[str, Tail] = {
+    "unlike_people_share": Tail(1, False),
+    "ordinary_share": Tail(-1, False),
+    "near_duplicate_share": Tail(-1, True),
+    "spread_share": Tail(1, True),
+}
+
+# Tails that the test looks at; spread pairs are a sign of wrong captions, which the first one sees better.
+TESTED = ("unlike_people_share", "ordinary_share", "near_duplicate_share")
+
+
+class DistanceBlock(NamedTuple):
+    """Distances of rows of equal sizes."""
+
+    # Indices of the rows, shape (n_rows,).
+    rows: np.ndarray
+    n_candidates: int
+    # float64 array, shape (n_rows, n_texts, n_texts), symmetric, zeros on the diagonal, candidates first.
+    distances: np.ndarray
+
+
+class Distances(Protocol):
+    """The distances of all rows of a corpus."""
+
+    # Number of rows.
+    n_rows: int
+
+    def blocks(self) -> Iterator[DistanceBlock]:
+        """Yield all rows, as often as asked."""
+
+
+class KeptDistances:
+    """Distances in memory: one triangle of every row's.
+
+    Args:
+        n_rows: number of rows of the corpus.
+    """
+
+    def __init__(self, n_rows: int):
+        """Begin without a row."""
+        self.n_rows = n_rows
+        self._parts: list[tuple[np.ndarray, int, np.ndarray]] = []
+
+    def add(self, distances: np.ndarray, n_candidates: int, rows: Sequence[int]) -> None:
+        """Take in rows of equal sizes: distances as in `DistanceBlock`, and the indices of the rows."""
+        self._parts.append((np.asarray(rows), n_candidates, packed_rows(distances)))
+
+    def blocks(self) -> Iterator[DistanceBlock]:
+        """Yield all rows, in blocks."""
+        for rows, n_candidates, packed in self._parts:
+            yield from unpacked_blocks(rows, n_candidates, packed)
+
+    def packed(self) -> list[np.ndarray]:
+        """Return one triangle of every row's distances, in the order of the rows: n_rows arrays, shape (n_pairs,)."""
+        of_rows = {row: triangle for rows, _, packed in self._parts for row, triangle in zip(rows, packed, strict=True)}
+        return [of_rows[row] for row in range(self.n_rows)]
+
+
+def packed_rows(distances: np.ndarray) -> np.ndarray:
+    """Return one triangle of symmetric distances: (n_rows, n_texts, n_texts) to (n_rows, n_pairs).
+
+    >>> packed_rows(np.array([[[0.0, 1.0, 4.0], [1.0, 0.0, 2.0], [4.0, 2.0, 0.0]]])).tolist()
+    [[1.0, 4.0, 2.0]]
+    """
+    first, second = np.triu_indices(distances.shape[1], 1)
+    packed: np.ndarray = distances[:, first, second]
+    return packed
+
+
+def unpacked_blocks(rows: np.ndarray, n_candidates: int, packed: np.ndarray) -> Iterator[DistanceBlock]:
+    """Yield rows of equal sizes with their distances, a bounded number of them at once."""
+    n_texts = (1 + math.isqrt(1 + 8 * packed.shape[1])) // 2
+    first, second = np.triu_indices(n_texts, 1)
+    step = max(1, BLOCK_VALUES // n_texts**2)
+    for start in range(0, len(packed), step):
+        part = packed[start : start + step]
+        distances = np.zeros((len(part), n_texts, n_texts))
+        distances[:, first, second] = distances[:, second, first] = part
+        yield DistanceBlock(rows[start : start + step], n_candidates, distances)
+
+
+class TailDistances(NamedTuple):
+    """What tails compare, of rows of equal sizes: float64 arrays."""
+
+    # Shape (n_rows, n_references): a_j.
+    people: np.ndarray
+    # Shape (n_rows, n_candidates, n_references): b_j.
+    candidates: np.ndarray
+    # Shapes (n_rows, n_pairs).
+    people_pairs: np.ndarray
+    candidate_pairs: np.ndarray
+
+    def of(self, tail: Tail) -> tuple[np.ndarray, np.ndarray]:
+        """Return the distances of people and of candidates that a tail compares, each of shape (n_rows, n_values)."""
+        if tail.of_pairs:
+            return self.people_pairs, self.candidate_pairs
+        return self.people, self.candidates.reshape(len(self.candidates), -1)
+
+
+def tail_distances(distances: np.ndarray, n_candidates: int) -> TailDistances:
+    """Return what tails compare.
+
+    Args:
+        distances: float64 array, shape (n_rows, n_texts, n_texts), symmetric, zeros on the diagonal, candidates first.
+        n_candidates: number of candidates of every row, at least 1; there are at least two references.
+
+    Returns:
+        The distances.
+
+    >>> row = np.array([[[0.0, 1.0, 4.0, 3.0], [1.0, 0.0, 2.0, 5.0], [4.0, 2.0, 0.0, 6.0], [3.0, 5.0, 6.0, 0.0]]])
+    >>> of_row = tail_distances(row, 1)
+    >>> of_row.people.tolist(), of_row.candidates.tolist()
+    ([[3.5, 4.0, 5.5]], [[[3.5, 2.0, 2.5]]])
+    """
+    m, n = n_candidates, distances.shape[1] - n_candidates
+    crossing, people = distances[:, :m, m:], distances[:, m:, m:]
+    first_of, second_of = np.triu_indices(n, 1)
+    first, second = np.triu_indices(m, 1)
+    return TailDistances(
+        people.sum(axis=2) / (n - 1),
+        (crossing.sum(axis=2, keepdims=True) - crossing) / (n - 1),
+        people[:, first_of, second_of],
+        distances[:, :m, :m][:, first, second],
+    )
+
+
+class Threshold(NamedTuple):
+    """A quantile of people's distances, for one tail."""
+
+    # 1 for the large distances, -1 for the small ones, and the quantile times this sign.
+    sign: int
+    value: float
+    # Share of the distances that are equal to the quantile that counts, and what counts as equal.
+    fraction: float
+    tolerance: float
+
+    def shares(self, distances: np.ndarray) -> np.ndarray:
+        """Return how far distances are in the tail, 0 to 1, in their shape."""
+        beyond = self.sign * distances - self.value
+        return np.where(beyond > self.tolerance, 1.0, np.where(beyond >= -self.tolerance, self.fraction, 0.0))
+
+
+class PeopleDistances:
+    """The distribution of people's distances; every row has the same weight.
+
+    Args:
+        by_count: from the number of distances of a row to those of all rows that have so many, in any order.
+    """
+
+    def __init__(self, by_count: Mapping[int, np.ndarray]):
+        """Sort the distances."""
+        self._sorted = {count: np.sort(values, axis=None) for count, values in by_count.items()}
+        self.n_values = sum(map(len, self._sorted.values()))
+        self._n_rows = sum(len(values) // count for count, values in self._sorted.items())
+        ends = np.array([[values[0], values[-1]] for values in self._sorted.values()])
+        self._tolerance = TIE_TOLERANCE * float(row_scales(ends.reshape(1, -1))[0]) if self.n_values else 0.0
+
+    def share_above(self, distances: np.ndarray, *, or_equal: bool) -> np.ndarray:
+        """Return the share of people's distances above others, or at least as large: 0 to 1, in their shape."""
+        edges = distances - self._tolerance if or_equal else distances + self._tolerance
+        side = "left" if or_equal else "right"
+        shares = [
+            (len(values) - np.searchsorted(values, edges, side)) / (count * self._n_rows)  # type: ignore[call-overload]
+            for count, values in self._sorted.items()
+        ]
+        return np.sum(shares, axis=0)
+
+    def threshold(self, sign: int, share: float) -> Threshold:
+        """Return the quantile beyond which a share of people's distances lies.
+
+        Args:
+            sign: 1 for the large distances, -1 for the small ones.
+            share: above 0 and at most 1.
+        """
+        ordered = {count: values if sign > 0 else -values[::-1] for count, values in self._sorted.items()}
+
+        def reached(value: float) -> float:
+            """The share of people's distances that lie at `value` or beyond."""
+            return math.fsum(
+                (len(values) - np.searchsorted(values, value)) / (count * self._n_rows)
+                for count, values in ordered.items()
+            )
+
+        # The farthest value that enough distances reach; 1e-12 is the rounding of a sum of shares.
+        values = (_last_true(of_count, lambda at: reached(at) >= share - 1e-12) for of_count in ordered.values())
+        value = max(found for found in values if found is not None)
+        at_least, above = reached(value - self._tolerance), reached(math.nextafter(value + self._tolerance, math.inf))
+        return Threshold(sign, value, min(1.0, (share - above) / (at_least - above)), self._tolerance)
+
+
+def _last_true(values: np.ndarray, holds: Callable[[float], bool]) -> float | None:
+    """The largest of ascending values for which a condition holds that holds up to some value; None for none."""
+    low, high = 0, len(values)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if holds(float(values[middle])) else (low, middle)
+    return float(values[low - 1]) if low else None
+
+
+class TailShare(NamedTuple):
+    """A share of the candidates, or of their pairs, in a tail."""
+
+    # float64 arrays, shape (n_rows,): of candidates and of people; NaN where a row has none.
+    rows: np.ndarray
+    people_rows: np.ndarray
+    # Over all rows, with the ends of its interval; NaN where there is none.
+    value: float
+    low: float
+    high: float
+    # One-sided: is the share larger than people's? NaN where it is not tested.
+    p_value: float
+    # The difference from people in standard errors.
+    t: float
+
+
+class CorpusTails(NamedTuple):
+    """The tails of a corpus."""
+
+    shares: Mapping[str, TailShare]
+    # People's distances of captions from the references, and of pairs.
+    people: Mapping[bool, PeopleDistances]
+    # Rows or clusters that are independent of each other.
+    n_clusters: int
+    # How many rows have which (n_candidates, n_references).
+    sizes: Mapping[tuple[int, int], int]
+
+    @property
+    def tested(self) -> list[TailShare]:
+        """The shares whose tests count; empty where tails are not tested."""
+        return [self.shares[name] for name in TESTED if not math.isnan(self.shares[name].p_value)]
+
+    @property
+    def p_value(self) -> float:
+        """Smallest p-value of the tails times their number, at most 1 (Bonferroni); NaN where they are not tested."""
+        p_values = [share.p_value for share in self.tested]
+        return min(1.0, len(p_values) * min(p_values)) if p_values else math.nan
+
+
+def corpus_tails(
+    distances: Distances, confidence_level: float | None, clusters: Sequence[Hashable] | None
+) -> CorpusTails:
+    """Compute the shares of all tails, with intervals and tests.
+
+    The p-value is Student's, of the rows' differences between the candidates' share and that of their own references:
+    both move alike with the quantile. The ends of the interval put together the error of the candidates' share and that
+    of the quantile, each by its own interval (MOVER: Zou and Donner 2008, https://doi.org/10.1002/sim.3095). That of
+    the quantile is Clopper and Pearson's, for as many independent distances as the spread of the rows says.
+
+    Args:
+        distances: of all rows; each has two references or more.
+        confidence_level: between 0 and 1, or None for no intervals.
+        clusters: labels of the rows; None: every row is independent.
+
+    Returns:
+        The shares, by the names of `TAILS`.
+    """
+    people, sizes = _people(distances)
+    thresholds = {
+        name: (tail, people[tail.of_pairs].threshold(tail.sign, TAIL))
+        for name, tail in TAILS.items()
+        if people[tail.of_pairs].n_values
+    }
+    nothing = np.full(distances.n_rows, math.nan)
+    counted = dict.fromkeys(TAILS, (nothing, nothing)) | rows_beyond(distances, thresholds)
+    n_clusters = distances.n_rows if clusters is None else len(set(clusters))
+    n_independent = n_clusters * sum((n - 1) * k for (_, n), k in sizes.items()) / distances.n_rows
+    is_tested = n_clusters >= LEAST_ROWS_OF_TAILS and n_independent >= LEAST_DISTANCES_OF_TAILS
+    spreads = {
+        name: _spread(candidates, of_people, clusters, _n_candidates(sizes, TAILS[name]))
+        for name, (candidates, of_people) in counted.items()
+    }
+    ends = _intervals(distances, people, spreads, confidence_level)
+    shares = {
+        name: TailShare(
+            rows=counted[name][0],
+            people_rows=counted[name][1],
+            value=spread.candidates.mean,
+            low=ends[name][0] if name in ends else math.nan,
+            high=ends[name][1] if name in ends else math.nan,
+            p_value=spread.p_value() if is_tested else math.nan,
+            t=spread.t,
+        )
+        for name, spread in spreads.items()
+    }
+    return CorpusTails(shares, people, n_clusters, sizes)
+
+
+def _n_candidates(sizes: Mapping[tuple[int, int], int], tail: Tail) -> int:
+    """Number of candidates that a tail looks at."""
+    return sum(m * k for (m, _), k in sizes.items() if m > 1 or not tail.of_pairs)
+
+
+def _people(distances: Distances) -> tuple[dict[bool, PeopleDistances], dict[tuple[int, int], int]]:
+    """People's distances from each other and of pairs, and how many rows have which sizes.
+
+    Pairs are those of rows with two candidates: those that the candidates' pairs are compared with.
+    """
+    by_count: dict[bool, dict[int, list[np.ndarray]]] = {False: {}, True: {}}
+    sizes: dict[tuple[int, int], int] = {}
+    for block in distances.blocks():
+        m, n = block.n_candidates, block.distances.shape[1] - block.n_candidates
+        sizes[m, n] = sizes.get((m, n), 0) + len(block.rows)
+        of_rows = tail_distances(block.distances, m)
+        by_count[False].setdefault(n, []).append(of_rows.people.ravel())
+        if m > 1:
+            by_count[True].setdefault(n * (n - 1) // 2, []).append(of_rows.people_pairs.ravel())
+    return {
+        of_pairs: PeopleDistances({count: np.concatenate(parts) for count, parts in counts.items()})
+        for of_pairs, counts in by_count.items()
+    }, sizes
+
+
+def rows_beyond(
+    distances: Distances, thresholds: Mapping[Any, tuple[Tail, Threshold]]
+) -> dict[Any, tuple[np.ndarray, np.ndarray]]:
+    """Return the shares of every row beyond thresholds.
+
+    Args:
+        distances: of all rows.
+        thresholds: by any key a tail, which says what is compared, and the threshold.
+
+    Returns:
+        By key the shares of candidates and of people, float64 arrays of shape (n_rows,); NaN where a row has no pairs.
+    """
+    counted = {name: (np.full(distances.n_rows, math.nan), np.full(distances.n_rows, math.nan)) for name in thresholds}
+    for block in distances.blocks():
+        of_rows = tail_distances(block.distances, block.n_candidates)
+        for name, (tail, threshold) in thresholds.items():
+            if block.n_candidates > 1 or not tail.of_pairs:
+                people, candidates = of_rows.of(tail)
+                counted[name][0][block.rows] = threshold.shares(candidates).mean(axis=1)
+                counted[name][1][block.rows] = threshold.shares(people).mean(axis=1)
+    return counted
+
+
+class _Spread(NamedTuple):
+    """What the test and the interval of a share need: means over rows, or over clusters, with their errors."""
+
+    candidates: ClusteredMean
+    people: ClusteredMean
+    # Candidates minus people, row by row.
+    differences: ClusteredMean
+    # Least standard error: as if one more candidate were of the other kind.
+    floor: float
+
+    @property
+    def t(self) -> float:
+        """The difference from people in standard errors; NaN with a single cluster."""
+        return self.differences.mean / max(self.differences.standard_error, self.floor)
+
+    def p_value(self) -> float:
+        """One-sided, of Student's distribution."""
+        return float(scipy.special.stdtr(self.differences.n_clusters - 1, -self.t))
+
+    def correlation(self) -> float:
+        """Correlation of both means, at least 0; 0 where one does not vary."""
+        of_one, of_other = self.candidates.standard_error, self.people.standard_error
+        if not of_one * of_other > 0:
+            return 0.0
+        both = of_one**2 + of_other**2 - self.differences.standard_error**2
+        return min(1.0, max(0.0, both / (2 * of_one * of_other)))
+
+
+def _spread(
+    candidates: np.ndarray, people: np.ndarray, clusters: Sequence[Hashable] | None, n_candidates: int
+) -> _Spread:
+    """Describe the shares of the rows that have one."""
+    known = ~np.isnan(candidates)
+    if not known.any():
+        nothing = ClusteredMean(math.nan, math.nan, 0.0, 0)
+        return _Spread(nothing, nothing, nothing, math.nan)
+    if clusters is not None and not known.all():
+        clusters = [label for label, is_known in zip(clusters, known, strict=True) if is_known]
+    columns = candidates[known], people[known], candidates[known] - people[known]
+    of_candidates, of_people, differences = (mean_of_rows(column, clusters) for column in columns)
+    return _Spread(of_candidates, of_people, differences, 1 / n_candidates)
+
+
+def _intervals(
+    distances: Distances,
+    people: Mapping[bool, PeopleDistances],
+    spreads: Mapping[str, _Spread],
+    confidence_level: float | None,
+) -> dict[str, tuple[float, float]]:
+    """Ends of the intervals of the shares that have one."""
+    if confidence_level is None:
+        return {}
+    tails = {name: TAILS[name] for name, spread in spreads.items() if spread.candidates.n_clusters > 1}
+    thresholds = {
+        (name, end): (tail, people[tail.of_pairs].threshold(tail.sign, share))
+        for name, tail in tails.items()
+        for end, share in enumerate(_quantile_interval(spreads[name], people[tail.of_pairs], confidence_level))
+    }
+    sums = {}
+    for key, (rows, _) in rows_beyond(distances, thresholds).items():
+        sums[key] = math.fsum(rows[~np.isnan(rows)]) / np.count_nonzero(~np.isnan(rows))
+    return {name: _ends(spreads[name], sums[name, 0], sums[name, 1], confidence_level) for name in tails}
+
+
+def _quantile_interval(spread: _Spread, people: PeopleDistances, confidence_level: float) -> tuple[float, float]:
+    """Interval of the share of people's distances beyond the quantile of these rows (Clopper and Pearson 1934)."""
+    error, tail = spread.people.standard_error, (1 - confidence_level) / 2
+    if not error > 0:
+        return TAIL, TAIL
+    number = min(TAIL * (1 - TAIL) / error**2, people.n_values)
+    beyond = TAIL * number
+    low = scipy.special.betaincinv(beyond, number - beyond + 1, tail)
+    high = scipy.special.betaincinv(beyond + 1, number - beyond, 1 - tail)
+    return float(low), float(high)
+
+
+def _ends(spread: _Spread, beyond_far: float, beyond_near: float, confidence_level: float) -> tuple[float, float]:
+    """Put both errors together (Zou and Donner 2008), as for means that are correlated."""
+    of = spread.candidates
+    quantile = float(scipy.special.stdtrit(of.n_clusters - 1, (1 + confidence_level) / 2))
+    own, correlation = quantile * max(of.standard_error, spread.floor), spread.correlation()
+
+    def error(of_quantile: float) -> float:
+        return math.sqrt(max(own**2 - 2 * correlation * own * of_quantile + of_quantile**2, spread.floor**2))
+
+    low, high = of.mean - error(of.mean - beyond_far), of.mean + error(beyond_near - of.mean)
+    # Where all rows are at an end, as long as their number allows: the chance that n shares with mean m are all 1 is at
+    # most m^n, so that the mean is at least a^(1 / n).
+    least = ((1 - confidence_level) / 2) ** (1 / of.n_clusters)
+    low = min(low, least) if of.mean == 1 else low
+    high = max(high, 1 - least) if of.mean == 0 else high
+    return max(0.0, low), min(1.0, high)
