@@ -14,7 +14,7 @@ from .kit.base_types import Floats
 from .kit.sets_gaps import gaps_test, row_gaps
 from .kit.sets_intervals import check_clusters
 from .kit.sets_parity_power import LEVEL, WEIGHT_OF_TAILS, ParityPlan, joint_p_value, level_of_gaps, parity_plan
-from .kit.sets_tails import TAIL, TAILS, CorpusTails, KeptDistances, corpus_tails, tail_distances
+from .kit.sets_tails import LEAST_ROWS_OF_TAILS, TAIL, TAILS, CorpusTails, KeptDistances, corpus_tails, tail_distances
 from .kit.vectors_distance import check_distance_scale
 
 # Rows beyond which no plan goes.
@@ -230,8 +230,8 @@ def plan_wrong_captions(distances: npt.ArrayLike, n_candidates: int, share: floa
 
     Every candidate is wrong with the chance w, so that a row has k wrong ones with the binomial one. The pilot says
     what gaps and tails are for each k, and how they spread; the mixture gives their means and covariances in a corpus.
-    T2 of n rows is then a quadratic form of a normal vector, the mean of the tail is normal, and the rows are those
-    after which one of the two tests has the power. The pilot's own captions are taken for people's: their gaps count
+    The sums over n rows are normal: T2 is a quadratic form of them, and the rows are those after which T2 or the tail
+    is significant with this power. The pilot's own captions are taken for people's: their gaps count
     as 0.
 
     Args:
@@ -254,77 +254,66 @@ def plan_wrong_captions(distances: npt.ArrayLike, n_candidates: int, share: floa
     check_number("share", share, 0, 1)
     check_number("power", power, LEVEL, 1)
     rows = _as_symmetric(distances, 2 * n_candidates)
-    of_gaps, of_tail = _wrong_mixture(rows, n_candidates, share)
-    low, high = 10, 10
-    while max(of_gaps.power(high), of_tail.power(high)) < power:
+    mixture = _wrong_mixture(rows, n_candidates, share)
+    low, high = LEAST_ROWS_OF_TAILS, LEAST_ROWS_OF_TAILS
+    while mixture.power(high) < power:
         low, high = high, 2 * high
         if high > MOST_PLANNED_ROWS:
             return math.inf
     while low < high:
         middle = (low + high) // 2
-        is_found = max(of_gaps.power(middle), of_tail.power(middle)) >= power
-        low, high = (low, middle) if is_found else (middle + 1, high)
+        low, high = (low, middle) if mixture.power(middle) >= power else (middle + 1, high)
     return float(high)
 
 
-class _GapsOfRow(NamedTuple):
-    """The gaps of a row of a corpus: their mean, their covariance, and that under splits."""
+class _Mixture(NamedTuple):
+    """A row of a corpus with wrong captions: one or two gaps, and the excess of the share unlike people's."""
 
+    # Mean and covariance of these, the excess last, and the covariance of the gaps under splits.
     mean: Floats
     covariance: Floats
     under_splits: Floats
-
-    def power(self, n_rows: int) -> float:
-        """Chance that T2 of so many rows is significant."""
-        k = len(self.mean)
-        points = scipy.special.ndtri((np.arange(N_NORMAL_POINTS) + 0.5) / N_NORMAL_POINTS)
-        normal = np.stack(np.meshgrid(*[points] * k), axis=-1).reshape(-1, k)
-        lengths, axes = np.linalg.eigh(self.covariance)
-        means = math.sqrt(n_rows) * self.mean + normal * np.sqrt(np.maximum(lengths, 0)) @ axes.T
-        statistics = np.einsum("pi,ij,pj->p", means, np.linalg.inv(self.under_splits), means)
-        return float(np.mean(statistics > scipy.special.chdtri(k, level_of_gaps(True))))
-
-
-class _TailOfRow(NamedTuple):
-    """The excess of a row's share unlike people's: mean, standard deviation, and how many tails are tested."""
-
-    mean: float
-    deviation: float
+    # Tails that are tested.
     n_tails: int
 
     def power(self, n_rows: int) -> float:
-        """Chance that the test of the tail is significant with so many rows."""
-        critical = scipy.special.stdtrit(n_rows - 1, 1 - LEVEL * WEIGHT_OF_TAILS / self.n_tails)
-        return float(scipy.special.ndtr(math.sqrt(n_rows) * self.mean / self.deviation - critical))
+        """Chance that T2 or the tail is significant with so many rows."""
+        k = len(self.mean) - 1
+        points = scipy.special.ndtri((np.arange(N_NORMAL_POINTS) + 0.5) / N_NORMAL_POINTS)
+        normal = np.stack(np.meshgrid(*[points] * k), axis=-1).reshape(-1, k)
+        lengths, axes = np.linalg.eigh(self.covariance[:k, :k])
+        deviations = normal * np.sqrt(np.maximum(lengths, 0)) @ axes.T
+        gaps = math.sqrt(n_rows) * self.mean[:k] + deviations
+        statistics = np.einsum("pi,ij,pj->p", gaps, np.linalg.inv(self.under_splits), gaps)
+        # The excess is normal, given the gaps.
+        weights = np.linalg.solve(self.covariance[:k, :k], self.covariance[:k, k])
+        own, residual = self.covariance[k, k], self.covariance[k, k] - weights @ self.covariance[:k, k]
+        critical = scipy.special.stdtrit(n_rows - 1, 1 - LEVEL * WEIGHT_OF_TAILS / self.n_tails) * math.sqrt(own)
+        excess = math.sqrt(n_rows) * self.mean[k] + deviations @ weights
+        of_tail = scipy.special.ndtr((excess - critical) / math.sqrt(max(residual, 1e-12 * own)))
+        return float(np.where(statistics > scipy.special.chdtri(k, level_of_gaps(True)), 1.0, of_tail).mean())
 
 
-def _wrong_mixture(rows: Floats, m: int, share: float) -> tuple[_GapsOfRow, _TailOfRow]:
-    """What rows are whose candidates are each wrong with a chance."""
-    degrees, n_texts = min(m, 2), rows.shape[1]
-    chances = [math.comb(m, k) * share**k * (1 - share) ** (m - k) for k in range(m + 1)]
-    first, second = np.zeros(degrees), np.zeros((degrees, degrees))
-    splits, tail, tail_square = np.zeros((degrees, degrees)), 0.0, 0.0
-    people_gaps, people_share = np.zeros(degrees), 0.0
+def _wrong_mixture(rows: Floats, m: int, share: float) -> _Mixture:
+    """Describe rows whose candidates are each wrong with a chance."""
+    k_gaps, n_texts = min(m, 2), rows.shape[1]
     threshold = _tails(rows, 2 * m, None, None).people[False].threshold(1, TAIL)
-    for k, chance in enumerate(chances):
-        texts = [*range(m - k), *range(m, m + k), *range(2 * m, n_texts)]
+    first, second = np.zeros(k_gaps + 1), np.zeros((k_gaps + 1, k_gaps + 1))
+    splits, of_people = np.zeros((k_gaps, k_gaps)), np.zeros(k_gaps + 1)
+    for n_wrong in range(m + 1):
+        chance = math.comb(m, n_wrong) * share**n_wrong * (1 - share) ** (m - n_wrong)
+        texts = [*range(m - n_wrong), *range(m, m + n_wrong), *range(2 * m, n_texts)]
         of_rows = rows[:, texts][:, :, texts]
-        gaps = row_gaps(of_rows, m)
-        values = np.stack([gaps.fidelity, gaps.diversity], axis=1)[:, :degrees]
-        people, candidates = tail_distances(of_rows, m).of(TAILS["unlike_people_share"])
-        excesses = threshold.shares(candidates).mean(axis=1) - threshold.shares(people).mean(axis=1)
-        if not k:
-            people_gaps, people_share = values.mean(axis=0), float(excesses.mean())
-        values, excesses = values - people_gaps, excesses - people_share
-        first += chance * values.mean(axis=0)
-        second += chance * values.T @ values / len(values)
-        splits += chance * gaps.covariance[:, :degrees, :degrees].mean(axis=0)
-        tail += chance * float(excesses.mean())
-        tail_square += chance * float((excesses**2).mean())
-    return (
-        _GapsOfRow(first, second - np.outer(first, first), splits),
-        _TailOfRow(tail, math.sqrt(tail_square - tail**2), 2 if m == 1 else 3),
-    )
+        gaps, of_tail = row_gaps(of_rows, m), tail_distances(of_rows, m)
+        people, candidates = (threshold.shares(each).mean(axis=1) for each in of_tail.of(TAILS["unlike_people_share"]))
+        both = [gaps.fidelity, gaps.diversity][:k_gaps]
+        values = np.stack([*both, candidates - people], axis=1)
+        if not n_wrong:
+            of_people = values.mean(axis=0)
+        first += chance * (values - of_people).mean(axis=0)
+        second += chance * (values - of_people).T @ (values - of_people) / len(values)
+        splits += chance * gaps.covariance[:, :k_gaps, :k_gaps].mean(axis=0)
+    return _Mixture(first, second - np.outer(first, first), splits, 2 if m == 1 else 3)
 
 
 def check_plan(n_rows: Any, gap: Any, power: Any, names: Sequence[str] = ("n_rows", "gap", "power")) -> None:

@@ -1,16 +1,23 @@
 """Plan a test of human parity: from the captions of a pilot to the gaps that are found, and the rows that they take."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .caption_tables import good_rows, open_source
 from .catalog import MODULES
-from .functional_parity import check_plan
+from .functional_parity import check_plan, plan_wrong_captions
 from .installed_modules import load_for_command
+from .kit.base_module import check_number
 from .kit.sets_parity_power import LEVEL, POWER, ParityPlan, parity_plan
 
 NAME = "human_parity"
+
+# Rows of a pilot, for a share of wrong captions.
+LEAST_PILOT_ROWS = 10
 
 
 @dataclass(frozen=True)
@@ -20,6 +27,7 @@ class PlanOptions:
     pilot: Sequence[str]
     references: Sequence[str] = ()
     find: float | None = None
+    wrong: float | None = None
     power: float = POWER
     rows: int | None = None
     distance: str = "bert"
@@ -34,6 +42,8 @@ class PlannedTest(NamedTuple):
     plan: ParityPlan
     distance: str
     n_pilot_rows: int
+    # Rows that find the share of wrong captions asked for, infinity for none; None where none was asked for.
+    wrong_rows: float | None = None
 
 
 def plan(options: PlanOptions) -> PlannedTest:
@@ -52,30 +62,56 @@ def plan(options: PlanOptions) -> PlannedTest:
 
     names = ("--rows", "--find", "--power")
     check_plan(1 if options.rows is None else options.rows, options.find, options.power, names)
+    if options.wrong is not None:
+        check_number("--wrong", options.wrong, 0, 1)
     encoder = {} if options.encoder is None else {"encoder": options.encoder}
     module = load_for_command(NAME, distance=options.distance, **encoder)
     source = open_source(options.pilot, options.references, options.columns, None, None, options.limit)
     rows = list(good_rows(source.rows()))
     given: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in MODULES[NAME].columns}
-    values = module.row_values(**module.checked_columns(module.load_options, **given))
-    found = parity_plan(
+    columns = module.checked_columns(module.load_options, **given)
+    values = module.row_values(**columns)
+    planned = parity_plan(
         covariances_of(values.columns).mean(axis=0), options.rows or len(rows), options.find, options.power
     )
-    return PlannedTest(found, options.distance, len(rows))
+    wrong_rows = None if options.wrong is None else _wrong_rows(module, columns, options.wrong, options.power)
+    return PlannedTest(planned, options.distance, len(rows), wrong_rows)
 
 
-def sentences(planned: PlannedTest, gap: float | None) -> list[str]:
+def _wrong_rows(module: Any, columns: Mapping[str, list[list[str]]], share: float, power: float) -> float:
+    """Rows that find a share of wrong captions; the wrong ones are references of the pilot's other rows.
+
+    All rows have as many captions as the shortest one.
+    """
+    if len(columns["predictions"]) < LEAST_PILOT_ROWS:
+        raise ValueError(
+            f"--wrong: expected a pilot of at least {LEAST_PILOT_ROWS} rows, got {len(columns['predictions'])}. Add "
+            "rows."
+        )
+    m, n = (min(map(len, columns[name])) for name in ("predictions", "references"))
+    candidates, references = [row[:m] for row in columns["predictions"]], [row[:n] for row in columns["references"]]
+    wrong = [[references[(i + 1 + k) % len(references)][k % n] for k in range(m)] for i in range(len(references))]
+    both = [[*mine, *others] for mine, others in zip(candidates, wrong, strict=True)]
+    kept = module.row_values(predictions=both, references=references).distances
+    blocks = [block.distances for block in kept.blocks()]
+    return plan_wrong_captions(np.concatenate(blocks), m, share, power)
+
+
+def sentences(planned: PlannedTest, gap: float | None, wrong: float | None = None) -> list[str]:
     """Say the plan in sentences, a line each."""
-    found, per_cent = planned.plan, f"{planned.plan.power:.0%} of the time at a level of {LEVEL:.0%}"
-    said = [f"Pilot: {planned.n_pilot_rows:,} rows, distance {planned.distance}."]
-    gaps = {"fidelity": found.fidelity_gap, "diversity": found.diversity_gap}
-    needed = {"fidelity": found.fidelity_rows, "diversity": found.diversity_rows}
+    plan, power = planned.plan, f"{planned.plan.power:.0%}".replace("%", " %")
+    often = f"{power} of the time at a level of {100 * LEVEL:.0f} %"
+    lines = [f"Pilot: {planned.n_pilot_rows:,} rows, distance {planned.distance}."]
+    gaps = {"fidelity": plan.fidelity_gap, "diversity": plan.diversity_gap}
+    needed = {"fidelity": plan.fidelity_rows, "diversity": plan.diversity_rows}
     known = {name: value for name, value in gaps.items() if value == value}
-    said.append(
-        f"{found.n_rows:,} rows find {' or '.join(f'a {name} gap of {value:.3g}' for name, value in known.items())} "
-        f"{per_cent}."
-    )
+    either = " or ".join(f"a {name} gap of {value:.3g}" for name, value in known.items())
+    lines.append(f"{plan.n_rows:,} rows find {either} {often}, if all rows share the gap.")
     if gap is not None:
         rows = " and ".join(f"{needed[name]:,.0f} rows for a {name} gap" for name in known)
-        said.append(f"To find {gap:g} as often takes {rows}.")
-    return said
+        lines.append(f"To find {gap:g} as often takes {rows}, if all rows share it.")
+    if wrong is not None and planned.wrong_rows is not None:
+        is_found = planned.wrong_rows < math.inf
+        rows = f"{planned.wrong_rows:,.0f} rows" if is_found else "more rows than can be planned"
+        lines.append(f"{100 * wrong:g} % wrong captions, of other rows, are found as often by {rows}.")
+    return lines

@@ -2,16 +2,21 @@
 
 manycaps plan pilot.jsonl                                   what as many rows as the pilot's find
 manycaps plan pilot.jsonl --find 0.02 --power 0.9           rows for a gap of 0.02
+manycaps plan pilot.jsonl --wrong 0.1                       rows that find 10 % wrong captions
 manycaps plan people.jsonl -r references.jsonl --rows 500 --distance meteor
 
 The pilot is a table of captions as `manycaps score` reads them, with references: some rows of the data that the test is
 for, with any system's captions, or people's, as many of them per row as later. The gaps are those of the module
 human_parity, in the unit of the distance: fidelity, how much farther the captions are from people than people are from
 each other, and diversity, how much more varied they are. The level is 5 %.
+
+--find assumes that all rows share the gap. Wrong captions in some of the rows do not: --wrong plans for them, with
+captions of the pilot's other rows in the place of its own.
 """
 
 import argparse
 import json
+import math
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pilot", nargs="+", metavar="PILOT", help="files of captions")
     parser.add_argument("-r", "--references", nargs="+", default=(), metavar="FILE", help="files of references")
     parser.add_argument("--find", type=float, metavar="GAP", help="a gap to be found; prints the rows that it takes")
+    parser.add_argument("--wrong", type=float, metavar="SHARE", help="a share of wrong captions to be found, as 0.1")
     parser.add_argument("--power", type=float, metavar="X", help="chance of finding it (0.8)")
     parser.add_argument("--rows", type=int, metavar="N", help="rows to be tested; default: as many as the pilot has")
     parser.add_argument(
@@ -41,6 +47,8 @@ def run(arguments: argparse.Namespace) -> None:
     planned = plan(PlanOptions(**given))
     if arguments.json:
         numbers = {name: value if value == value else None for name, value in planned.plan._asdict().items()}
-        print(json.dumps({**numbers, "distance": planned.distance, "n_pilot_rows": planned.n_pilot_rows}, indent=1))
+        rows = None if planned.wrong_rows is None or math.isinf(planned.wrong_rows) else planned.wrong_rows
+        numbers |= {"distance": planned.distance, "n_pilot_rows": planned.n_pilot_rows, "wrong_rows": rows}
+        print(json.dumps(numbers, indent=1))
         return
-    print("\n".join(sentences(planned, arguments.find)))
+    print("\n".join(sentences(planned, arguments.find, arguments.wrong)))

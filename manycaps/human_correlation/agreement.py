@@ -41,6 +41,8 @@ class Agreement(NamedTuple):
     deviations: Mapping[str, Floats]
     # Label of each row; rows with the same one belong together.
     clusters: Sequence[Hashable]
+    # Whether the figures are shares, between 0 and 100.
+    are_shares: bool = False
 
     @property
     def n_clusters(self) -> int:
@@ -48,8 +50,9 @@ class Agreement(NamedTuple):
         return len(set(self.clusters))
 
     def interval(self, figure: str) -> tuple[float, float]:
-        """Student's interval of a figure, NaN with a single cluster."""
-        return _interval(self.figures[figure], *_standard_error(self.deviations[figure], self.clusters))
+        """Interval of a figure, NaN with a single cluster: Student's, and of a share Wilson's."""
+        value, (error, freedom) = self.figures[figure], _standard_error(self.deviations[figure], self.clusters)
+        return _share_interval(value, error, freedom) if self.are_shares else _interval(value, error, freedom)
 
 
 class Difference(NamedTuple):
@@ -97,6 +100,20 @@ def _interval(value: float, error: float, freedom: int) -> tuple[float, float]:
         return math.nan, math.nan
     reach = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, freedom)) * error
     return value - reach, value + reach
+
+
+def _share_interval(value: float, error: float, freedom: int) -> tuple[float, float]:
+    """Wilson's interval of a share in percent, with as many independent rows as its standard error says (Wilson 1927).
+
+    Where the rows do not vary, every cluster counts as one; z is Student's quantile.
+    """
+    if freedom < 1 or math.isnan(error):
+        return math.nan, math.nan
+    share, squared = value / 100, float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, freedom)) ** 2
+    n = share * (1 - share) / (error / 100) ** 2 if error > 0 else freedom + 1.0
+    middle = (share + squared / (2 * n)) / (1 + squared / n)
+    reach = math.sqrt(squared * (share * (1 - share) / n + squared / (4 * n**2))) / (1 + squared / n)
+    return max(0.0, 100 * (middle - reach)), min(100.0, 100 * (middle + reach))
 
 
 def kendall(scores: Floats, human: Floats) -> dict[str, Coefficient]:

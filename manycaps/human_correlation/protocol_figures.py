@@ -90,7 +90,7 @@ def paragraph_choice(rows: Rows, score: Scorer) -> Agreement:
         means.append(np.array([part.mean() for part in np.split(scores, ends[:-1])]))
     wins = 100 * np.where(means[0] == means[1], 0.5, means[0] > means[1])
     figures = {"accuracy": float(wins.mean()), "n_rows": len(rows)}
-    return Agreement(figures, {"accuracy": (wins - wins.mean()) / len(rows)}, range(len(rows)))
+    return Agreement(figures, {"accuracy": (wins - wins.mean()) / len(rows)}, range(len(rows)), are_shares=True)
 
 
 def system_scores(systems: Mapping[str, Rows], score: Scorer) -> dict[str, float]:

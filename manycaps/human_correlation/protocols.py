@@ -149,6 +149,7 @@ def choice(rows: Any, benchmark: Benchmark, score: Scorer, seed: int) -> Agreeme
         found | {"accuracy": mean, "n_rows": len(rows)},
         moved | {"accuracy": moved_mean},
         [row_image(row, i) for i, row in enumerate(rows)],
+        are_shares=True,
     )
 
 
