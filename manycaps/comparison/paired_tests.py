@@ -55,7 +55,7 @@ def paired_tests(
     second: np.ndarray,
     clusters: Sequence[Hashable] | None = None,
     *,
-    confidence_level: float = CONFIDENCE_LEVEL,
+    confidence_level: float | None = CONFIDENCE_LEVEL,
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
     level: float = LEVEL,
@@ -67,7 +67,7 @@ def paired_tests(
         first: float64 array, shape (n_rows, n_tests), finite: values of one system of each pair.
         second: the same of the other systems.
         clusters: as for `clustered_differences`.
-        confidence_level: between 0 and 1.
+        confidence_level: between 0 and 1; None: infinite intervals, in half the time.
         n_resamples: random sign patterns, where not all are enumerated.
         seed: of the random patterns, non-negative.
         level: at which a p-value counts as a difference, after Holm's rule LEVEL / n_tests, for what can be found.
@@ -171,7 +171,7 @@ class SignFlipTests(NamedTuple):
 
 
 def sign_flip_tests(
-    differences: ClusteredDifferences, n_resamples: int, seed: int, confidence_level: float = CONFIDENCE_LEVEL
+    differences: ClusteredDifferences, n_resamples: int, seed: int, confidence_level: float | None = CONFIDENCE_LEVEL
 ) -> SignFlipTests:
     """Test whether the mean difference is 0, two-sided, and find the means that the test does not reject.
 
@@ -193,7 +193,7 @@ def sign_flip_tests(
         differences: as from `clustered_differences`.
         n_resamples: random sign patterns where not all are enumerated, at least 1.
         seed: of the random patterns, at least 0.
-        confidence_level: of the intervals, between 0 and 1.
+        confidence_level: of the intervals, between 0 and 1; None: infinite ones, in half the time.
 
     Returns:
         The tests.
@@ -210,7 +210,7 @@ def sign_flip_tests(
     for test, is_exact in enumerate(are_exact):
         clusters = every.of_tests(test)
         flips = _all_flips(clusters, n_resamples, seed) if is_exact else next(drawn)
-        results[:, test] = _tested(clusters, flips, differences.tolerances[test], 1 - confidence_level)
+        results[:, test] = _tested(clusters, flips, differences.tolerances[test], confidence_level)
     return SignFlipTests(results[0], are_exact, results[1], results[2])
 
 
@@ -314,14 +314,15 @@ def _drawn_flips(clusters: _Clusters, n_resamples: int, seed: int) -> Iterator[_
         yield _Flips(kept[0, :, test], kept[1, :, test], 1)
 
 
-def _tested(clusters: _Clusters, flips: _Flips, tolerance: float, alpha: float) -> tuple[float, float, float]:
+def _tested(clusters: _Clusters, flips: _Flips, tolerance: float, level: float | None) -> tuple[float, float, float]:
     """p-value of one test, and the ends of its interval."""
     sums, rows = clusters.sums, clusters.rows
     n_patterns = len(flips.sums) + flips.n_observed
     total = np.where(rows > 0, sums, -sums).sum()
     n_reached = np.count_nonzero(np.abs(2 * flips.sums - sums.sum()) >= abs(total) - tolerance)
     p_value = (n_reached + flips.n_observed) / n_patterns
-    outside = math.floor(alpha * n_patterns + 1e-9) - flips.n_observed
+    alpha = 0.0 if level is None else 1 - level
+    outside = -1 if level is None else math.floor(alpha * n_patterns + 1e-9) - flips.n_observed
     low, high = _interval_ends(sums, rows, flips, outside) if outside >= 0 else (-math.inf, math.inf)
     if p_value > alpha:  # ties may fall on either side of an end
         low, high = min(low, 0.0), max(high, 0.0)

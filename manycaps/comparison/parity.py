@@ -1,6 +1,8 @@
 """Systems beside people: the human parity of each, out of captions or out of scores of their rows."""
 
+import functools
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +32,8 @@ class ParityRows(NamedTuple):
     distances: Distances
 
 
-class SystemParity(NamedTuple):
+@dataclass(frozen=True)
+class SystemParity:
     """A system beside people."""
 
     name: str
@@ -42,8 +45,11 @@ class SystemParity(NamedTuple):
     adjusted_p_value: float
     # What they mean; empty for a single row.
     words: Sequence[ParityWord]
-    # Lists of the module: the histogram of distances, the captions most unlike people's, the pairs most alike.
-    lists: Mapping[str, Any]
+
+    @functools.cached_property
+    def lists(self) -> Mapping[str, Any]:
+        """Lists of the module: the histogram of distances, the captions most unlike people's, the pairs most alike."""
+        return listed_captions(self.rows.distances, self.tails.people[False])
 
     @property
     def copies(self) -> bool:
@@ -149,7 +155,6 @@ def _systems(rows: Mapping[str, ParityRows], clusters: Sequence[Hashable] | None
             results[name],
             float(p_value),
             words_of(results[name], float(p_value)) if has_interval else [],
-            listed_captions(of_system.distances, tails[name].people[False]),
         )
         for (name, of_system), p_value in zip(rows.items(), adjusted, strict=True)
     ]

@@ -348,7 +348,9 @@ class _ShareTests:
     def _test(self, key: str, first: np.ndarray, second: np.ndarray) -> Any:
         """Paired test of the rows that both systems have pairs in."""
         known = self._known(key)
-        return paired_tests(first[known, None], second[known, None], self._labels(key), **self._resampling)[0]
+        return paired_tests(
+            first[known, None], second[known, None], self._labels(key), confidence_level=None, **self._resampling
+        )[0]
 
 
 def _found_shares(tests: Sequence[_ShareTests]) -> list[list[ShareTest]]:

@@ -8,9 +8,13 @@ import pytest
 from manycaps.comparison.parity import ParityRows, compared_parity
 from manycaps.comparison.parity_pairs import joint_sign_flip_tests
 from manycaps.kit.sets_parity import row_columns
+from manycaps.kit.sets_tails import KeptDistances, corpus_tails
 from tests.each_case import each_case
 
 M, N, N_ROWS = 5, 5, 40
+
+# A difference of shares that 40 rows find: "dominates" is false where the better system is farther by more.
+MATTERS = 0.05
 
 
 def people(rng, n_rows):
@@ -68,36 +72,51 @@ PAIRS = {
 }
 
 
-def columns_of(rng, n_rows, damages):
-    """Values of the rows of two systems beside the same references."""
+def distances_of(rng, n_rows, damages):
+    """Distances of the texts of two systems beside the same references."""
     references = rng.normal(size=(n_rows, N, 4))
-    found = []
-    for damage in damages:
-        texts = np.concatenate([damage(rng, people(rng, n_rows)), references], axis=1)
-        found.append(row_columns(np.linalg.norm(texts[:, :, None] - texts[:, None], axis=-1), M))
-    return found
+    systems = [np.concatenate([damage(rng, people(rng, n_rows)), references], axis=1) for damage in damages]
+    return [np.linalg.norm(texts[:, :, None] - texts[:, None], axis=-1) for texts in systems]
+
+
+def as_rows(distances):
+    kept = KeptDistances(len(distances))
+    kept.add(distances, M, range(len(distances)))
+    return ParityRows(row_columns(distances, M), kept)
+
+
+def truth_of(damages):
+    """By system, how far its shares are from people's 5 %, and its fidelity gap, over many rows."""
+    rows = [as_rows(distances) for distances in distances_of(np.random.default_rng(99), 20_000, damages)]
+    tails = [corpus_tails(each.distances, None, None).shares for each in rows]
+    farther = [{name: abs(share.value - 0.05) for name, share in shares.items()} for shares in tails]
+    return [
+        far | {"fidelity_gap": each.columns["fidelity_gap"].mean()} for far, each in zip(farther, rows, strict=True)
+    ]
 
 
 def false_words(pair, truth):
     """What is said of a pair and does not hold for all rows that there are."""
-    said = set()
+    false = set()
     for share in pair.shares:
         if share.better is not None:
             better, worse = (0, 1) if share.better == "first" else (1, 0)
-            values = [truth[side][share.key].mean() for side in (0, 1)]
-            bound = {"unlike_people_share": 0.0, "central_share": 1 / (N + 1), "repeat_share": 0.1}[share.key]
-            if values[worse] <= bound + 0.003 or values[worse] <= values[better] + 0.003:
-                said.add(share.key)
-    return said
+            if truth[worse][share.key] <= truth[better][share.key] + 0.003:
+                false.add(share.key)
+    if pair.kind == "dominates":
+        better, worse = (0, 1) if pair.better == "first" else (1, 0)
+        others = [share for share in pair.shares if share.better is None]
+        if any(truth[better][share.key] > truth[worse][share.key] + MATTERS for share in others):
+            false.add("dominates")
+    return false
 
 
 def trials(n_trials, damages, seed):
     rng = np.random.default_rng(seed)
-    every = columns_of(rng, n_trials * N_ROWS, damages)
+    every = distances_of(rng, n_trials * N_ROWS, damages)
     for i in range(n_trials):
         rows = slice(i * N_ROWS, (i + 1) * N_ROWS)
-        names = zip(("first", "second"), every, strict=True)
-        systems = {name: ParityRows({key: values[rows] for key, values in each.items()}) for name, each in names}
+        systems = {name: as_rows(each[rows]) for name, each in zip(("first", "second"), every, strict=True)}
         (pair,) = compared_parity(systems, None, distance="made", n_resamples=199, seed=i).pairs
         yield pair
 
@@ -106,7 +125,7 @@ def check_words(n_trials, names):
     margin = 3 * np.sqrt(0.05 * 0.95 / n_trials)
     for name in names:
         damages = PAIRS[name]
-        truth = columns_of(np.random.default_rng(99), 20_000, damages)
+        truth = truth_of(damages)
         pairs = list(trials(n_trials, damages, seed=1))
         false = [word for pair in pairs for word in false_words(pair, truth)]
         for word in set(false):
@@ -126,8 +145,8 @@ def test_words_of_pairs_are_seldom_false():
 
 @pytest.mark.slow
 @each_case("name", list(PAIRS))
-def test_words_of_pairs_are_seldom_false_in_1000_trials(name):
-    check_words(1_000, [name])
+def test_words_of_pairs_are_seldom_false_in_300_trials(name):
+    check_words(300, [name])
 
 
 def test_the_joint_test_is_that_of_all_sign_patterns():
@@ -150,9 +169,9 @@ def test_drawn_patterns_agree_with_all_of_them():
     assert joint_sign_flip_tests([more], 20_000, seed=0)[0] == pytest.approx(exact, abs=0.02)
 
 
-def test_equal_systems_are_not_told_apart():
-    columns = columns_of(np.random.default_rng(2), 30, (unchanged,))[0]
-    systems = {name: ParityRows(columns) for name in ("first", "second", "third")}
+def test_no_difference_is_detected_between_equal_systems():
+    rows = as_rows(distances_of(np.random.default_rng(2), 30, (unchanged,))[0])
+    systems = dict.fromkeys(("first", "second", "third"), rows)
     parity = compared_parity(systems, None, distance="made", margin=0.5, n_resamples=199, seed=0)
     assert [(pair.kind, pair.adjusted_p_value, pair.within_margin) for pair in parity.pairs] == [
         ("alike", 1.0, True)
@@ -163,15 +182,15 @@ def test_equal_systems_are_not_told_apart():
 def test_a_gap_that_is_detectable_is_found_four_times_of_five():
     """A shift of the fidelity gap along the regression of the other gap, the least favourable direction."""
     rng, found, n_trials = np.random.default_rng(3), 0, 300
-    first, second = columns_of(rng, n_trials * N_ROWS, (unchanged, unchanged))
+    every = distances_of(rng, n_trials * N_ROWS, (unchanged, unchanged))
     for i in range(n_trials):
         rows = slice(i * N_ROWS, (i + 1) * N_ROWS)
-        mine, other = ({key: values[rows].copy() for key, values in each.items()} for each in (first, second))
-        systems = {"first": ParityRows(mine), "second": ParityRows(other)}
+        systems = {name: as_rows(each[rows]) for name, each in zip(("first", "second"), every, strict=True)}
+        mine, other = systems["first"].columns, systems["second"].columns
         pair = compared_parity(systems, None, distance="made", n_resamples=199, seed=i).pairs[0]
         differences = np.stack([other[gap] - mine[gap] for gap in ("fidelity_gap", "diversity_gap")])
         covariance = np.cov(differences)
         mine["fidelity_gap"] += pair.detectable_gap
         mine["diversity_gap"] += pair.detectable_gap * covariance[0, 1] / covariance[0, 0]
         found += compared_parity(systems, None, distance="made", n_resamples=199, seed=i).pairs[0].p_value <= 0.05
-    assert found / n_trials == pytest.approx(0.8, abs=0.1)
+    assert found / n_trials == pytest.approx(0.8, abs=0.04 + 3 * np.sqrt(0.16 / n_trials))

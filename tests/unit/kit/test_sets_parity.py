@@ -124,8 +124,8 @@ def test_smallest_p_values_are_those_of_enumeration():
 
 def test_single_captions_are_tested_by_fidelity_alone(human_parity):
     result = human_parity.compute(**ready(6, 40, 1, 4, wrong=0.5), confidence_level=0.95)
-    assert result["human_parity_p_value"] == result["fidelity_gap_p_value"] < 0.05
-    without = ("diversity_gap", "repeat_share", "spread_share", "energy_distance", "diversity_gap_p_value")
+    assert result["gaps_p_value"] == result["fidelity_gap_p_value"] < 0.05
+    without = ("diversity_gap", "near_duplicate_share", "spread_share", "energy_distance", "diversity_gap_p_value")
     assert all(math.isnan(result[key]) for key in without)
     assert 0 < result["unlike_people_share"] < 1
 
@@ -139,9 +139,11 @@ def test_rows_of_different_sizes_count_alike(human_parity):
     assert whole["fidelity_gap"] == pytest.approx(np.mean([part["fidelity_gap"] for part in each]))
     known = [part["diversity_gap"] for part in each if not math.isnan(part["diversity_gap"])]
     assert whole["diversity_gap"] == pytest.approx(np.mean(known))
-    assert whole["outlier_share_of_people"] == pytest.approx(np.mean([1 / 4, 1 / 5, 1 / 6]))
-    assert len(whole["rank_histogram"]) == 4
-    assert sum(whole["rank_histogram"]) == pytest.approx(1)
+    rows = whole["unlike_people_share_per_row"], whole["near_duplicate_share_per_row"]
+    assert whole["unlike_people_share"] == pytest.approx(np.mean(rows[0]))
+    assert whole["near_duplicate_share"] == pytest.approx(np.nanmean(rows[1]))
+    assert np.isnan(rows[1]).tolist() == [False] * 6 + [True] * 6 + [False] * 6
+    assert sum(whole["distance_histogram"]) == pytest.approx(1)
 
 
 def test_values_of_equal_texts_are_defined(human_parity):
@@ -149,7 +151,7 @@ def test_values_of_equal_texts_are_defined(human_parity):
     same = np.ones((6, 4, 3))
     result = human_parity.compute(prediction_embeddings=same, reference_embeddings=same, confidence_level=0.9)
     assert math.isnan(result["human_parity_p_value"])
-    assert (result["unlike_people_share"], result["repeat_share"]) == (pytest.approx(0), pytest.approx(0.1))
+    assert (result["unlike_people_share"], result["near_duplicate_share"]) == pytest.approx((0.05, 0.05))
 
 
 def test_copies_of_references_are_said(human_parity):
@@ -158,7 +160,7 @@ def test_copies_of_references_are_said(human_parity):
         warnings.simplefilter("error")
         honest = human_parity.compute(**columns)
     columns["prediction_embeddings"][:, 0] = columns["reference_embeddings"][:, 0]
-    with pytest.warns(UserWarning, match="20% of the candidates stand among the references of their row"):
+    with pytest.warns(UserWarning, match="20% of the candidates also occur among the references of their row"):
         copied = human_parity.compute(**columns)
     assert (honest["copied_share"], copied["copied_share"]) == (0, pytest.approx(0.2))
     assert copied["copied_share_of_people"] == pytest.approx(0.2 * 2 / 6)
@@ -181,24 +183,9 @@ def test_lists_say_where_to_look(human_parity):
     columns["prediction_embeddings"][3, 4] = columns["prediction_embeddings"][3, 1]
     result = human_parity.compute(distances=as_distances(columns), n_candidates=5, details=True)
     assert (result["most_unlike_people"][0], result["most_alike"][0]) == ([7, 2], [3, 1, 4])
-    assert result["conformal_p_value_per_candidate"][7][2] == pytest.approx(1 / 6)
+    assert result["conformal_p_value_per_candidate"][7][2] == pytest.approx(1 / 101)
     assert result["distance_per_candidate"][7][2] == max(max(row) for row in result["distance_per_candidate"])
     assert len(result["most_unlike_people"]) == 100
-
-
-def test_the_rank_histogram_of_people_is_flat_at_any_number_of_references():
-    """Over all orders of the texts, exactly."""
-    import itertools
-
-    from manycaps.kit.sets_gaps import candidate_places
-
-    rng = np.random.default_rng(13)
-    row = rng.random((6, 6))
-    row = row + row.T
-    np.fill_diagonal(row, 0)
-    orders = np.stack([row[np.ix_(order, order)] for order in itertools.permutations(range(6))])
-    for n_bins in (3, 5, 7):
-        assert candidate_places(orders, 2).histogram(n_bins).mean(axis=0) == pytest.approx(np.full(n_bins, 1 / n_bins))
 
 
 def test_clusters_of_one_row_each_are_close_to_rows(human_parity):
@@ -218,21 +205,58 @@ def test_columns_of_rows_do_not_depend_on_the_unit():
 
 
 def test_intervals_of_shares_at_their_ends_have_a_length(human_parity):
-    """All of 20 rows wrong: the share of outliers is at least 0.025^(1 / 20), and that of repeats at most the rest."""
+    """All of 20 rows wrong: the share is at least 0.025^(1 / 20), and that of near-duplicates at most the rest."""
     columns = corpus(16, 20)
     columns["prediction_embeddings"] = columns["prediction_embeddings"] * 10 + 100 * np.arange(5)[:, None]
     result = human_parity.compute(distances=as_distances(columns), n_candidates=5, confidence_level=0.95)
     least = 0.025 ** (1 / 20)
-    assert (result["outlier_share"], result["repeat_share"]) == (pytest.approx(1), 0)
-    assert (result["outlier_share_ci_low"], result["outlier_share_ci_high"]) == (pytest.approx(least), 1)
-    assert result["unlike_people_share_ci_low"] == pytest.approx((least - 1 / 6) / (5 / 6))
-    assert (result["repeat_share_ci_low"], result["repeat_share_ci_high"]) == (0, pytest.approx(1 - least))
+    assert (result["unlike_people_share"], result["near_duplicate_share"]) == (pytest.approx(1), 0)
+    assert (result["unlike_people_share_ci_low"], result["unlike_people_share_ci_high"]) == (pytest.approx(least), 1)
+    assert result["wrong_share_ci_low"] == pytest.approx((least - 0.05) / 0.95)
+    ends = result["near_duplicate_share_ci_low"], result["near_duplicate_share_ci_high"]
+    assert ends == (0, pytest.approx(1 - least))
 
 
 def test_intervals_of_shares_stay_within_their_ranges(human_parity):
     """Three rows, whose Student's intervals are wide."""
     for seed in range(20):
         result = human_parity.compute(**ready(seed, 3, wrong=0.3), confidence_level=0.95, p_value="none")
-        for share in ("outlier", "central", "repeat", "spread", "copied"):
+        for share in ("unlike_people", "ordinary", "near_duplicate", "spread", "copied"):
             assert 0 <= result[f"{share}_share_ci_low"] <= result[f"{share}_share_ci_high"] <= 1
-        assert -0.2 - 1e-12 <= result["unlike_people_share_ci_low"] <= result["unlike_people_share_ci_high"] <= 1
+        assert 0 <= result["wrong_share_ci_low"] <= 1
+
+
+def test_a_p_value_is_never_below_the_smallest_possible_one(human_parity):
+    """Five rows of one caption and two references have 3^5 splits; chi-squared alone would say less."""
+    columns = corpus(17, 5, 1, 2, wrong=0.0)
+    columns["prediction_embeddings"] = columns["prediction_embeddings"] + 100.0
+    result = human_parity.compute(distances=as_distances(columns), n_candidates=1)
+    assert result["human_parity_p_value"] == result["human_parity_smallest_p"] == pytest.approx(3.0**-5)
+    many = human_parity.compute(**ready(18, 40, wrong=0.9))
+    assert many["human_parity_p_value"] >= many["human_parity_smallest_p"] > 0
+
+
+def test_too_few_rows_for_the_tails_are_said(human_parity):
+    with pytest.warns(
+        UserWarning, match="tails are tested from 10 rows on, or 20 with two references, and there are 8"
+    ):
+        result = human_parity.compute(**ready(19, 8))
+    assert math.isnan(result["tails_p_value"])
+    assert result["human_parity_p_value"] == result["gaps_p_value"]
+
+
+def test_equal_numbers_have_equal_p_values_whatever_their_type(human_parity):
+    """Random splits depend on the content of a row."""
+    columns = {name: values.astype(np.float32) for name, values in corpus(20, 6).items()}
+    results = [
+        human_parity.compute(**{name: values.astype(kind) for name, values in columns.items()}, p_value="permutation")
+        for kind in ("<f4", ">f4", "<f8", ">f8", np.longdouble)
+    ]
+    assert all(result == results[0] for result in results)
+
+
+def test_ready_distances_in_a_unit_beyond_float64_are_refused(human_parity):
+    columns = ready(21, 6)
+    for scale in (1e155, 1e-200):
+        with pytest.raises(ValueError, match="expected a largest distance from 1e-100 to 1e\\+100, or 0, got"):
+            human_parity.compute(distances=columns["distances"] * scale, n_candidates=5)

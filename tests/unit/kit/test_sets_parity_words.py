@@ -6,21 +6,26 @@ import numpy as np
 import pytest
 
 from manycaps.kit.sets_parity import parity_result, row_columns
-from manycaps.kit.sets_parity_words import WIDENED, words_of
+from manycaps.kit.sets_parity_words import words_of
+from manycaps.kit.sets_tails import KeptDistances, corpus_tails
 from tests.each_case import each_case
 
-# What people give, with five references.
-PEOPLE = {"unlike_people": 0.0, "central": 1 / 6, "repeat": 0.1, "spread": 0.1, "copied": 0.02}
+# What people give.
+PEOPLE = {"unlike_people": 0.05, "ordinary": 0.05, "near_duplicate": 0.05, "spread": 0.05, "copied": 0.02}
 
 
 def result_with(p_value=0.01, half=0.03, **shares):
     """A result whose shares are people's but for those given, with intervals of this half-width."""
-    result = {"human_parity_p_value": p_value}
+    result = {"human_parity_p_value": p_value, "tails_p_value": p_value, "n_rows": 60, "copied_share_of_people": 0.02}
     for name, people in PEOPLE.items():
         value = shares.get(name, people)
-        ends = {"": value, "_ci_low": value - half, "_ci_high": value + half, "_of_people": people}
+        ends = {
+            "": value,
+            "_ci_low": float(np.maximum(0, value - half)),
+            "_ci_high": float(np.minimum(1, value + half)),
+        }
         result |= {f"{name}_share{end}": number for end, number in ends.items()}
-    del result["unlike_people_share_of_people"]
+    result["wrong_share_ci_low"] = max(0.0, (result["unlike_people_share_ci_low"] - 0.05) / 0.95)
     return result
 
 
@@ -31,33 +36,42 @@ def sentences(result):
 @each_case(
     ("given", "expected"),
     [
-        ({"unlike_people": 0.17}, "At least 14 % of its captions are not what people write (17 % [14, 20] stand out)."),
-        ({"unlike_people": 0.0353}, "At least 0.5 % of its captions are not what people write (4 % [1, 7] stand out)."),
-        ({"repeat": 0.36}, "36 % of its caption pairs are near repeats (people 10 %)."),
-        ({"central": 0.32}, "Blander than people: 32 % are the most ordinary caption (people 17 %)."),
+        (
+            {"unlike_people": 0.2},
+            "At least 12 % of its captions are not what people write (20 % [17, 23] are farther from the references "
+            "than 19 of 20 human ones).",
+        ),
+        (
+            {"unlike_people": 0.0851},
+            "At least 0.5 % of its captions are not what people write (9 % [5, 12] are farther from the references "
+            "than 19 of 20 human ones).",
+        ),
+        ({"near_duplicate": 0.36}, "36 % [33, 39] of its caption pairs are near-duplicates (people 5 %)."),
+        (
+            {"ordinary": 0.32},
+            "Blander than human captions: 32 % [29, 35] are nearer to the references than 19 of 20 human ones (people "
+            "5 %).",
+        ),
         (
             {"spread": 0.18},
-            "Its captions lie farther apart than people's: 18 % of the pairs are among the farthest (people 10 %).",
+            "Its captions vary more than human ones: 18 % [15, 21] of the pairs are far apart (people 5 %).",
         ),
         (
             {"copied": 0.4},
-            "40 % of its captions stand word for word among the references (people 2 %): copied, or the most ordinary "
-            "ones.",
+            "40 % [37, 43] of its captions also occur among the references of their row (people 2 %): copied, or very "
+            "common ones.",
         ),
-        ({}, "Told from people (p = 0.01); no share says by what."),
-        ({"p_value": 1e-9}, "Told from people (p < 0.001); no share says by what."),
+        ({}, "Distinguished from human captions (p = 0.01); no share says by what."),
+        ({"p_value": 1e-9}, "Distinguished from human captions (p < 0.0001); no share says by what."),
         (
             {"p_value": 0.2, "half": 0.019},
-            "Cannot be told from people; at most 2 % of its captions stand out from theirs (95 %).",
+            "Cannot be distinguished from human captions; at most 7 % are farther from the references than 19 of 20 "
+            "human ones.",
         ),
+        ({"p_value": 0.2, "half": math.nan}, "Cannot be distinguished from human captions."),
         (
-            {"p_value": 0.2, "unlike_people": -0.1},
-            "Cannot be told from people; at most 0 % of its captions stand out from theirs (95 %).",
-        ),
-        ({"p_value": 0.2, "half": math.nan}, "Cannot be told from people."),
-        (
-            {"p_value": math.nan, "repeat": 1.0},
-            "Not tested: all captions of a row are equally far apart, or rows are too few.",
+            {"p_value": math.nan, "near_duplicate": 1.0},
+            "Not tested: all captions of a row are equally far apart, or there are too few rows.",
         ),
     ],
 )
@@ -65,28 +79,30 @@ def test_a_result_has_this_sentence_alone(given, expected):
     assert sentences(result_with(**given)) == [expected]
 
 
-def test_a_word_needs_the_interval_above_what_people_give():
-    assert [word.name for word in words_of(result_with(repeat=0.131))] == ["repeats"]
-    assert [word.name for word in words_of(result_with(repeat=0.129))] == ["told"]
-    assert [word.name for word in words_of(result_with(repeat=0.0, central=0.0, unlike_people=-0.2))] == ["told"]
+def test_few_rows_are_said():
+    """No p-value below 0.001 under 50 rows, and that the tails were not tested."""
+    few = result_with(1e-9) | {"n_rows": 49}
+    assert sentences(few) == ["Distinguished from human captions (p < 0.001); no share says by what."]
+    untested = result_with(0.3) | {"tails_p_value": math.nan}
+    assert sentences(untested)[0].endswith("than 19 of 20 human ones; too few rows to test single captions.")
 
 
-def test_without_the_joint_test_a_word_needs_a_wider_interval():
-    wide = 0.1 + 0.03 * WIDENED
-    assert [word.name for word in words_of(result_with(0.2, repeat=wide - 0.001))] == ["alike"]
-    words = words_of(result_with(0.2, repeat=wide + 0.001))
-    assert [word.name for word in words] == ["undecided", "repeats"]
-    assert words[0].sentence == "The joint test does not tell it from people (p = 0.20)."
+def test_a_word_needs_the_interval_above_what_people_give_and_the_p_value():
+    assert [word.name for word in words_of(result_with(near_duplicate=0.081))] == ["near-duplicates"]
+    assert [word.name for word in words_of(result_with(near_duplicate=0.079))] == ["different"]
+    assert [word.name for word in words_of(result_with(near_duplicate=0.0, ordinary=0.0))] == ["different"]
+    assert [word.name for word in words_of(result_with(0.051, near_duplicate=0.5))] == ["alike"]
+    assert [word.name for word in words_of(result_with(near_duplicate=0.5), 0.051)] == ["alike"]
 
 
 def test_copies_are_not_called_bland_and_wrong_captions_not_varied():
-    assert [word.name for word in words_of(result_with(copied=0.5, central=0.5))] == ["copies"]
+    assert [word.name for word in words_of(result_with(copied=0.5, ordinary=0.5))] == ["copies"]
     assert [word.name for word in words_of(result_with(unlike_people=0.5, spread=0.5))] == ["unlike"]
 
 
 def test_pairs_are_left_out_of_single_candidates():
-    result = result_with(central=0.5, repeat=math.nan, spread=math.nan)
-    assert [word.name for word in words_of(result)] == ["bland"]
+    result = result_with(ordinary=0.5, near_duplicate=math.nan, spread=math.nan)
+    assert [word.name for word in words_of(result)] == ["ordinary"]
 
 
 @each_case("key", ["human_parity_p_value", "unlike_people_share_ci_low"])
@@ -97,13 +113,16 @@ def test_a_result_without_p_value_or_intervals_is_refused(key):
         words_of(result)
 
 
-def said(rng, damage, n_rows=20, m=4, n=4):
+def said(rng, damage, n_rows=40, m=4, n=4):
     """Names of the words for one simulated corpus: points in four dimensions, candidates damaged."""
     texts = rng.normal(size=(n_rows, m + n, 4))
     texts[:, :m] = damage(rng, texts[:, :m])
     distances = np.linalg.norm(texts[:, :, None] - texts[:, None], axis=-1)
     options = {"p_value": "chi-squared", "confidence_level": 0.95, "clusters": None}
-    return {word.name for word in words_of(parity_result(row_columns(distances, m), options))}
+    kept = KeptDistances(n_rows)
+    kept.add(distances, m, range(n_rows))
+    tails = corpus_tails(kept, 0.95, None)
+    return {word.name for word in words_of(parity_result(row_columns(distances, m), tails, options))}
 
 
 def repeated(_, candidates):
@@ -121,17 +140,17 @@ def bland(_, candidates):
 @each_case(
     ("damage", "deserved"),
     [
-        (lambda _, candidates: candidates, {"alike", "told", "undecided"}),
-        (repeated, {"repeats"}),
+        (lambda _, candidates: candidates, {"alike", "different"}),
+        (repeated, {"near-duplicates"}),
         (wrong, {"unlike"}),
-        (bland, {"bland", "repeats"}),
+        (bland, {"ordinary", "near-duplicates"}),
     ],
 )
 def test_no_word_is_false_in_more_than_its_share_of_corpora(damage, deserved):
     """100 corpora: a word with a rate of 5 % is counted 13 times or more once in 1,000."""
     rng = np.random.default_rng(0)
     corpora = [said(rng, damage) for _ in range(100)]
-    for name in {"unlike", "copies", "bland", "repeats", "apart"} - deserved:
+    for name in {"unlike", "copies", "ordinary", "near-duplicates", "spread"} - deserved:
         assert sum(name in words for words in corpora) <= 12, name
     if deserved.isdisjoint({"alike"}):
         assert sum(deserved <= words for words in corpora) >= 90
