@@ -18,7 +18,7 @@ import numpy as np
 import scipy.stats
 
 from manycaps.kit.base_types import Floats, Ints
-from manycaps.kit.sets_intervals import clustered_mean
+from manycaps.kit.sets_intervals import clustered_mean, share_interval
 
 # Stated share of intervals that hold the true value.
 CONFIDENCE = 0.95
@@ -52,7 +52,10 @@ class Agreement(NamedTuple):
     def interval(self, figure: str) -> tuple[float, float]:
         """Interval of a figure, NaN with a single cluster: Student's, and of a share Wilson's."""
         value, (error, freedom) = self.figures[figure], _standard_error(self.deviations[figure], self.clusters)
-        return _share_interval(value, error, freedom) if self.are_shares else _interval(value, error, freedom)
+        if not self.are_shares:
+            return _interval(value, error, freedom)
+        low, high = share_interval(value / 100, error / 100, freedom + 1, CONFIDENCE)
+        return 100 * low, 100 * high
 
 
 class Difference(NamedTuple):
@@ -100,20 +103,6 @@ def _interval(value: float, error: float, freedom: int) -> tuple[float, float]:
         return math.nan, math.nan
     reach = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, freedom)) * error
     return value - reach, value + reach
-
-
-def _share_interval(value: float, error: float, freedom: int) -> tuple[float, float]:
-    """Wilson's interval of a share in percent, with as many independent rows as its standard error says (Wilson 1927).
-
-    Where the rows do not vary, every cluster counts as one; z is Student's quantile.
-    """
-    if freedom < 1 or math.isnan(error):
-        return math.nan, math.nan
-    share, squared = value / 100, float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, freedom)) ** 2
-    n = share * (1 - share) / (error / 100) ** 2 if error > 0 else freedom + 1.0
-    middle = (share + squared / (2 * n)) / (1 + squared / n)
-    reach = math.sqrt(squared * (share * (1 - share) / n + squared / (4 * n**2))) / (1 + squared / n)
-    return max(0.0, 100 * (middle - reach)), min(100.0, 100 * (middle + reach))
 
 
 def kendall(scores: Floats, human: Floats) -> dict[str, Coefficient]:

@@ -83,6 +83,37 @@ def mean_interval(of: ClusteredMean, confidence_level: float) -> tuple[float, fl
     return low, high
 
 
+def share_interval(
+    share: float, error: float, n_clusters: int, confidence_level: float, most: float = math.inf
+) -> tuple[float, float]:
+    """Interval of a share: Wilson's, for as many independent items as the standard error says.
+
+    With n = share (1 - share) / error^2 and Student's quantile z for n_clusters - 1 degrees, the ends are the shares p
+    with |share - p| = z sqrt(p (1 - p) / n) (Wilson 1927, https://doi.org/10.1080/01621459.1927.10502953).
+
+    Args:
+        share: 0 to 1.
+        error: its standard error; where it is 0, every cluster counts as one item.
+        n_clusters: at least 2.
+        confidence_level: between 0 and 1.
+        most: largest number of independent items.
+
+    Returns:
+        Lower and upper end, within 0 to 1; NaN with a single cluster or an error that is NaN.
+
+    >>> [round(end, 3) for end in share_interval(1.0, 0.0, 30, 0.95)]
+    [0.878, 1.0]
+    """
+    if n_clusters < 2 or math.isnan(error):
+        return math.nan, math.nan
+    n = min(most, share * (1 - share) / error**2) if error > 0 else n_clusters
+    n = n if n > 0 else n_clusters  # all items alike, but for rounding
+    squared = float(scipy.special.stdtrit(n_clusters - 1, (1 + confidence_level) / 2)) ** 2
+    middle = (share + squared / (2 * n)) / (1 + squared / n)
+    reach = math.sqrt(squared * (share * (1 - share) / n + squared / (4 * n**2))) / (1 + squared / n)
+    return max(0.0, middle - reach), min(1.0, middle + reach)
+
+
 def upper_tail_p_value(of: ClusteredMean) -> float:
     """p-value of "the mean is 0" against "it is larger", by the same transformation.
 

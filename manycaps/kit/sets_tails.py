@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import scipy.special
 
-from .sets_intervals import ClusteredMean, mean_of_rows
+from .sets_intervals import ClusteredMean, mean_of_rows, share_interval
 from .sets_splits import TIE_TOLERANCE, row_scales
 
 # Share of people's distances in a tail.
@@ -287,8 +287,8 @@ def corpus_tails(
 
     The p-value is Student's, of the rows' differences between the candidates' share and that of their own references:
     both move alike with the quantile. The ends of the interval put together the error of the candidates' share and that
-    of the quantile, each by its own interval (MOVER: Zou and Donner 2008, https://doi.org/10.1002/sim.3095). That of
-    the quantile is Clopper and Pearson's, for as many independent distances as the spread of the rows says.
+    of the quantile, each by its own interval (MOVER: Zou and Donner 2008, https://doi.org/10.1002/sim.3095): Wilson's,
+    and Clopper and Pearson's, for as many independent captions and distances as the spread of the rows says.
 
     Args:
         distances: of all rows; each has two references or more.
@@ -455,17 +455,12 @@ def _quantile_interval(spread: _Spread, people: PeopleDistances, confidence_leve
 
 def _ends(spread: _Spread, beyond_far: float, beyond_near: float, confidence_level: float) -> tuple[float, float]:
     """Put both errors together (Zou and Donner 2008), as for means that are correlated."""
-    of = spread.candidates
-    quantile = float(scipy.special.stdtrit(of.n_clusters - 1, (1 + confidence_level) / 2))
-    own, correlation = quantile * max(of.standard_error, spread.floor), spread.correlation()
+    of, correlation = spread.candidates, spread.correlation()
+    low, high = share_interval(of.mean, of.standard_error, of.n_clusters, confidence_level, 1 / spread.floor)
 
-    def error(of_quantile: float) -> float:
+    def error(own: float, of_quantile: float) -> float:
         return math.sqrt(max(own**2 - 2 * correlation * own * of_quantile + of_quantile**2, spread.floor**2))
 
-    low, high = of.mean - error(of.mean - beyond_far), of.mean + error(beyond_near - of.mean)
-    # Where all rows are at an end, as long as their number allows: the chance that n shares with mean m are all 1 is at
-    # most m^n, so that the mean is at least a^(1 / n).
-    least = ((1 - confidence_level) / 2) ** (1 / of.n_clusters)
-    low = min(low, least) if of.mean == 1 else low
-    high = max(high, 1 - least) if of.mean == 0 else high
+    low = of.mean - error(of.mean - low, of.mean - beyond_far)
+    high = of.mean + error(high - of.mean, beyond_near - of.mean)
     return max(0.0, low), min(1.0, high)

@@ -134,7 +134,7 @@ def wrong(rng, candidates):
 
 
 def bland(_, candidates):
-    return 0.3 * candidates
+    return 0.15 * candidates
 
 
 @each_case(
@@ -153,4 +153,4 @@ def test_no_word_is_false_in_more_than_its_share_of_corpora(damage, deserved):
     for name in {"unlike", "copies", "ordinary", "near-duplicates", "spread"} - deserved:
         assert sum(name in words for words in corpora) <= 12, name
     if deserved.isdisjoint({"alike"}):
-        assert sum(deserved <= words for words in corpora) >= 90
+        assert sum(deserved <= words for words in corpora) > 80
