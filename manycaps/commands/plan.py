@@ -7,7 +7,10 @@ manycaps plan people.jsonl -r references.jsonl --rows 500 --distance meteor
 The pilot is a table of captions as `manycaps score` reads them, with references: some rows of the data that the test is
 for, with any system's captions, or people's, as many of them per row as later. The gaps are those of the module
 human_parity, in the unit of the distance: fidelity, how much farther the captions are from people than people are from
-each other, and diversity, how much more varied they are. The level is 5 %.
+each other, and diversity, how much more varied they are. The level is 5 %, and the test is that of the gaps.
+
+The plan assumes that all rows share the gap. Wrong captions in some of the rows, which spread the gaps, take more
+rows than a shared gap of the same mean: see `functional.plan_wrong_captions`.
 """
 
 import argparse
