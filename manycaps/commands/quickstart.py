@@ -1,12 +1,12 @@
-"""Compare three captioning systems on the bundled sample: which can be told from people, and by what.
+"""Compare three captioning systems on the bundled sample: which can be distinguished from people, and how.
 
 manycaps quickstart                     results in quickstart-output/
 manycaps quickstart --output FOLDER     results elsewhere
 manycaps quickstart --captions FILE     captions of your own, alone
 manycaps quickstart --no-images         without the second part, which needs torch
 
-Prints each system beside people, by sentence embeddings where they are installed and else by METEOR, and what tells
-every two apart. Then a table of the metrics of the papers, which it writes as table.csv, with a picture,
+Prints each system beside people, by sentence embeddings where they are installed and else by METEOR, and how every two
+differ. Then a table of the metrics of the papers, which it writes as table.csv, with a picture,
 null_distributions.png: for every system the mean over scenes that chance alone would give, and the observed one. Then
 the image and video metrics on scenes of a made world, with tiny-pac, a toy that knows nothing else: a second table,
 made_world.csv and made_world.png.

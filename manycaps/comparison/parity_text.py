@@ -66,20 +66,22 @@ def pair_line(pair: ParityPair) -> str:
     worse = pair.second if pair.better == pair.first else pair.first
     shares = by_system[str(pair.better)]
     if pair.kind == "dominates":
-        rest = "shown not to be farther in the rest"
+        rest = "shown to be no farther in the rest"
         return f"{pair.better} dominates {worse} ({p_value}): nearer to people in {shares}, and {rest}."
     return (
-        f"{pair.better} is nearer to people than {worse} in {shares} ({p_value}); neither is shown to be in the rest."
+        f"{pair.better} is nearer to people than {worse} ({p_value}) in {shares}; in the rest, neither is shown to be "
+        "nearer."
     )
 
 
 def _detectable(pair: ParityPair) -> str:
     """What would be found, or that nothing can be."""
     if math.isinf(pair.detectable_gap):
-        return f"; too few rows to tell any two systems apart, from {pair.least_rows} rows on they may be"
+        return f"; too few rows to distinguish any two systems: at least {pair.least_rows} are needed"
     if math.isnan(pair.detectable_gap):
         return ""
-    return f"; a difference of {pair.detectable_gap:.2g} between fidelity gaps would be detected with {POWER:.0%} power"
+    gap, power = f"{pair.detectable_gap:.2g}", f"{100 * POWER:.0f} %"
+    return f"; a difference of {gap} between the fidelity gaps would be detected with a power of {power}"
 
 
 def _margin(pair: ParityPair) -> str:

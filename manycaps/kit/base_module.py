@@ -10,7 +10,7 @@ from .base_messages import shown_value
 from .base_rows import as_caption_rows, check_row_counts
 
 # Version of the collection; the same as in pyproject.toml and CITATION.cff, which a test compares.
-VERSION = "0.2.0"
+VERSION = "0.3.0"
 
 # Keywords that `evaluate.load` itself passes to a module's constructor (evaluate 0.4.6, module.py).
 EVALUATE_KEYWORDS = frozenset(
@@ -378,7 +378,7 @@ def signature(name: str, **parts: object) -> str:
         "name|version:...|key:value|...".
 
     >>> signature("trm", seed=0, checkpoint=None)
-    'trm|version:0.2.0|seed:0'
+    'trm|version:0.3.0|seed:0'
     """
     given = {"version": VERSION} | {key: value for key, value in parts.items() if value is not None}
     return "|".join([name] + [f"{key}:{value}" for key, value in given.items()])

@@ -69,7 +69,7 @@ def words_of(result: Mapping[str, float], p_value: float | None = None) -> list[
     words = _of_shares(result)
     if not words:
         p_text = shown_p_value(p_value, int(result["n_rows"]))
-        sentence = f"Distinguished from human captions ({p_text}); no share says by what."
+        sentence = f"Distinguished from human captions ({p_text}); no share says how."
         words = [ParityWord("different", sentence)]
     return words
 
@@ -82,7 +82,7 @@ def _bound(result: Mapping[str, float]) -> str:
         if math.isnan(high)
         else f"; at most {_at_most(high)} are farther from the references than 19 of 20 human ones"
     )
-    return bound + ("" if not math.isnan(result["tails_p_value"]) else "; too few rows to test single captions")
+    return bound + ("" if not math.isnan(result["tails_p_value"]) else "; too few rows to test the shares")
 
 
 def _of_shares(result: Mapping[str, float]) -> list[ParityWord]:

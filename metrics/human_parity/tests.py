@@ -7,6 +7,6 @@ PEOPLE = [
 SYSTEM = [["a dog runs on the sand", "a dog plays"], ["a red train", "a train arrives"]]
 
 test_cases = [
-    {"predictions": SYSTEM, "references": PEOPLE, "result": {"unlike_people_share": 0.3333}},
+    {"predictions": SYSTEM, "references": PEOPLE, "result": {"unlike_people_share": 0.5}},
     {"predictions": SYSTEM[1:] * 2, "references": PEOPLE, "result": {"unlike_people_share": 1.0}},
 ]

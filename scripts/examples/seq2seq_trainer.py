@@ -135,7 +135,7 @@ class CaptionMetrics:
 
     def __init__(self, tokenizer: transformers.PreTrainedTokenizerFast, rows: datasets.Dataset, table: pathlib.Path):
         self.tokenizer, self.rows, self.table = tokenizer, rows, table
-        # Settings at load time, so that the calls below are plain. Can the captions be told from people's, and by what?
+        # Settings at load time, so that the calls below are plain. Are the captions like people's, and if not, why?
         self.human_parity = manycaps.load("human_parity", distance="meteor")
         self.trm_meteor = manycaps.load("trm_meteor", details=True)
         self.mmd_bert = manycaps.load("mmd_bert", encoder=bag_of_words, details=True)
