@@ -5,9 +5,10 @@ import os
 import pathlib
 import pickle
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
+from manycaps.kit.base_files import path_state
 from manycaps.kit.base_messages import reason_of, shown_value
 from manycaps.kit.text_document_frequency import load_document_frequency
 from manycaps.kit.text_reference_ngrams import Frequency
@@ -38,7 +39,10 @@ def cached_frequencies(df: str | os.PathLike[str] | Mapping[str, Any]) -> tuple[
     Raises:
         ValueError: there is no such file, or it holds something else.
     """
-    return _from_table(df) if isinstance(df, Mapping) else _of_file(os.fspath(df))
+    if isinstance(df, Mapping):
+        return _from_table(df)
+    path = _file_of(os.fspath(df))
+    return _of_file(path, path_state(path))
 
 
 def _from_table(table: str | os.PathLike[str] | Mapping[str, Any]) -> tuple[Frequency, float]:
@@ -46,14 +50,20 @@ def _from_table(table: str | os.PathLike[str] | Mapping[str, Any]) -> tuple[Freq
     return (lambda ngram: counts.get(" ".join(ngram), 0)), n_documents
 
 
-@functools.lru_cache(2)
-def _of_file(name: str) -> tuple[Frequency, float]:
+def _file_of(name: str) -> pathlib.Path:
+    """The file that SCST code means by a name."""
     path = next((path for place in PLACES if (path := pathlib.Path(place.format(name))).is_file()), None)
     if path is None:
         raise ValueError(
             f"df: expected 'corpus' or the path of a file, got {shown_value(name)}, which is none, nor is "
             f"{PLACES[2].format(name)}. Check the path."
         )
+    return path
+
+
+@functools.lru_cache(2)
+def _of_file(path: pathlib.Path, _state: tuple[Hashable, ...]) -> tuple[Frequency, float]:
+    """Frequencies of a file, cached in this process until it changes."""
     if path.suffix == ".json":
         return _from_table(path)
     try:

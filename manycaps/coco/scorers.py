@@ -22,7 +22,7 @@ from manycaps.kit.meteor15_scores import corpus_score, scores
 from manycaps.kit.text_bleu import bleu_scores
 from manycaps.kit.text_ptb_tokenizer import tokenized_line
 from manycaps.kit.text_reference_ngrams import ReferenceNgrams
-from manycaps.kit.text_rouge import rouge_l_of_ngrams
+from manycaps.kit.text_rouge import BETA, rouge_l_of_ngrams
 
 # Captions by the id of their image, and the candidates of SCST: [{"image_id": 1, "caption": ["a dog"]}].
 Captions = Mapping[Hashable, Sequence[str]]
@@ -206,19 +206,22 @@ class Meteor:
 
 
 class Rouge:
-    """ROUGE-L, beta = 1.2.
+    """ROUGE-L; `beta`, the weight of recall over precision, can be set.
 
     >>> round(Rouge().calc_score(["a red dog"], ["a dog"]), 4)
     0.8299
     """
 
+    def __init__(self) -> None:
+        self.beta = BETA
+
     def calc_score(self, candidate: Sequence[str], refs: Sequence[str]) -> float:
         """Score one candidate, in a list, against its references."""
-        return float(_checked({0: refs}, {0: candidate}).rouge()[0])
+        return float(_checked({0: refs}, {0: candidate}).rouge(self.beta)[0])
 
     def compute_score(self, gts: Captions, res: Captions) -> tuple[np.floating[Any], Floats]:
         """Return the mean over images, and the value of every image."""
-        values = _checked(gts, res).rouge()
+        values = _checked(gts, res).rouge(self.beta)
         return np.mean(values), values
 
     def method(self) -> str:
@@ -261,12 +264,12 @@ class _Texts:
             lengths = [len(text.split()) for text in self._texts]
         return self._numbered(self._together.split(), lengths)
 
-    def rouge(self) -> Floats:
+    def rouge(self, beta: float) -> Floats:
         """ROUGE-L of every candidate; words are split at blanks alone, as there."""
         if self._is_plain:
-            return rouge_l_of_ngrams(self.ngrams)
+            return rouge_l_of_ngrams(self.ngrams, beta)
         lengths = [text.count(" ") + 1 for text in self._texts]
-        return rouge_l_of_ngrams(self._numbered(self._together.split(" "), lengths))
+        return rouge_l_of_ngrams(self._numbered(self._together.split(" "), lengths), beta)
 
     def _numbered(self, words: list[str], lengths: list[int]) -> ReferenceNgrams:
         n_references = np.array([len(row) for row in self.references], np.int64)

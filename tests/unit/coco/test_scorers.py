@@ -9,9 +9,10 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
+from pycocoevalcap.rouge import rouge
 
 from manycaps import catalog, coco, meant_modules
-from manycaps.coco import frequencies, scorers
+from manycaps.coco import scorers
 from tests.each_case import each_case
 from tests.modules.sample_inputs import small_meteor15_data
 
@@ -119,7 +120,6 @@ class Malicious:
 def test_no_pickle_runs_code(content, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.p").write_bytes(content)
-    frequencies._of_file.cache_clear()
     with pytest.raises(ValueError, match=message):
         coco.CiderD(df="bad.p").compute_score(GTS, [{"image_id": 1, "caption": ["a"]}])
     assert [path.name for path in tmp_path.iterdir()] == ["bad.p"]
@@ -142,6 +142,17 @@ def test_the_same_captions_are_tokenised_and_counted_once(monkeypatch):
     before = scorers._texts.cache_info().hits
     coco.Cider().compute_score(first, RES)
     assert scorers._texts.cache_info().hits == before + 1
+
+
+def test_the_weight_of_recall_is_an_attribute():
+    ours, theirs = coco.Rouge(), rouge.Rouge()
+    assert ours.beta == theirs.beta == 1.2
+    for beta in (1.0, 3.0):
+        ours.beta = theirs.beta = beta
+        assert ours.calc_score(["a dog"], ["a red dog"]) == theirs.calc_score(["a dog"], ["a red dog"])
+        (mean, each), expected = ours.compute_score(GTS, RES), theirs.compute_score(GTS, RES)
+        assert (mean, each.tolist()) == (expected[0], expected[1].tolist())
+    assert ours.calc_score(["a dog"], ["a red dog"]) != coco.Rouge().calc_score(["a dog"], ["a red dog"])
 
 
 def test_constructors_cost_nothing():
