@@ -6,7 +6,7 @@ import pathlib
 import pickle
 from collections import defaultdict
 from collections.abc import Hashable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from manycaps.kit.base_files import path_state
 from manycaps.kit.base_messages import reason_of, shown_value
@@ -33,8 +33,24 @@ class _Reader(pickle.Unpickler):
         return ALLOWED[module, name]
 
 
-def cached_frequencies(df: str | os.PathLike[str] | Mapping[str, Any]) -> tuple[Frequency, float]:
-    """Return the number of documents with an n-gram as a function of its tokens, and the number of all documents.
+class Frequencies(NamedTuple):
+    """Document frequencies of a file or a mapping."""
+
+    # Number of documents with an n-gram, as a function of its tokens.
+    frequency: Frequency
+    # Number of all documents.
+    n_documents: float
+    # As they were read: n-grams are tuples of tokens, or joined by blanks.
+    counts: Mapping[Any, float]
+
+    @property
+    def table(self) -> dict[tuple[str, ...], float]:
+        """The counts by tuples of tokens."""
+        return {tuple(key.split(" ")) if isinstance(key, str) else key: count for key, count in self.counts.items()}
+
+
+def cached_frequencies(df: str | os.PathLike[str] | Mapping[str, Any]) -> Frequencies:
+    """Return the document frequencies of a file or a mapping.
 
     Raises:
         ValueError: there is no such file, or it holds something else.
@@ -45,9 +61,9 @@ def cached_frequencies(df: str | os.PathLike[str] | Mapping[str, Any]) -> tuple[
     return _of_file(path, path_state(path))
 
 
-def _from_table(table: str | os.PathLike[str] | Mapping[str, Any]) -> tuple[Frequency, float]:
+def _from_table(table: str | os.PathLike[str] | Mapping[str, Any]) -> Frequencies:
     counts, n_documents = load_document_frequency(table)
-    return (lambda ngram: counts.get(" ".join(ngram), 0)), n_documents
+    return Frequencies(lambda ngram: counts.get(" ".join(ngram), 0), n_documents, counts)
 
 
 def _file_of(name: str) -> pathlib.Path:
@@ -62,7 +78,7 @@ def _file_of(name: str) -> pathlib.Path:
 
 
 @functools.lru_cache(2)
-def _of_file(path: pathlib.Path, _state: tuple[Hashable, ...]) -> tuple[Frequency, float]:
+def _of_file(path: pathlib.Path, _state: tuple[Hashable, ...]) -> Frequencies:
     """Frequencies of a file, cached in this process until it changes."""
     if path.suffix == ".json":
         return _from_table(path)
@@ -75,4 +91,4 @@ def _of_file(path: pathlib.Path, _state: tuple[Hashable, ...]) -> tuple[Frequenc
             f"df: expected a pickle of {{'document_frequency': {{('a', 'dog'): 312}}, 'ref_len': 8092}} in {path}, got "
             f"{reason_of(error)}. Make a table with `manycaps count-document-frequency`."
         ) from None
-    return (lambda ngram: counts.get(ngram, 0.0)), n_documents
+    return Frequencies(lambda ngram: counts.get(ngram, 0.0), n_documents, counts)

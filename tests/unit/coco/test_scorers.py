@@ -9,6 +9,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
+from pycocoevalcap.bleu import bleu
 from pycocoevalcap.rouge import rouge
 
 from manycaps import catalog, coco, meant_modules
@@ -159,3 +160,60 @@ def test_constructors_cost_nothing():
     """Callers make all scorers for each metric: no data are read, and no program is started."""
     coco.Meteor("/no/such/folder")
     coco.CiderD(df="/no/such/file")
+
+
+def test_counts_of_every_image_are_printed(capsys):
+    gts, res = {1: ["a dog", "the red dog runs"], 2: ["the cat runs"]}, {1: ["a dog runs"], 2: ["a cat"]}
+    printed = []
+    for scorer in (coco.Bleu(3), bleu.Bleu(3)):
+        scorer.compute_score(gts, res, verbose=2)
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+    assert printed[0].count("\n") == 4
+
+
+def test_strings_of_a_subclass_are_their_text():
+    as_numpy = [{key: [np.str_(text) for text in texts] for key, texts in side.items()} for side in (GTS, RES)]
+    for scorer in (coco.Bleu(), coco.Cider(), coco.Rouge(), coco.Meteor(small_meteor15_data())):
+        expected, found = scorer.compute_score(GTS, RES), scorer.compute_score(*as_numpy)
+        assert np.array_equal(found[1], expected[1])
+    tokens = coco.PTBTokenizer().tokenize({1: [{"caption": np.str_("A dog's toy.")}]})
+    assert (tokens, type(tokens[1][0])) == ({1: ["a dog 's toy"]}, str)
+
+
+@each_case(
+    ("captions", "got"),
+    [
+        ([{"caption": "a"}, {"caption": None}], r"\{'caption': None\}"),
+        ([{"caption": "a"}, {"caption": 3}], r"\{'caption': 3\}"),
+        ([{"caption": "a"}, "a dog"], "'a dog'"),
+        ([{"caption": "a"}, {"text": "a dog"}], r"\{'text': 'a dog'\}"),
+        ([{"caption": "a"}, None], "None"),
+    ],
+)
+def test_captions_that_are_no_text(captions, got):
+    message = (
+        rf"^captions_for_image\[7\]\[1\]: expected {{'caption': 'A dog\.'}}, got {got}\. Leave it out, or give its"
+    )
+    with pytest.raises(TypeError, match=message):
+        coco.PTBTokenizer().tokenize({7: captions})
+
+
+def test_what_callers_reach_for_in_meteor():
+    """Its lock, single candidates, and a process that they stop; a copy has none of it."""
+    scorer = coco.Meteor(small_meteor15_data())
+    with scorer.lock:
+        line = scorer._stat("the movies ran", ["a film", "the movie runs"])
+    assert line == "3.0 3.0 1.0 1.0 0.0 0.0 1.0 1.0 1.0 1.0 0.0 0.0 1.0 1.0 0.0 0.0 0.0 0.0 0.0 0.0 1.0 3.0 3.0"
+    assert scorer._score("the movies ran", ["a film", "the movie runs"]) == pytest.approx(
+        scorer.compute_score({1: ["a film", "the movie runs"]}, {1: ["the movies ran"]})[0]
+    )
+    scorer.meteor_p.stdin.close()
+    scorer.meteor_p.kill()
+    assert scorer.meteor_p.wait() == 0
+    for call in (lambda: scorer.meteor_p.stdin.write(b"SCORE"), lambda: scorer.meteor_p.stdout.readline()):
+        with pytest.raises(
+            NotImplementedError, match=r"^meteor_p\.\w+: expected compute_score, _stat or _score, got a "
+        ):
+            call()
+    assert vars(pickle.loads(pickle.dumps(scorer))) == {"_data": scorer._data}
