@@ -13,7 +13,7 @@ from pycocoevalcap.bleu import bleu
 from pycocoevalcap.rouge import rouge
 
 from manycaps import catalog, coco, meant_modules
-from manycaps.coco import scorers
+from manycaps.coco import frequencies, scorers
 from tests.each_case import each_case
 from tests.modules.sample_inputs import small_meteor15_data
 
@@ -103,6 +103,14 @@ def test_frequencies_of_training_code(tmp_path, monkeypatch):
     assert expected != coco.CiderD().compute_score(GTS, results)[1].tolist()
 
 
+def with_ref_len(value):
+    return pickle.dumps({"document_frequency": {("a",): 1}, "ref_len": value})
+
+
+def with_counts(counts):
+    return pickle.dumps({"document_frequency": counts, "ref_len": 9})
+
+
 class Malicious:
     """Runs a command where a pickle is read without care."""
 
@@ -114,8 +122,24 @@ class Malicious:
     ("content", "message"),
     [
         (pickle.dumps(Malicious()), "got .*system, which is no dict, tuple, string or number"),
-        (pickle.dumps({"a": 1}), "got .*document_frequency"),
-        (b"none", "expected a pickle of .* in .*bad.p, got "),
+        (pickle.dumps({"a": 1}), "got no document_frequency"),
+        (b"none", "expected a pickle of .* in .*bad.p', got "),
+        (pickle.dumps({"document_frequency": {("a",): 1}}), "got no ref_len"),
+        (pickle.dumps({"document_frequency": 3, "ref_len": 9}), "got int as document_frequency"),
+        *((with_ref_len(value), f"got {value!r} as ref_len") for value in (0, -2, 1, "9", None, True)),
+        *((with_ref_len(value), f"got {value} as ref_len") for value in (float("nan"), float("inf"))),
+        *((with_counts({key: 1}), f"got {re.escape(repr(key))} as an n-gram") for key in ("a dog", 3, ())),
+        *((with_counts({("a",): n}), f"got {n!r} as the number of ") for n in ("1", None, -1, True)),
+        (with_counts({("a",): float("nan")}), "got nan as the number of "),
+        (with_counts({(("a",), "b"): 1}), "got a tuple of something else than strings"),
+        (with_counts({("a",): [1]}), "got more than dicts, tuples, strings and numbers"),
+        (pickle.dumps({"document_frequency": {"a": {frozenset([1])}}, "ref_len": 9}), "got more than dicts, tup"),
+        (with_counts({("a",): 1})[:-9], "expected a pickle of "),
+        # A key of tuples in tuples, whose hash would end the process.
+        (b"\x80\x02}(K\x01" + b"\x85" * 1_000_000 + b"K\x01u.", "got a tuple of something else than strings"),
+        # An entry of the memory of a pickle that would take 16 GB, and a string of which there is no end.
+        (b"\x80\x02}r\xff\xff\xff\x7f.", "got no document_frequency"),
+        (b"\x80\x04\x8d\xff\xff\xff\xff\xff\xff\xff\x00a.", "expected a pickle of "),
     ],
 )
 def test_no_pickle_runs_code(content, message, tmp_path, monkeypatch):
@@ -124,6 +148,25 @@ def test_no_pickle_runs_code(content, message, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=message):
         coco.CiderD(df="bad.p").compute_score(GTS, [{"image_id": 1, "caption": ["a"]}])
     assert [path.name for path in tmp_path.iterdir()] == ["bad.p"]
+
+
+@each_case("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_pickles_of_all_protocols(protocol, tmp_path):
+    counts = defaultdict(float, {("a",): 9.0, ("caf\u00e9",): 2.0, ("a", "dog", "runs", "\u2603"): 1.0, ("1",): 300.0})
+    for n, given in enumerate((counts, dict(counts), defaultdict(int, {key: int(n) for key, n in counts.items()}))):
+        path = tmp_path / f"{n}.p"
+        path.write_bytes(pickle.dumps({"document_frequency": given, "ref_len": 8092}, protocol))
+        found = frequencies.cached_frequencies(path)
+        assert (found.n_documents, found.counts) == (8092, counts)
+
+
+def test_a_pickle_beyond_the_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(frequencies, "LARGEST_PICKLE", 40)
+    path = write_pickle(tmp_path / "train-words.p")
+    with pytest.raises(
+        ValueError, match=r"^df: expected a pickle of .*, got [\d,]+ bytes, more than 40\. Make a table"
+    ):
+        coco.CiderD(df=path).compute_score(GTS, [{"image_id": 1, "caption": ["a"]}])
 
 
 def test_a_missing_table():
