@@ -146,10 +146,10 @@ def tokenize(captions: Sequence[str], tokenizer: Tokenizer = "ptb") -> list[list
 
     Args:
         captions: n texts.
-        tokenizer: "ptb"; "none", split at blanks; for other languages "char", "13a", "intl", "zh", "ja-mecab",
-            "ko-mecab", "spm" (sacrebleu's), "zh-jieba", "th" (pythainlp's), "spacy:de" and the like (spaCy's); or a
-            function from one caption to its list of tokens. The named ones beside the first two bring captions to NFKC
-            and lower case, and drop punctuation in every script.
+        tokenizer: "ptb"; "none", split at blanks; "char", "13a", "intl", "zh", "ja-mecab", "ko-mecab" and "spm",
+            exactly sacrebleu's; "13a-caption" and the like, "zh-jieba", "th" (pythainlp's), "spacy:de" and the like
+            (spaCy's), which bring captions to NFKC and lower case, and drop punctuation in every script; or a function
+            from one caption to its list of tokens.
 
     Returns:
         n lists of tokens.
@@ -160,8 +160,8 @@ def tokenize(captions: Sequence[str], tokenizer: Tokenizer = "ptb") -> list[list
         ImportError: its package is not installed; the message has the command.
         OSError: the model of "spm" cannot be downloaded.
 
-    >>> tokenize(["Ein Hund，schläft.", "一只狗。"], "char")[1]
-    ['一', '只', '狗']
+    >>> tokenize(["一只狗。"], "char"), tokenize(["一只狗。"], "char-caption")
+    ([['一', '只', '狗', '。']], [['一', '只', '狗']])
     """
     check_tokenizer(tokenizer)
     if isinstance(captions, str) or not all(isinstance(caption, str) for caption in captions):

@@ -1,12 +1,13 @@
 """Caption evaluation of COCO: pycocoevalcap's class, and files of annotations and results as they are."""
 
-import functools
 import os
+import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
+from manycaps.coco import scorers
 from manycaps.coco.files import CaptionFile, results_of
-from manycaps.coco.scorers import Bleu, Cider, Meteor, PTBTokenizer, Rouge
+from manycaps.coco.scorers import Bleu, Meteor, Spice
 from manycaps.kit.text_coco_scores import BLEUS
 
 Source = str | os.PathLike[str]
@@ -41,27 +42,29 @@ class COCOEvalCap:
 
     def evaluate(self) -> None:
         """Compute all metrics of the images `params["image_id"]`, and print them."""
-        self._evaluate(print, Meteor())
+        meteor, spice = _as_called("Meteor"), _as_called("Spice")
+        self._evaluate(print, meteor(), None if spice is Spice else spice())
 
-    def _evaluate(self, say: Callable[[str], None] | None, meteor: Meteor) -> None:
-        """Compute all metrics; `say` prints a line."""
-        tell = say or _say_nothing
+    def _evaluate(self, tell: Callable[[str], None], meteor: Any, spice: Any = None) -> None:
+        """Compute all metrics, that of `spice` if there is one; `tell` prints a line."""
         ids = self.params["image_id"]
         gts, res = ({key: side.imgToAnns[key] for key in ids} for side in (self.coco, self.cocoRes))
         tell("tokenization...")
-        tokenizer = PTBTokenizer()
+        tokenizer = _as_called("PTBTokenizer")()
         gts, res = tokenizer.tokenize(gts), tokenizer.tokenize(res)
         tell("setting up scorers...")
-        bleu = functools.partial(Bleu(4).compute_score, verbose=int(say is not None))
-        for name, compute, methods in (
-            ("Bleu", bleu, list(BLEUS)),
-            ("METEOR", meteor.compute_score, "METEOR"),
-            ("Rouge", Rouge().compute_score, "ROUGE_L"),
-            ("CIDEr", Cider().compute_score, "CIDEr"),
-        ):
-            tell(f"computing {name} score...")
-            found: Any = compute(gts, res)
-            values = zip(*found, methods, strict=True) if isinstance(methods, list) else [(*found, methods)]
+        chosen = [
+            (_as_called("Bleu")(4), list(BLEUS)),
+            (meteor, "METEOR"),
+            (_as_called("Rouge")(), "ROUGE_L"),
+            (_as_called("Cider")(), "CIDEr"),
+            *([(spice, "SPICE")] if spice else []),
+        ]
+        for scorer, methods in chosen:
+            tell(f"computing {scorer.method()} score...")
+            is_silent = tell is _say_nothing and isinstance(scorer, Bleu)
+            found = scorer.compute_score(gts, res, **({"verbose": 0} if is_silent else {}))
+            values = zip(*found, methods, strict=False) if isinstance(methods, list) else [(*found, methods)]
             for score, scores, method in values:
                 self.setEval(score, method)
                 self.setImgToEvalImgs(scores, gts.keys(), method)
@@ -101,8 +104,18 @@ def evaluate_files(
     """
     found = COCOEvalCap(annotations, results)
     found.params["image_id"] = found.cocoRes.getImgIds()
-    found._evaluate(None, Meteor(meteor15_data))
+    found._evaluate(_say_nothing, Meteor(meteor15_data))
     return found
+
+
+def _as_called(name: str) -> Any:
+    """A class as callers see it: what they put in its place in `pycocoevalcap.eval`, while that name is this package's.
+
+    They skip scorers so, such as `pycocoevalcap.eval.Spice`.
+    """
+    module = sys.modules.get("pycocoevalcap.eval")
+    is_ours = getattr(module, "COCOEvalCap", None) is COCOEvalCap
+    return getattr(module if is_ours else scorers, name)
 
 
 def _say_nothing(_line: str) -> None:

@@ -6,6 +6,7 @@ candidate. Scores come in the order of `gts`. What pycocoevalcap asserts raises 
 
 import functools
 import os
+import threading
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
@@ -13,20 +14,23 @@ import numpy as np
 from tqdm import tqdm
 
 from manycaps.coco import guards
-from manycaps.coco.frequencies import cached_frequencies
+from manycaps.coco.cider_counts import CiderScorer
 from manycaps.kit.base_messages import shown_value
-from manycaps.kit.base_types import Floats
+from manycaps.kit.base_types import Floats, Ints
 from manycaps.kit.meteor15_data import load_lexicon
 from manycaps.kit.meteor15_references import best_statistics
 from manycaps.kit.meteor15_scores import corpus_score, scores
 from manycaps.kit.text_bleu import bleu_scores
 from manycaps.kit.text_ptb_tokenizer import tokenized_line
 from manycaps.kit.text_reference_ngrams import ReferenceNgrams
-from manycaps.kit.text_rouge import rouge_l_of_ngrams
+from manycaps.kit.text_rouge import BETA, rouge_l_of_ngrams
 
 # Captions by the id of their image, and the candidates of SCST: [{"image_id": 1, "caption": ["a dog"]}].
 Captions = Mapping[Hashable, Sequence[str]]
 Results = Sequence[Mapping[str, Any]]
+
+# What pycocoevalcap prints of an image's candidate, by its names.
+COUNTS = ("testlen", "guess", "correct")
 
 # Captions whose tokens are remembered, those used last: callers tokenise the same ones for every metric.
 N_REMEMBERED = 1 << 16
@@ -52,10 +56,35 @@ class PTBTokenizer:
 
         Returns:
             Lists of tokens joined by blanks, by id.
+
+        Raises:
+            TypeError: a caption is no {"caption": "A dog."}; the message names the first one.
         """
-        texts = {key: [caption["caption"] for caption in own] for key, own in captions_for_image.items() if own}
+        texts = {
+            key: [_caption_of(caption, f"captions_for_image[{shown_value(key)}][{i}]") for i, caption in enumerate(own)]
+            for key, own in captions_for_image.items()
+            if own
+        }
         guards.warn(guards.without_spaces([text for own in texts.values() for text in own]))
         return {key: [_line(text) for text in own] for key, own in texts.items()}
+
+
+def _caption_of(caption: Any, where: str) -> str:
+    """Text of a caption as pycocotools has it."""
+    try:
+        text = caption["caption"]
+    except (TypeError, KeyError, IndexError):
+        text = None
+    if not isinstance(text, str):
+        raise TypeError(
+            f"{where}: expected {{'caption': 'A dog.'}}, got {shown_value(caption)}. Leave it out, or give its text."
+        )
+    return _as_plain(text)
+
+
+def _as_plain(text: str) -> str:
+    """A string of a subclass, as NumPy's are, as its text."""
+    return text if type(text) is str else str.__str__(text)
 
 
 class Bleu:
@@ -70,21 +99,36 @@ class Bleu:
         self._n = n
 
     def compute_score(self, gts: Captions, res: Captions, verbose: int = 1) -> tuple[list[float], list[list[float]]]:
-        """Return n values of the corpus, and n lists of values of the images; with `verbose` their sums are printed."""
-        statistics = _checked(gts, res).ngrams.bleu_statistics(self._n)
+        """Return n values of the corpus, and n lists of values of the images.
+
+        With `verbose` the sums of counts are printed; above 1 first the counts of every image, with the length of the
+        reference that is nearest.
+        """
+        ngrams = _checked(gts, res).ngrams
+        statistics = ngrams.bleu_statistics(self._n)
         total = statistics.sum(axis=0)
+        if verbose > 1:
+            lengths = np.split(ngrams.lengths, ngrams.candidates[1:])
+            for row, texts in zip(ngrams.bleu_statistics().tolist(), lengths, strict=True):  # whatever n is, as there
+                counts = _named_counts(row)
+                print({"reflen": texts[1:].tolist()} | {key: counts[key] for key in COUNTS}, counts["reflen"])
         if verbose:
-            *counts, length, reference_length = total.tolist()
-            n = self._n
-            sums = {"testlen": length, "reflen": reference_length, "guess": counts[n:], "correct": counts[:n]}
-            print(sums)
-            print("ratio:", (length + 1e-15) / (reference_length + 1e-9))
+            counts = _named_counts(total.tolist())
+            print(counts)
+            print("ratio:", (counts["testlen"] + 1e-15) / (counts["reflen"] + 1e-9))
         corpus: list[float] = bleu_scores(total[None])[0].tolist()
         return corpus, bleu_scores(statistics).T.tolist()
 
     def method(self) -> str:
         """Return the name under which pycocoevalcap prints it."""
         return "Bleu"
+
+
+def _named_counts(statistics: Sequence[int]) -> dict[str, Any]:
+    """Statistics of BLEU under the names of pycocoevalcap."""
+    *counts, length, reference_length = statistics
+    n = len(counts) // 2
+    return {"testlen": length, "reflen": reference_length, "guess": counts[n:], "correct": counts[:n]}
 
 
 class Cider:
@@ -142,6 +186,8 @@ class CiderD:
                 when first needed, without running code.
         """
         self._n, self._sigma, self._df = n, sigma, df
+        # As callers reach for it: a table is read when it is first needed.
+        self.cider_scorer = CiderScorer(df, n=n, sigma=sigma, is_clipped=self.IS_CLIPPED)
 
     def compute_score(self, gts: Captions, res: Results) -> tuple[np.floating[Any], Floats]:
         """Return the mean over candidates, and the value of every candidate, in the order of `res`."""
@@ -153,15 +199,42 @@ class CiderD:
                 "references of all images."
             )
         ngrams = _checked({place: gts[each["image_id"]] for place, each in enumerate(res)}, candidates).ngrams
-        if isinstance(self._df, str) and self._df == "corpus":
+        if self.cider_scorer.is_counted:
             guards.warn(guards.too_few_documents(len(res)))
-            values = ngrams.ciders(self._n, sigma=self._sigma, is_clipped=self.IS_CLIPPED)
-        else:
-            frequency, n_documents = cached_frequencies(self._df)
-            values = ngrams.ciders(
-                self._n, sigma=self._sigma, is_clipped=self.IS_CLIPPED, frequency=frequency, n_documents=n_documents
-            )
+        values = self.cider_scorer.ciders(ngrams, is_counted=self.cider_scorer.is_counted)
         return np.mean(values), values
+
+    def my_compute_score(
+        self,
+        gts: Sequence[Sequence[str]],
+        res: Sequence[Sequence[str]],
+        avg_refs: bool = True,  # noqa: ARG002  # as there, without an effect
+    ) -> tuple[np.floating[Any], Floats]:
+        """Score several candidates of every image, with the frequencies of `cider_scorer`.
+
+        Args:
+            gts: n_images lists of references.
+            res: n_images lists of candidates, as many of each image.
+            avg_refs: unused.
+
+        Returns:
+            The mean, and a float64 array, shape (n_images, n_candidates): the means over references.
+        """
+        pairs = zip(gts, res, strict=True)
+        values = np.array([self.cider_scorer.my_get_cider(own, texts).mean(axis=1) for own, texts in pairs])
+        return np.mean(values), values
+
+    def my_self_cider(self, res: Sequence[Sequence[str]]) -> list[Floats]:
+        """Score the captions of every image against each other, with the frequencies of `cider_scorer`.
+
+        Args:
+            res: n_images lists of captions.
+
+        Returns:
+            For each image a float64 array, shape (n_captions, n_captions), 0 to 10: divided by 10, its eigenvalues
+            make self-CIDEr.
+        """
+        return [self.cider_scorer.my_get_self_cider(own) for own in res]
 
     def method(self) -> str:
         """Return the name under which pyciderevalcap prints it."""
@@ -185,40 +258,94 @@ class PlainCider(CiderD):
 class Meteor:
     """METEOR 1.5. Its data are those of the installed package pycocoevalcap, unless a path is given.
 
-    A reference with "|||" or a line break is one text here; there it breaks the protocol of the Java program.
+    A reference with "|||" or a line break is one text here; there it breaks the protocol of the Java program. `lock`
+    and `meteor_p`, which callers hold and stop, stand for what is not needed here.
     """
 
     def __init__(self, meteor15_data: str | os.PathLike[str] | None = None) -> None:
         """Take the path of meteor-1.5.jar, or of a folder that holds it; the data are read when first needed."""
         self._data = meteor15_data
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_data": self._data}
+
+    @functools.cached_property
+    def lock(self) -> "threading.Lock":
+        """A lock of this scorer's own."""
+        return threading.Lock()
+
+    @functools.cached_property
+    def meteor_p(self) -> "NoProcess":
+        """What stands for the Java process."""
+        return NoProcess()
+
     def compute_score(self, gts: Captions, res: Captions) -> tuple[float, list[float]]:
         """Return the value of the corpus, from summed statistics, and the value of every image."""
-        texts = _checked(gts, res)
-        own = [[text.replace("|||", "").replace("  ", " ")] for text in texts.candidates]
-        lexicon = load_lexicon(self._data, tqdm)
-        statistics = best_statistics(own, texts.references, lexicon, _without_progress)
+        statistics = self._statistics(_checked(gts, res))
         return corpus_score(statistics), scores(statistics).tolist()
+
+    def _statistics(self, texts: "_Texts") -> Ints:
+        own = [[text.replace("|||", "").replace("  ", " ")] for text in texts.candidates]
+        return best_statistics(own, texts.references, load_lexicon(self._data, tqdm), _without_progress)
+
+    def _stat(self, hypothesis_str: str, reference_list: Sequence[str]) -> str:
+        """Return the statistics of a candidate as the line that the Java program prints."""
+        (statistics,) = self._statistics(_checked({0: reference_list}, {0: [hypothesis_str]})).tolist()
+        return " ".join(str(float(number)) for number in statistics)
+
+    def _score(self, hypothesis_str: str, reference_list: Sequence[str]) -> float:
+        """Return the value of a candidate."""
+        return self.compute_score({0: reference_list}, {0: [hypothesis_str]})[0]
 
     def method(self) -> str:
         """Return the name under which pycocoevalcap prints it."""
         return "METEOR"
 
 
+class NoProcess:
+    """The process of a program that is not run: it can be stopped and waited for, and has nothing to read or write."""
+
+    pid = returncode = None
+
+    @property
+    def stdin(self) -> "NoProcess":
+        """What stands for its pipes: they can be closed and flushed."""
+        return self
+
+    stdout = stderr = stdin
+
+    def _stop(self, *_arguments: object, **_options: object) -> int:
+        """Return at once."""
+        return 0
+
+    kill = terminate = wait = poll = close = flush = _stop
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise NotImplementedError(
+            f"meteor_p.{name}: expected compute_score, _stat or _score, got a call to the Java process, which is not "
+            "run here. Call one of these."
+        )
+
+
 class Rouge:
-    """ROUGE-L, beta = 1.2.
+    """ROUGE-L; `beta`, the weight of recall over precision, can be set.
 
     >>> round(Rouge().calc_score(["a red dog"], ["a dog"]), 4)
     0.8299
     """
 
+    def __init__(self) -> None:
+        self.beta = BETA
+
     def calc_score(self, candidate: Sequence[str], refs: Sequence[str]) -> float:
         """Score one candidate, in a list, against its references."""
-        return float(_checked({0: refs}, {0: candidate}).rouge()[0])
+        return float(_checked({0: refs}, {0: candidate}).rouge(self.beta)[0])
 
     def compute_score(self, gts: Captions, res: Captions) -> tuple[np.floating[Any], Floats]:
         """Return the mean over images, and the value of every image."""
-        values = _checked(gts, res).rouge()
+        values = _checked(gts, res).rouge(self.beta)
         return np.mean(values), values
 
     def method(self) -> str:
@@ -261,12 +388,12 @@ class _Texts:
             lengths = [len(text.split()) for text in self._texts]
         return self._numbered(self._together.split(), lengths)
 
-    def rouge(self) -> Floats:
+    def rouge(self, beta: float) -> Floats:
         """ROUGE-L of every candidate; words are split at blanks alone, as there."""
         if self._is_plain:
-            return rouge_l_of_ngrams(self.ngrams)
+            return rouge_l_of_ngrams(self.ngrams, beta)
         lengths = [text.count(" ") + 1 for text in self._texts]
-        return rouge_l_of_ngrams(self._numbered(self._together.split(" "), lengths))
+        return rouge_l_of_ngrams(self._numbered(self._together.split(" "), lengths), beta)
 
     def _numbered(self, words: list[str], lengths: list[int]) -> ReferenceNgrams:
         n_references = np.array([len(row) for row in self.references], np.int64)
@@ -295,14 +422,15 @@ def _checked(gts: Captions, res: Captions) -> _Texts:
                 f"res[{shown_value(key)}]: expected a list of one candidate, got {len(res[key])}. Score several "
                 "candidates of an image by the module coco_caption."
             )
-    found = _texts(tuple(res[key][0] for key in gts), tuple(map(tuple, gts.values())))
+    references = tuple(tuple(map(_as_plain, own)) for own in gts.values())
+    found = _texts(tuple(_as_plain(res[key][0]) for key in gts), references)
     guards.warn(*found.warnings)
     return found
 
 
 def _check_texts(name: str, key: Hashable, texts: object) -> None:
     """Raise unless this is a list of at least one string."""
-    if not isinstance(texts, list | tuple) or not {type(text) for text in texts} <= {str}:
+    if not isinstance(texts, list | tuple) or not all(issubclass(kind, str) for kind in {type(text) for text in texts}):
         raise TypeError(
             f"{name}[{shown_value(key)}]: expected a list of strings, got {shown_value(texts)}. Give tokens joined by "
             "blanks, as PTBTokenizer().tokenize returns them."

@@ -6,7 +6,7 @@ import json
 import os
 import pathlib
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import IO, Any, TypeGuard
 
 from .base_messages import reason_of, shown_path, shown_value
@@ -19,6 +19,9 @@ MOST_DOCUMENTS = 2**53
 
 # Bytes that are in memory at once of a file whose content is hashed.
 PIECE_BYTES = 1 << 20
+
+# Files up to so many bytes are compared by their content, too: two writes within one tick of a clock have one time.
+SMALL_FILE = 1 << 16
 
 
 def is_regular_file(path: str | os.PathLike[str]) -> bool:
@@ -147,6 +150,33 @@ def file_sha256(path: str | os.PathLike[str]) -> str:
         while piece := file.read(PIECE_BYTES):
             digest.update(piece)
     return digest.hexdigest()
+
+
+def path_state(path: str | os.PathLike[str]) -> tuple[Hashable, ...]:
+    """Return what changes when a file does, or any file of a folder: resolved paths, sizes, times and small contents.
+
+    Args:
+        path: of a file or a folder.
+
+    Returns:
+        A key for what has been read from there; empty where nothing is.
+
+    >>> path_state("/no/such/file")
+    ()
+    """
+    try:
+        root = pathlib.Path(path).resolve()
+        files = sorted(file for file in root.rglob("*") if is_regular_file(file)) if is_folder(root) else [root]
+        return tuple(_file_state(file) for file in files if is_regular_file(file))
+    except (OSError, ValueError, RuntimeError):  # removed meanwhile, a NUL, links that lead to each other
+        return ()
+
+
+def _file_state(file: pathlib.Path) -> tuple[Hashable, ...]:
+    """What changes when a regular file does."""
+    status = file.stat()
+    content = hashlib.sha256(file.read_bytes()).digest() if status.st_size <= SMALL_FILE else b""
+    return str(file), status.st_size, status.st_mtime_ns, status.st_ctime_ns, content
 
 
 def _check_regular(status: os.stat_result, largest: int) -> None:

@@ -44,10 +44,10 @@ def as_caption_rows(rows: object, column: str) -> list[list[str]]:
 
 
 def check_no_table(values: object, column: str, expected: str) -> None:
-    """Raise if a whole table is given as a column: iterating over it yields column names or dicts.
+    """Raise if a whole table is given as a column or a row: iterating over it yields column names or dicts.
 
     Args:
-        values: a column.
+        values: a column, or a row of one.
         column: its name, for the message.
         expected: what it should be.
 
@@ -116,6 +116,8 @@ def _as_captions(row: object, where: str, are_strings: bool) -> list[str]:
         row = [row]
     if isinstance(row, NOT_ROWS) or not isinstance(row, Iterable):
         raise TypeError(f"{where}: expected a list of captions, got {_kind(row)}. Give this row as a list of strings.")
+    if not isinstance(row, list | tuple):
+        check_no_table(row, where, "a list of captions")
     captions = as_list(row, where, "a list of captions")
     if not captions:
         raise ValueError(

@@ -1,6 +1,7 @@
 """A CLIP and the features that it computed last: captions and images to vectors, each distinct one encoded once."""
 
 import contextlib
+import os
 import pathlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -8,13 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .base_feature_memory import RememberedFeatures, SharedModel, SharedModels
-from .base_files import check_installed
+from .base_files import check_installed, is_folder, local_path, path_state
 from .base_messages import shown_value
 from .clip_checkpoints import Checkpoint, find_checkpoint, local_checkpoint
 from .clip_long_captions import mean_direction, sentence_windows
 from .clip_model import ClipModel, FeatureError, Tokens, as_device, engine_name
 from .clip_options import chosen_variant, with_prompt
-from .clip_transformers import is_model, read_model
+from .clip_transformers import CONFIG_FILE, PIXEL_FILES, is_model, read_model
+from .clip_variants import CONFIG_NAME
 from .clip_weights import HOW_TO_GET_LIBRARIES, LIBRARIES, Weights, merge_lora, openai_names, read_weights
 from .media_images import scaler_name
 
@@ -83,6 +85,8 @@ class ClipEncoder:
         self.options = options
         self.progress = progress
         self._loaded: tuple[SharedModel[ClipModel], Checkpoint] | None = None
+        # Of the user's own files, as they were when the model was loaded.
+        self._state: Hashable = ()
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_loaded": None}  # a copy finds the model, with its features, or loads it
@@ -110,6 +114,11 @@ class ClipEncoder:
         """
         given = self.options["checkpoint"]
         return None if given is None else local_checkpoint(self.variant, given)
+
+    def renew(self) -> None:
+        """Let go of a model whose files have changed on the disk; for the beginning of a call that encodes all rows."""
+        if self._loaded is not None and self._state != self._files_state():
+            self._loaded = None
 
     def forget(self) -> None:
         """Drop all features of the model, also for the other encoders that share it."""
@@ -234,6 +243,7 @@ class ClipEncoder:
     def _load(self) -> tuple[SharedModel[ClipModel], Checkpoint]:
         if self._loaded is None:
             check_installed(LIBRARIES, "checkpoint", HOW_TO_GET_LIBRARIES)
+            self._state = self._files_state()
             checkpoint, file, read = self._find()
             device = str(as_device(self.options["device"]))
             settings = {**checkpoint.treatment._asdict(), "heads": checkpoint.heads}
@@ -241,6 +251,17 @@ class ClipEncoder:
             shared = LOADED.get((file, *settings.values()), lambda: ClipModel(read(), **settings))
             self._loaded = shared, checkpoint
         return self._loaded
+
+    def _files_state(self) -> Hashable:
+        """What changes with the weights or their configurations, where these are files of the user."""
+        given = self.options.get("model") or self.options["checkpoint"]
+        if not isinstance(given, str | os.PathLike):
+            return ()
+        path = local_path(given)
+        folder = path if is_folder(path) else path.parent
+        weights = sorted(path.glob("*.safetensors")) if is_folder(path) else [path]
+        configurations = (folder / name for name in (CONFIG_NAME, CONFIG_FILE, *PIXEL_FILES))
+        return tuple(path_state(file) for file in (*weights, *configurations))
 
     def _find(self) -> tuple[Checkpoint, Hashable, Callable[[], Weights]]:
         """The weights, what tells them from others, and how they are read."""

@@ -58,6 +58,8 @@ class PacModule(CollectionModule):
     def checked_columns(self, options: Mapping[str, Any], **columns: Any) -> dict[str, Any]:
         """Check the captions and encode the images now: only their features are kept, in place of the images."""
         images = columns.pop("images")
+        if not len(self):  # rows of one call have one model
+            self.encoder.renew()
         checked = super().checked_columns(options, **columns)
         check_image_column(images, "images", ready=True)
         settings = options["batch_size"], options["n_workers"]

@@ -131,7 +131,9 @@ class ClipSetModule(EmbeddingModule):
         """Return the vectors of distinct captions: a floating-point array, shape (n, d)."""
         if not self.uses_clip(options):
             return super().embed(captions, options)
-        texts = self.clip(options).encode_captions("", captions, options)
+        clip = self.clip(options)
+        clip.renew()
+        texts = clip.encode_captions("", captions, options)
         return unit_vectors(texts.distinct)[texts.rows]
 
     def embedding_settings(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -148,6 +150,7 @@ class ClipSetModule(EmbeddingModule):
         if all(side.sizes is not None for side in sides):  # before any work
             self._check_sets(columns, [list(side.sizes or ()) for side in sides], options)
         clip, counts = self.clip(options), {}
+        clip.renew()
         encoded = []
         for side in sides:
             if isinstance(side, ImageSets):
@@ -307,6 +310,7 @@ def _as_image_set(row: Any, where: str) -> list[Any]:
         raise TypeError(
             f"{where}: expected a list of images as in the first row, got {_kind(row)}. Put the image into a list."
         )
+    check_no_table(row, where, "a list of images")
     images = list(decoded_values(row, where, "an image"))
     if not images:
         raise ValueError(f"{where}: expected at least one image, got an empty list. Leave the row out of both columns.")

@@ -238,8 +238,8 @@ class RougeScores(RowPairs, MeanScores):
     def statistics(self, hypotheses: Ints, references: Masks) -> Statistics:
         """Scores of the hypotheses, shape (n,)."""
         pairs, starts = self.chosen(hypotheses, references)
-        best = (np.maximum.reduceat(values[pairs], starts) for values in (self.precision, self.recall))
-        return f_measure(*best)
+        precision, recall = (np.maximum.reduceat(values[pairs], starts) for values in (self.precision, self.recall))
+        return f_measure(precision, recall)
 
 
 class MeteorScores(RowPairs, MeanScores):

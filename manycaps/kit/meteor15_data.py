@@ -11,14 +11,14 @@ import os
 import pathlib
 import shutil
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
 import filelock
 import huggingface_hub
 import numpy as np
 
-from .base_files import file_sha256
+from .base_files import file_sha256, path_state
 from .base_messages import reason_of, shown_path, shown_value
 from .base_module import check_choice
 from .meteor15_languages import FUNCTION_WORDS, LANGUAGES, Language
@@ -28,6 +28,9 @@ from .meteor15_tokens import Prefixes
 
 # Location of the program in pycocoevalcap 1.2, and its file name.
 PACKAGE, JAR_NAME = "pycocoevalcap", "meteor-1.5.jar"
+
+# Folders of the program's texts.
+TEXT_FOLDERS = ("function", "nonbreaking", "synonym")
 
 # Advice if the data are missing, at the end of the errors.
 HOW_TO_GET_DATA = (
@@ -86,7 +89,7 @@ def load_lexicon(
     function_words: str = "english",
     paraphrases: str | os.PathLike[str] | None = None,
 ) -> Meteor15Lexicon:
-    """Load the data, cached for this process.
+    """Load the data, cached for this process until their files change.
 
     Args:
         source: as for `find_data`.
@@ -102,12 +105,25 @@ def load_lexicon(
         ImportError, ValueError: as `load_data`.
     """
     paths = (None if path is None else os.fspath(path) for path in (source, paraphrases))
-    return _remembered_lexicon(*paths, progress, language, function_words)
+    state = _data_state(find_data(source, language, paraphrases))
+    return _remembered_lexicon(*paths, progress, language, function_words, state)
+
+
+def _data_state(files: DataFiles) -> tuple[Hashable, ...]:
+    """What changes with the data."""
+    program = files.program
+    parts = [program / name for name in TEXT_FOLDERS] if program.is_dir() else [program]
+    return tuple(path_state(path) for path in (*parts, files.paraphrases) if path)
 
 
 @functools.lru_cache(maxsize=1)
 def _remembered_lexicon(
-    source: str | None, paraphrases: str | None, progress: Callable[..., Any], language: str, function_words: str
+    source: str | None,
+    paraphrases: str | None,
+    progress: Callable[..., Any],
+    language: str,
+    function_words: str,
+    _state: tuple[Hashable, ...],
 ) -> Meteor15Lexicon:
     return Meteor15Lexicon(load_data(source, progress, language, function_words, paraphrases))
 

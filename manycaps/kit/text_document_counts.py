@@ -4,16 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from .text_cider import document_frequencies
-from .text_document_frequency import DocumentFrequency, check_enough_documents, load_document_frequency
+from .text_document_frequency import DocumentFrequency, LoadedTable, check_enough_documents, reloaded_table
 from .text_tokens import ngram_tokens
 
 
 class CountsDocuments:
     """What a module with the options `document_frequency` and `tokenizer` has besides."""
 
-    CACHED: ClassVar[frozenset[str]] = frozenset({"table", "table_source"})
-    table: DocumentFrequency | None = None
-    table_source: Any = None
+    CACHED: ClassVar[frozenset[str]] = frozenset({"table"})
+    table: LoadedTable | None = None
 
     def document_frequency(self, references: Sequence[Sequence[str]], options: Mapping[str, Any]) -> DocumentFrequency:
         """Return the frequencies that the options ask for, by default those of n_rows lists of references."""
@@ -22,9 +21,8 @@ class CountsDocuments:
             check_enough_documents(len(references))
             tokens = ngram_tokens(references, options["tokenizer"])
             return DocumentFrequency(document_frequencies(tokens), len(references))
-        if self.table is None or source is not self.table_source:
-            self.table, self.table_source = load_document_frequency(source), source
-        return self.table
+        self.table = reloaded_table(source, self.table)
+        return self.table.frequency
 
 
 def frequency_settings(frequency: DocumentFrequency, options: Mapping[str, Any]) -> dict[str, Any]:

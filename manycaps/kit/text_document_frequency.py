@@ -1,10 +1,10 @@
 """Document frequencies from a table that was counted elsewhere: a JSON file or a mapping, never a pickle."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
-from .base_files import check_count_table, is_count, read_count_table
+from .base_files import check_count_table, is_count, path_state, read_count_table
 from .base_messages import shown_value
 
 # Layout of a table, for messages about a bad one.
@@ -19,6 +19,16 @@ class DocumentFrequency(NamedTuple):
 
     counts: Mapping[str, int]
     n_documents: int
+
+
+class LoadedTable(NamedTuple):
+    """A table that stays loaded until its source changes."""
+
+    frequency: DocumentFrequency
+    # What changes with the source.
+    state: tuple[Hashable, ...]
+    # Held, so that no other mapping takes the place of this one in memory.
+    source: Any
 
 
 def check_document_frequency(source: object) -> None:
@@ -58,6 +68,25 @@ def load_document_frequency(source: str | os.PathLike[str] | Mapping[str, Any]) 
                 f"{shown_value(count)}. {HOW_TO_MAKE_A_TABLE}"
             )
     return DocumentFrequency(counts, n_documents)
+
+
+def reloaded_table(source: str | os.PathLike[str] | Mapping[str, Any], last: LoadedTable | None) -> LoadedTable:
+    """Return the table that was loaded last, or load it where the source is another one or has changed since.
+
+    Args:
+        source: as for `load_document_frequency`.
+        last: what this function returned last, or None.
+
+    Raises:
+        ValueError: as `load_document_frequency`.
+    """
+    if isinstance(source, Mapping):  # whose counts are read where they stand
+        state: tuple[Hashable, ...] = id(source), source.get("n_documents"), id(source.get("document_frequency"))
+    else:
+        state = path_state(source)
+    if last is not None and last.state == state:
+        return last
+    return LoadedTable(load_document_frequency(source), state, source)
 
 
 def check_enough_documents(n_rows: int) -> None:

@@ -1,7 +1,8 @@
 """Tokenizers by name, for captions in any language: those of sacrebleu, jieba, pythainlp and spaCy, each optional.
 
-Every caption is brought to Unicode's form NFKC and read as one line, split by the library, and put into lower case;
-tokens of punctuation alone are dropped, in every script, as "ptb" drops its own.
+Under sacrebleu's names the tokens are exactly its own. Each has a form for captions, "13a-caption" and the like, and
+jieba's, pythainlp's and spaCy's have it alone: a caption is brought to Unicode's form NFKC and read as one line, split
+by the library, and put into lower case; tokens of punctuation alone are dropped, in every script, as "ptb" drops them.
 """
 
 import functools
@@ -84,7 +85,7 @@ def _pythainlp() -> Split:
 _BASE = ("sacrebleu",)
 _SACREBLEU = "sacrebleu>=2.6"
 SOURCES = {
-    "char": Source((), "", (), lambda: list),
+    "char": Source((), "", (), lambda: lambda caption: " ".join(caption).split()),
     "13a": Source(_BASE, _SACREBLEU, _BASE, _sacrebleu("tokenizer_13a", "Tokenizer13a")),
     "intl": Source(
         (*_BASE, "regex"), f"{_SACREBLEU}' 'regex", _BASE, _sacrebleu("tokenizer_intl", "TokenizerV14International")
@@ -109,8 +110,12 @@ SOURCES = {
     "th": Source(("pythainlp",), "pythainlp>=5.0", ("pythainlp",), _pythainlp),
 }
 
+# Names under which tokens are those of sacrebleu, and what makes of one the name of its form for captions.
+OF_SACREBLEU = ("char", "13a", "intl", "zh", "ja-mecab", "ko-mecab", "spm")
+FOR_CAPTIONS = "-caption"
+
 # All names, as messages list them; "none" splits at blanks alone.
-NAMES = ("ptb", "none", *SOURCES, "spacy:LANGUAGE")
+NAMES = ("ptb", "none", *SOURCES, *(name + FOR_CAPTIONS for name in OF_SACREBLEU), "spacy:LANGUAGE")
 
 
 def is_named(tokenizer: str) -> bool:
@@ -119,7 +124,7 @@ def is_named(tokenizer: str) -> bool:
     >>> is_named("zh-jieba"), is_named("spacy:de"), is_named("ptb")
     (True, True, False)
     """
-    return tokenizer in SOURCES or SPACY_NAME.fullmatch(tokenizer) is not None
+    return tokenizer in NAMES[2:-1] or SPACY_NAME.fullmatch(tokenizer) is not None
 
 
 def check_named(name: str) -> None:
@@ -136,21 +141,25 @@ def named_tokenizer(name: str) -> Callable[[str], list[str]]:
     """Load a tokenizer.
 
     Args:
-        name: a key of `SOURCES`, or "spacy:" and a language or an installed pipeline of spaCy.
+        name: one of `NAMES` behind "none", or "spacy:" and a language or an installed pipeline of spaCy.
 
     Returns:
-        Function from a caption to its tokens: lower-case, without punctuation and blanks.
+        Function from a caption to its tokens: those of sacrebleu under its names; else lower-case, without punctuation
+        and blanks.
 
     Raises:
         ImportError: a package is missing.
         OSError: the model of "spm" cannot be downloaded.
         ValueError: spaCy has no such language and no such pipeline.
 
-    >>> named_tokenizer("char")("Ein Hund，schläft.")
-    ['e', 'i', 'n', 'h', 'u', 'n', 'd', 's', 'c', 'h', 'l', 'ä', 'f', 't']
+    >>> named_tokenizer("char")("Ein Ａ!"), named_tokenizer("char-caption")("Ein Ａ!")
+    (['E', 'i', 'n', 'Ａ', '!'], ['e', 'i', 'n', 'a'])
     """
     check_named(name)
     split = _source(name).load()
+    if name in OF_SACREBLEU:
+        # As sacrebleu's BLEU gives it a line.
+        return lambda caption: list(split(_NOT_TEXT.sub("", caption).rstrip()))
 
     def tokenize(caption: str) -> list[str]:
         line = normalized_line(caption)
@@ -182,8 +191,9 @@ def versioned_name(name: str) -> str:
 
 
 def _source(name: str) -> Source:
-    if name in SOURCES:
-        return SOURCES[name]
+    plain = name.removesuffix(FOR_CAPTIONS)
+    if plain in SOURCES:
+        return SOURCES[plain]
     return Source(("spacy",), "spacy>=3.7", ("spacy",), functools.partial(_spacy, name.removeprefix("spacy:")))
 
 

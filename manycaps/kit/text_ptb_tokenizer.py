@@ -9,7 +9,8 @@ shape takes is dropped. Almost every word gets the same tokens wherever it stand
 memory and only new ones are scanned.
 
 Known differences, none of them in Flickr8k, COCO or MSVD: Java dropped characters newer than Unicode 6 and reads a
-blank inside "http:// x" or " .com" if it is a no-break space; `LONGEST_SHAPE`; "c'ests", "more'n's", "Ph.D.s", "MFG.".
+blank inside "http:// x" or " .com" if it is a no-break space; `LONGEST_SHAPE`; "c'ests", "more'n's", "ol'dr", "o’RE";
+"no." behind a sign at the end of a caption; "Miss.b.,".
 """
 
 import re
@@ -33,7 +34,7 @@ LONGEST_SHAPE = 512
 ABBREVIATIONS = """
     al ala apr ariz assn aug bhd bldg blvd bros calif co colo conn corp cos ct dak dec esq est etc ext feb fla
     fri ga inc ind intl jan jr jul jun kan kans ky ltd mar md mich minn mo mon mont neb nev nov oct okla penn
-    plc ppte ppty pte ptes pty ptys rd rt sep sept seq sq sr sys tel tenn thu thurs tue tues univ va vt wed wis
+    ph.d plc ppte ppty pte ptes pty ptys rd rt sep sept seq sq sr sys tel tenn thu thurs tue tues univ va vt wed wis
     wisc wyo
 """.split()
 
@@ -43,7 +44,7 @@ CAPITAL_ABBREVIATIONS = "ark az del ill la mass miss ore pa tex wash".split()
 # Titles and the like, which keep their period and end no sentence. Measured as above.
 TITLES = """
     adj adm adv alex asst atty attys ave brig capt cf cie cmdr col comdr cpl dept det dr drs elec ens ft gen gov
-    govs hon insp invt jos lieut lt maj messrs mfg mlle mme mr mrs ms msgr mt mtg natl pfc ph ph.d pres prof
+    govs hon insp invt jos lieut lt maj messrs mfg mlle mme mr mrs ms msgr mt mtg natl pfc ph pres prof
     profs pvt rep reps rev sen sens sfc sgt spc st ste supt supts treas vs wm
 """.split()
 
@@ -141,9 +142,21 @@ SLASHED_PIECE = r"[a-z0-9]+(?:-[a-z]+){0,2}"
 # The letters of a suffix, as in "'s" and "'ll", and where they end.
 SUFFIX_ENDING = "(?:[sdm]|ll|re|ve)"
 SUFFIX_LETTERS = rf"{SUFFIX_ENDING}(?![a-z])"
+# Behind an abbreviation: neither a word that goes on for two letters or has a suffix, as in "etc.and", nor what hyphens
+# join for three characters, as in "Jan.6-8", nor a mail address. Java compares lengths, and counts two characters
+# behind an abbreviation with it.
+NO_WORD_GOES_ON = (
+    rf"(?!{LETTER}(?:\w|\.{LETTER}|{CURLY_APOSTROPHE}{SUFFIX_LETTERS})"
+    r"|-[a-z0-9\xad](?:[a-z0-9\xad]|-[a-z0-9\xad])|[a-z0-9.,\xad]+-[a-z0-9\xad]"
+    r"|[^\s\"<>|(){}]*@[^\s\"<>|(){}.])"
+)
+# An apostrophe within a word: of those that begin a suffix only where none follows.
+INNER_APOSTROPHE = rf"(?:{CURLY_APOSTROPHE}(?!{SUFFIX_LETTERS})|[`‘‛\x91])"
 TAG_NAME = r"[a-z][a-z0-9_:.-]*"
 TAG_VALUE = rf"""{BLANK}*={BLANK}*(?:"[^"]*"|'[^']*')"""
 TAG_VALUES = rf"(?:{BLANK}+{TAG_NAME}(?:{TAG_VALUE})?)*{BLANK}*"
+# The end of a telephone number.
+LOCAL_NUMBER = rf"[0-9]{{3,4}}(?:-|{BLANK})?[0-9]{{3,5}}"
 ADDRESS_PATH = r"(?:/[^\s`<>|]+[^\s`<>|.!?,-])?"
 
 
@@ -170,9 +183,9 @@ FIRST_SHAPES = (
     _shape(rf"[a-z]*?[a-mo-z](?=n(?:{ANY_APOSTROPHE}|&apos;)t)"),
     # The "'t" of "'tis" and "'twas".
     _shape(r"'t(?=is|was)"),
-    # Abbreviations: "etc.", "Miss."; not the start of "etc.and".
-    _shape(rf"{_any_of(ABBREVIATIONS)}\.(?!{LETTER}[\w.])"),
-    _shape(rf"(?-i:(?=[A-Z])){_any_of(CAPITAL_ABBREVIATIONS)}\.(?!{LETTER}[\w.])"),
+    # Abbreviations: "etc.", "Miss."; not the start of "etc.and", nor of "etc.-like".
+    _shape(rf"{_any_of(ABBREVIATIONS)}\.{NO_WORD_GOES_ON}"),
+    _shape(rf"(?-i:(?=[A-Z])){_any_of(CAPITAL_ABBREVIATIONS)}\.{NO_WORD_GOES_ON}"),
 )
 
 SHAPES = (
@@ -187,14 +200,17 @@ SHAPES = (
     # Numbers: "5", "-5", "1,000.50", "10:30".
     _shape(rf"[-+]?(?:{DIGIT}*(?:[.:,\xad\u066b\u066c]{DIGIT}+)+|{DIGIT}+)"),
     # Fractions: "3-1/2", "3 1/2".
-    _shape(rf"(?:[0-9]{{1,4}}(?:-|{BLANK}))?[0-9]{{1,4}}(?:\\?/|\u2044)[0-9]{{1,4}}"),
+    _shape(rf"(?:{DIGIT}{{1,4}}(?:-|{BLANK}))?{DIGIT}{{1,4}}(?:\\?/|\u2044){DIGIT}{{1,4}}"),
     # Years and decades: "'05", "'90s".
     _shape(rf"{CURLY_APOSTROPHE}(?:[0-9]0(?-i:s)|[0-9]{{2}}(?!\S))"),
-    # Telephone numbers with the area code in brackets: "(555) 123-4567".
-    _shape(rf"\([0-9]{{2,3}}\){BLANK}?[0-9]{{3,4}}(?:-|{BLANK})?[0-9]{{3,5}}", PRINTED_BRACKETS),
+    # Dates in digits of any script: "3/5/81".
+    _shape(rf"{DIGIT}{{1,2}}[-/]{DIGIT}{{1,2}}[-/]{DIGIT}{{2,4}}"),
+    # Telephone numbers: "(555) 123-4567", "+1 555 123-4567", and so "555-1234 1990" of "555-1234 1990s".
+    _shape(rf"\([0-9]{{2,3}}\){BLANK}?{LOCAL_NUMBER}", PRINTED_BRACKETS),
+    _shape(rf"(?:\+\+?)?(?:[0-9]{{2,4}}(?:-|{BLANK}))?[0-9]{{2,4}}(?:-|{BLANK}){LOCAL_NUMBER}"),
     # Titles, numbered things, and any word before a comma: "Mr.", "no. 5", "bat.,".
-    _shape(rf"{_any_of(TITLES)}\."),
-    _shape(rf"{_any_of(NUMBER_ABBREVIATIONS)}\.(?={BLANK}?[0-9])"),
+    _shape(rf"(?!(?-i:MFG)){_any_of(TITLES)}\."),
+    _shape(rf"{_any_of(NUMBER_ABBREVIATIONS)}\.(?={BLANK}?{DIGIT})"),
     _shape(rf"(?:{WORD}|{JOINED})\.(?=[,;:])"),
     # File names: "1.jpg".
     _shape(rf"(?:{ALPHANUMERIC}+\.)+{_any_of(FILE_ENDINGS)}(?![^\s.,!?])"),
@@ -214,11 +230,12 @@ SHAPES = (
     _shape(
         rf"(?:{_any_of(APOSTROPHE_WORDS, CURLY_APOSTROPHE)}|{_any_of(TYPEWRITER_APOSTROPHE_WORDS)})(?!{SUFFIX_LETTERS})"
     ),
-    _shape(r"'n(?!\S)|[’\x92]n"),
+    _shape(rf"{CURLY_APOSTROPHE}n{CURLY_APOSTROPHE}|'n(?!\S)|[’\x92]n"),
     # Any apostrophe between vowels, or after a single capital: "ma'am", "co'op", "T'Pau".
-    _shape(rf"{LETTER}+[aeiouy]{ANY_APOSTROPHE}(?!{SUFFIX_LETTERS})(?-i:[aeiouA-Z]){LETTER}*"),
-    _shape(rf"(?-i:[A-HJ-XZn]){ANY_APOSTROPHE}(?!{SUFFIX_LETTERS}){LETTER}{{2,}}"),
-    _shape(rf"y{CURLY_APOSTROPHE}(?=[a-z])(?!{SUFFIX_LETTERS})"),
+    _shape(rf"{LETTER}+[aeiouy]{INNER_APOSTROPHE}(?-i:[aeiouA-Z]){LETTER}*"),
+    _shape(rf"(?-i:[A-HJ-XZn]){INNER_APOSTROPHE}{LETTER}{{2,}}"),
+    _shape(rf"y{CURLY_APOSTROPHE}(?=[a-z])(?!{SUFFIX_ENDING})"),
+    _shape(rf"o{ANY_APOSTROPHE}o"),
     # Web and mail addresses, handles and tags.
     _shape(r"https?://[^\s\"<>|(){}]+[^\s\"<>|.!?(){},-]"),
     _shape(rf"www\.(?:[^\s`<>|.!?,]+\.)+[a-z]{{2,4}}{ADDRESS_PATH}"),
@@ -250,10 +267,10 @@ SHAPES = (
 SUFFIX = re.compile(rf"(?:{CURLY_APOSTROPHE}|&apos;){SUFFIX_ENDING}|n{ANY_APOSTROPHE}t", re.IGNORECASE)
 
 # A word that may form one token with the next one, so that it is not remembered by itself.
-LEANING_WORD = re.compile(rf"<|[0-9]\)?\Z|(?<![a-z]){_any_of(NUMBER_ABBREVIATIONS)}\.\Z", re.IGNORECASE)
+LEANING_WORD = re.compile(rf"<|{DIGIT}\)?\Z|(?<![a-z]){_any_of(NUMBER_ABBREVIATIONS)}\.\Z", re.IGNORECASE)
 
 # Words that may form one token together: an open tag, a fraction or telephone number, a numbered thing.
-LEANING_WORDS = re.compile(rf"<|[0-9]\)?\x20[0-9]|{_any_of(NUMBER_ABBREVIATIONS)}\.\x20[0-9]", re.IGNORECASE)
+LEANING_WORDS = re.compile(rf"<|{DIGIT}\)?\x20{DIGIT}|{_any_of(NUMBER_ABBREVIATIONS)}\.\x20{DIGIT}", re.IGNORECASE)
 
 # From a word to its tokens. Any thread may fill or empty it: each operation is atomic, and no result depends on it.
 _remembered: dict[str, tuple[str, ...]] = {}

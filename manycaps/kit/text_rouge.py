@@ -20,12 +20,13 @@ N_BITS = 64
 MAX_CELLS = 2_000_000
 
 
-def f_measure(precision: Floats, recall: Floats) -> Floats:
-    """ROUGE-L = (1 + beta^2) P R / (R + beta^2 P), beta = 1.2; 0 where P or R is 0.
+def f_measure(precision: Floats, recall: Floats, beta: float = BETA) -> Floats:
+    """ROUGE-L = (1 + beta^2) P R / (R + beta^2 P); 0 where P or R is 0.
 
     Args:
         precision: float64 array: the largest share of the candidate in a common subsequence with a reference.
         recall: float64 array of that shape: the largest share of a reference; not always the same reference.
+        beta: weight of recall over precision.
 
     Returns:
         float64 array of that shape, 0 (worst) to 1 (best).
@@ -33,8 +34,8 @@ def f_measure(precision: Floats, recall: Floats) -> Floats:
     >>> f_measure(np.array([1.0, 0.5]), np.array([1.0, 0.0])).tolist()
     [1.0, 0.0]
     """
-    weighted = (1 + BETA**2) * precision * recall
-    total = recall + BETA**2 * precision
+    weighted = (1 + beta**2) * precision * recall
+    total = recall + beta**2 * precision
     return np.divide(weighted, total, out=np.zeros_like(total), where=(precision > 0) & (recall > 0))
 
 
@@ -64,8 +65,12 @@ def rouge_l_scores(candidates: Sequence[TokenList], references: TokenRows) -> Fl
     return f_measure(np.maximum.reduceat(precision, starts), np.maximum.reduceat(recall, starts))
 
 
-def rouge_l_of_ngrams(texts: ReferenceNgrams) -> Floats:
+def rouge_l_of_ngrams(texts: ReferenceNgrams, beta: float = BETA) -> Floats:
     """Score every candidate by ROUGE-L, as `rouge_l_scores`, where the words have been numbered.
+
+    Args:
+        texts: candidates and references.
+        beta: as for `f_measure`.
 
     Returns:
         float64 array, shape (n_candidates in all,), row after row.
@@ -79,8 +84,8 @@ def rouge_l_of_ngrams(texts: ReferenceNgrams) -> Floats:
     filled = np.maximum(texts.lengths, 1)  # a text without tokens counts as one empty token
     common[(texts.lengths[text] == 0) & (texts.lengths[reference] == 0)] = 1
     first = texts.first_pair()
-    best = (np.maximum.reduceat(common / filled[side], first) for side in (text, reference))
-    return f_measure(*best)
+    precision, recall = (np.maximum.reduceat(common / filled[side], first) for side in (text, reference))
+    return f_measure(precision, recall, beta)
 
 
 def precisions_and_recalls(texts: Sequence[TokenList], candidate: Ints, reference: Ints) -> tuple[Floats, Floats]:

@@ -23,6 +23,7 @@ from .base_files import (
     is_regular_file,
     local_path,
     no_such_path,
+    path_state,
     read_json,
 )
 from .base_messages import reason_of, shown_path, shown_value
@@ -119,14 +120,16 @@ def encoder_settings(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class SentenceEncoder:
-    """Embeds captions; a loaded model stays in memory until another one is asked for, and so do its last vectors.
+    """Embeds captions; a loaded model stays in memory, with its last vectors, until another one is asked for.
+
+    A folder whose files have changed holds another one.
 
     Encoders of one process that use the same model share it and its vectors: a caption that several metrics read, or
     that stands beside several systems, is embedded once. A function is called for every caption of every call.
     """
 
     # The settings of the last call, and their model; a copy finds the model, with its vectors, or loads it.
-    _last: tuple[tuple[str, str, str], SharedModel[Any]] | None = None
+    _last: tuple[tuple[Hashable, ...], SharedModel[Any]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {}
@@ -178,21 +181,17 @@ class SentenceEncoder:
 
     def _loaded(self, encoder: str, device: str, dtype: str) -> SharedModel[Any]:
         """The model for these settings; a failed load is not cached."""
-        settings, last = (encoder, device, dtype), self._last
+        settings, last = (encoder, path_state(local_path(encoder)), device, dtype), self._last
         if last is not None and last[0] == settings:
             return last[1]
         last = self._last = None  # free the memory of the last one first
         check_installed(("sentence_transformers", "torch"), "encoder", HOW_TO_GET_THE_LIBRARY)
         folder = model_folder(encoder)
-        shared = LOADED.get((_folder_state(folder), device, dtype), lambda: load_model(folder, device, dtype))
+        shared = LOADED.get(
+            (folder.resolve(), path_state(folder), device, dtype), lambda: load_model(folder, device, dtype)
+        )
         self._last = settings, shared
         return shared
-
-
-def _folder_state(folder: pathlib.Path) -> tuple[Hashable, ...]:
-    """A model's folder, and the time and size of its files: equal ones hold equal weights."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return folder.resolve(), *((path, path.stat().st_mtime_ns, path.stat().st_size) for path in files)
 
 
 def _encode(model: Any, captions: Sequence[str], batch_size: int, progress: Callable[..., Iterable[Any]]) -> np.ndarray:

@@ -23,7 +23,7 @@ Tokenizer = str | Callable[[str], Sequence[str]]
 BUILT_IN: dict[str, Callable[[str], Sequence[str]]] = {"ptb": tokenize, "none": lambda caption: caption.split()}
 
 # Names of tokenizers that split at blanks and punctuation alone.
-SPACED = frozenset({"ptb", "13a", "intl"})
+SPACED = frozenset({"ptb", "13a", "13a-caption", "intl", "intl-caption"})
 
 # Letters of scripts that put no blanks between words, and how many a word has in the mean at most.
 _UNSPACED = (
@@ -116,8 +116,8 @@ def warn_of_unspaced(captions: Iterable[str], tokenizer: str) -> None:
     if any(not caption.isascii() and _is_unspaced(caption) for caption in captions):
         warnings.warn(
             f"tokenizer: expected captions with blanks between words for {tokenizer!r}, got some in a script without. "
-            "Give tokenizer='char', 'zh' or 'zh-jieba' (Chinese), 'ja-mecab' (Japanese), 'th' (Thai), 'spm', "
-            "'spacy:zh', or a function: the choice changes every score, so none is made for you.",
+            "Give tokenizer='char-caption', 'zh-caption' or 'zh-jieba' (Chinese), 'ja-mecab-caption' (Japanese), 'th' "
+            "(Thai), 'spm-caption', 'spacy:zh', or a function: the choice changes every score, so none is made.",
             stacklevel=3,
         )
 

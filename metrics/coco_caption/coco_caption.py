@@ -8,7 +8,7 @@ from .meteor15_data import check_data_source, load_lexicon
 from .meteor15_languages import LANGUAGES
 from .meteor15_stems import stemmer_version
 from .text_coco_scores import BEST_OF, BLEUS, METEOR, best_candidates, coco_scores, corpus_sums, corpus_values
-from .text_document_frequency import check_document_frequency, load_document_frequency
+from .text_document_frequency import check_document_frequency, reloaded_table
 from .text_tokens import check_tokenizer, ngram_tokens, tokenizer_name
 
 # isort: split
@@ -98,8 +98,8 @@ class CocoCaption(CollectionModule, evaluate.Metric):
         "details": False,
     }
     progress = evaluate.utils.logging.tqdm
-    CACHED = frozenset({"table", "table_source"})
-    table = table_source = None
+    CACHED = frozenset({"table"})
+    table = None
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
@@ -130,16 +130,17 @@ class CocoCaption(CollectionModule, evaluate.Metric):
         result |= corpus_values(sums, lexicon.data.language)
         if options["details"]:
             result |= {f"{name}_per_row": values.tolist() for name, values in chosen.items()}
-            n_documents = len(sizes) if options["document_frequency"] is None else self.table.n_documents
+            n_documents = len(sizes) if options["document_frequency"] is None else self.table.frequency.n_documents
             source = "references" if options["document_frequency"] is None else "table"
             settings = {"document_frequency": source, "n_documents": n_documents}
             result["signature"] = self._signature(options, settings, lexicon.data.version)
         return result, sums
 
     def _table(self, source):
-        if source is not None and source is not self.table_source:
-            self.table, self.table_source = load_document_frequency(source), source
-        return None if source is None else self.table
+        if source is None:
+            return None
+        self.table = reloaded_table(source, self.table)
+        return self.table.frequency
 
     def _signature(self, options, settings, version):
         language, is_english = options["language"], options["language"] == "en"

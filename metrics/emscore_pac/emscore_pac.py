@@ -155,6 +155,8 @@ class EmscorePac(CollectionModule, evaluate.Metric):
 
     def checked_columns(self, options, videos, **captions):
         """Check the captions and encode the videos now: only their features are kept, in place of the videos."""
+        if not len(self):  # rows of one call have one model
+            self.encoder.renew()
         columns = super().checked_columns(options, **captions)
         check_video_column(videos, "videos")
         settings = (options[name] for name in ("frames", "batch_size", "n_workers"))

@@ -138,7 +138,7 @@ def test_formats_go_to_standard_output(files, tmp_path, capsys):
         assert run(*arguments, "-f", form, "--n-resamples", 99, "--overwrite") == 0
         printed = capsys.readouterr()
         assert printed.out.startswith(beginning)
-        assert ("- base dominates other (p " in printed.out) == (form == "text")
+        assert ("- base is nearer to people than other (p " in printed.out) == (form == "text")
         assert ("TRM-METEOR" in printed.out) == (form != "text")
     assert run(*arguments, "--full", "--n-resamples", 99, "--overwrite") == 0
     assert "Means over rows; *:" in capsys.readouterr().out
@@ -331,6 +331,6 @@ def test_a_system_with_captions_of_the_references_is_not_ranked(tmp_path, capsys
     arguments = [paths["base"], paths["copying"], "-r", paths["references"], "-o", tmp_path, "-m", "trm_meteor"]
     assert run(*arguments, "--n-resamples", 99) == 0
     printed = capsys.readouterr().out
-    assert "stand word for word among the references" in printed
+    assert "also occur among the references of their" in printed
     assert "- copying and base are not ranked: captions of copying stand among the references." in printed
     assert "dominates" not in printed

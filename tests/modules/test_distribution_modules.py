@@ -179,6 +179,21 @@ def with_row_7(column, row):
     return rows
 
 
+def test_a_table_as_a_row_is_not_its_column_names(module):
+    import pandas
+
+    rows = good_rows()
+    rows["references"][7] = pandas.DataFrame({"captions": rows["references"][7], "id": 1})
+    message = (
+        r"^references\[7\]: expected a list of captions, got a table \(DataFrame\) with the columns "
+        r"\['captions', 'id'\]\. Give one column of it, for example table\['captions'\]\.$"
+    )
+    with pytest.raises(TypeError, match=message):
+        module.compute(**rows)
+    rows["references"][7] = rows["references"][7]["captions"]
+    assert module.compute(**rows) == module.compute(**good_rows())
+
+
 BAD_INPUT = {
     "predictions is no list": ({"predictions": 3}, TypeError, "predictions: expected a list of rows"),
     "predictions is a string": ({"predictions": "a dog"}, TypeError, "predictions: expected a list of rows"),

@@ -66,14 +66,14 @@ def test_a_name_decides_the_tokens_and_is_in_the_signature(name):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "predictions, references: .* of an earlier row")
-        results = {each: values_of(loaded(folder, tokenizer=each)) for each in ("char", "zh-jieba")}
+        results = {each: values_of(loaded(folder, tokenizer=each)) for each in ("char-caption", "zh-jieba")}
         by_function = values_of(loaded(folder, tokenizer=signs))
     assert "|tokenizer:zh-jieba/jieba-" in results["zh-jieba"].pop("signature")
-    assert "|tokenizer:char" in results["char"].pop("signature")
+    assert "|tokenizer:char-caption" in results["char-caption"].pop("signature")
     del by_function["signature"]
-    assert json.dumps(results["char"]) == json.dumps(by_function)
+    assert json.dumps(results["char-caption"]) == json.dumps(by_function)
     # METEOR 1.5 makes a word of every letter that is neither Latin nor Cyrillic, whatever tokens it is given.
-    assert (json.dumps(results["char"]) == json.dumps(results["zh-jieba"])) == (name == "meteor15")
+    assert (json.dumps(results["char-caption"]) == json.dumps(results["zh-jieba"])) == (name == "meteor15")
 
 
 @each_case("name", [folder.name for folder in WITH_TOKENS])
@@ -116,13 +116,16 @@ def test_core_sets_and_splits_by_name(tmp_path, capsys):
     lines.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     arguments = [str(lines), "--test", str(lines), "--metric", "bleu_1", "--thresholds", "0.2", "-o", str(core)]
     found = {}
-    for name in ("char", "none"):
+    for name in ("char-caption", "none"):
         assert main(["core-set", *arguments, "--tokenizer", name]) == 0
         found[name] = json.loads(core.read_text(encoding="utf-8"))
-    assert found["char"]["tokenizer"].startswith("char")
-    assert found["char"]["curve"][0]["n_captions"] < found["none"]["curve"][0]["n_captions"] == len(rows)
+    assert found["char-caption"]["tokenizer"].startswith("char-caption")
+    assert found["char-caption"]["curve"][0]["n_captions"] < found["none"]["curve"][0]["n_captions"] == len(rows)
     assert (
-        main(["splits", str(lines), "--by", "length", "--test", "0.4", "-o", str(splits), "--tokenizer", "char"]) == 0
+        main(
+            ["splits", str(lines), "--by", "length", "--test", "0.4", "-o", str(splits), "--tokenizer", "char-caption"]
+        )
+        == 0
     )
     lengths = [json.loads(line)["length"] for line in splits.read_text(encoding="utf-8").splitlines()]
     assert lengths == [sum(len(signs(text)) for text in row) / len(row) for row in COLUMNS["references"]]

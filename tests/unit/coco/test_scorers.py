@@ -9,6 +9,8 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
+from pycocoevalcap.bleu import bleu
+from pycocoevalcap.rouge import rouge
 
 from manycaps import catalog, coco, meant_modules
 from manycaps.coco import frequencies, scorers
@@ -101,6 +103,14 @@ def test_frequencies_of_training_code(tmp_path, monkeypatch):
     assert expected != coco.CiderD().compute_score(GTS, results)[1].tolist()
 
 
+def with_ref_len(value):
+    return pickle.dumps({"document_frequency": {("a",): 1}, "ref_len": value})
+
+
+def with_counts(counts):
+    return pickle.dumps({"document_frequency": counts, "ref_len": 9})
+
+
 class Malicious:
     """Runs a command where a pickle is read without care."""
 
@@ -112,17 +122,51 @@ class Malicious:
     ("content", "message"),
     [
         (pickle.dumps(Malicious()), "got .*system, which is no dict, tuple, string or number"),
-        (pickle.dumps({"a": 1}), "got .*document_frequency"),
-        (b"none", "expected a pickle of .* in .*bad.p, got "),
+        (pickle.dumps({"a": 1}), "got no document_frequency"),
+        (b"none", "expected a pickle of .* in .*bad.p', got "),
+        (pickle.dumps({"document_frequency": {("a",): 1}}), "got no ref_len"),
+        (pickle.dumps({"document_frequency": 3, "ref_len": 9}), "got int as document_frequency"),
+        *((with_ref_len(value), f"got {value!r} as ref_len") for value in (0, -2, 1, "9", None, True)),
+        *((with_ref_len(value), f"got {value} as ref_len") for value in (float("nan"), float("inf"))),
+        *((with_counts({key: 1}), f"got {re.escape(repr(key))} as an n-gram") for key in ("a dog", 3, ())),
+        *((with_counts({("a",): n}), f"got {n!r} as the number of ") for n in ("1", None, -1, True)),
+        (with_counts({("a",): float("nan")}), "got nan as the number of "),
+        (with_counts({(("a",), "b"): 1}), "got a tuple of something else than strings"),
+        (with_counts({("a",): [1]}), "got more than dicts, tuples, strings and numbers"),
+        (pickle.dumps({"document_frequency": {"a": {frozenset([1])}}, "ref_len": 9}), "got more than dicts, tup"),
+        (with_counts({("a",): 1})[:-9], "expected a pickle of "),
+        # A key of tuples in tuples, whose hash would end the process.
+        (b"\x80\x02}(K\x01" + b"\x85" * 1_000_000 + b"K\x01u.", "got a tuple of something else than strings"),
+        # An entry of the memory of a pickle that would take 16 GB, and a string of which there is no end.
+        (b"\x80\x02}r\xff\xff\xff\x7f.", "got no document_frequency"),
+        (b"\x80\x04\x8d\xff\xff\xff\xff\xff\xff\xff\x00a.", "expected a pickle of "),
     ],
 )
 def test_no_pickle_runs_code(content, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.p").write_bytes(content)
-    frequencies._of_file.cache_clear()
     with pytest.raises(ValueError, match=message):
         coco.CiderD(df="bad.p").compute_score(GTS, [{"image_id": 1, "caption": ["a"]}])
     assert [path.name for path in tmp_path.iterdir()] == ["bad.p"]
+
+
+@each_case("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_pickles_of_all_protocols(protocol, tmp_path):
+    counts = defaultdict(float, {("a",): 9.0, ("caf\u00e9",): 2.0, ("a", "dog", "runs", "\u2603"): 1.0, ("1",): 300.0})
+    for n, given in enumerate((counts, dict(counts), defaultdict(int, {key: int(n) for key, n in counts.items()}))):
+        path = tmp_path / f"{n}.p"
+        path.write_bytes(pickle.dumps({"document_frequency": given, "ref_len": 8092}, protocol))
+        found = frequencies.cached_frequencies(path)
+        assert (found.n_documents, found.counts) == (8092, counts)
+
+
+def test_a_pickle_beyond_the_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(frequencies, "LARGEST_PICKLE", 40)
+    path = write_pickle(tmp_path / "train-words.p")
+    with pytest.raises(
+        ValueError, match=r"^df: expected a pickle of .*, got [\d,]+ bytes, more than 40\. Make a table"
+    ):
+        coco.CiderD(df=path).compute_score(GTS, [{"image_id": 1, "caption": ["a"]}])
 
 
 def test_a_missing_table():
@@ -144,7 +188,75 @@ def test_the_same_captions_are_tokenised_and_counted_once(monkeypatch):
     assert scorers._texts.cache_info().hits == before + 1
 
 
+def test_the_weight_of_recall_is_an_attribute():
+    ours, theirs = coco.Rouge(), rouge.Rouge()
+    assert ours.beta == theirs.beta == 1.2
+    for beta in (1.0, 3.0):
+        ours.beta = theirs.beta = beta
+        assert ours.calc_score(["a dog"], ["a red dog"]) == theirs.calc_score(["a dog"], ["a red dog"])
+        (mean, each), expected = ours.compute_score(GTS, RES), theirs.compute_score(GTS, RES)
+        assert (mean, each.tolist()) == (expected[0], expected[1].tolist())
+    assert ours.calc_score(["a dog"], ["a red dog"]) != coco.Rouge().calc_score(["a dog"], ["a red dog"])
+
+
 def test_constructors_cost_nothing():
     """Callers make all scorers for each metric: no data are read, and no program is started."""
     coco.Meteor("/no/such/folder")
     coco.CiderD(df="/no/such/file")
+
+
+def test_counts_of_every_image_are_printed(capsys):
+    gts, res = {1: ["a dog", "the red dog runs"], 2: ["the cat runs"]}, {1: ["a dog runs"], 2: ["a cat"]}
+    printed = []
+    for scorer in (coco.Bleu(3), bleu.Bleu(3)):
+        scorer.compute_score(gts, res, verbose=2)
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+    assert printed[0].count("\n") == 4
+
+
+def test_strings_of_a_subclass_are_their_text():
+    as_numpy = [{key: [np.str_(text) for text in texts] for key, texts in side.items()} for side in (GTS, RES)]
+    for scorer in (coco.Bleu(), coco.Cider(), coco.Rouge(), coco.Meteor(small_meteor15_data())):
+        expected, found = scorer.compute_score(GTS, RES), scorer.compute_score(*as_numpy)
+        assert np.array_equal(found[1], expected[1])
+    tokens = coco.PTBTokenizer().tokenize({1: [{"caption": np.str_("A dog's toy.")}]})
+    assert (tokens, type(tokens[1][0])) == ({1: ["a dog 's toy"]}, str)
+
+
+@each_case(
+    ("captions", "got"),
+    [
+        ([{"caption": "a"}, {"caption": None}], r"\{'caption': None\}"),
+        ([{"caption": "a"}, {"caption": 3}], r"\{'caption': 3\}"),
+        ([{"caption": "a"}, "a dog"], "'a dog'"),
+        ([{"caption": "a"}, {"text": "a dog"}], r"\{'text': 'a dog'\}"),
+        ([{"caption": "a"}, None], "None"),
+    ],
+)
+def test_captions_that_are_no_text(captions, got):
+    message = (
+        rf"^captions_for_image\[7\]\[1\]: expected {{'caption': 'A dog\.'}}, got {got}\. Leave it out, or give its"
+    )
+    with pytest.raises(TypeError, match=message):
+        coco.PTBTokenizer().tokenize({7: captions})
+
+
+def test_what_callers_reach_for_in_meteor():
+    """Its lock, single candidates, and a process that they stop; a copy has none of it."""
+    scorer = coco.Meteor(small_meteor15_data())
+    with scorer.lock:
+        line = scorer._stat("the movies ran", ["a film", "the movie runs"])
+    assert line == "3.0 3.0 1.0 1.0 0.0 0.0 1.0 1.0 1.0 1.0 0.0 0.0 1.0 1.0 0.0 0.0 0.0 0.0 0.0 0.0 1.0 3.0 3.0"
+    assert scorer._score("the movies ran", ["a film", "the movie runs"]) == pytest.approx(
+        scorer.compute_score({1: ["a film", "the movie runs"]}, {1: ["the movies ran"]})[0]
+    )
+    scorer.meteor_p.stdin.close()
+    scorer.meteor_p.kill()
+    assert scorer.meteor_p.wait() == 0
+    for call in (lambda: scorer.meteor_p.stdin.write(b"SCORE"), lambda: scorer.meteor_p.stdout.readline()):
+        with pytest.raises(
+            NotImplementedError, match=r"^meteor_p\.\w+: expected compute_score, _stat or _score, got a "
+        ):
+            call()
+    assert vars(pickle.loads(pickle.dumps(scorer))) == {"_data": scorer._data}

@@ -91,6 +91,32 @@ PRINTED_BY_JAVA = [
     ("中文 日本語 한국어 שלום العربية हिन्दी", "中文 日本語 한국어 שלום العربية हिन्दी"),
     ("dog🐶cat ❤ ★", "dog cat ❤ ★"),
     ("soft\xadhyphen zero\u200bwidth a\xa0b a\u2028b a\x85b a\x00b", "softhyphen zero width a b a b a b a b"),
+    # Telephone numbers go on over blanks and end before letters; dates and fractions in digits of any script.
+    ("call 555-1234 1990s", "call 555-1234 1990 s"),
+    ("+1 555 123-4567s", "+1 555 123-4567 s"),
+    ("++49-30 1234567", "++49-30 1234567"),
+    ("５⁄6x", "５⁄6 x"),
+    ("3/5/8１", "3/5/8１"),
+    ("３ 1/2 cups", "３ 1/2 cups"),
+    ("no. ３", "no. ３"),
+    # What follows an abbreviation decides whether it is one.
+    ("etc.10", "etc. 10"),
+    ("Jan.6-8", "jan.6-8"),
+    ("etc.-6", "etc. -6"),
+    ("etc.-25", "etc.-25"),
+    ("sept.a. x", "sept. a. x"),
+    ("co.s.x", "co.s.x"),
+    ("etc.x's", "etc.x 's"),
+    ("co.@dog", "co.@dog"),
+    ("Ph.D.s", "ph.d. s"),
+    ("MFG. x, Mfg. x", "mfg x mfg. x"),
+    # Signs like an apostrophe begin no suffix; they join letters.
+    ("n`RE", "n`re"),
+    ("do`re", "do re"),
+    ("A‘Ve.", "a‘ve"),
+    ("o'o o’O", "o'o o’o"),
+    ("y'md", "y md"),
+    ("’n's", "’n' s"),
 ]
 
 
