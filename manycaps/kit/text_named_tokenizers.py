@@ -106,7 +106,7 @@ SOURCES = {
         (*_BASE, "sentencepiece"), f"{_SACREBLEU}' 'sentencepiece", (*_BASE, "sentencepiece"), _sentencepiece
     ),
     "zh-jieba": Source(("jieba",), "jieba>=0.42", ("jieba",), _jieba),
-    "th": Source(("pythainlp",), "pythainlp>=5.0", ("pythainlp",), _pythainlp),
+    "th": Source(("pythainlp",), "pythainlp>=5.0.5", ("pythainlp",), _pythainlp),
 }
 
 # All names, as messages list them; "none" splits at blanks alone.
