@@ -124,6 +124,9 @@ class FidBert(EmbeddingModule, evaluate.Metric):
         check_encoder_options(options)
         check_distribution_options(options)
 
+    def value_range(self, options):
+        return 0.0, np.inf
+
     def check_rows(self, sizes, columns):
         """Raise unless every set has a covariance."""
         check_side_sizes(sizes, columns, NO_COVARIANCE)

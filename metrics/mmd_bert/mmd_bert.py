@@ -121,6 +121,9 @@ class MmdBert(EmbeddingModule, evaluate.Metric):
         check_encoder_options(options)
         check_distribution_options(options)
 
+    def value_range(self, options):
+        return (0.0 if options["estimator"] == "biased" else -2.0), 2.0
+
     def check_sizes(self, sizes, columns, options):
         """Raise if a row is too small for the estimator, or too large for its test."""
         if options["estimator"] != "biased":

@@ -14,7 +14,7 @@ from .sets_module import (
     signature_settings,
 )
 from .sets_splits import TIE_TOLERANCE
-from .sets_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
+from .sets_triangle_rank import STATISTICS, check_statistic_sizes, statistic_range, triangle_rank_comparison
 from .text_distance import EVALUATE_PREFIX, EVALUATE_SCORES, check_evaluate_name, evaluate_distance, text_distances
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .vectors_distance import (
@@ -163,6 +163,8 @@ class Trm(ClipSetModule, evaluate.Metric):
     LEAST_TEXTS = 3  # a triangle
     SIZE_CHECKS = (check_statistic_sizes,)
     progress = evaluate.utils.logging.tqdm
+
+    value_range = staticmethod(statistic_range)
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""

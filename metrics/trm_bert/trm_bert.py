@@ -5,7 +5,7 @@ import evaluate
 from .base_module import About, check_choice, signature
 from .sets_module import DISTRIBUTION_DEFAULTS, check_distribution_options, signature_settings
 from .sets_splits import TIE_TOLERANCE
-from .sets_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
+from .sets_triangle_rank import STATISTICS, check_statistic_sizes, statistic_range, triangle_rank_comparison
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .vectors_distance import check_nonzero, cosine_distances, cosine_similarities, multi_reference_cosine
 from .vectors_rows import EmbeddingModule
@@ -103,6 +103,8 @@ class TrmBert(EmbeddingModule, evaluate.Metric):
     LEAST_TEXTS = 3  # a triangle
     SIZE_CHECKS = (check_statistic_sizes,)
     progress = evaluate.utils.logging.tqdm
+
+    value_range = staticmethod(statistic_range)
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
