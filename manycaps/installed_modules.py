@@ -120,6 +120,11 @@ def is_link_text(path: pathlib.Path) -> bool:
     return path.is_file() and path.stat().st_size < 200 and path.read_text(encoding="utf-8").startswith("../../")
 
 
+def link_texts(folder: pathlib.Path) -> list[pathlib.Path]:
+    """Return the files of a folder that hold the text of a symbolic link."""
+    return [path for path in sorted(folder.glob("*.py")) if is_link_text(path)]
+
+
 def export_module(name: str, folder: pathlib.Path, *, replace: bool = False) -> pathlib.Path:
     """Write a module as a folder of real files that stands alone: `evaluate.load` of it needs no manycaps.
 
@@ -134,8 +139,11 @@ def export_module(name: str, folder: pathlib.Path, *, replace: bool = False) -> 
     Raises:
         ValueError: there is no such module.
         FileExistsError: the module's folder exists.
+        ImportError: the package is a copy of the repository without symbolic links.
     """
     source, target = module_folder(name), folder / name
+    for path in link_texts(source):
+        raise ImportError(NO_LINKS.format(path=path))
     if target.exists() and not replace:
         raise FileExistsError(f"{target}: expected no such folder, got one. Add --force to replace it.")
     if target.resolve() == source.resolve():

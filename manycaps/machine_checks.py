@@ -7,6 +7,7 @@ import pathlib
 from collections.abc import Callable
 from typing import NamedTuple
 
+from .installed_modules import NO_LINKS, link_texts, module_folders
 from .installed_packages import installed_modules
 from .kit.base_messages import is_in_house_form, reason_of
 
@@ -28,6 +29,7 @@ class Check(NamedTuple):
 def machine_checks() -> list[Check]:
     """Run all checks."""
     checks: tuple[Callable[[], Check], ...] = (
+        check_module_folders,
         check_packages,
         check_wordnet,
         check_meteor15_data,
@@ -84,6 +86,16 @@ def _try_hub(repository: str, name: str) -> None:
     from .kit.text_sentence_encoder import HUB_TIMEOUT
 
     huggingface_hub.get_hf_file_metadata(huggingface_hub.hf_hub_url(repository, name), timeout=HUB_TIMEOUT)
+
+
+def check_module_folders() -> Check:
+    """Whether the module folders hold Python files, not the texts of links."""
+    folders = module_folders()
+    texts = [path for folder in folders.values() for path in link_texts(folder)]
+    if not texts:
+        return Check("module folders", True, f"{len(folders)} with all their files")
+    found, _, advice = NO_LINKS.format(path=texts[0]).partition(". ")
+    return Check("module folders", False, found.partition(": ")[2], advice)
 
 
 def check_packages() -> Check:

@@ -83,7 +83,7 @@ def stemmer_version(language: str) -> str | None:
 
 
 def _snowball(name: str) -> Callable[[str], str]:
-    check_packages(["snowballstemmer"], "snowballstemmer>=3.0", f"{name.capitalize()} stems")
+    check_packages(["snowballstemmer"], "snowballstemmer>=3.0.1", f"{name.capitalize()} stems")
     library: Any = importlib.import_module("snowballstemmer")
     stem_word: Callable[[str], str] = library.stemmer(name).stemWord
     return stem_word

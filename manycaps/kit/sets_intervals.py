@@ -78,7 +78,8 @@ def mean_interval(of: ClusteredMean, confidence_level: float) -> tuple[float, fl
     """
     if of.n_clusters < 2:
         return math.nan, math.nan
-    quantile = float(scipy.special.stdtrit(of.n_clusters - 1, (1 + confidence_level) / 2))
+    # Of the lower tail: a level next to 1 leaves it something, where the upper one would be rounded to 1.
+    quantile = -float(scipy.special.stdtrit(of.n_clusters - 1, (1 - confidence_level) / 2))
     low, high = (of.mean - of.standard_error * _untransformed(sign * quantile, of.skewness) for sign in (1, -1))
     return low, high
 

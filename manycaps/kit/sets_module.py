@@ -117,6 +117,10 @@ class DistributionModule(CollectionModule):
         """Return the comparison of one row of captions."""
         return self.rows_of(predictions, references, options).compare([row])
 
+    def value_range(self, options: Mapping[str, Any]) -> tuple[float, float]:
+        """Return the least and the largest value that a row can have: no interval goes beyond."""
+        return -math.inf, math.inf
+
     def check_rows(self, sizes: Sequence[tuple[int, int]], columns: tuple[str, str]) -> None:
         """Raise if a row cannot be compared with any options."""
         check_row_totals(sizes, columns, self.LEAST_TEXTS)
@@ -189,7 +193,7 @@ class DistributionModule(CollectionModule):
         columns = {self.name: compared.statistic}
         if self.PLAIN is not None and compared.plain is not None:
             columns[self.PLAIN] = compared.plain
-        result = distribution_result(columns, compared.tests, options) | corpus_values()
+        result = distribution_result(columns, compared.tests, options, self.value_range(options)) | corpus_values()
         return result | ({"signature": self._signature(options, rows.settings)} if options["details"] else {})
 
     def _signature(self, options: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
@@ -333,7 +337,10 @@ def compare_rows(
 
 
 def distribution_result(
-    columns: Mapping[str, Collection[float]], tests: "CorpusTest | None", options: Mapping[str, Any]
+    columns: Mapping[str, Collection[float]],
+    tests: "CorpusTest | None",
+    options: Mapping[str, Any],
+    value_range: tuple[float, float] = (-math.inf, math.inf),
 ) -> dict[str, Any]:
     """Build the keys that all distribution modules share.
 
@@ -342,6 +349,7 @@ def distribution_result(
             named like the module.
         tests: of the statistic, or None.
         options: options of the module.
+        value_range: least and largest value of a row, beyond which no interval goes.
 
     Returns:
         Dict of Python scalars: the mean over rows of every column, n_rows, and what p_value and confidence_level add;
@@ -375,9 +383,11 @@ def distribution_result(
     if options["confidence_level"] is not None:
         from .sets_intervals import interval_of_rows
 
+        width = value_range[1] - value_range[0]  # an excess is a value minus another one
         for key, column in intervals.items():
+            low, high = value_range if key == name else (-width, width)
             ends = interval_of_rows(column, options["confidence_level"], options["clusters"])
-            result[f"{key}_ci_low"], result[f"{key}_ci_high"] = ends
+            result[f"{key}_ci_low"], result[f"{key}_ci_high"] = (min(max(end, low), high) for end in ends)
     if options["details"]:
         lists = dict(columns)
         if tests is not None:

@@ -30,6 +30,15 @@ MAX_PRODUCTS_OF_ROW = 262_144
 MAX_PER_SIDE_TEXTS = 200
 
 
+def statistic_range(options: Mapping[str, Any]) -> tuple[float, float]:
+    """Return the least and the largest statistic of a row.
+
+    >>> statistic_range({"statistic": "pooled"}) == (0.0, 4 / 3)
+    True
+    """
+    return 0.0, (8 if options["statistic"] == "per_side" else 4) / 3
+
+
 def check_statistic_sizes(
     sizes: Sequence[tuple[int, int]], columns: tuple[str, str], options: Mapping[str, Any]
 ) -> None:

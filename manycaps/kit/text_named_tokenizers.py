@@ -107,7 +107,7 @@ SOURCES = {
         (*_BASE, "sentencepiece"), f"{_SACREBLEU}' 'sentencepiece", (*_BASE, "sentencepiece"), _sentencepiece
     ),
     "zh-jieba": Source(("jieba",), "jieba>=0.42", ("jieba",), _jieba),
-    "th": Source(("pythainlp",), "pythainlp>=5.0", ("pythainlp",), _pythainlp),
+    "th": Source(("pythainlp",), "pythainlp>=5.0.5", ("pythainlp",), _pythainlp),
 }
 
 # Names under which tokens are those of sacrebleu, and what makes of one the name of its form for captions.

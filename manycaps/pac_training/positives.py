@@ -1,5 +1,6 @@
 """Add the generated positives that a PAC score is trained on: a caption of every image, an image of every caption."""
 
+import contextlib
 import functools
 import hashlib
 import io
@@ -11,14 +12,16 @@ from typing import Any, NamedTuple
 
 import accelerate
 import datasets
+import huggingface_hub
 import numpy as np
 import PIL.Image
 import torch
 from tqdm import tqdm
 
 from manycaps.kit.base_files import read_json
-from manycaps.kit.base_messages import shown_value
+from manycaps.kit.base_messages import reason_of, shown_value
 from manycaps.kit.media_images import as_image_source, as_rgb_image
+from manycaps.kit.text_sentence_encoder import HUB_TIMEOUT
 from manycaps.pac_training.data_set import ImageColumn, caption_texts, image_hashes, load_split
 from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE, PositivesOptions
 from manycaps.saved_files import made_folder, write_atomically
@@ -63,9 +66,10 @@ def load_captioner(name: str, device: torch.device, dtype: torch.dtype) -> Capti
     """
     import transformers
 
-    processor = _loaded("--captioner", name, transformers.AutoProcessor.from_pretrained, name)
+    source = {"local_files_only": _is_only_cached("--captioner", name, "config.json")}
+    processor = _loaded("--captioner", name, transformers.AutoProcessor.from_pretrained, **source)
     load = transformers.AutoModelForImageTextToText.from_pretrained
-    model = _loaded("--captioner", name, load, name, dtype=dtype).to(device).eval()
+    model = _loaded("--captioner", name, load, dtype=dtype, **source).to(device).eval()
 
     @torch.inference_mode()
     def write(images: Sequence[PIL.Image.Image]) -> list[str]:
@@ -85,7 +89,8 @@ def load_painter(name: str, device: torch.device, dtype: torch.dtype, n_steps: i
     import diffusers
 
     load = diffusers.AutoPipelineForText2Image.from_pretrained
-    pipeline = _loaded("--painter", name, load, name, torch_dtype=dtype).to(device)
+    source = {"local_files_only": _is_only_cached("--painter", name, "model_index.json")}
+    pipeline = _loaded("--painter", name, load, torch_dtype=dtype, **source).to(device)
     pipeline.set_progress_bar_config(disable=True)
 
     def draw(captions: Sequence[str], seeds: Sequence[int]) -> list[PIL.Image.Image | None]:
@@ -97,16 +102,37 @@ def load_painter(name: str, device: torch.device, dtype: torch.dtype, n_steps: i
     return draw
 
 
-def _loaded(option: str, name: str, load: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
+def _is_only_cached(option: str, name: str, file: str) -> bool:
+    """Whether a model must come out of the cache: the Hub is asked once, where a loader asks six times for every file.
+
+    Raises:
+        ValueError: neither the Hub nor the cache has it.
+    """
+    if pathlib.Path(name).is_dir():
+        return False
+    try:
+        huggingface_hub.get_hf_file_metadata(huggingface_hub.hf_hub_url(name, file), timeout=HUB_TIMEOUT)
+    except Exception as error:  # the Hub's errors are of many kinds, those of httpx are no OSErrors
+        with contextlib.suppress(ValueError):  # no name of a model
+            if isinstance(huggingface_hub.try_to_load_from_cache(name, file), str):
+                return True
+        raise _no_model(option, name, error) from error
+    return False
+
+
+def _loaded(option: str, name: str, load: Callable[..., Any], **keywords: Any) -> Any:
     """Call a loader; turn its many kinds of errors into one."""
     try:
-        return load(*arguments, **keywords)
+        return load(name, **keywords)
     except Exception as error:  # transformers, diffusers, huggingface_hub and safetensors each raise their own
-        reason = (str(error).splitlines() or [""])[0]
-        raise ValueError(
-            f"{option}: expected a model of the Hub or a folder of one, got {name!r}, which cannot be loaded "
-            f"({type(error).__name__}: {reason}). Check the name and the network."
-        ) from error
+        raise _no_model(option, name, error) from error
+
+
+def _no_model(option: str, name: str, error: Exception) -> ValueError:
+    return ValueError(
+        f"{option}: expected a model of the Hub or a folder of one, got {shown_value(name)}, which cannot be loaded "
+        f"({type(error).__name__}: {reason_of(error)}). Check the name and the network."
+    )
 
 
 def load_work(options: PositivesOptions, bar: Any) -> Work:

@@ -157,7 +157,7 @@ def _distribution_result(
     check_interval_rows(options, len(columns[scorer.name]))
     tested = [columns.pop(name) for name in columns_of_tests(scorer.name) if name in columns]
     test = _corpus_test(folder, scorer, reports, columns[scorer.name], tested) if tested else None
-    return distribution_result(columns, test, options)
+    return distribution_result(columns, test, options, scorer.module.value_range(options))
 
 
 def check_interval_rows(options: Mapping[str, Any], n_rows: int) -> None:

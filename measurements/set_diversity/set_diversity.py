@@ -5,6 +5,14 @@ import zlib
 
 import evaluate
 
+# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
+with open(__file__.removesuffix("set_diversity.py") + "base_module.py", encoding="utf-8") as _linked:
+    if _linked.read(6) == "../../":
+        raise ImportError(
+            "set_diversity: expected Python files, got the texts of symbolic links. Run "
+            "`pip install .` in the repository, or `manycaps export set_diversity FOLDER` where it is installed."
+        )
+
 from .base_module import About, check_choice, check_flag, signature
 from .base_rows import as_caption_rows, check_row_counts
 from .diversity_kernels import unit_rows

@@ -4,6 +4,14 @@ import math
 
 import evaluate
 
+# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
+with open(__file__.removesuffix("vdtk_concept_overlap.py") + "base_module.py", encoding="utf-8") as _linked:
+    if _linked.read(6) == "../../":
+        raise ImportError(
+            "vdtk_concept_overlap: expected Python files, got the texts of symbolic links. Run "
+            "`pip install .` in the repository, or `manycaps export vdtk_concept_overlap FOLDER` where it is installed."
+        )
+
 from .base_module import About, CollectionModule, check_flag, signature
 from .base_rows import as_caption_rows
 from .diversity_concepts import WAYS, best_transfer, check_labels, concept_matches, digest, load_labels, row_matches

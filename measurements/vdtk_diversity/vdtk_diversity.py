@@ -4,6 +4,14 @@ import functools
 
 import evaluate
 
+# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
+with open(__file__.removesuffix("vdtk_diversity.py") + "base_module.py", encoding="utf-8") as _linked:
+    if _linked.read(6) == "../../":
+        raise ImportError(
+            "vdtk_diversity: expected Python files, got the texts of symbolic links. Run "
+            "`pip install .` in the repository, or `manycaps export vdtk_diversity FOLDER` where it is installed."
+        )
+
 from .base_module import About, check_flag, signature
 from .diversity_captions import CHUNK_CAPTIONS, CaptionDiversity, check_head_shares, check_lengths, check_word_source
 from .diversity_vocabulary import row_chunks

@@ -4,6 +4,14 @@ import math
 
 import evaluate
 
+# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
+with open(__file__.removesuffix("vdtk_leave_one_out.py") + "base_module.py", encoding="utf-8") as _linked:
+    if _linked.read(6) == "../../":
+        raise ImportError(
+            "vdtk_leave_one_out: expected Python files, got the texts of symbolic links. Run "
+            "`pip install .` in the repository, or `manycaps export vdtk_leave_one_out FOLDER` where it is installed."
+        )
+
 from .base_module import About, check_choice, check_flag, check_share, signature
 from .leave_one_out_draws import draws, iteration_values, summary
 from .leave_one_out_masking import masked_captions, without_tail
@@ -42,7 +50,7 @@ from .meteor15_texts import PhraseTable as PhraseTable
 from .meteor15_tokens import Prefixes as Prefixes
 from .sets_module import Rows as Rows
 from .sets_splits import exact_splits as exact_splits
-from .sets_triangle_rank import check_statistic_sizes as check_statistic_sizes
+from .sets_triangle_rank import statistic_range as statistic_range
 from .text_bleu import bleu_scores as bleu_scores
 from .text_cider_table import CiderTable as CiderTable
 from .text_meteor import Lexicon as Lexicon

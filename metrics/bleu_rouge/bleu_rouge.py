@@ -2,6 +2,14 @@
 
 import evaluate
 
+# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
+with open(__file__.removesuffix("bleu_rouge.py") + "base_module.py", encoding="utf-8") as _linked:
+    if _linked.read(6) == "../../":
+        raise ImportError(
+            "bleu_rouge: expected Python files, got the texts of symbolic links. Run "
+            "`pip install .` in the repository, or `manycaps export bleu_rouge FOLDER` where it is installed."
+        )
+
 from .base_module import About, CollectionModule, check_flag, signature
 from .base_scores import scored_result
 from .text_bleu import corpus_bleu

@@ -2,6 +2,14 @@
 
 import evaluate
 
+# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
+with open(__file__.removesuffix("coco_caption.py") + "base_module.py", encoding="utf-8") as _linked:
+    if _linked.read(6) == "../../":
+        raise ImportError(
+            "coco_caption: expected Python files, got the texts of symbolic links. Run "
+            "`pip install .` in the repository, or `manycaps export coco_caption FOLDER` where it is installed."
+        )
+
 from .base_module import About, CollectionModule, check_choice, check_flag, signature
 from .base_scores import scored_result
 from .meteor15_data import check_data_source, load_lexicon

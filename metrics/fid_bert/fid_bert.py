@@ -3,6 +3,14 @@
 import evaluate
 import numpy as np
 
+# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
+with open(__file__.removesuffix("fid_bert.py") + "base_module.py", encoding="utf-8") as _linked:
+    if _linked.read(6) == "../../":
+        raise ImportError(
+            "fid_bert: expected Python files, got the texts of symbolic links. Run "
+            "`pip install .` in the repository, or `manycaps export fid_bert FOLDER` where it is installed."
+        )
+
 from .base_module import About, check_flag, signature
 from .sets_module import DISTRIBUTION_DEFAULTS, check_distribution_options, signature_settings
 from .sets_splits import Comparison
@@ -123,6 +131,9 @@ class FidBert(EmbeddingModule, evaluate.Metric):
         check_flag("pooled", options["pooled"])
         check_encoder_options(options)
         check_distribution_options(options)
+
+    def value_range(self, options):
+        return 0.0, np.inf
 
     def check_rows(self, sizes, columns):
         """Raise unless every set has a covariance."""

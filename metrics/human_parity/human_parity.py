@@ -3,6 +3,14 @@
 import evaluate
 import numpy as np
 
+# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
+with open(__file__.removesuffix("human_parity.py") + "base_messages.py", encoding="utf-8") as _linked:
+    if _linked.read(6) == "../../":
+        raise ImportError(
+            "human_parity: expected Python files, got the texts of symbolic links. Run "
+            "`pip install .` in the repository, or `manycaps export human_parity FOLDER` where it is installed."
+        )
+
 from .base_messages import shown_value
 from .base_module import About, check_choice, signature
 from .sets_module import (

@@ -4,6 +4,14 @@ import math
 
 import evaluate
 
+# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
+with open(__file__.removesuffix("meteor15.py") + "base_module.py", encoding="utf-8") as _linked:
+    if _linked.read(6) == "../../":
+        raise ImportError(
+            "meteor15: expected Python files, got the texts of symbolic links. Run "
+            "`pip install .` in the repository, or `manycaps export meteor15 FOLDER` where it is installed."
+        )
+
 from .base_module import About, CollectionModule, check_flag, signature
 from .base_scores import row_means, split_rows
 from .meteor15_data import check_data_source, check_language, load_lexicon

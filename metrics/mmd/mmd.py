@@ -3,6 +3,14 @@
 import evaluate
 import numpy as np
 
+# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
+with open(__file__.removesuffix("mmd.py") + "base_messages.py", encoding="utf-8") as _linked:
+    if _linked.read(6) == "../../":
+        raise ImportError(
+            "mmd: expected Python files, got the texts of symbolic links. Run "
+            "`pip install .` in the repository, or `manycaps export mmd FOLDER` where it is installed."
+        )
+
 from .base_messages import shown_value
 from .base_module import About, check_choice, check_flag, check_number, check_whole_number, signature
 from .clip_sets import CLIP_SET_DEFAULTS, PRESETS, ClipSetModule, check_clip_set_options, check_features
@@ -204,6 +212,9 @@ class Mmd(ClipSetModule, evaluate.Metric):
         check_clip_set_options(options)
         check_encoder_options(options)
         check_distribution_options(options)
+
+    def value_range(self, options):
+        return (0.0 if options["estimator"] == "biased" else -np.inf), np.inf
 
     def check_sizes(self, sizes, columns, options):
         """Raise if a row is too small for the estimator, or too large for its test."""

@@ -2,6 +2,14 @@
 
 import evaluate
 
+# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
+with open(__file__.removesuffix("mmd_bert.py") + "base_module.py", encoding="utf-8") as _linked:
+    if _linked.read(6) == "../../":
+        raise ImportError(
+            "mmd_bert: expected Python files, got the texts of symbolic links. Run "
+            "`pip install .` in the repository, or `manycaps export mmd_bert FOLDER` where it is installed."
+        )
+
 from .base_module import About, check_choice, check_flag, signature
 from .sets_module import DISTRIBUTION_DEFAULTS, check_distribution_options, signature_settings
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
@@ -120,6 +128,9 @@ class MmdBert(EmbeddingModule, evaluate.Metric):
         check_flag("pooled", options["pooled"])
         check_encoder_options(options)
         check_distribution_options(options)
+
+    def value_range(self, options):
+        return (0.0 if options["estimator"] == "biased" else -2.0), 2.0
 
     def check_sizes(self, sizes, columns, options):
         """Raise if a row is too small for the estimator, or too large for its test."""

@@ -3,6 +3,14 @@
 import evaluate
 import numpy as np
 
+# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
+with open(__file__.removesuffix("pac_score.py") + "base_module.py", encoding="utf-8") as _linked:
+    if _linked.read(6) == "../../":
+        raise ImportError(
+            "pac_score: expected Python files, got the texts of symbolic links. Run "
+            "`pip install .` in the repository, or `manycaps export pac_score FOLDER` where it is installed."
+        )
+
 from .base_module import About
 from .clip_cosines import paired_cosines
 from .clip_pac_module import PacModule

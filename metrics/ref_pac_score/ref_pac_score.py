@@ -2,6 +2,14 @@
 
 import evaluate
 
+# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
+with open(__file__.removesuffix("ref_pac_score.py") + "base_module.py", encoding="utf-8") as _linked:
+    if _linked.read(6) == "../../":
+        raise ImportError(
+            "ref_pac_score: expected Python files, got the texts of symbolic links. Run "
+            "`pip install .` in the repository, or `manycaps export ref_pac_score FOLDER` where it is installed."
+        )
+
 from .base_module import About
 from .clip_cosines import paired_cosines
 from .clip_pac_module import PacModule

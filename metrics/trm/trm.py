@@ -3,6 +3,14 @@
 import evaluate
 import numpy as np
 
+# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
+with open(__file__.removesuffix("trm.py") + "base_messages.py", encoding="utf-8") as _linked:
+    if _linked.read(6) == "../../":
+        raise ImportError(
+            "trm: expected Python files, got the texts of symbolic links. Run "
+            "`pip install .` in the repository, or `manycaps export trm FOLDER` where it is installed."
+        )
+
 from .base_messages import shown_value
 from .base_module import About, check_choice, signature
 from .clip_sets import CLIP_SET_DEFAULTS, ClipSetModule, check_clip_set_options
@@ -14,7 +22,7 @@ from .sets_module import (
     signature_settings,
 )
 from .sets_splits import TIE_TOLERANCE
-from .sets_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
+from .sets_triangle_rank import STATISTICS, check_statistic_sizes, statistic_range, triangle_rank_comparison
 from .text_distance import EVALUATE_PREFIX, EVALUATE_SCORES, check_evaluate_name, evaluate_distance, text_distances
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .vectors_distance import (
@@ -163,6 +171,8 @@ class Trm(ClipSetModule, evaluate.Metric):
     LEAST_TEXTS = 3  # a triangle
     SIZE_CHECKS = (check_statistic_sizes,)
     progress = evaluate.utils.logging.tqdm
+
+    value_range = staticmethod(statistic_range)
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""

@@ -2,10 +2,18 @@
 
 import evaluate
 
+# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
+with open(__file__.removesuffix("trm_bert.py") + "base_module.py", encoding="utf-8") as _linked:
+    if _linked.read(6) == "../../":
+        raise ImportError(
+            "trm_bert: expected Python files, got the texts of symbolic links. Run "
+            "`pip install .` in the repository, or `manycaps export trm_bert FOLDER` where it is installed."
+        )
+
 from .base_module import About, check_choice, signature
 from .sets_module import DISTRIBUTION_DEFAULTS, check_distribution_options, signature_settings
 from .sets_splits import TIE_TOLERANCE
-from .sets_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
+from .sets_triangle_rank import STATISTICS, check_statistic_sizes, statistic_range, triangle_rank_comparison
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .vectors_distance import check_nonzero, cosine_distances, cosine_similarities, multi_reference_cosine
 from .vectors_rows import EmbeddingModule
@@ -103,6 +111,8 @@ class TrmBert(EmbeddingModule, evaluate.Metric):
     LEAST_TEXTS = 3  # a triangle
     SIZE_CHECKS = (check_statistic_sizes,)
     progress = evaluate.utils.logging.tqdm
+
+    value_range = staticmethod(statistic_range)
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""

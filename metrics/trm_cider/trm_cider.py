@@ -3,6 +3,14 @@
 import evaluate
 import numpy as np
 
+# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
+with open(__file__.removesuffix("trm_cider.py") + "base_module.py", encoding="utf-8") as _linked:
+    if _linked.read(6) == "../../":
+        raise ImportError(
+            "trm_cider: expected Python files, got the texts of symbolic links. Run "
+            "`pip install .` in the repository, or `manycaps export trm_cider FOLDER` where it is installed."
+        )
+
 from .base_module import About, check_choice, signature
 from .sets_module import (
     DISTRIBUTION_DEFAULTS,
@@ -12,7 +20,7 @@ from .sets_module import (
     signature_settings,
 )
 from .sets_splits import TIE_TOLERANCE
-from .sets_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
+from .sets_triangle_rank import STATISTICS, check_statistic_sizes, statistic_range, triangle_rank_comparison
 from .text_cider import cider_d_scores, cider_distances, multi_reference_cider_d
 from .text_document_counts import CountsDocuments, frequency_settings
 from .text_document_frequency import check_document_frequency
@@ -110,6 +118,8 @@ class TrmCider(CountsDocuments, DistributionModule, evaluate.Metric):
     LEAST_TEXTS = 3  # a triangle
     SIZE_CHECKS = (check_statistic_sizes,)
     progress = evaluate.utils.logging.tqdm
+
+    value_range = staticmethod(statistic_range)
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""

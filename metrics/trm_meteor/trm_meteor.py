@@ -3,6 +3,14 @@
 import evaluate
 import numpy as np
 
+# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
+with open(__file__.removesuffix("trm_meteor.py") + "base_module.py", encoding="utf-8") as _linked:
+    if _linked.read(6) == "../../":
+        raise ImportError(
+            "trm_meteor: expected Python files, got the texts of symbolic links. Run "
+            "`pip install .` in the repository, or `manycaps export trm_meteor FOLDER` where it is installed."
+        )
+
 from .base_module import About, check_choice, signature
 from .sets_module import (
     DISTRIBUTION_DEFAULTS,
@@ -12,7 +20,7 @@ from .sets_module import (
     signature_settings,
 )
 from .sets_splits import TIE_TOLERANCE
-from .sets_triangle_rank import STATISTICS, check_statistic_sizes, triangle_rank_comparison
+from .sets_triangle_rank import STATISTICS, check_statistic_sizes, statistic_range, triangle_rank_comparison
 from .text_meteor import METEORS, meteor_distances, meteor_scorer, meteor_settings, multi_reference_meteor
 from .text_tokens import check_tokenizer, tokenize_rows, tokenizer_name
 
@@ -124,6 +132,8 @@ class TrmMeteor(DistributionModule, evaluate.Metric):
     LEAST_TEXTS = 3  # a triangle
     SIZE_CHECKS = (check_statistic_sizes,)
     progress = evaluate.utils.logging.tqdm
+
+    value_range = staticmethod(statistic_range)
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""

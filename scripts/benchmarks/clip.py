@@ -31,6 +31,9 @@ BATCH_SIZE = 64
 # Systems that are compared on the same images and references.
 N_SYSTEMS = 3
 
+# Sizes of a run that shows only that the suite works (--small).
+SMALL = {"N_IMAGES": 2, "CAPTIONS_PER_IMAGE": 2, "N_SYSTEMS": 2, "LOADER_PROCESSES": 1}
+
 # Of the authors' DataLoader: theirs are 6, more than many machines have cores.
 LOADER_PROCESSES = min(6, os.cpu_count() or 1)
 
@@ -49,7 +52,7 @@ def captions(n: int, seed: int = 0) -> list[str]:
     ]
 
 
-def write_photographs(folder: pathlib.Path, n: int = N_IMAGES) -> list[str]:
+def write_photographs(folder: pathlib.Path, n: int) -> list[str]:
     """Write n JPEG files of 640 x 480 with smooth colours and some noise, about as large as photographs."""
     rng = np.random.default_rng(0)
     paths = []
@@ -157,7 +160,7 @@ def comparisons() -> Iterator[Comparison]:
     with tempfile.TemporaryDirectory() as folder:
         checkpoint = pathlib.Path(folder) / "clip.pth"
         torch.save({"state_dict": network.state_dict()}, checkpoint)
-        paths = write_photographs(pathlib.Path(folder))
+        paths = write_photographs(pathlib.Path(folder), N_IMAGES)
         texts = captions(N_IMAGES * CAPTIONS_PER_IMAGE)
         options = {"checkpoint": str(checkpoint), "device": "cpu"}
         pac = evaluate.load(str(ROOT / "metrics" / "pac_score"), **options)

@@ -32,6 +32,9 @@ NGRAM_TARGET, TOKEN_TARGET, MEMORY_TARGET = 20, 10, 2
 # Captions that the spaCy pipeline is timed on: the full data set takes it a minute a run.
 N_PIPELINE_CAPTIONS = 2_000
 
+# Sizes of a run that shows only that the suite works (--small).
+SMALL = {"N_PIPELINE_CAPTIONS": 10}
+
 # Labels of the stand-in pipeline: as many as English has tags, relations and entity types in spaCy's pipelines.
 N_LABELS = {"tagger": 50, "parser": 45, "ner": 18}
 

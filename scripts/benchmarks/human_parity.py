@@ -16,6 +16,9 @@ from scripts.benchmarks.timing import Comparison, compare
 
 N_TEXTS, N_ROWS, N_EXACT, N_DRAWN = 10, 2_000, 4, 50
 
+# Sizes of a run that shows only that the suite works (--small).
+SMALL = {"N_TEXTS": 4, "N_ROWS": 8, "N_DRAWN": 2}
+
 OPTIONS = {"p_value": "exact", "max_partitions": 1_000_000, "n_resamples": 9_999, "seed": 0}
 
 

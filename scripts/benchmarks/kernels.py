@@ -18,7 +18,7 @@ import torch
 
 from manycaps.kit.sets_splits import exact_splits, upper_tail_p_values
 from manycaps.kit.sets_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
-from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
+from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, load_model, model_folder
 from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
 from manycaps.kit.vectors_frechet import frechet_distances, frechet_p_values
 from manycaps.kit.vectors_kernels import squared_distances
@@ -39,6 +39,9 @@ BATCH = 256
 
 # Vectors of a corpus, and on a side of a block of the plain loop.
 N_POOLED, LOOP_BLOCK = 6_000, 2_048
+
+# Sizes of a run that shows only that the suite works (--small).
+SMALL = {"N_ROWS": 4, "N_POOLED": 60, "LOOP_BLOCK": 16}
 
 
 def authors_mmd(candidates: torch.Tensor, references: torch.Tensor) -> torch.Tensor:
@@ -224,7 +227,7 @@ def encoder_comparisons() -> Iterator[Comparison]:
         return encoder.embed(captions, options, lambda steps, **_: steps)
 
     encoder.embed(captions[:2], options, lambda steps, **_: steps)
-    model, few = encoder._model, 24
+    model, few = load_model(model_folder(options["encoder"]), options["device"], options["dtype"]), 24
     by_length = sorted(captions, key=len, reverse=True)
     yield compare(
         "embedding distinct captions, CPU",

@@ -36,6 +36,9 @@ N_CACHED_EPOCHS = 20
 # Rows and steps of the comparison with the bare arithmetic, at the paper's batch size.
 N_CACHED_ROWS, N_STEPS = 2048, 20
 
+# Sizes of a run that shows only that the suite works (--small).
+SMALL = {"N_IMAGES": 4, "SMALL_BATCH": 2, "N_CACHED_EPOCHS": 1, "N_CACHED_ROWS": 512, "N_STEPS": 1}
+
 SILENT = functools.partial(tqdm, disable=True)
 NEVER = 10**9
 

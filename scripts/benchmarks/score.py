@@ -44,6 +44,9 @@ N_IMAGES = 32
 # The same for two processes, which must have started long before they end.
 N_PROGRAM_REPEATS = 600
 
+# Sizes of a run that shows only that the suite works (--small).
+SMALL = {"N_REPEATS": 1, "N_IMAGES": 2, "N_PROGRAM_REPEATS": 1}
+
 
 def comparisons() -> Iterator[Comparison]:
     """Yield the suite's lines."""

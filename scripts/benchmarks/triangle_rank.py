@@ -40,6 +40,12 @@ N_ROWS = 448
 # Random triangles a side in the authors' program.
 AUTHORS_TRIANGLES = 500
 
+# Captions that both tokenizers get.
+N_TOKENIZED = 40_000
+
+# Sizes of a run that shows only that the suite works (--small).
+SMALL = {"N_ROWS": 8, "AUTHORS_TRIANGLES": 5, "N_TOKENIZED": 100}
+
 
 def sample_rows(n_candidates: int = 10, n_references: int = 5) -> tuple[list[list[str]], list[list[str]]]:
     """Return predictions and references: `N_ROWS` rows out of the sample's scenes, each with captions of its own."""
@@ -234,15 +240,15 @@ def java_tokenizer() -> list[str] | None:
 
 
 def tokenizer_comparison(java: list[str]) -> Comparison:
-    """Compare tokenizing 40,000 captions with the Java program, its start included, ours from an empty cache."""
+    """Compare tokenizing captions with the Java program, its start included, ours from an empty cache."""
     predictions, references = sample_rows()
     captions = [caption for row in predictions + references for caption in row]
-    captions = list(itertools.islice(itertools.cycle(captions), 40_000))
+    captions = list(itertools.islice(itertools.cycle(captions), N_TOKENIZED))
     with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
         file.write("\n".join(captions))
         file.flush()
         return compare(
-            "PTB tokens of 40,000 captions",
+            f"PTB tokens of {N_TOKENIZED:,} captions",
             "Stanford's PTBTokenizer (Java), start included",
             "captions",
             3,

@@ -34,6 +34,9 @@ N_SYSTEMS = 5
 FRAMES_PER_CLIP = 8
 BATCH_SIZE = 64
 
+# Sizes of a run that shows only that the suite works (--small).
+SMALL = {"N_CLIPS": 2, "N_SYSTEMS": 2, "FRAMES_PER_CLIP": 2}
+
 # Least ratio that the project claims for 100 rows over 20 clips.
 TARGET = 3.0
 

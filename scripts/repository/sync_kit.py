@@ -38,6 +38,18 @@ LATER = (
     "'''  # fmt: skip\n",
 )
 
+# Before the first relative import of a main script: where links are missing, what to do in place of a SyntaxError.
+GUARD = """\
+# A zip of the repository holds the texts of its symbolic links. Written by `make format`.
+with open(__file__.removesuffix("{name}.py") + "{linked}.py", encoding="utf-8") as _linked:
+    if _linked.read(6) == "../../":
+        raise ImportError(
+            "{name}: expected Python files, got the texts of symbolic links. Run "
+            "`pip install .` in the repository, or `manycaps export {name} FOLDER` where it is installed."
+        )
+
+"""
+
 
 def relative_imports(script: str, at_once: bool = False) -> set[str]:
     """Return the x of every `from .x import y` in the text of a file, at any depth, or of those that run `at_once`."""
@@ -86,16 +98,25 @@ def imports_in_kit(name: str, at_once: bool) -> frozenset[str]:
 
 
 def without_block(script: str) -> str:
-    """Return a main script without the imports that this tool wrote."""
+    """Return a main script without what this tool wrote."""
     imports = r"(from \.\w+ import .*\n)+"
+    script = re.sub(rf"^{re.escape(GUARD.partition(chr(10))[0])}\n.*?\n\n", "", script, flags=re.MULTILINE | re.DOTALL)
     for before, after in ((BLOCK, ""), LATER):
         script = re.sub(rf"\n{re.escape(before)}{imports}{re.escape(after)}", "", script)
     return script
 
 
-def with_block(script: str) -> str:
-    """Return a main script with an import of every file that it needs and does not import itself."""
-    script = without_block(script)
+def with_guard(script: str, name: str) -> str:
+    """Return a main script with `GUARD` before its first import of a file that lies beside it."""
+    match = re.search(r"^from \.(\w+) import ", script, re.MULTILINE)
+    if match is None:
+        return script
+    return f"{script[: match.start()]}{GUARD.format(name=name, linked=match[1])}{script[match.start() :]}"
+
+
+def with_block(script: str, name: str) -> str:
+    """Return a main script with `GUARD`, and an import of every file that it needs and does not import itself."""
+    script = with_guard(without_block(script), name)
     by_hand = relative_imports(script, at_once=True)
     at_once = needed_files(by_hand, at_once=True)
     later = needed_files(relative_imports(script)) - at_once
@@ -134,11 +155,11 @@ def sync_folder(folder: pathlib.Path, check: bool) -> Iterator[str]:
     if missing:
         yield f"{folder.relative_to(ROOT)}: imports {missing[0]}, which is not in manycaps/kit. Write it there."
         return
-    if script != with_block(script):
+    if script != with_block(script, folder.name):
         if check:
             yield f"{path.relative_to(ROOT)}: does not name every file that the folder needs. {REPAIR}"
         else:
-            path.write_text(with_block(script), encoding="utf-8", newline="\n")
+            path.write_text(with_block(script, folder.name), encoding="utf-8", newline="\n")
     wanted = {f"{name}.py": KIT / f"{name}.py" for name in needed}
     yield from sync_links(folder, wanted, {path.name, "app.py"}, check)
 

@@ -12,6 +12,7 @@ pipeline. Needs scripts/requirements.txt, and the data of METEOR 1.5 and of Word
 import argparse
 import pathlib
 import time
+from collections.abc import Sequence
 
 from scripts.command_line import start_tool
 
@@ -22,14 +23,14 @@ KEYS = ("bleu_1", "bleu_4", "rouge_l", "cider_d", "meteor15", "meteor")
 SETS = ("Flickr8k", "COCO", "MSVD")
 
 
-def parsed() -> argparse.Namespace:
-    """Read the command line."""
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse a command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=pathlib.Path, required=True, metavar="FOLDER")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS)
     parser.add_argument("--iterations", type=int, default=750)
     parser.add_argument("--pos", metavar="PIPELINE", help="mask nouns, proper nouns and verbs as well")
-    return parser.parse_args()
+    return parser.parse_args(arguments)
 
 
 start_tool(__name__, parsed, "scripts/requirements.txt")

@@ -178,6 +178,35 @@ def test_messages(folder, capsys, monkeypatch, flags, message):
     assert capsys.readouterr().err.splitlines()[-1].startswith(message)
 
 
+@pytest.mark.parametrize("option", ["--captioner", "--painter"])
+def test_the_hub_is_asked_once_and_the_cache_serves_without_it(option, monkeypatch, tmp_path):
+    asked = []
+
+    def refuse(url, timeout):
+        asked.append((url, timeout))
+        raise ConnectionError("no answer")
+
+    def load(name, **keywords):
+        raise ValueError(f"loaded with {keywords['local_files_only']}")
+
+    monkeypatch.setattr("huggingface_hub.get_hf_file_metadata", refuse)
+    monkeypatch.setattr("transformers.AutoProcessor.from_pretrained", load)
+    monkeypatch.setattr("diffusers.AutoPipelineForText2Image.from_pretrained", load)
+
+    def attempt():
+        if option == "--captioner":
+            return positives.load_captioner("no-such/model", "cpu", None)
+        return positives.load_painter("no-such/model", "cpu", None, 2)
+
+    with pytest.raises(ValueError, match=rf"^{option}: expected a model of the Hub .*ConnectionError: no answer"):
+        attempt()
+    file = {"--captioner": "config.json", "--painter": "model_index.json"}[option]
+    assert asked == [(f"https://huggingface.co/no-such/model/resolve/main/{file}", 10)]
+    monkeypatch.setattr("huggingface_hub.try_to_load_from_cache", lambda *_: str(tmp_path / file))
+    with pytest.raises(ValueError, match="ValueError: loaded with True"):
+        attempt()
+
+
 def test_shards_of_something_else_are_not_mixed(folder, made, capsys):
     before = contents(made)
     assert main(["make-positives", *command(folder, "made", "--seed", "1")]) == 1

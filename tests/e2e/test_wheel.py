@@ -193,12 +193,18 @@ def test_a_clone_without_links_says_so_and_works_once_it_is_installed(tmp_path):
     load = [builder, "-c", "import manycaps; print(manycaps.load('bleu_rouge').name)"]
     done = subprocess.run(load, capture_output=True, text=True, cwd=tmp_path, env=environment)
     assert "expected Python code, got the text of a symbolic link. Run `pip install .`" in done.stderr
+    folder = str(clone / "metrics" / "bleu_rouge")
+    of_folder = [builder, "-c", f"import evaluate; print(evaluate.load({folder!r}).name)"]
+    done = subprocess.run(of_folder, capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert "bleu_rouge: expected Python files, got the texts of symbolic links. Run `pip install .`" in done.stderr
     options = ["--no-deps", "--no-index", "--no-build-isolation", "--ignore-installed"]
     install = [builder, "-m", "pip", "install", *options, "-e", clone]
     subprocess.run(install, check=True, capture_output=True, env=outer_variables())
     assert "def bleu_scores" in link.read_text()
     del environment["PYTHONPATH"]
     done = subprocess.run(load, capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert (done.returncode, done.stdout) == (0, "bleu_rouge\n"), done.stderr[-2000:]
+    done = subprocess.run(of_folder, capture_output=True, text=True, cwd=tmp_path, env=environment)
     assert (done.returncode, done.stdout) == (0, "bleu_rouge\n"), done.stderr[-2000:]
 
 

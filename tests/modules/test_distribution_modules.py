@@ -131,6 +131,18 @@ def test_confidence_interval(module, name):
     assert wider[f"{name}_ci_high"] >= result[f"{name}_ci_high"]
 
 
+@each_case("level", [0.999999, 1 - 1e-12, 1 - 2**-53])
+def test_an_interval_at_a_level_next_to_1_stays_in_the_range_of_a_value(module, name, level):
+    options = {"p_value": "exact", "confidence_level": level}
+    options |= {"estimator": "biased"} if name.startswith("mmd") else {}
+    result = module.compute(**CAPTION_ROWS, **options)
+    least, largest = {"fid_bert": (0, np.inf), "mmd": (0, np.inf), "mmd_bert": (0, 2)}.get(name, (0, 8 / 3))
+    assert module.value_range({**module.load_options, **options}) == (least, largest)
+    assert least <= result[f"{name}_ci_low"] < result[name] < result[f"{name}_ci_high"] <= largest
+    assert least - largest <= result[f"{name}_excess_ci_low"] < result[f"{name}_excess"]
+    assert result[f"{name}_excess"] < result[f"{name}_excess_ci_high"] <= largest - least
+
+
 def test_options_at_load_time_equal_options_at_compute_time(distribution_folder):
     options = {"p_value": "permutation", "n_resamples": 19, "confidence_level": 0.8, "seed": 5, "details": True}
     loaded = evaluate.load(str(distribution_folder), **options)

@@ -1,7 +1,6 @@
 """CIDEr-D of the COCO caption code: pycocoevalcap's own class, under the document frequencies of other captions."""
 
-import math
-
+import numpy as np
 from pycocoevalcap.cider.cider_scorer import CiderScorer
 
 
@@ -11,7 +10,7 @@ class CorpusScorer(CiderScorer):
     @property
     def ref_len(self):
         """Logarithm of the number of documents, which the class would set to that of the scored rows."""
-        return math.log(self.n_documents)
+        return np.log(float(self.n_documents))
 
     @ref_len.setter
     def ref_len(self, value):

@@ -225,6 +225,7 @@ def test_the_doctor_looks_for_everything(capsys):
     assert main(["doctor", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [check["subject"] for check in found] == [
+        "module folders",
         "packages",
         "WordNet",
         "METEOR 1.5 data",

@@ -6,7 +6,10 @@ import sys
 
 import pytest
 
-from manycaps.installed_modules import load, module_folders
+from manycaps import machine_checks
+from manycaps.command_line import main
+from manycaps.installed_modules import PACKAGE, load, module_folders
+from tests.each_case import each_case
 
 # What a fresh process holds after a step, and whether transformers and scikit-learn can be imported then.
 PROGRAM = """
@@ -45,3 +48,41 @@ def test_a_module_that_is_not_there_is_refused_with_the_names_of_all():
         ValueError, match=r"^name: expected one of bleu_rouge, .*, got 'trm_metor'\. Check the spelling"
     ):
         load("trm_metor")
+
+
+@pytest.fixture(scope="module")
+def without_links(tmp_path_factory):
+    """The package in a copy of the repository as a zip holds it: each symbolic link is a file with its text."""
+    repository = tmp_path_factory.mktemp("zip")
+    for folder in module_folders().values():
+        copy = repository / folder.parent.name / folder.name
+        copy.mkdir(parents=True)
+        for path in folder.iterdir():
+            if path.is_file():
+                content = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
+                (copy / path.name).write_bytes(content)
+    (repository / "pyproject.toml").touch()
+    return repository / PACKAGE.name
+
+
+@each_case("name", module_folders())
+def test_loading_a_folder_without_its_links_says_what_to_do(without_links, name):
+    import evaluate
+
+    message = rf"^{name}: expected Python files, got the texts of symbolic links\. Run `pip install \.` in the repos"
+    with pytest.raises(ImportError, match=message):
+        evaluate.load(str(without_links.parent / module_folders()[name].parent.name / name))
+
+
+def test_export_and_doctor_without_links_say_what_to_do(without_links, tmp_path, monkeypatch, capsys):
+    assert machine_checks.check_module_folders().fine
+    monkeypatch.setattr("manycaps.installed_modules.PACKAGE", without_links)
+    assert main(["export", "trm_meteor", str(tmp_path / "exported")]) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    what = "expected Python code, got the text of a symbolic link"
+    assert f"metrics/trm_meteor/base_feature_memory.py: {what}. Run `pip install .` in the clone, or switch" in line
+    assert not (tmp_path / "exported").exists()
+    assert main(["doctor"]) == 0
+    first, advice = capsys.readouterr().out.splitlines()[:2]
+    assert first == f"TODO  module folders: {what}"
+    assert advice.strip().startswith("Run `pip install .` in the clone, or switch links on")

@@ -188,7 +188,7 @@ def test_without_a_network_spm_says_where_its_model_belongs(tmp_path, monkeypatc
         ("ko-mecab", "mecab_ko", "sacrebleu[ko]>=2.6"),
         ("spm", "sentencepiece", "sacrebleu>=2.6' 'sentencepiece"),
         ("zh-jieba", "jieba", "jieba>=0.42"),
-        ("th", "pythainlp", "pythainlp>=5.0"),
+        ("th", "pythainlp", "pythainlp>=5.0.5"),
         ("spacy:de", "spacy", "spacy>=3.7"),
     ],
 )

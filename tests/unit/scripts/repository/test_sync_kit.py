@@ -10,6 +10,8 @@ import sys
 import pytest
 from evaluate.loading import get_imports
 
+from scripts.repository.sync_kit import GUARD
+
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 
 
@@ -55,7 +57,7 @@ def test_sync_names_what_the_main_script_does_not_import_itself(root):
     sync(root)
     script = root / "metrics/demo/demo.py"
     before, block = script.read_text().split("# isort: split\n")
-    assert before == "import math\n\nfrom .text_a import a\n\n"
+    assert before == f"import math\n\n{GUARD.format(name='demo', linked='text_a')}from .text_a import a\n\n"
     # evaluate's loader takes a comment behind a relative import for an address.
     assert "\nfrom .text_b import b as b\n\nX = a()\n" in block
     # What is imported by hand afterwards leaves the block.
@@ -79,7 +81,21 @@ def test_what_is_imported_within_a_function_is_named_where_only_the_loader_of_ev
     # By hand and at once: the block goes.
     script.write_text(script.read_text().replace("import a\n", "import a\nfrom .text_b import b\n"))
     sync(root)
-    assert script.read_text() == "from .text_a import a\nfrom .text_b import b\n\nX = a\n"
+    guard = GUARD.format(name="demo", linked="text_a")
+    assert script.read_text() == f"{guard}from .text_a import a\nfrom .text_b import b\n\nX = a\n"
+
+
+def test_a_main_script_says_what_to_do_where_links_are_missing(root):
+    sync(root)
+    link = root / "metrics/demo/text_a.py"
+    text = str(link.readlink())
+    link.unlink()
+    link.write_text(text)
+    done = subprocess.run([sys.executable, "-m", "metrics.demo.demo"], cwd=root, capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1] == (
+        "ImportError: demo: expected Python files, got the texts of symbolic links. Run `pip install .` in the "
+        "repository, or `manycaps export demo FOLDER` where it is installed."
+    )
 
 
 def test_sync_deletes_links_that_nothing_needs_and_names_files_out_of_place(root):

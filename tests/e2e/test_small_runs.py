@@ -1,0 +1,110 @@
+"""Every suite of the benchmark and every program that no other test runs: at tiny sizes, as a person runs them."""
+
+import csv
+import gzip
+import itertools
+import json
+import math
+import os
+import random
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+import types
+
+import pytest
+
+from scripts.benchmark import suite_names
+from scripts.studies.study_list import STUDIES
+from tests.clip_checkpoints import save_checkpoint
+from tests.tools import EXAMPLES, ROOT, TOOLS, name_of
+from tests.video_clips import noise, write_clip
+
+pytestmark = pytest.mark.slow
+
+# Images of the made data: as many as a study draws out of Flickr8k, and clips with 40 captions or more.
+N_IMAGES, N_CLIPS, N_CAPTIONS = 1_000, 60, 40
+
+# Arguments by program, with the folder of the made data in place of {data} and an empty one in place of {output}.
+PROGRAMS = {
+    "scripts.benchmarks.clip_gpu": "--architecture ViT-B-32 --dtype float32 --device cpu --images 2 --repeats 1",
+    "scripts.benchmarks.pac_training_gpu": """
+        --device cpu --dtype float32 --rows 2 --batch-size 2 --steps 1 --repeats 1
+    """,
+    "scripts.studies.compare_mauve": "{data}/msvd_val_references.txt --clips 3 --splits 2",
+    "scripts.studies.damage_study": "--data {data} --output {output}/damage.csv --modules trm_bert --rows 60",
+    "scripts.studies.embedding_metric_sizes": "{data}/msvd_val_references.txt --clips 2",
+    "scripts.studies.frame_sampling": "{data}/clip.mp4 --checkpoint {data}/small.pth --caption dog --caption cat",
+    "scripts.studies.general_damage": "--trials 1",
+    "scripts.studies.leave_one_out": "--data {data} --sets COCO --iterations 2",
+    "scripts.studies.level_study": """
+        --data {data} --output {output}/level.csv --modules mmd_bert --rows 5 --corpora 2 --size 3 3
+    """,
+    "scripts.studies.msvd_systems": "{data}/msvd_val_references.txt --clips 3",
+    "scripts.studies.paired_test_study": "--data {data} --output {output}/paired.csv --pairs 2 --level 5 20 2",
+    "scripts.studies.pooled_value": "--vectors 3000 --dimensions 8 --loop",
+    "scripts.toy.train_captioner": "--output {output}/captioner --scenes 80 --steps 2",
+}
+
+# Programs with tests of their own: test_studies.py, test_examples.py, test_renew_studies.py, test_tiny_pac.py.
+TESTED = [f"scripts.studies.{name}" for name in (*STUDIES, "renew_studies")]
+TESTED += ["scripts.toy.positives_study", "scripts.toy.train_tiny_pac", *map(name_of, EXAMPLES)]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """A folder with the files of public captions that studies read, filled with those of the quickstart."""
+    folder = tmp_path_factory.mktemp("data")
+    scenes = json.loads((ROOT / "manycaps" / "quickstart" / "captions.json").read_text(encoding="utf-8"))["scenes"]
+    texts = [text for scene in scenes for text in scene["references"] + scene["systems"]["diverse"]]
+    rng = random.Random(0)
+    with gzip.open(folder / "Flickr8k.token.txt.gz", "wt", encoding="utf-8") as file:
+        for i in range(N_IMAGES):
+            file.writelines(f"{i}.jpg#{k}\t{text}\n" for k, text in enumerate(rng.sample(texts, 5)))
+    clips = {f"clip{i}": rng.sample(texts, N_CAPTIONS) for i in range(N_CLIPS)}
+    lines = (f"{clip}\t{text}\n" for clip, captions in clips.items() for text in captions)
+    (folder / "msvd_val_references.txt").write_text("".join(lines), encoding="utf-8")
+    rows = [{"references": rng.sample(texts, 5)} for _ in range(10)]
+    (folder / "coco_val_1000.json").write_text(json.dumps(rows), encoding="utf-8")
+    write_clip(folder / "clip.mp4", noise(12))
+    save_checkpoint(folder / "small.pth")
+    return folder
+
+
+@pytest.mark.parametrize("suite", suite_names())
+def test_a_suite_of_the_benchmark_runs_to_its_end(suite, data, tmp_path):
+    if suite == "coco_eval" and not shutil.which("java"):
+        pytest.skip("its peer needs Java")
+    command = [sys.executable, "-m", "scripts.benchmark", "--small", "--only", suite, "--csv", str(tmp_path / "x.csv")]
+    environment = {**os.environ, "MANYCAPS_DATA": str(data)}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = list(csv.DictReader((tmp_path / "x.csv").read_text(encoding="utf-8").splitlines()))
+    assert [line for line in done.stdout.splitlines() if " x " in line][-1].strip().startswith(rows[-1]["work"])
+    assert all(math.isfinite(float(row["ratio"])) and float(row["ratio"]) > 0 for row in rows)
+    assert "MISSED" not in done.stdout
+
+
+def test_every_program_is_run_by_a_test():
+    folders = ("scripts.benchmarks.", "scripts.studies.", "scripts.toy.", "scripts.examples.")
+    programs = [name for name in map(name_of, TOOLS) if name.startswith(folders)]
+    assert sorted([*PROGRAMS, *TESTED]) == sorted(programs)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_program_runs_to_its_end(program, data, tmp_path, monkeypatch, capsys):
+    scores = itertools.cycle((0.5, 0.25, 0.75))
+    mauve = types.SimpleNamespace(compute_mauve=lambda **_: types.SimpleNamespace(mauve=next(scores)))
+    monkeypatch.setitem(sys.modules, "mauve", mauve)  # no test needs its package
+    arguments = PROGRAMS[program].format(data=data, output=tmp_path).split()
+    monkeypatch.setattr(sys, "argv", [program, *arguments])
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    status = 0
+    try:
+        runpy.run_module(program, run_name="__main__")
+    except SystemExit as stop:
+        status = stop.code
+    assert not status
+    assert re.search(r"\d", capsys.readouterr().out) or list(tmp_path.iterdir())
