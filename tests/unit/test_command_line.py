@@ -5,6 +5,7 @@ import doctest
 import http.server
 import importlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -193,6 +194,35 @@ def test_a_full_disk_behind_the_output_is_one_line():
         done.stderr
         == "list: expected files that can be read and written, got No space left on device. Check paths and disk.\n"
     )
+
+
+@each_case(
+    ("variable", "why"),
+    [
+        ("TQDM_DISABLE=1", None),
+        ("TQDM_NCOLS=40", None),
+        ("TQDM_MININTERVAL=x", "ValueError (could not convert string to float: 'x')"),
+        ("TQDM_POSITION=first", "ValueError (invalid literal for int() with base 10: 'first')"),
+        ("TQDM_BAR_FORMAT={foo}", "KeyError ('foo')"),
+        ("TQDM_FILE=x", "AttributeError ('str' object has no attribute 'write')"),
+        ("TQDM_ASCII=a", "ZeroDivisionError (integer division or modulo by zero)"),
+        ("TQDM_WRITE_BYTES=1", "TypeError (write() argument must be str, not bytes)"),
+    ],
+)
+def test_no_variable_of_tqdm_decides_whether_a_command_works(variable, why, tmp_path):
+    (tmp_path / "rows.json").write_text('[{"id": 1, "predictions": ["a dog"], "references": ["a dog", "dogs"]}]')
+    call = ["score", "-m", "bleu_rouge", "-i", str(tmp_path / "rows.json"), "-o", str(tmp_path / "out")]
+    name, value = variable.split("=")
+    done = subprocess.run(
+        [sys.executable, "-c", f"{PROGRAM}sys.exit(main({call!r}))"],
+        env=os.environ | {name: value},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["n_rows"] == 1
+    line = f"{name}: expected values with which tqdm shows a bar, got {why}. Unset or correct them; without them, the "
+    assert done.stderr.startswith(f"{line}command goes on.\n" if why else "putting rows together by id\n")
 
 
 @pytest.mark.parametrize("arguments", [["--traceback", "doctor"], ["doctor", "--traceback"]])
