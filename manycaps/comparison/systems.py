@@ -2,7 +2,7 @@
 
 import pathlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -118,6 +118,7 @@ def read_systems(
     images: str | None = None,
     videos: str | None = None,
     limit: int | None = None,
+    needed: Collection[str] = (),
 ) -> list[SystemRow]:
     """Read the captions of several systems, and join them by the ids of their rows.
 
@@ -128,6 +129,7 @@ def read_systems(
         images: folder or address of images.
         videos: folder or address of videos.
         limit: rows to read; None: all.
+        needed: what every row must have, out of "images" and "videos". What a folder is given for is needed, too.
 
     Returns:
         The rows in the order of the baseline's, with references, images and videos where the files have them.
@@ -136,9 +138,11 @@ def read_systems(
         ValueError: a file cannot be read, an id comes twice, or the systems have different rows or references.
     """
     systems = {}
+    folders = {"image": images, "video": videos}
+    optional = [role for role, folder in folders.items() if folder is None and f"{role}s" not in needed]
     for name, file in files.items():
         try:
-            source = open_source([file], references, columns, images, videos, limit)
+            source = open_source([file], references, columns, images, videos, limit, optional=optional)
             systems[name] = _by_id(file, good_rows(source.rows()))
         except ValueError as error:
             # A wrong reference may concern one of the systems only.

@@ -11,6 +11,7 @@ from manycaps.comparison.comparison_tables import system_table
 from manycaps.scoring import ScoreOptions
 from manycaps.scoring import score as score_files
 from tests.comparison_cases import caption_rows, write_captions
+from tests.each_case import each_case
 from tests.modules.sample_inputs import small_meteor15_data
 
 
@@ -113,6 +114,40 @@ def test_an_option_that_no_metric_takes_is_refused(tmp_path, options, message):
     with pytest.raises(ValueError) as found:
         compare(CompareOptions([files["base"], files["other"]], [files["references"]], ["trm_cider"], **options))
     assert str(found.value).startswith(message)
+
+
+def files_with_images(folder, image):
+    """Two systems whose first row has an image that nobody can read, and references."""
+    rows = caption_rows(4)
+    files = {name: folder / f"{name}.jsonl" for name in ("base", "other")}
+    for name, path in files.items():
+        images = [image, *(f"COCO_{i}.jpg" for i in range(1, 4))]
+        lines = [
+            {"image_id": i, "caption": captions[0], "image": each}
+            for i, (captions, each) in enumerate(zip(rows[name], images, strict=True))
+        ]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    people = write_captions(folder, {"references": rows["references"]}, [str(i) for i in range(4)])
+    return [str(path) for path in files.values()], [people["references"]]
+
+
+@each_case("image", ["COCO_0.jpg", "COCO_1.jpg", 42, None, ["a.jpg"], "\udc80"])
+def test_a_column_of_images_that_nobody_asked_for_runs_no_network_and_refuses_no_row(image, tmp_path):
+    systems, references = files_with_images(tmp_path, image)
+    comparison = compare(CompareOptions(systems, references, n_resamples=99, distance="cider"))
+    assert set(comparison.signatures["base"]) == {"human_parity", "trm_meteor", "trm_cider"}
+    # Rows of one image still belong together.
+    assert comparison.n_clusters == (3 if image == "COCO_1.jpg" else 4)
+    comparison.save(tmp_path / "report")
+    assert "<img" not in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+
+
+@each_case("options", [{"metrics": ["pac_score"]}, {"images": "photos"}])
+def test_a_column_of_images_that_is_asked_for_has_one_in_every_row(options, tmp_path):
+    systems, references = files_with_images(tmp_path, 42)
+    with pytest.raises(ValueError) as found:
+        compare(CompareOptions(systems, references, **options))
+    assert "image[0]: expected a path or the bytes of a file, got int (42)." in str(found.value)
 
 
 def test_a_column_of_means_has_equally_many_decimals(tmp_path):
