@@ -250,8 +250,8 @@ def open_source(
                 "it with --columns id=NAME."
             )
     media = {role: folder for role, folder in (("image", images), ("video", videos)) if folder is not None}
-    main, others = (side and side._replace(optional=tuple(optional)) for side in (main, others))
-    return Source(main, others, media, limit)
+    main = main._replace(optional=tuple(optional))
+    return Source(main, others and others._replace(optional=tuple(optional)), media, limit)
 
 
 def file_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
