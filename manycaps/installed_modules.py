@@ -1,6 +1,7 @@
 """The module folders that come with the package: beside it in a checkout, inside it in a wheel."""
 
 import contextlib
+import errno
 import gc
 import importlib
 import os
@@ -11,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
+from .kit.base_messages import reason_of
 from .meant_modules import advice_for
 
 PACKAGE = pathlib.Path(__file__).resolve().parent
@@ -134,20 +136,47 @@ def export_module(name: str, folder: pathlib.Path, *, replace: bool = False) -> 
     Raises:
         ValueError: there is no such module.
         FileExistsError: the module's folder exists.
+        OSError: it cannot be written, because the disk is full, for example; then nothing is left of it.
     """
     source, target = module_folder(name), folder / name
     if target.exists() and not replace:
         raise FileExistsError(f"{target}: expected no such folder, got one. Add --force to replace it.")
     if target.resolve() == source.resolve():
         raise ValueError(f"folder: expected another folder than the module's own, got {target}. Choose another.")
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as beside:
+    with _made_folder(folder), tempfile.TemporaryDirectory(dir=folder) as beside:
         written = pathlib.Path(beside) / name
-        shutil.copytree(source, written, ignore=shutil.ignore_patterns("__pycache__"))  # reads through links
+        _copy_files(source, written)
         if target.exists():
             shutil.rmtree(target)
         written.rename(target)
     return target
+
+
+@contextlib.contextmanager
+def _made_folder(folder: pathlib.Path) -> Iterator[None]:
+    """Make a folder with its parents, and remove again what was made where the work in it fails."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException as error:
+        for each in missing:
+            with contextlib.suppress(OSError):  # somebody else has put something there
+                each.rmdir()
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            raise OSError(
+                f"{folder}: expected a folder that can hold the module, got {reason_of(error)}. Make room; nothing of "
+                "it is left there."
+            ) from error
+        raise
+
+
+def _copy_files(source: pathlib.Path, target: pathlib.Path) -> None:
+    """Copy the files of a module folder, through links, up to the first error: `shutil.copytree` collects them."""
+    target.mkdir()
+    for path in sorted(source.iterdir()):
+        if not path.is_dir():
+            shutil.copy2(path, target)
 
 
 def stay_off_the_hub() -> None:

@@ -1,11 +1,14 @@
 """Modules of the collection, and evaluate as the commands import it."""
 
+import errno
 import json
+import os
 import subprocess
 import sys
 
 import pytest
 
+from manycaps import command_line, installed_modules
 from manycaps.installed_modules import load, module_folders
 
 # What a fresh process holds after a step, and whether transformers and scikit-learn can be imported then.
@@ -45,3 +48,21 @@ def test_a_module_that_is_not_there_is_refused_with_the_names_of_all():
         ValueError, match=r"^name: expected one of bleu_rouge, .*, got 'trm_metor'\. Check the spelling"
     ):
         load("trm_metor")
+
+
+def test_a_full_disk_under_an_exported_module_is_one_line_and_nothing_is_left(tmp_path, monkeypatch, capsys):
+    def copy(source, target):
+        if source.name.startswith("text_"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(source))
+        (target / source.name).write_text("a part", encoding="utf-8")
+
+    monkeypatch.setattr(installed_modules.shutil, "copy2", copy)
+    assert command_line.main(["export", "trm_meteor", str(tmp_path / "new" / "exported")]) == 1
+    assert capsys.readouterr().err == (
+        f"{tmp_path / 'new' / 'exported'}: expected a folder that can hold the module, got No space left on device. "
+        "Make room; nothing of it is left there.\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "mine").mkdir()
+    assert command_line.main(["export", "trm_meteor", str(tmp_path / "mine")]) == 1
+    assert list(tmp_path.rglob("*")) == [tmp_path / "mine"]

@@ -1,5 +1,6 @@
 """Tables of captions: every kind and layout gives the same rows, every fault its message and no loss beside it."""
 
+import errno
 import gzip
 import io
 import itertools
@@ -32,7 +33,9 @@ from manycaps.caption_tables import (
 from manycaps.caption_tables.columns import find_layout, parsed_columns
 from manycaps.caption_tables.files import expand_braces, table_files, table_kind, whole
 from manycaps.caption_tables.hub_records import hub_file
+from manycaps.caption_tables.rows import SCHEMA
 from manycaps.caption_tables.source import file_pieces
+from manycaps.scoring import ScoreOptions, score
 from tests.each_case import each_case
 
 ROWS = [
@@ -787,4 +790,21 @@ def test_a_folder_of_too_many_files_is_no_folder_of_tables(tmp_path, monkeypatch
     assert str(found.value) == (
         f"{tmp_path}: expected a folder of at most 5 files, got one of more. Name the folder of the tables itself, or "
         "a pattern such as captions/*.parquet."
+    )
+
+
+def test_a_full_disk_under_joined_rows_is_an_error_of_the_disk(tmp_path, monkeypatch):
+    """SQLite says so in an error of its own, which no caller expects."""
+    monkeypatch.setattr("manycaps.caption_tables.rows.SCHEMA", SCHEMA + "PRAGMA max_page_count = 20;")
+    captions = [{"id": str(i), "caption": f"a dog number {i} runs on the beach"} for i in range(5_000)]
+    path = write(tmp_path, "a.jsonl", json_lines(captions))
+    with pytest.raises(OSError) as found:
+        read([path])
+    assert (found.value.errno, pathlib.Path(found.value.filename).name) == (errno.ENOSPC, "joined.sqlite")
+    options = ScoreOptions(["vdtk_diversity"], inputs=[path], output=tmp_path / "scores")
+    with pytest.raises(OSError) as found:
+        score(options)
+    assert str(found.value) == (
+        f"{tmp_path / 'scores'}: expected a folder that can hold the results, got No space left on device. Make room, "
+        "and give the same command again: finished parts stay."
     )
