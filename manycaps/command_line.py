@@ -93,6 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _check_current_folder()
         _drop_bad_progress_variables()
+        if "MPLBACKEND" in os.environ:  # commands draw into files alone, and open no window
+            os.environ["MPLBACKEND"] = "agg"
         command.run(given)
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -126,6 +128,8 @@ def one_line(error: Exception, command: str) -> str:
     >>> one_line(OSError(28, "No space left on device"), "make-world")
     'make-world: expected files that can be read and written, got No space left on device. Check paths and disk.'
     """
+    if isinstance(error, ImportError) and "Run `pip install" in str(error):  # whoever raised it knows the remedy
+        return " ".join(str(error).split())
     if isinstance(error, ImportError) and (line := _missing_package(error, command)):
         return line
     if is_in_house_form(error) or (type(error) is LookupError and "needs" in str(error)):
