@@ -5,7 +5,9 @@ It ends with 0; with 1 if the data, a package or the run is at fault; with 2 for
 """
 
 import argparse
+import contextlib
 import importlib
+import io
 import os
 import sys
 import traceback
@@ -90,6 +92,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         _check_current_folder()
+        _drop_bad_progress_variables()
+        if "MPLBACKEND" in os.environ:  # commands draw into files alone, and open no window
+            os.environ["MPLBACKEND"] = "agg"
         command.run(given)
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -123,6 +128,8 @@ def one_line(error: Exception, command: str) -> str:
     >>> one_line(OSError(28, "No space left on device"), "make-world")
     'make-world: expected files that can be read and written, got No space left on device. Check paths and disk.'
     """
+    if isinstance(error, ImportError) and "Run `pip install" in str(error):  # whoever raised it knows the remedy
+        return " ".join(str(error).split())
     if isinstance(error, ImportError) and (line := _missing_package(error, command)):
         return line
     if is_in_house_form(error) or (type(error) is LookupError and "needs" in str(error)):
@@ -156,6 +163,39 @@ def _check_current_folder() -> None:
         raise FileNotFoundError(
             "current folder: expected one that exists, got one that was deleted. Change to another (`cd`)."
         ) from None
+
+
+def _drop_bad_progress_variables() -> None:
+    """Drop the variables of tqdm if it shows no bar with them: they would end a command, some when tqdm is imported."""
+    names = [name for name in os.environ if name.startswith("TQDM_")]
+    if not names:
+        return
+    try:
+        with contextlib.redirect_stderr(io.TextIOWrapper(io.BytesIO(), "utf-8")):
+            _show_bars()
+    except ImportError:
+        return  # the command says what is missing
+    except Exception as error:
+        for name in names:
+            del os.environ[name]
+        for module in [module for module in sys.modules if module.partition(".")[0] == "tqdm"]:
+            del sys.modules[module]  # it would keep their values
+        print(
+            f"{', '.join(names)}: expected values with which tqdm shows a bar, got {type(error).__name__} "
+            f"({reason_of(error)}). Unset or correct them; without them, the command goes on.",
+            file=sys.stderr,
+        )
+
+
+def _show_bars() -> None:
+    """Show one bar with a total and one without, at every stage."""
+    from tqdm import tqdm
+
+    for total in (None, 100_000):
+        with tqdm(desc="bar", total=total, unit_scale=True, mininterval=0, miniters=0, delay=0) as bar:
+            for step in range(100):
+                bar.update(1_000)
+                bar.set_postfix(step=step)
 
 
 def _give_up_output() -> None:

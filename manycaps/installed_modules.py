@@ -1,6 +1,7 @@
 """The module folders that come with the package: beside it in a checkout, inside it in a wheel."""
 
 import contextlib
+import errno
 import gc
 import importlib
 import os
@@ -11,12 +12,16 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
+from .kit.base_messages import reason_of, shown_path
 from .meant_modules import advice_for
 
 PACKAGE = pathlib.Path(__file__).resolve().parent
 
 # Folders that hold module folders.
 KINDS = ("metrics", "measurements")
+
+# Variables that name folders in which Hugging Face's libraries keep files.
+CACHE_VARIABLES = ("HF_HOME", "HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_METRICS_CACHE", "XDG_CACHE_HOME")
 
 NO_LINKS = (
     "{path}: expected Python code, got the text of a symbolic link. Run `pip install .` in the clone, or switch links "
@@ -140,6 +145,7 @@ def export_module(name: str, folder: pathlib.Path, *, replace: bool = False) -> 
         ValueError: there is no such module.
         FileExistsError: the module's folder exists.
         ImportError: the package is a copy of the repository without symbolic links.
+        OSError: it cannot be written, because the disk is full, for example; then nothing is left of it.
     """
     source, target = module_folder(name), folder / name
     for path in link_texts(source):
@@ -148,19 +154,64 @@ def export_module(name: str, folder: pathlib.Path, *, replace: bool = False) -> 
         raise FileExistsError(f"{target}: expected no such folder, got one. Add --force to replace it.")
     if target.resolve() == source.resolve():
         raise ValueError(f"folder: expected another folder than the module's own, got {target}. Choose another.")
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as beside:
+    with _made_folder(folder), tempfile.TemporaryDirectory(dir=folder) as beside:
         written = pathlib.Path(beside) / name
-        shutil.copytree(source, written, ignore=shutil.ignore_patterns("__pycache__"))  # reads through links
+        _copy_files(source, written)
         if target.exists():
             shutil.rmtree(target)
         written.rename(target)
     return target
 
 
+@contextlib.contextmanager
+def _made_folder(folder: pathlib.Path) -> Iterator[None]:
+    """Make a folder with its parents, and remove again what was made where the work in it fails."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException as error:
+        for each in missing:
+            with contextlib.suppress(OSError):  # somebody else has put something there
+                each.rmdir()
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            raise OSError(
+                f"{folder}: expected a folder that can hold the module, got {reason_of(error)}. Make room; nothing of "
+                "it is left there."
+            ) from error
+        raise
+
+
+def _copy_files(source: pathlib.Path, target: pathlib.Path) -> None:
+    """Copy the files of a module folder, through links, up to the first error: `shutil.copytree` collects them."""
+    target.mkdir()
+    for path in sorted(source.iterdir()):
+        if not path.is_dir():
+            shutil.copy2(path, target)
+
+
 def stay_off_the_hub() -> None:
-    """Keep evaluate from asking the Hub for modules that are local. Call it before importing evaluate."""
+    """Keep evaluate from asking the Hub for modules that are local. Call it before importing evaluate.
+
+    Raises:
+        NotADirectoryError: a variable names a file as the folder of Hugging Face's caches.
+    """
+    check_cache_folders()
     os.environ.setdefault("HF_EVALUATE_OFFLINE", "1")
+
+
+def check_cache_folders() -> None:
+    """Raise if a variable names a file as the folder of Hugging Face's caches: its libraries do not say which.
+
+    Raises:
+        NotADirectoryError: it does.
+    """
+    for name in CACHE_VARIABLES:
+        path = os.environ.get(name)
+        if path and os.path.exists(path) and not os.path.isdir(path):
+            raise NotADirectoryError(
+                f"{name}: expected a folder, got {shown_path(path)}, which is a file. Set it to a folder, or unset it."
+            )
 
 
 def import_evaluate() -> Any:

@@ -187,7 +187,9 @@ def parsed_columns(text: str) -> dict[str, str]:
     return chosen
 
 
-def read_values(record: Mapping[str, Any], layout: Layout, row: int, *, one_side: bool = False) -> Values:
+def read_values(
+    record: Mapping[str, Any], layout: Layout, row: int, *, one_side: bool = False, optional: Collection[str] = ()
+) -> Values:
     """Read the columns of a layout from a record, and check them.
 
     Args:
@@ -195,6 +197,7 @@ def read_values(record: Mapping[str, Any], layout: Layout, row: int, *, one_side
         layout: the columns.
         row: number of the record in its file, for messages.
         one_side: whether predictions or references may be missing, but not both.
+        optional: "image", "video" or both: what is neither a path nor bytes counts as none there.
 
     Returns:
         The values.
@@ -211,8 +214,8 @@ def read_values(record: Mapping[str, Any], layout: Layout, row: int, *, one_side
         read_id(record, layout, row),
         _captions(record, layout.predictions, row),
         _captions(record, layout.references, row),
-        _medium(record, layout.image, row),
-        _medium(record, layout.video, row),
+        _optional_medium(record, layout.image, row) if "image" in optional else _medium(record, layout.image, row),
+        _optional_medium(record, layout.video, row) if "video" in optional else _medium(record, layout.video, row),
     )
 
 
@@ -291,6 +294,14 @@ def _medium(record: Mapping[str, Any], name: str | None, row: int) -> str | byte
         got = "none" if not value else f"{type(value).__name__} ({shown_value(value)})"
         raise ValueError(f"{name}[{row}]: expected a path or the bytes of a file, got {got}. Leave the row out.")
     return value if isinstance(value, bytes) else _unicode(value, f"{name}[{row}]")
+
+
+def _optional_medium(record: Mapping[str, Any], name: str | None, row: int) -> str | bytes | None:
+    """Path or bytes of an image or a video, None for anything else."""
+    try:
+        return _medium(record, name, row)
+    except ValueError:
+        return None
 
 
 def _unicode(text: str, where: str) -> str:

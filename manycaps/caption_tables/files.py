@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any, NamedTuple, cast
 
 import fsspec
+from tqdm import tqdm
 
 from manycaps.kit.base_files import read_json
 from manycaps.kit.base_messages import reason_of, shown_path, shown_value
@@ -35,8 +36,16 @@ MEDIA_ENDINGS = {"image": (".jpg", ".jpeg", ".png", ".webp"), "video": (".mp4", 
 # A range of numbers in braces: {00000..00999}.
 NUMBERS = re.compile(r"(\d{1,18})\.\.(\d{1,18})", re.ASCII)
 
-# Largest number of names that braces may expand to.
+# Largest number of names that braces may expand to, and of files in a folder that is searched for tables.
 MOST_NAMES = 1_000_000
+
+# Times its size that a compressed file may expand to, and bytes that any may: captions take a tenth, and gzip can make
+# a thousandth of text that says nothing.
+MOST_EXPANSION = 200
+EXPANSION_BYTES = 1 << 28
+
+# Bytes that are read at once of a compressed file that is read as a whole.
+PIECE_OF_EXPANDED = 1 << 24
 
 
 class TableFile(NamedTuple):
@@ -154,11 +163,41 @@ def is_local(path: str) -> bool:
 def open_bytes(path: str, compressed: bool = False) -> IO[bytes]:
     """Open a file to be read, local or by fsspec; a compressed one gives its content.
 
+    Reading a compressed one raises a `ValueError` where it expands beyond `MOST_EXPANSION` and `EXPANSION_BYTES`.
+
     Raises:
         OSError: it cannot be opened.
     """
     file = cast(IO[bytes], fsspec.open(path, "rb").open())
-    return cast(IO[bytes], gzip.GzipFile(fileobj=file)) if compressed else file
+    return cast(IO[bytes], _ExpandedFile(file)) if compressed else file
+
+
+class _ExpandedFile(gzip.GzipFile):
+    """The content of a compressed file, within a limit: some kilobytes may hold gigabytes."""
+
+    def __init__(self, packed: IO[bytes]) -> None:
+        super().__init__(fileobj=packed)
+        self._packed, self._n_expanded = packed, 0
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is None or size < 0:
+            return b"".join(iter(lambda: self.read(PIECE_OF_EXPANDED), b""))
+        return self._counted(super().read(size))
+
+    def read1(self, size: int = -1) -> bytes:
+        return self._counted(super().read1(size))
+
+    def readline(self, size: int | None = -1) -> bytes:
+        return self._counted(super().readline(size))
+
+    def _counted(self, content: bytes) -> bytes:
+        self._n_expanded += len(content)
+        if self._n_expanded > EXPANSION_BYTES and self._n_expanded > MOST_EXPANSION * self._packed.tell():
+            raise ValueError(
+                f"expected a .gz file that expands to at most {MOST_EXPANSION} times its size, got one of "
+                f"{self._n_expanded:,} bytes and more. If it is right, unpack it (`gunzip`)."
+            )
+        return content
 
 
 def found_medium(folder: str, given: str | None, name: str, role: str, row: int) -> str | bytes:
@@ -184,7 +223,7 @@ def found_medium(folder: str, given: str | None, name: str, role: str, row: int)
             if os.path.isfile(path := os.path.join(folder, name + ending)):
                 return path
         raise ValueError(
-            f"{role}[{row}]: expected a file {name} in {folder}, with or without one of the endings "
+            f"{role}[{row}]: expected a file {name} in {shown_source(folder)}, with or without one of the endings "
             f"{', '.join(MEDIA_ENDINGS[role])}, got none. Name a column of files with --columns {role}=NAME."
         )
     address = f"{folder.rstrip('/')}/{given or name + MEDIA_ENDINGS[role][0]}"
@@ -219,28 +258,53 @@ def _files_of(source: str, split: str) -> Iterator[TableFile]:
             f"{source}: expected a path, or an address that fsspec can open, got neither ({reason_of(error)}). "
             "Check the part before ://."
         ) from error
+    except ImportError as error:
+        package = getattr(error.__cause__ or error.__context__, "name", None)
+        raise ImportError(
+            f"{shown_source(source)}: expected the package that opens such addresses, got none ({reason_of(error)})."
+            + (f" Run `pip install {package}`." if package else "")
+        ) from error
     if file_system.isfile(path):
         yield _table_file(source, int(file_system.info(path)["size"]))
         return
     if file_system.isdir(path):
         found = _saved_files(source, split) if is_local(source) else None
         if found is None:
-            found = [name for name in sorted(file_system.find(path)) if (table_kind(name) or (TEXT,))[0] != TEXT]
+            found = [name for name in _names_in(path, file_system, source) if (table_kind(name) or (TEXT,))[0] != TEXT]
         wanted = "at least one table in the folder"
     else:
         found = sorted(name for name in file_system.glob(path) if file_system.isfile(name))
         wanted = "a file, a folder or a pattern of files"
     if not found:
         raise ValueError(
-            f"{_named(source)}: expected {wanted}, got none. Check the path; tables end in "
+            f"{shown_source(source)}: expected {wanted}, got none. Check the path; tables end in "
             f"{', '.join((*KINDS, TEXT))}, those of text and tar also in .gz."
         )
     for name in found:
         yield _table_file(_as_given(name, file_system, source), int(file_system.info(name)["size"]))
 
 
-def _named(source: str) -> str:
-    """A source in a message: as it was given, unless that is not printable."""
+def _names_in(folder: str, file_system: Any, source: str) -> list[str]:
+    """Files in a folder, at any depth, sorted by name.
+
+    Raises:
+        ValueError: there are too many for a folder of tables.
+    """
+    if not is_local(source):
+        return sorted(file_system.find(folder))
+    names: list[str] = []
+    for parent, _, own in tqdm(os.walk(folder), desc=f"looking for tables in {source}", unit=" folders", delay=2):
+        names += [os.path.join(parent, name) for name in own]
+        if len(names) > MOST_NAMES:
+            raise ValueError(
+                f"{shown_source(source)}: expected a folder of at most {MOST_NAMES:,} files, got one of more. Name the "
+                "folder of the tables itself, or a pattern such as captions/*.parquet."
+            )
+    return sorted(names)
+
+
+def shown_source(source: str) -> str:
+    """Return a source for a message: as it was given, unless that is too long, or not printable."""
     return source if source.isprintable() and len(source) <= LONGEST_SHOWN else shown_path(source)
 
 

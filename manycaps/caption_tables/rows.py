@@ -5,6 +5,7 @@ SQLite file, so that memory does not grow with the rows and every part of a run 
 """
 
 import contextlib
+import errno
 import json
 import os
 import pathlib
@@ -155,9 +156,12 @@ class JoinedRows:
         """Note a row that cannot be read."""
         self._database.execute("INSERT INTO bad VALUES (?, ?, ?, ?)", bad)
 
-    def close(self) -> None:
+    def commit(self) -> None:
         """Write everything to the disk."""
         self._database.execute("COMMIT")
+
+    def close(self) -> None:
+        """Close the file; what was not committed is lost."""
         self._database.close()
 
     def _file_number(self, path: str) -> int:
@@ -200,9 +204,22 @@ class JoinedStore:
         return map(BadRow._make, rows)
 
 
-def filled(path: pathlib.Path) -> "contextlib.closing[JoinedRows]":
-    """Return a new store for a `with` statement."""
-    return contextlib.closing(JoinedRows(path))
+@contextlib.contextmanager
+def filled(path: pathlib.Path) -> Iterator[JoinedRows]:
+    """Return a new store for a `with` statement.
+
+    Raises:
+        OSError: it cannot be written, because the disk is full, for example; SQLite has errors of its own for that.
+    """
+    try:
+        with contextlib.closing(JoinedRows(path)) as store:
+            yield store
+            store.commit()
+    except sqlite3.OperationalError as error:
+        is_full = "full" in str(error)  # Python 3.10 has no number of it
+        raise OSError(
+            errno.ENOSPC if is_full else errno.EIO, os.strerror(errno.ENOSPC) if is_full else str(error), str(path)
+        ) from error
 
 
 def store_file(store: str) -> TableFile:

@@ -40,6 +40,8 @@ class Side(NamedTuple):
     single: bool
     # Whether the files hold images or videos themselves, and not their paths.
     holds_media: bool
+    # "image", "video" or both: rows may lack it.
+    optional: tuple[str, ...] = ()
 
 
 class Source(NamedTuple):
@@ -210,6 +212,7 @@ def open_source(
     limit: int | None = None,
     *,
     either: bool = False,
+    optional: Sequence[str] = (),
 ) -> Source:
     """Find files of captions, and describe how they are read.
 
@@ -223,6 +226,7 @@ def open_source(
         videos: the same for videos.
         limit: number of rows to read; None: all.
         either: whether files that hold references alone will do; otherwise there must be predictions.
+        optional: "image", "video" or both: rows that lack it, or name none that can be read, are good ones.
 
     Returns:
         The source.
@@ -246,7 +250,8 @@ def open_source(
                 "it with --columns id=NAME."
             )
     media = {role: folder for role, folder in (("image", images), ("video", videos)) if folder is not None}
-    return Source(main, others, media, limit)
+    main = main._replace(optional=tuple(optional))
+    return Source(main, others and others._replace(optional=tuple(optional)), media, limit)
 
 
 def file_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
@@ -373,7 +378,7 @@ def _checked(file: str, found: Record | Unreadable, side: Side) -> Values | BadR
     name = None
     try:
         name = read_id(found.values, side.layout, found.row)
-        return read_values(found.values, side.layout, found.row, one_side=side.single)
+        return read_values(found.values, side.layout, found.row, one_side=side.single, optional=side.optional)
     except (TypeError, ValueError) as error:
         return BadRow(file, found.row, name, str(error))
 

@@ -1,17 +1,28 @@
 """Records of JSON, JSON Lines, CSV, TSV and plain text: all but JSON is read by lines, so a bad line costs no other."""
 
+import codecs
+import collections
 import csv
+import io
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from manycaps.caption_tables.columns import CAPTION_COLUMNS, PREDICTION_COLUMNS, REFERENCE_COLUMNS
 from manycaps.caption_tables.files import TEXT, Piece, Record, TableFile, Unreadable, open_bytes, whole
-from manycaps.kit.base_messages import reason_of
+from manycaps.kit.base_messages import reason_of, shown_value
 
 # Byte order mark of UTF-8, which some programs write.
-MARK = b"\xef\xbb\xbf"
+MARK = codecs.BOM_UTF8
+
+# What files of other encodings begin with, those of UTF-32 before those of UTF-16, which are their beginning.
+OTHER_MARKS = {codecs.BOM_UTF32_LE: "UTF-32", codecs.BOM_UTF32_BE: "UTF-32", b"\x84\x31\x95\x33": "GB 18030"}
+MARKS_OF_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+# Bytes of a line at most, and empty lines in a row: more would fill the memory, or take hours, for no caption.
+MAX_LINE_BYTES = 1 << 26
+MAX_EMPTY_LINES = 1 << 20
 
 # Lines and bytes of one record of a table at most: an unclosed quote would swallow the rest of the file.
 MAX_RECORD_LINES = 1_000
@@ -19,6 +30,10 @@ MAX_RECORD_BYTES = 1 << 20
 
 # What separates the cells of a table.
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
+
+
+class BadLineError(ValueError):
+    """A line behind which a file cannot be read."""
 
 
 class Block(NamedTuple):
@@ -31,7 +46,7 @@ class Block(NamedTuple):
 
 
 def text_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
-    """Split a text file between records; a compressed one is a single piece.
+    """Split a text file between records; a compressed one, or one in UTF-16, is a single piece.
 
     Args:
         file: of kind .jsonl, .csv, .tsv or .txt.
@@ -39,44 +54,69 @@ def text_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
 
     Yields:
         The pieces in order.
+
+    Raises:
+        ValueError: the file is in another encoding, or its first line is too long.
     """
-    if file.compressed:
-        yield whole(file)
-        return
-    with open_bytes(file.path) as lines:
-        blocks = _records_of(lines, file.kind, 0)
+    with open_bytes(file.path, file.compressed) as stream:
+        if file.compressed or _is_utf_16(stream, file):
+            yield whole(file)
+            return
+        blocks = _records_of(_lines(stream), file.kind, 0)
         header = next(blocks, None) if file.kind in SEPARATORS else Block(0, 0, [])
         if header is None:
             return
         start, n_rows, first_row = header.stop, 0, 0
         stop = start
-        for block in blocks:
-            n_rows, stop = n_rows + 1, block.stop
-            if stop - start >= n_bytes:
-                yield Piece(file, start, stop, first_row, n_rows, stop - start)
-                start, first_row, n_rows = stop, first_row + n_rows, 0
+        try:
+            for block in blocks:
+                n_rows, stop = n_rows + 1, block.stop
+                if stop - start >= n_bytes:
+                    yield Piece(file, start, stop, first_row, n_rows, stop - start)
+                    start, first_row, n_rows = stop, first_row + n_rows, 0
+        except BadLineError:  # whoever reads the last piece finds it and says where
+            yield Piece(file, start, None, first_row, None, file.n_bytes - start)
+            return
         if n_rows:
             yield Piece(file, start, stop, first_row, n_rows, stop - start)
 
 
 def text_records(piece: Piece) -> Iterator[Record | Unreadable]:
-    """Read the records of a piece of a text file."""
+    """Read the records of a piece of a text file, up to a line behind which it cannot be read.
+
+    Raises:
+        ValueError: the file is in another encoding, or names two columns alike.
+    """
     kind = piece.file.kind
-    with open_bytes(piece.file.path, piece.file.compressed) as lines:
+    with open_bytes(piece.file.path, piece.file.compressed) as stream:
+        lines = _lines_of_utf_16(stream) if _is_utf_16(stream, piece.file) else _lines(stream)
         blocks = _records_of(lines, kind, 0)
         names = _names(next(blocks, None), piece.file) if kind in SEPARATORS else []
         if piece.start > 0:
-            lines.seek(piece.start)
-            blocks = _records_of(lines, kind, piece.start, names)
+            stream.seek(piece.start)
+            blocks = _records_of(_lines(stream), kind, piece.start, names)
         inside = itertools.takewhile(lambda block: piece.stop is None or block.start < piece.stop, blocks)
         parse: Callable[[Block, int], Any] = _parsed_captions if kind == TEXT else _parsed_line
         if kind in SEPARATORS:
             parse = _CellParser(names, SEPARATORS[kind])
-        for row, block in enumerate(inside, start=piece.first_row):
+        # No line behind the last row: it may be one that cannot be read, which is another piece's.
+        yield from _parsed_blocks(itertools.islice(inside, piece.n_rows), parse, piece.first_row)
+
+
+def _parsed_blocks(
+    blocks: Iterable[Block], parse: Callable[[Block, int], Any], first_row: int
+) -> Iterator[Record | Unreadable]:
+    """Records of blocks, each bad one unreadable by itself."""
+    row = first_row
+    try:
+        for block in blocks:
             try:
                 yield Record(row, parse(block, row))
             except ValueError as error:
                 yield Unreadable(row, str(error))
+            row += 1
+    except BadLineError as error:
+        yield Unreadable(row, f"row[{row}]: {error}")
 
 
 def json_records(file: TableFile) -> Iterator[Record | Unreadable]:
@@ -89,7 +129,7 @@ def json_records(file: TableFile) -> Iterator[Record | Unreadable]:
         ValueError: it is no JSON, or none of these.
     """
     with open_bytes(file.path, file.compressed) as stream:
-        content = _parsed_json(stream.read().removeprefix(MARK), file.path)
+        content = _parsed_json(stream.read(), file.path)
     if isinstance(content, dict) and isinstance(content.get("annotations"), list):
         content = list(_annotations(content))
     elif isinstance(content, dict) and not _is_row(content):
@@ -99,6 +139,60 @@ def json_records(file: TableFile) -> Iterator[Record | Unreadable]:
             yield Record(row, as_values(value, row))
         except ValueError as error:
             yield Unreadable(row, str(error))
+
+
+def _is_utf_16(stream: IO[bytes], file: TableFile) -> bool:
+    """Whether a text file is in UTF-16, as spreadsheet programs write it, and not in UTF-8.
+
+    Raises:
+        ValueError: it is in another encoding.
+    """
+    start = stream.read(4)
+    stream.seek(0)
+    other = next((name for mark, name in OTHER_MARKS.items() if start.startswith(mark)), None)
+    if other is None and 0 in start[:2]:  # of ASCII letters, one byte in two
+        other = "UTF-16 without one"
+    if other is not None:
+        raise ValueError(
+            f"{file.path}: expected text in UTF-8, or in UTF-16 with a byte order mark, got {other}. Save the file as "
+            "UTF-8."
+        )
+    return start.startswith(MARKS_OF_UTF_16)
+
+
+def _lines_of_utf_16(stream: IO[bytes]) -> Iterator[bytes]:
+    """Lines of a file in UTF-16, in UTF-8; lone surrogates stay, which the check of captions reports."""
+    text = io.TextIOWrapper(stream, "utf-16", errors="surrogatepass", newline="\n")
+    try:
+        yield from _checked_lines(lambda size: text.readline(size).encode("utf-8", "surrogatepass"))
+    except UnicodeDecodeError as error:
+        raise BadLineError(
+            f"expected UTF-16 up to the end of the file, got {reason_of(error)}. Save it again, as UTF-8."
+        ) from None
+    finally:
+        text.detach()
+
+
+def _lines(stream: IO[bytes]) -> Iterator[bytes]:
+    return _checked_lines(stream.readline)
+
+
+def _checked_lines(read_line: Callable[[int], bytes]) -> Iterator[bytes]:
+    """Lines of a file, as far as they are neither too long nor empty in too large a number."""
+    n_empty = 0
+    while line := read_line(MAX_LINE_BYTES + 1):
+        if len(line) > MAX_LINE_BYTES:
+            raise BadLineError(
+                f"expected lines of at most {MAX_LINE_BYTES:,} bytes, got a longer one, behind which nothing is read. "
+                "Write a row a line, or leave the file out."
+            )
+        n_empty = n_empty + 1 if line.isspace() else 0
+        if n_empty > MAX_EMPTY_LINES:
+            raise BadLineError(
+                f"expected captions, got more than {MAX_EMPTY_LINES:,} empty lines, behind which nothing is read. "
+                "Delete them, or leave the file out."
+            )
+        yield line
 
 
 def _records_of(lines: Iterable[bytes], kind: str, start: int, names: list[str] | None = None) -> Iterator[Block]:
@@ -191,13 +285,20 @@ def _text(line: bytes, start: int) -> str:
 
 
 def _names(header: Block | None, file: TableFile) -> list[str]:
-    """Names of the columns of a table."""
+    """Names of the columns of a table; any number of columns may have none."""
     try:
-        return next(csv.reader(header.lines, delimiter=SEPARATORS[file.kind]), []) if header else []
+        names = next(csv.reader(header.lines, delimiter=SEPARATORS[file.kind]), []) if header else []
     except csv.Error as error:
         raise ValueError(
             f"{file.path}: expected column names in the first line, got {reason_of(error)}. Fix this line."
         ) from None
+    twice = next((name for name, n in collections.Counter(names).items() if n > 1 and name), None)
+    if twice is not None:
+        raise ValueError(
+            f"{file.path}: expected every column name once, got {shown_value(twice)} {names.count(twice)} times. Give "
+            "the columns different names: the cells of one alone would be read."
+        )
+    return names
 
 
 def _parsed_captions(block: Block, row: int) -> Any:
@@ -266,14 +367,16 @@ class _CellParser:
         return {name: cell or None for name, cell in zip(self.names, cells, strict=True)}
 
 
-def _parsed_json(text: bytes, path: str) -> Any:
+def _parsed_json(content: bytes, path: str) -> Any:
     try:
+        # UTF-8, UTF-16 or UTF-32, with a byte order mark or without one.
+        text = content.decode(json.detect_encoding(content), "surrogatepass")
         try:
             return json.loads(text)
         except json.JSONDecodeError as error:
             if error.msg != "Extra data":
                 raise
-            return [json.loads(line) for line in text.split(b"\n") if line.strip()]
+            return [json.loads(line) for line in text.split("\n") if line.strip()]
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: expected JSON, got none ({error}). Write the file again.") from None
 

@@ -4,7 +4,7 @@ import functools
 import itertools
 import math
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,16 +25,21 @@ MOST_ALIKE = -3.0
 MOST_SPLITS = 20_000
 
 
-def default_modules(rows: Sequence[SystemRow]) -> list[str]:
-    """Return the modules for what the rows have: words, and images or videos where they are given.
+def default_modules(rows: Sequence[SystemRow], media: Collection[str] = ()) -> list[str]:
+    """Return the modules for what the rows have: words, and the images or videos that were asked for.
+
+    Args:
+        rows: all rows.
+        media: "images", "videos" or both, if a folder of them was given: a column of them runs no network.
 
     Raises:
         ValueError: the rows have captions alone.
 
-    >>> default_modules([SystemRow("1", {}, references=["a dog"], image="1.jpg")])
-    ['trm_meteor', 'trm_cider', 'pac_score', 'ref_pac_score']
+    >>> rows = [SystemRow("1", {}, references=["a dog"], image="1.jpg")]
+    >>> default_modules(rows), default_modules(rows, ["images"])[2:]
+    (['trm_meteor', 'trm_cider'], ['pac_score', 'ref_pac_score'])
     """
-    there = _columns_of(rows)
+    there = _columns_of(rows) & {"references", *media}
     modules = [
         module
         for module, record in COMPARED_MODULES.items()
@@ -68,6 +73,16 @@ def check_modules(modules: Sequence[str], rows: Sequence[SystemRow]) -> None:
                     f"{module}: expected {needed} of every row, got none for the id {lacking!r}. Add {how}, or leave "
                     f"{module} out of --metrics."
                 )
+
+
+def needed_media(metrics: Sequence[str]) -> list[str]:
+    """Return which of images and videos the modules of -m need.
+
+    >>> needed_media(["trm_meteor", "ref_pac_score", "no such module"])
+    ['images']
+    """
+    needed = {column for module in metrics if module in MODULES for column in _needed_columns(module)}
+    return [column for column in ("images", "videos") if column in needed]
 
 
 def _needed_columns(module: str) -> list[str]:

@@ -9,7 +9,7 @@ import tqdm
 from manycaps.caption_tables.columns import as_columns
 from manycaps.catalog import COMPARED_MODULES, SET_MODULES, modules_with
 from manycaps.comparison import CompareOptions
-from manycaps.comparison.caption_scores import CaptionScores, check_modules, default_modules
+from manycaps.comparison.caption_scores import CaptionScores, check_modules, default_modules, needed_media
 from manycaps.comparison.compared_systems import SystemComparison, compared_systems
 from manycaps.comparison.parity import MODULE, ComparedParity, ParityRows, compared_parity
 from manycaps.comparison.parity_scores import can_be_compared, check_distance, chosen_distance, parity_of_captions
@@ -114,11 +114,18 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
     if options.with_captions:
         raise ValueError("--with-captions: expected folders of scores, got captions. Leave it out: they are read.")
     columns = as_columns(options.columns)
-    rows = read_systems(files, options.references, columns, options.images, options.videos, options.limit)
-    modules = default_modules(rows) if options.metrics is None else [each for each in options.metrics if each != MODULE]
+    given = {"images": options.images, "videos": options.videos}
+    media = {name for name, folder in given.items() if folder} | set(needed_media(options.metrics or ()))
+    rows = read_systems(files, options.references, columns, **given, limit=options.limit, needed=media)
+    modules = [each for each in options.metrics or () if each != MODULE]
+    if options.metrics is None:
+        modules = default_modules(rows, media)
     check_modules(modules, rows)
     check_used(options, modules)
     clusters = clusters_of(rows, options.clusters)
+    # A column that nobody asked for is not read, not even for the page.
+    rows = rows if "images" in media else [row._replace(image=None) for row in rows]
+    rows = rows if "videos" in media else [row._replace(video=None) for row in rows]
     resampling = {"n_resamples": options.n_resamples, "seed": options.seed}
     scores = CaptionScores(rows, modules, module_options(options), clusters=clusters, **resampling)
     parity, signature = None, ""

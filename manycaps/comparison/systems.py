@@ -1,8 +1,11 @@
 """Systems before they are compared: their names, rows, captions and scores."""
 
+import json
 import pathlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import subprocess
+import sys
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +14,13 @@ from manycaps.caption_tables import CaptionRow, good_rows, open_source
 from manycaps.caption_tables.files import source_name
 from manycaps.kit.base_messages import shown_value
 from manycaps.kit.sets_tails import KeptDistances
+
+# Seconds that an expression may take for all ids, and the program that looks for it.
+PATTERN_SECONDS = 20
+MATCHER = (
+    "import json, re, sys; pattern, ids = json.load(sys.stdin); "
+    "json.dump([found and found[0] for found in map(re.compile(pattern).search, ids)], sys.stdout)"
+)
 
 # Letters of systems in tables: there are no more systems.
 LETTERS = "abcdefghijklmnop"
@@ -121,6 +131,7 @@ def read_systems(
     images: str | None = None,
     videos: str | None = None,
     limit: int | None = None,
+    needed: Collection[str] = (),
 ) -> list[SystemRow]:
     """Read the captions of several systems, and join them by the ids of their rows.
 
@@ -131,6 +142,7 @@ def read_systems(
         images: folder or address of images.
         videos: folder or address of videos.
         limit: rows to read; None: all.
+        needed: what every row must have, out of "images" and "videos". What a folder is given for is needed, too.
 
     Returns:
         The rows in the order of the baseline's, with references, images and videos where the files have them.
@@ -139,9 +151,11 @@ def read_systems(
         ValueError: a file cannot be read, an id comes twice, or the systems have different rows or references.
     """
     systems = {}
+    folders = {"image": images, "video": videos}
+    optional = [role for role, folder in folders.items() if folder is None and f"{role}s" not in needed]
     for name, file in files.items():
         try:
-            source = open_source([file], references, columns, images, videos, limit)
+            source = open_source([file], references, columns, images, videos, limit, optional=optional)
             systems[name] = _by_id(file, good_rows(source.rows()))
         except ValueError as error:
             # A wrong reference may concern one of the systems only.
@@ -236,10 +250,33 @@ def clusters_of(rows: Sequence[SystemRow], pattern: str | None) -> list[str] | N
         expression = re.compile(pattern)
     except re.error as error:
         raise ValueError(f"--clusters: expected a regular expression, got {pattern!r} ({error}). Fix it.") from None
-    labels = []
-    for row in rows:
-        match = expression.search(row.id)
-        if match is None:
+    labels = _matches(expression, [row.id for row in rows])
+    for row, label in zip(rows, labels, strict=True):
+        if label is None:
             raise ValueError(f"--clusters: expected {pattern!r} in every id, got {row.id!r}. Fix the expression.")
-        labels.append(match.group())
+    return [label for label in labels if label is not None]
+
+
+def _matches(expression: re.Pattern[str], ids: Sequence[str]) -> list[str | None]:
+    """What an expression finds in each id, or None; in a process of its own, since `re` cannot be stopped.
+
+    Raises:
+        ValueError: it takes too long: some expressions need a time that doubles with each letter of an id.
+    """
+    given = json.dumps([expression.pattern, ids])
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", MATCHER],
+            input=given,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=PATTERN_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        raise ValueError(
+            f"--clusters: expected an expression that is found in {len(ids):,} ids within {PATTERN_SECONDS} seconds, "
+            f"got {shown_value(expression.pattern)}, which takes longer. Write one without repeated repetitions."
+        ) from None
+    labels: list[str | None] = json.loads(done.stdout)
     return labels

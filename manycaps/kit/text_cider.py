@@ -38,6 +38,37 @@ def document_frequencies(documents: Iterable[Sequence[Sequence[str]]]) -> dict[s
     return counts
 
 
+def shared_document_frequencies(documents: Iterable[Sequence[Sequence[str]]]) -> dict[str, int]:
+    """Count the documents of the n-grams that several documents have, in a sixth of the memory of all n-grams.
+
+    `cider_d_scores` needs no others: what is not in its table counts as an n-gram of one document.
+
+    Args:
+        documents: as for `document_frequencies`.
+
+    Returns:
+        As `document_frequencies`, without the n-grams of a single document.
+
+    >>> shared_document_frequencies([[["a", "dog"], ["a", "cat"]], [["a", "cat"]]])
+    {'a': 2, 'cat': 2, 'a cat': 2}
+    """
+    vocabulary: dict[str, int] = {}
+    numbered_documents = [word_ids(captions, vocabulary) for captions in documents]
+    words, lengths = (np.concatenate([each[side] for each in numbered_documents]) for side in (0, 1))
+    document = np.repeat(np.arange(len(numbered_documents)), [len(each[0]) for each in numbered_documents])
+    tokens, counts = list(vocabulary), dict[str, int]()
+    for order, (ids, last) in enumerate(ngram_ids(words, lengths, MAX_ORDER), start=1):
+        pairs = np.sort(ids * len(numbered_documents) + document[last])
+        is_new = np.diff(pairs, prepend=-1) > 0
+        n_documents = np.bincount(pairs[is_new] // len(numbered_documents))
+        use = np.zeros(len(n_documents), np.int64)
+        use[ids] = last
+        for ngram in np.flatnonzero(n_documents > 1).tolist():
+            parts = words[use[ngram] - order + 1 : use[ngram] + 1].tolist()
+            counts[" ".join(tokens[word] for word in parts)] = int(n_documents[ngram])
+    return counts
+
+
 def cider_d_scores(
     rows: Sequence[Sequence[Sequence[str]]], frequencies: Mapping[str, int], n_documents: int
 ) -> list[np.ndarray]:

@@ -14,7 +14,7 @@ from manycaps.caption_tables.columns import as_columns
 from manycaps.caption_tables.files import source_name
 from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.rows import CHOICES, METRICS, RowsOptions
-from manycaps.rows.ordered import Embedder, ShownRow, TokenMetric, shown_rows, token_metric
+from manycaps.rows.ordered import CHUNK_ROWS, Embedder, ShownRow, TokenMetric, shown_rows, token_metric
 from manycaps.saved_files import write_text_atomically
 
 # Sort keys of rows, smallest first.
@@ -69,7 +69,8 @@ def chosen(options: RowsOptions) -> ChosenRows:
     """Choose and order the rows of the options; see `manycaps.rows.rows`."""
     columns = as_columns(options.columns)
     source = open_source(options.input, options.references, columns, options.images, None, options.limit, either=True)
-    rows = usable_rows(list(good_rows(source.rows())), options.input[0])
+    read = tqdm.tqdm(good_rows(source.rows()), desc="reading", unit="row", delay=1)
+    rows = usable_rows(list(read), options.input[0])
     metric = token_metric(options.metric, rows, options.tokenizer)
     if not options.images:  # names of images alone do not say where they lie
         rows = [row if isinstance(row.image, bytes) else row._replace(image=None) for row in rows]
@@ -131,7 +132,14 @@ def chosen_rows(
         if options.choose == "random":
             places = np.sort(np.random.default_rng(options.seed).choice(len(rows), n_rows, replace=False))
         return show([rows[place] for place in places.tolist()])
-    return sorted(show(rows), key=ORDERS[options.choose])[:n_rows]
+    leading: list[ShownRow] = []
+    with tqdm.tqdm(total=len(rows), desc=options.choose, unit="row", delay=1) as bar:
+        for start in range(0, len(rows), CHUNK_ROWS):
+            chunk = rows[start : start + CHUNK_ROWS]
+            # Those of earlier chunks come first, so that rows of equal numbers keep the order of the file.
+            leading = sorted([*leading, *show(chunk)], key=ORDERS[options.choose])[:n_rows]
+            bar.update(len(chunk))
+    return leading
 
 
 def _embedder(options: RowsOptions) -> Embedder | None:
@@ -139,4 +147,5 @@ def _embedder(options: RowsOptions) -> Embedder | None:
     if options.encoder is None:
         return None
     encoder, given = SentenceEncoder(), {**ENCODER_DEFAULTS, "encoder": options.encoder, "device": options.device}
-    return lambda captions: encoder.embed(list(captions), given, tqdm.tqdm)
+    progress = functools.partial(tqdm.tqdm, leave=False)
+    return lambda captions: encoder.embed(list(captions), given, progress)

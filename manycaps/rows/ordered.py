@@ -4,6 +4,8 @@ Figures 4 and S4 to S17 of https://arxiv.org/abs/2205.06253 show rows in this wa
 """
 
 import collections
+import functools
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -12,13 +14,21 @@ import numpy as np
 
 from manycaps import functional
 from manycaps.caption_tables import CaptionRow
+from manycaps.kit.text_cider import cider_d_scores, shared_document_frequencies
 from manycaps.kit.text_tokens import Tokenizer, tokenize_rows
+
+# Rows whose captions are compared at once where all rows are: what they need in between is let go.
+CHUNK_ROWS = 1_000
 
 # From captions to vectors, shape (n, d).
 Embedder = Callable[[Sequence[str]], np.ndarray]
 
-# Captions as tokens, each with those that it is scored against, to a score for each.
-TokenMetric = Callable[[Sequence[Sequence[str]], Sequence[Sequence[Sequence[str]]]], np.ndarray]
+# Rows of captions as tokens.
+TokenRows = Sequence[Sequence[Sequence[str]]]
+
+# Such rows, and how many of each are people's, which come first: to a score of every caption against the others of
+# people, shape (n_texts,) for each row.
+TokenMetric = Callable[[TokenRows, Sequence[int]], list[np.ndarray]]
 
 
 class ShownCaption(NamedTuple):
@@ -82,7 +92,7 @@ def shown_rows(
     ]
     texts = [[text for text, _ in (*mine, *others)] for mine, others in zip(people, systems, strict=True)]
     tokens = tokenize_rows(texts, tokenizer)
-    scores = _scores(tokens, [len(mine) for mine in people], metric)
+    scores = metric(tokens, [len(mine) for mine in people])
     vectors = _bags(tokens) if embed is None else _embedded(texts, embed)
     shown = []
     for row, mine, others, own_scores, own in zip(rows, people, systems, scores, vectors, strict=True):
@@ -127,36 +137,48 @@ def token_metric(name: str, rows: Sequence[CaptionRow], tokenizer: Tokenizer = "
         tokenizer: makes the words of these documents.
     """
     if name == "cider_d":
-        table = _documents(rows, tokenizer)
-        return lambda captions, others: np.asarray(functional.cider_d([[each] for each in captions], others, table))
+        return functools.partial(_cider_d, counts=_documents(rows, tokenizer), n_documents=len(rows))
     if name == "bleu_4":
-        return lambda captions, others: np.asarray(functional.bleu([[each] for each in captions], others)[:, 3])
+        return functools.partial(_against_others, metric=lambda *sides: functional.bleu(*sides)[:, 3])
     plain: Callable[..., Any] = {"rouge_l": functional.rouge_l, "meteor": functional.meteor}[name]
-    return lambda captions, others: np.asarray(plain([[each] for each in captions], others))
+    return functools.partial(_against_others, metric=plain)
 
 
-def _documents(rows: Sequence[CaptionRow], tokenizer: Tokenizer) -> Mapping[str, Any]:
-    from manycaps.kit.text_cider import document_frequencies
+def _against_others(
+    rows: TokenRows, n_people: Sequence[int], metric: Callable[[TokenRows, TokenRows], np.ndarray]
+) -> list[np.ndarray]:
+    """Score every caption of each row against the others of people; all rows in one call."""
+    captions, others = [], []
+    for texts, n in zip(rows, n_people, strict=True):
+        lists = [list(text) for text in texts]
+        for i, text in enumerate(lists):
+            captions.append([text])
+            others.append([*lists[: min(i, n)], *lists[i + 1 : n]])
+    ends = np.cumsum([len(texts) for texts in rows])
+    return np.split(metric(captions, others), ends[:-1])
 
+
+def _cider_d(rows: TokenRows, n_people: Sequence[int], counts: Mapping[str, int], n_documents: int) -> list[np.ndarray]:
+    """CIDEr-D of every caption of each row: the mean of its scores against each other caption of people."""
+    scores = cider_d_scores(rows, counts, n_documents)
+    means = []
+    for own, n in zip(scores, n_people, strict=True):
+        of_people = own[:n, :n][~np.eye(n, dtype=bool)].reshape(n, n - 1)
+        means.append(np.concatenate([of_people.mean(axis=1), own[n:, :n].mean(axis=1)]))
+    return means
+
+
+def _documents(rows: Sequence[CaptionRow], tokenizer: Tokenizer) -> Mapping[str, int]:
+    """Document frequencies of the n-grams that several rows have; the others are those of one document."""
     if len(rows) < 2:
         raise ValueError(
             "--metric cider_d: expected at least 2 rows to count document frequencies in, got 1. Give another --metric."
         )
-    counts = document_frequencies(tokenize_rows([row.people for row in rows], tokenizer))
-    return {"n_documents": len(rows), "document_frequency": dict(counts)}
-
-
-def _scores(
-    tokens: Sequence[Sequence[Sequence[str]]], n_people: Sequence[int], metric: TokenMetric
-) -> list[np.ndarray]:
-    """Scores of every caption of each row against the others of people; all rows in one call."""
-    captions, others = [], []
-    for texts, n in zip(tokens, n_people, strict=True):
-        for i, text in enumerate(texts):
-            captions.append(list(text))
-            others.append([list(texts[j]) for j in range(n) if j != i])
-    ends = np.cumsum([len(texts) for texts in tokens])
-    return np.split(metric(captions, others), ends[:-1])
+    tokens = itertools.chain.from_iterable(
+        tokenize_rows([row.people for row in rows[start : start + CHUNK_ROWS]], tokenizer)
+        for start in range(0, len(rows), CHUNK_ROWS)
+    )
+    return shared_document_frequencies(tokens)
 
 
 def _bags(tokens: Sequence[Sequence[Sequence[str]]]) -> list[np.ndarray]:
@@ -164,13 +186,12 @@ def _bags(tokens: Sequence[Sequence[Sequence[str]]]) -> list[np.ndarray]:
     bags = []
     for texts in tokens:
         numbers: dict[str, int] = {}
-        places = [[numbers.setdefault(word, len(numbers)) for word in text] for text in texts]
-        bags.append(np.stack([np.bincount(own, minlength=max(len(numbers), 1)) for own in map(_whole, places)]) * 1.0)
+        words = np.array([numbers.setdefault(word, len(numbers)) for text in texts for word in text], dtype=np.int64)
+        caption = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
+        width = max(len(numbers), 1)
+        counts = np.bincount(caption * width + words, minlength=len(texts) * width)
+        bags.append(counts.reshape(len(texts), width) * 1.0)
     return bags
-
-
-def _whole(places: Sequence[int]) -> np.ndarray:
-    return np.array(places, dtype=np.int64)
 
 
 def _embedded(texts: Sequence[Sequence[str]], embed: Embedder) -> list[np.ndarray]:

@@ -213,13 +213,13 @@ def _run(
     unit = {"unit": " rows", "total": n_rows} if n_rows else {"unit": "B", "total": n_bytes, "unit_scale": True}
     reports = {part.number: settings.run_folder().report(name, part.number) for part in parts}
     limits.begin()
-    with tqdm(desc=name, smoothing=0.05, **unit) as bar:
-        for part in parts:
-            if (report := reports[part.number]) is not None:
-                settings.run_folder().check_files(name, part.number)
-                limits.add(report)
-                bar.initial += report["n_rows"] if n_rows else part.n_bytes
-        bar.n = bar.initial
+    n_done = 0
+    for part in parts:
+        if (report := reports[part.number]) is not None:
+            settings.run_folder().check_files(name, part.number)
+            limits.add(report)
+            n_done += report["n_rows"] if n_rows else part.n_bytes
+    with tqdm(desc=name, smoothing=0.05, initial=n_done, **unit) as bar:
         for part, report in engine.run(step, settings, [part for part in parts if reports[part.number] is None]):
             bar.update(report["n_rows"] if n_rows else part.n_bytes)
             bar.set_postfix(rows=limits.n_rows + report["n_rows"], rejected=limits.n_rejected + report["n_rejected"])

@@ -1,12 +1,14 @@
 """Modules of the collection, and evaluate as the commands import it."""
 
+import errno
 import json
+import os
 import subprocess
 import sys
 
 import pytest
 
-from manycaps import machine_checks
+from manycaps import command_line, installed_modules, machine_checks
 from manycaps.command_line import main
 from manycaps.installed_modules import PACKAGE, load, module_folders
 from tests.each_case import each_case
@@ -86,3 +88,21 @@ def test_export_and_doctor_without_links_say_what_to_do(without_links, tmp_path,
     first, advice = capsys.readouterr().out.splitlines()[:2]
     assert first == f"TODO  module folders: {what}"
     assert advice.strip().startswith("Run `pip install .` in the clone, or switch links on")
+
+
+def test_a_full_disk_under_an_exported_module_is_one_line_and_nothing_is_left(tmp_path, monkeypatch, capsys):
+    def copy(source, target):
+        if source.name.startswith("text_"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(source))
+        (target / source.name).write_text("a part", encoding="utf-8")
+
+    monkeypatch.setattr(installed_modules.shutil, "copy2", copy)
+    assert command_line.main(["export", "trm_meteor", str(tmp_path / "new" / "exported")]) == 1
+    assert capsys.readouterr().err == (
+        f"{tmp_path / 'new' / 'exported'}: expected a folder that can hold the module, got No space left on device. "
+        "Make room; nothing of it is left there.\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "mine").mkdir()
+    assert command_line.main(["export", "trm_meteor", str(tmp_path / "mine")]) == 1
+    assert list(tmp_path.rglob("*")) == [tmp_path / "mine"]

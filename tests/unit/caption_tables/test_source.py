@@ -1,5 +1,6 @@
 """Tables of captions: every kind and layout gives the same rows, every fault its message and no loss beside it."""
 
+import errno
 import gzip
 import io
 import itertools
@@ -8,6 +9,7 @@ import os
 import pathlib
 import pickle
 import random
+import re
 import string
 import tarfile
 
@@ -21,14 +23,19 @@ from manycaps.caption_tables import (
     CaptionRow,
     bad_row_message,
     caption_lists,
+    files,
     good_rows,
     open_captions,
     open_source,
     table_records,
+    text_records,
 )
 from manycaps.caption_tables.columns import find_layout, parsed_columns
-from manycaps.caption_tables.files import expand_braces, table_files, table_kind
+from manycaps.caption_tables.files import expand_braces, table_files, table_kind, whole
 from manycaps.caption_tables.hub_records import hub_file
+from manycaps.caption_tables.rows import SCHEMA
+from manycaps.caption_tables.source import file_pieces
+from manycaps.scoring import ScoreOptions, score
 from tests.each_case import each_case
 
 ROWS = [
@@ -662,3 +669,142 @@ def test_tables_of_anything(tmp_path):
     assert list(table_records(path)) == [{"img": "1.jpg", "score": "3"}]
     with pytest.raises(ValueError, match=r"b\.jsonl: row\[1\]: expected a line of JSON, got none"):
         list(table_records(write(tmp_path, "b.jsonl", '{"a": 1}\n{\n')))
+
+
+IN_UTF_16 = {
+    "a.csv": 'id,caption\r\n1,ein Hünd\r\n1,"zwei, \u2028 Katzen"\r\n',
+    "a.tsv": "id\tcaption\n1\tein Hünd\n1\tzwei, \u2028 Katzen\n",
+    "a.jsonl": '{"id": 1, "captions": ["ein Hünd", "zwei, \u2028 Katzen"]}\n',
+    "a.json": '{"id": 1, "captions": ["ein Hünd"]}\n{"id": 2, "captions": ["zwei, \u2028 Katzen"]}\n',
+    "a.txt": "ein Hünd\nzwei, \u2028 Katzen\n",
+}
+
+
+@each_case("name", [*IN_UTF_16, *(f"{name}.gz" for name in IN_UTF_16)])
+@each_case("encoding", ["utf-16-le", "utf-16-be"])
+def test_tables_in_utf_16_as_spreadsheet_programs_write_them(name, encoding, tmp_path):
+    path = write(tmp_path, name, ("\ufeff" + IN_UTF_16[name.removesuffix(".gz")]).encode(encoding))
+    source = open_source([path])
+    captions = [row.predictions for row in good_rows(source.rows())]
+    assert [text for row in captions for text in row] == ["ein Hünd", "zwei, \u2028 Katzen"]
+    (file,) = table_files([path])
+    assert list(file_pieces(file, 1)) == [whole(file)]
+
+
+@each_case(
+    ("content", "name"),
+    [
+        ("id,caption\n".encode("utf-32"), "UTF-32"),
+        ("id,caption\n".encode("utf-16-le"), "UTF-16 without one"),
+        ("id,caption\n".encode("utf-16-be"), "UTF-16 without one"),
+        ("\ufeffid,caption\n".encode("gb18030"), "GB 18030"),
+    ],
+)
+def test_other_encodings_are_refused_by_name(content, name, tmp_path):
+    path = write(tmp_path, "a.csv", content)
+    with pytest.raises(ValueError) as found:
+        open_source([path])
+    wanted = "expected text in UTF-8, or in UTF-16 with a byte order mark"
+    assert str(found.value) == f"{path}: {wanted}, got {name}. Save the file as UTF-8."
+
+
+def test_utf_16_that_breaks_off_keeps_the_rows_before(tmp_path):
+    path = write(tmp_path, "a.csv", "id,caption\n1,a dog\n2,two cats\n".encode("utf-16")[:-3])
+    bad, good = open_source([path]).rows()
+    assert good.predictions == ["a dog"]
+    assert bad.reason.startswith("row[1]: expected UTF-16 up to the end of the file, got ")
+
+
+@each_case("open_table", [open_source, open_captions])
+def test_two_columns_of_one_name_are_refused(open_table, tmp_path):
+    path = write(tmp_path, "a.csv", "id,caption,caption\n1,a dog,two cats\n")
+    with pytest.raises(ValueError) as found:
+        open_table([path])
+    assert str(found.value) == (
+        f"{path}: expected every column name once, got 'caption' 2 times. Give the columns different names: the cells "
+        "of one alone would be read."
+    )
+    nameless = write(tmp_path, "b.csv", "id,caption,,\n1,a dog,,\n1,two cats,,\n")
+    assert [row.predictions for row in good_rows(open_table([nameless]).rows())] == [["a dog", "two cats"]]
+
+
+@each_case("name", ["a.jsonl", "a.jsonl.gz", "a.csv", "a.txt"])
+def test_a_line_without_end_is_bad_and_the_rows_before_are_read(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(text_records, "MAX_LINE_BYTES", 1_000)
+    first = {"a.csv": "id,caption\n1,a dog\n", "a.txt": "a dog\n\n"}.get(name, '{"id": 1, "captions": ["a dog"]}\n')
+    path = write(tmp_path, name, first + "x" * 2_000 + "\n" + first)
+    for n_bytes in (1, 1 << 20):
+        pieces = file_pieces(table_files([path])[0], n_bytes)
+        good, bad = (record for piece in pieces for record in text_records.text_records(piece))
+        assert "a dog" in json.dumps(good.values)
+        assert bad == (
+            1,
+            "row[1]: expected lines of at most 1,000 bytes, got a longer one, behind which nothing is read. Write a "
+            "row a line, or leave the file out.",
+        )
+
+
+def test_an_ocean_of_empty_lines_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_records, "MAX_EMPTY_LINES", 10)
+    path = write(tmp_path, "a.csv", "id,caption\n1,a dog\n" + "\n" * 10 + "2,a cat\n" + " \n" * 11 + "3,a bird\n")
+    bad, *good = open_source([path]).rows()
+    assert [row.predictions for row in good] == [["a dog"], ["a cat"]]
+    assert bad.reason == (
+        "row[2]: expected captions, got more than 10 empty lines, behind which nothing is read. Delete them, or leave "
+        "the file out."
+    )
+
+
+@each_case("name", ["a.json.gz", "a.csv.gz", "a.tar.gz"])
+def test_a_compressed_file_expands_within_a_limit(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "EXPANSION_BYTES", 1 << 18)
+    content = {"a.json.gz": b" " * (1 << 20), "a.csv.gz": b"id,caption\n" + b"1,a dog\n" * 200_000}.get(name)
+    path = str(tmp_path / name)
+    if content is None:
+        write_tar(path, [("a.txt", "a dog " * 200_000)], "w:gz")
+    else:
+        write(tmp_path, name, content)
+    found = [bad_row_message(row) for row in caption_rows_of(path) if isinstance(row, BadRow)]
+    assert re.fullmatch(
+        rf"{path}: expected a \.gz file that expands to at most 200 times its size, got one of [\d,]+ bytes and more\. "
+        r"If it is right, unpack it \(`gunzip`\)\.",
+        found[0],
+    )
+
+
+def caption_rows_of(path):
+    try:
+        return list(open_source([path]).rows())
+    except ValueError as error:
+        file, _, reason = str(error).partition(": ")
+        return [BadRow(file, 0, None, reason)]
+
+
+def test_a_folder_of_too_many_files_is_no_folder_of_tables(tmp_path, monkeypatch):
+    for i in range(6):
+        write(tmp_path, f"{i % 2}/{i}.jsonl", json_lines(OBJECTS))
+    assert [file.path for file in table_files([str(tmp_path)])] == sorted(map(str, tmp_path.rglob("*.jsonl")))
+    monkeypatch.setattr(files, "MOST_NAMES", 5)
+    with pytest.raises(ValueError) as found:
+        table_files([str(tmp_path)])
+    assert str(found.value) == (
+        f"{tmp_path}: expected a folder of at most 5 files, got one of more. Name the folder of the tables itself, or "
+        "a pattern such as captions/*.parquet."
+    )
+
+
+def test_a_full_disk_under_joined_rows_is_an_error_of_the_disk(tmp_path, monkeypatch):
+    """SQLite says so in an error of its own, which no caller expects."""
+    monkeypatch.setattr("manycaps.caption_tables.rows.SCHEMA", SCHEMA + "PRAGMA max_page_count = 20;")
+    captions = [{"id": str(i), "caption": f"a dog number {i} runs on the beach"} for i in range(5_000)]
+    path = write(tmp_path, "a.jsonl", json_lines(captions))
+    with pytest.raises(OSError) as found:
+        read([path])
+    assert (found.value.errno, pathlib.Path(found.value.filename).name) == (errno.ENOSPC, "joined.sqlite")
+    options = ScoreOptions(["vdtk_diversity"], inputs=[path], output=tmp_path / "scores")
+    with pytest.raises(OSError) as found:
+        score(options)
+    assert str(found.value) == (
+        f"{tmp_path / 'scores'}: expected a folder that can hold the results, got No space left on device. Make room, "
+        "and give the same command again: finished parts stay."
+    )

@@ -6,11 +6,14 @@ import json
 import pytest
 
 import manycaps.comparison
-from manycaps.comparison import CompareOptions, compare
+from manycaps.command_line import main
+from manycaps.comparison import CompareOptions, compare, systems
 from manycaps.comparison.comparison_tables import system_table
+from manycaps.saved_files import sole_output
 from manycaps.scoring import ScoreOptions
 from manycaps.scoring import score as score_files
 from tests.comparison_cases import caption_rows, write_captions
+from tests.each_case import each_case
 from tests.modules.sample_inputs import small_meteor15_data
 
 
@@ -115,6 +118,40 @@ def test_an_option_that_no_metric_takes_is_refused(tmp_path, options, message):
     assert str(found.value).startswith(message)
 
 
+def files_with_images(folder, image):
+    """Two systems whose first row has an image that nobody can read, and references."""
+    rows = caption_rows(4)
+    files = {name: folder / f"{name}.jsonl" for name in ("base", "other")}
+    for name, path in files.items():
+        images = [image, *(f"COCO_{i}.jpg" for i in range(1, 4))]
+        lines = [
+            {"image_id": i, "caption": captions[0], "image": each}
+            for i, (captions, each) in enumerate(zip(rows[name], images, strict=True))
+        ]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    people = write_captions(folder, {"references": rows["references"]}, [str(i) for i in range(4)])
+    return [str(path) for path in files.values()], [people["references"]]
+
+
+@each_case("image", ["COCO_0.jpg", "COCO_1.jpg", 42, None, ["a.jpg"], "\udc80"])
+def test_a_column_of_images_that_nobody_asked_for_runs_no_network_and_refuses_no_row(image, tmp_path):
+    systems, references = files_with_images(tmp_path, image)
+    comparison = compare(CompareOptions(systems, references, n_resamples=99, distance="cider"))
+    assert set(comparison.signatures["base"]) == {"human_parity", "trm_meteor", "trm_cider"}
+    # Rows of one image still belong together.
+    assert comparison.n_clusters == (3 if image == "COCO_1.jpg" else 4)
+    comparison.save(tmp_path / "report")
+    assert "<img" not in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+
+
+@each_case("options", [{"metrics": ["pac_score"]}, {"images": "photos"}])
+def test_a_column_of_images_that_is_asked_for_has_one_in_every_row(options, tmp_path):
+    systems, references = files_with_images(tmp_path, 42)
+    with pytest.raises(ValueError) as found:
+        compare(CompareOptions(systems, references, **options))
+    assert "image[0]: expected a path or the bytes of a file, got int (42)." in str(found.value)
+
+
 def test_a_column_of_means_has_equally_many_decimals(tmp_path):
     rows = caption_rows(6)
     rows["other"] = [["zebra zebra"] for _ in rows["other"]]  # no word of the references
@@ -124,3 +161,42 @@ def test_a_column_of_means_has_equally_many_decimals(tmp_path):
     table = system_table(compare(options))
     for column in range(1, len(table.header)):
         assert {len(row[column].text.partition(".")[2]) for row in table.rows} == {3}, table.header[column]
+
+
+def test_clusters_that_never_end_are_stopped(monkeypatch):
+    monkeypatch.setattr(systems, "PATTERN_SECONDS", 1)
+    rows = [systems.SystemRow("a" * 60 + "b", {})]
+    with pytest.raises(ValueError) as found:
+        systems.clusters_of(rows, "(a+)+$")
+    assert str(found.value) == (
+        "--clusters: expected an expression that is found in 1 ids within 1 seconds, got '(a+)+$', which takes longer. "
+        "Write one without repeated repetitions."
+    )
+    assert systems.clusters_of([systems.SystemRow("\udc80 é#1", {})], "^[^#]+") == ["\udc80 é"]
+
+
+def test_two_comparisons_into_one_folder_at_a_time_are_refused(tmp_path, capsys):
+    files = write_captions(tmp_path, caption_rows(4))
+    call = [
+        "compare",
+        files["base"],
+        files["other"],
+        "-r",
+        files["references"],
+        "-m",
+        "trm_cider",
+        "--distance",
+        "cider",
+    ]
+    folder = tmp_path / "report"
+    with sole_output(folder):
+        assert main([*call, "-o", str(folder), "--overwrite"]) == 1
+        assert capsys.readouterr().err == (
+            f"'{folder}': expected a folder that no other run writes to, got one that is in use. Wait for that run, or "
+            "give another.\n"
+        )
+    assert main([*call, "-o", str(folder)]) == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["comparison.json", "index.html"]
+    # A run that fails leaves no folder of its own.
+    assert main([*call, "-o", str(tmp_path / "new"), "--clusters", "no such id"]) == 2
+    assert not (tmp_path / "new").exists()
