@@ -61,8 +61,8 @@ def sentences(result):
             "40 % [37, 43] of its captions also occur among the references of their row (people 2 %): copied, or very "
             "common ones.",
         ),
-        ({}, "Distinguished from human captions (p = 0.01); no share says by what."),
-        ({"p_value": 1e-9}, "Distinguished from human captions (p < 0.0001); no share says by what."),
+        ({}, "Distinguished from human captions (p = 0.01); no share says how."),
+        ({"p_value": 1e-9}, "Distinguished from human captions (p < 0.0001); no share says how."),
         (
             {"p_value": 0.2, "half": 0.019},
             "Cannot be distinguished from human captions; at most 7 % are farther from the references than 19 of 20 "
@@ -82,9 +82,9 @@ def test_a_result_has_this_sentence_alone(given, expected):
 def test_few_rows_are_said():
     """No p-value below 0.001 under 50 rows, and that the tails were not tested."""
     few = result_with(1e-9) | {"n_rows": 49}
-    assert sentences(few) == ["Distinguished from human captions (p < 0.001); no share says by what."]
+    assert sentences(few) == ["Distinguished from human captions (p < 0.001); no share says how."]
     untested = result_with(0.3) | {"tails_p_value": math.nan}
-    assert sentences(untested)[0].endswith("than 19 of 20 human ones; too few rows to test single captions.")
+    assert sentences(untested)[0].endswith("than 19 of 20 human ones; too few rows to test the shares.")
 
 
 def test_a_word_needs_the_interval_above_what_people_give_and_the_p_value():

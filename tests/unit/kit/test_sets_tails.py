@@ -178,7 +178,7 @@ def test_conformal_p_values_can_be_smaller_than_one_row_allows():
 def test_texts_that_are_all_equal_are_on_no_side():
     tails = human_tails(np.zeros((12, 5, 5)), 2, 0.95)
     assert tails[:4] == pytest.approx((0.05,) * 4)
-    assert tails.low == pytest.approx(tails.high, abs=0.2)
+    assert tails.low < (0.05,) * 4 < tails.high
 
 
 @each_case(
