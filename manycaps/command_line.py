@@ -93,6 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _check_current_folder()
         _drop_bad_progress_variables()
+        if "MPLBACKEND" in os.environ:  # commands draw into files alone, and open no window
+            os.environ["MPLBACKEND"] = "agg"
         command.run(given)
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -212,6 +214,8 @@ def _missing_package(error: ImportError, command: str) -> str | None:
     if top == "manycaps":
         return None
     extra = COMMAND_EXTRAS.get(command) or EXTRAS.get(top) or _extra_named(str(error))
+    if not extra and "Run `pip install" in str(error):  # whoever raised it knows the remedy
+        return " ".join(str(error).split())
     package = f"'manycaps[{extra}]'" if extra else "manycaps"
     advice = f"Run `pip install {package}`."
     if cause:

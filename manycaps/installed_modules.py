@@ -12,13 +12,16 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-from .kit.base_messages import reason_of
+from .kit.base_messages import reason_of, shown_path
 from .meant_modules import advice_for
 
 PACKAGE = pathlib.Path(__file__).resolve().parent
 
 # Folders that hold module folders.
 KINDS = ("metrics", "measurements")
+
+# Variables that name folders in which Hugging Face's libraries keep files.
+CACHE_VARIABLES = ("HF_HOME", "HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_METRICS_CACHE", "XDG_CACHE_HOME")
 
 NO_LINKS = (
     "{path}: expected Python code, got the text of a symbolic link. Run `pip install .` in the clone, or switch links "
@@ -180,8 +183,27 @@ def _copy_files(source: pathlib.Path, target: pathlib.Path) -> None:
 
 
 def stay_off_the_hub() -> None:
-    """Keep evaluate from asking the Hub for modules that are local. Call it before importing evaluate."""
+    """Keep evaluate from asking the Hub for modules that are local. Call it before importing evaluate.
+
+    Raises:
+        NotADirectoryError: a variable names a file as the folder of Hugging Face's caches.
+    """
+    check_cache_folders()
     os.environ.setdefault("HF_EVALUATE_OFFLINE", "1")
+
+
+def check_cache_folders() -> None:
+    """Raise if a variable names a file as the folder of Hugging Face's caches: its libraries do not say which.
+
+    Raises:
+        NotADirectoryError: it does.
+    """
+    for name in CACHE_VARIABLES:
+        path = os.environ.get(name)
+        if path and os.path.exists(path) and not os.path.isdir(path):
+            raise NotADirectoryError(
+                f"{name}: expected a folder, got {shown_path(path)}, which is a file. Set it to a folder, or unset it."
+            )
 
 
 def import_evaluate() -> Any:

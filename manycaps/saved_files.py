@@ -1,9 +1,11 @@
 """Files that are written completely or not at all, also by an interrupted program."""
 
+import contextlib
+import errno
 import os
 import pathlib
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from manycaps.kit.base_messages import shown_path
 
@@ -106,9 +108,14 @@ def check_folder_can_be_made(path: pathlib.Path) -> None:
     """Raise if a path cannot be an output folder; nothing is created, so that a failed run leaves no trace.
 
     Raises:
-        OSError: a file is in its way.
+        OSError: a file is in its way, or the path is too long.
         PermissionError: the folder that it would be made in is not writable.
     """
+    try:
+        os.lstat(path)
+    except OSError as error:  # nothing is there, which is as it should be
+        if error.errno == errno.ENAMETOOLONG:
+            raise
     there = next(folder for folder in (path.absolute(), *path.absolute().parents) if os.path.lexists(folder))
     if not there.is_dir():
         raise OSError(
@@ -118,6 +125,44 @@ def check_folder_can_be_made(path: pathlib.Path) -> None:
         raise PermissionError(
             f"{shown_path(path)}: expected a folder that can be written, got {shown_path(there)}. Choose another one."
         )
+
+
+@contextlib.contextmanager
+def sole_output(path: pathlib.Path) -> Iterator[None]:
+    """Make a folder for output, and lock it: no other program writes into it until this one has ended its work.
+
+    A folder that is still empty when the work fails is removed again.
+
+    Raises:
+        OSError: another program writes into it, or it cannot be made.
+    """
+    is_new = not path.exists()
+    descriptor = os.open(made_folder(path), os.O_RDONLY)
+    try:
+        _lock(descriptor, path)
+        yield
+    except BaseException:
+        if is_new:
+            with contextlib.suppress(OSError):  # something is in it
+                path.rmdir()
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, path: pathlib.Path) -> None:
+    """Lock an open folder, where the system can."""
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise OSError(
+            f"{shown_path(path)}: expected a folder that no other run writes to, got one that is in use. Wait for that "
+            "run, or give another."
+        ) from None
+    except (ImportError, OSError):  # Windows, and some network file systems: two runs are then not told apart
+        pass
 
 
 def made_folder(path: pathlib.Path) -> pathlib.Path:

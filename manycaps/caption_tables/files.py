@@ -223,7 +223,7 @@ def found_medium(folder: str, given: str | None, name: str, role: str, row: int)
             if os.path.isfile(path := os.path.join(folder, name + ending)):
                 return path
         raise ValueError(
-            f"{role}[{row}]: expected a file {name} in {folder}, with or without one of the endings "
+            f"{role}[{row}]: expected a file {name} in {shown_source(folder)}, with or without one of the endings "
             f"{', '.join(MEDIA_ENDINGS[role])}, got none. Name a column of files with --columns {role}=NAME."
         )
     address = f"{folder.rstrip('/')}/{given or name + MEDIA_ENDINGS[role][0]}"
@@ -258,6 +258,12 @@ def _files_of(source: str, split: str) -> Iterator[TableFile]:
             f"{source}: expected a path, or an address that fsspec can open, got neither ({reason_of(error)}). "
             "Check the part before ://."
         ) from error
+    except ImportError as error:
+        package = getattr(error.__cause__ or error.__context__, "name", None)
+        raise ImportError(
+            f"{shown_source(source)}: expected the package that opens such addresses, got none ({reason_of(error)})."
+            + (f" Run `pip install {package}`." if package else "")
+        ) from error
     if file_system.isfile(path):
         yield _table_file(source, int(file_system.info(path)["size"]))
         return
@@ -271,7 +277,7 @@ def _files_of(source: str, split: str) -> Iterator[TableFile]:
         wanted = "a file, a folder or a pattern of files"
     if not found:
         raise ValueError(
-            f"{_named(source)}: expected {wanted}, got none. Check the path; tables end in "
+            f"{shown_source(source)}: expected {wanted}, got none. Check the path; tables end in "
             f"{', '.join((*KINDS, TEXT))}, those of text and tar also in .gz."
         )
     for name in found:
@@ -291,14 +297,14 @@ def _names_in(folder: str, file_system: Any, source: str) -> list[str]:
         names += [os.path.join(parent, name) for name in own]
         if len(names) > MOST_NAMES:
             raise ValueError(
-                f"{_named(source)}: expected a folder of at most {MOST_NAMES:,} files, got one of more. Name the "
+                f"{shown_source(source)}: expected a folder of at most {MOST_NAMES:,} files, got one of more. Name the "
                 "folder of the tables itself, or a pattern such as captions/*.parquet."
             )
     return sorted(names)
 
 
-def _named(source: str) -> str:
-    """A source in a message: as it was given, unless that is not printable."""
+def shown_source(source: str) -> str:
+    """Return a source for a message: as it was given, unless that is too long, or not printable."""
     return source if source.isprintable() and len(source) <= LONGEST_SHOWN else shown_path(source)
 
 

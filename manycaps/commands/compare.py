@@ -108,22 +108,23 @@ def run(arguments: argparse.Namespace) -> None:
     from manycaps.comparison.comparison_text import notes, summaries
     from manycaps.comparison.parity_text import screen
     from manycaps.installed_modules import import_evaluate
-    from manycaps.saved_files import check_can_be_written, check_folder_can_be_made
+    from manycaps.saved_files import check_can_be_written, check_folder_can_be_made, sole_output
 
     import_evaluate()
     given = {field.name: getattr(arguments, field.name) for field in dataclasses.fields(CompareOptions)}
     options = CompareOptions(**{**given, "metrics": arguments.metrics.split(",") if arguments.metrics else None})
     outputs = [arguments.output / name for name in OUTPUT_NAMES]
     check_folder_can_be_made(arguments.output)
-    for path in outputs if arguments.output.exists() else ():
-        check_can_be_written(path)
-        if path.exists() and not arguments.overwrite:
-            raise ValueError(
-                f"--output: expected a folder without a report, got {arguments.output}, which has {path.name}. Choose "
-                "another, or give --overwrite."
-            )
-    comparison = compare(options)
-    comparison.save(arguments.output)
+    with sole_output(arguments.output):
+        for path in outputs:
+            check_can_be_written(path)
+            if path.exists() and not arguments.overwrite:
+                raise ValueError(
+                    f"--output: expected a folder without a report, got {arguments.output}, which has {path.name}. "
+                    "Choose another, or give --overwrite."
+                )
+        comparison = compare(options)
+        comparison.save(arguments.output)
     if arguments.format == "json":
         print(json.dumps(comparison.to_dict(), indent=1, allow_nan=False))
     else:

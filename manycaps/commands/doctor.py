@@ -21,8 +21,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print a line per check, and the remedy below it."""
+    from manycaps.installed_modules import check_cache_folders
     from manycaps.machine_checks import machine_checks, online_checks
 
+    check_cache_folders()
     checks = machine_checks() + (online_checks() if arguments.online else [])
     if arguments.json:
         print(json.dumps([check._asdict() for check in checks], indent=2))

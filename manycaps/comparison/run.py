@@ -121,8 +121,8 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
     check_used(options, modules)
     clusters = clusters_of(rows, options.clusters)
     # A column that nobody asked for is not read, not even for the page.
-    unread = {role: None for role in ("image", "video") if f"{role}s" not in media}
-    rows = [row._replace(**unread) for row in rows]
+    rows = rows if "images" in media else [row._replace(image=None) for row in rows]
+    rows = rows if "videos" in media else [row._replace(video=None) for row in rows]
     resampling = {"n_resamples": options.n_resamples, "seed": options.seed}
     scores = CaptionScores(rows, modules, module_options(options), clusters=clusters, **resampling)
     parity, signature = None, ""

@@ -1,7 +1,10 @@
 """Systems before they are compared: their names, rows, captions and scores."""
 
+import json
 import pathlib
 import re
+import subprocess
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,6 +13,13 @@ import numpy as np
 from manycaps.caption_tables import CaptionRow, good_rows, open_source
 from manycaps.caption_tables.files import source_name
 from manycaps.kit.base_messages import shown_value
+
+# Seconds that an expression may take for all ids, and the program that looks for it.
+PATTERN_SECONDS = 20
+MATCHER = (
+    "import json, re, sys; pattern, ids = json.load(sys.stdin); "
+    "json.dump([found and found[0] for found in map(re.compile(pattern).search, ids)], sys.stdout)"
+)
 
 # Letters of systems in tables: there are no more systems.
 LETTERS = "abcdefghijklmnop"
@@ -237,10 +247,33 @@ def clusters_of(rows: Sequence[SystemRow], pattern: str | None) -> list[str] | N
         expression = re.compile(pattern)
     except re.error as error:
         raise ValueError(f"--clusters: expected a regular expression, got {pattern!r} ({error}). Fix it.") from None
-    labels = []
-    for row in rows:
-        match = expression.search(row.id)
-        if match is None:
+    labels = _matches(expression, [row.id for row in rows])
+    for row, label in zip(rows, labels, strict=True):
+        if label is None:
             raise ValueError(f"--clusters: expected {pattern!r} in every id, got {row.id!r}. Fix the expression.")
-        labels.append(match.group())
+    return [label for label in labels if label is not None]
+
+
+def _matches(expression: re.Pattern[str], ids: Sequence[str]) -> list[str | None]:
+    """What an expression finds in each id, or None; in a process of its own, since `re` cannot be stopped.
+
+    Raises:
+        ValueError: it takes too long: some expressions need a time that doubles with each letter of an id.
+    """
+    given = json.dumps([expression.pattern, ids])
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", MATCHER],
+            input=given,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=PATTERN_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        raise ValueError(
+            f"--clusters: expected an expression that is found in {len(ids):,} ids within {PATTERN_SECONDS} seconds, "
+            f"got {shown_value(expression.pattern)}, which takes longer. Write one without repeated repetitions."
+        ) from None
+    labels: list[str | None] = json.loads(done.stdout)
     return labels

@@ -80,7 +80,8 @@ class CollectionModule:
         def _compute(self, *args: Any, **columns: Any) -> dict[str, Any]: ...
         def _feature_names(self) -> list[str]: ...
 
-    def __init__(self, *args: Any, **keywords: Any) -> None:
+    # "/": an option called "self" is one that nobody knows, and not Python's error.
+    def __init__(self, /, *args: Any, **keywords: Any) -> None:
         self.load_options = take_load_options(keywords, self.DEFAULTS)
         self.check_options(self.load_options)
         if sys.flags.optimize > 1:
@@ -126,7 +127,7 @@ class CollectionModule:
             check_row_counts(len(checked["predictions"]), len(checked["references"]))
         return checked
 
-    def add_batch(self, **columns: Any) -> None:
+    def add_batch(self, /, **columns: Any) -> None:
         """Check every row, then add the rows."""
         with self.lock:
             self._add_rows(columns)
@@ -139,11 +140,11 @@ class CollectionModule:
         else:
             self.added.append(checked)
 
-    def add(self, **row: Any) -> None:
+    def add(self, /, **row: Any) -> None:
         """Check one row, then add it."""
         self.add_batch(**{ROW_NAMES.get(name, name): [value] for name, value in row.items()})
 
-    def compute(self, **given: Any) -> dict[str, Any] | None:
+    def compute(self, /, **given: Any) -> dict[str, Any] | None:
         """Check the options of this call, then compute; after an error the rows added before it are kept."""
         with self.lock:
             return self._computed(given)
@@ -218,7 +219,9 @@ def take_load_options(keywords: dict[str, Any], defaults: Mapping[str, Any]) -> 
     {'seed': 1, 'details': False}
     """
     _check_names(set(keywords) - EVALUATE_KEYWORDS, defaults, "load")
-    return dict(defaults) | {name: as_plain(keywords.pop(name), name) for name in list(keywords) if name in defaults}
+    return dict(defaults) | {
+        name: _plain_option(keywords.pop(name), name) for name in list(keywords) if name in defaults
+    }
 
 
 def take_compute_options(given: Mapping[str, Any], loaded: Mapping[str, Any]) -> dict[str, Any]:
@@ -239,7 +242,18 @@ def take_compute_options(given: Mapping[str, Any], loaded: Mapping[str, Any]) ->
     """
     options = {name: value for name, value in given.items() if name not in COLUMNS}
     _check_names(set(options), loaded, "compute")
-    return dict(loaded) | {name: as_plain(value, name) for name, value in options.items() if value is not None}
+    return dict(loaded) | {name: _plain_option(value, name) for name, value in options.items() if value is not None}
+
+
+def _plain_option(value: Any, name: str) -> Any:
+    """Do as `as_plain`, or say that a list contains itself, which has no end."""
+    try:
+        return as_plain(value, name)
+    except RecursionError:
+        raise ValueError(
+            f"{name}: expected a value, got a {type(value).__name__} that contains itself, or is nested too deeply. "
+            "Give another."
+        ) from None
 
 
 def as_plain(value: Any, name: str = "") -> Any:

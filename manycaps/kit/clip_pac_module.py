@@ -44,7 +44,7 @@ class PacModule(CollectionModule):
     config_name: str
     name: str
 
-    def __init__(self, *args: Any, **keywords: Any) -> None:
+    def __init__(self, /, *args: Any, **keywords: Any) -> None:
         super().__init__(*args, **keywords)
         self.encoder = ClipEncoder(self.load_options, type(self).progress, self.config_name)
 
@@ -66,7 +66,7 @@ class PacModule(CollectionModule):
         return {**checked, "images": stored_features(features)}
 
     def compute(
-        self, *, prediction_embeddings: Any = None, reference_embeddings: Any = None, **given: Any
+        self, /, *, prediction_embeddings: Any = None, reference_embeddings: Any = None, **given: Any
     ) -> dict[str, Any] | None:
         """Check the options of this call, then compute: from captions, or from ready features past any model."""
         given_arrays = zip(CAPTION_COLUMNS, ARRAY_COLUMNS, (prediction_embeddings, reference_embeddings), strict=True)

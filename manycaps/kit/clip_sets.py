@@ -75,7 +75,7 @@ class ClipSetModule(EmbeddingModule):
     _clip: ClipEncoder | None = None
 
     def compute(
-        self, *, prediction_images: Any = None, reference_images: Any = None, **given: Any
+        self, /, *, prediction_images: Any = None, reference_images: Any = None, **given: Any
     ) -> dict[str, Any] | None:
         """Check the options of this call, then compute: from images past evaluate's table, or as without them."""
         images = (prediction_images, reference_images)

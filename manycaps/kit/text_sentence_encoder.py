@@ -395,6 +395,6 @@ def _sha256(path: pathlib.Path, _modified: int, _size: int) -> str:
 class EncodingModule(CollectionModule):
     """The contract of modules that embed captions; the encoder remembers them from call to call."""
 
-    def __init__(self, *args: Any, **keywords: Any) -> None:
+    def __init__(self, /, *args: Any, **keywords: Any) -> None:
         self.encoder = SentenceEncoder()
         super().__init__(*args, **keywords)

@@ -49,7 +49,7 @@ class EmbeddingModule(DistributionModule):
     A module gives `compare_vectors`, and `pooled_values` and `check_vectors` where it has something to say there.
     """
 
-    def __init__(self, *args: Any, **keywords: Any) -> None:
+    def __init__(self, /, *args: Any, **keywords: Any) -> None:
         self.encoder = SentenceEncoder()
         super().__init__(*args, **keywords)
 
@@ -73,7 +73,7 @@ class EmbeddingModule(DistributionModule):
         return encoder_settings(options)
 
     def compute(
-        self, *, prediction_embeddings: Any = None, reference_embeddings: Any = None, **given: Any
+        self, /, *, prediction_embeddings: Any = None, reference_embeddings: Any = None, **given: Any
     ) -> dict[str, Any] | None:
         """Check the options of this call, then compute: from the rows of captions, or from ready arrays."""
         if prediction_embeddings is None and reference_embeddings is None:

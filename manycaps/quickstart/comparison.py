@@ -57,6 +57,9 @@ TEST: dict[str, Any] = {"p_value": "exact", "confidence_level": 0.95, "details":
 # Draws of the mean over scenes in the picture.
 N_DRAWN_MEANS = 20_000
 
+# How a cell begins that spreadsheet programs take for a formula.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
 # Scenes of the made world, and their seed: the checkpoint has seen none of them.
 N_TOY_SCENES = 60
 TOY_SEED = 2_000_000
@@ -115,7 +118,9 @@ def write_csv(path: pathlib.Path, results: Results) -> None:
     writer = csv.writer(file)
     writer.writerow(["system", *(key for _, _, key, _ in COLUMNS)])
     for system, by_module in results.items():
-        writer.writerow([system, *(by_module[module][key] for _, module, key, _ in COLUMNS)])
+        # A spreadsheet program would run a name that begins like a formula.
+        name = f"'{system}" if system.startswith(FORMULA_STARTS) else system
+        writer.writerow([name, *(by_module[module][key] for _, module, key, _ in COLUMNS)])
     write_text_atomically(path, file.getvalue(), newline="")
 
 

@@ -5,6 +5,7 @@ import math
 import pathlib
 from typing import Any
 
+from manycaps.caption_tables.files import shown_source
 from manycaps.kit.base_files import is_regular_file
 from manycaps.kit.base_messages import reason_of
 from manycaps.kit.base_rows import as_caption_rows
@@ -60,7 +61,7 @@ def read_scenes(path: pathlib.Path) -> list[dict[str, Any]]:
 
 def _parsed(path: pathlib.Path) -> Any:
     if not is_regular_file(path):
-        raise ValueError(f"{path}: expected a JSON file, got none of that name. Check the path.")
+        raise ValueError(f"{shown_source(str(path))}: expected a JSON file, got none of that name. Check the path.")
     try:
         return json.loads(path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:

@@ -166,7 +166,7 @@ class VdtkLeaveOneOut(EncodingModule, evaluate.Measurement):
         check_flag("details", options["details"])
         check_together(options)
 
-    def compute(self, *, data_embeddings=None, **given):
+    def compute(self, /, *, data_embeddings=None, **given):
         """Check the options of this call, then compute; captions with ready vectors go past evaluate's table."""
         if data_embeddings is None:
             return super().compute(**given)

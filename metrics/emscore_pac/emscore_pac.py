@@ -135,7 +135,7 @@ class EmscorePac(CollectionModule, evaluate.Metric):
     }
     LOAD_OPTIONS = frozenset(CLIP_LOAD_DEFAULTS)
 
-    def __init__(self, *args, **keywords):
+    def __init__(self, /, *args, **keywords):
         super().__init__(*args, **keywords)
         self.encoder = ClipEncoder(self.load_options, evaluate.utils.logging.tqdm)
         self.videos = VideoEncoder(self.encoder)

@@ -214,7 +214,7 @@ class Mmd(ClipSetModule, evaluate.Metric):
             check_subset_size(options["subset_size"], *(sum(side) for side in zip(*sizes, strict=True)))
         super().check_sizes(sizes, columns, options)
 
-    def compute(self, *, kernels=None, n_candidates=None, **given):
+    def compute(self, /, *, kernels=None, n_candidates=None, **given):
         """Check the options of this call, then compute: from ready kernel values past evaluate's table."""
         if kernels is None and n_candidates is None:
             return super().compute(**given)

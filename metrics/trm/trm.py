@@ -191,7 +191,7 @@ class Trm(ClipSetModule, evaluate.Metric):
             )
         super().check_encoded(options, what)
 
-    def compute(self, *, distances=None, n_candidates=None, **given):
+    def compute(self, /, *, distances=None, n_candidates=None, **given):
         """Check the options of this call, then compute: from ready distances past evaluate's table and any model."""
         if distances is None and n_candidates is None:
             return super().compute(**given)

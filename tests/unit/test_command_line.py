@@ -10,15 +10,19 @@ import re
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
 import manycaps
 from manycaps import catalog, command_line, installed_packages, machine_checks
 from manycaps.command_line import COMMANDS, EXTRAS, main
-from manycaps.installed_modules import module_folders
+from manycaps.installed_modules import NO_LINKS, module_folders
+from manycaps.kit.base_messages import shown_path
 from manycaps.kit.clip_variants import VARIANTS
+from manycaps.kit.meteor15_data import find_data
 from tests.each_case import each_case
+from tests.modules.sample_inputs import small_meteor15_data
 from tests.tools import ROOT, run_without_packages
 
 # Packages that take long to import, and those that nobody needs for --help.
@@ -348,3 +352,93 @@ def test_no_library_imports_a_command_and_no_file_of_the_package_changes_the_pat
         assert "sys.path" not in text, path
         assert "manycaps.commands" not in text or path.name == "command_line.py", path
         assert not re.search(r"^\s*from (scripts|tests|metrics|measurements)\b", text, re.MULTILINE), path
+
+
+@each_case(
+    ("error", "line"),
+    [
+        (
+            ImportError(
+                "METEOR 1.5 needs its data, and none is here. Run `pip install pycocoevalcap`, which has them."
+            ),
+            "METEOR 1.5 needs its data, and none is here. Run `pip install pycocoevalcap`, which has them.",
+        ),
+        (
+            ImportError(NO_LINKS.format(path="a.py")),
+            "a.py: expected Python code, got the text of a symbolic link. Run `pip install .` in the clone, or switch "
+            "links on (`git config core.symlinks true`) and check the files out again.",
+        ),
+    ],
+)
+def test_an_error_that_knows_its_remedy_gets_no_other(command, capsys, error, line):
+    assert command(raising(error))() == 1
+    assert capsys.readouterr().err == f"{line}\n"
+
+
+def test_an_address_without_its_package_names_that_package(capsys, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "s3fs", None)
+    assert main(["rows", "s3://bucket/captions.csv", "-o", str(tmp_path / "rows.html")]) == 1
+    assert capsys.readouterr().err == (
+        "s3://bucket/captions.csv: expected the package that opens such addresses, got none (Install s3fs to access "
+        "S3). Run `pip install s3fs`.\n"
+    )
+
+
+@each_case("name", ["HF_HOME", "HF_HUB_CACHE", "XDG_CACHE_HOME"])
+@each_case("arguments", [["doctor"], ["score", "-m", "bleu_rouge", "-i", "a.jsonl", "-o", "b"], ["compare", "a", "b"]])
+def test_a_file_in_place_of_a_cache_is_named_with_its_variable(capsys, monkeypatch, tmp_path, name, arguments):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv(name, str(tmp_path / "file"))
+    assert main(arguments) == 1
+    assert capsys.readouterr().err == (
+        f"{name}: expected a folder, got {shown_path(tmp_path / 'file')}, which is a file. Set it to a folder, or "
+        "unset it.\n"
+    )
+
+
+def test_a_backend_of_windows_that_is_not_there_stops_no_command():
+    program = (
+        f"{PROGRAM}import manycaps.commands.list as command\n"
+        "def run(_):\n"
+        "    import matplotlib\n"
+        "    print(matplotlib.get_backend())\n"
+        "command.run = run\n"
+        "sys.exit(main(['list']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=os.environ | {"MPLBACKEND": "bogus"}, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout.lower()) == (0, "agg\n"), done.stderr
+
+
+LONG = "a" * 100_000
+
+
+@each_case("path", [LONG, "a/" * 50_000])
+@each_case(
+    "arguments",
+    [
+        ["compare", "a.csv", "b.csv", "-o", "PATH"],
+        ["quickstart", "--captions", "PATH", "--no-images"],
+        ["rows", "PATH"],
+        ["export", "trm_meteor", "PATH"],
+    ],
+)
+def test_a_path_that_is_too_long_is_shown_by_its_end(capsys, path, arguments):
+    started = time.monotonic()
+    assert main([path if each == "PATH" else each for each in arguments]) == 1
+    line = capsys.readouterr().err
+    assert re.match(r"\.\.\.'[a/.]*(trm_meteor)?': expected ", line), line[:200]
+    assert len(line) < 400
+    assert time.monotonic() - started < 10
+
+
+def test_data_of_meteor_at_a_path_that_is_too_long():
+    with pytest.raises(
+        ValueError, match=r"^meteor15_data: expected meteor-1\.5\.jar, .*, got \.\.\.'a{80}', which has"
+    ):
+        find_data(LONG)
+    with pytest.raises(
+        ValueError, match=r"^paraphrases: expected a file such as paraphrase-en\.gz, got \.\.\.'a{80}'\."
+    ):
+        find_data(small_meteor15_data(), paraphrases=LONG)

@@ -1,5 +1,7 @@
 """What the quickstart runs: the made world with the bundled sample alone."""
 
+import csv
+
 from manycaps.command_line import main
 from manycaps.commands.quickstart import SAMPLE
 from manycaps.quickstart import comparison
@@ -17,3 +19,15 @@ def test_captions_of_your_own_are_scored_alone(tmp_path, monkeypatch, capsys):
     assert main(["quickstart"]) == 0
     assert asked == [own, SAMPLE, "packages", "made world"]
     assert capsys.readouterr().out.count("the table") == 3
+
+
+def test_a_name_that_begins_like_a_formula_is_text_in_the_table(tmp_path):
+    by_module = {module: {key: -0.5} for _, module, key, _ in comparison.COLUMNS}
+    for _, module, key, _ in comparison.COLUMNS:
+        by_module[module][key] = -0.5
+    names = ["=1+1", "+a", "-a", "@a", "\ta", "a=b", "mine, 2"]
+    comparison.write_csv(tmp_path / "table.csv", dict.fromkeys(names, by_module))
+    with (tmp_path / "table.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))[1:]
+    assert [row[0] for row in rows] == ["'=1+1", "'+a", "'-a", "'@a", "'\ta", "a=b", "mine, 2"]
+    assert {cell for row in rows for cell in row[1:]} == {"-0.5"}

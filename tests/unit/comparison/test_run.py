@@ -6,8 +6,10 @@ import json
 import pytest
 
 import manycaps.comparison
-from manycaps.comparison import CompareOptions, compare
+from manycaps.command_line import main
+from manycaps.comparison import CompareOptions, compare, systems
 from manycaps.comparison.comparison_tables import system_table
+from manycaps.saved_files import sole_output
 from manycaps.scoring import ScoreOptions
 from manycaps.scoring import score as score_files
 from tests.comparison_cases import caption_rows, write_captions
@@ -159,3 +161,42 @@ def test_a_column_of_means_has_equally_many_decimals(tmp_path):
     table = system_table(compare(options))
     for column in range(1, len(table.header)):
         assert {len(row[column].text.partition(".")[2]) for row in table.rows} == {3}, table.header[column]
+
+
+def test_clusters_that_never_end_are_stopped(monkeypatch):
+    monkeypatch.setattr(systems, "PATTERN_SECONDS", 1)
+    rows = [systems.SystemRow("a" * 60 + "b", {})]
+    with pytest.raises(ValueError) as found:
+        systems.clusters_of(rows, "(a+)+$")
+    assert str(found.value) == (
+        "--clusters: expected an expression that is found in 1 ids within 1 seconds, got '(a+)+$', which takes longer. "
+        "Write one without repeated repetitions."
+    )
+    assert systems.clusters_of([systems.SystemRow("\udc80 é#1", {})], "^[^#]+") == ["\udc80 é"]
+
+
+def test_two_comparisons_into_one_folder_at_a_time_are_refused(tmp_path, capsys):
+    files = write_captions(tmp_path, caption_rows(4))
+    call = [
+        "compare",
+        files["base"],
+        files["other"],
+        "-r",
+        files["references"],
+        "-m",
+        "trm_cider",
+        "--distance",
+        "cider",
+    ]
+    folder = tmp_path / "report"
+    with sole_output(folder):
+        assert main([*call, "-o", str(folder), "--overwrite"]) == 1
+        assert capsys.readouterr().err == (
+            f"'{folder}': expected a folder that no other run writes to, got one that is in use. Wait for that run, or "
+            "give another.\n"
+        )
+    assert main([*call, "-o", str(folder)]) == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["comparison.json", "index.html"]
+    # A run that fails leaves no folder of its own.
+    assert main([*call, "-o", str(tmp_path / "new"), "--clusters", "no such id"]) == 2
+    assert not (tmp_path / "new").exists()

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+import manycaps
 from manycaps.kit.base_module import (
     VERSION,
     check_choice,
@@ -89,3 +90,32 @@ def test_one_version_everywhere():
         ("CHANGELOG.md", r"^## \[(\d.*?)\]"),
     ):
         assert re.search(pattern, (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE).group(1) == VERSION, name
+
+
+@each_case(
+    "name", ["trm_meteor", "trm", "mmd", "human_parity", "emscore_pac", "pac_score", "fid_bert", "vdtk_leave_one_out"]
+)
+def test_an_option_called_self_is_one_that_nobody_knows(name):
+    with pytest.raises(TypeError, match=r"^load: expected options among \[.*\], got \['self'\]\. Check the spelling"):
+        manycaps.load(name, self=1)
+    module = manycaps.load(name)
+    with pytest.raises(
+        TypeError, match=r"^compute: expected options among \[.*\], got \['self'\]\. Check the spelling"
+    ):
+        module.compute(self=1)
+    for add in (module.add, module.add_batch):
+        with pytest.raises(
+            TypeError, match=r"^add_batch: expected columns among \[.*\], got \['self'\]\. Check the sp"
+        ):
+            add(self=1)
+
+
+@each_case("take", [take_load_options, take_compute_options])
+def test_an_option_that_contains_itself_has_no_value(take):
+    endless = []
+    endless.append(endless)
+    with pytest.raises(ValueError) as found:
+        take({"seed": endless}, {"seed": 0})
+    assert str(found.value) == (
+        "seed: expected a value, got a list that contains itself, or is nested too deeply. Give another."
+    )
