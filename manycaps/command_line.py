@@ -216,6 +216,8 @@ def _missing_package(error: ImportError, command: str) -> str | None:
     if top == "manycaps":
         return None
     extra = COMMAND_EXTRAS.get(command) or EXTRAS.get(top) or _extra_named(str(error))
+    if not extra and "Run `pip install" in str(error):  # whoever raised it knows the remedy
+        return " ".join(str(error).split())
     package = f"'manycaps[{extra}]'" if extra else "manycaps"
     advice = f"Run `pip install {package}`."
     if cause:
