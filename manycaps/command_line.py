@@ -128,8 +128,6 @@ def one_line(error: Exception, command: str) -> str:
     >>> one_line(OSError(28, "No space left on device"), "make-world")
     'make-world: expected files that can be read and written, got No space left on device. Check paths and disk.'
     """
-    if isinstance(error, ImportError) and "Run `pip install" in str(error):  # whoever raised it knows the remedy
-        return " ".join(str(error).split())
     if isinstance(error, ImportError) and (line := _missing_package(error, command)):
         return line
     if is_in_house_form(error) or (type(error) is LookupError and "needs" in str(error)):
