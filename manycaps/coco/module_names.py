@@ -97,7 +97,7 @@ class _StandIn(types.ModuleType):
         vars(self).update(MODULES[name])
 
     def __getattr__(self, name: str) -> Any:
-        """Find a name in the installed package, whose folder may have come onto the search path meanwhile."""
+        """Find a name in the installed package, whose folder may have come onto the path meanwhile."""
         file = _installed_file(self.__name__)
         if name == "__file__":
             return file or __file__

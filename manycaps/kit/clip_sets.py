@@ -310,7 +310,6 @@ def _as_image_set(row: Any, where: str) -> list[Any]:
         raise TypeError(
             f"{where}: expected a list of images as in the first row, got {_kind(row)}. Put the image into a list."
         )
-    check_no_table(row, where, "a list of images")
     images = list(decoded_values(row, where, "an image"))
     if not images:
         raise ValueError(f"{where}: expected at least one image, got an empty list. Leave the row out of both columns.")

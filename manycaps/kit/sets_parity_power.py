@@ -1,7 +1,7 @@
 """Power of the human-parity test: the rows that it needs, and the gaps that it finds, in closed form.
 
 T2 is noncentral chi-squared with n lambda, lambda = g' S^-1 g of a row's mean gaps g and null covariance S, so that a
-lambda says how soon a system is told from people, in no unit of the distance.
+lambda, which has no unit, says how soon a system is distinguished from people.
 """
 
 import math
@@ -29,7 +29,7 @@ N_BISECTIONS = 60
 
 
 class RowsNeeded(NamedTuple):
-    """Rows after which a system is told from people with a power of 80 % at a level of 5 %."""
+    """Rows after which a system is distinguished from people with a power of 80 % at a level of 5 %."""
 
     # float, at least 1; infinity where lambda is 0 or below.
     rows: float
@@ -271,7 +271,8 @@ def _rows(wanted: float, effect: float) -> float:
 def rows_for_gap(gap: float, variance: float, degrees: int, power: float = POWER) -> float:
     """Rows with which the test finds a gap, whatever the other gap is.
 
-    Of all pairs of gaps with this one, lambda is least where the other lies on their regression: gap^2 / variance.
+    Of all pairs of gaps with this one, lambda is least where the other lies on their regression: gap^2 / variance. The
+    gaps have 0.8 of the level, as beside the tails.
 
     Args:
         gap: fidelity or diversity gap, in the unit of the distance, not 0.
@@ -283,18 +284,18 @@ def rows_for_gap(gap: float, variance: float, degrees: int, power: float = POWER
         A whole number of rows as a float.
 
     >>> rows_for_gap(0.02, 0.0025, 2)
-    61.0
+    64.0
     """
-    return _rows(noncentrality(degrees, power=power), gap**2 / variance)
+    return _rows(noncentrality(degrees, level_of_gaps(True), power), gap**2 / variance)
 
 
 def detectable_gap(n_rows: float, variance: float, degrees: int, power: float = POWER) -> float:
     """The least gap that the test finds with so many rows; see `rows_for_gap`.
 
-    >>> round(detectable_gap(61, 0.0025, 2), 4)
-    0.0199
+    >>> round(detectable_gap(64, 0.0025, 2), 4)
+    0.02
     """
-    return math.sqrt(noncentrality(degrees, power=power) * variance / n_rows)
+    return math.sqrt(noncentrality(degrees, level_of_gaps(True), power) * variance / n_rows)
 
 
 def parity_plan(covariance: np.ndarray, n_rows: int, gap: float | None, power: float) -> ParityPlan:

@@ -227,16 +227,6 @@ GOOD = {"prediction_images": MADE, "reference_images": REAL}
 ROWS = {"predictions": [CAPTIONS], "references": [HUMAN]}
 
 
-def test_a_table_as_a_set_is_not_its_column_names(mmd):
-    import pandas
-
-    tables = [pandas.DataFrame({"image": ["a.png"]}), pandas.DataFrame({"image": ["b.png"]})]
-    with pytest.raises(
-        TypeError, match=r"^prediction_images\[0\]: expected a list of images, got a table \(DataFrame\)"
-    ):
-        mmd.compute(prediction_images=tables, reference_images=[MADE, REAL])
-
-
 BAD = {
     **{
         f"{column}_{name}": (GOOD | {column: value}, kind, f"{column}{expected}")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from manycaps.command_line import main
-from manycaps.functional import human_parity_test, plan_human_parity
+from manycaps.functional import human_parity_test, plan_human_parity, plan_wrong_captions
 from manycaps.kit.sets_gaps import row_gaps
 from tests.comparison_cases import caption_rows, write_captions
 
@@ -29,6 +29,26 @@ def test_the_rows_of_a_plan_find_its_gap(m, n):
     assert found >= 0.8 - 3 * np.sqrt(0.8 * 0.2 / 200)
     assert m > 1 or found <= 0.8 + 3 * np.sqrt(0.8 * 0.2 / 200) + 0.05
     assert np.isnan(plan.diversity_rows) == (m == 1)
+
+
+def wrong_texts(rng, n_rows, m, n, share):
+    """Candidates of people, as many wrong ones, and references; and rows in which a share is wrong."""
+    texts = rng.normal(size=(n_rows, 2 * m + n, 4))
+    texts[:, m : 2 * m] += rng.choice([-4, 4], size=(n_rows, m, 4))
+    is_wrong = rng.random((n_rows, m, 1)) < share
+    chosen = np.concatenate([np.where(is_wrong, texts[:, m : 2 * m], texts[:, :m]), texts[:, 2 * m :]], axis=1)
+    return [np.linalg.norm(each[:, :, None] - each[:, None], axis=-1) for each in (texts, chosen)]
+
+
+@pytest.mark.parametrize(("m", "n", "share"), [(1, 4, 0.1), (3, 3, 0.06)])
+def test_the_rows_of_a_plan_find_its_share_of_wrong_captions(m, n, share):
+    """In 80 % of 300 corpora, within 4 % and three standard errors."""
+    rng = np.random.default_rng(m)
+    pilot, _ = wrong_texts(rng, 400, m, n, share)
+    n_rows = int(plan_wrong_captions(pilot, m, share))
+    _, corpora = wrong_texts(rng, 300 * n_rows, m, n, share)
+    found = np.mean([human_parity_test(corpus, m).p_value <= 0.05 for corpus in np.split(corpora, 300)])
+    assert found == pytest.approx(0.8, abs=0.04 + 3 * np.sqrt(0.16 / 300))
 
 
 def test_a_plan_of_its_own_least_gap_needs_its_own_rows():
@@ -60,10 +80,20 @@ def test_command(tmp_path, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "Pilot: 12 rows, distance meteor."
     assert lines[1].startswith("200 rows find a fidelity gap of 0.0")
+    assert lines[1].endswith("80 % of the time at a level of 5 %, if all rows share the gap.")
     assert lines[2].startswith("To find 0.05 as often takes ")
+    assert main([*arguments, "--wrong", "0.2"]) == 0
+    assert (
+        capsys.readouterr().out.splitlines()[2].startswith("20 % wrong captions, of other rows, are found as often by ")
+    )
+    assert main([*arguments, "--wrong", "0.2", "--limit", "9"]) == 2
+    assert capsys.readouterr().err.startswith("--wrong: expected a pilot of at least 10 rows, got 9. Add rows.")
+    assert main([*arguments, "--wrong", "1.5"]) == 2
+    assert capsys.readouterr().err.startswith("--wrong: expected a number above 0 and below 1, got 1.5.")
     assert main([*arguments, "--json"]) == 0
     numbers = json.loads(capsys.readouterr().out)
     assert (numbers["n_rows"], numbers["fidelity_rows"], numbers["distance"]) == (12, None, "meteor")
+    assert numbers["wrong_rows"] is None
     assert main([*arguments, "--power", "2"]) == 2
     assert capsys.readouterr().err.startswith("--power: expected a number above 0.05 and below 1, got 2.0.")
     single = write_captions(tmp_path, {"references": [row[:1] for row in rows["references"]]})
