@@ -171,3 +171,17 @@ def corpora(
     rng = np.random.default_rng((*seed, *size, n_rows))
     for images in pool.rows_of_corpora(n_corpora, n_rows, rng):
         yield drawn_rows(pool, images, size, speakers, rng)
+
+
+def pilot_rows(pool: VectorPool, size: tuple[int, int], n_rows: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw a pilot for `plan_wrong_captions`: people's captions, as many of other images, and references.
+
+    Returns:
+        Distances, shape (n_rows, 2 m + n, 2 m + n).
+    """
+    (m, n), ((images,)) = size, pool.rows_of_corpora(1, n_rows, rng)
+    texts = rng.random((n_rows, pool.n_people)).argsort(axis=1)[:, : m + n]
+    texts = np.concatenate([texts[:, :m], texts[:, :m], texts[:, m:]], axis=1)
+    of_images = np.broadcast_to(images[:, None], texts.shape).copy()
+    _put_wrong_ones(pool, of_images[:, m : 2 * m], texts[:, m : 2 * m], KnownSpeaker(1.0), rng)
+    return pool.distances(of_images, texts)
