@@ -188,7 +188,7 @@ def test_what_is_said_of_a_pair_is_held_against_what_is_true():
     unknown = {"ordinary_share": 0.05, "near_duplicate_share": 0.05}
     right, turned = (
         human_parity_pairs.Truth(first | unknown, second | unknown)
-        for first, second in ((wrong, people), (people, wrong))
+        for first, second in ((people, wrong), (wrong, people))
     )
     assert pair.better == "0"
     assert not {*right.false_claims(pair)}
