@@ -181,7 +181,7 @@ def compared_pairs(
         share_tests = next(found) if adjusted[k] <= LEVEL else []
         if of_gaps[k] <= LEVEL:
             share_tests = _without_excuses(share_tests, first, second)
-        detectable = _Detectable.of(differences[k], clusters, len(chosen), n_resamples, shares[k].are_tested)
+        detectable = DetectableGap.of(differences[k], clusters, len(chosen), n_resamples, shares[k].are_tested)
         pairs.append(
             ParityPair(
                 first.name,
@@ -364,7 +364,7 @@ def _found_shares(tests: Sequence[_ShareTests]) -> list[list[ShareTest]]:
     return [[next(results) for _ in of_pair.keys] for of_pair in tests]
 
 
-class _Detectable(NamedTuple):
+class DetectableGap(NamedTuple):
     """What the paired test of the gaps finds with so many rows."""
 
     # Difference of the fidelity gaps, whatever that of the diversity gaps is; NaN where gaps do not vary.
@@ -376,7 +376,7 @@ class _Detectable(NamedTuple):
     @classmethod
     def of(
         cls, differences: np.ndarray, clusters: Sequence[Hashable] | None, n_pairs: int, n_resamples: int, both: bool
-    ) -> "_Detectable":
+    ) -> "DetectableGap":
         """Compute it at the level that the sign-flip test can have after Holm's rule over all pairs."""
         mean = mean_of_rows(differences[:, 0], clusters)
         level = level_of_gaps(both) / n_pairs

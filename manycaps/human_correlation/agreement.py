@@ -18,7 +18,7 @@ import numpy as np
 import scipy.stats
 
 from manycaps.kit.base_types import Floats, Ints
-from manycaps.kit.sets_intervals import clustered_mean, share_interval
+from manycaps.kit.sets_intervals import clustered_mean, wilson_interval
 
 # Stated share of intervals that hold the true value.
 CONFIDENCE = 0.95
@@ -54,7 +54,7 @@ class Agreement(NamedTuple):
         value, (error, freedom) = self.figures[figure], _standard_error(self.deviations[figure], self.clusters)
         if not self.are_shares:
             return _interval(value, error, freedom)
-        low, high = share_interval(value / 100, error / 100, freedom + 1, CONFIDENCE)
+        low, high = wilson_interval(value / 100, error / 100, freedom + 1, CONFIDENCE)
         return 100 * low, 100 * high
 
 

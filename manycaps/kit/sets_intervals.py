@@ -84,7 +84,7 @@ def mean_interval(of: ClusteredMean, confidence_level: float) -> tuple[float, fl
     return low, high
 
 
-def share_interval(
+def wilson_interval(
     share: float, error: float, n_clusters: int, confidence_level: float, most: float = math.inf
 ) -> tuple[float, float]:
     """Interval of a share: Wilson's, for as many independent items as the standard error says.
@@ -102,7 +102,7 @@ def share_interval(
     Returns:
         Lower and upper end, within 0 to 1; NaN with a single cluster or an error that is NaN.
 
-    >>> [round(end, 3) for end in share_interval(1.0, 0.0, 30, 0.95)]
+    >>> [round(end, 3) for end in wilson_interval(1.0, 0.0, 30, 0.95)]
     [0.878, 1.0]
     """
     if n_clusters < 2 or math.isnan(error):

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import scipy.special
 
-from .sets_intervals import ClusteredMean, mean_of_rows, share_interval
+from .sets_intervals import ClusteredMean, mean_of_rows
 from .sets_splits import TIE_TOLERANCE, row_scales
 
 # Share of people's distances in a tail.
@@ -287,8 +287,9 @@ def corpus_tails(
 
     The p-value is Student's, of the rows' differences between the candidates' share and that of their own references:
     both move alike with the quantile. The ends of the interval put together the error of the candidates' share and that
-    of the quantile, each by its own interval (MOVER: Zou and Donner 2008, https://doi.org/10.1002/sim.3095): Wilson's,
-    and Clopper and Pearson's, for as many independent captions and distances as the spread of the rows says.
+    of the quantile, each by its own interval (MOVER: Zou and Donner 2008, https://doi.org/10.1002/sim.3095). That of
+    the quantile is Clopper and Pearson's, for as many independent distances as the spread of the rows says; that of the
+    candidates is no shorter than theirs either, so that a few wrong captions in few rows are not taken for all.
 
     Args:
         distances: of all rows; each has two references or more.
@@ -404,6 +405,20 @@ class _Spread(NamedTuple):
         both = of_one**2 + of_other**2 - self.differences.standard_error**2
         return min(1.0, max(0.0, both / (2 * of_one * of_other)))
 
+    def own_interval(self, confidence_level: float) -> tuple[float, float]:
+        """Interval of the candidates' share beyond a given quantile.
+
+        The wider one of Student's, which is too short above a share of few captions, and of Clopper and Pearson's for
+        as many independent captions as the spread of the rows says, less what few rows take (Korn and Graubard 1998).
+        """
+        of, tail = self.candidates, (1 - confidence_level) / 2
+        error, quantile = max(of.standard_error, self.floor), -float(scipy.special.stdtrit(of.n_clusters - 1, tail))
+        number: float = of.n_clusters
+        if 0 < of.mean < 1:
+            number = max(1.0, of.mean * (1 - of.mean) * (float(scipy.special.ndtri(tail)) / (error * quantile)) ** 2)
+        low, high = clopper_pearson_interval(of.mean, number, confidence_level)
+        return min(low, of.mean - quantile * error), max(high, of.mean + quantile * error)
+
 
 def _spread(
     candidates: np.ndarray, people: np.ndarray, clusters: Sequence[Hashable] | None, n_candidates: int
@@ -443,24 +458,31 @@ def _intervals(
 
 def _quantile_interval(spread: _Spread, people: PeopleDistances, confidence_level: float) -> tuple[float, float]:
     """Interval of the share of people's distances beyond the quantile of these rows (Clopper and Pearson 1934)."""
-    error, tail = spread.people.standard_error, (1 - confidence_level) / 2
+    error = spread.people.standard_error
     if not error > 0:
         return TAIL, TAIL
-    number = min(TAIL * (1 - TAIL) / error**2, people.n_values)
-    beyond = TAIL * number
-    low = scipy.special.betaincinv(beyond, number - beyond + 1, tail)
-    high = scipy.special.betaincinv(beyond + 1, number - beyond, 1 - tail)
+    return clopper_pearson_interval(TAIL, min(TAIL * (1 - TAIL) / error**2, people.n_values), confidence_level)
+
+
+def clopper_pearson_interval(share: float, number: float, confidence_level: float) -> tuple[float, float]:
+    """Interval of a share of so many independent ones (Clopper and Pearson 1934).
+
+    >>> np.round([clopper_pearson_interval(0.0, 20, 0.95), clopper_pearson_interval(0.1, 60, 0.95)], 3).tolist()
+    [[0.0, 0.168], [0.038, 0.205]]
+    """
+    tail, beyond = (1 - confidence_level) / 2, share * number
+    low = scipy.special.betaincinv(beyond, number - beyond + 1, tail) if beyond > 0 else 0.0
+    high = scipy.special.betaincinv(beyond + 1, number - beyond, 1 - tail) if beyond < number else 1.0
     return float(low), float(high)
 
 
 def _ends(spread: _Spread, beyond_far: float, beyond_near: float, confidence_level: float) -> tuple[float, float]:
     """Put both errors together (Zou and Donner 2008), as for means that are correlated."""
-    of, correlation = spread.candidates, spread.correlation()
-    low, high = share_interval(of.mean, of.standard_error, of.n_clusters, confidence_level, 1 / spread.floor)
+    mean, correlation = spread.candidates.mean, spread.correlation()
+    low, high = spread.own_interval(confidence_level)
 
     def error(own: float, of_quantile: float) -> float:
         return math.sqrt(max(own**2 - 2 * correlation * own * of_quantile + of_quantile**2, spread.floor**2))
 
-    low = of.mean - error(of.mean - low, of.mean - beyond_far)
-    high = of.mean + error(high - of.mean, beyond_near - of.mean)
+    low, high = mean - error(mean - low, mean - beyond_far), mean + error(high - mean, beyond_near - mean)
     return max(0.0, low), min(1.0, high)

@@ -2,19 +2,23 @@
 
 python -m scripts.studies.human_parity_truth [--data FOLDER --corpus MSVD] [--output FOLDER]
 
-Without a corpus on the made world, whose people describe scenes of coloured shapes. Two kinds of cells:
+Without a corpus on the made world, whose people describe scenes of coloured shapes. Three kinds of cells:
 
 "truth": a speaker says, of each caption, with one probability a caption of another image ("wrong"), and then, of each
 but the first, with another probability what the first one was ("repeated"), in all combinations of both from 0 to 1:
 means over all rows that are drawn, with 95 % intervals over images.
-"words": 1,000 corpora of a size; how often each word of `sets_parity_words.py` is said, and whether it is false: of
-people all are, of candidates with a fault those that name another one. `DESERVED` says which are true. "bound": "at
-most X % stand out" is said, and X lies below the share of all corpora; "wrong above": "at least X % are not what people
-write" is said, and X lies above the share of wrong captions, where that is known. "bland, 30 % wrong" and its like are
-ordinary, or repeated, captions with wrong ones among them, which make up for each other in the means.
+"words": corpora of a size with the damages of `human_parity_power`; how often each word of `sets_parity_words.py` is
+said, and whether it is false: of people all are, of others those that name another fault. `DESERVED` says which are
+true. "bound": "at most X % ..." is said, and X lies below the share of all corpora; "wrong above": "at least X % are
+not what people write" is said, and X lies above the share of wrong captions, where that is known.
+"speakers": the speakers of `parity_speakers.py`, by MiniLM or as made points: people, one or five bland captions per
+image, some of them wrong, and rows whose captions are all of one other image. "found": p <= 0.05; "gaps", "tails": by
+one test alone; "bound below": nothing is detected, and "at most X %" lies below the share of wrong captions; "listed
+first": a table with people on the same images lists the speaker before them, or beside them; "covers": share of the
+95 % intervals that hold the share of all corpora.
 
 Written: human_parity_truth.csv, human_parity_truth_moves.csv (how far each share rises with its own fault, at the least
-from step to step, and how far it moves with the other, at most), and the picture. Needs
+from step to step, and how far it moves with the other, at most), and the pictures. Needs
 scripts/requirements.txt, metrics/trm_bert/requirements.txt and metrics/pac_score/requirements.txt.
 """
 
@@ -60,11 +64,21 @@ start_tool(
 import numpy as np
 
 from manycaps.kit.sets_intervals import interval_of_rows
-from manycaps.kit.sets_parity import parity_result, row_columns
+from manycaps.kit.sets_parity import row_columns
 from manycaps.kit.sets_parity_words import words_of
 from manycaps.made_world.scenes import draw_scene
 from manycaps.made_world.speakers import Speaker, draw_captions
-from scripts.studies.parity_pools import DAMAGES, Damage, ParityCorpus, make_pool, read_pool
+from scripts.studies.parity_pools import (
+    CONFIDENCE_LEVEL,
+    DAMAGES,
+    Damage,
+    ParityCorpus,
+    make_pool,
+    parity_of,
+    read_pool,
+    tails_of,
+)
+from scripts.studies.parity_speakers import KnownSpeaker, VectorPool, corpora, vector_pool
 from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, label_axes, new_picture
 
 NAME = "human_parity_truth"
@@ -74,7 +88,8 @@ COLUMNS = ("measure", "value", "low", "high", "is_false")
 # Options of the test run.
 SMALL = ("--simulations", "5", "--scenes", "12", "--drawn", "120", "--distances", "meteor")
 
-CONFIDENCE_LEVEL = 0.95
+# Level of the tests.
+LEVEL = 0.05
 
 # Human captions of a made scene.
 N_MADE = 12
@@ -85,7 +100,7 @@ WRONG = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
 COLORS = (BLUE, SKY, GREEN, ORANGE, PURPLE, BLACK, "#999999", "#e69f00")
 
 # The share that follows each fault, and the value of people.
-FOLLOWS = {"unlike_people_share": "wrong", "repeat_share": "repeated"}
+FOLLOWS = {"unlike_people_share": "wrong", "near_duplicate_share": "repeated"}
 
 # Rows of corpora by the numbers of candidates and references.
 SIZES: Mapping[str | None, Sequence[tuple[int, int, int]]] = {
@@ -103,26 +118,65 @@ COMPENSATED = {
     "half repeated, 40 % wrong": Damage("half repeated", share=0.4),
 }
 
+# Shares of wrong captions of bland speakers, and the sizes and rows of their corpora.
+BLAND_WRONG = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3)
+BLAND_SIZES: Mapping[str | None, Sequence[tuple[int, int]]] = {
+    None: ((1, 2), (1, 4), (5, 2), (5, 5)),
+    "MSVD": ((5, 2), (5, 5)),
+    "Flickr8k": ((1, 2), (1, 4)),
+}
+BLAND_ROWS: Mapping[str | None, Sequence[int]] = {None: (20, 60, 200), "MSVD": (20, 60, 100), "Flickr8k": (20, 60, 200)}
+
+# Sizes and rows of people's corpora, and of those of whole rows of another image.
+PEOPLE_SIZES: Mapping[str | None, Sequence[tuple[int, int]]] = {
+    None: ((1, 2), (1, 4), (5, 5)),
+    "MSVD": ((5, 5), (10, 5), (5, 2)),
+    "Flickr8k": ((1, 2), (1, 3), (1, 4), (2, 3)),
+}
+PEOPLE_ROWS: Mapping[str | None, Sequence[int]] = {
+    None: (10, 20, 60, 200),
+    "MSVD": (10, 20, 60, 100),
+    "Flickr8k": (10, 20, 60, 200),
+}
+WHOLE_SIZE: Mapping[str | None, tuple[int, int]] = {None: (5, 5), "MSVD": (5, 5), "Flickr8k": (2, 3)}
+WHOLE_WRONG = 0.3
+
+WHOLE = KnownSpeaker(WHOLE_WRONG, whole=True)
+SPEAKERS = {
+    speaker.name: speaker
+    for speaker in (KnownSpeaker(), WHOLE, *(KnownSpeaker(wrong, is_bland=True) for wrong in BLAND_WRONG))
+}
+
 # Words that are true of candidates. Captions cut after five words begin alike, and so are near each other; the most
 # ordinary captions are near each other, and are what the references say.
 DESERVED: Mapping[str, frozenset[str]] = {
     "human": frozenset(),
-    **dict.fromkeys(("10 % other", "20 % other", "one word", "30 % object"), frozenset({"unlike", "apart"})),
-    "five words": frozenset({"unlike", "apart", "repeats"}),
-    "half repeated": frozenset({"repeats"}),
-    **dict.fromkeys(("blandest", "bland"), frozenset({"bland", "repeats", "copies"})),
+    **dict.fromkeys(("10 % other", "20 % other", "one word", "30 % object"), frozenset({"unlike", "spread"})),
+    "five words": frozenset({"unlike", "spread", "near-duplicates"}),
+    "half repeated": frozenset({"near-duplicates"}),
+    **dict.fromkeys(("blandest", "bland"), frozenset({"ordinary", "near-duplicates", "copies"})),
     "copies": frozenset({"copies"}),
     **dict.fromkeys(
-        ("bland, 30 % wrong", "bland, 40 % wrong"), frozenset({"bland", "repeats", "copies", "unlike", "apart"})
+        ("bland, 30 % wrong", "bland, 40 % wrong"),
+        frozenset({"ordinary", "near-duplicates", "copies", "unlike", "spread"}),
     ),
     **dict.fromkeys(
-        ("half repeated, 30 % wrong", "half repeated, 40 % wrong"), frozenset({"repeats", "unlike", "apart"})
+        ("half repeated, 30 % wrong", "half repeated, 40 % wrong"), frozenset({"near-duplicates", "unlike", "spread"})
     ),
 }
 
 # Words that name a fault, and all.
-FAULTS = ("unlike", "copies", "bland", "repeats", "apart")
-WORDS = ("alike", "told", "undecided", *FAULTS)
+FAULTS = ("unlike", "copies", "ordinary", "near-duplicates", "spread")
+WORDS = ("untested", "alike", "different", *FAULTS)
+
+
+# What the picture of bland speakers shows.
+DRAWN = {
+    "found": "found",
+    "gaps": "by the gaps alone",
+    "bound below": '"at most" too low',
+    "listed first": "listed first",
+}
 
 
 def made_pool(options: argparse.Namespace) -> ParityCorpus:
@@ -137,11 +191,12 @@ def made_pool(options: argparse.Namespace) -> ParityCorpus:
 def truth_lines(corpus: ParityCorpus, distance: str, size: tuple[int, int], damage: Damage) -> Iterator[list[Any]]:
     """Yield the shares of all rows."""
     distances = corpus.rows(distance, size, damage).distances
+    images = (np.arange(len(distances)) // (len(distances) // len(corpus.pool.texts))).tolist()
+    for name, share in tails_of(distances, size[0], images).shares.items():
+        yield [name, share.value, share.low, share.high, ""]
     columns = row_columns(distances, size[0])
-    images = np.arange(len(distances)) // (len(distances) // len(corpus.pool.texts))
-    for name in (*FOLLOWS, "central_share", "spread_share", "fidelity_gap", "diversity_gap"):
-        ends = interval_of_rows(columns[name], CONFIDENCE_LEVEL, images.tolist())
-        yield [name, columns[name].mean(), *ends, ""]
+    for name in ("fidelity_gap", "diversity_gap"):
+        yield [name, columns[name].mean(), *interval_of_rows(columns[name], CONFIDENCE_LEVEL, images), ""]
 
 
 def word_lines(
@@ -149,24 +204,75 @@ def word_lines(
 ) -> Iterator[list[Any]]:
     """Yield how often each word is said, and how often its numbers are not right."""
     damage = (DAMAGES | COMPENSATED)[setting]
-    columns = row_columns(corpus.corpora(distance, size, damage, n_corpora, n_rows).distances, size[0])
-    n_each = len(columns["fidelity_gap"]) // n_corpora
+    distances = corpus.corpora(distance, size, damage, n_corpora, n_rows).distances
     counts: collections.Counter[str] = collections.Counter()
-    stands_out = columns["unlike_people_share"].mean()
-    for k in range(n_corpora):
-        rows = slice(k * n_each, (k + 1) * n_each)
-        options = {"p_value": "chi-squared", "confidence_level": CONFIDENCE_LEVEL, "clusters": None}
-        result = parity_result({name: values[rows] for name, values in columns.items()}, options)
+    true_share = tails_of(distances, size[0]).shares["unlike_people_share"].value
+    for of_corpus in np.split(distances, n_corpora):
+        result = parity_of(of_corpus, size[0])
         names = {word.name for word in words_of(result)}
         counts.update(names)
-        counts["bound"] += "alike" in names and max(0.0, result["unlike_people_share_ci_high"]) < stands_out
-        counts["wrong above"] += "unlike" in names and result["unlike_people_share_ci_low"] > damage.share
-    for word in WORDS:
-        is_false = ("no" if word in DESERVED[setting] else "yes") if word in FAULTS else ""
-        yield [word, counts[word] / n_corpora, np.nan, np.nan, is_false]
+        counts["bound"] += "alike" in names and result["unlike_people_share_ci_high"] < true_share
+        counts["wrong above"] += "unlike" in names and result["wrong_share_ci_low"] > damage.share
+    yield from counted_words(counts, DESERVED[setting], n_corpora)
     yield ["bound", counts["bound"] / n_corpora, np.nan, np.nan, "yes"]
     if damage.kind == "other" and damage.share:
         yield ["wrong above", counts["wrong above"] / n_corpora, np.nan, np.nan, "yes"]
+
+
+def counted_words(counts: Mapping[str, int], deserved: frozenset[str], n_corpora: int) -> Iterator[list[Any]]:
+    """Yield how often each word is said, and whether it is false."""
+    for word in WORDS:
+        is_false = ("no" if word in deserved else "yes") if word in FAULTS else ""
+        yield [word, counts.get(word, 0) / n_corpora, np.nan, np.nan, is_false]
+
+
+def deserved_words(speaker: KnownSpeaker) -> frozenset[str]:
+    """Words that are true of a speaker: a bland one also says what references say, and the like of itself."""
+    words = {"ordinary", "near-duplicates", "copies"} if speaker.is_bland else set()
+    wrong = {"unlike"} if speaker.whole else {"unlike", "spread"}
+    return frozenset(words | wrong if speaker.wrong else words)
+
+
+def speaker_lines(
+    pool: VectorPool, size: tuple[int, int], speaker: KnownSpeaker, n_rows: int, n_corpora: int, seed: int
+) -> Iterator[list[Any]]:
+    """Yield what is found and said of corpora of a speaker, and what is not right of it."""
+    m, counts = size[0], collections.Counter[str]()
+    drawn = [rows for (rows,) in corpora(pool, size, [speaker], n_rows, n_corpora, (seed,))]
+    beside = corpora(pool, size, [KnownSpeaker()], n_rows, n_corpora, (seed,))
+    true = {name: share.value for name, share in tails_of(np.concatenate(drawn), m).shares.items()}
+    true = {name: value for name, value in true.items() if not np.isnan(value)}
+    for rows in drawn:
+        result = parity_of(rows, m)
+        counts["found"] += result["human_parity_p_value"] <= LEVEL
+        counts["gaps"] += result["gaps_p_value"] <= LEVEL
+        counts["tails"] += result["tails_p_value"] <= LEVEL
+        names = {word.name for word in words_of(result)}
+        counts.update(names)
+        is_silent = bool(names & {"alike", "untested"})
+        counts["bound below"] += is_silent and result["unlike_people_share_ci_high"] < speaker.wrong
+        counts["wrong above"] += "unlike" in names and result["wrong_share_ci_low"] > speaker.wrong
+        if speaker != KnownSpeaker():
+            counts["listed first"] += nearness(result) >= nearness(parity_of(next(beside)[0], m))
+        counts.update(name for name, value in true.items() if _holds(result, name, value))
+    yield from (
+        [name, counts[name] / n_corpora, np.nan, np.nan, "yes" if speaker == KnownSpeaker() else ""]
+        for name in ("found", "gaps", "tails")
+    )
+    yield from counted_words(counts, deserved_words(speaker), n_corpora)
+    checks = ("bound below", "wrong above", "listed first") if speaker != KnownSpeaker() else ("wrong above",)
+    yield from ([name, counts[name] / n_corpora, np.nan, np.nan, "yes"] for name in checks)
+    yield from ([f"covers {name}", counts[name] / n_corpora, np.nan, np.nan, ""] for name in true)
+
+
+def nearness(result: Mapping[str, float]) -> tuple[float, float]:
+    """What systems are listed by, the nearest to people first: see `ComparedParity.nearest_first`."""
+    return result["rows_needed"], float(np.nan_to_num(result["human_parity_p_value"], nan=2.0))
+
+
+def _holds(result: Mapping[str, float], name: str, value: float) -> bool:
+    """Whether an interval holds a value, up to rounding."""
+    return result[f"{name}_ci_low"] - 1e-9 <= value <= result[f"{name}_ci_high"] + 1e-9
 
 
 def setting_of(wrong: float, repeated: float) -> str:
@@ -189,6 +295,17 @@ def cells(options: argparse.Namespace) -> Iterator[tuple[str, int, int, int, str
         # A single candidate is not repeated, and the two that are left of five captions are no choice of ordinary ones.
         names = [name for name in candidates if candidates[name].base == "people" or m > 1 + 2 * (name in COMPENSATED)]
         yield from (("words", m, n, n_rows, distance, name) for distance in options.distances for name in names)
+    distance = "MiniLM" if options.corpus else "points"
+    yield from (("speakers", *size, n_rows, distance, name) for size, n_rows, name in speaker_cells(options.corpus))
+
+
+def speaker_cells(corpus: str | None) -> Iterator[tuple[tuple[int, int], int, str]]:
+    """Yield the sizes, the rows and the name of every speaker that is looked at."""
+    for size, n_rows in itertools.product(PEOPLE_SIZES[corpus], PEOPLE_ROWS[corpus]):
+        yield size, n_rows, KnownSpeaker().name
+    for size, n_rows, wrong in itertools.product(BLAND_SIZES[corpus], BLAND_ROWS[corpus], BLAND_WRONG):
+        yield size, n_rows, KnownSpeaker(wrong, is_bland=True).name
+    yield from ((WHOLE_SIZE[corpus], n_rows, WHOLE.name) for n_rows in BLAND_ROWS[corpus])
 
 
 def moves(lines: Sequence[Line]) -> Iterator[list[Any]]:
@@ -227,21 +344,46 @@ def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
         figure.suptitle(f"{title}: what is measured of speakers with two known faults")
 
 
+def draw_speakers(lines: Sequence[Line], title: str, output: Any) -> None:
+    """Draw what is found of bland speakers by the share of their captions that is wrong."""
+    bland = [line for line in matching(lines, kind="speakers") if line["setting"].startswith("bland")]
+    sizes = list(dict.fromkeys((line["n_candidates"], line["n_references"]) for line in bland))
+    rows = list(dict.fromkeys(line["n_rows"] for line in bland))
+    with new_picture(output, f"{NAME}_bland", 3.2 * len(rows), 2.6 * len(sizes)) as figure:
+        panels = figure.subplots(len(sizes), len(rows), sharex=True, sharey=True, squeeze=False)
+        for (row, column), axes in np.ndenumerate(panels):
+            m, n = sizes[row]
+            mine = matching(bland, n_candidates=m, n_references=n, n_rows=rows[column])
+            for (measure, label), color in zip(DRAWN.items(), COLORS, strict=False):
+                values = {line["setting"]: float(line["value"]) for line in matching(mine, measure=measure)}
+                shares = [values[KnownSpeaker(wrong, is_bland=True).name] for wrong in BLAND_WRONG]
+                axes.plot(BLAND_WRONG, shares, "o-", ms=3, color=color, label=label)
+            axes.axhline(LEVEL, color="#888888", lw=0.8)
+            axes.set_title(f"{m} + {n}, {rows[column]} rows")
+            label_axes(axes, "share of wrong captions" if row == len(sizes) - 1 else "", "share of corpora")
+        panels[0, 0].legend(fontsize=7)
+        figure.suptitle(f"{title}: bland captions, some of them wrong")
+
+
 def main(options: argparse.Namespace) -> int:
     """Measure what the table does not have yet, then draw it."""
     table = StudyTable(options.output, NAME, KEY, COLUMNS, study_settings(options))
     corpus = functools.cache(lambda: read_pool(options) if options.corpus else made_pool(options))
+    pool = functools.cache(lambda: vector_pool(corpus() if options.corpus else None, options.seed))
     spoken = {setting_of(wrong, said): Damage(share=wrong, repeats=said) for wrong in WRONG for said in SHARES}
 
     def study(kind: str, m: int, n: int, n_rows: int, distance: str, setting: str) -> Iterator[list[Any]]:
         if kind == "truth":
             return truth_lines(corpus(), distance, (m, n), spoken[setting])
+        if kind == "speakers":
+            return speaker_lines(pool(), (m, n), SPEAKERS[setting], n_rows, options.simulations, options.seed)
         return word_lines(corpus(), distance, (m, n), n_rows, setting, options.simulations)
 
     lines = table.fill(cells(options), study)
     columns = ["distance", "measure", "follows", "least_step", "moves_at_most"]
     write_lines(options.output / f"{NAME}_moves.csv", columns, list(moves(lines)))
     draw_picture(lines, options.corpus or "made world", options.output)
+    draw_speakers(lines, options.corpus or "made points", options.output)
     for line in lines:
         if line["is_false"] == "yes" and numbers([line], "value")[0] > 1 - CONFIDENCE_LEVEL:
             print("  ".join(line.values()))

@@ -6,8 +6,8 @@ Every distance is computed once, between all texts of an image's pool; a row is 
 import argparse
 import functools
 import re
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from tqdm import tqdm
@@ -15,7 +15,8 @@ from tqdm import tqdm
 import manycaps
 from manycaps.kit.clip_encoder import ClipEncoder
 from manycaps.kit.clip_options import CLIP_LOAD_DEFAULTS
-from manycaps.kit.sets_parity import symmetric
+from manycaps.kit.sets_parity import parity_result, row_columns, symmetric
+from manycaps.kit.sets_tails import CorpusTails, KeptDistances, corpus_tails
 from manycaps.kit.text_ptb_tokenizer import tokenize_captions
 from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
@@ -42,6 +43,8 @@ N_DIMENSIONS, FAR = 4, 3.0
 
 # Images compared at once.
 BATCH = 20
+
+CONFIDENCE_LEVEL = 0.95
 
 # An object: a word between an article, with one word more or none, and what may follow a noun.
 AFTER_NOUNS = "is|are|in|on|with|and|of|at|to|by|near|from|through|over"
@@ -219,6 +222,27 @@ def draw_places(
 def taken(values: np.ndarray, images: np.ndarray, places: np.ndarray) -> np.ndarray:
     """Return the values of pairs of the texts of rows: (n_rows, n_texts, n_texts)."""
     return values[images[:, None, None], places[:, :, None], places[:, None, :]]
+
+
+def kept_distances(distances: np.ndarray, n_candidates: int) -> KeptDistances:
+    """Keep the distances of rows of equal sizes, shape (n_rows, n_texts, n_texts)."""
+    kept = KeptDistances(len(distances))
+    kept.add(distances, n_candidates, range(len(distances)))
+    return kept
+
+
+def tails_of(distances: np.ndarray, n_candidates: int, clusters: Sequence[Hashable] | None = None) -> CorpusTails:
+    """Return the tails of a corpus of rows of equal sizes."""
+    return corpus_tails(kept_distances(distances, n_candidates), CONFIDENCE_LEVEL, clusters)
+
+
+def parity_of(
+    distances: np.ndarray, n_candidates: int, columns: Mapping[str, np.ndarray] | None = None
+) -> dict[str, Any]:
+    """Return the result of the module for rows of equal sizes; `columns` are those of `row_columns`, if known."""
+    options = {"p_value": "chi-squared", "confidence_level": CONFIDENCE_LEVEL, "clusters": None}
+    known = row_columns(distances, n_candidates) if columns is None else columns
+    return parity_result(known, tails_of(distances, n_candidates), options)
 
 
 class PoolRows(NamedTuple):

@@ -31,5 +31,10 @@ STUDIES: Mapping[str, Runs] = {
     "inference": {BUNDLED: ()},
     "human_parity_power": {BUNDLED: (), "MSVD": (), "Flickr8k": ()},
     "human_parity_truth": {BUNDLED: (), "MSVD": (), "Flickr8k": ()},
+    "human_parity_pairs": {
+        BUNDLED: ("--simulations", "300"),
+        "MSVD": ("--simulations", "150"),
+        "Flickr8k": ("--simulations", "150"),
+    },
     "human_parity_experts": {BUNDLED: (), "Flickr8k": ()},
 }

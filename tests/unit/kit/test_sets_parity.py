@@ -205,12 +205,11 @@ def test_columns_of_rows_do_not_depend_on_the_unit():
 
 
 def test_intervals_of_shares_at_their_ends_have_a_length(human_parity):
-    """All of 20 rows wrong: Wilson's interval of 20 of 20, and of none of 20 for near-duplicates."""
+    """All of 20 rows wrong: the interval of 20 of 20, and of none of 20 for near-duplicates."""
     columns = corpus(16, 20)
     columns["prediction_embeddings"] = columns["prediction_embeddings"] * 10 + 100 * np.arange(5)[:, None]
     result = human_parity.compute(distances=as_distances(columns), n_candidates=5, confidence_level=0.95)
-    squared = scipy.stats.t.ppf(0.975, 19) ** 2
-    least = 20 / (20 + squared)
+    least = 0.025 ** (1 / 20)
     assert (result["unlike_people_share"], result["near_duplicate_share"]) == (pytest.approx(1), 0)
     assert (result["unlike_people_share_ci_low"], result["unlike_people_share_ci_high"]) == (pytest.approx(least), 1)
     assert result["wrong_share_ci_low"] == pytest.approx((least - 0.05) / 0.95)

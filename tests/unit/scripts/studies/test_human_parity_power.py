@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from manycaps.comparison.paired_tests import holm_p_values
 from manycaps.kit.sets_gaps import gaps_test_of_sums, row_gaps
-from scripts.studies import human_parity_experts, human_parity_power, human_parity_truth
+from scripts.studies import human_parity_experts, human_parity_pairs, human_parity_power, human_parity_truth
 from scripts.studies.parity_pools import (
     DAMAGES,
     KINDS,
@@ -14,9 +15,11 @@ from scripts.studies.parity_pools import (
     draw_points,
     make_pool,
     ordinary,
+    parity_of,
     read_pool,
     taken,
 )
+from scripts.studies.parity_speakers import KnownSpeaker, VectorPool, corpora, drawn_rows, pilot_rows
 from tests.each_case import each_case
 
 N_PEOPLE = 6
@@ -110,14 +113,95 @@ def test_a_drawn_test_agrees_with_the_closed_form():
 
 def test_cells_where_another_test_finds_more_are_named():
     key = dict.fromkeys(human_parity_power.KEY, "1") | {"kind": "power"}
-    shares = {"T2": "0.5", "f": "0.9", "energy": "0.9", "TRM": "0.56", "plain": "0.55"}
+    shares = {"joint": "0.48", "T2": "0.5", "f": "0.9", "energy": "0.9", "TRM": "0.56", "plain": "0.55"}
     lines = [key | {"measure": name, "share": share} for name, share in shares.items()]
     assert human_parity_power.below(lines) == [["1", "1", "1", "1", "1", "TRM", "0.56", "0.5"]]
+    lines[0]["share"] = "0.479"
+    assert human_parity_power.below(lines)[0] == ["1", "1", "1", "1", "1", "joint", "0.479", "0.5"]
 
 
 def test_every_kind_of_candidates_has_its_words():
     assert set(human_parity_truth.DESERVED) == {*DAMAGES, *human_parity_truth.COMPENSATED}
     assert set.union(*map(set, human_parity_truth.DESERVED.values())) == set(human_parity_truth.FAULTS)
+    spoken = set.union(*({*human_parity_truth.deserved_words(one)} for one in human_parity_truth.SPEAKERS.values()))
+    assert spoken == {*human_parity_truth.FAULTS}
+
+
+POINTS = VectorPool(np.random.default_rng(0).normal(size=(50, 24, 3)) + 100 * np.arange(50)[:, None, None], False)
+
+
+def drawn_texts(speakers, size=(2, 3), n_rows=50):
+    """Distances of made points whose images lie far apart, by speaker."""
+    return drawn_rows(POINTS, np.arange(n_rows) % 50, size, speakers, np.random.default_rng(1))
+
+
+def test_speakers_write_what_they_are_named_after():
+    wrong, whole, bland, people = drawn_texts(
+        [KnownSpeaker(0.5), KnownSpeaker(0.5, whole=True), KnownSpeaker(is_bland=True), KnownSpeaker()]
+    )
+    is_far = {name: rows[:, :2, 2:].min(axis=2) > 50 for name, rows in (("wrong", wrong), ("whole", whole))}
+    assert {*is_far["wrong"].sum(axis=1)} == {0, 1, 2}
+    assert {*is_far["whole"].sum(axis=1)} == {0, 2}
+    both_wrong = is_far["whole"].all(axis=1)
+    assert (whole[both_wrong, 0, 1] < 50).all()
+    assert bland[:, :2, 2:].mean() < people[:, :2, 2:].mean()
+    # The references are the same.
+    assert (bland[:, 2:, 2:] == people[:, 2:, 2:]).all()
+    assert (wrong[:, 2:, 2:] == people[:, 2:, 2:]).all()
+    # No two texts of a row are one.
+    assert all((rows[:, ~np.eye(5, dtype=bool)] > 0).all() for rows in (bland, people, wrong))
+
+
+def test_bland_captions_are_the_most_ordinary_of_twenty():
+    few = VectorPool(POINTS.vectors[:, :20], False)
+    (rows,) = drawn_rows(few, np.arange(50), (1, 19), [KnownSpeaker(is_bland=True)], np.random.default_rng(1))
+    sums = rows.sum(axis=2)
+    assert (sums[:, 0] == sums.min(axis=1)).all()
+
+
+def test_a_pilot_has_as_many_wrong_captions_behind_its_own():
+    pilot = pilot_rows(POINTS, (2, 3), 40, np.random.default_rng(0))
+    assert pilot.shape == (40, 7, 7)
+    assert (pilot[:, :2, 4:] < 50).all()
+    assert (pilot[:, 2:4, 4:] > 50).all()
+
+
+def test_ten_systems_are_spoken_of_as_in_a_comparison():
+    faulty = [KnownSpeaker(), KnownSpeaker(0.4), KnownSpeaker()]
+    for speakers, is_said in (([KnownSpeaker()] * 3, False), (faulty, True)):
+        (rows,) = corpora(POINTS, (2, 3), speakers, 40, 1, (0,))
+        results = [parity_of(of_one, 2) for of_one in rows]
+        adjusted = holm_p_values(np.array([result["human_parity_p_value"] for result in results]))
+        systems = human_parity_pairs.compared(rows, 2).systems
+        assert [system.adjusted_p_value for system in systems] == adjusted.tolist()
+        assert human_parity_pairs.something_said(results, adjusted) == is_said
+        assert is_said == any(word.name not in ("alike", "untested") for one in systems for word in one.words)
+
+
+def test_what_is_said_of_a_pair_is_held_against_what_is_true():
+    people, wrong = (
+        {"unlike_people_share": 0.05, "fidelity_gap": 0.0},
+        {"unlike_people_share": 0.4, "fidelity_gap": 1.0},
+    )
+    rows = drawn_texts([KnownSpeaker(), KnownSpeaker(0.4)], n_rows=150)
+    (pair,) = human_parity_pairs.compared(rows, 2).pairs
+    unknown = {"ordinary_share": 0.05, "near_duplicate_share": 0.05}
+    right, turned = (
+        human_parity_pairs.Truth(first | unknown, second | unknown)
+        for first, second in ((people, wrong), (wrong, people))
+    )
+    assert pair.better == "0"
+    assert not {*right.false_claims(pair)}
+    assert "nearer falsely" in {*turned.false_claims(pair)}
+
+
+def test_a_share_of_bad_captions_separates_them_from_good_ones():
+    def compare(rows):
+        return [np.abs(np.subtract.outer(row, row)) for row in map(np.array, rows)]
+
+    shares = human_parity_experts.farthest_shares(compare, [9.0, 1.0, 0.0], [[1.0, 2.0], [0.0, 2.0], [1.0, 2.0]])
+    assert shares.tolist() == [1.0, 0.0, 0.5]
+    assert human_parity_experts.area_under_curve(np.array([1.0, 1.0]), np.array([0.0, 1.0])) == 0.75
 
 
 @each_case("study", [human_parity_power, human_parity_truth])

@@ -1,0 +1,187 @@
+"""Corpora of speakers whose faults are known, out of vectors of human captions: what the truth of `human_parity` is.
+
+A speaker writes a caption that people wrote of the image, or the most ordinary ones of twenty, and in their place, with
+a probability, one of another image. All texts of a pool have a vector; distances are computed corpus by corpus.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from scripts.studies.parity_pools import ParityCorpus, vector_distances
+
+# Human captions of an image among which a bland speaker has the most ordinary ones, where there are as many.
+N_ORDINARY = 20
+
+# Made points: images, texts of each, dimensions, and how much farther apart images lie than the texts of one.
+N_POINT_IMAGES, N_POINT_TEXTS, N_POINT_DIMENSIONS, FAR = 1_000, 60, 4, 3.0
+
+
+class KnownSpeaker(NamedTuple):
+    """A speaker whose faults are known."""
+
+    # Share of the captions that are of another image; with `whole`, of the rows whose captions are all of one other.
+    wrong: float = 0.0
+    # Whether the others are the most ordinary ones, or anybody's.
+    is_bland: bool = False
+    whole: bool = False
+
+    @property
+    def name(self) -> str:
+        """What it is called in tables.
+
+        >>> KnownSpeaker(0.2, is_bland=True).name, KnownSpeaker(0.3, whole=True).name, KnownSpeaker().name
+        ('bland, 20 % wrong', 'people, 30 % of rows wrong', 'people')
+        """
+        wrong = f", {100 * self.wrong:g} % {'of rows ' if self.whole else ''}wrong" if self.wrong else ""
+        return ("bland" if self.is_bland else "people") + wrong
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class VectorPool:
+    """Human captions of images.
+
+    Args:
+        vectors: float64 array, shape (n_images, n_people, n_dimensions); of length 1 where distances are cosine's.
+        is_cosine: whether distances are cosine's or Euclidean.
+    """
+
+    vectors: np.ndarray
+    is_cosine: bool
+
+    @property
+    def n_people(self) -> int:
+        """Number of human captions of an image."""
+        return self.vectors.shape[1]
+
+    @functools.cached_property
+    def own_distances(self) -> np.ndarray:
+        """Distances of the captions of each image: (n_images, n_people, n_people)."""
+        return np.concatenate([self.distances_of(part) for part in np.array_split(self.vectors, 20)])
+
+    def distances_of(self, vectors: np.ndarray) -> np.ndarray:
+        """Distances of the texts of every row: (n_rows, n_texts, d) to (n_rows, n_texts, n_texts)."""
+        if self.is_cosine:
+            return vector_distances(vectors)
+        return np.linalg.norm(vectors[:, :, None] - vectors[:, None], axis=-1)
+
+    def distances(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
+        """Distances of texts by their images and places, both of shape (n_rows, n_texts)."""
+        return self.distances_of(self.vectors[images, texts])
+
+    def rows_of_corpora(self, n_corpora: int, n_rows: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw the images of corpora, with replacement: (n_corpora, n_rows)."""
+        return rng.integers(len(self.vectors), size=(n_corpora, n_rows))
+
+
+def vector_pool(corpus: ParityCorpus | None, seed: int) -> VectorPool:
+    """Return human captions by MiniLM, or made points where there is no corpus."""
+    if corpus is None:
+        return point_pool(seed)
+    return VectorPool(corpus.vectors("MiniLM")[:, : corpus.pool.n_people], is_cosine=True)
+
+
+def point_pool(seed: int) -> VectorPool:
+    """Return made points: texts lie around their image's place."""
+    rng = np.random.default_rng(seed)
+    places = FAR * rng.normal(size=(N_POINT_IMAGES, 1, N_POINT_DIMENSIONS))
+    return VectorPool(places + rng.normal(size=(N_POINT_IMAGES, N_POINT_TEXTS, N_POINT_DIMENSIONS)), is_cosine=False)
+
+
+def drawn_rows(
+    pool: VectorPool,
+    images: np.ndarray,
+    size: tuple[int, int],
+    speakers: Sequence[KnownSpeaker],
+    rng: np.random.Generator,
+) -> list[np.ndarray]:
+    """Draw the rows of a corpus for speakers that are compared with the same references.
+
+    Bland speakers have the same captions, but wrong ones in different places; others have different ones as far as the
+    captions of an image suffice.
+
+    Args:
+        pool: human captions.
+        images: whole numbers, shape (n_rows,).
+        size: n_candidates and n_references.
+        speakers: at least one.
+        rng: random numbers.
+
+    Returns:
+        For each speaker distances, shape (n_rows, n_texts, n_texts), candidates first.
+    """
+    (m, n), n_rows = size, len(images)
+    shuffled = rng.random((n_rows, pool.n_people)).argsort(axis=1)
+    if any(speaker.is_bland for speaker in speakers):
+        shuffled = _ordinary_first(pool, images, shuffled, m, rng)
+    references, others = shuffled[:, m : m + n], np.delete(shuffled, np.s_[m : m + n], axis=1)
+    n_bland = m if any(speaker.is_bland for speaker in speakers) and others.shape[1] >= 2 * m else 0
+    of_people = others[:, n_bland:]
+    rows, turn = [], 0
+    for speaker in speakers:
+        if speaker.is_bland:
+            own = others[:, :m]
+        else:
+            own = np.take(of_people, range(turn, turn + m), axis=1, mode="wrap")
+            turn += m
+        texts = np.concatenate([own, references], axis=1)
+        of_images = np.broadcast_to(images[:, None], texts.shape).copy()
+        _put_wrong_ones(pool, of_images[:, :m], texts[:, :m], speaker, rng)
+        rows.append(pool.distances(of_images, texts))
+    return rows
+
+
+def _ordinary_first(
+    pool: VectorPool, images: np.ndarray, shuffled: np.ndarray, m: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Put the m most ordinary of twenty captions first, and the others behind them at random."""
+    chosen = shuffled[:, :N_ORDINARY]
+    distances = pool.own_distances[images[:, None, None], chosen[:, :, None], chosen[:, None]]
+    first = np.take_along_axis(chosen, distances.sum(axis=2).argsort(axis=1)[:, :m], axis=1)
+    is_first = (shuffled[:, :, None] == first[:, None]).any(axis=2)
+    rest = shuffled[~is_first].reshape(len(images), -1)
+    return np.concatenate([first, rng.permuted(rest, axis=1)], axis=1)
+
+
+def _put_wrong_ones(
+    pool: VectorPool, images: np.ndarray, texts: np.ndarray, speaker: KnownSpeaker, rng: np.random.Generator
+) -> None:
+    """Replace captions by those of other images, in place."""
+    (n_rows, m), n_images = texts.shape, len(pool.vectors)
+    columns = 1 if speaker.whole else m
+    is_wrong = np.broadcast_to(rng.random((n_rows, columns)) < speaker.wrong, (n_rows, m))
+    steps = np.broadcast_to(rng.integers(1, n_images, (n_rows, columns)), (n_rows, m))
+    places = rng.random((n_rows, pool.n_people)).argsort(axis=1)[:, :m]
+    images[:] = np.where(is_wrong, (images + steps) % n_images, images)
+    texts[:] = np.where(is_wrong, places, texts)
+
+
+def corpora(
+    pool: VectorPool,
+    size: tuple[int, int],
+    speakers: Sequence[KnownSpeaker],
+    n_rows: int,
+    n_corpora: int,
+    seed: Sequence[int],
+) -> Iterator[list[np.ndarray]]:
+    """Yield the rows of each corpus, as from `drawn_rows`; the numbers are as there."""
+    rng = np.random.default_rng((*seed, *size, n_rows))
+    for images in pool.rows_of_corpora(n_corpora, n_rows, rng):
+        yield drawn_rows(pool, images, size, speakers, rng)
+
+
+def pilot_rows(pool: VectorPool, size: tuple[int, int], n_rows: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw a pilot for `plan_wrong_captions`: people's captions, as many of other images, and references.
+
+    Returns:
+        Distances, shape (n_rows, 2 m + n, 2 m + n).
+    """
+    (m, n), ((images,)) = size, pool.rows_of_corpora(1, n_rows, rng)
+    texts = rng.random((n_rows, pool.n_people)).argsort(axis=1)[:, : m + n]
+    texts = np.concatenate([texts[:, :m], texts[:, :m], texts[:, m:]], axis=1)
+    of_images = np.broadcast_to(images[:, None], texts.shape).copy()
+    _put_wrong_ones(pool, of_images[:, m : 2 * m], texts[:, m : 2 * m], KnownSpeaker(1.0), rng)
+    return pool.distances(of_images, texts)
