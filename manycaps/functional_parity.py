@@ -196,8 +196,8 @@ def plan_human_parity(
     """Say from a pilot which gaps the test of human parity finds with more rows, and how many rows a gap takes.
 
     T2 is noncentral chi-squared with n g' S^-1 g for gaps g that all rows share and the mean covariance S of a row
-    under its splits, at least n g_i^2 / S_ii for one of the gaps, whatever the other is. The level of both tests is 5 %. For wrong
-    captions in some of the rows see `plan_wrong_captions`.
+    under its splits, at least n g_i^2 / S_ii for one of the gaps, whatever the other is. The level of both tests
+    together is 5 %. For wrong captions in some of the rows see `plan_wrong_captions`.
 
     Args:
         distances: of the pilot, as for `human_gaps`, as is the next.
