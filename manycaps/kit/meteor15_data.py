@@ -18,7 +18,7 @@ import filelock
 import huggingface_hub
 import numpy as np
 
-from .base_files import file_sha256
+from .base_files import file_sha256, is_regular_file
 from .base_messages import reason_of, shown_path, shown_value
 from .base_module import check_choice
 from .meteor15_languages import FUNCTION_WORDS, LANGUAGES, Language
@@ -131,10 +131,10 @@ def find_data(
         ValueError: a path does not lead to the data.
     """
     path = _package_folder() if source is None else pathlib.Path(source).expanduser()
-    program = path / JAR_NAME if (path / JAR_NAME).is_file() else path
-    if not program.is_file() and not (program / "function" / "english.words").is_file():
+    program = path / JAR_NAME if is_regular_file(path / JAR_NAME) else path
+    if not is_regular_file(program) and not is_regular_file(program / "function" / "english.words"):
         raise ValueError(
-            f"meteor15_data: expected {JAR_NAME}, or a folder that holds it, got {str(path)!r}, which has none. "
+            f"meteor15_data: expected {JAR_NAME}, or a folder that holds it, got {shown_path(path)}, which has none. "
             f"{HOW_TO_GET_DATA}"
         )
     return DataFiles(program, _find_paraphrases(program, LANGUAGES[language].table, paraphrases))
@@ -145,7 +145,7 @@ def _find_paraphrases(program: pathlib.Path, table: str, given: str | os.PathLik
     folder, name = program if program.is_dir() else program.parent, f"paraphrase-{table}.gz"
     if given is not None:
         path = pathlib.Path(given).expanduser()
-        if not path.is_file():
+        if not is_regular_file(path):
             raise ValueError(f"paraphrases: expected a file such as {name}, got {shown_path(path)}. Check the path.")
         return path
     for path in (folder / "data" / name, folder / name):

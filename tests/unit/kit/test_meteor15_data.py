@@ -167,7 +167,7 @@ def test_without_pycocoevalcap_the_message_has_the_pip_line(monkeypatch):
 
 
 def test_data_that_are_not_there(tmp_path):
-    message = r"^meteor15_data: expected meteor-1.5.jar, or a folder that holds it, got '.*', which has none\. Run"
+    message = r"^meteor15_data: expected meteor-1.5.jar, or a folder that holds it, got .*', which has none\. Run"
     for source in (tmp_path, tmp_path / "meteor-1.5.jar"):
         with pytest.raises(ValueError, match=message):
             find_data(source)
