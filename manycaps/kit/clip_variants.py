@@ -84,11 +84,16 @@ def variant_name(variant: str | None, option: str = "variant") -> str:
 
     Raises:
         ValueError: there is no such variant.
+        TypeError: it is no name.
 
     >>> variant_name("openclip-vit-l-14")
     'pac-openclip-vit-l-14'
     """
-    if variant in (None, "default"):
+    if variant is None:
+        return DEFAULT_VARIANT
+    if not isinstance(variant, str):
+        raise TypeError(f"{option}: expected a name, got {type(variant).__name__}. Give for example 'clip-vit-b-32'.")
+    if variant == "default":
         return DEFAULT_VARIANT
     for name in (variant, f"pac-{variant}"):
         if name in VARIANTS:

@@ -32,7 +32,7 @@ def check_word_source(tokenizer: object) -> None:
     Raises:
         ValueError, ImportError, TypeError: as `check_tokenizer`.
     """
-    if tokenizer != "spacy":
+    if not isinstance(tokenizer, str) or tokenizer != "spacy":
         check_tokenizer(tokenizer, ("spacy",))
 
 

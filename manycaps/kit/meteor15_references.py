@@ -21,7 +21,7 @@ def check_meteor15_tokenizer(tokenizer: object) -> None:
     Raises:
         ValueError, TypeError: it is none of these.
     """
-    if tokenizer != "raw":
+    if not isinstance(tokenizer, str) or tokenizer != "raw":
         check_tokenizer(tokenizer, ("raw",))
 
 

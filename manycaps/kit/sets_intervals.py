@@ -198,7 +198,9 @@ def check_clusters(clusters: object, n_rows: int) -> None:
         TypeError: there is no list of labels, or a label is none.
         ValueError: there is another number of labels than rows, or a label is NaN or missing.
     """
-    if isinstance(clusters, str | bytes) or not isinstance(clusters, Sequence | np.ndarray) or np.ndim(clusters) != 1:
+    if isinstance(clusters, str | bytes) or not isinstance(clusters, Sequence | np.ndarray):
+        raise TypeError(f"clusters: expected a label for each row, got {type(clusters).__name__}. Give a list.")
+    if np.asarray(clusters, dtype=object).ndim != 1:  # objects: lists of different lengths make no other array
         raise TypeError(f"clusters: expected a label for each row, got {type(clusters).__name__}. Give a list.")
     if len(clusters) != n_rows:
         raise ValueError(

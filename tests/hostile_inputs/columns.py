@@ -10,25 +10,22 @@ from typing import Any
 import numpy as np
 
 from tests.hostile_inputs.rule import Case
+from tests.modules.sample_inputs import SAMPLE_INPUTS
 
-MODULES = tuple(
-    """
-    trm_meteor trm_cider fid_bert mmd_bert trm_bert pac_score ref_pac_score emscore_pac set_diversity vdtk_diversity
-""".split()
-)
+# Every column of captions of every module, and of which rows: of lists of captions, or of single ones.
+COLUMNS = [
+    (module, column, isinstance(rows[0], str))
+    for module, columns in SAMPLE_INPUTS.items()
+    for column, rows in columns.items()
+    if column not in ("images", "videos")
+]
 
-# Modules whose rows are lists, also of the candidates.
-LIST_MODULES = ("trm_meteor", "trm_cider", "fid_bert", "set_diversity", "vdtk_diversity")
-
-
-def caption_column(module: str) -> str:
-    """Return the column of captions whose rows must be lists, or the only one."""
-    return "data" if module == "vdtk_diversity" else "predictions"
+# The first of each module.
+FIRST = {module: column for module, column, _ in reversed(COLUMNS)}
 
 
-def with_row(module: str, row: Any) -> Case:
-    """Return a case whose third row of captions is the hostile one."""
-    column = caption_column(module)
+def with_row(module: str, column: str, row: Any) -> Case:
+    """Return a case whose third row of a column is the hostile one."""
 
     def given(_: pathlib.Path, columns: dict[str, Any]) -> dict[str, Any]:
         rows = list(columns[column])
@@ -38,23 +35,17 @@ def with_row(module: str, row: Any) -> Case:
     return Case(module, given, f"{column}[2]")
 
 
-def whole(module: str, make: Callable[[list[Any]], Any], where: str | None = "") -> Case:
-    """Return a case whose column of captions is made of the good rows."""
-    column = caption_column(module)
-    where = column if where == "" else where
-    return Case(
-        module,
-        lambda _, columns: {
-            **columns,
-            column: make([list(r) if not isinstance(r, str) else [r] for r in columns[column]]),
-        },
-        where,
-    )
+def whole(module: str, column: str, make: Callable[[list[Any]], Any], where: str) -> Case:
+    """Return a case whose column is made of the good rows."""
+
+    def given(_: pathlib.Path, columns: dict[str, Any]) -> dict[str, Any]:
+        return {**columns, column: make([[row] if isinstance(row, str) else list(row) for row in columns[column]])}
+
+    return Case(module, given, where)
 
 
-def same(module: str, make: Callable[[list[Any]], Any]) -> Case:
-    """Return a case whose column of captions is another container of the good rows."""
-    column = caption_column(module)
+def same(module: str, column: str, make: Callable[[list[Any]], Any]) -> Case:
+    """Return a case whose column is another container of the good rows."""
 
     def equal(result: dict[str, Any], expected: dict[str, Any]) -> bool:
         return result.keys() == expected.keys() and all(
@@ -210,9 +201,8 @@ STRANGE_CAPTIONS = {
 }
 
 
-def with_strange(module: str, caption: str) -> Case:
+def with_strange(module: str, column: str, caption: str) -> Case:
     """Return a case with one strange caption."""
-    column = caption_column(module)
 
     def given(_: pathlib.Path, columns: dict[str, Any]) -> dict[str, Any]:
         rows = list(columns[column])
@@ -222,28 +212,27 @@ def with_strange(module: str, caption: str) -> Case:
     return Case(module, given)
 
 
-def swapped(module: str, **columns: Any) -> Case:
+def swapped(module: str, where: str | None = None, **columns: Any) -> Case:
     """Return a case with other columns altogether."""
-    return Case(module, lambda *_: columns, "")
+    return Case(module, lambda *_: columns, where)
 
 
 CASES = {
-    **{f"{m}/row_{n}": with_row(m, row) for m in LIST_MODULES for n, row in BAD_ROWS.items()},
-    **{f"{m}/{n}": whole(m, make) for m in MODULES for n, make in BAD_COLUMNS.items() if not (n.startswith("too_"))},
     **{
-        f"{m}/{n}": Case(m, whole(m, BAD_COLUMNS[n]).given, "")
-        for m in MODULES
-        if m != "vdtk_diversity"
-        for n in ("too_many", "too_few")
+        f"{m}/{c}_row_{n}": with_row(m, c, row) for m, c, single in COLUMNS if not single for n, row in BAD_ROWS.items()
     },
-    **{f"{m}/{n}_is_right": same(m, make) for m in MODULES for n, make in GOOD_COLUMNS.items()},
-    **{f"{m}/caption_{n}": with_strange(m, caption) for m in MODULES for n, caption in STRANGE_CAPTIONS.items()},
-    **{f"{m}/unknown_column": Case(m, lambda _, columns: {**columns, "captions": ["a"]}, "") for m in MODULES},
-    **{f"{m}/no_columns_but_options": Case(m, lambda *_: {"details": True}) for m in MODULES},
     **{
-        f"{m}/one_column": Case(m, lambda _, columns, m=m: {caption_column(m): columns[caption_column(m)]}, "")
-        for m in MODULES
-        if m != "vdtk_diversity"
+        f"{m}/{c}_{n}": whole(m, c, make, "" if n.startswith("too_") else c)
+        for m, c, _ in COLUMNS
+        for n, make in BAD_COLUMNS.items()
+        if not (n.startswith("too_") and c == "data")
     },
-    **{f"{m}/all_none": swapped(m, **{caption_column(m): [None] * 4}) for m in MODULES},
+    **{f"{m}/{c}_{n}_is_right": same(m, c, make) for m, c, _ in COLUMNS for n, make in GOOD_COLUMNS.items()},
+    **{f"{m}/{c}_{n}": with_strange(m, c, text) for m, c, _ in COLUMNS for n, text in STRANGE_CAPTIONS.items()},
+    **{f"{m}/unknown_column": Case(m, lambda _, columns: {**columns, "captions": ["a"]}, "") for m in FIRST},
+    **{f"{m}/no_columns_but_options": Case(m, lambda *_: {"details": True}) for m in FIRST},
+    **{
+        f"{m}/one_column": Case(m, lambda _, columns, c=c: {c: columns[c]}, "") for m, c in FIRST.items() if c != "data"
+    },
+    **{f"{m}/all_none": swapped(m, **{c: [None] * 4}) for m, c in FIRST.items()},
 }

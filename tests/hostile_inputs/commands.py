@@ -1,6 +1,7 @@
 """Command lines with wrong files, outputs and options: one line, status 1 or 2, and old outputs as they were."""
 
 import contextlib
+import functools
 import gzip
 import io
 import json
@@ -13,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tests.hostile_inputs.command_form import Command, Run
-from tests.hostile_inputs.later_commands import later_commands
+from tests.hostile_inputs.later_commands import LINES, later_commands
 from tests.hostile_inputs.rule import HOUSE_FORM
 
 # What lies in every output file before a command runs.
@@ -107,6 +108,33 @@ READERS: dict[str, tuple[tuple[str, ...], list[str], list[str]]] = {
         ["human-correlation", "--benchmark", "composite", "--metric", "trm_meteor", "--data", "{folder}/in{ending}"],
         [],
     ),
+    "score": (
+        (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".arrow", ".tar", ".jsonl.gz"),
+        "score -m bleu_rouge -i {folder}/in{ending} -o {folder}/scores --processes 1".split(),
+        [],
+    ),
+    "score-references": (
+        (".jsonl", ".csv", ".parquet", ".json"),
+        "score -m bleu_rouge -i {folder}/rows.jsonl -r {folder}/in{ending} -o {folder}/scores --processes 1".split(),
+        [],
+    ),
+    "compare": (
+        (".jsonl", ".json", ".csv", ".parquet", ".jsonl.gz"),
+        "compare {folder}/in{ending} {folder}/rows.jsonl -m bleu_rouge -o {folder}/report".split(),
+        [],
+    ),
+    "plan": ((".jsonl", ".csv", ".parquet"), "plan {folder}/in{ending} --distance meteor".split(), []),
+    "splits": (
+        (".jsonl", ".csv", ".parquet"),
+        "splits {folder}/in{ending} --by length -o {folder}/out.json".split(),
+        ["out.json"],
+    ),
+    "core-set": (
+        (".jsonl", ".csv", ".parquet"),
+        "core-set {folder}/in{ending} --test {folder}/rows.jsonl -o {folder}/out.json".split(),
+        ["out.json"],
+    ),
+    "coco-eval": ((".json",), "coco-eval {folder}/in{ending} {folder}/in{ending}".split(), []),
     "convert-checkpoint": (
         (".pth", ".safetensors"),
         ["convert-checkpoint", "{folder}/in{ending}", "{folder}/converted"],
@@ -124,12 +152,12 @@ READERS: dict[str, tuple[tuple[str, ...], list[str], list[str]]] = {
     ),
 }
 
-# Kinds of content that are tried with every ending of a command whose libraries take long.
+# Kinds of content that are tried of a command whose libraries take long.
 FEW = ("empty", "nul", "not_utf_8", "parquet_mark", "text", "half_a_line")
 SLOW_COMMANDS = ("train-pac", "make-positives", "convert-checkpoint")
 
-# Contents that some endings can mean: a line of text is a caption of a text file.
-LEGAL = {"diversity": {".txt": set(CONTENTS), ".csv": {"text"}, ".tsv": {"text"}}}
+# Contents that some endings can mean: a line of text is a caption of a text file, an object captions by name.
+LEGAL = {"diversity": {".txt": set(CONTENTS), ".csv": {"text"}, ".tsv": {"text"}, ".json": {"other_columns"}}}
 
 # Mistaken options, beside good files `in.jsonl`, `rows.jsonl` and `scenes.json`.
 OPTIONS: dict[str, list[str]] = {
@@ -372,17 +400,19 @@ def reader_cases() -> dict[str, Command]:
     for name, (endings, arguments, outputs) in READERS.items():
         for ending in endings:
             for content, data in CONTENTS.items():
-                if content not in FEW and (name in SLOW_COMMANDS or ending != endings[0]):
+                if content not in FEW and name in SLOW_COMMANDS:
                     continue
                 legal = content in LEGAL.get(name, {}).get(ending, ())
                 line = with_ending(arguments, ending)
-                cases[f"{name}/{content}{ending}"] = Command(line, {f"in{ending}": data}, None, outputs, legal)
+                files = {"rows.jsonl": LINES, f"in{ending}": data}
+                cases[f"{name}/{content}{ending}"] = Command(line, files, None, outputs, legal)
         for kind, make in KINDS.items():
             if kind == "folder" and name in ("human-correlation", "diversity", "train-pac", "make-positives"):
                 continue
             line = with_ending(arguments, endings[0])
             place = f"in{endings[0]}"
-            cases[f"{name}/{kind}"] = Command(line, {}, lambda f, m=make, p=place: m(f / p), outputs)
+            at_place = functools.partial(lambda folder, make, place: make(folder / place), make=make, place=place)
+            cases[f"{name}/{kind}"] = Command(line, {"rows.jsonl": LINES}, at_place, outputs)
     return cases
 
 

