@@ -332,5 +332,5 @@ def test_a_system_with_captions_of_the_references_is_not_ranked(tmp_path, capsys
     assert run(*arguments, "--n-resamples", 99) == 0
     printed = capsys.readouterr().out
     assert "also occur among the references of their" in printed
-    assert "- copying and base are not ranked: captions of copying stand among the references." in printed
+    assert "- copying and base are not ranked: captions of copying also occur among the references." in printed
     assert "dominates" not in printed
