@@ -234,7 +234,9 @@ def _rows_needed(
             spread = spread_of_effect(corpus.sums[:k] / n_rows, corpus.covariance[:k, :k] / n_rows, parts)
         of_gaps = rows_needed(test.statistic, k, n_rows, confidence_level, spread, level=level)
     of_tails = rows_needed_of_tails([share.t for share in tails.tested], tails.n_clusters, n_rows, confidence_level)
-    return soonest(of_gaps, of_tails)
+    # With fewer rows tails are not tested.
+    least = max(LEAST_ROWS_OF_TAILS, math.ceil(LEAST_DISTANCES_OF_TAILS / tails.n_independent))
+    return soonest(of_gaps, RowsNeeded(*np.maximum(of_tails, float(least)).tolist()))
 
 
 def _blocks(columns: Columns, size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:

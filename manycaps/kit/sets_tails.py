@@ -269,6 +269,11 @@ class CorpusTails(NamedTuple):
     sizes: Mapping[tuple[int, int], int]
 
     @property
+    def n_independent(self) -> float:
+        """People's distances of a row that are independent of each other: its references but one, at the mean."""
+        return independent_distances(self.sizes)
+
+    @property
     def tested(self) -> list[TailShare]:
         """The shares whose tests count; empty where tails are not tested."""
         return [self.shares[name] for name in TESTED if not math.isnan(self.shares[name].p_value)]
@@ -278,6 +283,15 @@ class CorpusTails(NamedTuple):
         """Smallest p-value of the tails times their number, at most 1 (Bonferroni); NaN where they are not tested."""
         p_values = [share.p_value for share in self.tested]
         return min(1.0, len(p_values) * min(p_values)) if p_values else math.nan
+
+
+def independent_distances(sizes: Mapping[tuple[int, int], int]) -> float:
+    """Return the mean number of references but one; `sizes` says how many rows have which numbers of texts.
+
+    >>> independent_distances({(1, 2): 30, (1, 4): 10})
+    1.5
+    """
+    return sum((n - 1) * k for (_, n), k in sizes.items()) / sum(sizes.values())
 
 
 def corpus_tails(
@@ -308,7 +322,7 @@ def corpus_tails(
     nothing = np.full(distances.n_rows, math.nan)
     counted = dict.fromkeys(TAILS, (nothing, nothing)) | rows_beyond(distances, thresholds)
     n_clusters = distances.n_rows if clusters is None else len(set(clusters))
-    n_independent = n_clusters * sum((n - 1) * k for (_, n), k in sizes.items()) / distances.n_rows
+    n_independent = n_clusters * independent_distances(sizes)
     is_tested = n_clusters >= LEAST_ROWS_OF_TAILS and n_independent >= LEAST_DISTANCES_OF_TAILS
     spreads = {
         name: _spread(candidates, of_people, clusters, _n_candidates(sizes, TAILS[name]))

@@ -21,11 +21,11 @@ import argparse
 import functools
 import itertools
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from scripts.command_line import start_tool
-from scripts.studies.parity_options import add_parity_options
+from scripts.studies.parity_options import EMBEDDINGS, add_parity_options
 from scripts.studies.study_frame import Line, StudyTable, add_frame_options, matching, numbers, study_settings
 
 
@@ -54,7 +54,7 @@ from manycaps.human_correlation.flickr8k_release import expert_rows
 from manycaps.human_correlation.protocols import correlation, is_a_reference
 from manycaps.kit.sets_intervals import interval_of_rows
 from manycaps.kit.sets_tails import TAIL
-from scripts.studies.parity_pools import KINDS, make_pool
+from scripts.studies.parity_pools import KINDS, embedded, make_pool, symmetric, vector_distances
 from scripts.studies.study_inputs import bundled_images
 from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, PURPLE, label_axes, new_picture
 
@@ -107,11 +107,10 @@ def lines_of(rows: Sequence[Mapping[str, Any]], distance: str) -> Iterator[list[
     columns = {"predictions": [row["cand"] for row in rows], "references": [row["refs"] for row in rows]}
     module = manycaps.load("human_parity", distance=NAMES[distance], p_value="none", details=True)
     result = module.compute(**columns, clusters=images)
-    compare, _ = module.text_distances(columns["references"], module.load_options)
     ratings = np.array([np.mean(row["human_score"]) for row in rows])
     values = {
         "tail": np.array(result["unlike_people_share_per_row"]),
-        "farthest": farthest_shares(compare, columns["predictions"], columns["references"]),
+        "farthest": farthest_shares([[row["cand"], *row["refs"]] for row in rows], distance),
     }
     for name, shares in values.items():
         people = TAIL if name == "tail" else np.mean([1 / (len(refs) + 1) for refs in columns["references"]])
@@ -128,21 +127,27 @@ def lines_of(rows: Sequence[Mapping[str, Any]], distance: str) -> Iterator[list[
             yield [name + label, RATINGS[0], RATINGS[-1], len(rows), taus.figures[name], np.nan, np.nan, np.nan]
 
 
-def farthest_shares(
-    compare: Callable[..., Any], candidates: Sequence[str], references: Sequence[Sequence[str]]
-) -> np.ndarray:
-    """Return for every caption whether it is the farthest of itself and its references, ties shared: (n_rows,)."""
-    shares = []
-    for start in range(0, len(candidates), BATCH):
-        texts = [
-            [caption, *refs]
-            for caption, refs in zip(candidates[start : start + BATCH], references[start : start + BATCH], strict=True)
-        ]
-        for row in compare(texts):
-            sums = (row + row.T).sum(axis=1)
-            is_first = sums >= sums.max() - 1e-9
-            shares.append(is_first[0] / is_first.sum())
-    return np.array(shares)
+def farthest_shares(texts: Sequence[Sequence[str]], distance: str) -> np.ndarray:
+    """Return of every row whether its first text is the farthest from the others, ties shared: (n_rows,)."""
+    if distance in EMBEDDINGS:
+        rows = vector_distances(embedded(texts, distance))
+    else:
+        module = manycaps.load("human_parity", distance=NAMES[distance])
+        compare, _ = module.text_distances([of_row[1:] for of_row in texts], module.load_options)
+        starts = range(0, len(texts), BATCH)
+        rows = symmetric(np.concatenate([np.stack(compare(texts[start : start + BATCH])) for start in starts]))
+    return shares_of_first(rows.sum(axis=2))
+
+
+def shares_of_first(sums: np.ndarray) -> np.ndarray:
+    """Return whether the first number of every row is the largest, or its part where several are: (n_rows,).
+
+    >>> shares_of_first(np.array([[3.0, 1.0], [1.0, 3.0], [2.0, 2.0]])).tolist()
+    [1.0, 0.0, 0.5]
+    """
+    are_largest = sums >= sums.max(axis=1, keepdims=True) - 1e-9
+    shares: np.ndarray = are_largest[:, 0] / are_largest.sum(axis=1)
+    return shares
 
 
 def area_under_curve(bad: np.ndarray, good: np.ndarray) -> float:

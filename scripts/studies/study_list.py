@@ -30,9 +30,13 @@ STUDIES: Mapping[str, Runs] = {
     "trained_speaker": {BUNDLED: ()},
     "inference": {BUNDLED: ()},
     "human_parity_power": {BUNDLED: (), "MSVD": (), "Flickr8k": ()},
-    "human_parity_truth": {BUNDLED: (), "MSVD": (), "Flickr8k": ()},
+    "human_parity_truth": {
+        BUNDLED: ("--simulations", "200"),
+        "MSVD": ("--simulations", "300"),
+        "Flickr8k": ("--simulations", "300"),
+    },
     "human_parity_pairs": {
-        BUNDLED: ("--simulations", "300"),
+        BUNDLED: ("--simulations", "150"),
         "MSVD": ("--simulations", "150"),
         "Flickr8k": ("--simulations", "150"),
     },
