@@ -79,7 +79,7 @@ def distance_histogram(distances: Distances, people: PeopleDistances) -> list[fl
     half, of_candidates = N_BINS // 2, TAILS["unlike_people_share"]
     chosen = [(-1, k) for k in range(1, half + 1)] + [(1, k) for k in range(1, half)]
     thresholds = {(sign, k): (of_candidates, people.threshold(sign, k / N_BINS)) for sign, k in chosen}
-    beyond = {key: math.fsum(rows) / len(rows) for key, (rows, _) in rows_beyond(distances, thresholds).items()}
+    beyond = {key: math.fsum(rows) / len(rows) for key, rows in rows_beyond(distances, thresholds).items()}
     low = np.array([0.0] + [beyond[-1, k] for k in range(1, half + 1)])
     high = np.array([0.0] + [beyond[1, k] for k in range(1, half)])
     return [*np.diff(low).tolist(), float(1 - low[-1] - high[-1]), *np.diff(high)[::-1].tolist()]

@@ -188,12 +188,14 @@ class PeopleDistances:
     """The distribution of people's distances; every row has the same weight.
 
     Args:
-        by_count: from the number of distances of a row to those of all rows that have so many, in any order.
+        by_count: from the number of distances of a row to those of all rows that have so many; sorted in place.
     """
 
     def __init__(self, by_count: Mapping[int, np.ndarray]):
         """Sort the distances."""
-        self._sorted = {count: np.sort(values, axis=None) for count, values in by_count.items()}
+        self._sorted = {count: values.ravel() for count, values in by_count.items()}
+        for values in self._sorted.values():
+            values.sort()
         self.n_values = sum(map(len, self._sorted.values()))
         self._n_rows = sum(len(values) // count for count, values in self._sorted.items())
         ends = np.array([[values[0], values[-1]] for values in self._sorted.values()])
@@ -216,24 +218,32 @@ class PeopleDistances:
             sign: 1 for the large distances, -1 for the small ones.
             share: above 0 and at most 1.
         """
-        ordered = {count: values if sign > 0 else -values[::-1] for count, values in self._sorted.items()}
 
         def reached(value: float) -> float:
-            """The share of people's distances that lie at `value` or beyond."""
+            """The share of people's distances that, times the sign, lie at `value` or beyond."""
             return math.fsum(
-                (len(values) - np.searchsorted(values, value)) / (count * self._n_rows)
-                for count, values in ordered.items()
+                _n_beyond(values, sign, value) / (count * self._n_rows) for count, values in self._sorted.items()
             )
 
         # The farthest value that enough distances reach; 1e-12 is the rounding of a sum of shares.
-        values = (_last_true(of_count, lambda at: reached(at) >= share - 1e-12) for of_count in ordered.values())
-        value = max(found for found in values if found is not None)
+        farthest = (
+            _last_true(values[::sign], lambda at: reached(sign * at) >= share - 1e-12)
+            for values in self._sorted.values()
+        )
+        value = max(sign * distance for distance in farthest if distance is not None)
         at_least, above = reached(value - self._tolerance), reached(math.nextafter(value + self._tolerance, math.inf))
         return Threshold(sign, value, min(1.0, (share - above) / (at_least - above)), self._tolerance)
 
 
+def _n_beyond(values: np.ndarray, sign: int, value: float) -> int:
+    """How many of ascending values are, times the sign, `value` or more."""
+    if sign > 0:
+        return len(values) - int(np.searchsorted(values, value))
+    return int(np.searchsorted(values, -value, "right"))
+
+
 def _last_true(values: np.ndarray, holds: Callable[[float], bool]) -> float | None:
-    """The largest of ascending values for which a condition holds that holds up to some value; None for none."""
+    """The last of some values, for the first of which a condition holds; None where it holds for none."""
     low, high = 0, len(values)
     while low < high:
         middle = (low + high) // 2
@@ -320,19 +330,20 @@ def corpus_tails(
         if people[tail.of_pairs].n_values
     }
     nothing = np.full(distances.n_rows, math.nan)
-    counted = dict.fromkeys(TAILS, (nothing, nothing)) | rows_beyond(distances, thresholds)
+    of_candidates = dict.fromkeys(TAILS, nothing) | rows_beyond(distances, thresholds)
+    of_people = dict.fromkeys(TAILS, nothing) | rows_beyond(distances, thresholds, of_people=True)
     n_clusters = distances.n_rows if clusters is None else len(set(clusters))
     n_independent = n_clusters * independent_distances(sizes)
     is_tested = n_clusters >= LEAST_ROWS_OF_TAILS and n_independent >= LEAST_DISTANCES_OF_TAILS
     spreads = {
-        name: _spread(candidates, of_people, clusters, _n_candidates(sizes, TAILS[name]))
-        for name, (candidates, of_people) in counted.items()
+        name: _spread(of_candidates[name], of_people[name], clusters, _n_candidates(sizes, tail))
+        for name, tail in TAILS.items()
     }
     ends = _intervals(distances, people, spreads, confidence_level)
     shares = {
         name: TailShare(
-            rows=counted[name][0],
-            people_rows=counted[name][1],
+            rows=of_candidates[name],
+            people_rows=of_people[name],
             value=spread.candidates.mean,
             low=ends[name][0] if name in ends else math.nan,
             high=ends[name][1] if name in ends else math.nan,
@@ -363,32 +374,35 @@ def _people(distances: Distances) -> tuple[dict[bool, PeopleDistances], dict[tup
         by_count[False].setdefault(n, []).append(of_rows.people.ravel())
         if m > 1:
             by_count[True].setdefault(n * (n - 1) // 2, []).append(of_rows.people_pairs.ravel())
-    return {
-        of_pairs: PeopleDistances({count: np.concatenate(parts) for count, parts in counts.items()})
-        for of_pairs, counts in by_count.items()
-    }, sizes
+    joined: dict[bool, dict[int, np.ndarray]] = {False: {}, True: {}}
+    for of_pairs, counts in by_count.items():
+        while counts:  # their parts are released as they are joined
+            count, parts = counts.popitem()
+            joined[of_pairs][count] = np.concatenate(parts)
+            del parts
+    return {of_pairs: PeopleDistances(counts) for of_pairs, counts in joined.items()}, sizes
 
 
 def rows_beyond(
-    distances: Distances, thresholds: Mapping[Any, tuple[Tail, Threshold]]
-) -> dict[Any, tuple[np.ndarray, np.ndarray]]:
+    distances: Distances, thresholds: Mapping[Any, tuple[Tail, Threshold]], *, of_people: bool = False
+) -> dict[Any, np.ndarray]:
     """Return the shares of every row beyond thresholds.
 
     Args:
         distances: of all rows.
         thresholds: by any key a tail, which says what is compared, and the threshold.
+        of_people: the shares of people, in place of those of the candidates.
 
     Returns:
-        By key the shares of candidates and of people, float64 arrays of shape (n_rows,); NaN where a row has no pairs.
+        By key float64 arrays of shape (n_rows,); NaN where a row has no pairs.
     """
-    counted = {name: (np.full(distances.n_rows, math.nan), np.full(distances.n_rows, math.nan)) for name in thresholds}
+    counted = {name: np.full(distances.n_rows, math.nan) for name in thresholds}
     for block in distances.blocks():
         of_rows = tail_distances(block.distances, block.n_candidates)
         for name, (tail, threshold) in thresholds.items():
             if block.n_candidates > 1 or not tail.of_pairs:
                 people, candidates = of_rows.of(tail)
-                counted[name][0][block.rows] = threshold.shares(candidates).mean(axis=1)
-                counted[name][1][block.rows] = threshold.shares(people).mean(axis=1)
+                counted[name][block.rows] = threshold.shares(people if of_people else candidates).mean(axis=1)
     return counted
 
 
@@ -465,7 +479,7 @@ def _intervals(
         for end, share in enumerate(_quantile_interval(spreads[name], people[tail.of_pairs], confidence_level))
     }
     sums = {}
-    for key, (rows, _) in rows_beyond(distances, thresholds).items():
+    for key, rows in rows_beyond(distances, thresholds).items():
         sums[key] = math.fsum(rows[~np.isnan(rows)]) / np.count_nonzero(~np.isnan(rows))
     return {name: _ends(spreads[name], sums[name, 0], sums[name, 1], confidence_level) for name in tails}
 
