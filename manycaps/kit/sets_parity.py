@@ -166,7 +166,7 @@ def _mean_interval(
     least = ((1 - level) / 2) ** (1 / (len(values) if clusters is None else len(set(clusters))))
     low = min(low, least) if values.min() == 1 else low
     high = max(high, 1 - least) if values.max() == 0 else high
-    return max(low, 0.0), min(high, 1.0)
+    return max(0.0, low), min(1.0, high)
 
 
 def _with_interval(name: str, values: Sequence[float], level: float | None) -> dict[str, float]:
