@@ -175,7 +175,7 @@ Examples:
     >>> system[:, 0] = -4 * people.mean(axis=1)  # one caption in five is wrong
     >>> result = human_parity.compute(prediction_embeddings=system, reference_embeddings=people)
     >>> round(result["human_parity_p_value"], 4), round(result["unlike_people_share"], 2), result["rows_needed"]
-    (0.0, 0.27, 6.0)
+    (0.0, 0.27, 10.0)
 """
 
 # Distances by name; "bert" is that of embeddings.
