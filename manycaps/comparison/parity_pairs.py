@@ -10,7 +10,7 @@ import scipy.special
 from manycaps.comparison.mean_intervals import LEVEL, POWER, minimum_detectable_difference
 from manycaps.comparison.paired_tests import holm_p_values, paired_tests
 from manycaps.kit.sets_gaps import sums_of_clusters
-from manycaps.kit.sets_intervals import ClusteredMean, mean_of_rows
+from manycaps.kit.sets_intervals import ClusteredMean, mean_interval, mean_of_rows
 from manycaps.kit.sets_parity import GAPS
 from manycaps.kit.sets_parity_power import joint_p_value, level_of_gaps, noncentrality_of_f
 from manycaps.kit.sets_tails import TESTED, CorpusTails
@@ -138,8 +138,13 @@ def are_within(gaps: Sequence[GapRows], clusters: Sequence[Hashable] | None, mar
 
 
 def _upper(mean: ClusteredMean, sign: int) -> float:
-    """Upper end of a one-sided 95 % interval of a mean, or of its negative."""
-    return sign * mean.mean + float(scipy.special.stdtrit(mean.n_clusters - 1, 1 - LEVEL)) * mean.standard_error
+    """Upper end of a one-sided 95 % interval of a mean, or of its negative.
+
+    The farther one of Student's and of that for skewed rows: a few gross faults move both the mean and its error.
+    """
+    student = mean.mean + sign * float(scipy.special.stdtrit(mean.n_clusters - 1, 1 - LEVEL)) * mean.standard_error
+    of_skewed = mean_interval(mean, 1 - 2 * LEVEL)[sign == 1]
+    return max(sign * student, sign * of_skewed)
 
 
 def compared_pairs(
