@@ -24,7 +24,7 @@ SENTENCE_ENCODER = "sentence encoder"
 CLIP = "clip"
 
 # Options of `manycaps compare` that modules with these networks are loaded with.
-ENCODER_OPTIONS = ("encoder", "device")
+ENCODER_OPTIONS = ("encoder", "long_texts", "device")
 CLIP_OPTIONS = ("checkpoint", "variant", "device")
 
 # How `manycaps score` combines parts into a value of the corpus that is not a mean over rows.

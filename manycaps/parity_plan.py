@@ -32,6 +32,7 @@ class PlanOptions:
     rows: int | None = None
     distance: str = "bert"
     encoder: str | None = None
+    long_texts: str | None = None
     columns: Mapping[str, str] | None = None
     limit: int | None = None
 
@@ -64,13 +65,14 @@ def plan(options: PlanOptions) -> PlannedTest:
     check_plan(1 if options.rows is None else options.rows, options.find, options.power, names)
     if options.wrong is not None:
         check_number("--wrong", options.wrong, 0, 1)
-    encoder = {} if options.encoder is None else {"encoder": options.encoder}
-    module = load_for_command(NAME, distance=options.distance, **encoder)
+    given_options = {name: getattr(options, name) for name in ("encoder", "long_texts") if getattr(options, name)}
+    module = load_for_command(NAME, distance=options.distance, **given_options)
     source = open_source(options.pilot, options.references, options.columns, None, None, options.limit)
     rows = list(good_rows(source.rows()))
     given: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in MODULES[NAME].columns}
     columns = module.checked_columns(module.load_options, **given)
     values = module.row_values(**columns)
+    module.long_text_counts(**columns, options=module.load_options)  # for its warning
     planned = parity_plan(
         covariances_of(values.columns).mean(axis=0), options.rows or len(rows), options.find, options.power
     )

@@ -79,6 +79,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--language", metavar="CODE", help=f"of {modules_with('language')}: en, de, fr, es, cs, ru")
     parser.add_argument("--encoder", metavar="NAME", help=f"sentence encoder of {modules_with('encoder')}")
     parser.add_argument(
+        "--long-texts", choices=("truncate", "window"), help="of texts longer than the sentence encoder reads; truncate"
+    )
+    parser.add_argument(
         "--meteor15-data",
         metavar="PATH",
         help=f"meteor-1.5.jar, or its folder, for {modules_with('meteor15_data')}; default: pycocoevalcap's",

@@ -51,6 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--semantic", action="store_true", help=f"distances by {PAPER_ENCODER}")
     parser.add_argument("--encoder", metavar="NAME", help="distances by another sentence-transformers model")
+    parser.add_argument(
+        "--long-texts",
+        choices=("truncate", "window"),
+        default=DiversityOptions.long_texts,
+        help="of texts longer than the encoder reads; default: truncate",
+    )
     parser.add_argument("--pos", metavar="PIPELINE", help="count nouns and verbs by a spaCy pipeline")
 
 

@@ -44,6 +44,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device", metavar="NAME", default="auto", help="device of the encoder; default: the best available"
     )
+    parser.add_argument(
+        "--long-texts",
+        choices=("truncate", "window"),
+        default=RowsOptions.long_texts,
+        help="of texts longer than the encoder reads; default: truncate",
+    )
     parser.add_argument("--columns", metavar="ROLE=NAME,...", help="columns of predictions, references, id, image")
     parser.add_argument("--images", metavar="FOLDER", help="where the images of column or id lie, for thumbnails")
     parser.add_argument("--limit", type=int, metavar="N", help="read the first N rows")

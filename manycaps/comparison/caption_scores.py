@@ -15,6 +15,7 @@ from manycaps.comparison.systems import Exchange, ScoredSystem, SystemRow
 from manycaps.installed_modules import load_for_command
 from manycaps.kit.text_cider import document_frequencies
 from manycaps.kit.text_tokens import tokenize_rows
+from manycaps.kit.text_windows import without_warning_of_unread
 from manycaps.meant_modules import advice_for
 
 # z below which two systems are nearer to each other than random splits of both are: they share captions, and a test for
@@ -200,7 +201,8 @@ class CaptionScores:
             options["p_value"] = "exact" if most <= MOST_SPLITS else "permutation"
             options |= {"n_resamples": self._n_resamples, "seed": self._seed, "clusters": self._clusters}
             options["confidence_level"] = CONFIDENCE_LEVEL if len(self._rows) > 1 else None
-        with warnings.catch_warnings():  # the comparison says once what each module would warn of
+        # The comparison says once what each module would warn of.
+        with warnings.catch_warnings(), without_warning_of_unread():
             warnings.filterwarnings("ignore", "predictions, references: .* of an earlier row")
             result: dict[str, Any] = self._modules[module].compute(**columns, **{**options, **given})
         return result

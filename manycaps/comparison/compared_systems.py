@@ -3,6 +3,7 @@
 import json
 import math
 import pathlib
+import types
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -131,6 +132,8 @@ class SystemComparison(NamedTuple):
     has_equal_sizes: bool
     # The systems beside people; None without two references a row.
     parity: ComparedParity | None = None
+    # By system and module how many texts the encoder did not read to their end.
+    n_truncated: Mapping[str, Mapping[str, int]] = types.MappingProxyType({})
 
     @property
     def n_clusters(self) -> int:
@@ -163,6 +166,7 @@ class SystemComparison(NamedTuple):
                 ],
                 "correlations": self.correlations.tolist(),
                 "signatures": {name: dict(lines) for name, lines in self.signatures.items()},
+                "n_truncated": {name: dict(counts) for name, counts in self.n_truncated.items()},
                 "n_resamples": self.n_resamples,
                 "seed": self.seed,
             }
@@ -253,6 +257,14 @@ def compared_systems(
         seed,
         has_equal_sizes,
         parity,
+        {
+            system.name: {
+                module: int(result["n_truncated"])
+                for module, result in system.results.items()
+                if "n_truncated" in result
+            }
+            for system in systems
+        },
     )
 
 

@@ -63,8 +63,8 @@ class ParityScores(NamedTuple):
 
     # By system.
     rows: Mapping[str, ParityRows]
-    # How the numbers were made.
-    signature: str
+    # By system how the numbers were made, and how many texts the encoder did not read as a whole.
+    results: Mapping[str, Mapping[str, Any]]
 
 
 def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) -> ParityScores:
@@ -78,7 +78,7 @@ def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) ->
         The values of all rows.
     """
     module, found = load_for_command(MODULE, confidence_level=CONFIDENCE_LEVEL, **options), {}
-    settings: Mapping[str, Any] = {}
+    results: dict[str, dict[str, Any]] = {}
     if module.load_options["distance"] == "bert":
         distinct = {
             caption for row in rows for texts in (*row.captions.values(), row.references or []) for caption in texts
@@ -87,7 +87,9 @@ def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) ->
             module.embed(sorted(distinct), module.load_options)
     for name in rows[0].captions:
         columns = {"predictions": [row.captions[name] for row in rows], "references": [row.references for row in rows]}
-        values = module.row_values(**module.checked_columns(module.load_options, **columns))
-        settings = values.settings
+        columns = module.checked_columns(module.load_options, **columns)
+        values = module.row_values(**columns)
         found[name] = ParityRows(values.columns, values.distances)
-    return ParityScores(found, module._signature(module.load_options, settings))
+        results[name] = {"signature": module._signature(module.load_options, values.settings)}
+        results[name] |= module.long_text_counts(**columns, options=module.load_options)
+    return ParityScores(found, results)

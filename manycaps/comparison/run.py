@@ -15,13 +15,17 @@ from manycaps.comparison.parity import MODULE, ComparedParity, ParityRows, compa
 from manycaps.comparison.parity_scores import can_be_compared, check_distance, chosen_distance, parity_of_captions
 from manycaps.comparison.systems import Exchange, are_score_folders, clusters_of, named_systems, read_systems
 from manycaps.kit.base_messages import shown_value
-from manycaps.kit.base_module import check_number, check_whole_number
+from manycaps.kit.base_module import check_choice, check_number, check_whole_number
+from manycaps.kit.text_windows import LONG_TEXTS, warn_of_unread, without_warning_of_unread
 
 # Options that modules are loaded with.
-MODULE_OPTIONS = ("tokenizer", "language", "encoder", "checkpoint", "variant", "meteor15_data", "best_of", "device")
+MODULE_OPTIONS = (
+    *("tokenizer", "language", "encoder", "long_texts"),
+    *("checkpoint", "variant", "meteor15_data", "best_of", "device"),
+)
 
 # Those of them that the answer beside people takes, too.
-OF_PARITY = ("tokenizer", "encoder", "device", "meteor15_data")
+OF_PARITY = ("tokenizer", "encoder", "long_texts", "device", "meteor15_data")
 
 # Options that say how captions are read and scored.
 OF_CAPTIONS = ("references", "columns", "images", "videos", "limit", "distance", *MODULE_OPTIONS)
@@ -42,6 +46,8 @@ def check_options(options: CompareOptions) -> None:
     if options.limit is not None:
         check_whole_number("--limit", options.limit, 1)
     check_distance(options.distance)
+    if options.long_texts is not None:
+        check_choice("--long-texts", options.long_texts, LONG_TEXTS)
     if options.margin is not None:
         check_number("--margin", options.margin, 0, math.inf)
     named_systems(options.systems, options.names, options.baseline)
@@ -128,17 +134,21 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
     rows = rows if "videos" in media else [row._replace(video=None) for row in rows]
     resampling = {"n_resamples": options.n_resamples, "seed": options.seed}
     scores = CaptionScores(rows, modules, module_options(options), clusters=clusters, **resampling)
-    parity, signature = None, ""
+    parity: ComparedParity | None = None
+    of_parity: Mapping[str, Mapping[str, Any]] = {}
     if can_be_compared(rows):
         distance, note = chosen_distance(options.distance, options.encoder)
-        found = parity_of_captions(rows, parity_options(options, distance, clusters))
-        parity, signature = beside_people(found.rows, clusters, options, distance, note), found.signature
+        with without_warning_of_unread():
+            found = parity_of_captions(rows, parity_options(options, distance, clusters))
+        parity, of_parity = beside_people(found.rows, clusters, options, distance, note), found.results
     n_results = len(files) * len(modules) + (len(scores.exchanged()) if options.full else 0)
     with tqdm.tqdm(total=n_results, desc="systems x metrics", unit="result") as bar:
         systems = scores.systems(bar.update)
         exchanges = list(scores.exchanges(bar.update)) if options.full else []
     if parity is not None:
-        systems = [system._replace(results={MODULE: {"signature": signature}, **system.results}) for system in systems]
+        systems = [each._replace(results={MODULE: of_parity[each.name], **each.results}) for each in systems]
+    if any(result.get("n_truncated") for system in systems for result in system.results.values()):
+        warn_of_unread(options.long_texts or "truncate")
     return compared_systems(systems, rows, clusters, exchanges, parity=parity, **resampling)
 
 

@@ -34,15 +34,20 @@ class DiversityOptions:
     # Measure distances by `PAPER_ENCODER`, or by another sentence-transformers model.
     semantic: bool = False
     encoder: str | None = None
+    # Of texts that are longer than the encoder reads: "truncate", or "window" for the mean over windows of sentences.
+    long_texts: str = "truncate"
     # spaCy pipeline that tells nouns and verbs; None: they are not counted.
     pos: str | None = None
 
     def __post_init__(self) -> None:
         """Check what can be checked without a file."""
         from manycaps.diversity.measured import check_names, for_each_source
+        from manycaps.kit.base_module import check_choice
         from manycaps.kit.diversity_captions import check_word_source
+        from manycaps.kit.text_windows import LONG_TEXTS
 
         check_word_source(self.tokenizer)
+        check_choice("--long-texts", self.long_texts, LONG_TEXTS)
         columns = for_each_source(self.column, len(self.sources), "--column")
         for_each_source(self.group_by, len(self.sources), "--group-by")
         check_names(self.sources, self.names, columns)

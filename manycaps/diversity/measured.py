@@ -1,5 +1,6 @@
 """From the options of a measurement to the figures: read every source once, through all levels that are asked for."""
 
+import collections
 import functools
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
@@ -60,42 +61,62 @@ def measured(options: DiversityOptions) -> MeasuredDiversity:
     names = check_names(options.sources, options.names, columns)
     parts = zip(options.sources, names, columns, groups, strict=True)
     found = {name: measure(source, name, column, group, options) for source, name, column, group in parts}
-    diversities = {name: diversity for name, (diversity, _) in found.items()}
-    samples = {name: sample for name, (_, sample) in found.items()}
-    figures = {name: diversity.figures((0.9,), (5, 10, 15, 20)) for name, diversity in diversities.items()}
+    diversities = {name: diversity for name, (diversity, *_) in found.items()}
+    samples = {name: sample for name, (_, sample, _) in found.items()}
+    figures = {
+        name: diversity.figures((0.9,), (5, 10, 15, 20)) | n_long for name, (diversity, _, n_long) in found.items()
+    }
     curves = {name: curve for name, each in samples.items() if (curve := reference_curves(each.rows)) is not None}
     points = {}
-    if options.semantic or options.encoder:
-        embed = load_encoder(options.encoder or PAPER_ENCODER)
-        points = {name: each for name, sample in samples.items() if (each := _variance_points(sample, embed))}
+    encoder = encoder_of(options)
+    if encoder is not None:
+        points = {name: each for name, sample in samples.items() if (each := _variance_points(sample, encoder.embed))}
     return MeasuredDiversity(options, dict(zip(names, columns, strict=True)), diversities, figures, curves, points)
 
 
 def measure(
     source: str, name: str, column: str | None, group_by: str | None, options: DiversityOptions
-) -> tuple[CaptionDiversity, RowSample]:
-    """Stream one source through all levels that are asked for, and keep a sample of its rows."""
-    encoder = load_encoder(options.encoder or PAPER_ENCODER) if options.semantic or options.encoder else None
+) -> tuple[CaptionDiversity, RowSample, dict[str, int]]:
+    """Stream one source through all levels that are asked for; keep a sample of its rows, and count long texts."""
+    encoder, n_long = encoder_of(options), collections.Counter[str]()
     tagger = as_tagger(options.pos) if options.pos else None
-    diversity, sample = CaptionDiversity(options.tokenizer, encoder, tagger), RowSample()
+    diversity, sample = CaptionDiversity(options.tokenizer, encoder and encoder.embed, tagger), RowSample()
     rows = caption_lists(open_captions([source], CaptionColumn(column, group_by), options.split, options.config))
     with tqdm.tqdm(desc=name, unit=" captions", unit_scale=True) as progress:
         for chunk in row_chunks(rows, CHUNK_CAPTIONS):
             diversity.update(chunk)
             sample.update(chunk)
+            if encoder is not None:
+                n_long.update(encoder.count_long_texts([caption for row in chunk for caption in row]))
             progress.update(sum(map(len, chunk)))
-    return diversity, sample
+    return diversity, sample, dict(n_long)
+
+
+class LoadedEncoder(NamedTuple):
+    """What embeds captions, and what counts those that it does not read as a whole."""
+
+    embed: Callable[[list[str]], np.ndarray]
+    count_long_texts: Callable[[list[str]], dict[str, int]]
+
+
+def encoder_of(options: DiversityOptions) -> LoadedEncoder | None:
+    """Return the encoder that the options ask for; None for none."""
+    is_asked_for = options.semantic or options.encoder
+    return load_encoder(options.encoder or PAPER_ENCODER, options.long_texts) if is_asked_for else None
 
 
 @functools.cache
-def load_encoder(name: str) -> Callable[[list[str]], np.ndarray]:
-    """Return the function that embeds captions by a sentence-transformers model."""
+def load_encoder(name: str, long_texts: str) -> LoadedEncoder:
+    """Return a sentence-transformers model, loaded when it is first needed."""
     # torch is loaded only where distances are asked for.
     from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 
-    encoder = SentenceEncoder()
+    encoder, given = SentenceEncoder(), {**ENCODER_DEFAULTS, "encoder": name, "long_texts": long_texts}
     progress = functools.partial(tqdm.tqdm, leave=False)
-    return lambda captions: encoder.embed(captions, {**ENCODER_DEFAULTS, "encoder": name}, progress)
+    return LoadedEncoder(
+        lambda captions: encoder.embed(captions, given, progress),
+        lambda captions: encoder.count_long_texts(captions, given),
+    )
 
 
 def _variance_points(sample: RowSample, embed: Callable[[list[str]], np.ndarray]) -> list[tuple[float, float]]:

@@ -12,13 +12,13 @@ from .base_feature_memory import RememberedFeatures, SharedModel, SharedModels
 from .base_files import check_installed, is_folder, local_path, path_state
 from .base_messages import shown_value
 from .clip_checkpoints import Checkpoint, find_checkpoint, local_checkpoint
-from .clip_long_captions import mean_direction, sentence_windows
 from .clip_model import ClipModel, FeatureError, Tokens, as_device, engine_name
 from .clip_options import chosen_variant, with_prompt
 from .clip_transformers import CONFIG_FILE, PIXEL_FILES, is_model, read_model
 from .clip_variants import CONFIG_NAME
 from .clip_weights import HOW_TO_GET_LIBRARIES, LIBRARIES, Weights, merge_lora, openai_names, read_weights
 from .media_images import scaler_name
+from .text_windows import mean_direction, sentence_windows
 
 # Bytes of features that are remembered of a model, of images, texts and videos together: with ViT-B/32 90,000 images.
 REMEMBERED_BYTES = 1 << 28

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .base_module import check_choice, check_flag, check_whole_number
-from .clip_long_captions import LONG_CAPTIONS
 from .clip_model import DTYPES
 from .clip_transformers import check_model
 from .clip_variants import variant_name
+from .text_windows import LONG_TEXTS
 
 # Options that decide the model; given at load time only, since images are encoded when they are added.
 CLIP_LOAD_DEFAULTS: Mapping[str, Any] = {
@@ -75,7 +75,7 @@ def check_clip_options(options: Mapping[str, Any]) -> None:
         check_flag("compile", options["compile"])
     check_whole_number("batch_size", options["batch_size"], 1, LARGEST_BATCH)
     if "long_captions" in options:
-        check_choice("long_captions", options["long_captions"], LONG_CAPTIONS)
+        check_choice("long_captions", options["long_captions"], LONG_TEXTS)
     if options["n_workers"] is not None:
         check_whole_number("n_workers", options["n_workers"], 1, MOST_WORKERS)
 

@@ -15,12 +15,12 @@ from .base_rows import NOT_ROWS, as_caption_rows, as_list, check_no_table
 from .clip_cosines import unit_vectors
 from .clip_encoder import ClipEncoder, count_long_texts
 from .clip_image_features import as_feature_rows, encode_images
-from .clip_long_captions import LONG_CAPTIONS
 from .clip_model import DTYPES
 from .clip_options import long_captions_name
 from .clip_variants import variant_name
 from .media_images import decoded_values, is_one_image
 from .text_sentence_encoder import DEFAULT_ENCODER
+from .text_windows import LONG_TEXTS
 from .vectors_rows import EmbeddingModule, as_embedding_rows
 
 # The keywords of `compute` for images, in the order candidates, references; and the columns in whose place they stand.
@@ -120,12 +120,15 @@ class ClipSetModule(EmbeddingModule):
     def caption_result(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         """Check the sizes of all rows, embed the captions, compare the rows, and return the result."""
         self.check_encoded(options, "captions")
-        result = super().caption_result(predictions, references, options)
-        if self.uses_clip(options):
-            captions = [caption for rows in (predictions, references) for row in rows for caption in row]
-            read = self.clip(options).read_texts(dict.fromkeys(captions), options["long_captions"])
-            result |= count_long_texts([read[caption] for caption in captions], options["long_captions"])
-        return result
+        return super().caption_result(predictions, references, options)
+
+    def long_text_counts(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, int]:
+        """Return the keys that a result has of captions that the encoder does not read as a whole."""
+        if not self.uses_clip(options):
+            return super().long_text_counts(predictions, references, options)
+        captions = [caption for rows in (predictions, references) for row in rows for caption in row]
+        read = self.clip(options).read_texts(dict.fromkeys(captions), options["long_captions"])
+        return count_long_texts([read[caption] for caption in captions], options["long_captions"])
 
     def embed(self, captions: list[str], options: Mapping[str, Any]) -> np.ndarray:
         """Return the vectors of distinct captions: a floating-point array, shape (n, d)."""
@@ -191,7 +194,12 @@ def check_clip_set_options(options: Mapping[str, Any]) -> None:
             f"checkpoint: expected a path or a Hub repository, got {type(checkpoint).__name__}. Save the weights with "
             "torch.save or safetensors and give the path."
         )
-    check_choice("long_captions", options["long_captions"], LONG_CAPTIONS)
+    check_choice("long_captions", options["long_captions"], LONG_TEXTS)
+    if options["encoder"] == CLIP and options["long_texts"] == "window":
+        raise ValueError(
+            f"long_texts: expected 'truncate' with encoder={CLIP!r}, got 'window'. Give long_captions='window', which "
+            "is the option of the CLIP."
+        )
 
 
 def check_one_of_each(

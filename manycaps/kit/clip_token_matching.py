@@ -11,7 +11,7 @@ import numpy as np
 from .base_files import check_count_table, is_count, read_count_table
 from .base_messages import shown_value
 from .clip_cosines import unit_vectors
-from .clip_long_captions import mean_direction
+from .text_windows import mean_direction
 
 # Ways to reduce the scores of several references to one.
 REFERENCE_AGGREGATIONS = ("authors", "equation_8")

@@ -1,11 +1,13 @@
-"""Sentence embeddings of distinct captions, from a sentence-transformers model or a user's function.
+"""Sentence embeddings of captions and longer texts, from a sentence-transformers model or a user's function.
 
 The only file that runs a sentence model; torch and the model are loaded at the first use.
 """
 
+import collections
 import functools
 import importlib.util
 import logging
+import math
 import os
 import pathlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -28,6 +30,7 @@ from .base_files import (
 )
 from .base_messages import reason_of, shown_path, shown_value
 from .base_module import CollectionModule, check_choice, check_whole_number
+from .text_windows import LONG_TEXTS, mean_of_windows, sentence_windows, warn_of_unread
 from .vectors_checks import as_encoder_output
 
 # The model of Chan et al. (2022), https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2, at a fixed revision.
@@ -64,13 +67,21 @@ HUB_TIMEOUT = 10
 # Number formats of the model's arithmetic.
 DTYPES = ("float32", "bfloat16", "float16")
 
-# Options of the encoder, with their defaults; the same in every module that embeds text.
+# Options of the encoder, with their defaults; the same in every module that embeds text. long_texts "truncate" drops
+# what a model does not read, "window" reads runs of whole sentences.
 ENCODER_DEFAULTS: Mapping[str, Any] = {
     "encoder": DEFAULT_ENCODER,
     "device": "auto",
     "dtype": "float32",
     "batch_size": 64,
+    "long_texts": "truncate",
 }
+
+# Word pieces that a tokenizer adds to those of a text, at most: its marks of beginning and end.
+MOST_MARKS = 8
+
+# Texts whose word pieces are counted at once.
+COUNTED_AT_ONCE = 10_000
 
 # Bytes of vectors that are remembered of a model, those used last: 69,000 captions in 384 dimensions.
 REMEMBERED_BYTES = 1 << 27
@@ -101,6 +112,12 @@ def check_encoder_options(options: Mapping[str, Any]) -> None:
         raise TypeError(f"device: expected a name, got {type(device).__name__}. Give for example 'cuda:0', or 'auto'.")
     check_choice("dtype", options["dtype"], DTYPES)
     check_whole_number("batch_size", options["batch_size"], 1)
+    check_choice("long_texts", options["long_texts"], LONG_TEXTS)
+    if options["long_texts"] == "window" and callable(encoder):
+        raise ValueError(
+            "long_texts: expected 'truncate' beside a function as encoder, got 'window'. Leave it out: the function "
+            "gets whole texts, and can read them in windows itself."
+        )
 
 
 def encoder_settings(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,7 +132,8 @@ def encoder_settings(options: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(encoder, str | os.PathLike):
         name = os.fspath(encoder)
         name = f"{name}@{DEFAULT_REVISION[:7]}" if name == DEFAULT_ENCODER else name
-        return {"encoder": name, "dtype": options["dtype"]}
+        is_windowed = options["long_texts"] == "window"
+        return {"encoder": name, "dtype": options["dtype"]} | ({"long_texts": "window"} if is_windowed else {})
     return {"encoder": getattr(encoder, "__name__", type(encoder).__name__), "dtype": None}
 
 
@@ -146,41 +164,70 @@ class SentenceEncoder:
 
         Args:
             captions: distinct captions.
-            options: encoder, device, dtype and batch_size.
+            options: encoder, device, dtype, batch_size and long_texts.
             progress: wraps the steps in a progress bar, as `tqdm` does.
 
         Returns:
             Floating-point array, shape (len(captions), d), in the order of the captions: float32 from a model, which
             the maths widens to float64; what a function returned otherwise. A model's vectors vary by about 1e-7 with
             the captions that share a batch. A caption that is remembered has the bits that it had the first time.
+            A text that is read in windows has their `mean_of_windows`.
 
         Raises:
             OSError: the model cannot be had or read; the message names the ways to get it.
             ImportError: sentence-transformers is not installed.
             TypeError: a function returned no floating-point array.
-            ValueError: a function returned a wrong shape, or NaN; or there is no such device.
+            ValueError: a function returned a wrong shape, or NaN; there is no such device; or windows are asked for of
+                a model that does not say how much it reads.
         """
         encoder = options["encoder"]
         if not isinstance(encoder, str | os.PathLike):
             return as_encoder_output(encoder(list(captions)), len(captions))
-        # A path that is no string is never a name on the hub.
-        name = encoder if isinstance(encoder, str) else os.path.abspath(encoder)
-        shared = self._loaded(name, options["device"], options["dtype"])
-        known = {caption: vector for caption in captions if (vector := shared.remembered.get(caption)) is not None}
-        new = [caption for caption in captions if caption not in known]
-        if new:
-            with shared.lock:
-                encoded = _encode(shared.model, new, options["batch_size"], progress)
-            for caption, vector in zip(new, encoded, strict=True):
-                # A copy: a row of the array would keep all of it in memory.
-                shared.remembered.put(caption, vector.copy(), vector.nbytes)
-            if not known:
-                return encoded
-            known |= zip(new, encoded, strict=True)
-        return np.stack([known[caption] for caption in captions])
+        shared = self._loaded(options)
+        if options["long_texts"] == "truncate":
+            return _vectors(shared, captions, options["batch_size"], progress)
+        windows = _windows(shared, captions)
+        texts = list(dict.fromkeys(text for caption in captions for text in windows.get(caption, [caption])))
+        vectors = dict(zip(texts, _vectors(shared, texts, options["batch_size"], progress), strict=True))
+        return np.stack(
+            [mean_of_windows(np.stack([vectors[text] for text in windows.get(each, [each])])) for each in captions]
+        )
 
-    def _loaded(self, encoder: str, device: str, dtype: str) -> SharedModel[Any]:
+    def count_long_texts(self, texts: Iterable[str], options: Mapping[str, Any]) -> dict[str, int]:
+        """Count the texts that the model does not read as a whole, and warn where words are not read.
+
+        Args:
+            texts: any texts; one that occurs twice counts twice.
+            options: encoder, device, dtype and long_texts.
+
+        Returns:
+            n_truncated: texts of which words are not read; with windows those of which a sentence is too long, and
+            n_windowed: texts that are read in several windows. Empty for a function, and for a model that does not say
+            how much it reads.
+        """
+        if not isinstance(options["encoder"], str | os.PathLike):
+            return {}
+        shared, n_times = self._loaded(options), collections.Counter(texts)
+        with shared.lock:
+            long = unread_texts(shared.model, list(n_times))
+        if long is None:
+            return {}
+        if options["long_texts"] == "window":
+            windows = _windows(shared, sorted(long))
+            with shared.lock:
+                cut = unread_texts(shared.model, list({part for parts in windows.values() for part in parts})) or set()
+            unread = [text for text, parts in windows.items() if not cut.isdisjoint(parts)]
+            windowed = {"n_windowed": sum(n_times[text] for text, parts in windows.items() if len(parts) > 1)}
+        else:
+            unread, windowed = list(long), {}
+        warn_of_unread(options["long_texts"], bool(unread))
+        return {"n_truncated": sum(n_times[text] for text in unread)} | windowed
+
+    def _loaded(self, options: Mapping[str, Any]) -> SharedModel[Any]:
         """The model for these settings; a failed load is not cached."""
+        device, dtype, encoder = options["device"], options["dtype"], options["encoder"]
+        # A path that is no string is never a name on the hub.
+        encoder = encoder if isinstance(encoder, str) else os.path.abspath(encoder)
         settings, last = (encoder, path_state(local_path(encoder)), device, dtype), self._last
         if last is not None and last[0] == settings:
             return last[1]
@@ -192,6 +239,69 @@ class SentenceEncoder:
         )
         self._last = settings, shared
         return shared
+
+
+def _vectors(
+    shared: SharedModel[Any], texts: Sequence[str], batch_size: int, progress: Callable[..., Iterable[Any]]
+) -> np.ndarray:
+    """Vectors of texts, those that are not remembered from the model."""
+    known = {text: vector for text in texts if (vector := shared.remembered.get(text)) is not None}
+    new = [text for text in texts if text not in known]
+    if new:
+        with shared.lock:
+            encoded = _encode(shared.model, new, batch_size, progress)
+        for text, vector in zip(new, encoded, strict=True):
+            # A copy: a row of the array would keep all of it in memory.
+            shared.remembered.put(text, vector.copy(), vector.nbytes)
+        if not known:
+            return encoded
+        known |= zip(new, encoded, strict=True)
+    return np.stack([known[text] for text in texts])
+
+
+def _windows(shared: SharedModel[Any], texts: Sequence[str]) -> dict[str, list[str]]:
+    """Windows of the texts that the model does not read as a whole.
+
+    Raises:
+        ValueError: the model does not say how much it reads.
+    """
+    with shared.lock:
+        long = unread_texts(shared.model, texts)
+        if long is None:
+            raise ValueError(
+                "long_texts: expected 'truncate' for a model that does not say how much it reads, got 'window'. Leave "
+                "it out, or take a model with a tokenizer of transformers."
+            )
+        windows = {}
+        for text in long:
+            known = shared.remembered.get(("windows", text))
+            windows[text] = known or sentence_windows(text, lambda part: not unread_texts(shared.model, [part]))
+            shared.remembered.put(("windows", text), windows[text], 2 * len(text))
+    return windows
+
+
+def unread_texts(model: Any, texts: Sequence[str]) -> set[str] | None:
+    """Return the texts of which a model does not read all word pieces; None if it does not say how many it reads.
+
+    Args:
+        model: as from `load_model`.
+        texts: distinct texts.
+    """
+    most = model.max_seq_length
+    if most is None or math.isinf(most):
+        return set()
+    if not hasattr(model.tokenizer, "num_special_tokens_to_add"):  # none of transformers
+        return None
+    prompt = model.prompts.get(model.default_prompt_name) or ""
+    # In ASCII no word piece is shorter than a sign.
+    most_signs = most - len(prompt) - MOST_MARKS
+    texts = [text for text in texts if len(text) > most_signs or not text.isascii()]
+    unread: set[str] = set()
+    for start in range(0, len(texts), COUNTED_AT_ONCE):
+        part = texts[start : start + COUNTED_AT_ONCE]
+        pieces = model.tokenizer([prompt + text for text in part], truncation=False, padding=False, verbose=False)
+        unread |= {text for text, ids in zip(part, pieces["input_ids"], strict=True) if len(ids) > most}
+    return unread
 
 
 def _encode(model: Any, captions: Sequence[str], batch_size: int, progress: Callable[..., Iterable[Any]]) -> np.ndarray:

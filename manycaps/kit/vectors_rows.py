@@ -90,7 +90,13 @@ class EmbeddingModule(DistributionModule):
         """Check the sizes of all rows, embed the captions, compare the rows, and return the result."""
         self.check_captions(predictions, references, options)
         embedded = self.embedded_rows(predictions, references, options)
-        return self._result(embedded, options, self.embedding_settings(options))
+        result = self._result(embedded, options, self.embedding_settings(options))
+        return result | self.long_text_counts(predictions, references, options)
+
+    def long_text_counts(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> dict[str, int]:
+        """Return the keys that a result has of texts that the encoder does not read as a whole."""
+        texts = [text for rows in (predictions, references) for row in rows for text in row]
+        return self.encoder.count_long_texts(texts, options)
 
     def rows_of(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> Rows:
         """Return the rows of captions, embedded and ready to be compared."""

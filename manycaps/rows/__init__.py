@@ -41,9 +41,11 @@ class RowsOptions:
     metric: str = "rouge_l"
     # Name of the tokenizer.
     tokenizer: str = "ptb"
-    # sentence-transformers model for distances, None for bags of words; and where it runs.
+    # sentence-transformers model for distances, None for bags of words; where it runs; and of texts that are longer
+    # than it reads "truncate", or "window" for the mean over windows of sentences.
     encoder: str | None = None
     device: str = "auto"
+    long_texts: str = "truncate"
     # From roles to names of columns, or both as text: "predictions=samples,id=image_id".
     columns: Mapping[str, str] | str | None = None
     # Folder of the images that a column or the ids name; None: no thumbnails of files.
@@ -57,9 +59,11 @@ class RowsOptions:
         """Check what can be checked without a file."""
         from manycaps.kit.base_module import check_choice, check_whole_number
         from manycaps.kit.text_tokens import check_tokenizer
+        from manycaps.kit.text_windows import LONG_TEXTS
 
         check_choice("--choose", self.choose, tuple(CHOICES))
         check_choice("--metric", self.metric, tuple(METRICS))
+        check_choice("--long-texts", self.long_texts, LONG_TEXTS)
         check_tokenizer(self.tokenizer)
         check_whole_number("--rows", self.rows, 1)
         check_whole_number("--seed", self.seed, 0)

@@ -146,6 +146,11 @@ def _embedder(options: RowsOptions) -> Embedder | None:
     """The sentence encoder of a command line; None without one."""
     if options.encoder is None:
         return None
-    encoder, given = SentenceEncoder(), {**ENCODER_DEFAULTS, "encoder": options.encoder, "device": options.device}
-    progress = functools.partial(tqdm.tqdm, leave=False)
-    return lambda captions: encoder.embed(list(captions), given, progress)
+    encoder, progress = SentenceEncoder(), functools.partial(tqdm.tqdm, leave=False)
+    given = {**ENCODER_DEFAULTS, **{name: getattr(options, name) for name in ("encoder", "device", "long_texts")}}
+
+    def embed(captions: Sequence[str]) -> np.ndarray:
+        encoder.count_long_texts(captions, given)  # for its warning
+        return encoder.embed(list(captions), given, progress)
+
+    return embed

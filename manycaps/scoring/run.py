@@ -284,7 +284,23 @@ def _write_summary(settings: RunSettings, scorers: Sequence[Scorer], parts: Sequ
             "reject. Give that option again, or --restart."
         )
     folder.write_json(folder.summary, summary)
+    _warn_of_unread(scorers, summary["metrics"])
     return summary
+
+
+def _warn_of_unread(scorers: Sequence[Scorer], results: Mapping[str, Mapping[str, Any]]) -> None:
+    """Warn once where a sentence encoder did not read texts to their end."""
+    from manycaps.kit.text_windows import warn_of_unread
+
+    treatments = [
+        scorer.options["long_texts"]
+        for scorer in scorers
+        if "long_texts" in scorer.options
+        and scorer.options["encoder"] != "clip"
+        and results[scorer.name].get("n_truncated")
+    ]
+    for treatment in treatments[:1]:
+        warn_of_unread(treatment)
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from manycaps.caption_tables import CaptionRow
 from manycaps.catalog import BLEU_SUMS, CLIP, COCO_SUMS, METEOR_SUMS, MODULES, PARITY, WORD_COUNTS
 from manycaps.installed_modules import load_for_command
 from manycaps.kit.sets_module import CAPTION_COLUMNS, compare_rows, text_counts
+from manycaps.kit.text_windows import without_warning_of_unread
 from manycaps.scoring.corpus_values import (
     DISTANCES,
     MODEL_OPTIONS,
@@ -31,7 +32,14 @@ ROW_FIELDS = {
 }
 
 # Numbers of a result that are added over parts.
-COUNTS = ("n_truncated", "n_captions", "n_captions_references", "n_rows_with_pairs", "n_rows_with_pairs_references")
+COUNTS = (
+    "n_truncated",
+    "n_windowed",
+    "n_captions",
+    "n_captions_references",
+    "n_rows_with_pairs",
+    "n_rows_with_pairs_references",
+)
 
 # Number of a row in the messages of a module that was given one row.
 FIRST_ROW = re.compile(r"\b(predictions|references|images|videos)\[0\]")
@@ -210,7 +218,8 @@ class Scorer:
         if self.record.reduction in (BLEU_SUMS, COCO_SUMS):
             result, reduced = self.module.scored(**columns, options=options)
         else:
-            result = self.module._compute(**columns, options=options)
+            with without_warning_of_unread():
+                result = self.module._compute(**columns, options=options)
             reduced = result["meteor15_statistics"] if self.record.reduction == METEOR_SUMS else None
         found = {name.removesuffix("_per_row"): values for name, values in result.items() if name.endswith("_per_row")}
         found |= {name: values for name, values in result.items() if name.endswith("_per_candidate")}
@@ -240,19 +249,28 @@ class Scorer:
         counted = self.counts_documents and documents is not None
         options = self._counted_options(documents)
         rows, reduced = self._rows(columns, options)
+        counts = self._long_text_counts(columns, options)
         if self.is_parity:
             signature = self.module._signature(self.options, self._settings(rows, documents if counted else None))
-            return _parity_scores(rows, options, signature)
+            return _parity_scores(rows, options, signature)._replace(counts=counts)
         compared = compare_rows(rows, options, lambda steps, **_: steps, n_earlier)
         found: dict[str, Collection[Any]] = {self.name: compared.statistic}
         if compared.plain is not None:
             found[self.module.PLAIN] = compared.plain
         signature = self.module._signature(self.options, self._settings(rows, documents if counted else None))
         if compared.splits is None:
-            return Scores(found, {}, signature, reduced=reduced)
+            return Scores(found, counts, signature, reduced=reduced)
         tests = compared.splits.row_tests(compared.statistic)
         found |= dict(zip(columns_of_tests(self.name), tests, strict=True))
-        return Scores(found, {}, signature, compared.splits.drawn_sums.parts(), compared.splits.smallest, reduced)
+        return Scores(found, counts, signature, compared.splits.drawn_sums.parts(), compared.splits.smallest, reduced)
+
+    def _long_text_counts(self, columns: Mapping[str, list[Any]], options: Mapping[str, Any]) -> dict[str, int]:
+        """How many texts a network does not read as a whole."""
+        if not self.has_model:
+            return {}
+        with without_warning_of_unread():
+            counts: dict[str, int] = self.module.long_text_counts(**columns, options=options)
+        return counts
 
     def _settings(self, rows: Any, documents: "DocumentTable | None") -> dict[str, Any]:
         """Settings of the rows for the signature; frequencies that were counted in all of them are no table's."""

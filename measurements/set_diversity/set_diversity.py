@@ -48,6 +48,7 @@ from .text_named_tokenizers import Source as Source
 from .text_ngrams import RowTexts as RowTexts
 from .text_ptb_tokenizer import Shape as Shape
 from .text_reference_ngrams import NgramOrder as NgramOrder
+from .text_windows import sentences as sentences
 from .vectors_checks import as_embedding_arrays as as_embedding_arrays
 
 _DESCRIPTION = """
@@ -86,7 +87,7 @@ Args:
         may stand beside or in place of them.
     vendi_orders: default (1, 2, math.inf).
     sizes: "equal" (default) measures as many captions of one side of a row as of the other, the first ones; or "all".
-    encoder, device, dtype, batch_size: of the sentence embeddings, as in trm_bert.
+    encoder, device, dtype, batch_size, long_texts: of the sentence embeddings, as in trm_bert.
     details: True adds per-row lists and the signature; default False.
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:
@@ -173,6 +174,9 @@ class SetDiversity(EncodingModule, evaluate.Measurement):
         for side, suffix in zip(sides, ("", REFERENCES), strict=True):
             result[f"n_captions{suffix}"] = sum(map(len, side.texts))
             result[f"n_rows_with_pairs{suffix}"] = sum(len(row) > 1 for row in side.texts)
+        if "embedding" in options["kernels"]:
+            texts = [text for side in sides for row in side.texts for text in row]
+            result |= self.encoder.count_long_texts(texts, options)
         return result | ({"signature": self._signature(options, table)} if options["details"] else {})
 
     def _table(self, source):

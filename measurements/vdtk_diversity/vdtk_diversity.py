@@ -31,6 +31,7 @@ from .diversity_redundancy import SemanticRedundancy as SemanticRedundancy
 from .sets_splits import exact_splits as exact_splits
 from .text_named_tokenizers import Source as Source
 from .text_ptb_tokenizer import Shape as Shape
+from .text_windows import sentences as sentences
 from .vectors_checks import as_embedding_arrays as as_embedding_arrays
 
 # The paper's sentence encoder (supplement B.5, footnote 5); it is used where `semantic` is True and none is named.
@@ -67,7 +68,7 @@ Args:
     semantic: True adds distances between the captions of a row, by the paper's sentence encoder; default False.
     encoder: another encoder for them: name or folder of a sentence-transformers model, or a function from a list of
         distinct captions to an array of shape (n, d); implies semantic.
-    device, dtype, batch_size: of the encoder's model; default "auto", "float32", 64.
+    device, dtype, batch_size, long_texts: of the encoder's model; default "auto", "float32", 64, "truncate".
     details: True adds per-row lists, histograms and the signature; default False.
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:
@@ -132,6 +133,9 @@ class VdtkDiversity(EncodingModule, evaluate.Measurement):
         for chunk in evaluate.utils.logging.tqdm(chunks, desc="diversity", unit="chunk", delay=1):
             diversity.update(chunk)
         result = diversity.figures(options["head_shares"], options["lengths"])
+        if is_semantic(options):
+            texts = [caption for row in data for caption in row]
+            result |= self.encoder.count_long_texts(texts, encoder_options(options))
         if options["details"]:
             result |= diversity.details(data) | {"signature": self._signature(options)}
         return result

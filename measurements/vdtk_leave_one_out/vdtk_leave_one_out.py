@@ -58,6 +58,7 @@ from .text_named_tokenizers import Source as Source
 from .text_ptb_tokenizer import Shape as Shape
 from .text_reference_ngrams import NgramOrder as NgramOrder
 from .text_rouge import f_measure as f_measure
+from .text_windows import sentences as sentences
 from .vectors_checks import as_embedding_arrays as as_embedding_arrays
 from .vectors_distance import cosine_similarities as cosine_similarities
 from .vectors_kernels import check_bandwidth as check_bandwidth
@@ -109,7 +110,7 @@ Args:
         to its tokens.
     meteor15_data: path of meteor-1.5.jar, or of a folder that holds it; default: that of the package pycocoevalcap.
     estimator: of "mmd_bert": "unbiased" (default), "biased" (also for one hypothesis) or "authors".
-    encoder, device, dtype, batch_size: of the sentence embeddings, as in trm_bert.
+    encoder, device, dtype, batch_size, long_texts: of the sentence embeddings, as in trm_bert.
     details: True adds the values of all iterations and rows, and the signature; default False.
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:
@@ -221,6 +222,8 @@ class VdtkLeaveOneOut(EncodingModule, evaluate.Measurement):
             result |= dict(zip((key, f"{key}_low", f"{key}_high", f"{key}_standard_error"), parts, strict=True))
         result |= {"n_rows": len(rows), "n_captions": len(texts.row)}
         result |= {"n_single_caption_rows": len(data) - len(rows), "n_iterations": n_iterations}
+        if vectors is None and not set(options["metrics"]).isdisjoint(EMBEDDING_METRICS):
+            result |= self.encoder.count_long_texts([text for row in rows for text in row], options)
         if options["details"]:
             result |= {f"{key}_per_iteration": each for key, each in values.corpus.items()}
             result |= {f"{key}_per_row": placed(each, used, len(data)) for key, each in values.rows.items()}

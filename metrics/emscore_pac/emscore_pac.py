@@ -42,13 +42,13 @@ from .base_rows import as_caption_rows as as_caption_rows
 from .clip_checkpoints import Checkpoint as Checkpoint
 from .clip_cosines import paired_cosines as paired_cosines
 from .clip_downloads import downloaded_weights as downloaded_weights
-from .clip_long_captions import sentences as sentences
 from .clip_model import Tokens as Tokens
 from .clip_transformers import Settings as Settings
 from .clip_variants import Treatment as Treatment
 from .clip_weights import missing_library as missing_library
 from .media_arrays import is_array as is_array
 from .media_images import stored_value as stored_value
+from .text_windows import sentences as sentences
 
 # What a caption is compared with: its video, or also reference captions.
 CONFIG_NAMES = ("default", "references")

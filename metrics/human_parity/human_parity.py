@@ -68,6 +68,7 @@ from .text_named_tokenizers import Source as Source
 from .text_ngrams import RowTexts as RowTexts
 from .text_ptb_tokenizer import Shape as Shape
 from .text_reference_ngrams import NgramOrder as NgramOrder
+from .text_windows import sentences as sentences
 from .text_wordnet import WordNetLexicon as WordNetLexicon
 from .vectors_checks import as_embedding_arrays as as_embedding_arrays
 
@@ -133,6 +134,8 @@ Args:
     device: "auto" (default, the best available one), or for example "cuda:0".
     dtype: "float32" (default), "bfloat16" or "float16", for the model's arithmetic.
     batch_size: captions embedded at once, default 64.
+    long_texts: of texts that are longer than the model reads (256 word pieces for the default): "truncate" (default) or
+        "window", the mean over windows of whole sentences.
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:
     human_parity_p_value: can the candidates of all rows be distinguished from human captions? Of both tests: the gaps
@@ -154,6 +157,8 @@ Returns:
         in the unit of the distance; 0 for people. fidelity_gap_p_value, diversity_gap_p_value: two-sided.
     energy_distance: 2 fidelity_gap - diversity_gap.
     n_rows: number of rows.
+    n_truncated: texts of which words were not read, of a model that says how much it reads; n_windowed: with
+        long_texts="window", texts read in several windows.
     ..._ci_low, ..._ci_high: with confidence_level, of rows_needed and of every share, gap and distance. NaN where rows
         have one candidate, and a value needs two.
     ..._per_row: with details, of every share, gap and distance, and of the p-value for "exact" and "permutation".
@@ -285,6 +290,10 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
             return meteor_distances(tokens, score(tokens))
 
         return by_meteor, settings | meteor_settings(*which)
+
+    def long_text_counts(self, predictions, references, options):
+        """Return the keys that a result has of texts that the encoder does not read as a whole."""
+        return super().long_text_counts(predictions, references, options) if options["distance"] == "bert" else {}
 
     def compare_one(self, predictions, references, options, row):
         """Return the comparison of one row of captions; no other row is embedded."""

@@ -26,6 +26,7 @@ from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
 from .sets_splits import exact_splits as exact_splits
+from .text_windows import sentences as sentences
 from .vectors_checks import as_embedding_arrays as as_embedding_arrays
 from .vectors_pairs import n_threads as n_threads
 
@@ -74,10 +75,14 @@ Args:
     device: "auto" (default, the best available one), or for example "cuda:0".
     dtype: "float32" (default), "bfloat16" or "float16", for the model's arithmetic.
     batch_size: captions embedded at once, default 64.
+    long_texts: of texts that are longer than the model reads (256 word pieces for the default): "truncate" (default) or
+        "window", the mean over windows of whole sentences.
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:
     mmd_bert: mean squared discrepancy over rows, at most 2; lower is better, and around 0 is alike.
     n_rows: number of rows.
+    n_truncated: texts of which words were not read, of a model that says how much it reads; n_windowed: with
+        long_texts="window", texts read in several windows.
     mmd_bert_pooled: with pooled.
     mmd_bert_pooled_p_value: with pooled and p_value; candidates and references exchanged within rows only, n_resamples
         times.

@@ -45,7 +45,6 @@ from .clip_cosines import paired_cosines as paired_cosines
 from .clip_downloads import downloaded_weights as downloaded_weights
 from .clip_encoder import TextFeatures as TextFeatures
 from .clip_image_features import encode_images as encode_images
-from .clip_long_captions import sentences as sentences
 from .clip_model import Tokens as Tokens
 from .clip_options import chosen_variant as chosen_variant
 from .clip_transformers import Settings as Settings
@@ -53,6 +52,7 @@ from .clip_variants import Treatment as Treatment
 from .clip_weights import missing_library as missing_library
 from .media_arrays import is_array as is_array
 from .media_images import stored_value as stored_value
+from .text_windows import sentences as sentences
 from .vectors_checks import as_embedding_arrays as as_embedding_arrays
 from .vectors_rows import EmbeddingRows as EmbeddingRows
 
@@ -114,6 +114,8 @@ Args:
     device: "auto" (default, the best available one), or for example "cuda:0".
     dtype: "float32" (default), "bfloat16" or "float16", for the model's arithmetic.
     batch_size: captions embedded at once, default 64.
+    long_texts: of texts that are longer than the model reads (256 word pieces for the default): "truncate" (default) or
+        "window", the mean over windows of whole sentences.
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:
     trm: mean statistic over rows, 0 to 8/3, or to 4/3 for "pooled"; lower is better.
@@ -130,7 +132,7 @@ Returns:
         can have with sets of these sizes.
     trm_ci_low, trm_ci_high: with confidence_level; with p_value also trm_excess_ci_low and
         trm_excess_ci_high.
-    n_truncated: where a CLIP reads captions: those of which words were not read; n_windowed: with "window".
+    n_truncated: texts of which words were not read, of a model that says how much it reads; n_windowed: with "window".
     trm_per_row, nearest_distance_per_row, trm_excess_per_row,
         trm_p_value_per_row, signature: with details.
 Examples:

@@ -24,6 +24,7 @@ from .base_feature_memory import RememberedFeatures as RememberedFeatures
 from .base_files import is_regular_file as is_regular_file
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
+from .text_windows import sentences as sentences
 from .vectors_checks import as_embedding_arrays as as_embedding_arrays
 
 # The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
@@ -70,11 +71,15 @@ Args:
     device: "auto" (default, the best available one), or for example "cuda:0".
     dtype: "float32" (default), "bfloat16" or "float16", for the model's arithmetic.
     batch_size: captions embedded at once, default 64.
+    long_texts: of texts that are longer than the model reads (256 word pieces for the default): "truncate" (default) or
+        "window", the mean over windows of whole sentences.
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:
     trm_bert: mean statistic over rows, 0 to 8/3, or to 4/3 for "pooled"; lower is better.
     cosine: mean over rows of the candidates' mean of the cosine with the nearest reference, -1 to 1; higher is better.
     n_rows: number of rows.
+    n_truncated: texts of which words were not read, of a model that says how much it reads; n_windowed: with
+        long_texts="window", texts read in several windows.
     trm_bert_corpus_p_value: with p_value; do the sets differ over all rows? p-value of the mean over rows: one split of
         every row is drawn, n_resamples times; at least 1 / (n_resamples + 1). One row keeps its own p-value.
     trm_bert_z, trm_bert_excess: with p_value; how far the mean over rows lies above its mean under all splits, in

@@ -27,7 +27,7 @@ def page(tmp_path_factory):
     sources = [str(folder / f"{name}.jsonl") for name in ("human", "model")]
     arguments = [*sources, "--semantic", "--output", str(folder / "page.html")]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine, "load_encoder", lambda name: letter_counts)
+        patch.setattr(engine, "load_encoder", lambda name, _: engine.LoadedEncoder(letter_counts, lambda captions: {}))
         assert command_line.main(["diversity", *arguments]) == 0
     return folder / "page.html"
 

@@ -139,6 +139,12 @@ def test_the_image_example_prefers_the_right_caption(tmp_path):
     assert right > wrong
 
 
+def test_the_example_of_long_texts_reads_them_in_windows(tmp_path):
+    names = run_blocks("texts.md", tmp_path)
+    assert (names["result"]["n_rows"], names["result"]["n_windowed"]) == (3, 0)
+    assert (names["whole_pages"]["n_truncated"], names["whole_pages"]["n_windowed"]) == (0, 3)
+
+
 def test_the_card_of_the_toy_loads_it(monkeypatch):
     monkeypatch.chdir(ROOT)
     names = {}

@@ -63,6 +63,9 @@ class DefaultEncoder:
         """Other numbers need a model of their own."""
         return self if dtype == torch.float32 else copy.deepcopy(self.model).to(dtype)
 
+    def __getattr__(self, name):
+        return getattr(self.model, name)
+
     def encode(self, captions, **options):
         """The vectors of captions, as the model encodes them the first time."""
         new = [caption for caption in dict.fromkeys(captions) if caption not in self.vectors]

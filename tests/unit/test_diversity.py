@@ -249,7 +249,12 @@ def test_the_page_is_the_same_each_time(tmp_path):
 
 def test_all_levels_have_their_tables_and_plots(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        engine, "load_encoder", lambda name: lambda captions: np.array([[len(caption), 1.0] for caption in captions])
+        engine,
+        "load_encoder",
+        lambda name, _: engine.LoadedEncoder(
+            lambda captions: np.array([[len(caption), 1.0] for caption in captions]),
+            lambda captions: {"n_truncated": 1},
+        ),
     )
     monkeypatch.setattr(
         engine,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from manycaps.kit.clip_long_captions import mean_direction, sentence_windows, sentences
+from manycaps.kit.text_windows import mean_direction, sentence_windows, sentences
 from tests.each_case import each_case
 
 
