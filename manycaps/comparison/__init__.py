@@ -44,9 +44,9 @@ class CompareOptions:
     distance: str | None = None
     # Gap in the unit of that distance up to which systems count as equivalent; None: not asked.
     margin: float | None = None
-    # Options of the modules that have them: tokenizer, language of METEOR 1.5, sentence encoder, how it reads long texts
-    # ("truncate" or "window"), weights, the data of METEOR 1.5, the best candidate of each row as well, device of all
-    # networks.
+    # Options of the modules that have them: tokenizer, language of METEOR 1.5, sentence encoder, what it does with long
+    # texts ("truncate" or "window"), weights, the data of METEOR 1.5, the best candidate of each row as well, device of
+    # all networks.
     tokenizer: str | None = None
     language: str | None = None
     encoder: str | None = None
