@@ -198,9 +198,10 @@ def make_trainer(output: pathlib.Path, epochs: int) -> SamplingTrainer:
         save_strategy="epoch",
         save_total_limit=1,
         load_best_model_at_end=True,
-        # T2 of the gaps falls for as long as captions come nearer to people's. The p-value is 0.0 in one epoch after the
-        # other, and triangle ranks hardly see captions that are wrong in part: neither tells epochs apart. Of equal
-        # ones the first is kept. On 100 rows or more, `rows_needed` (greater_is_better=True) weighs the tails as well.
+        # T2 of the gaps falls for as long as captions come nearer to people's. The p-value is 0.0 in one epoch after
+        # the other, and triangle ranks hardly see captions that are wrong in part: neither tells epochs apart. Of
+        # equal ones the first is kept. `rows_needed` (greater_is_better=True) weighs the tails as well: it is for many
+        # rows, and 1 for captions that are far from people's.
         metric_for_best_model="human_parity_statistic",
         # Unset, larger is taken for better; T2 is a distance.
         greater_is_better=False,

@@ -1,0 +1,35 @@
+"""Results of modules in the programs that people evaluate with: docs/integrations.md shows each of them.
+
+A framework is imported when its function is called; none is needed to import this package.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def as_log(result: Mapping[str, Any], **columns: Sequence[Any]) -> tuple[dict[str, float], list[dict[str, Any]]]:
+    """Split a result into numbers for curves, and rows for a table.
+
+    Args:
+        result: of a module, with or without details.
+        columns: n_rows values each, such as captions: the first columns of the table.
+
+    Returns:
+        The numbers by name, and n_rows dicts: the columns, and what the result says of each row with details.
+
+    Raises:
+        ValueError: a column has another number of rows.
+
+    >>> as_log({"cider_d": 0.5, "cider_d_per_row": [0.25, 0.75], "signature": "x"}, captions=["a dog", "a cat"])[1]
+    [{'captions': 'a dog', 'cider_d_per_row': 0.25}, {'captions': 'a cat', 'cider_d_per_row': 0.75}]
+    """
+    scalars = {name: value for name, value in result.items() if isinstance(value, int | float)}
+    lists = {**columns, **{name: value for name, value in result.items() if name.endswith("_per_row")}}
+    lengths = {name: len(values) for name, values in lists.items()}
+    n_rows = result.get("n_rows", max(lengths.values(), default=0))
+    wrong = next((name for name, length in lengths.items() if length != n_rows), None)
+    if wrong is not None:
+        raise ValueError(
+            f"{wrong}: expected {n_rows} values, one for each row, got {lengths[wrong]}. Give those that were scored."
+        )
+    return scalars, [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]

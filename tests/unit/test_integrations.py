@@ -1,0 +1,33 @@
+"""What of a result is logged: numbers, and rows."""
+
+import math
+import subprocess
+import sys
+
+import pytest
+
+from manycaps.integrations import as_log
+
+RESULT = {"n_rows": 2, "score": math.nan, "score_per_row": [0.5, 1.0], "histogram": [1, 2, 3], "signature": "x"}
+
+
+def test_numbers_and_rows_are_split():
+    scalars, rows = as_log(RESULT, captions=[["a"], ["b"]])
+    assert list(scalars) == ["n_rows", "score"]
+    assert rows == [{"captions": ["a"], "score_per_row": 0.5}, {"captions": ["b"], "score_per_row": 1.0}]
+    assert as_log({"n_rows": 2, "score": 0.5}) == ({"n_rows": 2, "score": 0.5}, [])
+
+
+def test_columns_of_other_rows_are_refused():
+    with pytest.raises(
+        ValueError, match=r"^captions: expected 2 values, one for each row, got 1\. Give those that were"
+    ):
+        as_log(RESULT, captions=["a"])
+
+
+def test_no_framework_is_imported_before_it_is_used():
+    program = (
+        "import sys, manycaps.integrations.lighteval_metric, manycaps.integrations.inspect_scorer\n"
+        "assert not {'lighteval', 'inspect_ai', 'evaluate', 'torch'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
