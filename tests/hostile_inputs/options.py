@@ -84,6 +84,7 @@ ODD_VALUES: dict[str, Any] = {
 
 # Every option of every module.
 OPTIONS = {name: tuple(module_class(name).DEFAULTS) for name in catalog.MODULES}
+LOAD_OPTIONS = {name: module_class(name).LOAD_OPTIONS for name in catalog.MODULES}
 
 # What is not tried: a minute of compiling, and a download where there is a network.
 LEFT_OUT = {("compile", "true"), ("compile", "numpy_true"), ("semantic", "true"), ("semantic", "numpy_true")}
@@ -199,7 +200,7 @@ def table_file(option: str, content: bytes) -> Any:
 
 def odd_option(module: str, option: str, kind: str) -> Case:
     """Return a case with an odd value of an option, given at loading where only that takes it."""
-    if option in module_class(module).LOAD_OPTIONS:
+    if option in LOAD_OPTIONS[module]:
         return Case(module, lambda *_: {option: ODD_VALUES[kind]}, adds=False, loads=True)
     like = with_options(**{option: PLAIN[kind]}) if kind in PLAIN else None
     return Case(module, with_options(**{option: ODD_VALUES[kind]}), adds=like is None, like=like)
