@@ -19,6 +19,13 @@ from tests.hostile_inputs.rule import CallersError, Case
 # Methods that a value of any kind may be asked for.
 METHODS = [f"__{name}__" for name in "repr str eq hash len iter bool float int index getitem fspath array".split()]
 
+# A list that holds itself, and lists in lists beyond the depth that Python follows.
+HOLDS_ITSELF: list[Any] = []
+HOLDS_ITSELF.append(HOLDS_ITSELF)
+DEEP: list[Any] = []
+for _ in range(10_000):
+    DEEP = [DEEP]
+
 # What is given for every option of every module.
 ODD_VALUES: dict[str, Any] = {
     "minus_one": -1,
@@ -79,6 +86,8 @@ ODD_VALUES: dict[str, Any] = {
     "set": {"a"},
     "five_thousand_letters": "a" * 5000,
     "folder": "/",
+    "holds_itself": HOLDS_ITSELF,
+    "deep": DEEP,
     "device_file": "/dev/zero",
 }
 
