@@ -231,7 +231,7 @@ def rows_needed_of_tails(
         As `rows_needed`; NaN where tails are not tested.
 
     >>> rows_needed_of_tails([4.0, -1.0], 100, 100, 0.95)
-    RowsNeeded(rows=78.0, low=33.0, high=544.0)
+    RowsNeeded(rows=78.0, low=33.0, high=917.0)
     """
     if not t_values:
         return RowsNeeded(math.nan, math.nan, math.nan)
