@@ -365,22 +365,24 @@ def _people(distances: Distances) -> tuple[dict[bool, PeopleDistances], dict[tup
 
     Pairs are those of rows with two candidates: those that the candidates' pairs are compared with.
     """
-    by_count: dict[bool, dict[int, list[np.ndarray]]] = {False: {}, True: {}}
+    by_count: dict[bool, dict[int, np.ndarray]] = {False: {}, True: {}}
     sizes: dict[tuple[int, int], int] = {}
     for block in distances.blocks():
         m, n = block.n_candidates, block.distances.shape[1] - block.n_candidates
         sizes[m, n] = sizes.get((m, n), 0) + len(block.rows)
         of_rows = tail_distances(block.distances, m)
-        by_count[False].setdefault(n, []).append(of_rows.people.ravel())
+        _append(by_count[False], of_rows.people)
         if m > 1:
-            by_count[True].setdefault(n * (n - 1) // 2, []).append(of_rows.people_pairs.ravel())
-    joined: dict[bool, dict[int, np.ndarray]] = {False: {}, True: {}}
-    for of_pairs, counts in by_count.items():
-        while counts:  # their parts are released as they are joined
-            count, parts = counts.popitem()
-            joined[of_pairs][count] = np.concatenate(parts)
-            del parts
-    return {of_pairs: PeopleDistances(counts) for of_pairs, counts in joined.items()}, sizes
+            _append(by_count[True], of_rows.people_pairs)
+    return {of_pairs: PeopleDistances(counts) for of_pairs, counts in by_count.items()}, sizes
+
+
+def _append(by_count: dict[int, np.ndarray], values: np.ndarray) -> None:
+    """Append the distances of rows, shape (n_rows, n_values), to those of all rows with as many values, in place."""
+    array = by_count.setdefault(values.shape[1], np.empty(0))
+    # Not `np.concatenate`, which would hold all distances twice.
+    array.resize(array.size + values.size, refcheck=False)
+    array[-values.size :] = values.ravel()
 
 
 def rows_beyond(
