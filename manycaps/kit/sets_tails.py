@@ -30,7 +30,7 @@ LEAST_ROWS_OF_TAILS = 10
 LEAST_DISTANCES_OF_TAILS = 20
 
 # Numbers of a block of rows, 8 bytes each.
-BLOCK_VALUES = 1 << 21
+BLOCK_VALUES = 1 << 19
 
 
 class Tail(NamedTuple):
@@ -475,15 +475,18 @@ def _intervals(
     if confidence_level is None:
         return {}
     tails = {name: TAILS[name] for name, spread in spreads.items() if spread.candidates.n_clusters > 1}
-    thresholds = {
-        (name, end): (tail, people[tail.of_pairs].threshold(tail.sign, share))
-        for name, tail in tails.items()
-        for end, share in enumerate(_quantile_interval(spreads[name], people[tail.of_pairs], confidence_level))
+    quantiles = {
+        name: _quantile_interval(spreads[name], people[tail.of_pairs], confidence_level) for name, tail in tails.items()
     }
-    sums = {}
-    for key, rows in rows_beyond(distances, thresholds).items():
-        sums[key] = math.fsum(rows[~np.isnan(rows)]) / np.count_nonzero(~np.isnan(rows))
-    return {name: _ends(spreads[name], sums[name, 0], sums[name, 1], confidence_level) for name in tails}
+    beyond: dict[str, list[float]] = {name: [] for name in tails}
+    for end in (0, 1):  # one after the other, to hold half of the rows' shares
+        thresholds = {
+            name: (tail, people[tail.of_pairs].threshold(tail.sign, quantiles[name][end]))
+            for name, tail in tails.items()
+        }
+        for name, rows in rows_beyond(distances, thresholds).items():
+            beyond[name].append(math.fsum(rows[~np.isnan(rows)]) / np.count_nonzero(~np.isnan(rows)))
+    return {name: _ends(spreads[name], far, near, confidence_level) for name, (far, near) in beyond.items()}
 
 
 def _quantile_interval(spread: _Spread, people: PeopleDistances, confidence_level: float) -> tuple[float, float]:
