@@ -23,7 +23,7 @@ from manycaps.scoring.run_settings import (
     settings_of,
     versions,
 )
-from manycaps.scoring.score import ScoreOptions, ScoreResult
+from manycaps.scoring.score_options import ScoreOptions, ScoreResult
 from manycaps.scoring.score_parts import score_part
 from manycaps.scoring.scorer import Scorer
 from manycaps.scoring.survey import (
