@@ -1,4 +1,4 @@
-"""Measure the diversity of caption files, and write one HTML page that compares them with published data sets.
+"""Measure the diversity of caption files: print it, and write an HTML page that compares it with published data sets.
 
 manycaps diversity captions.jsonl                          writes diversity.html
 manycaps diversity human.jsonl model.csv --names Human Model --column captions
@@ -63,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.diversity import diversity
+    from manycaps.report.diversity_page import as_text
     from manycaps.saved_files import check_can_be_written, write_text_atomically
 
     for output in filter(None, (arguments.output, arguments.json)):
@@ -72,4 +73,5 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         write_text_atomically(arguments.json, json.dumps(found.to_dict(), indent=2) + "\n")
     found.save(arguments.output)
+    print(as_text(found.figures))
     print(f"wrote {arguments.output}", file=sys.stderr)

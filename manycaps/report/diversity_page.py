@@ -132,6 +132,27 @@ def as_tables(figures: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return tables
 
 
+def as_text(figures: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the figures of the levels that were measured as lines of text: a source a column.
+
+    >>> print(as_text({"people": {"n_rows": 2, "evs_2": 0.5}, "model": {"n_rows": 2, "evs_2": float("nan")}}))
+           people        model
+    Rows        2            2
+    EVS-2   50.0%  not defined
+    """
+    first = next(iter(figures.values()))
+    columns = [*VOCABULARY_COLUMNS, *PART_OF_SPEECH_COLUMNS, *SEMANTIC_COLUMNS]
+    lines = [["", *figures]] + [
+        [column.heading, *(as_number(each[column.key], column.form) for each in figures.values())]
+        for column in columns
+        if column.key in first
+    ]
+    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]).rstrip() for line in lines
+    )
+
+
 def as_plots(measured: MeasuredDiversity) -> list[Plot]:
     """Draw the plots of the levels that were measured."""
     diversities, figures = measured.diversities, measured.figures

@@ -11,6 +11,9 @@ from manycaps.rows.ordered import ShownCaption, ShownRow, mean_distance, mean_sc
 # Digits of a score: BLEU-4 of captions without a common 4-gram is not 0, and its order says nothing.
 DIGITS = 3
 
+# Digits of a distance.
+DISTANCE_DIGITS = 2
+
 STYLE = """
 .row { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem; align-items: start; }
 .row.pictured { grid-template-columns: 160px minmax(0, 1fr); }
@@ -51,7 +54,7 @@ def rows_sections(chosen: ChosenRows) -> str:
 <li>{html.escape(chosen.metric)}: score of a caption against the other human captions of its row; higher is better.
 </li>
 <li><span class="mark nearest">nearest to the mean</span> <span class="mark best">best</span>
-<span class="mark worst">worst</span> by {html.escape(chosen.metric)}, unless many share that score.</li>
+<span class="mark worst">worst</span> by {html.escape(chosen.metric)}, unless many share that number.</li>
 </ul>
 {sections}"""
 
@@ -81,25 +84,25 @@ def _means(side: str, captions: Sequence[ShownCaption], metric: str) -> str:
 
 
 def _table(captions: Sequence[ShownCaption], title: str, chosen: ChosenRows) -> str:
-    nearest = min(each.distance for each in captions)
-    best, worst = marked_scores([each.score for each in captions])
-    rows = "".join(_caption(each, each.distance == nearest, best, worst) for each in captions)
+    _, nearest = marked_ends([each.distance for each in captions], DISTANCE_DIGITS)
+    best, worst = marked_ends([each.score for each in captions], DIGITS)
+    rows = "".join(_caption(each, round(each.distance, DISTANCE_DIGITS) == nearest, best, worst) for each in captions)
     return f"""<h3>{html.escape(title)}</h3>
 <div class="table" role="region" aria-label="{html.escape(title)}" tabindex="0"><table>
 <thead><tr><th scope="col" class="left">caption</th><th scope="col">distance</th>
 <th scope="col">{html.escape(chosen.metric)}</th></tr></thead><tbody>{rows}</tbody></table></div>"""
 
 
-def marked_scores(scores: Sequence[float]) -> tuple[float | None, float | None]:
-    """Return the best and the worst score as shown, None where more than a third of the captions, and two, share it.
+def marked_ends(values: Sequence[float], digits: int) -> tuple[float | None, float | None]:
+    """Return the largest and the smallest value as shown, None where more than a third of them, and two, are equal.
 
-    >>> marked_scores([0.25, 0.5, 0.0001, 0.0]), marked_scores([0.1, 0.1, 0.1])
+    >>> marked_ends([0.25, 0.5, 0.0001, 0.0], 3), marked_ends([0.1, 0.1, 0.1], 3)
     ((0.5, 0.0), (None, None))
     """
-    shown = [round(score, DIGITS) for score in scores]
+    shown = [round(value, digits) for value in values]
     most = max(2, len(shown) // 3)
-    best, worst = (each if shown.count(each) <= most else None for each in (max(shown), min(shown)))
-    return (best, worst) if max(shown) > min(shown) else (None, None)
+    largest, smallest = (each if shown.count(each) <= most else None for each in (max(shown), min(shown)))
+    return (largest, smallest) if max(shown) > min(shown) else (None, None)
 
 
 def _caption(caption: ShownCaption, is_nearest: bool, best: float | None, worst: float | None) -> str:
@@ -111,5 +114,5 @@ def _caption(caption: ShownCaption, is_nearest: bool, best: float | None, worst:
     kind = ' class="nearest-row"' if is_nearest else ""
     return (
         f'<tr{kind}><td class="caption">{html.escape(caption.text)}{times}{"".join(marks)}</td>'
-        f"<td>{caption.distance:.2f}</td><td>{score:.{DIGITS}f}</td></tr>"
+        f"<td>{caption.distance:.{DISTANCE_DIGITS}f}</td><td>{score:.{DIGITS}f}</td></tr>"
     )

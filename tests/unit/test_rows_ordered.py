@@ -14,7 +14,7 @@ import manycaps.rows
 from manycaps import command_line, functional
 from manycaps.caption_tables import CaptionRow
 from manycaps.kit.text_cider import document_frequencies, shared_document_frequencies
-from manycaps.report.rows_page import marked_scores, rows_page
+from manycaps.report.rows_page import marked_ends, rows_page
 from manycaps.rows import RowsOptions, rows
 from manycaps.rows.chosen import ChosenRows
 from manycaps.rows.ordered import mean_distances, shown_rows, token_metric
@@ -118,8 +118,8 @@ def test_choices(tmp_path, choose):
 
 
 def test_marks_say_something():
-    assert marked_scores([0.0001, 0.0, 0.0002, 0.0]) == (None, None)
-    assert marked_scores([0.5, 0.0, 0.0, 0.0]) == (0.5, None)
+    assert marked_ends([0.0001, 0.0, 0.0002, 0.0], 3) == (None, None)
+    assert marked_ends([0.5, 0.0, 0.0, 0.0], 3) == (0.5, None)
 
 
 @pytest.mark.parametrize("metric", ["bleu_4", "cider_d"])
@@ -135,7 +135,8 @@ def test_page_shows_chosen_ids_with_marks_and_pictures(tmp_path, metric):
     assert shown_ids(page) == ["row 1", "row 0"]
     assert text.count('src="data:image/jpeg;base64,') == 2
     assert "a &lt;b&gt;dog&lt;/b&gt; &amp; co" in text
-    assert text.count('<tr class="nearest-row">') == 2
+    # Those of the beach and of the sand are equally near; the distances of the other row differ.
+    assert text.count('<tr class="nearest-row">') == 3
     assert "chosen by their ids" in text
 
 
