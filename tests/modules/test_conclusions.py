@@ -2,6 +2,7 @@
 
 import gzip
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -99,6 +100,29 @@ def test_p_does_not_rise_with_the_number_of_images_of_flickr8k(distribution_fold
     images = [captions[start : start + 5] for start in range(0, len(captions), 5)]
     # The two captions behind an image's own five become the candidates of the image before it.
     assert_p_does_not_rise(distribution_folder, [own + own[:2] for own in images])
+
+
+def with_swapped_words(caption):
+    """The first and the last word of more than three letters in each other's place."""
+    words = caption.split(" ")
+    long = [i for i, word in enumerate(words) if len(word) > 3]
+    if long:
+        words[long[0]], words[long[-1]] = words[long[-1]], words[long[0]]
+    return " ".join(words)
+
+
+@pytest.mark.slow
+@pytest.mark.realdata
+def test_meteor_sees_swapped_words_in_fewer_rows_than_a_sentence_encoder(data_folder):
+    images, rng = read_images(data_folder, "Flickr8k")[:300], np.random.default_rng(0)
+    rows = [[row[i] for i in rng.permutation(len(row))] for row in images]
+    swapped = [[with_swapped_words(row[0])] for row in rows]
+    needed = {}
+    for distance in ("meteor", "bert"):
+        module = evaluate.load(str(ROOT / "metrics" / "human_parity"), distance=distance)
+        result = module.compute(predictions=swapped, references=[row[1:] for row in rows])
+        needed[distance] = result["rows_needed"]
+    assert needed["meteor"] < needed["bert"] < math.inf
 
 
 @pytest.mark.slow
