@@ -11,7 +11,8 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 
 from manycaps.kit.base_messages import is_in_house_form, reason_of, shown_path
 
@@ -95,7 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _drop_bad_progress_variables()
         if "MPLBACKEND" in os.environ:  # commands draw into files alone, and open no window
             os.environ["MPLBACKEND"] = "agg"
-        command.run(given)
+        with _plain_warnings(given.command):
+            command.run(given)
         sys.stdout.flush()
     except KeyboardInterrupt:
         print(f"manycaps {given.command}: stopped by ctrl-C.", file=sys.stderr)
@@ -138,6 +140,21 @@ def one_line(error: Exception, command: str) -> str:
     if isinstance(error, MemoryError):
         return f"{command}: expected enough memory, got too little. Give smaller files, or a smaller batch."
     return f"{command}: Internal error: {type(error).__name__} ({reason_of(error)}). Please report it with --traceback."
+
+
+@contextlib.contextmanager
+def _plain_warnings(command: str) -> Iterator[None]:
+    """Show each warning in a `with` statement once, without the place in Python's files that it comes from."""
+    shown = set()
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        if str(message) not in shown:
+            shown.add(str(message))
+            print(f"manycaps {command}: {message}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
 
 
 def _open_closed_streams() -> None:

@@ -8,7 +8,9 @@ manycaps compare scores/baseline scores/mine
 Each file holds the captions of one system, one or several for every image; the first is the baseline, or the one that
 --baseline names. References are in a file of their own, or beside the captions. Rows are put together by their ids; all
 systems must have the same rows. Files may be .jsonl, .json (also results and annotations of COCO), .csv, .tsv, .parquet
-or .tar; --columns names columns with unusual names: --columns predictions=samples,id=image_id. In place of files,
+or .tar; captions of a row may stand in one cell, as a list, or in numbered columns, caption_1 to caption_5. --columns
+names columns with unusual names: --columns predictions=samples,id=image_id; refs.csv:references=human is for that file
+alone. With --common-rows, rows that one of the files lacks are left out; else they are an error. In place of files,
 folders that `manycaps score` wrote: nothing is computed again, and the page has no captions, unless --with-captions
 reads them again from the files that were scored, for the page and for --full.
 
@@ -64,7 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--names", nargs="+", metavar="NAME", help="names of the systems; default: those of the files")
     parser.add_argument("--baseline", metavar="NAME", help="name of the system that the others are compared with")
     parser.add_argument("--with-captions", action="store_true", help="read the captions of folders of scores again")
-    parser.add_argument("--columns", metavar="ROLE=NAME,...", help="names of columns")
+    parser.add_argument("--columns", metavar="[FILE:]ROLE=NAME,...", help="names of columns, of all files or of one")
+    parser.add_argument("--common-rows", action="store_true", help="leave out rows that one of the files lacks")
     parser.add_argument("--images", metavar="FOLDER", help=f"images, for {modules_with('images')}")
     parser.add_argument("--videos", metavar="FOLDER", help=f"videos, for {modules_with('videos')}")
     parser.add_argument(

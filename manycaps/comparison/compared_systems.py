@@ -131,6 +131,8 @@ class SystemComparison(NamedTuple):
     has_equal_sizes: bool
     # The systems beside people; None without two references a row.
     parity: ComparedParity | None = None
+    # What a reader should know of the files.
+    of_files: Sequence[str] = ()
 
     @property
     def n_clusters(self) -> int:
@@ -163,6 +165,7 @@ class SystemComparison(NamedTuple):
                 ],
                 "correlations": self.correlations.tolist(),
                 "signatures": {name: dict(lines) for name, lines in self.signatures.items()},
+                "notes": list(self.of_files),
                 "n_resamples": self.n_resamples,
                 "seed": self.seed,
             }
@@ -199,6 +202,7 @@ def compared_systems(
     exchanges: Sequence[Exchange] = (),
     *,
     parity: ComparedParity | None = None,
+    of_files: Sequence[str] = (),
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
 ) -> SystemComparison:
@@ -210,6 +214,7 @@ def compared_systems(
         clusters: as for `clustered_differences`.
         exchanges: results of set metrics between systems.
         parity: the systems beside people.
+        of_files: what a reader should know of the files.
         n_resamples: random sign patterns, where not all are enumerated.
         seed: of the random patterns.
 
@@ -253,6 +258,7 @@ def compared_systems(
         seed,
         has_equal_sizes,
         parity,
+        of_files,
     )
 
 

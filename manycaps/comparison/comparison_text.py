@@ -96,7 +96,7 @@ def summaries(comparison: SystemComparison, *, full: bool = True) -> list[str]:
 
 def notes(comparison: SystemComparison) -> list[str]:
     """Return what a reader should know before the numbers."""
-    said = shared_rows(comparison)
+    said = [*comparison.of_files, *shared_rows(comparison)]
     if not comparison.has_equal_sizes:
         said.append(UNEQUAL_SIZES)
     if comparison.parity is not None and comparison.parity.note:

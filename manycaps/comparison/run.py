@@ -24,7 +24,7 @@ MODULE_OPTIONS = ("tokenizer", "language", "encoder", "checkpoint", "variant", "
 OF_PARITY = ("tokenizer", "encoder", "device", "meteor15_data")
 
 # Options that say how captions are read and scored.
-OF_CAPTIONS = ("references", "columns", "images", "videos", "limit", "distance", *MODULE_OPTIONS)
+OF_CAPTIONS = ("references", "columns", "common_rows", "images", "videos", "limit", "distance", *MODULE_OPTIONS)
 
 
 def check_options(options: CompareOptions) -> None:
@@ -87,7 +87,9 @@ def compare_folders(folders: Mapping[str, str], options: CompareOptions) -> Syst
             options,
             distance,
         )
-    return compared_systems(systems, rows, clusters, exchanges, parity=parity, **resampling)
+    return compared_systems(
+        systems, rows, clusters, exchanges, parity=parity, n_resamples=options.n_resamples, seed=options.seed
+    )
 
 
 def beside_people(
@@ -116,7 +118,9 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
     columns = as_columns(options.columns)
     given = {"images": options.images, "videos": options.videos}
     media = {name for name, folder in given.items() if folder} | set(needed_media(options.metrics or ()))
-    rows = read_systems(files, options.references, columns, **given, limit=options.limit, needed=media)
+    rows, of_files = read_systems(
+        files, options.references, columns, **given, limit=options.limit, needed=media, common_rows=options.common_rows
+    )
     modules = [each for each in options.metrics or () if each != MODULE]
     if options.metrics is None:
         modules = default_modules(rows, media)
@@ -139,7 +143,16 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
         exchanges = list(scores.exchanges(bar.update)) if options.full else []
     if parity is not None:
         systems = [system._replace(results={MODULE: {"signature": signature}, **system.results}) for system in systems]
-    return compared_systems(systems, rows, clusters, exchanges, parity=parity, **resampling)
+    return compared_systems(
+        systems,
+        rows,
+        clusters,
+        exchanges,
+        parity=parity,
+        of_files=of_files,
+        n_resamples=options.n_resamples,
+        seed=options.seed,
+    )
 
 
 def parity_options(options: CompareOptions, distance: str, clusters: Sequence[Hashable] | None) -> dict[str, Any]:
