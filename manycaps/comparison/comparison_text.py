@@ -11,6 +11,7 @@ from manycaps.comparison.parity_text import methods as parity_methods
 from manycaps.comparison.parity_text import pair_line, shown_pairs, system_line
 from manycaps.kit.base_module import VERSION
 from manycaps.kit.base_rows import n_sharing_rows
+from manycaps.kit.sets_parity_words import LEAST_P
 
 # Note for systems that gave different numbers of captions.
 UNEQUAL_SIZES = (
@@ -72,7 +73,7 @@ def _interval(test: PairedTest) -> str:
     if not math.isfinite(test.ci_low):
         return "[no interval]"
     low, high = (test.ci_low, test.ci_high) if test.difference >= 0 else (-test.ci_high, -test.ci_low)
-    return f"[{as_digits(low)}, {as_digits(high)}]"
+    return as_interval(low, high)
 
 
 def summaries(comparison: SystemComparison, *, full: bool = True) -> list[str]:
@@ -188,6 +189,24 @@ def as_digits(value: float) -> str:
     return f"{value:.3f}" if abs(value) >= 0.01 else f"{value:.3g}"
 
 
+def as_interval(low: float, high: float) -> str:
+    """Format an interval as `as_digits`, its ends rounded outwards.
+
+    >>> as_interval(0.1231, 0.1239), as_interval(-0.12345, 0.000061234), as_interval(0.25, math.inf)
+    ('[0.123, 0.124]', '[-0.124, 6.13e-05]', '[0.250, inf]')
+    """
+    return f"[{_outwards(low, math.floor)}, {_outwards(high, math.ceil)}]"
+
+
+def _outwards(end: float, whole: Callable[[float], int]) -> str:
+    if not math.isfinite(end) or end == 0:
+        return as_digits(end)
+    decimals = 3 if abs(end) >= 0.01 else 2 - math.floor(math.log10(abs(end)))
+    # 1e-6 of the last digit is the rounding of a float.
+    inwards = 1e-6 if whole is math.floor else -1e-6
+    return as_digits(whole(end * 10**decimals + inwards) / 10**decimals)
+
+
 def column_form(values: Collection[float]) -> Callable[[float], str]:
     """Return what formats the numbers of a column with equally many decimals: three, or more where all are small.
 
@@ -200,9 +219,9 @@ def column_form(values: Collection[float]) -> Callable[[float], str]:
 
 
 def as_p(value: float) -> str:
-    """Format a p-value with two significant digits.
+    """Format a p-value with two significant digits, and none below 0.0001, as in the answer beside people.
 
-    >>> as_p(0.0001), as_p(0.6875), as_p(1.0)
-    ('0.0001', '0.69', '1')
+    >>> as_p(0.0001), as_p(0.6875), as_p(1.0), as_p(0.00002)
+    ('0.0001', '0.69', '1', '< 0.0001')
     """
-    return f"{value:.2g}"
+    return f"{value:.2g}" if not value < LEAST_P else f"< {LEAST_P:g}"

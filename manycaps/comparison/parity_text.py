@@ -141,8 +141,17 @@ def parity_table(parity: ComparedParity) -> tuple[list[str], list[list[tuple[str
         cells.append((as_rows_needed(result), result["rows_needed"]))
         cells += [(_share(result, key), result[key]) for key in SHARES]
         rows.append(cells)
-    people = (f"{100 * TAIL:.0f} %", TAIL)
+    people = (as_percent(TAIL), TAIL)
     return header, [*rows, [("people", None), ("", None), ("", None), people, people, people]]
+
+
+def as_percent(share: float) -> str:
+    """A share in percent, rounded as in sentences and the table.
+
+    >>> as_percent(0.126)
+    '13 %'
+    """
+    return f"{100 * share:.0f} %"
 
 
 def _share(result: Mapping[str, Any], key: str) -> str:

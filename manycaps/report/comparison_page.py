@@ -216,8 +216,10 @@ def _rows_section(comparison: SystemComparison, name: str) -> str:
     place = f"rows-of-{comparison.systems.index(name)}"
     return f"""<h2 id="{place}">{html.escape(title)}</h2>
 <p class="soft">Numbers are those of {html.escape(name)} minus those of {html.escape(baseline)}: arrows up where they
-are larger, green where {html.escape(name)} is better, orange where it is worse. The rows that differ most by each
-metric come in turn, of either sign. A heading sorts the table.</p>
+are larger. Scores of captions are green where {html.escape(name)} is better, orange where it is worse. Metrics of sets
+are green where the row's own test finds only {html.escape(baseline)} unlike people (p at most 0.05), orange where only
+{html.escape(name)} is. The rows that differ most by each metric come in turn, of either sign. A heading sorts the
+table.</p>
 <div class="table rows" role="region" aria-label="{html.escape(title)}" tabindex="0"><table id="table-{place}">
 <thead><tr>{_heading(header, n_left)}</tr></thead><tbody>{body}</tbody></table></div>"""
 
@@ -236,7 +238,7 @@ def _differing_row(comparison: SystemComparison, name: str, row: int, has_images
         mine, other = (float(compared.values[side][row]) for side in (name, baseline))
         difference = mine - other
         kind = "above" if difference > 0 else "below" if difference < 0 else "equal"
-        gain = compared.metric.distance(other) - compared.metric.distance(mine)
+        gain = compared.row_gain(name, baseline, row)
         kind += " nearer" if gain > 0 else " farther" if gain < 0 else ""
         sign = "+" if difference > 0 else ""
         cells.append(f'<td data-value="{difference!r}"><span class="{kind}">{sign}{as_digits(difference)}</span></td>')

@@ -1,11 +1,17 @@
 """`manycaps compare` on the files of a new user: what is said of them, once, in the terminal and on the page."""
 
 import json
+import re
 
+import numpy as np
 import pytest
 
 from manycaps.command_line import main
-from tests.user_files import IDS, PEOPLE, faults, in_cells, layouts, people_and_system, write_table
+from manycaps.comparison import CompareOptions, compare
+from manycaps.comparison.compared_systems import AgainstPeople
+from manycaps.comparison.comparison_tables import people_table, system_table
+from manycaps.report.comparison_page import comparison_page
+from tests.user_files import IDS, PEOPLE, SYSTEM, faults, in_cells, layouts, people_and_system, write_lines, write_table
 
 
 def run(folder, *arguments):
@@ -58,3 +64,48 @@ def test_columns_may_be_named_for_one_file(tmp_path):
     odd.write_text((tmp_path / "mine.csv").read_text().replace("id,captions", "clip,answers"))
     assert run(tmp_path, mine, odd, "-r", people, "--columns", f"{odd}:id=clip,{odd}:predictions=answers") == 0
     assert run(tmp_path, mine, system, "-r", people, "--columns", "nowhere.csv:id=clip") == 2
+
+
+def test_wrong_captions_are_never_painted_as_nearer_to_people(tmp_path):
+    """Four wrong captions of five have an excess nearer to 0 than five: that is no merit."""
+    people, _ = people_and_system(tmp_path)
+    shifted = faults(tmp_path)["shifted"]
+    mixed = write_lines(tmp_path / "mixed.jsonl", [[*SYSTEM[i][:1], *SYSTEM[i - 1][1:]] for i in range(len(SYSTEM))])
+    compared = compare(CompareOptions([shifted, mixed], references=[people], metrics=["trm_cider"], distance="meteor"))
+    excess, score = compared.metrics
+    is_unlike = excess.row_p_values["mixed"] <= 0.05
+    assert sum(is_unlike & (abs(excess.values["mixed"]) < abs(excess.values["shifted"]))) >= 5
+    gains = [[metric.row_gain("mixed", "shifted", i) for i in range(len(SYSTEM))] for metric in (excess, score)]
+    assert gains[0] == (1 * (excess.row_p_values["shifted"] <= 0.05) - is_unlike).tolist()
+    assert gains[1] == (1 * np.sign(score.values["mixed"] - score.values["shifted"])).tolist()
+    cells = re.findall(r'<span class="((?:above|below|equal)[^"]*)">', comparison_page(compared))
+    for of_metric, painted in zip(gains, (cells[::2], cells[1::2]), strict=True):
+        assert sum("nearer" in kinds for kinds in painted) == of_metric.count(1)
+        assert sum("farther" in kinds for kinds in painted) == of_metric.count(-1)
+
+
+def test_screen_page_and_map_show_the_same_numbers(tmp_path, capsys):
+    people, system = people_and_system(tmp_path)
+    assert run(tmp_path, system, faults(tmp_path)["shifted"], "-r", people, "--full") == 0
+    screen, *_, full = re.findall(r"(?m)^(?:system .*near-duplicates)\n(?:.+\n)+", capsys.readouterr().out)
+    assert screen == full
+    page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+    described = page.partition('data-plot="map"')[0].rpartition("aria-label=")[2]
+    for line in screen.splitlines()[1:3]:
+        name, _, _, unlike, _, duplicates = re.split(r"  +", line)
+        assert all(f"<span>{text}</span>" in page for text in (unlike, duplicates)), line
+        assert (
+            f"{name}: near-duplicates {duplicates.partition(' [')[0]}, unlike people {unlike.partition(' [')[0]}"
+            in described
+        )
+
+
+def test_what_cannot_be_tested_has_no_p_value_of_1(tmp_path):
+    """Sets of one candidate and one reference have no test; beside a small p of the answer, 1 would contradict it."""
+    people, system = people_and_system(tmp_path)
+    options = CompareOptions([system, faults(tmp_path)["shifted"]], references=[people], metrics=["trm_cider"])
+    compared = compare(options)
+    untested = [AgainstPeople(*each[:-2], 1.0, 1.0) for each in compared.people]
+    compared = compared._replace(people=untested)
+    assert [row[-2].text for row in people_table(compared).rows] == ["not testable"] * 2
+    assert [row[2].text for row in system_table(compared).rows] == ["not testable"] * 2
