@@ -31,9 +31,10 @@ trm_meteor and trm_cider where there are references, pac_score with --images, re
 --videos; -m chooses others in their place, such as meteor15. Rows of one image file are not independent and belong
 together; --clusters says so of ids: --clusters '^[^#]+' puts 12.jpg#0 and 12.jpg#1 together.
 
-Standard output gets the answer, and with --full or another format than text the tables; the folder of --output gets
-index.html, a page that makes no request to the network, and comparison.json with every number. An existing report is
-replaced only with --overwrite.
+Standard output gets the answer, with the captions of each system that are most unlike people's and the pair that is
+most alike, as far as they fit a terminal, and with --full or another format than text the tables; the folder of
+--output gets index.html, a page that makes no request to the network, with twenty such captions and pairs of each
+system, and comparison.json with every number. An existing report is replaced only with --overwrite.
 """
 
 import argparse
@@ -138,7 +139,7 @@ def run(arguments: argparse.Namespace) -> None:
         if arguments.format == "text":
             said = "\n".join(summaries(comparison))
             if comparison.parity is not None:
-                said = screen(comparison.parity, notes(comparison), full=arguments.full)
+                said = screen(comparison.parity, notes(comparison), comparison.rows, full=arguments.full)
             tables = [said, *(tables if arguments.full or comparison.parity is None else [])]
         print("\n\n".join(tables))
     print(f"wrote {outputs[0]} and {outputs[1]}", file=sys.stderr)

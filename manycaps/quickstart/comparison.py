@@ -91,7 +91,7 @@ def beside_people(scenes: list[dict[str, Any]]) -> str:
     distance, note = chosen_distance(None, None)
     found = parity_of_captions(rows, {"distance": distance})
     parity = compared_parity(found.rows, None, distance=distance, note=note, n_resamples=N_RESAMPLES, seed=0)
-    return screen(parity, [note] if note else [])
+    return screen(parity, [note] if note else [], rows)
 
 
 def table_rows(results: Results) -> list[list[str]]:

@@ -11,8 +11,10 @@ import scipy.special
 
 from manycaps.comparison.parity import ComparedParity, SystemParity
 from manycaps.comparison.parity_text import as_percent, pair_line, system_line
+from manycaps.comparison.systems import SystemRow
 from manycaps.kit.sets_intervals import cluster_numbers
 from manycaps.kit.sets_tails import TAIL
+from manycaps.report.caption_examples import example_links
 from manycaps.report.inline_svg import INK, SERIES, SETTINGS, Plot, as_plot, new_figure
 from manycaps.report.page_frame import as_figure
 
@@ -30,16 +32,20 @@ BAR_WIDTH, BAR_HEIGHT = 60, 26
 N_POINTS = 121
 
 
-def parity_section(parity: ComparedParity, clusters: np.ndarray, notes: Sequence[str]) -> str:
+def parity_section(
+    parity: ComparedParity, clusters: np.ndarray, notes: Sequence[str], rows: Sequence[SystemRow] = ()
+) -> str:
     """Return the section as HTML.
 
     Args:
         parity: of the comparison.
         clusters: number of the cluster of every row.
         notes: what a reader should know before.
+        rows: all rows; of those with captions, sentences link to the captions behind them.
     """
     systems = "".join(
-        f"<li>{_histogram(system, parity)}<span>{_line(system_line(parity, system), system.name)}</span></li>"
+        f"<li>{_histogram(system, parity)}<span>{_line(system_line(parity, system), system.name)}"
+        f"{example_links(parity, system, rows)}</span></li>"
         for system in parity.nearest_first()
     )
     pairs = "".join(f"<li>{html.escape(pair_line(pair))}</li>" for pair in parity.pairs)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from manycaps.catalog import ROW_VALUES, known_values
-from manycaps.comparison import comparison_text, parity_text
+from manycaps.comparison import comparison_text, parity_examples, parity_text
 from manycaps.comparison.compared_systems import compared_systems
 from manycaps.comparison.comparison_tables import FORMATS, Cell, Table, all_tables, as_written, system_table
 from manycaps.comparison.comparison_text import methods, notes, summaries, summary
@@ -26,7 +26,7 @@ from tests.each_case import each_case
 ZERO, SCORE = "trm_meteor_excess", "meteor"
 
 
-@pytest.mark.parametrize("module", [comparison_plots, comparison_text, parity_text])
+@pytest.mark.parametrize("module", [comparison_plots, comparison_text, parity_examples, parity_text])
 def test_examples_run(module):
     assert doctest.testmod(module).failed == 0
 

@@ -109,3 +109,36 @@ def test_what_cannot_be_tested_has_no_p_value_of_1(tmp_path):
     compared = compared._replace(people=untested)
     assert [row[-2].text for row in people_table(compared).rows] == ["not testable"] * 2
     assert [row[2].text for row in system_table(compared).rows] == ["not testable"] * 2
+
+
+def test_the_captions_behind_each_verdict_are_shown(tmp_path, capsys):
+    people, system = people_and_system(tmp_path)
+    repeating = write_lines(tmp_path / "repeating.jsonl", [[row[0]] * 5 for row in SYSTEM])
+    assert run(tmp_path, system, repeating, faults(tmp_path)["shifted"], "-r", people, "--full") == 0
+    screen = capsys.readouterr().out.partition("\n\nSystems beside people")[0]
+    assert max(map(len, screen.splitlines())) <= 100
+    of_systems = dict(re.findall(r"(?m)^(\w+): (?:p|Cannot).*\n((?:  .*\n)+)", screen))
+    wrong = re.findall(r'  (\S+): "(.*?)…?"; people: "(.*?)…?"\n', of_systems["shifted"])
+    assert len(wrong) == 3
+    for name, caption, reference in wrong:
+        row = IDS.index(name)
+        assert any(each.startswith(caption) for each in SYSTEM[(row + 1) % len(SYSTEM)])
+        assert PEOPLE[row][0].startswith(reference)
+    assert re.search(r'  \d+\.wav: ".*" twice\n', of_systems["repeating"])
+    page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+    for i in range(3):
+        for kind in ("unlike", "alike"):
+            table = page.partition(f'<table id="table-{kind}-of-{i}">')[2].partition("</table>")[0]
+            # A caption that is said again counts once: of 100 places, 14 captions and ten pairs are left.
+            assert table.count("<tr>") - 1 == {("unlike", 1): 14, ("alike", 1): 10}.get((kind, i), 20)
+            assert page.count(f'href="#{kind}-of-{i}"') == page.count(f'id="{kind}-of-{i}"') == 1
+
+
+def test_the_answer_with_captions_fits_a_terminal(tmp_path, capsys):
+    people, system = people_and_system(tmp_path)
+    repeating = write_lines(tmp_path / "repeating.jsonl", [[row[0]] * 5 for row in SYSTEM])
+    files = faults(tmp_path)
+    assert run(tmp_path, system, repeating, files["shifted"], "-r", people) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 24
+    assert sum('; people: "' in line or '" twice' in line for line in lines) >= 3
