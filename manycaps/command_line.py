@@ -8,6 +8,7 @@ import argparse
 import contextlib
 import importlib
 import io
+import logging
 import os
 import sys
 import traceback
@@ -145,16 +146,29 @@ def one_line(error: Exception, command: str) -> str:
 @contextlib.contextmanager
 def _plain_warnings(command: str) -> Iterator[None]:
     """Show each warning in a `with` statement once, without the place in Python's files that it comes from."""
-    shown = set()
+    shown: set[str] = set()
+
+    def is_new(message: str) -> bool:
+        n_shown = len(shown)
+        shown.add(message)
+        return len(shown) > n_shown
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
-        if str(message) not in shown:
-            shown.add(str(message))
+        if is_new(str(message)):
             print(f"manycaps {command}: {message}", file=sys.stderr)
 
-    with warnings.catch_warnings():
-        warnings.showwarning = show
-        yield
+    def is_new_record(record: logging.LogRecord) -> bool:
+        return is_new(record.getMessage())
+
+    # What libraries log goes to this handler, where no other one is set up.
+    handler = logging.lastResort or logging.NullHandler()
+    handler.addFilter(is_new_record)
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = show
+            yield
+    finally:
+        handler.removeFilter(is_new_record)
 
 
 def _open_closed_streams() -> None:

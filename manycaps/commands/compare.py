@@ -112,7 +112,7 @@ def run(arguments: argparse.Namespace) -> None:
     from manycaps.comparison import compare
     from manycaps.comparison.compared_systems import OUTPUT_NAMES
     from manycaps.comparison.comparison_tables import all_tables, as_written
-    from manycaps.comparison.comparison_text import notes, summaries
+    from manycaps.comparison.comparison_text import notes, shared_rows, summaries
     from manycaps.comparison.parity_text import screen
     from manycaps.installed_modules import import_evaluate
     from manycaps.saved_files import check_can_be_written, check_folder_can_be_made, sole_output
@@ -139,7 +139,13 @@ def run(arguments: argparse.Namespace) -> None:
         if arguments.format == "text":
             said = "\n".join(summaries(comparison))
             if comparison.parity is not None:
-                said = screen(comparison.parity, notes(comparison), comparison.rows, full=arguments.full)
+                said = screen(
+                    comparison.parity,
+                    notes(comparison),
+                    comparison.rows,
+                    warnings=shared_rows(comparison),
+                    full=arguments.full,
+                )
             tables = [said, *(tables if arguments.full or comparison.parity is None else [])]
         print("\n\n".join(tables))
     print(f"wrote {outputs[0]} and {outputs[1]}", file=sys.stderr)

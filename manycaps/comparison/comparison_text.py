@@ -89,15 +89,15 @@ def summaries(comparison: SystemComparison, *, full: bool = True) -> list[str]:
     said = notes(comparison)
     if parity is not None:
         said += [system_line(parity, system) for system in parity.nearest_first()]
-        return said + [pair_line(pair) for pair in shown_pairs(parity, full)]
+        return said + [pair_line(pair) for pair in shown_pairs(parity, full)] + shared_rows(comparison)
     pairs = [(metric, pair) for metric in comparison.metrics for pair in metric.pairs if pair.second == baseline]
     units = "clusters of rows" if comparison.n_clusters < len(comparison.rows) else "rows"
-    return said + [summary(metric, pair, units) for metric, pair in pairs]
+    return said + [summary(metric, pair, units) for metric, pair in pairs] + shared_rows(comparison)
 
 
 def notes(comparison: SystemComparison) -> list[str]:
     """Return what a reader should know before the numbers."""
-    said = [*comparison.of_files, *shared_rows(comparison)]
+    said = [*comparison.of_files, *one_reference(comparison)]
     if not comparison.has_equal_sizes:
         said.append(UNEQUAL_SIZES)
     if comparison.parity is not None and comparison.parity.note:
@@ -111,19 +111,32 @@ def notes(comparison: SystemComparison) -> list[str]:
     return said
 
 
+def one_reference(comparison: SystemComparison) -> list[str]:
+    """Return a sentence if people cannot be compared, because rows have a single reference."""
+    rows = comparison.rows
+    n_single = sum(len(row.references or ()) == 1 for row in rows)
+    if comparison.parity is not None or not n_single:
+        return []
+    titles = ", ".join(metric.metric.title for metric in comparison.metrics)
+    return [
+        f"Systems are not compared with people: that takes two references or more in every row, and {n_single} of "
+        f"{len(rows)} have one. They are compared with each other, by {titles}."
+    ]
+
+
 def shared_rows(comparison: SystemComparison) -> list[str]:
-    """Return a sentence if rows have captions of an earlier row, but are taken for independent."""
+    """Return a sentence if rows are equal to an earlier row, but are taken for independent; it follows the answer."""
     rows = comparison.rows
     columns = [[row.captions[name] for row in rows] for name in rows[0].captions]
     if all(row.references for row in rows):
         columns.append([row.references or [] for row in rows])
-    n_shared = n_sharing_rows(columns)
+    n_shared = n_sharing_rows(columns) if rows[0].captions else 0
     if not n_shared or comparison.n_clusters < len(rows):
         return []
     return [
-        f"{n_shared} of {len(rows)} rows have the references, or a system's captions, of an earlier row, but all rows "
-        "are taken for independent. If some are of one image, p-values are too small and intervals too short: say with "
-        "--clusters which rows belong together."
+        f"{n_shared} of {len(rows)} rows have the captions of an earlier row, people's and every system's, but all "
+        "rows are taken for independent. If some are of one image, p-values are too small and intervals too short: say "
+        "with --clusters which rows belong together."
     ]
 
 

@@ -169,6 +169,7 @@ def screen(
     notes: Sequence[str],
     rows: Sequence[SystemRow] = (),
     *,
+    warnings: Sequence[str] = (),
     full: bool = False,
     width: int = WIDTH,
 ) -> str:
@@ -179,6 +180,7 @@ def screen(
         notes: what a reader should know before.
         rows: all rows. Of those with captions, the three most unlike people's of each system are shown, or fewer, so
             that the answer fits a terminal.
+        warnings: what may be wrong with the answer, behind it.
         full: all pairs, where there are many, and three captions of every system.
         width: columns of the terminal.
 
@@ -193,6 +195,7 @@ def screen(
     of_pairs = [f"- {pair_line(pair)}" for pair in pairs]
     if len(pairs) < len(parity.pairs):
         of_pairs.append(f"- {len(parity.pairs)} pairs in all: --full")
+    of_pairs += warnings
     before = [*table, "", *(line for note in notes for line in _wrapped(note, width))]
     after = ["", *(line for text in of_pairs for line in _wrapped(text, width))]
     systems = parity.nearest_first()

@@ -12,7 +12,13 @@ from manycaps.comparison import CompareOptions
 from manycaps.comparison.caption_scores import CaptionScores, check_modules, default_modules, needed_media
 from manycaps.comparison.compared_systems import SystemComparison, compared_systems
 from manycaps.comparison.parity import MODULE, ComparedParity, ParityRows, compared_parity
-from manycaps.comparison.parity_scores import can_be_compared, check_distance, chosen_distance, parity_of_captions
+from manycaps.comparison.parity_scores import (
+    can_be_compared,
+    check_distance,
+    chosen_distance,
+    note_of_language,
+    parity_of_captions,
+)
 from manycaps.comparison.systems import Exchange, are_score_folders, clusters_of, named_systems, read_systems
 from manycaps.kit.base_messages import shown_value
 from manycaps.kit.base_module import check_number, check_whole_number
@@ -135,6 +141,7 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
     parity, signature = None, ""
     if can_be_compared(rows):
         distance, note = chosen_distance(options.distance, options.encoder)
+        note = note or note_of_language(rows, distance, options.encoder)
         found = parity_of_captions(rows, parity_options(options, distance, clusters))
         parity, signature = beside_people(found.rows, clusters, options, distance, note), found.signature
     n_results = len(files) * len(modules) + (len(scores.exchanged()) if options.full else 0)

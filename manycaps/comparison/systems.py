@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import tqdm
 
 from manycaps.caption_tables import BadRow, CaptionRow, good_rows, open_source
 from manycaps.caption_tables.columns import Columns, check_files_of_columns, columns_of
@@ -172,7 +173,7 @@ def read_systems(
         try:
             source = open_source([file], references, chosen, images, videos, limit, optional=optional)
             with _warnings_as(notes):
-                rows = list(source.rows())
+                rows = list(tqdm.tqdm(source.rows(), desc=f"rows of {name}", unit="row", leave=False))
             ids |= dict.fromkeys(row.id for row in rows if row.id is not None)
             whole = [row for row in rows if not (common_rows and isinstance(row, BadRow) and row.is_incomplete)]
             systems[name] = _by_id(file, good_rows(whole))

@@ -192,7 +192,7 @@ def warn_of_empty_captions(rows: Iterable[object], column: str) -> None:
 
 
 def warn_of_shared_captions(columns: Sequence[Sequence[Sequence[str]]]) -> None:
-    """Warn where rows have captions of an earlier row, before a test or an interval takes them for independent.
+    """Warn where rows are equal to an earlier row, before a test or an interval takes them for independent.
 
     Args:
         columns: candidates and references, each n_rows lists of captions.
@@ -200,7 +200,7 @@ def warn_of_shared_captions(columns: Sequence[Sequence[Sequence[str]]]) -> None:
     n_rows, n_shared = len(columns[0]), n_sharing_rows(columns)
     if n_shared:
         warnings.warn(
-            f"predictions, references: {n_shared} of {n_rows} rows have the candidates or the references of an earlier "
+            f"predictions, references: {n_shared} of {n_rows} rows have the candidates and references of an earlier "
             "row, but p-values and intervals take rows for independent. Give clusters=[...], one label per row: equal "
             "ones for rows of one image.",
             stacklevel=2,
@@ -208,13 +208,10 @@ def warn_of_shared_captions(columns: Sequence[Sequence[Sequence[str]]]) -> None:
 
 
 def n_sharing_rows(columns: Sequence[Sequence[Sequence[str]]]) -> int:
-    """Count the rows that have the captions of an earlier row in one of the columns.
+    """Count the rows that have the captions of an earlier row in all columns; one alone may be a frequent sentence.
 
-    >>> n_sharing_rows([[["a"], ["b"], ["c"]], [["d"], ["d"], ["e"]]])
+    >>> n_sharing_rows([[["a"], ["a"], ["a"]], [["d"], ["d"], ["e"]]])
     1
     """
-    shared: set[int] = set()
-    for column in columns:
-        first: dict[tuple[str, ...], int] = {}
-        shared |= {i for i, row in enumerate(column) if first.setdefault(tuple(row), i) != i}
-    return len(shared)
+    rows = [tuple(map(tuple, row)) for row in zip(*columns, strict=True)]
+    return len(rows) - len(set(rows))

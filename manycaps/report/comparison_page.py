@@ -19,7 +19,7 @@ from manycaps.comparison.comparison_tables import (
     people_table,
     system_table,
 )
-from manycaps.comparison.comparison_text import as_digits, methods, notes, summaries
+from manycaps.comparison.comparison_text import as_digits, methods, notes, shared_rows, summaries
 from manycaps.report.caption_examples import examples_section
 from manycaps.report.comparison_plots import difference_plot, diversity_plot, metric_plot, people_plot
 from manycaps.report.inline_svg import Plot
@@ -107,7 +107,8 @@ def _answer(comparison: SystemComparison) -> str:
         table = _table_section("answer", "In numbers", answer_table(comparison))
         rows = comparison.rows
         section = parity_section(comparison.parity, comparison.clusters, notes(comparison), rows)
-        return section + table + examples_section(comparison.parity, rows)
+        after = "".join(f'<p class="soft">{html.escape(text)}</p>' for text in shared_rows(comparison))
+        return section + after + table + examples_section(comparison.parity, rows)
     sentences = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in summaries(comparison))
     return f'<h2 id="summary">Summary</h2><ul class="summary">{sentences}</ul>'
 

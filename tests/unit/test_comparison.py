@@ -256,9 +256,15 @@ def test_latex_compiles(tmp_path):
 
 def test_rows_that_share_references_are_said_unless_they_are_clusters():
     systems = [ScoredSystem(name, {SCORE: noisy(0.3, 8, seed)}, {}) for seed, name in enumerate("ab")]
-    rows = [SystemRow(str(i), {}, ["a dog", f"dog {i // 2}"]) for i in range(8)]
-    said = summaries(compared_systems(systems, rows))[0]
-    assert said.startswith("4 of 8 rows have the references, or a system's captions, of an earlier row, but all rows")
+    rows = [
+        SystemRow(str(i), {"a": [f"cat {i // 2}"], "b": [f"dog {i // 4}"]}, ["a dog", f"dog {i // 2}"])
+        for i in range(8)
+    ]
+    said = summaries(compared_systems(systems, rows))[-1]
+    assert said.startswith("4 of 8 rows have the captions of an earlier row, people's and every system's, but all rows")
+    # A sentence that one system says of several rows, or of all, is no dependence.
+    others = [row._replace(captions={**row.captions, "b": [f"dog {row.id}"]}) for row in rows]
+    assert not any("earlier row" in sentence for sentence in summaries(compared_systems(systems, others)))
     clustered = compared_systems(systems, rows, [i // 2 for i in range(8)])
     assert not any("earlier row" in sentence for sentence in summaries(clustered))
 

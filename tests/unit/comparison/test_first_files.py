@@ -1,16 +1,24 @@
 """`manycaps compare` on the files of a new user: what is said of them, once, in the terminal and on the page."""
 
 import json
+import logging
 import re
+import warnings
 
 import numpy as np
 import pytest
 
 from manycaps.command_line import main
+from manycaps.commands import list as list_command
 from manycaps.comparison import CompareOptions, compare
+from manycaps.comparison.caption_language import looks_english
 from manycaps.comparison.compared_systems import AgainstPeople
 from manycaps.comparison.comparison_tables import people_table, system_table
+from manycaps.comparison.parity_scores import NOT_ENGLISH, note_of_language
+from manycaps.comparison.systems import SystemRow
 from manycaps.report.comparison_page import comparison_page
+from tests.each_case import each_case
+from tests.language_captions import PARTS, segments
 from tests.user_files import IDS, PEOPLE, SYSTEM, faults, in_cells, layouts, people_and_system, write_lines, write_table
 
 
@@ -142,3 +150,69 @@ def test_the_answer_with_captions_fits_a_terminal(tmp_path, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 24
     assert sum('; people: "' in line or '" twice' in line for line in lines) >= 3
+
+
+def test_one_reference_per_row_is_said_with_what_is_still_compared(tmp_path, capsys):
+    _, system = people_and_system(tmp_path)
+    files = faults(tmp_path)
+    assert run(tmp_path, system, files["shifted"], "-r", files["one_reference"], "-m", "trm_cider") == 0
+    sentence = (
+        "Systems are not compared with people: that takes two references or more in every row, and 14 of 14 have one. "
+        "They are compared with each other, by TRM-CIDEr, CIDEr-D."
+    )
+    assert capsys.readouterr().out.startswith(sentence)
+    assert sentence in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+
+
+def test_a_leak_is_said_and_not_ranked(tmp_path, capsys):
+    people, system = people_and_system(tmp_path)
+    assert run(tmp_path, system, faults(tmp_path)["leak"], "-r", people) == 0
+    screen = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"leak: p .*100 % \[\d+, 100\] of its captions also occur among the references", screen)
+    assert "leak and system are not ranked: captions of leak also occur among the references." in screen
+
+
+def test_rows_that_are_equal_are_said_behind_the_answer(tmp_path, capsys):
+    ids = [f"{i}.wav" for i in range(28)]
+    twice = [write_lines(tmp_path / f"{name}.jsonl", rows * 2, ids) for name, rows in (("r", PEOPLE), ("a", SYSTEM))]
+    same = write_lines(tmp_path / "b.jsonl", [SYSTEM[0]] * 28, ids)
+    assert run(tmp_path, twice[1], same, "-r", twice[0]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    place = next(i for i, line in enumerate(lines) if line.startswith("14 of 28 rows have the captions of an earlier"))
+    assert place > max(i for i, line in enumerate(lines) if line.startswith("- "))
+
+
+@each_case("language", [*PARTS])
+def test_captions_that_are_not_english_are_noticed(language):
+    assert not looks_english(caption for caption, _ in segments(language, 50))
+
+
+def test_english_captions_are_english():
+    assert looks_english(caption for row in PEOPLE for caption in row)
+    assert looks_english(["dog barking", "wind blowing hard"])
+    rows = [SystemRow("1", {}, ["ein Hund am Strand", "der Hund ist nass"])]
+    assert note_of_language(rows, "bert", None) == NOT_ENGLISH
+    assert [note_of_language(rows, *given) for given in (("meteor", None), ("bert", "mine"))] == ["", ""]
+
+
+def test_each_warning_is_one_line_and_said_once(monkeypatch, capsys):
+    def warn(_):
+        for number in (1, 1, 2):
+            warnings.warn(f"warning {number}", stacklevel=1)
+            logging.getLogger("manycaps.kit").warning("model %d", number)
+
+    monkeypatch.setattr(list_command, "run", warn)
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # those of pytest
+    assert main(["list"]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "manycaps list: warning 1",
+        "model 1",
+        "manycaps list: warning 2",
+        "model 2",
+    ]
+
+
+def test_progress_is_shown_while_files_are_read(tmp_path, capsys):
+    people, system = people_and_system(tmp_path)
+    assert run(tmp_path, system, faults(tmp_path)["shifted"], "-r", people) == 0
+    assert capsys.readouterr().err.lstrip("\r").startswith("rows of system: 0row")
