@@ -442,7 +442,7 @@ class _Spread(NamedTuple):
         of, tail = self.candidates, (1 - confidence_level) / 2
         error, quantile = max(of.standard_error, self.floor), -float(scipy.special.stdtrit(of.n_clusters - 1, tail))
         number: float = of.n_clusters
-        if 0 < of.mean < 1:
+        if 0 < of.mean < 1 and quantile > 0:  # 0 at a level of next to nothing
             number = max(1.0, of.mean * (1 - of.mean) * (float(scipy.special.ndtri(tail)) / (error * quantile)) ** 2)
         low, high = clopper_pearson_interval(of.mean, number, confidence_level)
         return min(low, of.mean - quantile * error), max(high, of.mean + quantile * error)
