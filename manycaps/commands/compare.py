@@ -112,8 +112,7 @@ def run(arguments: argparse.Namespace) -> None:
     from manycaps.comparison import compare
     from manycaps.comparison.compared_systems import OUTPUT_NAMES
     from manycaps.comparison.comparison_tables import all_tables, as_written
-    from manycaps.comparison.comparison_text import notes, shared_rows, summaries
-    from manycaps.comparison.parity_text import screen
+    from manycaps.comparison.comparison_text import answer_text
     from manycaps.installed_modules import import_evaluate
     from manycaps.saved_files import check_can_be_written, check_folder_can_be_made, sole_output
 
@@ -137,15 +136,7 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         tables = [as_written(table, arguments.format) for table in all_tables(comparison)]
         if arguments.format == "text":
-            said = "\n".join(summaries(comparison))
-            if comparison.parity is not None:
-                said = screen(
-                    comparison.parity,
-                    notes(comparison),
-                    comparison.rows,
-                    warnings=shared_rows(comparison),
-                    full=arguments.full,
-                )
-            tables = [said, *(tables if arguments.full or comparison.parity is None else [])]
+            answer = answer_text(comparison, full=arguments.full)
+            tables = [answer, *(tables if arguments.full or comparison.parity is None else [])]
         print("\n\n".join(tables))
     print(f"wrote {outputs[0]} and {outputs[1]}", file=sys.stderr)

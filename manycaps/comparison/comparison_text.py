@@ -8,7 +8,7 @@ from manycaps.comparison.compared_systems import SIGNIFICANCE, ComparedMetric, C
 from manycaps.comparison.mean_intervals import MOST_EXACT_CLUSTERS, POWER
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, PairedTest
 from manycaps.comparison.parity_text import methods as parity_methods
-from manycaps.comparison.parity_text import pair_line, shown_pairs, system_line
+from manycaps.comparison.parity_text import pair_line, screen, shown_pairs, system_line
 from manycaps.kit.base_module import VERSION
 from manycaps.kit.base_rows import n_sharing_rows
 from manycaps.kit.sets_parity_words import LEAST_P
@@ -93,6 +93,14 @@ def summaries(comparison: SystemComparison, *, full: bool = True) -> list[str]:
     pairs = [(metric, pair) for metric in comparison.metrics for pair in metric.pairs if pair.second == baseline]
     units = "clusters of rows" if comparison.n_clusters < len(comparison.rows) else "rows"
     return said + [summary(metric, pair, units) for metric, pair in pairs] + shared_rows(comparison)
+
+
+def answer_text(comparison: SystemComparison, *, full: bool = False) -> str:
+    """Return the answer as a terminal shows it, without tables of metrics; `full` is as for `screen`."""
+    if comparison.parity is None:
+        return "\n".join(summaries(comparison))
+    behind = shared_rows(comparison)
+    return screen(comparison.parity, notes(comparison), comparison.rows, warnings=behind, full=full)
 
 
 def notes(comparison: SystemComparison) -> list[str]:
