@@ -168,7 +168,8 @@ def test_a_leak_is_said_and_not_ranked(tmp_path, capsys):
     people, system = people_and_system(tmp_path)
     assert run(tmp_path, system, faults(tmp_path)["leak"], "-r", people) == 0
     screen = " ".join(capsys.readouterr().out.split())
-    assert re.search(r"leak: p .*100 % \[\d+, 100\] of its captions also occur among the references", screen)
+    of_row = "also occur among the references of their row"
+    assert re.search(rf"leak: p .*100 % \[\d+, 100\] of its captions {of_row} \(people 0 %\)", screen)
     assert "leak and system are not ranked: captions of leak also occur among the references." in screen
 
 
