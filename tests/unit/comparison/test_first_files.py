@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from manycaps.command_line import main
 from manycaps.commands import list as list_command
@@ -140,6 +141,22 @@ def test_the_captions_behind_each_verdict_are_shown(tmp_path, capsys):
             # A caption that is said again counts once: of 100 places, 14 captions and ten pairs are left.
             assert table.count("<tr>") - 1 == {("unlike", 1): 14, ("alike", 1): 10}.get((kind, i), 20)
             assert page.count(f'href="#{kind}-of-{i}"') == page.count(f'id="{kind}-of-{i}"') == 1
+
+
+def test_captions_on_the_page_have_their_images(tmp_path):
+    ids = [f"{i}.png" for i in range(len(SYSTEM))]
+    (tmp_path / "images").mkdir()
+    for i, name in enumerate(ids):
+        Image.new("RGB", (8, 8), (10 * i, 0, 0)).save(tmp_path / "images" / name)
+    shifted = [*SYSTEM[1:], SYSTEM[0]]
+    rows = {"people": PEOPLE, "system": SYSTEM, "shifted": shifted}
+    people, *systems = [write_lines(tmp_path / f"{name}.jsonl", rows[name], ids) for name in rows]
+    images = str(tmp_path / "images")
+    options = CompareOptions(systems, references=[people], images=images, metrics=["trm_cider"], distance="meteor")
+    table = comparison_page(compare(options)).partition('<table id="table-unlike-of-1">')[2].partition("</table>")[0]
+    shown = re.findall(r'<th scope="row">(\S+)<br><img src="(data:image/[^"]+)"', table)
+    assert len(shown) == 20
+    assert len(set(shown)) == len(dict(shown)) == len(set(dict(shown).values())), "a picture of its own for each row"
 
 
 def test_the_answer_with_captions_fits_a_terminal(tmp_path, capsys):
