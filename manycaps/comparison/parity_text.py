@@ -234,7 +234,7 @@ def _shares(wanted: Sequence[int], n_free: int) -> list[int]:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    return textwrap.wrap(text, width, subsequent_indent="  ")
+    return textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def methods(parity: ComparedParity, n_pairs: int) -> list[str]:

@@ -213,6 +213,15 @@ def test_english_captions_are_english():
     assert [note_of_language(rows, *given) for given in (("meteor", None), ("bert", "mine"))] == ["", ""]
 
 
+def test_compare_names_an_encoder_for_captions_that_are_not_english(tmp_path, capsys):
+    captions = [caption for caption, _ in segments("de", 60)]
+    rows = [captions[i : i + 2] for i in range(0, 60, 2)]
+    files = {"people": rows[:10], "a": rows[10:20], "b": rows[20:30]}
+    people, *systems = [write_lines(tmp_path / f"{name}.jsonl", files[name], IDS[:10]) for name in files]
+    assert main(["compare", *systems, "-r", people, "-o", str(tmp_path / "report"), "-m", "trm_cider"]) == 0
+    assert " ".join(capsys.readouterr().out.split()).count(NOT_ENGLISH) == 1
+
+
 def test_each_warning_is_one_line_and_said_once(monkeypatch, capsys):
     def warn(_):
         for number in (1, 1, 2):
