@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--distance", choices=("bert", "meteor", "meteor15", "cider"), default="bert", help="as in human_parity (bert)"
     )
     parser.add_argument("--encoder", metavar="NAME", help="sentence encoder of the distance bert")
-    parser.add_argument("--columns", metavar="ROLE=NAME,...", help="columns with unusual names")
+    parser.add_argument("--columns", metavar="[FILE:]ROLE=NAME,...", help="columns with unusual names")
     parser.add_argument("--limit", type=int, metavar="N", help="use the first N rows of the pilot")
     parser.add_argument("--json", action="store_true", help="print JSON")
 

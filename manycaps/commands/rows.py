@@ -44,7 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device", metavar="NAME", default="auto", help="device of the encoder; default: the best available"
     )
-    parser.add_argument("--columns", metavar="ROLE=NAME,...", help="columns of predictions, references, id, image")
+    parser.add_argument(
+        "--columns", metavar="[FILE:]ROLE=NAME,...", help="columns of predictions, references, id, image"
+    )
     parser.add_argument("--images", metavar="FOLDER", help="where the images of column or id lie, for thumbnails")
     parser.add_argument("--limit", type=int, metavar="N", help="read the first N rows")
     parser.add_argument("--seed", type=int, default=RowsOptions.seed, metavar="N", help="seed of the random choice (0)")

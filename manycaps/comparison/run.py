@@ -12,7 +12,13 @@ from manycaps.comparison import CompareOptions
 from manycaps.comparison.caption_scores import CaptionScores, check_modules, default_modules, needed_media
 from manycaps.comparison.compared_systems import SystemComparison, compared_systems
 from manycaps.comparison.parity import MODULE, ComparedParity, ParityRows, compared_parity
-from manycaps.comparison.parity_scores import can_be_compared, check_distance, chosen_distance, parity_of_captions
+from manycaps.comparison.parity_scores import (
+    can_be_compared,
+    check_distance,
+    chosen_distance,
+    note_of_language,
+    parity_of_captions,
+)
 from manycaps.comparison.systems import Exchange, are_score_folders, clusters_of, named_systems, read_systems
 from manycaps.kit.base_messages import shown_value
 from manycaps.kit.base_module import check_number, check_whole_number
@@ -24,7 +30,7 @@ MODULE_OPTIONS = ("tokenizer", "language", "encoder", "checkpoint", "variant", "
 OF_PARITY = ("tokenizer", "encoder", "device", "meteor15_data")
 
 # Options that say how captions are read and scored.
-OF_CAPTIONS = ("references", "columns", "images", "videos", "limit", "distance", *MODULE_OPTIONS)
+OF_CAPTIONS = ("references", "columns", "common_rows", "images", "videos", "limit", "distance", *MODULE_OPTIONS)
 
 
 def check_options(options: CompareOptions) -> None:
@@ -87,7 +93,9 @@ def compare_folders(folders: Mapping[str, str], options: CompareOptions) -> Syst
             options,
             distance,
         )
-    return compared_systems(systems, rows, clusters, exchanges, parity=parity, **resampling)
+    return compared_systems(
+        systems, rows, clusters, exchanges, parity=parity, n_resamples=options.n_resamples, seed=options.seed
+    )
 
 
 def beside_people(
@@ -116,7 +124,9 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
     columns = as_columns(options.columns)
     given = {"images": options.images, "videos": options.videos}
     media = {name for name, folder in given.items() if folder} | set(needed_media(options.metrics or ()))
-    rows = read_systems(files, options.references, columns, **given, limit=options.limit, needed=media)
+    rows, of_files = read_systems(
+        files, options.references, columns, **given, limit=options.limit, needed=media, common_rows=options.common_rows
+    )
     modules = [each for each in options.metrics or () if each != MODULE]
     if options.metrics is None:
         modules = default_modules(rows, media)
@@ -131,6 +141,7 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
     parity, signature = None, ""
     if can_be_compared(rows):
         distance, note = chosen_distance(options.distance, options.encoder)
+        note = note or note_of_language(rows, distance, options.encoder)
         found = parity_of_captions(rows, parity_options(options, distance, clusters))
         parity, signature = beside_people(found.rows, clusters, options, distance, note), found.signature
     n_results = len(files) * len(modules) + (len(scores.exchanged()) if options.full else 0)
@@ -139,7 +150,16 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
         exchanges = list(scores.exchanges(bar.update)) if options.full else []
     if parity is not None:
         systems = [system._replace(results={MODULE: {"signature": signature}, **system.results}) for system in systems]
-    return compared_systems(systems, rows, clusters, exchanges, parity=parity, **resampling)
+    return compared_systems(
+        systems,
+        rows,
+        clusters,
+        exchanges,
+        parity=parity,
+        of_files=of_files,
+        n_resamples=options.n_resamples,
+        seed=options.seed,
+    )
 
 
 def parity_options(options: CompareOptions, distance: str, clusters: Sequence[Hashable] | None) -> dict[str, Any]:
