@@ -8,10 +8,12 @@ import argparse
 import contextlib
 import importlib
 import io
+import logging
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 
 from manycaps.kit.base_messages import is_in_house_form, reason_of, shown_path
 
@@ -95,7 +97,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _drop_bad_progress_variables()
         if "MPLBACKEND" in os.environ:  # commands draw into files alone, and open no window
             os.environ["MPLBACKEND"] = "agg"
-        command.run(given)
+        with _plain_warnings(given.command):
+            command.run(given)
         sys.stdout.flush()
     except KeyboardInterrupt:
         print(f"manycaps {given.command}: stopped by ctrl-C.", file=sys.stderr)
@@ -138,6 +141,34 @@ def one_line(error: Exception, command: str) -> str:
     if isinstance(error, MemoryError):
         return f"{command}: expected enough memory, got too little. Give smaller files, or a smaller batch."
     return f"{command}: Internal error: {type(error).__name__} ({reason_of(error)}). Please report it with --traceback."
+
+
+@contextlib.contextmanager
+def _plain_warnings(command: str) -> Iterator[None]:
+    """Show each warning in a `with` statement once, without the place in Python's files that it comes from."""
+    shown: set[str] = set()
+
+    def is_new(message: str) -> bool:
+        n_shown = len(shown)
+        shown.add(message)
+        return len(shown) > n_shown
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        if is_new(str(message)):
+            print(f"manycaps {command}: {message}", file=sys.stderr)
+
+    def is_new_record(record: logging.LogRecord) -> bool:
+        return is_new(record.getMessage())
+
+    # What libraries log goes to this handler, where no other one is set up.
+    handler = logging.lastResort or logging.NullHandler()
+    handler.addFilter(is_new_record)
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = show
+            yield
+    finally:
+        handler.removeFilter(is_new_record)
 
 
 def _open_closed_streams() -> None:

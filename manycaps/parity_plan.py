@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .caption_tables import good_rows, open_source
+from .caption_tables.columns import Columns
 from .catalog import MODULES
 from .functional_parity import check_plan, plan_wrong_captions
 from .installed_modules import load_for_command
@@ -33,7 +34,7 @@ class PlanOptions:
     distance: str = "bert"
     encoder: str | None = None
     long_texts: str | None = None
-    columns: Mapping[str, str] | None = None
+    columns: Columns | None = None
     limit: int | None = None
 
 

@@ -13,7 +13,7 @@ from manycaps.kit.base_messages import is_in_house_form
 OWN_FOLDERS = ("manycaps", "measurements", "metrics", "scripts", "tests")
 
 
-def start_tool(name: str, parsed: Callable[[], object], *requirements: str) -> None:
+def start_tool(name: str, parsed: Callable[[], object], *requirements: str, needs_wordnet: bool = False) -> None:
     """Read the command line before any package is imported, and make a missing package end the tool with one line.
 
     A tool calls this between its parser and its imports of packages: --help and a mistyped option are answered at
@@ -24,10 +24,28 @@ def start_tool(name: str, parsed: Callable[[], object], *requirements: str) -> N
         name: the tool's `__name__`; nothing happens if it is imported and not run.
         parsed: reads the command line, and ends the process after --help and after a mistake.
         requirements: requirements files, relative to the repository, and names of packages.
+        needs_wordnet: whether the tool computes METEOR, which would end it late where there is no WordNet.
+
+    Raises:
+        ValueError: it does, and there is none.
     """
     if name == "__main__":
         parsed()
         sys.excepthook = functools.partial(report, requirements)
+        if needs_wordnet:
+            check_wordnet()
+
+
+def check_wordnet() -> None:
+    """Raise if NLTK finds no WordNet.
+
+    Raises:
+        ValueError: it finds none.
+    """
+    from manycaps.wordnet_corpus import is_installed
+
+    if not is_installed():
+        raise ValueError("WordNet: expected it where NLTK looks, got none. Run `manycaps install-wordnet`.")
 
 
 def report(

@@ -11,6 +11,7 @@ import numpy as np
 
 from manycaps.caption_splits.shared_out import REST, held_out, random_key, shared_out
 from manycaps.caption_tables import CaptionRow, good_rows, open_source
+from manycaps.caption_tables.columns import Columns
 from manycaps.kit.base_messages import shown_path, shown_value
 from manycaps.kit.base_module import check_whole_number
 from manycaps.kit.diversity_concepts import load_labels, row_matches
@@ -43,7 +44,7 @@ class SplitOptions:
     hold_out: bool = False
     seed: int = 0
     # Names of columns by their roles.
-    columns: Mapping[str, str] | None = None
+    columns: Columns | None = None
 
 
 class Splits(NamedTuple):

@@ -4,11 +4,11 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from manycaps.caption_tables.columns import CaptionColumn, Layout, find_caption_layout
+from manycaps.caption_tables.columns import CaptionColumn, Layout, find_caption_layout, wide_columns, with_wide
 from manycaps.caption_tables.files import Record, TableFile, Unreadable, table_files
 from manycaps.caption_tables.hub_records import hub_file
 from manycaps.caption_tables.rows import good_rows
-from manycaps.caption_tables.source import Side, Source, file_records, first_records
+from manycaps.caption_tables.source import Side, Source, are_single, file_records, first_records
 
 # One column of captions with a usual name.
 ANY_COLUMN = CaptionColumn()
@@ -35,9 +35,11 @@ def open_captions(
     files = [file for source in sources for file in _files(source, split or "train", config)]
     file, records = first_records(files)
     names = list(dict.fromkeys(name for record in records for name in record.values))
-    layout = find_caption_layout(names, column, file.path)
+    wide = wide_columns(names)
+    records = [record._replace(values=with_wide(record.values, wide)) for record in records]
+    layout = find_caption_layout([*names, *wide], column, file.path)
     texts = [record.values.get(layout.predictions or "") for record in records]
-    is_single = all(isinstance(text, str) for text in texts if text is not None)
+    is_single = are_single(texts)
     if column.group is None:
         layout = layout._replace(id=_named_by(layout, records, is_single=is_single))
     joins = layout.id is not None and (is_single or column.group is not None)
@@ -46,7 +48,7 @@ def open_captions(
             f"{file.path}: expected lists of captions in {layout.predictions}, or a column that names the item of each "
             f"caption, got single captions. Name that column with {column.group_option}."
         )
-    side = Side(tuple(files), layout._replace(image=None, video=None), joins, holds_media=False)
+    side = Side(tuple(files), layout._replace(image=None, video=None), joins, holds_media=False, wide=wide)
     return Source(side, None, {}, None, is_stream=True)
 
 

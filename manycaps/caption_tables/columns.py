@@ -1,9 +1,11 @@
 """Roles of the columns of a table, by usual names or by the user's own."""
 
 import re
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from manycaps.caption_tables.list_cells import looks_like_list, read_list
 from manycaps.kit.base_messages import shown_value
 from manycaps.kit.base_rows import as_caption_rows
 
@@ -24,6 +26,12 @@ ID_COLUMNS = ("__key__", "image_id", "video_id", "id", "_id", "key")
 IMAGE_COLUMNS = ("image", "jpg", "jpeg", "png", "webp", "image_path", "file_name", "filename", "filepath")
 VIDEO_COLUMNS = ("video", "mp4", "webm", "avi", "mkv", "video_path")
 
+
+# Columns of one caption each: caption_1 ... caption_5, as of Clotho and AudioCaps.
+NUMBERED = re.compile(r"(.*?[^\W\d_])[ _-]?(\d+)")
+
+# Names of columns by role, for all files; and by the path of a file as it was given, those of that file alone.
+Columns = Mapping[str, str | Mapping[str, str]]
 
 # Lone surrogates, which UTF-8 cannot encode; some stand for a byte that is not UTF-8 (PEP 383).
 SURROGATE, OTHER_BYTE = re.compile("[\ud800-\udfff]"), re.compile("[\udc80-\udcff]")
@@ -152,7 +160,42 @@ def find_caption_layout(names: Collection[str], chosen: CaptionColumn, where: st
     )
 
 
-def as_columns(columns: Mapping[str, str] | str | None) -> Mapping[str, str] | None:
+def wide_columns(names: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return the columns that hold one caption each, by the usual name that they have in common.
+
+    Args:
+        names: of all columns. Numbered ones beside one with a usual name are not read.
+
+    >>> wide_columns(["file_name", "caption_2", "caption_1"]), wide_columns(["caption", "caption_1"])
+    ({'caption': ('caption_1', 'caption_2')}, {})
+    """
+    numbered: dict[str, list[tuple[int, str]]] = {}
+    for usual in (PREDICTION_COLUMNS, REFERENCE_COLUMNS, CAPTION_COLUMNS):
+        if any(name in usual for name in names):
+            continue
+        for name in names:
+            match = NUMBERED.fullmatch(name)
+            stem = match[1].lower() if match else ""
+            common = next((each for each in (stem, f"{stem}s") if each in usual), None)
+            if match and common:
+                numbered.setdefault(common, []).append((int(match[2]), name))
+    return {common: tuple(name for _, name in sorted(columns)) for common, columns in numbered.items()}
+
+
+def with_wide(values: Mapping[str, Any], wide: Mapping[str, Sequence[str]]) -> Mapping[str, Any]:
+    """Add the captions of numbered columns to the values of a record, as a list; empty cells are left out."""
+    if not wide:
+        return values
+    cells = {name: [values.get(column) for column in columns] for name, columns in wide.items()}
+    return {**values, **{name: [cell for cell in row if not _is_blank(cell)] or None for name, row in cells.items()}}
+
+
+def _is_blank(cell: object) -> bool:
+    """Whether a cell holds no caption; pandas writes the number NaN into some."""
+    return cell is None or cell != cell or (isinstance(cell, str) and not cell.strip())
+
+
+def as_columns(columns: Columns | str | None) -> Columns | None:
     """Return names of columns by role, given so or as --columns says them; None where there are none.
 
     Raises:
@@ -160,31 +203,63 @@ def as_columns(columns: Mapping[str, str] | str | None) -> Mapping[str, str] | N
     """
     if columns is None or isinstance(columns, str):
         return parsed_columns(columns) if columns else None
-    unknown = next((role for role in columns if role not in ROLES), None)
+    of_files = [name for each in columns.values() if isinstance(each, Mapping) for name in each]
+    roles = [name for name, each in columns.items() if isinstance(each, str)]
+    unknown = next((role for role in (*roles, *of_files) if role not in ROLES), None)
     if unknown is not None:
         raise ValueError(f"columns: expected roles out of {', '.join(ROLES)}, got {unknown!r}. Check the spelling.")
     return columns
 
 
-def parsed_columns(text: str) -> dict[str, str]:
+def parsed_columns(text: str) -> dict[str, str | Mapping[str, str]]:
     """Parse --columns.
 
     Raises:
         ValueError: it is not a list of ROLE=NAME, or a role is unknown.
 
-    >>> parsed_columns("predictions=samples,id=image_id")
-    {'predictions': 'samples', 'id': 'image_id'}
+    >>> parsed_columns("predictions=samples,data/refs.csv:references=human,data/refs.csv:id=clip")
+    {'predictions': 'samples', 'data/refs.csv': {'references': 'human', 'id': 'clip'}}
     """
-    chosen = {}
+    chosen: dict[str, str] = {}
+    of_files: dict[str, dict[str, str]] = {}
     for item in text.split(","):
-        role, separator, name = item.partition("=")
+        before, separator, name = item.partition("=")
+        file, _, role = before.rpartition(":")
         if role not in ROLES or not separator or not name:
             raise ValueError(
                 f"--columns: expected a list such as predictions=samples,id=image_id of {', '.join(ROLES)}, got "
-                f"{item[:40]!r}. Write ROLE=NAME, with commas between."
+                f"{item[:40]!r}. Write ROLE=NAME, or FILE:ROLE=NAME, with commas between."
             )
-        chosen[role] = name
+        (of_files.setdefault(file, {}) if file else chosen)[role] = name
+    return {**chosen, **of_files}
+
+
+def columns_of(columns: Columns | None, files: Sequence[str]) -> dict[str, str]:
+    """Return names of columns by role for some files: those for all files, then those for these alone.
+
+    >>> columns_of({"id": "name", "a.csv": {"id": "clip"}, "b.csv": {"id": "key"}}, ["a.csv"])
+    {'id': 'clip'}
+    """
+    chosen = {role: name for role, name in (columns or {}).items() if isinstance(name, str)}
+    for file, names in (columns or {}).items():
+        if not isinstance(names, str) and file in files:
+            chosen |= names
     return chosen
+
+
+def check_files_of_columns(columns: Columns | None, files: Sequence[str]) -> None:
+    """Raise if columns are named for a file that is none of those given.
+
+    Raises:
+        ValueError: they are.
+    """
+    named = [file for file, names in (columns or {}).items() if not isinstance(names, str)]
+    unknown = next((file for file in named if file not in files), None)
+    if unknown is not None:
+        raise ValueError(
+            f"--columns: expected one of the files {', '.join(files)} before the colon, got {shown_value(unknown)}. "
+            "Write it as it is given."
+        )
 
 
 def read_values(
@@ -273,6 +348,9 @@ def _captions(record: Mapping[str, Any], name: str | None, row: int) -> list[str
         raise ValueError(f"{name}[{row}]: expected captions, got none. Write them, or leave the row out.")
     if isinstance(value, list) and value and all(isinstance(item, dict) and "caption" in item for item in value):
         value = [item["caption"] for item in value]  # as the COCO caption code takes them
+    if isinstance(value, str) and looks_like_list(value):
+        value = read_list(value, f"{name}[{row}]")
+        warnings.warn(f"{name}: cells hold lists of captions, and each item is read as a caption.", stacklevel=2)
     try:
         return as_caption_rows([value], name)[0]
     except (TypeError, ValueError) as error:

@@ -76,6 +76,8 @@ class BadRow(NamedTuple):
     id: str | None
     # What was expected there, what was found instead, and how to fix it.
     reason: str
+    # Whether it is good, but no file has the other side of it.
+    is_incomplete: bool = False
 
 
 def good_rows(rows: Iterable[CaptionRow | BadRow]) -> Iterator[CaptionRow]:
@@ -154,7 +156,7 @@ class JoinedRows:
 
     def add_bad(self, bad: BadRow) -> None:
         """Note a row that cannot be read."""
-        self._database.execute("INSERT INTO bad VALUES (?, ?, ?, ?)", bad)
+        self._database.execute("INSERT INTO bad VALUES (?, ?, ?, ?)", bad[:4])
 
     def commit(self) -> None:
         """Write everything to the disk."""
@@ -201,7 +203,7 @@ class JoinedStore:
     def bad_rows(self) -> Iterator[BadRow]:
         """Yield the rows that could not be read when the store was filled."""
         rows = self._database.execute("SELECT file, row, id, reason FROM bad ORDER BY rowid")
-        return map(BadRow._make, rows)
+        return (BadRow(*row) for row in rows)
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ import itertools
 import os
 import pathlib
 import tempfile
+import warnings
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -17,12 +18,25 @@ from manycaps.caption_tables.arrow_records import (
     parquet_pieces,
     parquet_records,
 )
-from manycaps.caption_tables.columns import Layout, Values, find_layout, read_id, read_values
+from manycaps.caption_tables.columns import (
+    Columns,
+    Layout,
+    Values,
+    check_files_of_columns,
+    columns_of,
+    find_layout,
+    read_id,
+    read_values,
+    wide_columns,
+    with_wide,
+)
 from manycaps.caption_tables.files import Piece, Record, TableFile, Unreadable, found_medium, table_files, whole
 from manycaps.caption_tables.hub_records import HUB, hub_records
+from manycaps.caption_tables.list_cells import looks_like_list
 from manycaps.caption_tables.rows import BadRow, CaptionRow, JoinedRow, JoinedStore, filled, store_file, store_pieces
 from manycaps.caption_tables.tar_records import tar_pieces, tar_records
 from manycaps.caption_tables.text_records import json_records, text_pieces, text_records
+from manycaps.kit.base_rows import EmptyCaptions
 
 # Default size of a piece, in bytes of the file.
 PIECE_BYTES = 1 << 24
@@ -42,6 +56,12 @@ class Side(NamedTuple):
     holds_media: bool
     # "image", "video" or both: rows may lack it.
     optional: tuple[str, ...] = ()
+    # Columns of one caption each, by the column of the layout that stands for them.
+    wide: Mapping[str, tuple[str, ...]] = {}
+
+    def columns(self) -> set[str]:
+        """Return the names of the columns to read."""
+        return {column for name in self.layout if name is not None for column in self.wide.get(name, (name,))}
 
 
 class Source(NamedTuple):
@@ -75,7 +95,17 @@ class Source(NamedTuple):
         }
 
     def rows(self) -> Iterator[CaptionRow | BadRow]:
-        """Yield all rows in order."""
+        """Yield all rows in order, then warn of empty captions."""
+        counted = [_CountedSide(self.main, "predictions"), _CountedSide(self.references or self.main, "references")]
+        for row in self._rows():
+            if isinstance(row, CaptionRow):
+                for side in counted:
+                    side.add_row(row)
+            yield row
+        for side in counted:
+            side.warn()
+
+    def _rows(self) -> Iterator[CaptionRow | BadRow]:
         with tempfile.TemporaryDirectory() as folder:
             store = None
             if self.needs_store:
@@ -160,7 +190,7 @@ class Source(NamedTuple):
         for piece in pieces:
             n_rows = piece.n_rows
             if n_rows is None:
-                n_rows = sum(1 for _ in itertools.islice(_piece_records(piece, _names(self.main.layout)), limit))
+                n_rows = sum(1 for _ in itertools.islice(_piece_records(piece, self.main.columns()), limit))
             yield piece._replace(n_rows=min(n_rows, limit))
             limit -= n_rows
             if limit <= 0:
@@ -172,7 +202,7 @@ class Source(NamedTuple):
             layouts = [self.main.layout, *([self.references.layout] if self.references else [])]
             expected = any(getattr(layout, side) is not None for layout in layouts)
             if captions is None and expected:
-                return BadRow(found.file, found.row, found.values.id, _missing_side(side, found.row))
+                return BadRow(found.file, found.row, found.values.id, _missing_side(side, found.row), True)
         return self._row(found.file, found.row, found.values, None)
 
     def _row(self, file: str, row: int, values: Values, store: JoinedStore | None) -> CaptionRow | BadRow:
@@ -181,7 +211,7 @@ class Source(NamedTuple):
         if store is not None:
             values = values._replace(references=store.references(name))
             if values.references is None:
-                return BadRow(file, row, name, _missing_side("references", row))
+                return BadRow(file, row, name, _missing_side("references", row), True)
         try:
             image, video = (
                 self._medium(role, given, name, row)
@@ -203,10 +233,29 @@ class Source(NamedTuple):
         return found_medium(folder, given, name, role, row)
 
 
+class _CountedSide(EmptyCaptions):
+    """Empty captions of one side of the rows; of numbered columns, cells that have none."""
+
+    def __init__(self, side: Side, role: str) -> None:
+        super().__init__()
+        self._file, self._role = side.files[0].path, role
+        self._n_columns = len(side.wide.get(getattr(side.layout, role) or "", ()))
+
+    def add_row(self, row: CaptionRow) -> None:
+        captions = getattr(row, self._role)
+        if captions is not None:
+            self.add(captions, max(0, self._n_columns - len(captions)))
+
+    def warn(self) -> None:
+        if self.n_empty:
+            left_out = ", and left out" if self._n_columns else ""
+            warnings.warn(f"{self._file}: {self}{left_out}.", stacklevel=3)
+
+
 def open_source(
     predictions: Sequence[str],
     references: Sequence[str] = (),
-    columns: Mapping[str, str] | None = None,
+    columns: Columns | None = None,
     images: str | None = None,
     videos: str | None = None,
     limit: int | None = None,
@@ -222,6 +271,7 @@ def open_source(
         references: files of references, joined to the others by id; none: those are in the first files, or there are
             none.
         columns: from roles (`columns.ROLES`) to names of columns; a role that is not in it has one of its usual names.
+            A file, as it is given, may have a mapping of its own.
         images: folder or address of images, which a column names, or which are named like the ids.
         videos: the same for videos.
         limit: number of rows to read; None: all.
@@ -235,13 +285,14 @@ def open_source(
         ValueError: there is no such file; no file can be read; there is no column of captions, or more than one; there
             are no ids to join by.
     """
-    chosen = dict(columns or {})
+    check_files_of_columns(columns, [*predictions, *references])
+    chosen = columns_of(columns, predictions)
     sides = ["predictions"] if references else ["predictions", "references"]
     understand = functools.partial(find_layout, chosen=chosen, sides=sides, either=either)
     main = side_of(table_files(predictions), understand)
     others = None
     if references:
-        understand = functools.partial(find_layout, chosen=chosen, sides=["references"])
+        understand = functools.partial(find_layout, chosen=columns_of(columns, references), sides=["references"])
         others = side_of(table_files(references), understand)
     for side in (main, others) if others else ():
         if side is not None and side.layout.id is None:
@@ -279,7 +330,9 @@ def side_of(files: list[TableFile], find: Callable[..., Layout]) -> Side:
     """
     file, records = first_records(files)
     names = list(dict.fromkeys(name for record in records for name in record.values))
-    return _understood(files, file, records, find(names, where=file.path))
+    wide = wide_columns(names)
+    records = [record._replace(values=with_wide(record.values, wide)) for record in records]
+    return _understood(files, file, records, find([*names, *wide], where=file.path))._replace(wide=wide)
 
 
 def first_records(files: Sequence[TableFile]) -> tuple[TableFile, list[Record]]:
@@ -314,8 +367,13 @@ def _understood(files: list[TableFile], file: TableFile, records: list[Record], 
         layout = layout._replace(id=layout.image or layout.video)
     sided = [name for name in (layout.predictions, layout.references) if name is not None]
     texts = [record.values.get(name) for record in records for name in sided]
-    single = layout.id is not None and all(isinstance(text, str) for text in texts if text is not None)
+    single = layout.id is not None and are_single(texts)
     return Side(tuple(files), layout, single and not holds_media, holds_media)
+
+
+def are_single(texts: Iterable[Any]) -> bool:
+    """Whether values of a column of captions are one caption each, as far as there are any."""
+    return all(isinstance(text, str) and not looks_like_list(text) for text in texts if text is not None)
 
 
 def _records(piece: Piece, columns: Collection[str] | None) -> Iterator[Record | Unreadable]:
@@ -358,12 +416,8 @@ def _piece_records(piece: Piece, columns: Collection[str] | None) -> Iterator[Re
 def _piece_values(piece: Piece, side: Side) -> Iterator[tuple[str, int, Values | BadRow]]:
     """File, row and checked values of every record of a piece."""
     file = piece.file.path
-    for found in _piece_records(piece, _names(side.layout)):
+    for found in _piece_records(piece, side.columns()):
         yield file, found.row, _checked(file, found, side)
-
-
-def _names(layout: Layout) -> set[str]:
-    return {name for name in layout if name is not None}
 
 
 def _values(side: Side) -> Iterator[tuple[str, int, Values | BadRow]]:
@@ -375,10 +429,10 @@ def _values(side: Side) -> Iterator[tuple[str, int, Values | BadRow]]:
 def _checked(file: str, found: Record | Unreadable, side: Side) -> Values | BadRow:
     if isinstance(found, Unreadable):
         return BadRow(file, found.row, None, found.reason)
-    name = None
+    name, values = None, with_wide(found.values, side.wide)
     try:
-        name = read_id(found.values, side.layout, found.row)
-        return read_values(found.values, side.layout, found.row, one_side=side.single, optional=side.optional)
+        name = read_id(values, side.layout, found.row)
+        return read_values(values, side.layout, found.row, one_side=side.single, optional=side.optional)
     except (TypeError, ValueError) as error:
         return BadRow(file, found.row, name, str(error))
 

@@ -8,7 +8,9 @@ manycaps compare scores/baseline scores/mine
 Each file holds the captions of one system, one or several for every image; the first is the baseline, or the one that
 --baseline names. References are in a file of their own, or beside the captions. Rows are put together by their ids; all
 systems must have the same rows. Files may be .jsonl, .json (also results and annotations of COCO), .csv, .tsv, .parquet
-or .tar; --columns names columns with unusual names: --columns predictions=samples,id=image_id. In place of files,
+or .tar; captions of a row may stand in one cell, as a list, or in numbered columns, caption_1 to caption_5. --columns
+names columns with unusual names: --columns predictions=samples,id=image_id; refs.csv:references=human is for that file
+alone. With --common-rows, rows that one of the files lacks are left out; else they are an error. In place of files,
 folders that `manycaps score` wrote: nothing is computed again, and the page has no captions, unless --with-captions
 reads them again from the files that were scored, for the page and for --full.
 
@@ -29,9 +31,10 @@ trm_meteor and trm_cider where there are references, pac_score with --images, re
 --videos; -m chooses others in their place, such as meteor15. Rows of one image file are not independent and belong
 together; --clusters says so of ids: --clusters '^[^#]+' puts 12.jpg#0 and 12.jpg#1 together.
 
-Standard output gets the answer, and with --full or another format than text the tables; the folder of --output gets
-index.html, a page that makes no request to the network, and comparison.json with every number. An existing report is
-replaced only with --overwrite.
+Standard output gets the answer, with the captions of each system that are most unlike people's and the pair that is
+most alike, as far as they fit a terminal, and with --full or another format than text the tables; the folder of
+--output gets index.html, a page that makes no request to the network, with twenty such captions and pairs of each
+system, and comparison.json with every number. An existing report is replaced only with --overwrite.
 """
 
 import argparse
@@ -64,7 +67,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--names", nargs="+", metavar="NAME", help="names of the systems; default: those of the files")
     parser.add_argument("--baseline", metavar="NAME", help="name of the system that the others are compared with")
     parser.add_argument("--with-captions", action="store_true", help="read the captions of folders of scores again")
-    parser.add_argument("--columns", metavar="ROLE=NAME,...", help="names of columns")
+    parser.add_argument("--columns", metavar="[FILE:]ROLE=NAME,...", help="names of columns, of all files or of one")
+    parser.add_argument("--common-rows", action="store_true", help="leave out rows that one of the files lacks")
     parser.add_argument("--images", metavar="FOLDER", help=f"images, for {modules_with('images')}")
     parser.add_argument("--videos", metavar="FOLDER", help=f"videos, for {modules_with('videos')}")
     parser.add_argument(
@@ -111,8 +115,7 @@ def run(arguments: argparse.Namespace) -> None:
     from manycaps.comparison import compare
     from manycaps.comparison.compared_systems import OUTPUT_NAMES
     from manycaps.comparison.comparison_tables import all_tables, as_written
-    from manycaps.comparison.comparison_text import notes, summaries
-    from manycaps.comparison.parity_text import screen
+    from manycaps.comparison.comparison_text import answer_text
     from manycaps.installed_modules import import_evaluate
     from manycaps.saved_files import check_can_be_written, check_folder_can_be_made, sole_output
 
@@ -136,9 +139,7 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         tables = [as_written(table, arguments.format) for table in all_tables(comparison)]
         if arguments.format == "text":
-            said = "\n".join(summaries(comparison))
-            if comparison.parity is not None:
-                said = screen(comparison.parity, notes(comparison), full=arguments.full)
-            tables = [said, *(tables if arguments.full or comparison.parity is None else [])]
+            answer = answer_text(comparison, full=arguments.full)
+            tables = [answer, *(tables if arguments.full or comparison.parity is None else [])]
         print("\n\n".join(tables))
     print(f"wrote {outputs[0]} and {outputs[1]}", file=sys.stderr)

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="scores to be reached; default 0.1 to 0.9, and 0.25 to 3 for cider_d",
     )
     parser.add_argument("--scores", type=pathlib.Path, metavar="FILE", help="scores of another metric (.npy)")
-    parser.add_argument("--columns", metavar="ROLE=NAME,...", help="columns with unusual names")
+    parser.add_argument("--columns", metavar="[FILE:]ROLE=NAME,...", help="columns with unusual names")
     parser.add_argument("--limit", type=int, metavar="N", help="use the first rows of each side only")
 
 

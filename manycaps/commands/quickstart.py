@@ -5,11 +5,12 @@ manycaps quickstart --output FOLDER     results elsewhere
 manycaps quickstart --captions FILE     captions of your own, alone
 manycaps quickstart --no-images         without the second part, which needs torch
 
-Prints each system beside people, by sentence embeddings where they are installed and else by METEOR, and how every two
-differ. Then a table of the metrics of the papers, which it writes as table.csv, with a picture,
-null_distributions.png: for every system the mean over scenes that chance alone would give, and the observed one. Then
-the image and video metrics on scenes of a made world, with tiny-pac, a toy that knows nothing else: a second table,
-made_world.csv and made_world.png.
+Writes the sample as files, diverse.jsonl and others, runs `manycaps compare` on them, and prints the command and its
+answer: each system beside people, by sentence embeddings where they are installed and else by METEOR, and how every
+two differ; its page, with the map, is report/index.html. Then a table of the metrics of the papers, which it writes
+as table.csv, with a picture, null_distributions.png: for every system the mean over scenes that chance alone would
+give, and the observed one. Then the image and video metrics on scenes of a made world, with tiny-pac, a toy that
+knows nothing else: a second table, made_world.csv and made_world.png.
 
 FILE is JSON, for each image the human captions and those of every system.
 
@@ -51,10 +52,12 @@ def run(arguments: argparse.Namespace) -> None:
     from manycaps.quickstart.comparison import compare_image_metrics, compare_systems, missing_image_packages
 
     import_evaluate()
-    systems = compare_systems(arguments.captions, arguments.output)
+    is_sample = arguments.captions == SAMPLE
+    systems = compare_systems(arguments.captions, arguments.output, as_files=is_sample)
     print(systems.text)
-    print(f"Wrote {systems.files[0]} and {systems.files[1]}.", file=sys.stderr)
-    if arguments.no_images or arguments.captions != SAMPLE:
+    report = f", and the page {arguments.output / 'report' / 'index.html'}" if is_sample else ""
+    print(f"Wrote {systems.files[0]} and {systems.files[1]}{report}.", file=sys.stderr)
+    if arguments.no_images or not is_sample:
         return
     if missing := missing_image_packages():
         print(

@@ -50,7 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=RowsOptions.long_texts,
         help="of texts longer than the encoder reads; default: truncate",
     )
-    parser.add_argument("--columns", metavar="ROLE=NAME,...", help="columns of predictions, references, id, image")
+    parser.add_argument(
+        "--columns", metavar="[FILE:]ROLE=NAME,...", help="columns of predictions, references, id, image"
+    )
     parser.add_argument("--images", metavar="FOLDER", help="where the images of column or id lie, for thumbnails")
     parser.add_argument("--limit", type=int, metavar="N", help="read the first N rows")
     parser.add_argument("--seed", type=int, default=RowsOptions.seed, metavar="N", help="seed of the random choice (0)")

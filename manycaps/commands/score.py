@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     required.add_argument("-r", "--references", nargs="+", default=[], metavar="SOURCE", help="joined by id")
     required.add_argument("-o", "--output", required=True, metavar="FOLDER")
     required.add_argument(
-        "--columns", metavar="ROLE=NAME,...", help="columns of predictions, references, id, image, video"
+        "--columns", metavar="[FILE:]ROLE=NAME,...", help="columns of predictions, references, id, image, video"
     )
     required.add_argument("--images", metavar="FOLDER", help="where the images of column or id lie")
     required.add_argument("--videos", metavar="FOLDER", help="where the videos of column or id lie")

@@ -1,10 +1,11 @@
 """Comparison of captioning systems: paired tests, tables, and a page."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from manycaps.caption_tables.columns import Columns
     from manycaps.comparison.compared_systems import SystemComparison
 
 
@@ -28,8 +29,11 @@ class CompareOptions:
     baseline: str | None = None
     # Read what folders of scores were scored from, for the page and for the comparison of systems as sets.
     with_captions: bool = False
-    # From roles to names of columns, or both as text: "predictions=samples,id=image_id".
-    columns: Mapping[str, str] | str | None = None
+    # From roles to names of columns, or both as text: "predictions=samples,id=image_id". A file as it is given may have
+    # a mapping of its own, and a role in the text may follow it: "references.csv:references=human".
+    columns: "Columns | str | None" = None
+    # Compare the rows that all files have; otherwise a row that is missing in one is an error.
+    common_rows: bool = False
     # Folders, or addresses, of images and videos.
     images: str | None = None
     videos: str | None = None

@@ -70,6 +70,8 @@ class ComparedMetric(NamedTuple):
     pairs: Sequence[ComparedPair]
     # Smallest adjusted p-value with this number of rows, if all of them differ.
     smallest_p_value: float
+    # By system the p-value of every row's own test against people; empty where rows were not tested.
+    row_p_values: Mapping[str, np.ndarray] = {}
 
     @property
     def best(self) -> str:
@@ -86,6 +88,20 @@ class ComparedMetric(NamedTuple):
     def worse_than(self, system: str) -> list[str]:
         """Return the systems that are significantly worse than this one."""
         return [pair.second if pair.first == system else pair.first for pair in self.pairs if pair.better == system]
+
+    def row_gain(self, system: str, other: str, row: int) -> int:
+        """Which of two systems is nearer to people in a row: 1 for the first, -1 for the second, 0 for neither.
+
+        By scores of captions the one that is better; by values of sets the one that the row's own test cannot
+        distinguish from people, if it distinguishes the other: the nearer excess may be that of wrong captions.
+        """
+        if self.metric.is_per_candidate:
+            mine, others = (self.metric.distance(float(self.values[name][row])) for name in (system, other))
+            return int(mine < others) - int(mine > others)
+        if not self.row_p_values:
+            return 0
+        is_unlike, is_other_unlike = (self.row_p_values[name][row] <= SIGNIFICANCE for name in (system, other))
+        return int(is_other_unlike) - int(is_unlike)
 
 
 class AgainstPeople(NamedTuple):
@@ -134,6 +150,8 @@ class SystemComparison(NamedTuple):
     parity: ComparedParity | None = None
     # By system and module how many texts the encoder did not read to their end.
     n_truncated: Mapping[str, Mapping[str, int]] = types.MappingProxyType({})
+    # What a reader should know of the files.
+    of_files: Sequence[str] = ()
 
     @property
     def n_clusters(self) -> int:
@@ -167,6 +185,7 @@ class SystemComparison(NamedTuple):
                 "correlations": self.correlations.tolist(),
                 "signatures": {name: dict(lines) for name, lines in self.signatures.items()},
                 "n_truncated": {name: dict(counts) for name, counts in self.n_truncated.items()},
+                "notes": list(self.of_files),
                 "n_resamples": self.n_resamples,
                 "seed": self.seed,
             }
@@ -203,6 +222,7 @@ def compared_systems(
     exchanges: Sequence[Exchange] = (),
     *,
     parity: ComparedParity | None = None,
+    of_files: Sequence[str] = (),
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
 ) -> SystemComparison:
@@ -214,6 +234,7 @@ def compared_systems(
         clusters: as for `clustered_differences`.
         exchanges: results of set metrics between systems.
         parity: the systems beside people.
+        of_files: what a reader should know of the files.
         n_resamples: random sign patterns, where not all are enumerated.
         seed: of the random patterns.
 
@@ -265,6 +286,7 @@ def compared_systems(
             }
             for system in systems
         },
+        of_files,
     )
 
 
@@ -298,8 +320,16 @@ def _compared_metrics(
         values = {system.name: system.values[metric.key] for system in systems}
         chosen = ranking[own] if metric.best == "zero" else p_values[own]
         pairs = _compared_pairs(metric, of_systems, numbers, tests[own], holm_p_values(chosen).tolist())
-        compared.append(ComparedMetric(metric, values, of_systems, pairs, smallest))
+        key = row_test_key(metric)
+        tested = all(key in system.values for system in systems)
+        row_p_values = {system.name: system.values[key] for system in systems} if tested else {}
+        compared.append(ComparedMetric(metric, values, of_systems, pairs, smallest, row_p_values))
     return compared
+
+
+def row_test_key(metric: RowValue) -> str:
+    """Return the name of a set metric's p-values of rows."""
+    return f"{module_of(metric).slug}_p_value"
 
 
 def _system_means(columns: np.ndarray, places: np.ndarray) -> list[SystemMean]:

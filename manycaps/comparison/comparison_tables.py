@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from manycaps.catalog import module_of
 from manycaps.comparison.compared_systems import SIGNIFICANCE, AgainstPeople, ComparedMetric, SystemComparison
-from manycaps.comparison.comparison_text import as_digits, as_p, column_form
+from manycaps.comparison.comparison_text import as_digits, as_interval, as_p, column_form
 from manycaps.comparison.parity_text import parity_table
 from manycaps.comparison.systems import LETTERS
 
@@ -93,7 +93,7 @@ def system_table(comparison: SystemComparison) -> Table:
             cell = _number(mean, form, is_best=is_best, letters="".join(sorted(worse)))
             cells.append(cell._replace(sort=abs(mean)) if compared.metric.best == "zero" else cell)
             if _has_people(compared, comparison):
-                cells.append(_number(people[module_of(compared.metric).slug, name].p_value, as_p))
+                cells.append(_people_p_value(people[module_of(compared.metric).slug, name]))
         rows.append(cells)
     return Table(
         "Means over rows; marked: the best one; superscripts: systems that are significantly worse (p at most 0.05 "
@@ -179,9 +179,15 @@ def _people_cells(found: AgainstPeople) -> list[Cell]:
         _number(found.excess),
         Cell(_as_interval(found.ci_low, found.ci_high)),
         _number(found.z),
-        _number(found.p_value, as_p),
+        _people_p_value(found),
         _number(found.smallest_p_value, as_p),
     ]
+
+
+def _people_p_value(found: AgainstPeople) -> Cell:
+    """A p-value against people; none is shown where sets of these sizes can distinguish nothing."""
+    is_tested = found.smallest_p_value <= SIGNIFICANCE
+    return Cell(as_p(found.p_value) if is_tested else "not testable", value=found.p_value)
 
 
 def all_tables(comparison: SystemComparison) -> list[Table]:
@@ -197,7 +203,7 @@ def all_tables(comparison: SystemComparison) -> list[Table]:
 
 
 def _as_interval(low: float, high: float) -> str:
-    return "none" if math.isnan(low) else f"[{as_digits(low)}, {as_digits(high)}]"
+    return "none" if math.isnan(low) else as_interval(low, high)
 
 
 def _as_rows(n_rows: float) -> str:

@@ -8,9 +8,10 @@ from manycaps.comparison.compared_systems import SIGNIFICANCE, ComparedMetric, C
 from manycaps.comparison.mean_intervals import MOST_EXACT_CLUSTERS, POWER
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, PairedTest
 from manycaps.comparison.parity_text import methods as parity_methods
-from manycaps.comparison.parity_text import pair_line, shown_pairs, system_line
+from manycaps.comparison.parity_text import pair_line, screen, shown_pairs, system_line
 from manycaps.kit.base_module import VERSION
 from manycaps.kit.base_rows import n_sharing_rows
+from manycaps.kit.sets_parity_words import LEAST_P
 
 # Note for systems that gave different numbers of captions.
 UNEQUAL_SIZES = (
@@ -72,7 +73,7 @@ def _interval(test: PairedTest) -> str:
     if not math.isfinite(test.ci_low):
         return "[no interval]"
     low, high = (test.ci_low, test.ci_high) if test.difference >= 0 else (-test.ci_high, -test.ci_low)
-    return f"[{as_digits(low)}, {as_digits(high)}]"
+    return as_interval(low, high)
 
 
 def summaries(comparison: SystemComparison, *, full: bool = True) -> list[str]:
@@ -88,15 +89,23 @@ def summaries(comparison: SystemComparison, *, full: bool = True) -> list[str]:
     said = notes(comparison)
     if parity is not None:
         said += [system_line(parity, system) for system in parity.nearest_first()]
-        return said + [pair_line(pair) for pair in shown_pairs(parity, full)]
+        return said + [pair_line(pair) for pair in shown_pairs(parity, full)] + shared_rows(comparison)
     pairs = [(metric, pair) for metric in comparison.metrics for pair in metric.pairs if pair.second == baseline]
     units = "clusters of rows" if comparison.n_clusters < len(comparison.rows) else "rows"
-    return said + [summary(metric, pair, units) for metric, pair in pairs]
+    return said + [summary(metric, pair, units) for metric, pair in pairs] + shared_rows(comparison)
+
+
+def answer_text(comparison: SystemComparison, *, full: bool = False) -> str:
+    """Return the answer as a terminal shows it, without tables of metrics; `full` is as for `screen`."""
+    if comparison.parity is None:
+        return "\n".join(summaries(comparison))
+    behind = shared_rows(comparison)
+    return screen(comparison.parity, notes(comparison), comparison.rows, warnings=behind, full=full)
 
 
 def notes(comparison: SystemComparison) -> list[str]:
     """Return what a reader should know before the numbers."""
-    said = shared_rows(comparison)
+    said = [*comparison.of_files, *one_reference(comparison)]
     if not comparison.has_equal_sizes:
         said.append(UNEQUAL_SIZES)
     if comparison.parity is not None and comparison.parity.note:
@@ -110,19 +119,32 @@ def notes(comparison: SystemComparison) -> list[str]:
     return said
 
 
+def one_reference(comparison: SystemComparison) -> list[str]:
+    """Return a sentence if people cannot be compared, because rows have a single reference."""
+    rows = comparison.rows
+    n_single = sum(len(row.references or ()) == 1 for row in rows)
+    if comparison.parity is not None or not n_single:
+        return []
+    titles = ", ".join(metric.metric.title for metric in comparison.metrics)
+    return [
+        f"Systems are not compared with people: that takes two references or more in every row, and {n_single} of "
+        f"{len(rows)} have one. They are compared with each other, by {titles}."
+    ]
+
+
 def shared_rows(comparison: SystemComparison) -> list[str]:
-    """Return a sentence if rows have captions of an earlier row, but are taken for independent."""
+    """Return a sentence if rows are equal to an earlier row, but are taken for independent; it follows the answer."""
     rows = comparison.rows
     columns = [[row.captions[name] for row in rows] for name in rows[0].captions]
     if all(row.references for row in rows):
         columns.append([row.references or [] for row in rows])
-    n_shared = n_sharing_rows(columns)
+    n_shared = n_sharing_rows(columns) if rows[0].captions else 0
     if not n_shared or comparison.n_clusters < len(rows):
         return []
     return [
-        f"{n_shared} of {len(rows)} rows have the references, or a system's captions, of an earlier row, but all rows "
-        "are taken for independent. If some are of one image, p-values are too small and intervals too short: say with "
-        "--clusters which rows belong together."
+        f"{n_shared} of {len(rows)} rows have the captions of an earlier row, people's and every system's, but all "
+        "rows are taken for independent. If some are of one image, p-values are too small and intervals too short: say "
+        "with --clusters which rows belong together."
     ]
 
 
@@ -188,6 +210,24 @@ def as_digits(value: float) -> str:
     return f"{value:.3f}" if abs(value) >= 0.01 else f"{value:.3g}"
 
 
+def as_interval(low: float, high: float) -> str:
+    """Format an interval as `as_digits`, its ends rounded outwards.
+
+    >>> as_interval(0.1231, 0.1239), as_interval(-0.12345, 0.000061234), as_interval(0.25, math.inf)
+    ('[0.123, 0.124]', '[-0.124, 6.13e-05]', '[0.250, inf]')
+    """
+    return f"[{_outwards(low, math.floor)}, {_outwards(high, math.ceil)}]"
+
+
+def _outwards(end: float, whole: Callable[[float], int]) -> str:
+    if not math.isfinite(end) or end == 0:
+        return as_digits(end)
+    decimals = 3 if abs(end) >= 0.01 else 2 - math.floor(math.log10(abs(end)))
+    # 1e-6 of the last digit is the rounding of a float.
+    inwards = 1e-6 if whole is math.floor else -1e-6
+    return as_digits(whole(end * 10**decimals + inwards) / 10**decimals)
+
+
 def column_form(values: Collection[float]) -> Callable[[float], str]:
     """Return what formats the numbers of a column with equally many decimals: three, or more where all are small.
 
@@ -200,9 +240,9 @@ def column_form(values: Collection[float]) -> Callable[[float], str]:
 
 
 def as_p(value: float) -> str:
-    """Format a p-value with two significant digits.
+    """Format a p-value with two significant digits, and none below 0.0001, as in the answer beside people.
 
-    >>> as_p(0.0001), as_p(0.6875), as_p(1.0)
-    ('0.0001', '0.69', '1')
+    >>> as_p(0.0001), as_p(0.6875), as_p(1.0), as_p(0.00002)
+    ('0.0001', '0.69', '1', '< 0.0001')
     """
-    return f"{value:.2g}"
+    return f"{value:.2g}" if not value < LEAST_P else f"< {LEAST_P:g}"

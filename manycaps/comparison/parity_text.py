@@ -7,12 +7,17 @@ from typing import Any
 
 from manycaps.comparison.mean_intervals import POWER
 from manycaps.comparison.parity import ComparedParity, SystemParity
+from manycaps.comparison.parity_examples import example_lines
 from manycaps.comparison.parity_pairs import ParityPair, ShareTest
+from manycaps.comparison.systems import SystemRow
 from manycaps.kit.sets_parity_words import MANY_ROWS, share_text, shown_p_value
 from manycaps.kit.sets_tails import TAIL
 
 # Columns of a terminal, and pairs that are printed without --full: those with the baseline if there are more.
 WIDTH, MOST_PAIRS = 100, 3
+
+# Lines of a terminal, without that of the next command, and captions of a system that are printed if they fit.
+HEIGHT, MOST_EXAMPLES = 24, 3
 
 # Shares of the table, and how sentences name them.
 SHARES = {
@@ -150,8 +155,17 @@ def parity_table(parity: ComparedParity) -> tuple[list[str], list[list[tuple[str
         cells.append((as_rows_needed(result), result["rows_needed"]))
         cells += [(_share(result, key), result[key]) for key in SHARES]
         rows.append(cells)
-    people = (f"{100 * TAIL:.0f} %", TAIL)
+    people = (as_percent(TAIL), TAIL)
     return header, [*rows, [("people", None), ("", None), ("", None), people, people, people]]
+
+
+def as_percent(share: float) -> str:
+    """A share in percent, rounded as in sentences and the table.
+
+    >>> as_percent(0.126)
+    '13 %'
+    """
+    return f"{100 * share:.0f} %"
 
 
 def _share(result: Mapping[str, Any], key: str) -> str:
@@ -159,29 +173,68 @@ def _share(result: Mapping[str, Any], key: str) -> str:
     return "one caption" if math.isnan(result[key]) else share_text(result, key)
 
 
-def screen(parity: ComparedParity, notes: Sequence[str], *, full: bool = False, width: int = WIDTH) -> str:
-    """Return the answer as a terminal shows it: a table, and a line for each system and pair.
+def screen(
+    parity: ComparedParity,
+    notes: Sequence[str],
+    rows: Sequence[SystemRow] = (),
+    *,
+    warnings: Sequence[str] = (),
+    full: bool = False,
+    width: int = WIDTH,
+) -> str:
+    """Return the answer as a terminal shows it: a table, a line for each system, with captions, and one for each pair.
 
     Args:
         parity: of the comparison.
         notes: what a reader should know before.
-        full: all pairs, where there are many.
+        rows: all rows. Of those with captions, the three most unlike people's of each system are shown, or fewer, so
+            that the answer fits a terminal.
+        warnings: what may be wrong with the answer, behind it.
+        full: all pairs, where there are many, and three captions of every system.
         width: columns of the terminal.
 
     Returns:
         Lines, the longest of them wrapped.
     """
-    header, rows = parity_table(parity)
-    cells = [header, *([text for text, _ in row] for row in rows)]
+    header, of_systems = parity_table(parity)
+    cells = [header, *([text for text, _ in row] for row in of_systems)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
     table = ["  ".join(cell.ljust(n) for cell, n in zip(row, widths, strict=True)).rstrip() for row in cells]
     pairs = shown_pairs(parity, full)
-    said = [*notes, *(system_line(parity, system) for system in parity.nearest_first())]
-    said += ["", *(f"- {pair_line(pair)}" for pair in pairs)]
+    of_pairs = [f"- {pair_line(pair)}" for pair in pairs]
     if len(pairs) < len(parity.pairs):
-        said.append(f"- {len(parity.pairs)} pairs in all: --full")
-    lines = [line for each in said for line in textwrap.wrap(each, width, subsequent_indent="  ") or [""]]
-    return "\n".join([*table, "", *lines])
+        of_pairs.append(f"- {len(parity.pairs)} pairs in all: --full")
+    of_pairs += warnings
+    before = [*table, "", *(line for note in notes for line in _wrapped(note, width))]
+    after = ["", *(line for text in of_pairs for line in _wrapped(text, width))]
+    systems = parity.nearest_first()
+    sentences = [_wrapped(system_line(parity, system), width) for system in systems]
+    n_free = HEIGHT - len(before) - len(after) - sum(map(len, sentences))
+    examples = [example_lines(system, rows, MOST_EXAMPLES) for system in systems]
+    shown = [len(lines) for lines in examples] if full else _shares(list(map(len, examples)), n_free)
+    said = [
+        line
+        for sentence, lines, n in zip(sentences, examples, shown, strict=True)
+        for line in (*sentence, *(f"  {line}" for line in lines[:n]))
+    ]
+    return "\n".join([*before, *said, *after])
+
+
+def _shares(wanted: Sequence[int], n_free: int) -> list[int]:
+    """Divide free lines in turns, the last one first, as it is the farthest from people.
+
+    >>> _shares([3, 1, 3], 5), _shares([3], -1)
+    ([2, 1, 2], [0])
+    """
+    given = [0] * len(wanted)
+    turns = [i for turn in range(max(wanted, default=0)) for i in reversed(range(len(wanted))) if turn < wanted[i]]
+    for i in turns[: max(0, n_free)]:
+        given[i] += 1
+    return given
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def methods(parity: ComparedParity, n_pairs: int) -> list[str]:

@@ -12,7 +12,13 @@ from manycaps.comparison import CompareOptions
 from manycaps.comparison.caption_scores import CaptionScores, check_modules, default_modules, needed_media
 from manycaps.comparison.compared_systems import SystemComparison, compared_systems
 from manycaps.comparison.parity import MODULE, ComparedParity, ParityRows, compared_parity
-from manycaps.comparison.parity_scores import can_be_compared, check_distance, chosen_distance, parity_of_captions
+from manycaps.comparison.parity_scores import (
+    can_be_compared,
+    check_distance,
+    chosen_distance,
+    note_of_language,
+    parity_of_captions,
+)
 from manycaps.comparison.systems import Exchange, are_score_folders, clusters_of, named_systems, read_systems
 from manycaps.kit.base_messages import shown_value
 from manycaps.kit.base_module import check_choice, check_number, check_whole_number
@@ -28,7 +34,7 @@ MODULE_OPTIONS = (
 OF_PARITY = ("tokenizer", "encoder", "long_texts", "device", "meteor15_data")
 
 # Options that say how captions are read and scored.
-OF_CAPTIONS = ("references", "columns", "images", "videos", "limit", "distance", *MODULE_OPTIONS)
+OF_CAPTIONS = ("references", "columns", "common_rows", "images", "videos", "limit", "distance", *MODULE_OPTIONS)
 
 
 def check_options(options: CompareOptions) -> None:
@@ -93,7 +99,9 @@ def compare_folders(folders: Mapping[str, str], options: CompareOptions) -> Syst
             options,
             distance,
         )
-    return compared_systems(systems, rows, clusters, exchanges, parity=parity, **resampling)
+    return compared_systems(
+        systems, rows, clusters, exchanges, parity=parity, n_resamples=options.n_resamples, seed=options.seed
+    )
 
 
 def beside_people(
@@ -122,7 +130,9 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
     columns = as_columns(options.columns)
     given = {"images": options.images, "videos": options.videos}
     media = {name for name, folder in given.items() if folder} | set(needed_media(options.metrics or ()))
-    rows = read_systems(files, options.references, columns, **given, limit=options.limit, needed=media)
+    rows, of_files = read_systems(
+        files, options.references, columns, **given, limit=options.limit, needed=media, common_rows=options.common_rows
+    )
     modules = [each for each in options.metrics or () if each != MODULE]
     if options.metrics is None:
         modules = default_modules(rows, media)
@@ -138,6 +148,7 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
     of_parity: Mapping[str, Mapping[str, Any]] = {}
     if can_be_compared(rows):
         distance, note = chosen_distance(options.distance, options.encoder)
+        note = note or note_of_language(rows, distance, options.encoder)
         with without_warning_of_unread():
             found = parity_of_captions(rows, parity_options(options, distance, clusters))
         parity, of_parity = beside_people(found.rows, clusters, options, distance, note), found.results
@@ -149,7 +160,16 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
         systems = [each._replace(results={MODULE: of_parity[each.name], **each.results}) for each in systems]
     if any(result.get("n_truncated") for system in systems for result in system.results.values()):
         warn_of_unread(options.long_texts or "truncate")
-    return compared_systems(systems, rows, clusters, exchanges, parity=parity, **resampling)
+    return compared_systems(
+        systems,
+        rows,
+        clusters,
+        exchanges,
+        parity=parity,
+        of_files=of_files,
+        n_resamples=options.n_resamples,
+        seed=options.seed,
+    )
 
 
 def parity_options(options: CompareOptions, distance: str, clusters: Sequence[Hashable] | None) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from manycaps.caption_tables import CaptionRow, Source, open_source
 from manycaps.caption_tables.files import is_local
 from manycaps.catalog import ROW_VALUES, module_of
+from manycaps.comparison.compared_systems import row_test_key
 from manycaps.comparison.parity import COLUMNS
 from manycaps.comparison.parity import MODULE as PARITY
 from manycaps.comparison.systems import ScoredSystem, SystemRow, check_same_ids
@@ -61,7 +62,8 @@ def read_score_folders(
     for folder in read.values():
         check_same_ids(folder.path, folder.ids, baseline.path, baseline.ids)
         _check_same_scoring(folder, baseline, chosen)
-    keys = [value.key for value in ROW_VALUES if module_of(value).slug in chosen]
+    known = [value for value in ROW_VALUES if module_of(value).slug in chosen]
+    keys = list(dict.fromkeys([*(value.key for value in known), *map(row_test_key, known)]))
     keys += COLUMNS if PARITY in chosen else ()
     keys = [key for key in keys if all(key in folder.rows.column_names for folder in read.values())]
     systems = []

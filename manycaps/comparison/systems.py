@@ -1,26 +1,23 @@
 """Systems before they are compared: their names, rows, captions and scores."""
 
+import contextlib
 import json
 import pathlib
 import re
 import subprocess
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import tqdm
 
-from manycaps.caption_tables import CaptionRow, good_rows, open_source
+from manycaps.caption_tables import BadRow, CaptionRow, good_rows, open_source
+from manycaps.caption_tables.columns import Columns, check_files_of_columns, columns_of
 from manycaps.caption_tables.files import source_name
 from manycaps.kit.base_messages import shown_value
 from manycaps.kit.sets_tails import KeptDistances
-
-# Seconds that an expression may take for all ids, and the program that looks for it.
-PATTERN_SECONDS = 20
-MATCHER = (
-    "import json, re, sys; pattern, ids = json.load(sys.stdin); "
-    "json.dump([found and found[0] for found in map(re.compile(pattern).search, ids)], sys.stdout)"
-)
 
 # Seconds that an expression may take for all ids, and the program that looks for it.
 PATTERN_SECONDS = 20
@@ -57,6 +54,14 @@ class SystemRow(NamedTuple):
     # Path, or encoded bytes.
     image: str | bytes | None = None
     video: str | bytes | None = None
+
+
+class ReadSystems(NamedTuple):
+    """What was read of several systems."""
+
+    rows: Sequence[SystemRow]
+    # What a reader should know of the files.
+    notes: Sequence[str]
 
 
 class Exchange(NamedTuple):
@@ -134,22 +139,24 @@ def is_score_folder(source: str) -> bool:
 def read_systems(
     files: Mapping[str, str],
     references: Sequence[str] = (),
-    columns: Mapping[str, str] | None = None,
+    columns: Columns | None = None,
     images: str | None = None,
     videos: str | None = None,
     limit: int | None = None,
     needed: Collection[str] = (),
-) -> list[SystemRow]:
+    common_rows: bool = False,
+) -> ReadSystems:
     """Read the captions of several systems, and join them by the ids of their rows.
 
     Args:
         files: from the name of each system to its file, folder or pattern; the first is the baseline.
         references: as for `open_source`, as are the others.
-        columns: from roles to names of columns.
+        columns: from roles to names of columns, for all files or by file.
         images: folder or address of images.
         videos: folder or address of videos.
         limit: rows to read; None: all.
         needed: what every row must have, out of "images" and "videos". What a folder is given for is needed, too.
+        common_rows: whether rows that some file lacks are left out; else they are an error.
 
     Returns:
         The rows in the order of the baseline's, with references, images and videos where the files have them.
@@ -157,21 +164,29 @@ def read_systems(
     Raises:
         ValueError: a file cannot be read, an id comes twice, or the systems have different rows or references.
     """
-    systems = {}
+    check_files_of_columns(columns, [*files.values(), *references])
+    systems, notes, ids = {}, list[str](), dict[str, None]()
     folders = {"image": images, "video": videos}
     optional = [role for role, folder in folders.items() if folder is None and f"{role}s" not in needed]
     for name, file in files.items():
+        chosen = {each: columns_of(columns, [each]) for each in (file, *references)}
         try:
-            source = open_source([file], references, columns, images, videos, limit, optional=optional)
-            systems[name] = _by_id(file, good_rows(source.rows()))
+            source = open_source([file], references, chosen, images, videos, limit, optional=optional)
+            with _warnings_as(notes):
+                rows = list(tqdm.tqdm(source.rows(), desc=f"rows of {name}", unit="row", leave=False))
+            ids |= dict.fromkeys(row.id for row in rows if row.id is not None)
+            whole = [row for row in rows if not (common_rows and isinstance(row, BadRow) and row.is_incomplete)]
+            systems[name] = _by_id(file, good_rows(whole))
         except ValueError as error:
             # A wrong reference may concern one of the systems only.
             raise error if str(error).startswith(file) else ValueError(f"{file}: {error}") from None
     baseline, *others = systems
+    if common_rows:
+        notes += _keep_common_rows(systems, len(ids))
     for name in others:
         check_same_ids(files[name], list(systems[name]), files[baseline], list(systems[baseline]))
         _check_same_references(files[name], systems[name], files[baseline], systems[baseline])
-    return [
+    joined = [
         SystemRow(
             row.id,
             {name: systems[name][row.id].predictions or [] for name in systems},
@@ -181,6 +196,32 @@ def read_systems(
         )
         for row in systems[baseline].values()
     ]
+    return ReadSystems(joined, list(dict.fromkeys(notes)))
+
+
+@contextlib.contextmanager
+def _warnings_as(notes: list[str]) -> Iterator[None]:
+    """Add what is warned of in a `with` statement to notes."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    notes += [str(each.message) for each in caught]
+
+
+def _keep_common_rows(systems: Mapping[str, dict[str, CaptionRow]], n_ids: int) -> list[str]:
+    """Drop the rows that one of the systems lacks, and say how many of all there are.
+
+    Raises:
+        ValueError: no row is left.
+    """
+    common = set.intersection(*(set(rows) for rows in systems.values()))
+    if not common:
+        raise ValueError("--common-rows: expected ids that all files have, got none. Check the ids of the files.")
+    for rows in systems.values():
+        for name in [name for name in rows if name not in common]:
+            del rows[name]
+    n_left = n_ids - len(common)
+    return [f"{n_left:,} of {n_ids:,} rows are left out: not every file has them."] if n_left else []
 
 
 def _by_id(file: str, rows: Iterable[CaptionRow]) -> dict[str, CaptionRow]:
@@ -217,7 +258,7 @@ def check_same_ids(name: str, ids: Sequence[str], baseline: str, expected: Seque
         if different:
             raise ValueError(
                 f"{name}: expected the rows of {baseline}, got {what} the id {different[0]!r} ({len(different)} such "
-                "rows in all). Give all systems the same rows."
+                "rows in all). Give all systems the same rows, or compare those that all have: --common-rows."
             )
 
 

@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from tqdm import tqdm
 
 from manycaps.caption_tables import good_rows, open_source
+from manycaps.caption_tables.columns import Columns, check_files_of_columns, columns_of
 from manycaps.core_set.cross_cider import CrossCider
 from manycaps.core_set.greedy_cover import greedy_cover
 from manycaps.core_set.reached_rows import ReachedRows, reached_rows
@@ -56,7 +57,7 @@ class CoreSetOptions:
     # Array with the scores of another metric.
     scores: pathlib.Path | None = None
     # Names of columns by their roles.
-    columns: Mapping[str, str] | None = None
+    columns: Columns | None = None
     # Number of rows that are read of each side; None: all.
     limit: int | None = None
 
@@ -77,6 +78,7 @@ def write_core_sets(options: CoreSetOptions) -> dict[str, Any]:
     if options.limit is not None:
         check_whole_number("--limit", options.limit, 1)
     check_can_be_written(options.output)
+    check_files_of_columns(options.columns, [*options.train, *options.test])
     candidates = distinct_captions(read_rows(options.train, options.columns, options.limit), options.tokenizer)
     tests = [captions for _, captions in read_rows(options.test, options.columns, options.limit)]
     reached = _reached(options, candidates, tests, thresholds)
@@ -114,15 +116,13 @@ def core_set(reached: ReachedRows, level: int, threshold: float, candidates: Seq
     }
 
 
-def read_rows(
-    sources: Sequence[str], columns: Mapping[str, str] | None, limit: int | None
-) -> list[tuple[str, list[str]]]:
+def read_rows(sources: Sequence[str], columns: Columns | None, limit: int | None) -> list[tuple[str, list[str]]]:
     """Return id and captions of every row: its references, or its predictions where there are none.
 
     Raises:
         ValueError: a file or a row cannot be read, or there is no row.
     """
-    source = open_source(sources, columns=columns, limit=limit, either=True)
+    source = open_source(sources, columns=columns_of(columns, sources), limit=limit, either=True)
     rows = [(row.id, row.people) for row in good_rows(source.rows())]
     if not rows:
         raise ValueError(f"{shown_path(sources[0])}: expected at least one row, got none. Give a file with captions.")

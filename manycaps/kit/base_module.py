@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from .base_messages import shown_value
-from .base_rows import as_caption_rows, check_row_counts
+from .base_rows import as_caption_rows, check_row_counts, warn_of_empty_captions
 
 # Version of the collection; the same as in pyproject.toml and CITATION.cff, which a test compares.
 VERSION = "0.3.0"
@@ -165,9 +165,10 @@ class CollectionModule:
             gathered: dict[str, Any] | None = of_evaluate.compute(options=options)
             return gathered
         batches = self.added + checked
-        result = self._compute(
-            **{name: [row for batch in batches for row in batch[name]] for name in names}, options=options
-        )
+        rows = {name: [row for batch in batches for row in batch[name]] for name in names}
+        for name, of_column in rows.items():
+            warn_of_empty_captions(of_column, name)
+        result = self._compute(**rows, options=options)
         self.added = []
         return result
 

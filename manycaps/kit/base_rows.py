@@ -155,8 +155,44 @@ def _kind(value: object) -> str:
     return "None" if value is None else f"{type(value).__name__} ({shown_value(value)})"
 
 
+class EmptyCaptions:
+    """Counts captions without a letter.
+
+    >>> counted = EmptyCaptions()
+    >>> counted.add(["a dog", " "])
+    >>> counted.add(["a cat"])
+    >>> str(counted)
+    '1 of 3 captions is empty, in 1 row'
+    """
+
+    def __init__(self) -> None:
+        """Begin without a row."""
+        self.n_captions = self.n_empty = self.n_rows = 0
+
+    def add(self, captions: Sequence[str], n_missing: int = 0) -> None:
+        """Count the captions of a row, and cells of the row that have none."""
+        n_empty = n_missing + sum(not caption.strip() for caption in captions)
+        self.n_captions += n_missing + len(captions)
+        self.n_empty += n_empty
+        self.n_rows += n_empty > 0
+
+    def __str__(self) -> str:
+        are, rows = "is" if self.n_empty == 1 else "are", "row" if self.n_rows == 1 else "rows"
+        return f"{self.n_empty:,} of {self.n_captions:,} captions {are} empty, in {self.n_rows:,} {rows}"
+
+
+def warn_of_empty_captions(rows: Iterable[object], column: str) -> None:
+    """Warn where captions of a column are empty; rows that are no captions do not count."""
+    counted = EmptyCaptions()
+    for row in rows:
+        if isinstance(row, list) and row and all(isinstance(caption, str) for caption in row):
+            counted.add(row)
+    if counted.n_empty:
+        warnings.warn(f"{column}: {counted}.", stacklevel=2)
+
+
 def warn_of_shared_captions(columns: Sequence[Sequence[Sequence[str]]]) -> None:
-    """Warn where rows have captions of an earlier row, before a test or an interval takes them for independent.
+    """Warn where rows are equal to an earlier row, before a test or an interval takes them for independent.
 
     Args:
         columns: candidates and references, each n_rows lists of captions.
@@ -164,7 +200,7 @@ def warn_of_shared_captions(columns: Sequence[Sequence[Sequence[str]]]) -> None:
     n_rows, n_shared = len(columns[0]), n_sharing_rows(columns)
     if n_shared:
         warnings.warn(
-            f"predictions, references: {n_shared} of {n_rows} rows have the candidates or the references of an earlier "
+            f"predictions, references: {n_shared} of {n_rows} rows have the candidates and references of an earlier "
             "row, but p-values and intervals take rows for independent. Give clusters=[...], one label per row: equal "
             "ones for rows of one image.",
             stacklevel=2,
@@ -172,13 +208,10 @@ def warn_of_shared_captions(columns: Sequence[Sequence[Sequence[str]]]) -> None:
 
 
 def n_sharing_rows(columns: Sequence[Sequence[Sequence[str]]]) -> int:
-    """Count the rows that have the captions of an earlier row in one of the columns.
+    """Count the rows that have the captions of an earlier row in all columns; one alone may be a frequent sentence.
 
-    >>> n_sharing_rows([[["a"], ["b"], ["c"]], [["d"], ["d"], ["e"]]])
+    >>> n_sharing_rows([[["a"], ["a"], ["a"]], [["d"], ["d"], ["e"]]])
     1
     """
-    shared: set[int] = set()
-    for column in columns:
-        first: dict[tuple[str, ...], int] = {}
-        shared |= {i for i, row in enumerate(column) if first.setdefault(tuple(row), i) != i}
-    return len(shared)
+    rows = [tuple(map(tuple, row)) for row in zip(*columns, strict=True)]
+    return len(rows) - len(set(rows))

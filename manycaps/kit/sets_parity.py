@@ -37,6 +37,9 @@ COPIES_LEVEL = 0.001
 # Values whose mean over rows is reported beside the shares of tails.
 MEANS = ("copied_share", "fidelity_gap", "diversity_gap", "energy_distance")
 
+# Shares of people's captions that also occur among references: the references' own, and what candidates of people have.
+PEOPLES_COPIES = ("copied_share_of_people", "copied_share_expected")
+
 # What needs two candidates; NaN for a row that has one.
 OF_PAIRS = frozenset({"diversity_gap", "energy_distance"})
 
@@ -83,30 +86,35 @@ def row_columns(distances: np.ndarray, n_candidates: int) -> dict[str, np.ndarra
         n_candidates: number of candidates of every row.
 
     Returns:
-        float64 arrays, shape (n_rows,): the keys of `MEANS` and `COVARIANCES`, and `copied_share_of_people`.
+        float64 arrays, shape (n_rows,): the keys of `MEANS`, `PEOPLES_COPIES` and `COVARIANCES`.
     """
     m = n_candidates
     gaps = row_gaps(distances, m)
     diversity = gaps.diversity if m > 1 else np.full(len(distances), math.nan)
-    copied, copied_of_people = _copies(in_row_scales(distances), m)
+    copied = _copies(in_row_scales(distances), m)
     return {
-        "copied_share": copied,
+        **copied,
         "fidelity_gap": gaps.fidelity,
         "diversity_gap": diversity,
         "energy_distance": 2 * gaps.fidelity - diversity,
-        "copied_share_of_people": copied_of_people,
         **{name: gaps.covariance[:, i, j] for name, (i, j) in COVARIANCES.items()},
     }
 
 
-def _copies(distances: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
-    """Share of the candidates at distance 0 from a reference, and of texts that are exchangeable: arrays (n_rows,)."""
+def _copies(distances: np.ndarray, m: int) -> dict[str, np.ndarray]:
+    """Shares of texts at distance 0 from a reference: arrays (n_rows,).
+
+    Of candidates, and of references, from another one; expected of a candidate that a person wrote, which has one
+    reference more to match, is the mean over texts that are exchangeable then: a candidate and all references.
+    """
     is_same = np.less_equal(distances, TIE_TOLERANCE, dtype=bool)
     n = distances.shape[1] - m
     crossing, people = is_same[:, :m, m:], is_same[:, m:, m:] & ~np.eye(n, dtype=bool)
     copied = crossing.any(axis=2)  # (n_rows, m)
-    with_twin = (people.any(axis=2)[:, None] | crossing).sum(axis=2) + copied
-    return copied.mean(axis=1), (with_twin / (n + 1)).mean(axis=1)
+    has_twin = people.any(axis=2)  # (n_rows, n)
+    with_twin = (has_twin[:, None] | crossing).sum(axis=2) + copied
+    shares = copied.mean(axis=1), has_twin.mean(axis=1), (with_twin / (n + 1)).mean(axis=1)
+    return dict(zip(("copied_share", *PEOPLES_COPIES), shares, strict=True))
 
 
 def parity_result(
@@ -145,7 +153,7 @@ def parity_result(
         if level is not None and len(values) > 1:
             ends = _mean_interval(name, values, level, labels)
         result |= _with_interval(name, (_mean(values), *ends), level)
-    result["copied_share_of_people"] = _mean(_known(columns["copied_share_of_people"], None)[0])
+    result |= {name: _mean(_known(columns[name], None)[0]) for name in PEOPLES_COPIES}
     if options["p_value"] != "none":
         result["fidelity_gap_p_value"] = test.fidelity_p_value
         result["diversity_gap_p_value"] = test.diversity_p_value
@@ -257,16 +265,16 @@ def covariances_of(columns: Columns) -> np.ndarray:
 
 
 def warn_of_copies(columns: Columns, clusters: Sequence[Hashable] | None) -> None:
-    """Warn where candidates stand among the references of their row more often than people's texts come twice."""
-    copied, expected = _stacked(columns, ("copied_share", "copied_share_of_people"))
+    """Warn where candidates also occur among the references of their row more often than people's would."""
+    copied, of_people, expected = _stacked(columns, ("copied_share", *PEOPLES_COPIES))
     excess = mean_of_rows(copied - expected, clusters)
     p_value = upper_tail_p_value(excess)
     are_alike = len(copied) > 1 and excess.standard_error == 0  # p is not defined where all rows say the same
     if excess.mean > 0 and (p_value < COPIES_LEVEL or are_alike):
         warnings.warn(
             f"predictions, references: {copied.mean():.0%} of the candidates also occur among the references of their "
-            f"row, where people's captions would in {expected.mean():.0%}. If they are copies, the references are no "
-            "people beside the candidates, and the result means nothing: take them out of the references.",
+            f"row, and {of_people.mean():.0%} of the references among the others. If they are copies, the references "
+            "are no people beside the candidates, and the result means nothing: take them out of the references.",
             stacklevel=2,
         )
 

@@ -46,7 +46,7 @@ def words_of(result: Mapping[str, float], p_value: float | None = None) -> list[
     Raises:
         ValueError: the result has no p-value or no intervals.
 
-    >>> result = {"human_parity_p_value": 0.01, "tails_p_value": 0.01, "n_rows": 60, "copied_share_of_people": 0.01}
+    >>> result = {"human_parity_p_value": 0.01, "tails_p_value": 0.01, "n_rows": 60, "copied_share_expected": 0.01}
     >>> shares = {"unlike_people": 0.05, "copied": 0.0, "ordinary": 0.32, "near_duplicate": 0.04, "spread": 0.05}
     >>> for name, share in shares.items():
     ...     result |= {f"{name}_share{end}": share + shift for end, shift in (("", 0), ("_ci_low", -0.03))}
@@ -100,12 +100,12 @@ def _of_shares(result: Mapping[str, float]) -> list[ParityWord]:
             )
         )
     if is_above_people(result, "copied_share"):
-        expected = f"{100 * result['copied_share_of_people']:.0f} %"
+        of_people = f"{100 * result['copied_share_of_people']:.0f} %"
         words.append(
             ParityWord(
                 "copies",
                 f"{share_text(result, 'copied_share')} of its captions also occur among the references of their row "
-                f"(people {expected}): copied, or very common ones.",
+                f"(people {of_people}): copied, or very common ones.",
             )
         )
     elif is_above_people(result, "ordinary_share"):
@@ -132,7 +132,7 @@ def _of_shares(result: Mapping[str, float]) -> list[ParityWord]:
 
 def is_above_people(result: Mapping[str, float], name: str) -> bool:
     """Whether the interval of a share lies above what people give; False of what is NaN."""
-    return bool(result.get(f"{name}_ci_low", math.nan) > result.get(f"{name}_of_people", TAIL))
+    return bool(result.get(f"{name}_ci_low", math.nan) > result.get(f"{name}_expected", TAIL))
 
 
 def share_text(result: Mapping[str, float], name: str) -> str:

@@ -18,7 +18,7 @@ from manycaps.comparison.comparison_tables import all_tables, as_written
 from manycaps.comparison.comparison_text import summaries
 from manycaps.comparison.parity import compared_parity
 from manycaps.comparison.parity_scores import can_be_compared, parity_of_captions
-from manycaps.comparison.systems import SystemRow, read_systems
+from manycaps.comparison.systems import ReadSystems, read_systems
 from manycaps.installed_modules import import_evaluate
 from manycaps.report.comparison_page import comparison_page
 
@@ -67,7 +67,7 @@ def form(_: None) -> Form:
     )
 
 
-def read_uploads(files: Sequence[str | None], references: str | None) -> list[SystemRow]:
+def read_uploads(files: Sequence[str | None], references: str | None) -> ReadSystems:
     """Read two or three systems, within the limits of the page; nothing that a file names is opened."""
     paths = [check_uploaded(path, f"system {i}", MAX_MEGABYTES) for i, path in enumerate(files, start=1) if path]
     if len(paths) < 2:
@@ -80,7 +80,7 @@ def read_uploads(files: Sequence[str | None], references: str | None) -> list[Sy
             )
     names = [source_name(path.name) for path in paths]
     names = [name if names.count(name) == 1 else f"{name} {i}" for i, name in enumerate(names, start=1)]
-    rows = read_files(dict(zip(names, paths, strict=True)), people)
+    rows, notes = read_files(dict(zip(names, paths, strict=True)), people)
     check_at_most(len(rows), LIMITS.rows, "systems", "rows")
     for name in names:
         check_caption_limits([row.captions[name] for row in rows], name, LIMITS)
@@ -88,18 +88,22 @@ def read_uploads(files: Sequence[str | None], references: str | None) -> list[Sy
     if len(references_of_rows) < len(rows):
         raise ValueError("references: expected human captions for every row, got none. Upload them, or add a column.")
     check_caption_limits(references_of_rows, "references", LIMITS)
-    return [row._replace(image=None, video=None) for row in rows]
+    return ReadSystems([row._replace(image=None, video=None) for row in rows], notes)
 
 
-def read_files(paths: Mapping[str, pathlib.Path], people: Sequence[pathlib.Path]) -> list[SystemRow]:
+def read_files(paths: Mapping[str, pathlib.Path], people: Sequence[pathlib.Path]) -> ReadSystems:
     """Read files; messages name them as the user does, not by the folder where the server keeps uploads."""
-    try:
-        return read_systems({name: str(path) for name, path in paths.items()}, list(map(str, people)))
-    except ValueError as error:
-        message = str(error)
+
+    def named(message: str) -> str:
         for path in [*paths.values(), *people]:
             message = message.replace(str(path), path.name)
-        raise ValueError(message) from None
+        return message
+
+    try:
+        rows, notes = read_systems({name: str(path) for name, path in paths.items()}, list(map(str, people)))
+    except ValueError as error:
+        raise ValueError(named(str(error))) from None
+    return ReadSystems(rows, [named(note) for note in notes])
 
 
 def compare(
@@ -107,7 +111,7 @@ def compare(
 ) -> tuple[str | Drawing | pathlib.Path, ...]:
     """Compare the uploads: sentences and tables, the means as drawings, and the report as a file."""
     import_evaluate()
-    rows = read_uploads([first, second, third], references)
+    rows, notes = read_uploads([first, second, third], references)
     scores = CaptionScores(rows, [METRICS[metric]], {}, n_resamples=N_RESAMPLES)
     systems = scores.systems(lambda: None)
     parity = None
@@ -115,7 +119,7 @@ def compare(
         found = parity_of_captions(rows, {"distance": DISTANCE})
         parity = compared_parity(found.rows, None, distance=DISTANCE, n_resamples=N_RESAMPLES, seed=0)
     exchanges = list(scores.exchanges(lambda: None))
-    compared = compared_systems(systems, rows, None, exchanges, parity=parity, n_resamples=N_RESAMPLES)
+    compared = compared_systems(systems, rows, None, exchanges, parity=parity, of_files=notes, n_resamples=N_RESAMPLES)
     report = new_folder() / "index.html"
     report.write_text(comparison_page(compared), encoding="utf-8")
     sentences = "\n".join(f"- {as_text(sentence)}" for sentence in summaries(compared))

@@ -4,7 +4,9 @@ import csv
 import functools
 import importlib.util
 import io
+import json
 import pathlib
+import shlex
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -13,12 +15,15 @@ import numpy as np
 from tqdm import tqdm
 
 from manycaps.catalog import MODULES
+from manycaps.comparison import CompareOptions, compare
+from manycaps.comparison.comparison_text import answer_text
 from manycaps.comparison.paired_tests import N_RESAMPLES
 from manycaps.comparison.parity import compared_parity
 from manycaps.comparison.parity_scores import can_be_compared, chosen_distance, parity_of_captions
 from manycaps.comparison.parity_text import screen
 from manycaps.comparison.systems import SystemRow
 from manycaps.installed_modules import load_for_command
+from manycaps.kit.base_messages import shown_path
 from manycaps.pages.verdict import verdict
 from manycaps.quickstart.scenes import read_scenes
 from manycaps.saved_files import check_can_be_written, made_folder, write_atomically, write_text_atomically
@@ -91,7 +96,46 @@ def beside_people(scenes: list[dict[str, Any]]) -> str:
     distance, note = chosen_distance(None, None)
     found = parity_of_captions(rows, {"distance": distance})
     parity = compared_parity(found.rows, None, distance=distance, note=note, n_resamples=N_RESAMPLES, seed=0)
-    return screen(parity, [note] if note else [])
+    return screen(parity, [note] if note else [], rows)
+
+
+def sample_files(scenes: list[dict[str, Any]]) -> dict[str, str]:
+    """Return systems and people, in this order, as files that `manycaps compare` reads: names and texts."""
+    columns = {name: [scene["systems"][name] for scene in scenes] for name in scenes[0]["systems"]}
+    columns["references"] = [scene["references"] for scene in scenes]
+    ids = [scene["scene"] for scene in scenes]
+    return {
+        f"{name}.jsonl": "".join(
+            json.dumps({"id": i, "captions": row}) + "\n" for i, row in zip(ids, rows, strict=True)
+        )
+        for name, rows in columns.items()
+    }
+
+
+def check_none_is_replaced(files: Mapping[str, str], folder: pathlib.Path) -> None:
+    """Raise if a file of the sample would replace one of another content.
+
+    Raises:
+        FileExistsError: it would.
+    """
+    for name, text in files.items():
+        path = folder / name
+        if path.is_file() and path.read_bytes() != text.encode():
+            raise FileExistsError(
+                f"--output: expected a folder without files of your own, got {shown_path(path)}. Choose another folder."
+            )
+
+
+def compare_files(files: Mapping[str, str], folder: pathlib.Path) -> str:
+    """Write the files of the sample, run the command that the README shows on them, and return what it prints."""
+    for name, text in files.items():
+        write_text_atomically(folder / name, text)
+    *systems, references = (str(folder / name) for name in files)
+    comparison = compare(CompareOptions(systems, references=[references]))
+    comparison.save(folder / "report")
+    names, references = " ".join([*files][:-1]), [*files][-1]
+    command = f"cd {shlex.quote(str(folder))}\nmanycaps compare {names} -r {references} --overwrite"
+    return f"{command}\n\n{answer_text(comparison)}"
 
 
 def table_rows(results: Results) -> list[list[str]]:
@@ -183,21 +227,24 @@ class SystemsReport(NamedTuple):
     files: list[pathlib.Path]
 
 
-def compare_systems(captions: pathlib.Path, output: pathlib.Path) -> SystemsReport:
+def compare_systems(captions: pathlib.Path, output: pathlib.Path, *, as_files: bool = False) -> SystemsReport:
     """Score the systems of a file of captions, and write table and picture.
 
     Args:
         captions: JSON with human captions and systems for each scene.
         output: folder for the files.
+        as_files: whether systems and people are written as files and compared as `manycaps compare` does, with a page.
 
     Raises:
         TypeError, ValueError, OSError: the captions cannot be used, or the folder cannot be written.
     """
     scenes = read_scenes(captions)
+    files = sample_files(scenes) if as_files else {}
+    check_none_is_replaced(files, output)
     made_folder(output)
-    for name in OUTPUT_NAMES:
+    for name in (*OUTPUT_NAMES, *files):
         check_can_be_written(output / name)
-    answer = beside_people(scenes)
+    answer = compare_files(files, output) if as_files else beside_people(scenes)
     results = score_systems(scenes)
     n_candidates = len(next(iter(scenes[0]["systems"].values())))
     text = (
@@ -206,10 +253,10 @@ def compare_systems(captions: pathlib.Path, output: pathlib.Path) -> SystemsRepo
         "excess: above the mean of all splits, 0 for human captions; p: the test over all scenes\n"
         f"\n{table_text(table_rows(results))}\n\n{reading(results)}\n"
     )
-    files = [output / "table.csv", output / "null_distributions.png"]
-    write_csv(files[0], results)
-    draw_null_distributions(files[1], scenes, results)
-    return SystemsReport(results, text, files)
+    written = [output / "table.csv", output / "null_distributions.png"]
+    write_csv(written[0], results)
+    draw_null_distributions(written[1], scenes, results)
+    return SystemsReport(results, text, written)
 
 
 def missing_image_packages() -> list[str]:

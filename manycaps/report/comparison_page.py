@@ -1,6 +1,5 @@
 """The comparison of systems as one HTML page without any request to the network."""
 
-import collections
 import html
 import importlib.util
 import math
@@ -20,13 +19,14 @@ from manycaps.comparison.comparison_tables import (
     people_table,
     system_table,
 )
-from manycaps.comparison.comparison_text import as_digits, methods, notes, summaries
+from manycaps.comparison.comparison_text import as_digits, methods, notes, shared_rows, summaries
+from manycaps.report.caption_examples import examples_section
 from manycaps.report.comparison_plots import difference_plot, diversity_plot, metric_plot, people_plot
 from manycaps.report.inline_svg import Plot
-from manycaps.report.page_frame import as_document, as_figure
+from manycaps.report.page_frame import as_caption_cell, as_document, as_figure
 from manycaps.report.parity_section import STYLE as PARITY_STYLE
 from manycaps.report.parity_section import parity_section
-from manycaps.report.thumbnails import thumbnail
+from manycaps.report.thumbnails import picture_of
 
 # Rows of a table of differing rows, at most: as many with each sign, of all metrics in turn.
 MOST_ROWS = 24
@@ -47,7 +47,7 @@ thead button::after { content: " \\21C5"; } th[aria-sort=ascending] button::afte
 th[aria-sort=descending] button::after { content: " \\2193"; }
 blockquote { margin: 0; padding: .8rem 1rem; background: var(--panel); border-left: 3px solid var(--series-0); }
 code { overflow-wrap: anywhere; font-size: .85rem; }
-@media (max-width: 34rem) { .rows img { width: 4rem; }
+@media (max-width: 34rem) { .rows img { width: 4rem; } .examples td.captions { min-width: 7.5rem; }
   .rows th:first-child { white-space: normal; overflow-wrap: anywhere; min-width: 5.8rem; } }
 @media print { :root { color-scheme: light; } main { max-width: none; padding: 0; }
   figure, tr { break-inside: avoid; } thead button::after { content: ""; }
@@ -105,7 +105,10 @@ def _answer(comparison: SystemComparison) -> str:
     """The systems beside people, or where these are not known the sentences of the metrics."""
     if comparison.parity is not None:
         table = _table_section("answer", "In numbers", answer_table(comparison))
-        return parity_section(comparison.parity, comparison.clusters, notes(comparison)) + table
+        rows = comparison.rows
+        section = parity_section(comparison.parity, comparison.clusters, notes(comparison), rows)
+        after = "".join(f'<p class="soft">{html.escape(text)}</p>' for text in shared_rows(comparison))
+        return section + after + table + examples_section(comparison.parity, rows)
     sentences = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in summaries(comparison))
     return f'<h2 id="summary">Summary</h2><ul class="summary">{sentences}</ul>'
 
@@ -216,8 +219,10 @@ def _rows_section(comparison: SystemComparison, name: str) -> str:
     place = f"rows-of-{comparison.systems.index(name)}"
     return f"""<h2 id="{place}">{html.escape(title)}</h2>
 <p class="soft">Numbers are those of {html.escape(name)} minus those of {html.escape(baseline)}: arrows up where they
-are larger, green where {html.escape(name)} is better, orange where it is worse. The rows that differ most by each
-metric come in turn, of either sign. A heading sorts the table.</p>
+are larger. Scores of captions are green where {html.escape(name)} is better, orange where it is worse. Metrics of sets
+are green where the row's own test finds only {html.escape(baseline)} unlike people (p at most 0.05), orange where only
+{html.escape(name)} is. The rows that differ most by each metric come in turn, of either sign. A heading sorts the
+table.</p>
 <div class="table rows" role="region" aria-label="{html.escape(title)}" tabindex="0"><table id="table-{place}">
 <thead><tr>{_heading(header, n_left)}</tr></thead><tbody>{body}</tbody></table></div>"""
 
@@ -226,30 +231,19 @@ def _differing_row(comparison: SystemComparison, name: str, row: int, has_images
     found, baseline = comparison.rows[row], comparison.systems[0]
     cells = [f'<th scope="row">{html.escape(found.id)}</th>']
     if has_images:
-        where, image = f"images of the id {found.id!r}", found.image
-        picture = "" if image is None else f'<img src="{thumbnail(image, where)}" alt="" loading="lazy">'
-        cells.append(f"<td>{picture}</td>")
+        cells.append(f"<td>{picture_of(found)}</td>")
     if found.references:
-        cells.append(_captions(found.references))
-    cells += [_captions(found.captions[side]) for side in (baseline, name) if found.captions]
+        cells.append(as_caption_cell(found.references))
+    cells += [as_caption_cell(found.captions[side]) for side in (baseline, name) if found.captions]
     for compared in comparison.metrics:
         mine, other = (float(compared.values[side][row]) for side in (name, baseline))
         difference = mine - other
         kind = "above" if difference > 0 else "below" if difference < 0 else "equal"
-        gain = compared.metric.distance(other) - compared.metric.distance(mine)
+        gain = compared.row_gain(name, baseline, row)
         kind += " nearer" if gain > 0 else " farther" if gain < 0 else ""
         sign = "+" if difference > 0 else ""
         cells.append(f'<td data-value="{difference!r}"><span class="{kind}">{sign}{as_digits(difference)}</span></td>')
     return f"<tr>{''.join(cells)}</tr>"
-
-
-def _captions(captions: Sequence[str]) -> str:
-    """A list of captions, each different one once, with how often it comes."""
-    items = "".join(
-        f"<li>{html.escape(caption)}{f' <b>({n} times)</b>' if n > 1 else ''}</li>"
-        for caption, n in collections.Counter(captions).items()
-    )
-    return f'<td class="captions"><ul>{items}</ul></td>'
 
 
 def _methods_section(comparison: SystemComparison) -> str:

@@ -1,7 +1,9 @@
 """The frame of all reports: one HTML page that makes no request to the network, light and dark, wide and narrow."""
 
+import collections
 import html
 import math
+from collections.abc import Sequence
 
 from manycaps.report.inline_svg import Plot
 
@@ -81,6 +83,15 @@ def as_document(title: str, names: str, lead: str, body: str, style: str = "", s
 def as_figure(plot: Plot) -> str:
     """Return a figure element with the drawing and its caption."""
     return f"<figure>{plot.svg}<figcaption>{html.escape(plot.caption)}</figcaption></figure>"
+
+
+def as_caption_cell(captions: Sequence[str]) -> str:
+    """Return a cell with a list of captions, each different one once, with how often it comes."""
+    items = "".join(
+        f"<li>{html.escape(caption)}{f' <b>({n} times)</b>' if n > 1 else ''}</li>"
+        for caption, n in collections.Counter(captions).items()
+    )
+    return f'<td class="captions"><ul>{items}</ul></td>'
 
 
 def as_number(value: float | None, form: str) -> str:

@@ -10,9 +10,11 @@ import numpy as np
 import scipy.special
 
 from manycaps.comparison.parity import ComparedParity, SystemParity
-from manycaps.comparison.parity_text import pair_line, system_line
+from manycaps.comparison.parity_text import as_percent, pair_line, system_line
+from manycaps.comparison.systems import SystemRow
 from manycaps.kit.sets_intervals import cluster_numbers
 from manycaps.kit.sets_tails import TAIL
+from manycaps.report.caption_examples import example_links
 from manycaps.report.inline_svg import INK, SERIES, SETTINGS, Plot, as_plot, new_figure
 from manycaps.report.page_frame import as_figure
 
@@ -30,16 +32,20 @@ BAR_WIDTH, BAR_HEIGHT = 60, 26
 N_POINTS = 121
 
 
-def parity_section(parity: ComparedParity, clusters: np.ndarray, notes: Sequence[str]) -> str:
+def parity_section(
+    parity: ComparedParity, clusters: np.ndarray, notes: Sequence[str], rows: Sequence[SystemRow] = ()
+) -> str:
     """Return the section as HTML.
 
     Args:
         parity: of the comparison.
         clusters: number of the cluster of every row.
         notes: what a reader should know before.
+        rows: all rows; of those with captions, sentences link to the captions behind them.
     """
     systems = "".join(
-        f"<li>{_histogram(system, parity)}<span>{_line(system_line(parity, system), system.name)}</span></li>"
+        f"<li>{_histogram(system, parity)}<span>{_line(system_line(parity, system), system.name)}"
+        f"{example_links(parity, system, rows)}</span></li>"
         for system in parity.nearest_first()
     )
     pairs = "".join(f"<li>{html.escape(pair_line(pair))}</li>" for pair in parity.pairs)
@@ -69,7 +75,8 @@ def _histogram(system: SystemParity, parity: ComparedParity) -> str:
         for i, share in enumerate(shares)
     )
     line = BAR_HEIGHT - people * unit
-    label = f"{system.name}: {shares[0]:.0%} ordinary, {shares[-1]:.0%} unlike people's, people {people:.0%}"
+    ordinary, unlike, of_people = map(as_percent, (shares[0], shares[-1], people))
+    label = f"{system.name}: {ordinary} ordinary, {unlike} unlike people's, people {of_people}"
     return (
         f'<svg viewBox="0 0 {BAR_WIDTH} {BAR_HEIGHT}" role="img" aria-label="{html.escape(label, quote=True)}">{bars}'
         f'<line x1="0" x2="{BAR_WIDTH}" y1="{line:.2f}" y2="{line:.2f}" stroke="var(--ink)" stroke-width="1.2"/></svg>'
@@ -93,7 +100,7 @@ def map_plot(parity: ComparedParity, clusters: np.ndarray) -> Plot | None:
             axes.fill(*ring.T, color=SERIES[i % 6], alpha=0.15, lw=0)
             axes.plot(*ring.T, color=SERIES[i % 6], lw=1.2)
             axes.plot(*center[:, None], "os^DvP"[i % 6], color=SERIES[i % 6], ms=8, label=name, linestyle="none")
-            said.append(f"{name}: near-duplicates {center[0]:.0%}, unlike people {center[1]:.0%}")
+            said.append(f"{name}: near-duplicates {as_percent(center[0])}, unlike people {as_percent(center[1])}")
         axes.set(xlabel="near-duplicate pairs", ylabel="captions unlike people's")
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_locator(matplotlib.ticker.MaxNLocator(8, steps=[1, 2, 5, 10]))
@@ -103,8 +110,8 @@ def map_plot(parity: ComparedParity, clusters: np.ndarray) -> Plot | None:
             "map",
             "Systems around people",
             "Up: captions farther from the references than 19 of 20 human ones, wrong ones for example. Right: pairs "
-            "of captions that nearly repeat each other. People give 5% of each. Regions hold both means in 95% of the "
-            "cases.",
+            "of captions that nearly repeat each other. People give 5 % of each. Regions hold both means in 95 % of "
+            "the cases.",
             "; ".join(said),
             figure,
         )

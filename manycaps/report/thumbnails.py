@@ -3,11 +3,20 @@
 import base64
 import io
 
+from manycaps.comparison.systems import SystemRow
+
 # Longer side of a thumbnail, in pixels.
 LONGEST = 160
 
 # Quality of its JPEG.
 QUALITY = 70
+
+
+def picture_of(row: SystemRow) -> str:
+    """Return the image of a row as an img element; empty where it has none."""
+    if row.image is None:
+        return ""
+    return f'<img src="{thumbnail(row.image, f"images of the id {row.id!r}")}" alt="" loading="lazy">'
 
 
 def thumbnail(image: str | bytes, where: str = "images") -> str:

@@ -1,10 +1,11 @@
 """Rows of captions, chosen and ordered to be looked at, and a page."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from manycaps.caption_tables.columns import Columns
     from manycaps.rows.chosen import ChosenRows
 
 # Metrics of a caption against others, and what they are called.
@@ -46,8 +47,9 @@ class RowsOptions:
     encoder: str | None = None
     device: str = "auto"
     long_texts: str = "truncate"
-    # From roles to names of columns, or both as text: "predictions=samples,id=image_id".
-    columns: Mapping[str, str] | str | None = None
+    # From roles to names of columns, or both as text: "predictions=samples,id=image_id"; for one file alone, as for
+    # `CompareOptions`.
+    columns: "Columns | str | None" = None
     # Folder of the images that a column or the ids name; None: no thumbnails of files.
     images: str | None = None
     # Rows to read; None: all.

@@ -5,7 +5,10 @@ import html
 import os
 import pathlib
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from manycaps.caption_tables.columns import Columns
 
 # Rows whose embeddings are compared all with all: 10,000 rows of 15 captions have 10^10 pairs, minutes of work.
 MOST_POOLED_ROWS = 10_000
@@ -27,7 +30,7 @@ class ScoreOptions:
     # Files of references, joined by id.
     references: Sequence[str] = ()
     # Names of columns by their roles: predictions, references, id, image, video.
-    columns: Mapping[str, str] | None = None
+    columns: "Columns | None" = None
     # Folders where the images and videos of a column or id lie.
     images: str | None = None
     videos: str | None = None

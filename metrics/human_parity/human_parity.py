@@ -152,7 +152,8 @@ Returns:
         People give 0.05 of each, with any numbers of captions.
     wrong_share_ci_low: with confidence_level, lower bound of the share of captions that people would not have written,
         (unlike_people_share_ci_low - 0.05) / 0.95, at least 0.
-    copied_share: share of candidates at distance 0 from a reference; copied_share_of_people: what people give.
+    copied_share: share of candidates at distance 0 from a reference. copied_share_of_people: share of references at
+        distance 0 from another one. copied_share_expected: what people's candidates give, with one more to match.
     fidelity_gap, diversity_gap: how much farther candidates are from people, and how much more varied, than people are,
         in the unit of the distance; 0 for people. fidelity_gap_p_value, diversity_gap_p_value: two-sided.
     energy_distance: 2 fidelity_gap - diversity_gap.

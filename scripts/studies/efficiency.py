@@ -43,6 +43,7 @@ start_tool(
     "tests/requirements.txt",
     "metrics/emscore_pac/requirements.txt",
     "measurements/vdtk_leave_one_out/requirements.txt",
+    needs_wordnet=True,
 )
 
 import evaluate

@@ -49,6 +49,7 @@ start_tool(
     "metrics/trm_bert/requirements.txt",
     "metrics/meteor15/requirements.txt",
     "metrics/pac_score/requirements.txt",
+    needs_wordnet=True,
 )
 
 import numpy as np

@@ -59,6 +59,7 @@ start_tool(
     "scripts/requirements.txt",
     "metrics/trm_bert/requirements.txt",
     "metrics/pac_score/requirements.txt",
+    needs_wordnet=True,
 )
 
 import numpy as np

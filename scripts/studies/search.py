@@ -36,7 +36,7 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-start_tool(__name__, parsed, "scripts/requirements.txt", "metrics/trm_bert/requirements.txt")
+start_tool(__name__, parsed, "scripts/requirements.txt", "metrics/trm_bert/requirements.txt", needs_wordnet=True)
 
 import numpy as np
 

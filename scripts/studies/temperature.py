@@ -32,7 +32,7 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-start_tool(__name__, parsed, "scripts/requirements.txt", "metrics/trm_bert/requirements.txt")
+start_tool(__name__, parsed, "scripts/requirements.txt", "metrics/trm_bert/requirements.txt", needs_wordnet=True)
 
 from scripts.studies.decoding_study import best_settings, curve, decoding_lines, label_panel
 from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, PURPLE, new_picture

@@ -58,6 +58,7 @@ start_tool(
     "metrics/bleu_rouge/requirements.txt",
     "measurements/vdtk_diversity/requirements.txt",
     "measurements/set_diversity/requirements.txt",
+    needs_wordnet=True,
 )
 
 import numpy as np

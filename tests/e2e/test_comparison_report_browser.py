@@ -161,7 +161,7 @@ def test_captions_and_pictures_are_of_their_rows(browser, page, compared):
     assert len(shown) == 24
     for name, width, people, baseline, system in shown:
         assert width == 160
-        assert people == rows[name].references[0]
+        assert people == "".join(rows[name].references)
         assert baseline == rows[name].captions["base"][0]
         # The same caption twice is written once.
         assert system == f"{rows[name].captions[NAMES[1]][0]} (2 times)"

@@ -5,11 +5,13 @@ import io
 import pathlib
 import re
 import subprocess
+import sys
 
 import nltk
 import pytest
 
 from manycaps import command_line
+from manycaps.comparison import parity_scores
 from tests.documents import blocks, broken_links, write_sample
 from tests.environments import make_environment, outer_variables
 from tests.tools import ROOT
@@ -32,6 +34,19 @@ def test_the_python_prints_what_the_readme_shows():
 
 
 @pytest.mark.slow
+def test_the_python_runs_without_embeddings_with_the_distance_that_the_readme_names(monkeypatch, capsys):
+    leave_out_embeddings(monkeypatch)
+    text = README.read_text(encoding="utf-8")
+    assert 'load `human_parity` with\n`distance="meteor"`' in text
+    [program] = blocks(README, "python")
+    with pytest.raises(ImportError, match=r"manycaps\[embeddings\]|sentence-transformers"):
+        exec(compile(program, "README.md", "exec"), {})
+    program = program.replace('load("human_parity")', 'load("human_parity", distance="meteor")')
+    exec(compile(program, "README.md", "exec"), {})
+    assert capsys.readouterr().out.splitlines()[0] == "diverse: p 0.03, unlike people 18%"
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("document", ["README.md", "docs/compare.md", "docs/index.md"])
 def test_the_comparison_prints_what_the_documents_show(document, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
@@ -42,6 +57,32 @@ def test_the_comparison_prints_what_the_documents_show(document, tmp_path, monke
     text = (ROOT / document).read_text(encoding="utf-8")
     assert "\n".join(line.rstrip() for line in table.splitlines()) in re.sub(r"^ {4}", "", text, flags=re.MULTILINE)
     assert (tmp_path / "report" / "index.html").is_file()
+
+
+def leave_out_embeddings(monkeypatch):
+    """Make this process like the install without the extra `embeddings`."""
+    monkeypatch.setattr(parity_scores, "is_installed", lambda distribution: False)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("has_embeddings", [True, False])
+def test_the_comparison_runs_as_it_stands_in_any_folder(has_embeddings, tmp_path, monkeypatch, capsys):
+    """The quickstart writes the files that the next command names, and shows the command's own answer."""
+    if not has_embeddings:
+        leave_out_embeddings(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    quickstart, change, compare = blocks(README, "bash")[1].splitlines()
+    assert command_line.main([*quickstart.split()[1:], "--no-images"]) == 0
+    printed = capsys.readouterr().out
+    assert f"{change}\n{compare}\n" in printed
+    monkeypatch.chdir(change.split()[1])
+    assert 'data-plot="map"' in pathlib.Path("report", "index.html").read_text(encoding="utf-8")
+    assert command_line.main(compare.split()[1:]) == 0
+    answer = capsys.readouterr().out
+    assert answer.strip() in printed
+    with_embeddings, without_embeddings, _ = blocks(README, "")
+    assert (with_embeddings if has_embeddings else without_embeddings).rstrip() in answer
 
 
 # The README's two commands. Left out, because it takes a quarter of an hour and the internet: downloading the packages

@@ -408,9 +408,10 @@ def test_clusters_decide_intervals_and_the_test_of_the_corpus(module, name):
 def test_rows_that_share_references_are_said(module, name):
     twice = {column: [*rows, *rows] for column, rows in CAPTION_ROWS.items()}
     n_rows = len(CAPTION_ROWS["predictions"])
-    with pytest.warns(
-        UserWarning, match=f"predictions, references: {n_rows} of {2 * n_rows} rows have the candidates or"
-    ):
+    message = (
+        f"predictions, references: {n_rows} of {2 * n_rows} rows have the candidates and references of an earlier row"
+    )
+    with pytest.warns(UserWarning, match=message):
         module.compute(**twice, confidence_level=0.9)
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from manycaps.catalog import ROW_VALUES, known_values
+from manycaps.comparison import comparison_text, parity_examples, parity_text
 from manycaps.comparison.compared_systems import compared_systems
 from manycaps.comparison.comparison_tables import FORMATS, Cell, Table, all_tables, as_written, system_table
 from manycaps.comparison.comparison_text import methods, notes, summaries, summary
@@ -25,8 +26,9 @@ from tests.each_case import each_case
 ZERO, SCORE = "trm_meteor_excess", "meteor"
 
 
-def test_examples_run():
-    assert doctest.testmod(comparison_plots).failed == 0
+@pytest.mark.parametrize("module", [comparison_plots, comparison_text, parity_examples, parity_text])
+def test_examples_run(module):
+    assert doctest.testmod(module).failed == 0
 
 
 def two_systems(first, second, key=ZERO):
@@ -113,9 +115,10 @@ def test_nearer_on_one_side_of_zero_is_the_paired_test_alone():
         compared = two_systems(sign * noisy(0.1, seed=1), sign * noisy(0.3, seed=2))
         pair = compared.pairs[0]
         assert (pair.better, pair.ranking_p_value) == ("a", pair.adjusted_p_value)
-        low, high = sorted(abs(end) for end in (pair.test.ci_low, pair.test.ci_high))
+        low, high = sorted(1000 * abs(end) for end in (pair.test.ci_low, pair.test.ci_high))
+        interval = f"[{math.floor(low) / 1000:.3f}, {math.ceil(high) / 1000:.3f}]"
         assert summary(compared, pair) == (
-            f"TRM-METEOR: a is nearer to people than b by {abs(pair.test.difference):.3f} [{low:.3f}, {high:.3f}], "
+            f"TRM-METEOR: a is nearer to people than b by {abs(pair.test.difference):.3f} {interval}, "
             "p 0.001 after Holm."
         )
 
@@ -262,9 +265,15 @@ def test_latex_compiles(tmp_path):
 
 def test_rows_that_share_references_are_said_unless_they_are_clusters():
     systems = [ScoredSystem(name, {SCORE: noisy(0.3, 8, seed)}, {}) for seed, name in enumerate("ab")]
-    rows = [SystemRow(str(i), {}, ["a dog", f"dog {i // 2}"]) for i in range(8)]
-    said = summaries(compared_systems(systems, rows))[0]
-    assert said.startswith("4 of 8 rows have the references, or a system's captions, of an earlier row, but all rows")
+    rows = [
+        SystemRow(str(i), {"a": [f"cat {i // 2}"], "b": [f"dog {i // 4}"]}, ["a dog", f"dog {i // 2}"])
+        for i in range(8)
+    ]
+    said = summaries(compared_systems(systems, rows))[-1]
+    assert said.startswith("4 of 8 rows have the captions of an earlier row, people's and every system's, but all rows")
+    # A sentence that one system says of several rows, or of all, is no dependence.
+    others = [row._replace(captions={**row.captions, "b": [f"dog {row.id}"]}) for row in rows]
+    assert not any("earlier row" in sentence for sentence in summaries(compared_systems(systems, others)))
     clustered = compared_systems(systems, rows, [i // 2 for i in range(8)])
     assert not any("earlier row" in sentence for sentence in summaries(clustered))
 

@@ -248,7 +248,11 @@ def test_references_of_another_file_join_the_samples_of_a_tar(tmp_path):
     first, second = read([tar], [theirs])
     assert (first.id, first.predictions, first.references, first.image) == ("1", ["a dog"], ["dogs"], b"1")
     assert second == BadRow(
-        tar, 1, "2", "id[1]: expected references of the same id, got none. Add them, or leave these predictions out."
+        tar,
+        1,
+        "2",
+        "id[1]: expected references of the same id, got none. Add them, or leave these predictions out.",
+        True,
     )
 
 
@@ -386,12 +390,14 @@ def test_ids_missing_on_one_side(tmp_path):
             0,
             "1",
             "id[0]: expected references of the same id, got none. Add them, or leave these predictions out.",
+            True,
         ),
         BadRow(
             theirs,
             1,
             "3",
             "id[1]: expected predictions of the same id, got none. Add them, or leave these references out.",
+            True,
         ),
     ]
     with pytest.raises(ValueError, match=r"a\.jsonl, id '1': id\[0\]: expected references of the same id, got none\."):

@@ -16,7 +16,8 @@ PEOPLE = {"unlike_people": 0.05, "ordinary": 0.05, "near_duplicate": 0.05, "spre
 
 def result_with(p_value=0.01, half=0.03, **shares):
     """A result whose shares are people's but for those given, with intervals of this half-width."""
-    result = {"human_parity_p_value": p_value, "tails_p_value": p_value, "n_rows": 60, "copied_share_of_people": 0.02}
+    result = {"human_parity_p_value": p_value, "tails_p_value": p_value, "n_rows": 60}
+    result |= {"copied_share_of_people": 0.01, "copied_share_expected": 0.02}
     for name, people in PEOPLE.items():
         value = shares.get(name, people)
         ends = {
@@ -58,7 +59,7 @@ def sentences(result):
         ),
         (
             {"copied": 0.4},
-            "40 % [37, 43] of its captions also occur among the references of their row (people 2 %): copied, or very "
+            "40 % [37, 43] of its captions also occur among the references of their row (people 1 %): copied, or very "
             "common ones.",
         ),
         ({}, "Distinguished from human captions (p = 0.01); no share says how."),

@@ -91,6 +91,14 @@ def test_only_a_tool_that_is_run_reads_its_command_line(monkeypatch):
     assert sys.excepthook is not hook
 
 
+def test_a_tool_that_needs_wordnet_fails_at_once_without_it(monkeypatch):
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    monkeypatch.setattr("manycaps.wordnet_corpus.is_installed", lambda: False)
+    with pytest.raises(ValueError, match=r"^WordNet: expected it where NLTK looks, got none\. Run `manycaps install-w"):
+        start_tool("__main__", lambda: None, *FILES, needs_wordnet=True)
+    start_tool("imported", lambda: None, *FILES, needs_wordnet=True)
+
+
 # The packages that a tool imports, and those that its requirements bring.
 
 

@@ -1,0 +1,81 @@
+"""The captions behind a verdict: those of a system that are most unlike people's, and its pairs that are most alike."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from manycaps.comparison.parity import SystemParity
+from manycaps.comparison.systems import SystemRow
+
+# Letters of a caption that a terminal shows.
+MOST_LETTERS = 35
+
+
+class CaptionExample(NamedTuple):
+    """One caption, or two, of a row."""
+
+    row: SystemRow
+    captions: tuple[str, ...]
+
+
+def most_unlike(system: SystemParity, rows: Sequence[SystemRow], n: int) -> list[CaptionExample]:
+    """Return the captions that are farthest from their references, the farthest first, each different one once.
+
+    Args:
+        system: of the comparison.
+        rows: all rows, in its order; without captions there are no examples.
+        n: examples at most.
+    """
+    return _examples(system, "most_unlike_people", rows, n)
+
+
+def most_alike(system: SystemParity, rows: Sequence[SystemRow], n: int) -> list[CaptionExample]:
+    """Return the pairs of captions that are nearest to each other; see `most_unlike`."""
+    return _examples(system, "most_alike", rows, n)
+
+
+def _examples(system: SystemParity, key: str, rows: Sequence[SystemRow], n: int) -> list[CaptionExample]:
+    if not rows or system.name not in rows[0].captions:
+        return []
+    chosen: dict[tuple[int, frozenset[str]], CaptionExample] = {}
+    for number, *places in system.lists[key]:
+        captions = tuple(rows[number].captions[system.name][place] for place in places)
+        chosen.setdefault((number, frozenset(captions)), CaptionExample(rows[number], captions))
+    return list(chosen.values())[:n]
+
+
+def example_lines(system: SystemParity, rows: Sequence[SystemRow], n: int) -> list[str]:
+    """Return lines of a terminal: captions most unlike people's beside a reference, and the pair that is most alike.
+
+    Args:
+        system: of the comparison.
+        rows: all rows.
+        n: captions at most; the pair is shown of a system with near-duplicates.
+    """
+    words = {word.name for word in system.words}
+    lines = [
+        f"{_short(each.row.id)}: {_quoted(each.captions[0])}; people: {_quoted((each.row.references or [''])[0])}"
+        for each in most_unlike(system, rows, n)
+    ]
+    if "near-duplicates" in words:
+        # The pair comes before captions that are no reason for what is said.
+        place = len(lines) if "unlike" in words else 0
+        lines[place:place] = [_pair_line(each) for each in most_alike(system, rows, 1)]
+    return lines
+
+
+def _pair_line(pair: CaptionExample) -> str:
+    first, second = map(_quoted, pair.captions)
+    return f"{_short(pair.row.id)}: {f'{first} twice' if first == second else f'{first} and {second}'}"
+
+
+def _quoted(caption: str) -> str:
+    return f'"{_short(" ".join(caption.split()), MOST_LETTERS)}"'
+
+
+def _short(text: str, n: int = 12) -> str:
+    """The beginning of a text.
+
+    >>> _short("beach"), _short("a_very_long_name.jpg")
+    ('beach', 'a_very_long…')
+    """
+    return text if len(text) <= n else f"{text[: n - 1]}…"
