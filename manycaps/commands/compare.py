@@ -114,7 +114,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.comparison import compare
     from manycaps.comparison.compared_systems import OUTPUT_NAMES
-    from manycaps.comparison.comparison_tables import all_tables, as_written
+    from manycaps.comparison.comparison_tables import all_tables, as_written, metric_tables
     from manycaps.comparison.comparison_text import answer_text
     from manycaps.installed_modules import import_evaluate
     from manycaps.saved_files import check_can_be_written, check_folder_can_be_made, sole_output
@@ -137,9 +137,11 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.format == "json":
         print(json.dumps(comparison.to_dict(), indent=1, allow_nan=False))
     else:
-        tables = [as_written(table, arguments.format) for table in all_tables(comparison)]
-        if arguments.format == "text":
+        in_text = arguments.format == "text"
+        tables = metric_tables(comparison) if in_text else all_tables(comparison)
+        written = [as_written(table, arguments.format) for table in tables]
+        if in_text:
             answer = answer_text(comparison, full=arguments.full)
-            tables = [answer, *(tables if arguments.full or comparison.parity is None else [])]
-        print("\n\n".join(tables))
+            written = [answer, *(written if arguments.full or comparison.parity is None else [])]
+        print("\n\n".join(written))
     print(f"wrote {outputs[0]} and {outputs[1]}", file=sys.stderr)

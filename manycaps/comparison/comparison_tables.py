@@ -191,15 +191,14 @@ def _people_p_value(found: AgainstPeople) -> Cell:
 
 
 def all_tables(comparison: SystemComparison) -> list[Table]:
-    """Return the tables of a comparison that have rows."""
-    tables = [
-        answer_table(comparison),
-        system_table(comparison),
-        pair_table(comparison),
-        people_table(comparison),
-        exchange_table(comparison),
-    ]
-    return [table for table in tables if table.rows]
+    """Return the tables of a comparison that have rows: that of the systems beside people, and those of metrics."""
+    return [table for table in (answer_table(comparison), *metric_tables(comparison)) if table.rows]
+
+
+def metric_tables(comparison: SystemComparison) -> list[Table]:
+    """Return the tables of metrics that have rows: what the answer on the screen does not say."""
+    tables = (system_table, pair_table, people_table, exchange_table)
+    return [table for table in (make_table(comparison) for make_table in tables) if table.rows]
 
 
 def _as_interval(low: float, high: float) -> str:
