@@ -33,7 +33,7 @@ import json
 import pathlib
 import sys
 
-from manycaps.diversity import PAPER_ENCODER, DiversityOptions
+from manycaps.diversity.diversity_options import PAPER_ENCODER, DiversityOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

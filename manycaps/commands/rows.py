@@ -20,7 +20,7 @@ import dataclasses
 import pathlib
 import sys
 
-from manycaps.rows import CHOICES, METRICS, RowsOptions
+from manycaps.rows.rows_options import CHOICES, METRICS, RowsOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

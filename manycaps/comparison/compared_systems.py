@@ -29,9 +29,6 @@ from manycaps.saved_files import made_folder, write_text_atomically
 # Files of a comparison in its folder.
 OUTPUT_NAMES = ("index.html", "comparison.json")
 
-# Adjusted p-values up to this one are called a difference.
-SIGNIFICANCE = LEVEL
-
 # Networks compute in single precision, and their last digits depend on which captions are encoded together: values that
 # differ by less than this share of a usual one are equal.
 NETWORK_ROUNDING = 1e-5
@@ -100,7 +97,7 @@ class ComparedMetric(NamedTuple):
             return int(mine < others) - int(mine > others)
         if not self.row_p_values:
             return 0
-        is_unlike, is_other_unlike = (self.row_p_values[name][row] <= SIGNIFICANCE for name in (system, other))
+        is_unlike, is_other_unlike = (self.row_p_values[name][row] <= LEVEL for name in (system, other))
         return int(is_other_unlike) - int(is_unlike)
 
 
@@ -352,7 +349,7 @@ def _compared_pairs(
     for i, pair in enumerate(numbers):
         first, second = (names[number] for number in pair)
         better = min((first, second), key=lambda name: metric.distance(means[name].mean))
-        is_found = ranking[i] <= SIGNIFICANCE
+        is_found = ranking[i] <= LEVEL
         pairs.append(ComparedPair(first, second, tests[i], adjusted[i], ranking[i], better if is_found else None))
     return pairs
 

@@ -4,16 +4,21 @@ A row per system: means with the best one marked, and the letters of the systems
 and p-value against people. Below it a row per pair of systems.
 """
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from manycaps.catalog import module_of
-from manycaps.comparison.compared_systems import SIGNIFICANCE, AgainstPeople, ComparedMetric, SystemComparison
 from manycaps.comparison.comparison_text import as_digits, as_interval, as_p, column_form
+from manycaps.comparison.mean_intervals import LEVEL
 from manycaps.comparison.parity_text import parity_table
 from manycaps.comparison.systems import LETTERS
+
+if TYPE_CHECKING:
+    from manycaps.comparison.compared_systems import AgainstPeople, ComparedMetric, SystemComparison
 
 # How a terminal writes the letters of systems above the line.
 SUPERSCRIPTS = str.maketrans(LETTERS, "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖ")
@@ -118,7 +123,7 @@ def pair_table(comparison: SystemComparison) -> Table:
             _number(pair.test.difference),
             Cell(_as_interval(pair.test.ci_low, pair.test.ci_high)),
             _number(pair.test.p_value, as_p),
-            _number(pair.adjusted_p_value, as_p, is_best=pair.adjusted_p_value <= SIGNIFICANCE),
+            _number(pair.adjusted_p_value, as_p, is_best=pair.adjusted_p_value <= LEVEL),
             Cell(f"{pair.test.n_larger}/{pair.test.n_equal}/{pair.test.n_smaller}"),
             _number(pair.test.effect_size),
             _number(pair.test.minimum_detectable_difference),
@@ -145,7 +150,7 @@ def exchange_table(comparison: SystemComparison) -> Table:
             _number(found.exchange.excess),
             _number(found.exchange.z),
             _number(found.exchange.p_value, _as_p_of_exchange),
-            _number(found.adjusted_p_value, _as_p_of_exchange, is_best=found.adjusted_p_value <= SIGNIFICANCE),
+            _number(found.adjusted_p_value, _as_p_of_exchange, is_best=found.adjusted_p_value <= LEVEL),
         ]
         for found in comparison.exchanges
     ]
@@ -186,7 +191,7 @@ def _people_cells(found: AgainstPeople) -> list[Cell]:
 
 def _people_p_value(found: AgainstPeople) -> Cell:
     """A p-value against people; none is shown where sets of these sizes can distinguish nothing."""
-    is_tested = found.smallest_p_value <= SIGNIFICANCE
+    is_tested = found.smallest_p_value <= LEVEL
     return Cell(as_p(found.p_value) if is_tested else "not testable", value=found.p_value)
 
 

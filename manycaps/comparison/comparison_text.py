@@ -1,17 +1,22 @@
 """A comparison in sentences: the summary of every pair, and a methods paragraph."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
 
 from manycaps.catalog import SET_MODULES
-from manycaps.comparison.compared_systems import SIGNIFICANCE, ComparedMetric, ComparedPair, SystemComparison
-from manycaps.comparison.mean_intervals import MOST_EXACT_CLUSTERS, POWER
+from manycaps.comparison.mean_intervals import LEVEL, MOST_EXACT_CLUSTERS, POWER
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, PairedTest
 from manycaps.comparison.parity_text import methods as parity_methods
 from manycaps.comparison.parity_text import pair_line, screen, shown_pairs, system_line
 from manycaps.kit.base_module import VERSION
 from manycaps.kit.base_rows import n_sharing_rows
 from manycaps.kit.sets_parity_words import LEAST_P
+
+if TYPE_CHECKING:
+    from manycaps.comparison.compared_systems import ComparedMetric, ComparedPair, SystemComparison
 
 # Note for systems that gave different numbers of captions.
 UNEQUAL_SIZES = (
@@ -32,7 +37,7 @@ def summary(metric: ComparedMetric, pair: ComparedPair, units: str = "rows") -> 
         A sentence.
     """
     title, test = metric.metric.title, pair.test
-    if metric.smallest_p_value > SIGNIFICANCE:
+    if metric.smallest_p_value > LEVEL:
         few = units if test.is_exact else "random sign flips (--n-resamples)"
         return (
             f"{title}: too few {few} to tell {pair.first} and {pair.second} apart: with so few, p cannot fall below "
@@ -40,7 +45,7 @@ def summary(metric: ComparedMetric, pair: ComparedPair, units: str = "rows") -> 
         )
     p_value = f"p {as_p(pair.adjusted_p_value)} after Holm"
     size = f"by {as_digits(abs(test.difference))} {_interval(test)}"
-    if pair.adjusted_p_value > SIGNIFICANCE:
+    if pair.adjusted_p_value > LEVEL:
         return f"{title}: {pair.first} and {pair.second} cannot be told apart ({_undecided(test)}, {p_value})."
     mean, other = (as_digits(metric.means[name].mean) for name in (pair.first, pair.second))
     if pair.better is None:
@@ -168,7 +173,7 @@ def methods(comparison: SystemComparison) -> str:
         f"ties count. Their {CONFIDENCE_LEVEL:.0%} intervals hold the differences that are not rejected; those "
         f"of the systems' means are Student's over {unit}s, transformed to have no skewness (Hall 1992).",
         f"p-values {adjusted}; {n_pairs * len(comparison.metrics)} tests were made for {len(comparison.metrics)} "
-        f"{'metrics' if len(comparison.metrics) > 1 else 'metric'}, at the level of {SIGNIFICANCE:.0%}.",
+        f"{'metrics' if len(comparison.metrics) > 1 else 'metric'}, at the level of {LEVEL:.0%}.",
         f"Detectable differences are found with a power of at least {POWER:.0%} after the adjustment.",
     ]
     if not comparison.metrics:

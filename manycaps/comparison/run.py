@@ -1,6 +1,5 @@
 """From the options of a comparison to the comparison: read, score where nothing is scored yet, and compare."""
 
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
@@ -8,21 +7,13 @@ import tqdm
 
 from manycaps.caption_tables.columns import as_columns
 from manycaps.catalog import COMPARED_MODULES, SET_MODULES, modules_with
-from manycaps.comparison import CompareOptions
 from manycaps.comparison.caption_scores import CaptionScores, check_modules, default_modules, needed_media
+from manycaps.comparison.compare_options import CompareOptions
 from manycaps.comparison.compared_systems import SystemComparison, compared_systems
 from manycaps.comparison.parity import MODULE, ComparedParity, ParityRows, compared_parity
-from manycaps.comparison.parity_scores import (
-    can_be_compared,
-    check_distance,
-    chosen_distance,
-    note_of_language,
-    parity_of_captions,
-)
+from manycaps.comparison.parity_scores import can_be_compared, chosen_distance, note_of_language, parity_of_captions
 from manycaps.comparison.systems import Exchange, are_score_folders, clusters_of, named_systems, read_systems
-from manycaps.kit.base_messages import shown_value
-from manycaps.kit.base_module import check_choice, check_number, check_whole_number
-from manycaps.kit.text_windows import LONG_TEXTS, warn_of_unread, without_warning_of_unread
+from manycaps.kit.text_windows import warn_of_unread, without_warning_of_unread
 
 # Options that modules are loaded with.
 MODULE_OPTIONS = (
@@ -35,28 +26,6 @@ OF_PARITY = ("tokenizer", "encoder", "long_texts", "device", "meteor15_data")
 
 # Options that say how captions are read and scored.
 OF_CAPTIONS = ("references", "columns", "common_rows", "images", "videos", "limit", "distance", *MODULE_OPTIONS)
-
-
-def check_options(options: CompareOptions) -> None:
-    """Raise if an option cannot be used, whatever the files hold.
-
-    Raises:
-        TypeError, ValueError: it cannot.
-    """
-    for name in ("systems", "references", "metrics", "names"):
-        given = getattr(options, name)
-        if isinstance(given, str) or not all(isinstance(each, str) for each in given or ()):
-            raise TypeError(f'{name}: expected a list of strings, got {shown_value(given)}. Give ["a", "b"].')
-    check_whole_number("--n-resamples", options.n_resamples, 1)
-    check_whole_number("--seed", options.seed, 0)
-    if options.limit is not None:
-        check_whole_number("--limit", options.limit, 1)
-    check_distance(options.distance)
-    if options.long_texts is not None:
-        check_choice("--long-texts", options.long_texts, LONG_TEXTS)
-    if options.margin is not None:
-        check_number("--margin", options.margin, 0, math.inf)
-    named_systems(options.systems, options.names, options.baseline)
 
 
 def compared(options: CompareOptions) -> SystemComparison:

@@ -10,8 +10,7 @@ import numpy as np
 import tqdm
 
 from manycaps.caption_tables import CaptionColumn, caption_lists, open_captions
-from manycaps.caption_tables.files import source_name
-from manycaps.diversity import PAPER_ENCODER, DiversityOptions
+from manycaps.diversity.diversity_options import PAPER_ENCODER, DiversityOptions, check_names, for_each_source
 from manycaps.diversity.leave_one_out import ReferenceCurves, RowSample, reference_curves, variance_curve
 from manycaps.kit.diversity_captions import CHUNK_CAPTIONS, CaptionDiversity
 from manycaps.kit.diversity_vocabulary import row_chunks
@@ -124,43 +123,3 @@ def _variance_points(sample: RowSample, embed: Callable[[list[str]], np.ndarray]
     captions = list(dict.fromkeys(caption for row in rows for caption in row))
     vectors = dict(zip(captions, embed(captions) if captions else [], strict=True))
     return variance_curve(rows, [np.stack([vectors[caption] for caption in dict.fromkeys(row)]) for row in rows])
-
-
-def check_names(
-    sources: Sequence[str], names: Sequence[str] | None, columns: Sequence[str | None] | None = None
-) -> list[str]:
-    """Return one different name for each source: the one given, or that of the file, with the column if it is needed.
-
-    Raises:
-        ValueError: another number of names, or a name twice.
-
-    >>> check_names(["rows.json", "rows.json", "other.json"], None, ["references", "candidates", None])
-    ['rows: references', 'rows: candidates', 'other']
-    """
-    chosen = list(names) if names else [source_name(source) for source in sources]
-    if not names and columns:
-        chosen = [
-            f"{name}: {column}" if column and chosen.count(name) > 1 else name
-            for name, column in zip(chosen, columns, strict=True)
-        ]
-    if len(chosen) != len(sources):
-        raise ValueError(f"--names: expected {len(sources)} names, got {len(chosen)}. Give one for each source.")
-    if len(set(chosen)) < len(chosen):
-        raise ValueError(f"--names: expected different names, got {chosen}. Tell the sources apart with --names.")
-    return chosen
-
-
-def for_each_source(values: Sequence[str] | None, n_sources: int, option: str) -> list[str | None]:
-    """Return one value for each source: the one given for all, or each its own; "-" is none.
-
-    Raises:
-        ValueError: another number of values.
-
-    >>> for_each_source(["caption", "-"], 2, "--column"), for_each_source(["image"], 2, "--group-by")
-    (['caption', None], ['image', 'image'])
-    """
-    values = list(values or ["-"])
-    values = values * n_sources if len(values) == 1 else values
-    if len(values) != n_sources:
-        raise ValueError(f"{option}: expected 1 or {n_sources} names, got {len(values)}. Give - where there is none.")
-    return [None if value == "-" else value for value in values]

@@ -1,14 +1,16 @@
 """The comparison of systems as one HTML page without any request to the network."""
 
+from __future__ import annotations
+
 import html
 import importlib.util
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from manycaps.catalog import SET_MODULES
-from manycaps.comparison.compared_systems import ComparedMetric, SystemComparison
 from manycaps.comparison.comparison_tables import (
     Cell,
     Table,
@@ -27,6 +29,9 @@ from manycaps.report.page_frame import as_caption_cell, as_document, as_figure
 from manycaps.report.parity_section import STYLE as PARITY_STYLE
 from manycaps.report.parity_section import parity_section
 from manycaps.report.thumbnails import picture_of
+
+if TYPE_CHECKING:
+    from manycaps.comparison.compared_systems import ComparedMetric, SystemComparison
 
 # Rows of a table of differing rows, at most: as many with each sign, of all metrics in turn.
 MOST_ROWS = 24

@@ -1,15 +1,19 @@
 """Plots of the comparison report."""
 
+from __future__ import annotations
+
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import matplotlib.ticker
 import numpy as np
 
-from manycaps.comparison.compared_systems import ComparedMetric, SystemComparison
 from manycaps.comparison.comparison_text import as_digits, as_p
 from manycaps.report.inline_svg import LINE_STYLES, MUTED, SERIES, SETTINGS, Plot, as_plot, new_figure
+
+if TYPE_CHECKING:
+    from manycaps.comparison.compared_systems import ComparedMetric, SystemComparison
 
 # Marks of systems, so that they are told apart without colours, too.
 MARKS = ("o", "s", "^", "D", "v", "P")

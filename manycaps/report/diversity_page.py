@@ -1,11 +1,12 @@
 """The diversity report as one HTML page without any request to the network."""
 
+from __future__ import annotations
+
 import html
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from manycaps.diversity import DiversityOptions
-from manycaps.diversity.measured import MeasuredDiversity
+from manycaps.diversity.diversity_options import DiversityOptions
 from manycaps.diversity.published import PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
 from manycaps.report.diversity_plots import histogram_plot, references_plot, share_plot, variance_plot, vocabulary_plot
 from manycaps.report.inline_svg import Plot
@@ -56,6 +57,9 @@ VOCABULARY_COLUMNS = (
         "different captions of a row as a share of its captions; mean over rows (caption novelty in section 5)",
     ),
 )
+
+if TYPE_CHECKING:
+    from manycaps.diversity.measured import MeasuredDiversity
 
 PART_OF_SPEECH_COLUMNS = tuple(
     Column(f"{part}_{key}", f"{part.title()}{heading}", form, f"{meaning}, of the {part}s alone")

