@@ -1,0 +1,22 @@
+"""Rewards for training captioners: towards people, with what shows a collapse in the first steps.
+
+`EnergyReward` compares the captions that a model samples for a row with each other and with people's, and has one
+optimum: to write as people do. The others score one caption at a time. All are called by GRPOTrainer and RLOOTrainer of
+TRL, which is not needed, and by a loop of one's own.
+"""
+
+from ..functional_rewards import self_critical
+from .caption_reward import CaptionReward
+from .energy import EnergyReward
+from .single_captions import BleuReward, CiderReward, MeteorReward, PacReward, RefPacReward
+
+__all__ = [
+    "BleuReward",
+    "CaptionReward",
+    "CiderReward",
+    "EnergyReward",
+    "MeteorReward",
+    "PacReward",
+    "RefPacReward",
+    "self_critical",
+]
