@@ -5,18 +5,33 @@ optimum: to write as people do. The others score one caption at a time. All are 
 TRL, which is not needed, and by a loop of one's own.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from ..functional_rewards import self_critical
 from .caption_reward import CaptionReward
 from .energy import EnergyReward
 from .single_captions import BleuReward, CiderReward, MeteorReward, PacReward, RefPacReward
+
+if TYPE_CHECKING:
+    from .callback import HumanParityCallback
 
 __all__ = [
     "BleuReward",
     "CaptionReward",
     "CiderReward",
     "EnergyReward",
+    "HumanParityCallback",
     "MeteorReward",
     "PacReward",
     "RefPacReward",
     "self_critical",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the callback, which needs torch and transformers, when it is asked for."""
+    if name != "HumanParityCallback":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .callback import HumanParityCallback
+
+    return HumanParityCallback

@@ -139,8 +139,11 @@ class CaptionReward:
         check_lengths(n, **{self._references: references}, **({self._images: images} if images is not None else {}))
         if self.NEEDS_GROUPS:
             return self._reward_groups(as_completions(completions, prompts, references, column_of(columns, "group")))
-        texts = [[text] for text in completion_texts(completions)]
-        return [float(values[0]) for values in self.rewards_of(RewardedRows(texts, references, images))]
+        texts = completion_texts(completions)
+        values = self.rewards_of(RewardedRows([[text] for text in texts], references, images))
+        if prompts is not None and self.NEEDS_REFERENCES:
+            self.last |= different_share(texts, groups_of(as_completions(texts, prompts, references, None)))
+        return [float(value) for row in values for value in row]
 
     def _reward_groups(self, completions: list[Completion]) -> list[float]:
         """Rewards of completions that are compared with those of their row, over all processes."""
@@ -164,6 +167,16 @@ class CaptionReward:
                 f"{name}: expected a column of images, got none. Add it to the data set, or give its name as images=..."
             )
         return images
+
+
+def different_share(texts: Sequence[str], groups: Sequence[Sequence[int]]) -> dict[str, float]:
+    """Return the share of different texts in a group, mean over groups; nothing where all are of one text.
+
+    >>> different_share(["a", "a", "b"], [[0, 1], [2]])
+    {'different_share': 0.5}
+    """
+    shares = [len({texts[i] for i in group}) / len(group) for group in groups if len(group) > 1]
+    return {"different_share": sum(shares) / len(shares)} if shares else {}
 
 
 def logged(values: Mapping[str, float]) -> dict[str, float]:

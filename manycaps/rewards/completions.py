@@ -1,5 +1,6 @@
 """What a trainer hands to a reward: completions as texts, and which of them belong to one row, over all processes."""
 
+import sys
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -135,9 +136,9 @@ def gathered(own: list[Completion]) -> tuple[list[Completion], range]:
     """Return the completions of all processes, and the numbers of those of this one.
 
     Every process of `torch.distributed` has to call this at the same step. Without several processes it returns what it
-    got; torch is not imported for that.
+    got.
     """
-    distributed = _process_group()
+    distributed = process_group()
     if distributed is None:
         return own, range(len(own))
     parts: list[list[Completion]] = [[]] * distributed.get_world_size()
@@ -146,10 +147,8 @@ def gathered(own: list[Completion]) -> tuple[list[Completion], range]:
     return [completion for part in parts for completion in part], range(first, first + len(own))
 
 
-def _process_group() -> Any:
-    """`torch.distributed` where it runs with several processes, else None."""
-    import sys
-
+def process_group() -> Any:
+    """Return `torch.distributed` where it runs with several processes, else None; torch is not imported."""
     distributed = sys.modules.get("torch.distributed")
     if distributed is None or not distributed.is_available() or not distributed.is_initialized():
         return None

@@ -14,7 +14,7 @@ from ..kit.text_bleu import bleu_scores
 from ..kit.text_meteor import METEORS, meteor_scorer
 from ..kit.text_reference_ngrams import MAX_ORDER, ReferenceNgrams
 from ..kit.text_tokens import Tokenizer, check_tokenizer, ngram_tokens, tokenize_rows
-from .caption_reward import CaptionReward, RewardedRows, logged
+from .caption_reward import CaptionReward, RewardedRows, different_share
 from .distances import Documents, as_documents, has_word
 
 
@@ -33,10 +33,9 @@ class SingleCaptionReward(CaptionReward):
         """Return the rewards of each row."""
         scores = np.asarray(self.scores_of(rows), np.float64)
         ends = np.cumsum([len(row) for row in rows.candidates])
-        self.last = {"score": float(scores.mean())}
-        different = [len(set(row)) / len(row) for row in rows.candidates if len(row) > 1]
-        if different:
-            self.last |= logged({"different_share": float(np.mean(different))})
+        texts = [text for row in rows.candidates for text in row]
+        groups = [range(end - len(row), end) for end, row in zip(ends, rows.candidates, strict=True)]
+        self.last = {"score": float(scores.mean())} | different_share(texts, groups)
         return np.split(scores, ends[:-1])
 
 
