@@ -84,14 +84,14 @@ class CiderReward(TokenReward):
         name: str | None = None,
     ):
         super().__init__(tokenizer=tokenizer, references=references, name=name)
-        self._documents = as_documents(document_frequency, tokenizer)
+        counts, self._n_documents = as_documents(document_frequency, tokenizer)
+        # By tokens: a step looks thousands of n-grams up, and joining them would take longer than that.
+        self._counts = {tuple(ngram.split(" ")): count for ngram, count in counts.items()}
 
     def scores_of(self, rows: RewardedRows) -> Floats:
         """Return CIDEr-D of all candidates."""
-        counts = self._documents.counts
-        return self.ngrams(rows).ciders(
-            frequency=lambda ngram: counts.get(" ".join(ngram), 0), n_documents=self._documents.n_documents
-        )
+        counts = self._counts
+        return self.ngrams(rows).ciders(frequency=lambda ngram: counts.get(ngram, 0), n_documents=self._n_documents)
 
 
 class BleuReward(TokenReward):
