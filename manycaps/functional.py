@@ -38,6 +38,7 @@ from .functional_kernels import (
     polynomial_kernel,
 )
 from .functional_parity import human_gaps, human_parity_test, human_tails, plan_human_parity, plan_wrong_captions
+from .functional_rewards import energy_rewards, kernel_rewards, self_critical
 from .functional_systems import holm_p_values, paired_corpus_bleu_test, paired_test
 from .kit.base_module import check_choice
 from .kit.base_scores import row_means
@@ -81,6 +82,7 @@ __all__ = [
     "corpus_bleu",
     "cosine_distances",
     "div_n",
+    "energy_rewards",
     "frechet_distance",
     "frechet_p_values",
     "gaussian_kernel",
@@ -91,6 +93,7 @@ __all__ = [
     "human_tails",
     "kernel_mmd",
     "kernel_mmd_p_values",
+    "kernel_rewards",
     "kid",
     "laplace_kernel",
     "mbleu",
@@ -110,6 +113,7 @@ __all__ = [
     "rouge_l",
     "self_bleu",
     "self_cider",
+    "self_critical",
     "tokenize",
     "triangle_rank_p_values",
     "triangle_rank_statistic",

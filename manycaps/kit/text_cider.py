@@ -104,7 +104,7 @@ def cider_d_scores(
     line = [token for row in rows for tokens in row for token in tokens]
     total = scipy.sparse.csr_array((len(lengths), len(lengths)))
     for order, (ids, last) in enumerate(ngram_ids(words, lengths, MAX_ORDER), start=1):
-        weights = _inverse_document_frequencies(ids, last, order, line, frequencies, n_documents)
+        weights = inverse_document_frequencies(ids, last, order, line, frequencies, n_documents)
         total += _clipped_cosines(ids, text_of_word[last], weights, row_of_text)
     total = total.tocoo()
     n_bigrams = np.maximum(lengths - 1, 0)
@@ -153,7 +153,7 @@ def multi_reference_cider_d(scores: np.ndarray, n_candidates: int) -> np.ndarray
     return scores[:, :n_candidates, n_candidates:].mean(axis=(1, 2))
 
 
-def _inverse_document_frequencies(
+def inverse_document_frequencies(
     ids: np.ndarray,
     last: np.ndarray,
     order: int,

@@ -234,11 +234,11 @@ class ReferenceNgrams:
 
     def _counted(self, order: NgramOrder, n: int, frequency: Frequency) -> Floats:
         """Number of documents with each n-gram, from a table."""
-        tokens = list(self.vocabulary)
+        tokens = np.array(list(self.vocabulary), dtype=object)
         first_use = np.zeros(len(order.documents), np.int64)
         first_use[order.ngram] = order.position
-        ngrams = (self.words[end - n : end + 1].tolist() for end in first_use.tolist())
-        return np.array([frequency(tuple(tokens[word] for word in words)) for words in ngrams], np.float64)
+        ngrams = tokens[self.words[first_use[:, None] + np.arange(-n, 1)]]
+        return np.array([frequency(tuple(ngram)) for ngram in ngrams.tolist()], np.float64)
 
 
 def _sums(group: Ints, terms: Floats, n_groups: int) -> Floats:

@@ -1,0 +1,37 @@
+"""Rewards for training captioners: towards people, with what shows a collapse in the first steps.
+
+`EnergyReward` compares the captions that a model samples for a row with each other and with people's, and has one
+optimum: to write as people do. The others score one caption at a time. All are called by GRPOTrainer and RLOOTrainer of
+TRL, which is not needed, and by a loop of one's own.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from ..functional_rewards import self_critical
+from .caption_reward import CaptionReward
+from .energy import EnergyReward
+from .single_captions import BleuReward, CiderReward, MeteorReward, PacReward, RefPacReward
+
+if TYPE_CHECKING:
+    from .callback import HumanParityCallback
+
+__all__ = [
+    "BleuReward",
+    "CaptionReward",
+    "CiderReward",
+    "EnergyReward",
+    "HumanParityCallback",
+    "MeteorReward",
+    "PacReward",
+    "RefPacReward",
+    "self_critical",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the callback, which needs torch and transformers, when it is asked for."""
+    if name != "HumanParityCallback":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .callback import HumanParityCallback
+
+    return HumanParityCallback

@@ -1,0 +1,172 @@
+"""Human parity while a model is trained: a callback of transformers' Trainer and of TRL's trainers."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+import transformers
+
+from ..installed_modules import load
+from ..kit.base_messages import shown_value
+from ..kit.base_module import check_whole_number
+from .completions import as_references, process_group
+
+# Values of `human_parity` that are logged.
+LOGGED = (
+    "human_parity_p_value",
+    "human_parity_statistic",
+    "rows_needed",
+    "unlike_people_share",
+    "ordinary_share",
+    "near_duplicate_share",
+    "fidelity_gap",
+    "diversity_gap",
+    "energy_distance",
+)
+
+# What stands for a caption without a word.
+NOTHING = "."
+
+
+class HumanParityCallback(transformers.TrainerCallback):
+    """Captions held-out rows every few steps with the model in training, and compares them with people's.
+
+    The model samples by its own `generate`, at temperature 1 from all words; there is no second copy of it, and the
+    random numbers of the training stay as they are. Several processes share the rows. Values are in the trainer's
+    history under "human_parity/...", and in `last`.
+
+    Args:
+        dataset: rows with a prompt and human texts, a list in every row; ten rows at least, 50 to 200 are better.
+        every: steps between two comparisons; the first is before the training.
+        n_candidates: captions of each row, at least 2.
+        batch_size: rows that are captioned at once.
+        patience: stop the training when T2 has not fallen for so many comparisons in a row; None: never.
+        inputs: from a list of rows to the arguments of `generate`, such as pixel_values; None: the tokens of the
+            column prompt, of which the captions are the continuation.
+        references: name of the column of human texts.
+        max_new_tokens: of a caption.
+        seed: of the sampling, the same for every comparison.
+        log: the trainer's `log`, so that TensorBoard and the like have the values too; None: its history alone.
+        options: of the module `human_parity`, such as distance.
+
+    Raises:
+        TypeError, ValueError: an option that is of no use, or rows without references.
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        *,
+        every: int = 100,
+        n_candidates: int = 10,
+        batch_size: int = 16,
+        patience: int | None = None,
+        inputs: Callable[[list[Mapping[str, Any]]], Mapping[str, Any]] | None = None,
+        references: str = "references",
+        max_new_tokens: int = 64,
+        seed: int = 0,
+        log: Callable[[dict[str, float]], Any] | None = None,
+        **options: Any,
+    ):
+        check_whole_number("every", every, 1)
+        check_whole_number("n_candidates", n_candidates, 2)
+        check_whole_number("batch_size", batch_size, 1)
+        if patience is not None:
+            check_whole_number("patience", patience, 1)
+        self._rows: list[Mapping[str, Any]] = [dict(row) for row in dataset]
+        self._references = as_references([row.get(references) for row in self._rows], references)
+        self._every, self._n, self._batch_size, self._patience = every, n_candidates, batch_size, patience
+        self._inputs, self._max_new_tokens, self._seed, self._log = inputs, max_new_tokens, seed, log
+        self._module = load("human_parity", **options)
+        self._best, self._n_worse = math.inf, 0
+        self.last: dict[str, float] = {}
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **of_trainer: Any) -> Any:  # noqa: ARG002
+        """Compare before the first step."""
+        self._best, self._n_worse = math.inf, 0
+        return self._compare(state, control, of_trainer) if state.global_step == 0 else control
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **of_trainer: Any) -> Any:  # noqa: ARG002
+        """Compare after every few steps."""
+        return control if state.global_step % self._every else self._compare(state, control, of_trainer)
+
+    def _compare(self, state: Any, control: Any, of_trainer: Mapping[str, Any]) -> Any:
+        """Caption, compare, log, and stop if asked to."""
+        captions = self._captions(of_trainer["model"], of_trainer.get("processing_class"))
+        result = self._module.compute(predictions=captions, references=self._references)
+        self.last = {f"human_parity/{name.removeprefix('human_parity_')}": float(result[name]) for name in LOGGED}
+        if self._log is not None:
+            self._log(dict(self.last))
+        else:
+            state.log_history.append({"step": state.global_step, **self.last})
+        statistic = self.last["human_parity/statistic"]
+        self._best, self._n_worse = min(self._best, statistic), 0 if statistic < self._best else self._n_worse + 1
+        if self._patience is not None and self._n_worse >= self._patience:
+            control.should_training_stop = True
+        return control
+
+    def _captions(self, model: Any, processor: Any) -> list[list[str]]:
+        """Captions of all rows, by all processes together."""
+        distributed = process_group()
+        rank, n_processes = (distributed.get_rank(), distributed.get_world_size()) if distributed else (0, 1)
+        own = list(self._sampled(model, processor, self._rows[rank::n_processes]))
+        if distributed is None:
+            return own
+        parts: list[list[list[str]]] = [[]] * n_processes
+        distributed.all_gather_object(parts, own)
+        return [parts[i % n_processes][i // n_processes] for i in range(len(self._rows))]
+
+    @torch.no_grad()
+    def _sampled(self, model: Any, processor: Any, rows: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
+        """Sample the captions of some rows."""
+        was_training, device = model.training, next(model.parameters()).device
+        model.eval()
+        try:
+            with torch.random.fork_rng():
+                torch.manual_seed(self._seed)
+                for start in range(0, len(rows), self._batch_size):
+                    yield from self._sampled_batch(
+                        model, processor, list(rows[start : start + self._batch_size]), device
+                    )
+        finally:
+            model.train(was_training)
+
+    def _sampled_batch(
+        self, model: Any, processor: Any, rows: list[Mapping[str, Any]], device: torch.device
+    ) -> Iterator[list[str]]:
+        tokenizer = getattr(processor, "tokenizer", processor)
+        inputs = self._inputs(rows) if self._inputs else prompt_tokens(tokenizer, rows)
+        tokens = model.generate(
+            **{name: value.to(device) if hasattr(value, "to") else value for name, value in inputs.items()},
+            do_sample=True,
+            temperature=1.0,
+            top_k=0,
+            top_p=1.0,
+            num_return_sequences=self._n,
+            max_new_tokens=self._max_new_tokens,
+        )
+        if not model.config.is_encoder_decoder:
+            tokens = tokens[:, inputs["input_ids"].shape[1] :]
+        texts = [text.strip() or NOTHING for text in tokenizer.batch_decode(tokens, skip_special_tokens=True)]
+        for start in range(0, len(texts), self._n):
+            yield texts[start : start + self._n]
+
+
+def prompt_tokens(tokenizer: Any, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return the tokens of the prompts of some rows, padded on the left: plain ones, or conversations."""
+    prompts = [row.get("prompt") for row in rows]
+    missing = next((prompt for prompt in prompts if not isinstance(prompt, str | list)), "")
+    if missing != "":
+        raise TypeError(
+            f"prompt: expected a text or a conversation in every row, got {shown_value(missing)}. Or give inputs=..., "
+            "a function from rows to the arguments of generate."
+        )
+    texts = [
+        prompt
+        if isinstance(prompt, str)
+        else tokenizer.apply_chat_template(prompt, tokenize=False, add_generation_prompt=True)
+        for prompt in prompts
+    ]
+    encoded = tokenizer(texts, padding=True, padding_side="left", return_tensors="pt")
+    return {"input_ids": encoded["input_ids"], "attention_mask": encoded["attention_mask"]}

@@ -1,0 +1,222 @@
+"""Distances of the captions of a row for rewards: equal texts have distance 0, a text without a word is far from all.
+
+A reward is searched for weak spots by what it trains. So a text that has no vector (no word, or none that the distance
+knows) is as far from every other text as any can be; its distance from itself is 0, whatever its vector.
+"""
+
+import functools
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from tqdm import tqdm
+
+from ..kit.base_messages import shown_value
+from ..kit.base_module import check_choice
+from ..kit.base_types import CaptionRows, Floats, TokenRows
+from ..kit.text_cider import document_frequencies, inverse_document_frequencies
+from ..kit.text_distance import text_distances
+from ..kit.text_document_frequency import (
+    HOW_TO_MAKE_A_TABLE,
+    DocumentFrequency,
+    check_document_frequency,
+    check_enough_documents,
+    load_document_frequency,
+)
+from ..kit.text_meteor import meteor_distances, meteor_scorer
+from ..kit.text_ngrams import ngram_ids, word_ids
+from ..kit.text_reference_ngrams import MAX_ORDER
+from ..kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, check_encoder_options
+from ..kit.text_tokens import Tokenizer, check_tokenizer, ngram_tokens, same_tokens, tokenize_rows
+
+# Distances by name.
+DISTANCES = ("bert", "cider", "meteor")
+
+# Where document frequencies come from: a table, its path, or lists of references to be counted.
+Documents = str | os.PathLike[str] | Mapping[str, Any] | Sequence[Sequence[str]]
+
+# From n_rows lists of texts to n_rows symmetric arrays of their distances, shape (n_texts, n_texts).
+RowDistances = Callable[[CaptionRows], list[Floats]]
+
+
+def row_distances(
+    distance: Any, *, documents: Documents | None, tokenizer: Tokenizer, encoder: Mapping[str, Any]
+) -> RowDistances:
+    """Return the distance of rows of texts that the options name.
+
+    Args:
+        distance: one of `DISTANCES`, or a function from two lists of n texts to n numbers, whose mean over both
+            directions is taken.
+        documents: for "cider".
+        tokenizer: for "cider" and "meteor".
+        encoder: options of the encoder for "bert", by the names of `ENCODER_DEFAULTS`.
+
+    Raises:
+        TypeError, ValueError: an option that is of no use.
+    """
+    check_tokenizer(tokenizer)
+    if callable(distance):
+        return lambda rows: [_symmetric(matrix) for matrix in text_distances(rows, distance)]
+    check_choice("distance", distance, DISTANCES)
+    if distance == "bert":
+        return EmbeddingDistances(encoder)
+    if distance == "cider":
+        return functools.partial(ngram_distances, documents=as_documents(documents, tokenizer), tokenizer=tokenizer)
+    return functools.partial(meteor_row_distances, tokenizer=tokenizer)
+
+
+def as_documents(documents: Documents | None, tokenizer: Tokenizer) -> DocumentFrequency:
+    """Return document frequencies: of a table, or counted in lists of references, one document each.
+
+    Raises:
+        TypeError: another type.
+        ValueError: none are given, a single document, or another layout.
+    """
+    if documents is None:
+        raise ValueError(
+            "document_frequency: expected those of the training corpus, got none. Give the lists of references of all "
+            f"its rows, or a table. {HOW_TO_MAKE_A_TABLE}"
+        )
+    if isinstance(documents, str | os.PathLike | Mapping) or not hasattr(documents, "__len__"):
+        check_document_frequency(documents)
+        return load_document_frequency(documents)  # type: ignore[arg-type]
+    check_enough_documents(len(documents))
+    return DocumentFrequency(document_frequencies(ngram_tokens(documents, tokenizer)), len(documents))
+
+
+class EmbeddingDistances:
+    """Distances of sentence embeddings of length 1, sqrt(2 - 2 cosine): Euclidean, 0 to 2.
+
+    A text without a word, or with a vector of zeros, has distance 2 from every other text.
+
+    Args:
+        options: those of `ENCODER_DEFAULTS` that differ.
+    """
+
+    def __init__(self, options: Mapping[str, Any]):
+        self._options = {**ENCODER_DEFAULTS, **options}
+        unknown = sorted(set(self._options) - set(ENCODER_DEFAULTS))
+        if unknown:
+            raise TypeError(
+                f"{unknown[0]}: expected one of the options {', '.join(ENCODER_DEFAULTS)}, got another. Leave it out."
+            )
+        check_encoder_options(self._options)
+        self._encoder = SentenceEncoder()
+
+    def __call__(self, rows: CaptionRows) -> list[Floats]:
+        """Return the distances of all pairs of texts of every row."""
+        distinct = sorted({text for row in rows for text in row if has_word(text)})
+        vectors = self._encoder.embed(distinct, self._options, tqdm) if distinct else np.zeros((0, 1))
+        vectors = np.concatenate((vectors.astype(np.float64), np.zeros((1, vectors.shape[1]))))  # of no word
+        lengths = np.linalg.norm(vectors, axis=1)
+        vectors /= np.where(lengths > 0, lengths, 1.0)[:, None]
+        numbers = {text: i for i, text in enumerate(distinct)}
+        matrices = []
+        for row in rows:
+            index = np.array([numbers.get(text, -1) for text in row])
+            matrix = np.sqrt(np.maximum(0.0, 2 - 2 * vectors[index] @ vectors[index].T))
+            has_none = lengths[index] == 0
+            matrix[has_none[:, None] | has_none] = 2.0
+            matrices.append(matrix * ~_same(row))
+        return matrices
+
+
+def has_word(text: str) -> bool:
+    """Return whether a text has a letter or a digit.
+
+    >>> has_word("a dog"), has_word(" . ")
+    (True, False)
+    """
+    return any(map(str.isalnum, text))
+
+
+def ngram_distances(rows: CaptionRows, documents: DocumentFrequency, tokenizer: Tokenizer) -> list[Floats]:
+    """Distances of tf-idf vectors of n-grams of 1 to 4 tokens: sqrt(2 - 2 CIDEr / 10), Euclidean, 0 to sqrt(2).
+
+    CIDEr here is that of Vedantam et al. (2015), equation 2, https://arxiv.org/abs/1411.5726: the mean over n of
+    cosines, without the clipping and the penalty of CIDEr-D, which leave no distance. What a text lacks of length 1,
+    because it has no n-gram of an order, or only n-grams of all documents, lies along an axis of its own.
+
+    Args:
+        rows: n_rows lists of texts.
+        documents: document frequencies.
+        tokenizer: splits the texts.
+
+    Returns:
+        n_rows float64 arrays, shape (n_texts, n_texts), symmetric, 0 on the diagonal and for equal tokens.
+
+    >>> table = DocumentFrequency({"a": 2, "dog": 1, "cat": 1}, 2)
+    >>> ngram_distances([["a dog", "a dog", "a cat", ""]], table, "ptb")[0].round(4)[0].tolist()
+    [0.0, 0.0, 1.4142, 1.4142]
+    """
+    tokens = ngram_tokens(rows, tokenizer)
+    return [
+        np.sqrt(np.maximum(0.0, 2 - 2 * cosines)) * ~same_tokens(row)
+        for row, cosines in zip(tokens, _ngram_cosines(tokens, documents), strict=True)
+    ]
+
+
+def _ngram_cosines(rows: TokenRows, documents: DocumentFrequency) -> list[Floats]:
+    """Mean over n of the cosines of all pairs of texts of every row, 0 where a text has no vector."""
+    n_texts = np.array([len(row) for row in rows])
+    texts = [tokens for row in rows for tokens in row]
+    words, lengths = word_ids(texts, {})
+    line = [token for tokens in texts for token in tokens]
+    text_of_word = np.repeat(np.arange(len(lengths)), lengths)
+    row_of_text = np.repeat(np.arange(len(rows)), n_texts)
+    total = scipy.sparse.csr_array((len(texts), len(texts)))
+    for order, (ids, last) in enumerate(ngram_ids(words, lengths, MAX_ORDER), start=1):
+        weights = inverse_document_frequencies(ids, last, order, line, documents.counts, documents.n_documents)
+        total += _cosines_of_order(ids, text_of_word[last], weights, row_of_text)
+    total /= MAX_ORDER
+    ends = np.cumsum(n_texts)
+    return [total[end - n : end, end - n : end].toarray() for end, n in zip(ends, n_texts, strict=True)]
+
+
+def _cosines_of_order(ids: Any, text: Any, weights: Floats, row_of_text: Any) -> scipy.sparse.csr_array:
+    """Cosines of the texts of a row by the n-grams of one order; every row has columns of its own."""
+    n_weights = max(1, len(weights))
+    keys, frequency = np.unique(text * n_weights + ids, return_counts=True)
+    text, ids = np.divmod(keys, n_weights)
+    values = frequency * weights[ids]
+    norms = np.sqrt(np.bincount(text, values**2, minlength=len(row_of_text)))[text]
+    unit = np.divide(values, norms, out=np.zeros(len(values)), where=norms > 0)
+    column = np.unique(row_of_text[text] * n_weights + ids, return_inverse=True)[1]
+    shape = (len(row_of_text), int(column.max(initial=-1)) + 1)
+    vectors = scipy.sparse.csr_array((unit, (text, column)), shape=shape)
+    return vectors @ vectors.T
+
+
+def meteor_row_distances(rows: CaptionRows, tokenizer: Tokenizer) -> list[Floats]:
+    """Distances 1 - METEOR (NLTK's), mean of both directions, 0 to 1."""
+    tokens = tokenize_rows(rows, tokenizer)
+    matrices = meteor_distances(tokens, meteor_scorer("nltk", None, tqdm)(tokens))
+    return [_symmetric(matrix) for matrix in matrices]
+
+
+def _symmetric(matrix: Floats) -> Floats:
+    """Mean of both directions."""
+    return (matrix + matrix.T) / 2
+
+
+def _same(row: Sequence[str]) -> np.ndarray:
+    """Which texts of a row are equal."""
+    return same_tokens([(text,) for text in row])
+
+
+def kernel_values(distances: Floats, kernel: str, sigma: float) -> Floats:
+    """Kernel of texts from their distances, which are Euclidean: positive definite (Schoenberg 1938).
+
+    Args:
+        distances: float64 array of any shape.
+        kernel: "gaussian", exp(-d^2 / (2 sigma^2)), or "laplace", exp(-d / sigma).
+        sigma: in the unit of the distance, above 0.
+
+    >>> kernel_values(np.array([0.0, 1.0]), "laplace", 1.0).round(4).tolist()
+    [1.0, 0.3679]
+    """
+    if not 0 < sigma < np.inf:
+        raise ValueError(f"sigma: expected a positive number, got {shown_value(sigma)}. Give 0.5, for example.")
+    return np.exp(-(distances**2) / (2 * sigma**2)) if kernel == "gaussian" else np.exp(-distances / sigma)

@@ -1,0 +1,127 @@
+"""Training of the small captioner with rewards: plain policy gradients, a few scenes with several captions a step."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import PIL.Image
+import torch
+import transformers
+from transformers.modeling_outputs import BaseModelOutput
+
+from manycaps.made_world.pictures import draw_picture
+from manycaps.made_world.scenes import Scene, draw_scene
+from manycaps.made_world.speakers import Speaker, draw_captions
+from scripts.toy.small_captioner import NUMBERS, PADDING, as_pixel_values, as_text, encode_pictures, next_word_logits
+
+
+class RewardRecipe(NamedTuple):
+    """How a captioner is trained with rewards."""
+
+    n_scenes: int = 16
+    n_captions: int = 8
+    # Of the first half of the steps; then it falls to 0.
+    learning_rate: float = 3e-4
+
+
+class CaptionedScenes(NamedTuple):
+    """Scenes with their pictures, what people say of them, and the states of a captioner's encoder."""
+
+    scenes: list[Scene]
+    pictures: list[PIL.Image.Image]
+    references: list[list[str]]
+    # Shape (n_scenes, n_states, width).
+    states: torch.Tensor
+
+
+# From the captions of some scenes and the numbers of these scenes to weights of the captions: (n_scenes, n_captions).
+Advantages = Callable[[list[list[str]], Sequence[int]], np.ndarray]
+
+
+def draw_captioned_scenes(
+    model: transformers.VisionEncoderDecoderModel, seed: int, n_scenes: int, n_references: int
+) -> CaptionedScenes:
+    """Draw scenes, pictures and human captions; scene i depends on the seed and i alone."""
+    scenes, pictures, references = [], [], []
+    for i in range(n_scenes):
+        rng = np.random.default_rng([seed, i])
+        scenes.append(draw_scene(rng))
+        pictures.append(draw_picture(rng, scenes[-1]))
+        references.append(draw_captions(Speaker(), scenes[-1], n_references, rng))
+    side = model.config.encoder.image_size
+    parts = [pictures[start : start + 500] for start in range(0, n_scenes, 500)]
+    states = torch.cat([encode_pictures(model, as_pixel_values(part, side)) for part in parts])
+    return CaptionedScenes(scenes, pictures, references, states)
+
+
+@torch.no_grad()
+def sample_tokens(model: transformers.VisionEncoderDecoderModel, states: torch.Tensor, n: int) -> torch.Tensor:
+    """Sample n captions of every scene by the model's own probabilities: (n_scenes * n, n_tokens)."""
+    outputs = BaseModelOutput(last_hidden_state=states.repeat_interleave(n, dim=0))
+    return model.generate(encoder_outputs=outputs, do_sample=True, top_k=0)
+
+
+def sample_captions(model: transformers.VisionEncoderDecoderModel, states: torch.Tensor, n: int) -> list[list[str]]:
+    """Sample n captions of every scene, as texts."""
+    texts = [as_text(row) for row in sample_tokens(model, states, n).tolist()]
+    return [texts[start : start + n] for start in range(0, len(texts), n)]
+
+
+def log_probabilities(
+    model: transformers.VisionEncoderDecoderModel, states: torch.Tensor, tokens: torch.Tensor
+) -> torch.Tensor:
+    """Return log p of captions, shape (n,); tokens as from `sample_tokens`, a state for each caption."""
+    said = tokens[:, 1:]
+    log_p = torch.log_softmax(next_word_logits(model, states, tokens), dim=2)
+    return log_p.gather(2, said[..., None])[..., 0].masked_fill(said == NUMBERS[PADDING], 0.0).sum(dim=1)
+
+
+def less_others(scores: np.ndarray) -> np.ndarray:
+    """Subtract from the score of each caption the mean of the other captions' of its scene.
+
+    >>> less_others(np.array([[3.0, 1.0, 2.0]])).tolist()
+    [[1.5, -1.5, 0.0]]
+    """
+    n = scores.shape[1]
+    return (scores - scores.mean(axis=1, keepdims=True)) * n / (n - 1)
+
+
+def train_with_rewards(
+    model: transformers.VisionEncoderDecoderModel,
+    scenes: CaptionedScenes,
+    advantages: Advantages,
+    recipe: RewardRecipe,
+    seed: int,
+    n_steps: int,
+    watch: Callable[[int], Any],
+) -> None:
+    """Train: the gradient of a step is the mean over captions of the advantage times that of log p.
+
+    Args:
+        model: a trained captioner.
+        scenes: of the training.
+        advantages: of sampled captions.
+        recipe: how.
+        seed: of the order of scenes and of the sampling.
+        n_steps: number of steps.
+        watch: called after each step with the number of steps so far.
+    """
+    rng = np.random.default_rng([seed, 2])
+    torch.manual_seed(seed)
+    learned = [weight for weight in model.parameters() if weight.requires_grad]
+    optimizer = torch.optim.Adam(learned, lr=recipe.learning_rate)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1.0, 2 * (1 - step / n_steps)))
+    for step in range(1, n_steps + 1):
+        chosen = rng.choice(len(scenes.scenes), recipe.n_scenes, replace=False).tolist()
+        states, n = scenes.states[chosen], recipe.n_captions
+        tokens = sample_tokens(model, states, n)
+        texts = [as_text(row) for row in tokens.tolist()]
+        rows = [texts[start : start + n] for start in range(0, len(texts), n)]
+        weights = torch.from_numpy(advantages(rows, chosen).reshape(-1)).float()
+        loss = -(weights * log_probabilities(model, states.repeat_interleave(n, dim=0), tokens)).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(learned, 1.0)
+        optimizer.step()
+        schedule.step()
+        watch(step)

@@ -1,0 +1,137 @@
+"""Human parity as a callback of a real Trainer: what it logs, when it stops, and that the training does not feel it."""
+
+import types
+
+import datasets
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from manycaps.made_world.pictures import draw_picture
+from manycaps.made_world.scenes import draw_scene
+from manycaps.made_world.speakers import Speaker, draw_captions
+from manycaps.made_world.toy_scores import CHECKPOINT
+from manycaps.rewards import HumanParityCallback
+from scripts.toy.small_captioner import MAX_TOKENS, as_pixel_values, as_text, as_tokens, new_captioner
+
+N_ROWS = 12
+
+
+def rows():
+    """Scenes, pictures and captions of people."""
+    made = []
+    for i in range(N_ROWS):
+        rng = np.random.default_rng([7, i])
+        scene = draw_scene(rng)
+        picture, captions = draw_picture(rng, scene), draw_captions(Speaker(), scene, 6, rng)
+        made.append({"picture": picture, "caption": captions[0], "references": captions[1:]})
+    return made
+
+
+ROWS = rows()
+
+
+def pixels(of_rows):
+    return {"pixel_values": as_pixel_values((row["picture"] for row in of_rows), 32)}
+
+
+class Words:
+    """The tokenizer of the small captioner."""
+
+    def batch_decode(self, tokens, skip_special_tokens):
+        assert skip_special_tokens
+        return [as_text(row) for row in tokens.tolist()]
+
+
+def callback(**options):
+    return HumanParityCallback(
+        ROWS, every=2, n_candidates=3, inputs=pixels, max_new_tokens=MAX_TOKENS - 1, distance="cider", **options
+    )
+
+
+def collate(batch):
+    tokens = as_tokens([ROWS[int(row["number"])]["caption"] for row in batch])
+    labels = tokens[:, 1:].clone()
+    pictures = pixels([ROWS[int(row["number"])] for row in batch])
+    return {**pictures, "decoder_input_ids": tokens[:, :-1], "labels": labels}
+
+
+def train(folder, *callbacks, n_steps=4):
+    """Train the small captioner, and return the trainer."""
+    model = new_captioner(CHECKPOINT / "open_clip_model.safetensors", 0)
+    settings = transformers.TrainingArguments(
+        output_dir=str(folder),
+        max_steps=n_steps,
+        per_device_train_batch_size=4,
+        remove_unused_columns=False,
+        save_strategy="no",
+        report_to="none",
+        disable_tqdm=True,
+        use_cpu=True,
+        seed=1,
+    )
+    trainer = transformers.Trainer(
+        model=model,
+        args=settings,
+        train_dataset=datasets.Dataset.from_dict({"number": list(range(N_ROWS))}),
+        data_collator=collate,
+        callbacks=list(callbacks),
+    )
+    # A tokenizer of transformers is saved with the model; this one only decodes.
+    trainer.callback_handler.processing_class = Words()
+    trainer.train()
+    return trainer
+
+
+def test_values_are_logged_before_and_while_training_which_stays_the_same(tmp_path):
+    watch = callback()
+    watched, plain = train(tmp_path, watch), train(tmp_path)
+    steps = [line["step"] for line in watched.state.log_history if "human_parity/p_value" in line]
+    assert steps == [0, 2, 4]
+    assert set(watch.last) == {
+        *("human_parity/p_value", "human_parity/statistic", "human_parity/rows_needed", "human_parity/energy_distance"),
+        *("human_parity/unlike_people_share", "human_parity/ordinary_share", "human_parity/near_duplicate_share"),
+        *("human_parity/fidelity_gap", "human_parity/diversity_gap"),
+    }
+    assert watch.last["human_parity/p_value"] < 0.05  # it has learned nothing
+    for mine, theirs in zip(watched.model.parameters(), plain.model.parameters(), strict=True):
+        assert torch.equal(mine, theirs)
+
+
+def test_it_stops_where_nothing_gets_better(tmp_path):
+    watch = callback(patience=1)
+    values = iter([30.0, 20.0, 20.0, 10.0])
+    compute = watch._module.compute
+    watch._module = types.SimpleNamespace(
+        compute=lambda **columns: {**compute(**columns), "human_parity_statistic": next(values)}
+    )
+    assert train(tmp_path, watch, n_steps=8).state.global_step == 4
+
+
+def test_the_log_of_a_trainer_gets_the_values():
+    seen, watch = [], None
+    watch = callback(log=seen.append)
+    model = new_captioner(CHECKPOINT / "open_clip_model.safetensors", 0)
+    state, control = transformers.TrainerState(), transformers.TrainerControl()
+    watch.on_train_begin(None, state, control, model=model, processing_class=Words())
+    assert seen == [watch.last]
+    assert state.log_history == []
+    watch.on_step_end(None, transformers.TrainerState(global_step=3), control, model=model, processing_class=Words())
+    assert len(seen) == 1
+    assert not model.training
+
+
+def test_messages():
+    with pytest.raises(TypeError, match=r"^references\[0\]: expected a list of captions, got None\."):
+        HumanParityCallback([{"prompt": "a"}])
+    with pytest.raises(ValueError, match="n_candidates"):
+        HumanParityCallback(ROWS, n_candidates=1)
+    watch = HumanParityCallback(ROWS, n_candidates=2, distance="cider")
+    model = new_captioner(CHECKPOINT / "open_clip_model.safetensors", 0)
+    with pytest.raises(TypeError) as error:
+        watch.on_train_begin(None, transformers.TrainerState(), None, model=model, processing_class=Words())
+    assert str(error.value) == (
+        "prompt: expected a text or a conversation in every row, got None. Or give inputs=..., a function from rows to "
+        "the arguments of generate."
+    )

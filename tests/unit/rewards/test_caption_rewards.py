@@ -1,0 +1,267 @@
+"""Rewards as trainers and loops call them: values, groups, what is logged, and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+
+from manycaps import functional
+from manycaps.kit.text_cider import document_frequencies
+from manycaps.made_world.pictures import draw_picture
+from manycaps.made_world.scenes import draw_scene
+from manycaps.made_world.toy_scores import CHECKPOINT
+from manycaps.rewards import BleuReward, CiderReward, EnergyReward, MeteorReward, PacReward, RefPacReward
+from manycaps.rewards.distances import row_distances
+from tests.each_case import each_case
+
+CANDIDATES = [["a dog runs", "a dog", "two cats sleep"], ["a red car", "the car is red", "a red car"]]
+REFERENCES = [["a dog is running", "the dog runs"], ["a red car on a road", "a car"]]
+CORPUS = [*REFERENCES, ["two birds", "birds in a tree"]]
+
+
+def letters(first, second):
+    """A distance that needs no model: the share of letters that only one of two texts has."""
+    return [1 - len(set(x) & set(y)) / max(1, len(set(x) | set(y))) for x, y in zip(first, second, strict=True)]
+
+
+def as_trainer(candidates, references, **columns):
+    """The arguments of TRL for rows of candidates."""
+    flat = [(f"prompt {i}", text, references[i]) for i, row in enumerate(candidates) for text in row]
+    prompts, completions, own = map(list, zip(*flat, strict=True))
+    given = {"prompts": prompts, "completions": completions, "references": own, "completion_ids": None}
+    return given | {"trainer_state": object()} | columns
+
+
+REWARDS = {
+    "energy": lambda: EnergyReward(letters),
+    "energy of n-grams": lambda: EnergyReward("cider", document_frequency=CORPUS),
+    "gaussian kernel": lambda: EnergyReward(letters, "gaussian"),
+    "laplace kernel": lambda: EnergyReward(letters, "laplace", sigma=1.0),
+    "cider": lambda: CiderReward(CORPUS),
+    "bleu": lambda: BleuReward(order=2),
+    "meteor": lambda: MeteorReward(),
+}
+
+
+@each_case("name", REWARDS)
+def test_a_trainer_gets_what_a_loop_gets(name):
+    reward = REWARDS[name]()
+    of_rows = reward(CANDIDATES, REFERENCES)
+    assert of_rows.shape == (2, 3)
+    assert of_rows.dtype == np.float64
+    assert np.isfinite(of_rows).all()
+    logged, extra = {}, {}
+    of_trainer = reward(
+        **as_trainer(CANDIDATES, REFERENCES), log_metric=logged.__setitem__, log_extra=extra.__setitem__
+    )
+    assert all(type(value) is float for value in of_trainer)
+    np.testing.assert_allclose(of_trainer, of_rows.ravel(), atol=1e-12)
+    assert logged == {f"{type(reward).__name__}/{key}": value for key, value in reward.last.items()}
+    assert extra == {f"{type(reward).__name__}_reward": of_trainer}
+    assert json.loads(json.dumps(reward.last)) == reward.last
+
+
+@each_case("name", REWARDS)
+def test_conversations_are_the_texts_of_the_assistant(name):
+    reward = REWARDS[name]()
+    given = as_trainer(CANDIDATES, REFERENCES)
+    plain = reward(**given)
+    answers = [[{"role": "assistant", "content": text}] for text in given["completions"]]
+    prompts = [
+        [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": p}]}] for p in given["prompts"]
+    ]
+    assert reward(**{**given, "completions": answers, "prompts": prompts}) == plain
+    parts = [[{"role": "assistant", "content": [{"type": "text", "text": text}]}] for text in given["completions"]]
+    assert reward(**{**given, "completions": parts}) == plain
+
+
+def test_the_energy_reward_is_that_of_the_plain_function():
+    texts = [[*mine, *theirs] for mine, theirs in zip(CANDIDATES, REFERENCES, strict=True)]
+    distances = np.array([[letters([x] * 5, row) for x in row] for row in texts])
+    np.testing.assert_allclose(EnergyReward(letters)(CANDIDATES, REFERENCES), functional.energy_rewards(distances, 3))
+    quality = EnergyReward(letters, quality=0.8)(CANDIDATES, REFERENCES)
+    np.testing.assert_allclose(quality, functional.energy_rewards(distances, 3, 0.8))
+    gaps = functional.human_gaps(distances, 3)
+    reward = EnergyReward(letters)
+    reward(CANDIDATES, REFERENCES)
+    assert reward.last["energy_distance"] == pytest.approx(gaps.energy.mean())
+    assert reward.last["fidelity_gap"] == pytest.approx(gaps.fidelity.mean())
+    assert reward.last["diversity_gap"] == pytest.approx(gaps.diversity.mean())
+    tails = functional.human_tails(distances, 3)
+    for name in ("unlike_people_share", "ordinary_share", "near_duplicate_share"):
+        assert reward.last[name] == pytest.approx(getattr(tails, name))
+
+
+def test_scores_of_single_captions_are_those_of_the_modules():
+    tokens = [[text.split() for text in row] for row in CANDIDATES]
+    references = [[text.split() for text in row] for row in REFERENCES]
+    meteor, bleu = MeteorReward()(CANDIDATES, REFERENCES), BleuReward()(CANDIDATES, REFERENCES)
+    np.testing.assert_allclose(meteor.mean(axis=1), functional.meteor(tokens, references))
+    np.testing.assert_allclose(bleu.mean(axis=1), functional.bleu(tokens, references)[:, 3])
+    of_corpus = {
+        "n_documents": 3,
+        "document_frequency": document_frequencies([[t.split() for t in row] for row in CORPUS]),
+    }
+    cider = CiderReward(of_corpus)(CANDIDATES, REFERENCES)
+    np.testing.assert_allclose(cider.mean(axis=1), functional.cider_d(tokens, references, of_corpus))
+    np.testing.assert_allclose(cider, CiderReward(CORPUS)(CANDIDATES, REFERENCES))
+
+
+def test_images_are_scored_and_a_caption_without_a_word_has_zero():
+    rng = np.random.default_rng(0)
+    pictures = [draw_picture(rng, draw_scene(rng)) for _ in range(2)]
+    candidates = [["a red star", ""], ["two blue circles", "..."]]
+    for kind, more in ((PacReward, ()), (RefPacReward, (REFERENCES,))):
+        reward = kind(CHECKPOINT, device="cpu")
+        values = reward(candidates, *more, images=pictures)
+        assert values[0, 0] > 0
+        assert (values[:, 1] == 0).all()
+        given = as_trainer(candidates, REFERENCES, image=[pictures[0]] * 2 + [pictures[1]] * 2)
+        np.testing.assert_allclose(reward(**given), values.ravel())
+
+
+# Groups.
+
+
+def test_groups_are_consecutive_prompts_and_references_or_labels():
+    reward, given = EnergyReward(letters), as_trainer(CANDIDATES, REFERENCES)
+    expected = reward(**given)
+    # A captioner is told the same of every image.
+    assert reward(**{**given, "prompts": ["Describe the image."] * 6}) == expected
+    order = [0, 3, 1, 4, 2, 5]
+    mixed = {name: [given[name][i] for i in order] for name in ("prompts", "completions", "references")}
+    labels = [i // 3 for i in order]
+    assert reward(**{**given, **mixed, "prompts": None}, group=labels) == pytest.approx([expected[i] for i in order])
+
+
+def test_groups_may_differ_in_size_and_in_references():
+    candidates, references = [[*CANDIDATES[0], "a cat"], CANDIDATES[1]], [REFERENCES[0], ["a car"]]
+    rewards = EnergyReward(letters)(**as_trainer(candidates, references))
+    for part, mine, theirs in (
+        (rewards[:4], candidates[0], references[0]),
+        (rewards[4:], candidates[1], references[1]),
+    ):
+        np.testing.assert_allclose(part, EnergyReward(letters)([mine], [theirs])[0])
+
+
+def test_one_reference_has_rewards_and_nothing_to_watch():
+    reward = EnergyReward(letters)
+    assert np.isfinite(reward(CANDIDATES, [["a dog"], ["a car"]])).all()
+    assert reward.last == {}
+
+
+def test_other_names_of_columns():
+    given = as_trainer(CANDIDATES, REFERENCES)
+    given["captions"] = given.pop("references")
+    reward = EnergyReward(letters, references="captions", name="towards_people")
+    assert reward.__name__ == "towards_people"
+    assert reward(**given) == EnergyReward(letters)(**as_trainer(CANDIDATES, REFERENCES))
+
+
+@each_case("name", REWARDS)
+def test_empty_completions_have_defined_rewards(name):
+    values = REWARDS[name]()([["", "", ""], ["", "a dog", "..."]], REFERENCES)
+    assert np.isfinite(values).all()
+
+
+# Distances that a policy cannot hack by texts without a vector.
+
+
+@each_case("distance, farthest", (("bert", 2.0), ("cider", 2**0.5)))
+def test_a_text_without_a_vector_is_far_from_all_others_and_equal_texts_are_not(distance, farthest):
+    def encode(captions):
+        return np.array([[len(text), text.count("o")] if "dog" in text else [0, 0] for text in captions], float)
+
+    distances = row_distances(distance, documents=CORPUS, tokenizer="ptb", encoder={"encoder": encode})
+    matrix = distances([["a dog", "the dog", "", "birds", "birds", "..."]])[0]
+    assert matrix[3, 4] == 0
+    assert (np.diag(matrix) == 0).all()
+    others = [0, 1, 3]
+    np.testing.assert_allclose(matrix[2, others], farthest)
+    if distance == "bert":
+        np.testing.assert_allclose(matrix[3, [0, 1, 2, 5]], farthest)
+    np.testing.assert_allclose(matrix, matrix.T)
+
+
+def test_words_of_all_documents_alone_are_far_from_everything():
+    table = {"n_documents": 2, "document_frequency": {"a": 2, "dog": 1}}
+    matrix = row_distances("cider", documents=table, tokenizer="ptb", encoder={})([["a", "a", "dog", "a dog"]])[0]
+    assert matrix[0, 1] == 0
+    np.testing.assert_allclose(matrix[0, 2:], 2**0.5)
+
+
+# Messages.
+
+
+def broken(**changes):
+    return lambda: EnergyReward(letters)(**{**as_trainer(CANDIDATES, REFERENCES), **changes})
+
+
+MESSAGES = {
+    "no references": (
+        broken(references=None),
+        "references: expected a column of human texts, a list in every row, got none. Add it to the data set, or give "
+        "its name as references=...",
+    ),
+    "no reference in a row": (
+        broken(references=[["a"]] * 5 + [[]]),
+        "references[5]: expected at least one caption, got an empty list. Leave the row out of both columns.",
+    ),
+    "too few references": (
+        broken(references=[["a"]] * 5),
+        "references: expected one value for each of the 6 completions, got 5. Repeat those of a row for each of its "
+        "completions.",
+    ),
+    "no prompts": (
+        broken(prompts=None),
+        "prompts: expected one for each completion, got none. Or give a column group.",
+    ),
+    "no text": (
+        broken(completions=[1, 2, 3, 4, 5, 6]),
+        "completions[0]: expected a text, or a list of messages with role and content, got 1. Give what the trainer "
+        "sampled.",
+    ),
+    "a group of one": (
+        broken(prompts=[str(i) for i in range(6)]),
+        "num_generations: expected groups of at least 3 captions of one row, got 1 in group 0. Sample more per row; of "
+        "a group that is spread over processes, all must be there.",
+    ),
+    "one candidate": (
+        lambda: EnergyReward(letters)([["a"]], [["b"]]),
+        "candidates: expected groups of at least 2 captions of one row, got 1 in group 0. Sample more per row; of a "
+        "group that is spread over processes, all must be there.",
+    ),
+    "ragged rows": (
+        lambda: CiderReward(CORPUS)([["a"], ["b", "c"]], REFERENCES),
+        "candidates[1]: expected 1 texts as in row 0, got another number. Sample equally many for every row.",
+    ),
+    "other rows": (
+        lambda: CiderReward(CORPUS)(CANDIDATES, REFERENCES[:1]),
+        "references: expected one row for each of the 2 rows of candidates, got 1. Row i of both belongs together.",
+    ),
+    "no documents": (
+        lambda: CiderReward(),
+        "document_frequency: expected those of the training corpus, got none. Give the lists of references of all its "
+        "rows, or a table. Make one with `manycaps count-document-frequency`.",
+    ),
+    "no images": (
+        lambda: PacReward(CHECKPOINT, device="cpu")(CANDIDATES),
+        "images: expected a column of images, got none. Add it to the data set, or give its name as images=...",
+    ),
+    "sigma": (
+        lambda: EnergyReward(letters, "gaussian", sigma=0),
+        "sigma: expected a positive number, got 0. Give 0.5, for example.",
+    ),
+    "encoder option": (
+        lambda: EnergyReward("bert", encoder_options={"model": "a"}),
+        "model: expected one of the options encoder, device, dtype, batch_size, got another. Leave it out.",
+    ),
+}
+
+
+@each_case("case", MESSAGES)
+def test_messages(case):
+    call, message = MESSAGES[case]
+    with pytest.raises((TypeError, ValueError)) as error:
+        call()
+    assert str(error.value) == message
