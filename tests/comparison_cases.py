@@ -70,7 +70,9 @@ def comparison(n_rows=40, clusters=None, **options):
     systems = scored(n_rows, **options)
     rng = np.random.default_rng(1)
     rows = [
-        SystemRow(f"row {i}", {s.name: [caption(rng)] * (k + 1) for k, s in enumerate(systems)}, [caption(rng)])
+        SystemRow(
+            f"row {i}", {s.name: [caption(rng) for _ in range(k + 1)] for k, s in enumerate(systems)}, [caption(rng)]
+        )
         for i in range(n_rows)
     ]
     exchange = Exchange("trm_meteor", systems[1].name, systems[0].name, 0.9, 0.3, 3.5, 0.001)

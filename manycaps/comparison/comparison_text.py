@@ -96,7 +96,7 @@ def summaries(comparison: SystemComparison, *, full: bool = True) -> list[str]:
 
 def notes(comparison: SystemComparison) -> list[str]:
     """Return what a reader should know before the numbers."""
-    said = shared_rows(comparison)
+    said = shared_rows(comparison) + equal_captions(comparison)
     if not comparison.has_equal_sizes:
         said.append(UNEQUAL_SIZES)
     if comparison.parity is not None and comparison.parity.note:
@@ -124,6 +124,17 @@ def shared_rows(comparison: SystemComparison) -> list[str]:
         "are taken for independent. If some are of one image, p-values are too small and intervals too short: say with "
         "--clusters which rows belong together."
     ]
+
+
+def equal_captions(comparison: SystemComparison) -> list[str]:
+    """Return a sentence for each system that says one caption several times in every row, as greedy decoding does."""
+    rows, said = comparison.rows, []
+    for name in rows[0].captions:
+        sizes = {len(row.captions[name]) for row in rows}
+        if min(sizes) > 1 and all(len(set(row.captions[name])) == 1 for row in rows):
+            size = f"{min(sizes)}" if len(sizes) == 1 else f"{min(sizes)} to {max(sizes)}"
+            said.append(f"{name}: {size} captions a row, all equal: greedy? manycaps sample --temperature 1")
+    return said
 
 
 def methods(comparison: SystemComparison) -> str:

@@ -13,9 +13,17 @@ from manycaps.comparison.caption_scores import CaptionScores, check_modules, def
 from manycaps.comparison.compared_systems import SystemComparison, compared_systems
 from manycaps.comparison.parity import MODULE, ComparedParity, ParityRows, compared_parity
 from manycaps.comparison.parity_scores import can_be_compared, check_distance, chosen_distance, parity_of_captions
-from manycaps.comparison.systems import Exchange, are_score_folders, clusters_of, named_systems, read_systems
+from manycaps.comparison.systems import (
+    Exchange,
+    ScoredSystem,
+    are_score_folders,
+    clusters_of,
+    named_systems,
+    read_systems,
+)
 from manycaps.kit.base_messages import shown_value
-from manycaps.kit.base_module import check_number, check_whole_number
+from manycaps.kit.base_module import check_number, check_whole_number, signature
+from manycaps.sampling.captions_file import settings_of
 
 # Options that modules are loaded with.
 MODULE_OPTIONS = ("tokenizer", "language", "encoder", "checkpoint", "variant", "meteor15_data", "best_of", "device")
@@ -79,8 +87,8 @@ def compare_folders(folders: Mapping[str, str], options: CompareOptions) -> Syst
     clusters = clusters_of(rows, options.clusters)
     parity = None
     if MODULE in systems[0].results:
-        signature = str(systems[0].results[MODULE]["signature"])
-        distance = signature.partition("|distance:")[2].partition("|")[0]
+        line = str(systems[0].results[MODULE]["signature"])
+        distance = line.partition("|distance:")[2].partition("|")[0]
         parity = beside_people(
             {each.name: ParityRows(each.values, each.distances) for each in systems if each.distances},
             clusters,
@@ -128,18 +136,28 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
     rows = rows if "videos" in media else [row._replace(video=None) for row in rows]
     resampling = {"n_resamples": options.n_resamples, "seed": options.seed}
     scores = CaptionScores(rows, modules, module_options(options), clusters=clusters, **resampling)
-    parity, signature = None, ""
+    parity, line = None, ""
     if can_be_compared(rows):
         distance, note = chosen_distance(options.distance, options.encoder)
         found = parity_of_captions(rows, parity_options(options, distance, clusters))
-        parity, signature = beside_people(found.rows, clusters, options, distance, note), found.signature
+        parity, line = beside_people(found.rows, clusters, options, distance, note), found.signature
     n_results = len(files) * len(modules) + (len(scores.exchanged()) if options.full else 0)
     with tqdm.tqdm(total=n_results, desc="systems x metrics", unit="result") as bar:
         systems = scores.systems(bar.update)
         exchanges = list(scores.exchanges(bar.update)) if options.full else []
     if parity is not None:
-        systems = [system._replace(results={MODULE: {"signature": signature}, **system.results}) for system in systems]
+        systems = [system._replace(results={MODULE: {"signature": line}, **system.results}) for system in systems]
+    systems = [_with_settings(system, files[system.name]) for system in systems]
     return compared_systems(systems, rows, clusters, exchanges, parity=parity, **resampling)
+
+
+def _with_settings(system: ScoredSystem, file: str) -> ScoredSystem:
+    """Add how the captions were sampled, where `manycaps sample` wrote that beside them."""
+    settings = settings_of(file)
+    if settings is None:
+        return system
+    how = {"sample": {"signature": signature("sample", **settings)}}
+    return system._replace(results={**how, **system.results})
 
 
 def parity_options(options: CompareOptions, distance: str, clusters: Sequence[Hashable] | None) -> dict[str, Any]:
