@@ -21,6 +21,7 @@ COMMANDS = {
     "compare": "compare captioning systems: which one is nearer to people, and how sure is that",
     "plan": "plan a test against people: what so many rows find, and how many a difference takes",
     "sample": "sample several captions of every image, or answers to every prompt, by any model",
+    "decoding": "find the temperature, or the search, that is nearest to people",
     "score": "score caption files of any size by any metrics",
     "coco-eval": "evaluate a file of COCO results: BLEU, METEOR, ROUGE-L and CIDEr, without Java",
     "diversity": "measure the diversity of caption files, as an HTML page",

@@ -108,6 +108,11 @@ READERS: dict[str, tuple[tuple[str, ...], list[str], list[str]]] = {
         ["human-correlation", "--benchmark", "composite", "--metric", "trm_meteor", "--data", "{folder}/in{ending}"],
         [],
     ),
+    "decoding": (
+        (".jsonl", ".parquet"),
+        "decoding {folder}/in{ending} {folder}/rows.jsonl -r {folder}/rows.jsonl -o {folder}/out".split(),
+        [],
+    ),
     "sample": (
         (".jsonl", ".parquet", ".png"),
         "sample {folder}/no-model {folder}/in{ending} -o {folder}/out.jsonl".split(),

@@ -36,6 +36,7 @@ REQUIRED = {
     "core-set": ["train.jsonl", "--test", "test.jsonl"],
     "count-document-frequency": ["captions.jsonl"],
     "count-token-frequency": ["captions.jsonl"],
+    "decoding": ["a.jsonl", "b.jsonl", "-r", "references.jsonl"],
     "diversity": ["captions.jsonl"],
     "plan": ["pilot.jsonl"],
     "rows": ["captions.jsonl"],
