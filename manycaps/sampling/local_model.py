@@ -17,7 +17,7 @@ from manycaps.kit.clip_model import as_device
 from manycaps.kit.media_images import as_image_source, as_rgb_image
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.items import Item
-from manycaps.sampling.token_choice import SampledTokens, token_choice
+from manycaps.sampling.token_choice import SampledTokens, chosen_tokens, token_choice
 
 # Floating-point numbers of a model, by the names of --dtype.
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -133,6 +133,8 @@ class LocalModel:
         Raises:
             ValueError: the item has an image or a prompt that the model does not take, or lacks one.
         """
+        if item.image is None and item.prompt is None:
+            raise ValueError(f"{item.where}: expected an image or a prompt, got none. Add it, or leave the row out.")
         if item.image is not None and not self._takes_images:
             raise ValueError(
                 f"{self.options.name}: expected a model that takes images, got one of texts alone "
@@ -262,8 +264,8 @@ def _generate_options(setting: Setting, n: int) -> dict[str, Any]:
         return {"do_sample": False, "num_beams": 1}
     if setting.num_beams is not None:
         return {"do_sample": False, "num_beams": setting.num_beams, "num_return_sequences": n}
-    # Of the tokens that are drawn, one has a probability: the one that was chosen.
-    return {"do_sample": True, "num_return_sequences": n, "temperature": 1.0, "top_k": 0, "top_p": 1.0}
+    own = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "custom_generate": chosen_tokens}
+    return {"do_sample": True, "num_return_sequences": n, **own}
 
 
 def _chats(

@@ -1,11 +1,12 @@
 """The next token of every sequence, by random numbers of its own: batch, shard and order change nothing.
 
-transformers draws the tokens of a batch from one generator, so that a row's samples depend on its neighbours. Here
-`generate` gets scores that leave one token: it was chosen by inverting the cumulative probabilities at a random number
-that belongs to the row, the sample and the step.
+transformers draws the tokens of a batch from one generator, so that a row's samples depend on its neighbours. Here the
+scores get a largest one, at the token that was chosen by inverting the cumulative probabilities at a random number that
+belongs to the row, the sample and the step; the loop of `generate` takes the largest, which costs less than a draw.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,17 +19,26 @@ from manycaps.sampling.row_numbers import random_numbers
 
 
 class TokenChoice(transformers.LogitsProcessor):
-    """Leaves one token of each sequence: `generate` with sampling can draw no other."""
+    """Marks one token of each sequence; for `chosen_tokens`."""
 
     def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
-        """Return 0 for the chosen tokens, minus infinity for all others: shape (n_sequences, n_tokens)."""
+        """Set the scores of the chosen tokens to infinity: shape (n_sequences, n_tokens)."""
         chosen = self.chosen(input_ids, scores)
-        left: torch.FloatTensor = torch.full_like(scores, -torch.inf).scatter_(1, chosen, 0.0)  # type: ignore[assignment]
-        return left
+        scores.scatter_(1, chosen, torch.inf)
+        return scores
 
     def chosen(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.Tensor:
         """Return the chosen tokens: int64, shape (n_sequences, 1)."""
         raise NotImplementedError
+
+
+def chosen_tokens(model: Any, *inputs: Any, generation_config: Any, **options: Any) -> Any:
+    """Run the loop of `generate` for several sequences a row, with the largest score in place of a draw.
+
+    `generate` calls it as its `custom_generate`, with inputs that it has prepared for sampling.
+    """
+    generation_config.do_sample = False
+    return type(model)._sample(model, *inputs, generation_config=generation_config, **options)
 
 
 class SampledTokens(TokenChoice):
