@@ -91,6 +91,8 @@ def comparisons() -> Iterator[Comparison]:
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         save_rows(folder)
+        # On few cores, threads that wait for each other would be most of what is measured.
+        torch.set_num_threads(1)
         for kind, save, source in (
             ("captioner", save_captioner, folder),
             ("language model", save_language_model, folder / "prompts.jsonl"),
