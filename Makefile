@@ -1,10 +1,10 @@
 # The two commands of a newcomer are `make quickstart` and `make test`; each installs what it needs into .venv.
 PYTHON ?= python3
 VENV := .venv
-# Processes that run tests. Every one may load torch and a model: about 1.5 GB. Of all tests one process more: slow
-# ones wait for downloads and browsers.
+# Processes that run tests. Each may load torch and a model: about 1.5 GB. Slow tests get one process more: they wait
+# for downloads and browsers.
 test: WORKERS ?= 2
-test-all: WORKERS ?= 3
+test-slow test-all: WORKERS ?= 3
 # Whether the quickstart also shows the image and video metrics, which need torch: yes or no.
 IMAGES ?= yes
 BIN := $(VENV)/bin
@@ -13,12 +13,13 @@ BUILDER := hatchling editables
 # What the modules need: a new folder is found by itself.
 MODULE_REQUIREMENTS := $(wildcard metrics/*/requirements.txt measurements/*/requirements.txt)
 
-.PHONY: help quickstart test test-all check format docs dist benchmark studies clean
+.PHONY: help quickstart test test-slow test-all check format docs dist benchmark studies clean
 
 help:
 	@echo "make quickstart   compare three captioning systems on the bundled sample"
 	@echo "make test         run the fast tests: every rule, every module and page once, in three minutes on two cores"
-	@echo "make test-all     run all tests: also studies, training, browsers, killed runs, thousands of hostile inputs"
+	@echo "make test-slow    run the slow tests: studies, training, browsers, killed runs, thousands of hostile inputs"
+	@echo "make test-all     run all tests"
 	@echo "make check        lint, format check, types, links, fast tests: what a change must pass"
 	@echo "make format       format the code and renew links and tables"
 	@echo "make docs         build the site into site/: a link that leads nowhere is an error"
@@ -39,6 +40,10 @@ test: $(VENV)/test.installed
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
 # Whole files at once: slow tests share a cluster, a browser or a training with the others of their file.
+test-slow: $(VENV)/test.installed
+	$(BIN)/manycaps install-wordnet
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m slow
+
 test-all: $(VENV)/test.installed
 	$(BIN)/manycaps install-wordnet
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile

@@ -16,6 +16,7 @@ from tqdm import tqdm
 from .functional_checks import (
     MAX_SPLITS,
     as_finite,
+    as_p_values,
     as_rows,
     bleu_rows,
     check_candidates,
@@ -701,7 +702,45 @@ def ref_pac_s(pac_scores: npt.ArrayLike, reference_cosines: npt.ArrayLike) -> Fl
 # Systems.
 
 
-combined_p_value, harmonic_mean_p = plain_arguments(_combined_p_value), plain_arguments(_harmonic_mean_p)
+@plain_arguments
+def combined_p_value(p_values: npt.ArrayLike) -> float:
+    """p-value of "every row's candidates and references share a distribution", asymptotically exact.
+
+    Wilson (2019, https://doi.org/10.1073/pnas.1814092116), equation 4: 1 / harmonic mean tends to a Landau
+    distribution.
+
+    Args:
+        p_values: shape (n_rows,), at least one, each above 0 and at most 1.
+
+    Returns:
+        Float between 0 and 1. One row: its own p-value.
+
+    Raises:
+        ValueError: no p-values, or one that is not above 0 and at most 1.
+
+    >>> round(combined_p_value([0.5, 0.1]), 4)
+    0.2316
+    """
+    return _combined_p_value(as_p_values(p_values, at_least_one=True))
+
+
+@plain_arguments
+def harmonic_mean_p(p_values: npt.ArrayLike) -> float:
+    """Harmonic mean of p-values, equal weights (Wilson 2019); `combined_p_value` is the calibrated p-value.
+
+    Args:
+        p_values: as for `combined_p_value`.
+
+    Returns:
+        Float above 0 and at most 1.
+
+    Raises:
+        ValueError: as for `combined_p_value`.
+
+    >>> round(harmonic_mean_p([0.5, 0.1]), 4)
+    0.1667
+    """
+    return _harmonic_mean_p(as_p_values(p_values, at_least_one=True))
 
 
 def _without_progress(batches: Iterable[Any], **_about: Any) -> Iterable[Any]:

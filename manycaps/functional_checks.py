@@ -47,6 +47,19 @@ def as_finite(values: npt.ArrayLike, name: str) -> Floats:
     return array
 
 
+def as_p_values(values: npt.ArrayLike, at_least_one: bool = False) -> Floats:
+    """p-values as float64, shape (n,), 0 to 1; with `at_least_one`, not empty and above 0."""
+    array = as_finite(values, "p_values")
+    if array.ndim != 1 or (at_least_one and not array.size):
+        shape = "shape (n,), n at least 1" if at_least_one else "shape (n,)"
+        raise ValueError(f"p_values: expected an array of {shape}, got {array.shape}. Give one value per test.")
+    outside = np.flatnonzero((array < 0) | (array > 1) | (at_least_one & (array == 0)))
+    if outside.size:
+        limits = "above 0 and at most 1" if at_least_one else "from 0 to 1"
+        raise ValueError(f"p_values[{outside[0]}]: expected a number {limits}, got {array[outside[0]]}. Give p-values.")
+    return array
+
+
 def as_rows(values: npt.ArrayLike, name: str) -> Floats:
     """Values as float64, shape (n_rows, n_texts, anything), all finite."""
     array = as_finite(values, name)

@@ -13,7 +13,8 @@ from .kit.base_module import check_number, check_whole_number
 from .kit.base_types import Floats
 from .kit.sets_gaps import gaps_test, row_gaps
 from .kit.sets_intervals import check_clusters
-from .kit.sets_parity_power import LEVEL, WEIGHT_OF_TAILS, ParityPlan, joint_p_value, level_of_gaps, parity_plan
+from .kit.sets_parity import parity_p_values
+from .kit.sets_parity_power import LEVEL, WEIGHT_OF_TAILS, ParityPlan, level_of_gaps, parity_plan
 from .kit.sets_tails import LEAST_ROWS_OF_TAILS, TAIL, TAILS, CorpusTails, KeptDistances, corpus_tails, tail_distances
 from .kit.vectors_distance import check_distance_scale
 
@@ -162,7 +163,8 @@ def human_parity_test(
     texts are split at random (in closed form; Chen and Friedman 2017, https://doi.org/10.1080/01621459.2016.1147356),
     is chi-squared with two degrees of freedom from five rows on, with one where rows have a single candidate. It adds
     up signed gaps, and so finds small ones that all rows share. Wrong captions and bland ones cancel in it: the tails,
-    see `human_tails`, find them. The p-value is min(1, gaps / 0.8, tails / 0.2).
+    see `human_tails`, find them. The p-value is min(1, gaps / 0.8, tails / 0.2); none is below the smallest one of all
+    splits.
 
     Args:
         distances: as for `human_gaps`, as is the next.
@@ -184,9 +186,10 @@ def human_parity_test(
     (True, True, 2)
     """
     rows = _as_symmetric(distances, n_candidates)
-    tails = _tails(rows, n_candidates, None, clusters).p_value
-    of_gaps = gaps_test([row_gaps(rows, n_candidates)], clusters)
-    return ParityTest(joint_p_value(of_gaps.p_value, tails), of_gaps.p_value, tails, *of_gaps[1:])
+    tails = _tails(rows, n_candidates, None, clusters)
+    test = gaps_test([row_gaps(rows, n_candidates)], clusters)
+    of_both, of_gaps, _ = parity_p_values(test.p_value, tails, clusters)
+    return ParityTest(of_both, of_gaps, tails.p_value, *test[1:])
 
 
 @plain_arguments

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from .comparison.paired_tests import CONFIDENCE_LEVEL, N_RESAMPLES, PairedTest, paired_tests
 from .comparison.paired_tests import holm_p_values as _holm_p_values
-from .functional_checks import as_finite, bleu_rows, plain_arguments
+from .functional_checks import as_finite, as_p_values, bleu_rows, plain_arguments
 from .kit.base_module import check_confidence_level, check_whole_number
 from .kit.base_types import Floats, TokenRows
 from .kit.sets_intervals import check_clusters, cluster_numbers
@@ -102,15 +102,7 @@ def holm_p_values(p_values: npt.ArrayLike) -> Floats:
     >>> holm_p_values([0.04, 0.01, 0.03]).tolist()
     [0.06, 0.03, 0.06]
     """
-    values = as_finite(p_values, "p_values")
-    if values.ndim != 1:
-        raise ValueError(f"p_values: expected an array of shape (n,), got {values.shape}. Give one value per test.")
-    outside = np.flatnonzero((values < 0) | (values > 1))
-    if outside.size:
-        raise ValueError(
-            f"p_values[{outside[0]}]: expected a number from 0 to 1, got {values[outside[0]]}. Give p-values."
-        )
-    return _holm_p_values(values)
+    return _holm_p_values(as_p_values(p_values))
 
 
 class CorpusBleuTest(NamedTuple):

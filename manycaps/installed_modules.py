@@ -6,10 +6,11 @@ import gc
 import importlib
 import os
 import pathlib
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .kit.base_messages import reason_of, shown_path
@@ -55,7 +56,24 @@ def module_folders() -> dict[str, pathlib.Path]:
     ['emscore_pac', 'fid_bert']
     """
     folders = {folder.name: folder for kind in KINDS for folder in data_folder(kind).iterdir()}
-    return {name: folders[name] for name in sorted(folders) if (folders[name] / f"{name}.py").is_file()}
+    return {name: folders[name] for name in sorted(folders) if (PACKAGE / "kit" / f"{name}.py").is_file()}
+
+
+def module_files(name: str) -> list[pathlib.Path]:
+    """Return the files of a module that stands alone: those of its folder, its main script, and its files of the kit.
+
+    Raises:
+        ValueError: there is no such module.
+        ImportError: the package is a copy of the repository without symbolic links.
+    """
+    kit, folder = PACKAGE / "kit", module_folder(name)
+    own = [path for path in folder.iterdir() if path.is_file() and not (kit / path.name).exists()]
+    script = kit / f"{name}.py"
+    if is_link_text(script):
+        raise ImportError(NO_LINKS.format(path=script))
+    # The main script names all, for evaluate's loader.
+    names = re.findall(r"^from \.(\w+) import ", script.read_text(encoding="utf-8"), re.MULTILINE)
+    return sorted({*own, script, *(kit / f"{of_kit}.py" for of_kit in names)})
 
 
 def module_folder(name: str) -> pathlib.Path:
@@ -147,16 +165,14 @@ def export_module(name: str, folder: pathlib.Path, *, replace: bool = False) -> 
         ImportError: the package is a copy of the repository without symbolic links.
         OSError: it cannot be written, because the disk is full, for example; then nothing is left of it.
     """
-    source, target = module_folder(name), folder / name
-    for path in link_texts(source):
-        raise ImportError(NO_LINKS.format(path=path))
+    files, target = module_files(name), folder / name
     if target.exists() and not replace:
         raise FileExistsError(f"{target}: expected no such folder, got one. Add --force to replace it.")
-    if target.resolve() == source.resolve():
+    if target.resolve() == module_folder(name).resolve():
         raise ValueError(f"folder: expected another folder than the module's own, got {target}. Choose another.")
     with _made_folder(folder), tempfile.TemporaryDirectory(dir=folder) as beside:
         written = pathlib.Path(beside) / name
-        _copy_files(source, written)
+        _copy_files(files, written)
         if target.exists():
             shutil.rmtree(target)
         written.rename(target)
@@ -182,12 +198,11 @@ def _made_folder(folder: pathlib.Path) -> Iterator[None]:
         raise
 
 
-def _copy_files(source: pathlib.Path, target: pathlib.Path) -> None:
-    """Copy the files of a module folder, through links, up to the first error: `shutil.copytree` collects them."""
+def _copy_files(files: Iterable[pathlib.Path], target: pathlib.Path) -> None:
+    """Copy files into a new folder, through links, up to the first error."""
     target.mkdir()
-    for path in sorted(source.iterdir()):
-        if not path.is_dir():
-            shutil.copy2(path, target)
+    for path in files:
+        shutil.copy2(path, target)
 
 
 def stay_off_the_hub() -> None:

@@ -5,7 +5,7 @@ import re
 from typing import NamedTuple
 
 from .catalog import MODULES
-from .installed_modules import module_folders
+from .installed_modules import PACKAGE, module_folders
 
 # Extras with Pillow; the other modules require it for their demo pages only.
 PICTURE_EXTRAS = ("clip", "video")
@@ -35,7 +35,7 @@ def installed_modules() -> list[InstalledModule]:
     """
     modules = []
     for name, folder in module_folders().items():
-        about = (folder / f"{name}.py").read_text(encoding="utf-8").split('"""')[1].splitlines()[0]
+        about = (PACKAGE / "kit" / f"{name}.py").read_text(encoding="utf-8").split('"""')[1].splitlines()[0]
         record = MODULES[name]
         needed = requirement_names((folder / "requirements.txt").read_text(encoding="utf-8"))
         has_pictures = not set(PICTURE_EXTRAS).isdisjoint(record.extras)

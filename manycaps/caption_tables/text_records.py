@@ -170,7 +170,8 @@ def _lines_of_utf_16(stream: IO[bytes]) -> Iterator[bytes]:
             f"expected UTF-16 up to the end of the file, got {reason_of(error)}. Save it again, as UTF-8."
         ) from None
     finally:
-        text.detach()
+        if not stream.closed:  # as it is where the rest of the lines is not wanted
+            text.detach()
 
 
 def _lines(stream: IO[bytes]) -> Iterator[bytes]:

@@ -26,7 +26,8 @@ are part of it: --option pooled=true of fid_bert and mmd_bert, the corpus score 
 import argparse
 import json
 
-from manycaps.scoring.score import MOST_POOLED_ROWS, ScoreOptions, score
+from manycaps.scoring.score import score
+from manycaps.scoring.score_options import MOST_POOLED_ROWS, ScoreOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -44,10 +44,13 @@ class ShareTest(NamedTuple):
     # Do they differ, and is one nearer to people's 5 %? After Holm's rule over all shares of the pairs that differ.
     p_value: float
     nearer_p_value: float
-    # The system that is nearer to people's 5 %, where the second test holds; else None.
+    # The system that is nearer to people's 5 %, where the second test holds and it is no mere consequence of more wrong
+    # captions; else None.
     better: str | None
     # Whether each system is shown not to be farther from people's 5 % than the other one by a detectable difference.
     not_worse: tuple[bool, bool]
+    # The system that is nearer by that test, but has more wrong captions, which are seldom ordinary; else None.
+    better_by_wrong_captions: str | None = None
 
 
 class ParityPair(NamedTuple):
@@ -185,7 +188,7 @@ def compared_pairs(
         first, second = systems[i], systems[j]
         share_tests = next(found) if adjusted[k] <= LEVEL else []
         if of_gaps[k] <= LEVEL:
-            share_tests = _without_excuses(share_tests, first, second)
+            share_tests = _without_merit_of_wrong_captions(share_tests, first, second)
         detectable = DetectableGap.of(differences[k], clusters, len(chosen), n_resamples, shares[k].are_tested)
         pairs.append(
             ParityPair(
@@ -209,8 +212,8 @@ def _gaps(result: Mapping[str, Any]) -> tuple[float, float]:
     return result[GAPS[0]], result[GAPS[1]]
 
 
-def _without_excuses(tests: Sequence[ShareTest], first: Side, second: Side) -> list[ShareTest]:
-    """Leave out that a system with more wrong captions, and farther from people, is less bland for it."""
+def _without_merit_of_wrong_captions(tests: Sequence[ShareTest], first: Side, second: Side) -> list[ShareTest]:
+    """Do not count for a system with more wrong captions, and farther from people, that it is less bland for them."""
     unlike = next((test.better for test in tests if test.key == "unlike_people_share"), None)
     if unlike is None:
         return list(tests)
@@ -218,7 +221,9 @@ def _without_excuses(tests: Sequence[ShareTest], first: Side, second: Side) -> l
     if better.result[GAPS[0]] >= other.result[GAPS[0]]:
         return list(tests)
     return [
-        test._replace(better=None) if test.key == "ordinary_share" and test.better == other.name else test
+        test._replace(better=None, better_by_wrong_captions=other.name)
+        if test.key == "ordinary_share" and test.better == other.name
+        else test
         for test in tests
     ]
 

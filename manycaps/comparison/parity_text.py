@@ -68,10 +68,19 @@ def pair_line(pair: ParityPair) -> str:
     if pair.kind == "dominates":
         rest = "shown to be no farther in the rest"
         return f"{pair.better} dominates {worse} ({p_value}): nearer to people in {shares}, and {rest}."
-    return (
-        f"{pair.better} is nearer to people than {worse} ({p_value}) in {shares}; in the rest, neither is shown to be "
-        "nearer."
-    )
+    return f"{pair.better} is nearer to people than {worse} ({p_value}) in {shares}{_rest(pair, worse)}."
+
+
+def _rest(pair: ParityPair, worse: str) -> str:
+    """What is to be said of the shares in which the better system is not shown to be nearer."""
+    by_wrong = [share for share in pair.shares if share.better_by_wrong_captions]
+    said = [
+        f"{worse} is nearer in {_both(share, worse, pair)}, which is no merit beside more captions unlike people's"
+        for share in by_wrong
+    ]
+    if any(share.better is None and share not in by_wrong for share in pair.shares):
+        said.append("in the rest, neither is shown to be nearer")
+    return "".join(f"; {part}" for part in said)
 
 
 def _detectable(pair: ParityPair) -> str:
@@ -81,7 +90,7 @@ def _detectable(pair: ParityPair) -> str:
     if math.isnan(pair.detectable_gap):
         return ""
     gap, power = f"{pair.detectable_gap:.2g}", f"{100 * POWER:.0f} %"
-    return f"; a difference of {gap} between the fidelity gaps would be detected with a power of {power}"
+    return f"; a difference of {gap} between the fidelity gaps would be detected with a power of at least {power}"
 
 
 def _margin(pair: ParityPair) -> str:

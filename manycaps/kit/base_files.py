@@ -153,10 +153,10 @@ def file_sha256(path: str | os.PathLike[str]) -> str:
 
 
 def path_state(path: str | os.PathLike[str]) -> tuple[Hashable, ...]:
-    """Return what changes when a file does, or any file of a folder: resolved paths, sizes, times and small contents.
+    """Return what changes when a file does, or one of a model's folder: resolved paths, sizes, times, small contents.
 
     Args:
-        path: of a file or a folder.
+        path: of a file, or of a folder; its files and those of its folders count, and no deeper ones: a model has none.
 
     Returns:
         A key for what has been read from there; empty where nothing is.
@@ -166,7 +166,7 @@ def path_state(path: str | os.PathLike[str]) -> tuple[Hashable, ...]:
     """
     try:
         root = pathlib.Path(path).resolve()
-        files = sorted(file for file in root.rglob("*") if is_regular_file(file)) if is_folder(root) else [root]
+        files = sorted((*root.glob("*"), *root.glob("*/*"))) if is_folder(root) else [root]
         return tuple(_file_state(file) for file in files if is_regular_file(file))
     except (OSError, ValueError, RuntimeError):  # removed meanwhile, a NUL, links that lead to each other
         return ()
@@ -175,7 +175,8 @@ def path_state(path: str | os.PathLike[str]) -> tuple[Hashable, ...]:
 def _file_state(file: pathlib.Path) -> tuple[Hashable, ...]:
     """What changes when a regular file does."""
     status = file.stat()
-    content = hashlib.sha256(file.read_bytes()).digest() if status.st_size <= SMALL_FILE else b""
+    # The system's own files have no size, and some never end.
+    content = hashlib.sha256(file.read_bytes()).digest() if 0 < status.st_size <= SMALL_FILE else b""
     return str(file), status.st_size, status.st_mtime_ns, status.st_ctime_ns, content
 
 

@@ -126,12 +126,11 @@ def parity_result(
     level, clusters = options["confidence_level"], options["clusters"]
     corpus = corpus_test(columns, clusters)
     test = corpus.test if drawn is None else drawn.test(corpus)
-    smallest = 0.0 if clusters is not None else smallest_p_value(tails.sizes)
     result: dict[str, Any] = {"n_rows": len(columns["fidelity_gap"])}
     if options["p_value"] != "none":
-        gaps_p_value = max(test.p_value, smallest)  # NaN stays NaN
-        result["human_parity_p_value"] = joint_p_value(gaps_p_value, max(tails.p_value, smallest))
-        result["gaps_p_value"], result["tails_p_value"] = gaps_p_value, tails.p_value
+        of_both, of_gaps, smallest = parity_p_values(test.p_value, tails, clusters)
+        result["human_parity_p_value"] = of_both
+        result["gaps_p_value"], result["tails_p_value"] = of_gaps, tails.p_value
         result["human_parity_statistic"] = test.statistic
         result["human_parity_smallest_p"] = joint_p_value(smallest, 1.0 if tails.tested else math.nan)
     result |= _with_interval("rows_needed", _rows_needed(corpus, columns, tails, level, clusters), level)
@@ -345,6 +344,24 @@ def values_of_rows(rows: Rows, options: Mapping[str, Any], progress: Callable[..
 def symmetric(distances: np.ndarray) -> np.ndarray:
     """Return the mean of both directions of distances, shape (n_rows, n_texts, n_texts)."""
     return (distances + distances.swapaxes(1, 2)) / 2
+
+
+def parity_p_values(
+    of_gaps: float, tails: CorpusTails, clusters: Sequence[Hashable] | None
+) -> tuple[float, float, float]:
+    """Put both tests together, with no p-value below the smallest one of all splits of the rows.
+
+    Args:
+        of_gaps: p-value of the gaps.
+        tails: of all rows.
+        clusters: labels of the rows: splits of dependent rows are no bound; or None.
+
+    Returns:
+        p-value of both tests, p-value of the gaps, and the smallest one.
+    """
+    smallest = 0.0 if clusters is not None else smallest_p_value(tails.sizes)
+    of_gaps = max(of_gaps, smallest)  # NaN stays NaN
+    return joint_p_value(of_gaps, max(tails.p_value, smallest)), of_gaps, smallest
 
 
 def smallest_p_value(sizes: Mapping[tuple[int, int], int]) -> float:

@@ -162,12 +162,12 @@ def rows_needed(
     rows = _rows(wanted, (statistic - degrees) / n_rows)
     if confidence_level is None or n_rows < 2:
         return RowsNeeded(rows, math.nan, math.nan)
-    tail, scaled = (1 - confidence_level) / 2, statistic / spread
+    tails, scaled = _outside(confidence_level, level / LEVEL), statistic / spread
     lambdas = [
         float(scipy.special.chndtrinc(scaled, degrees, share)) * spread / n_rows
         if scipy.special.chdtr(degrees, scaled) > share
         else 0.0
-        for share in (tail, 1 - tail)
+        for share in (tails[0], 1 - tails[1])
     ]
     return RowsNeeded(rows, *(_rows(wanted, each) for each in lambdas))
 
@@ -206,8 +206,9 @@ def rows_needed_of_clusters(
     )
     lambdas = [max(0.0, value * degrees * (others - 2) / others - degrees) / n_clusters]
     if confidence_level is not None:
-        tail = (1 - confidence_level) / 2
-        lambdas += [_noncentral_f(value, degrees, others, share) / n_clusters for share in (tail, 1 - tail)]
+        tails = _outside(confidence_level, level / LEVEL)
+        shares = tails[0], 1 - tails[1]
+        lambdas += [_noncentral_f(value, degrees, others, share) / n_clusters for share in shares]
     ends = [_rows(wanted, each) for each in lambdas]
     return RowsNeeded(*(ends if len(ends) == 3 else [*ends, math.nan, math.nan]))
 
@@ -230,7 +231,7 @@ def rows_needed_of_tails(
         As `rows_needed`; NaN where tails are not tested.
 
     >>> rows_needed_of_tails([4.0, -1.0], 100, 100, 0.95)
-    RowsNeeded(rows=78.0, low=33.0, high=288.0)
+    RowsNeeded(rows=78.0, low=33.0, high=917.0)
     """
     if not t_values:
         return RowsNeeded(math.nan, math.nan, math.nan)
@@ -240,9 +241,19 @@ def rows_needed_of_tails(
     rows = _rows(wanted, t**2 - LARGEST_SQUARE[k - 1] if t > 0 else 0.0)
     if confidence_level is None:
         return RowsNeeded(rows, math.nan, math.nan)
-    quantile = float(scipy.special.stdtrit(n_clusters - 1, (1 + confidence_level) / 2))
-    low, high = (_rows(wanted, max(0.0, end) ** 2) for end in (t + quantile, t - quantile))
+    below, above = scipy.special.stdtrit(n_clusters - 1, _outside(confidence_level, level / LEVEL)).tolist()
+    low, high = (_rows(wanted, max(0.0, end) ** 2) for end in (t - below, t + above))
     return RowsNeeded(rows, low, high)
+
+
+def _outside(confidence_level: float, weight: float) -> tuple[float, float]:
+    """Chances that are left out beyond both ends of an interval of rows needed, the near end first.
+
+    The sooner one of several tests is taken, so that any of them can make the far end too short: each leaves out its
+    share of the level there, so that infinity is left out of people's intervals no more often than one end may be.
+    """
+    tail = (1 - confidence_level) / 2
+    return tail, tail * weight
 
 
 def soonest(of_gaps: RowsNeeded, of_tails: RowsNeeded) -> RowsNeeded:

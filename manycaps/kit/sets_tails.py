@@ -30,7 +30,7 @@ LEAST_ROWS_OF_TAILS = 10
 LEAST_DISTANCES_OF_TAILS = 20
 
 # Numbers of a block of rows, 8 bytes each.
-BLOCK_VALUES = 1 << 21
+BLOCK_VALUES = 1 << 19
 
 
 class Tail(NamedTuple):
@@ -365,22 +365,24 @@ def _people(distances: Distances) -> tuple[dict[bool, PeopleDistances], dict[tup
 
     Pairs are those of rows with two candidates: those that the candidates' pairs are compared with.
     """
-    by_count: dict[bool, dict[int, list[np.ndarray]]] = {False: {}, True: {}}
+    by_count: dict[bool, dict[int, np.ndarray]] = {False: {}, True: {}}
     sizes: dict[tuple[int, int], int] = {}
     for block in distances.blocks():
         m, n = block.n_candidates, block.distances.shape[1] - block.n_candidates
         sizes[m, n] = sizes.get((m, n), 0) + len(block.rows)
         of_rows = tail_distances(block.distances, m)
-        by_count[False].setdefault(n, []).append(of_rows.people.ravel())
+        _append(by_count[False], of_rows.people)
         if m > 1:
-            by_count[True].setdefault(n * (n - 1) // 2, []).append(of_rows.people_pairs.ravel())
-    joined: dict[bool, dict[int, np.ndarray]] = {False: {}, True: {}}
-    for of_pairs, counts in by_count.items():
-        while counts:  # their parts are released as they are joined
-            count, parts = counts.popitem()
-            joined[of_pairs][count] = np.concatenate(parts)
-            del parts
-    return {of_pairs: PeopleDistances(counts) for of_pairs, counts in joined.items()}, sizes
+            _append(by_count[True], of_rows.people_pairs)
+    return {of_pairs: PeopleDistances(counts) for of_pairs, counts in by_count.items()}, sizes
+
+
+def _append(by_count: dict[int, np.ndarray], values: np.ndarray) -> None:
+    """Append the distances of rows, shape (n_rows, n_values), to those of all rows with as many values, in place."""
+    array = by_count.setdefault(values.shape[1], np.empty(0))
+    # Not `np.concatenate`, which would hold all distances twice.
+    array.resize(array.size + values.size, refcheck=False)
+    array[-values.size :] = values.ravel()
 
 
 def rows_beyond(
@@ -442,7 +444,7 @@ class _Spread(NamedTuple):
         of, tail = self.candidates, (1 - confidence_level) / 2
         error, quantile = max(of.standard_error, self.floor), -float(scipy.special.stdtrit(of.n_clusters - 1, tail))
         number: float = of.n_clusters
-        if 0 < of.mean < 1:
+        if 0 < of.mean < 1 and quantile > 0:  # 0 at a level of next to nothing
             number = max(1.0, of.mean * (1 - of.mean) * (float(scipy.special.ndtri(tail)) / (error * quantile)) ** 2)
         low, high = clopper_pearson_interval(of.mean, number, confidence_level)
         return min(low, of.mean - quantile * error), max(high, of.mean + quantile * error)
@@ -473,15 +475,18 @@ def _intervals(
     if confidence_level is None:
         return {}
     tails = {name: TAILS[name] for name, spread in spreads.items() if spread.candidates.n_clusters > 1}
-    thresholds = {
-        (name, end): (tail, people[tail.of_pairs].threshold(tail.sign, share))
-        for name, tail in tails.items()
-        for end, share in enumerate(_quantile_interval(spreads[name], people[tail.of_pairs], confidence_level))
+    quantiles = {
+        name: _quantile_interval(spreads[name], people[tail.of_pairs], confidence_level) for name, tail in tails.items()
     }
-    sums = {}
-    for key, rows in rows_beyond(distances, thresholds).items():
-        sums[key] = math.fsum(rows[~np.isnan(rows)]) / np.count_nonzero(~np.isnan(rows))
-    return {name: _ends(spreads[name], sums[name, 0], sums[name, 1], confidence_level) for name in tails}
+    beyond: dict[str, list[float]] = {name: [] for name in tails}
+    for end in (0, 1):  # one after the other, to hold half of the rows' shares
+        thresholds = {
+            name: (tail, people[tail.of_pairs].threshold(tail.sign, quantiles[name][end]))
+            for name, tail in tails.items()
+        }
+        for name, rows in rows_beyond(distances, thresholds).items():
+            beyond[name].append(math.fsum(rows[~np.isnan(rows)]) / np.count_nonzero(~np.isnan(rows)))
+    return {name: _ends(spreads[name], far, near, confidence_level) for name, (far, near) in beyond.items()}
 
 
 def _quantile_interval(spread: _Spread, people: PeopleDistances, confidence_level: float) -> tuple[float, float]:

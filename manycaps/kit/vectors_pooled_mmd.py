@@ -31,9 +31,6 @@ CMMD_SCALE = 1000.0
 # Kernel of KID (Bińkowski et al. 2018, section 4): degree, gamma (1 / d), coef0.
 KID_KERNEL = (3, None, 1.0)
 
-# Largest subset: its kernel matrix of both sets takes 0.8 GB.
-MOST_IN_SUBSET = 5_000
-
 
 def pooled_mmd_squared(
     vectors: np.ndarray,

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from tqdm import tqdm
 
 from manycaps.catalog import MOMENTS
+from manycaps.kit.vectors_pairs import n_threads
 from manycaps.scoring.corpus_values import corpus_result
 from manycaps.scoring.run_settings import (
     Part,
@@ -22,7 +23,7 @@ from manycaps.scoring.run_settings import (
     settings_of,
     versions,
 )
-from manycaps.scoring.score import ScoreOptions, ScoreResult
+from manycaps.scoring.score_options import ScoreOptions, ScoreResult
 from manycaps.scoring.score_parts import score_part
 from manycaps.scoring.scorer import Scorer
 from manycaps.scoring.survey import (
@@ -296,7 +297,7 @@ def _engine(options: ScoreOptions, scorers: Sequence[Scorer], n_parts: int) -> I
         with RayEngine(options.address, options.processes, options.num_gpus, has_model=has_model) as cluster:
             yield cluster
         return
-    default = 1 if has_model else len(os.sched_getaffinity(0))
+    default = 1 if has_model else n_threads()
     n_processes = min(options.processes or default, n_parts)
     if n_processes <= 1:
         yield SerialEngine()

@@ -31,9 +31,9 @@ STUDIES: Mapping[str, Runs] = {
     "inference": {BUNDLED: ()},
     "human_parity_power": {BUNDLED: (), "MSVD": (), "Flickr8k": ()},
     "human_parity_truth": {
-        BUNDLED: ("--simulations", "200"),
-        "MSVD": ("--simulations", "300"),
-        "Flickr8k": ("--simulations", "300"),
+        BUNDLED: ("--simulations", "1000"),
+        "MSVD": ("--simulations", "1000"),
+        "Flickr8k": ("--simulations", "1000"),
     },
     "human_parity_pairs": {
         BUNDLED: ("--simulations", "150"),

@@ -201,3 +201,33 @@ def command_of(pid):
     with contextlib.suppress(OSError):
         return pathlib.Path(f"/proc/{pid}/cmdline").read_text()
     return ""
+
+
+# What a Mac lacks: the cores of a process, and processes that are forked.
+MAC = """
+import os, sys, sysconfig
+if __name__ == "__main__":
+    sysconfig.get_config_vars()
+    import manycaps.scoring.worker_packages
+    del os.sched_getaffinity
+    sys.platform = "darwin"
+    from manycaps.command_line import main
+    sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_mac_starts_its_processes_from_scratch(lines, whole, tmp_path):
+    (tmp_path / "mac.py").write_text(MAC)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    for name, processes in (("default", ()), ("two", ("--processes", 2))):
+        command = [
+            sys.executable,
+            tmp_path / "mac.py",
+            "score",
+            *arguments_of(lines),
+            *processes,
+            "-o",
+            tmp_path / name,
+        ]
+        subprocess.run([*map(str, command)], env=environment, check=True, capture_output=True, timeout=600)
+        assert files_of(tmp_path / name) == files_of(whole)

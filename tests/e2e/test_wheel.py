@@ -140,7 +140,21 @@ def test_the_wheel_holds_what_git_holds(wheel):
     listed = subprocess.run(["unzip", "-Z1", wheel], check=True, capture_output=True, text=True).stdout.split()
     assert [name for name in listed if "__pycache__" in name or name.endswith(".pyc")] == []
     for name, folder in module_folders().items():
-        assert f"manycaps/{folder.parent.name}/{name}/{name}.py" in listed
+        # The kit is there once.
+        of_module = {path.rpartition("/")[2] for path in listed if f"/{folder.parent.name}/{name}/" in path}
+        assert of_module == {"README.md", "app.py", "requirements.txt", "tests.py"}
+        assert f"manycaps/kit/{name}.py" in listed
+    content = subprocess.run(["unzip", "-p", wheel, "*.py"], check=True, capture_output=True).stdout
+    assert content.count(b"\n") < 60_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("installed", ["wheel"], indirect=True)
+def test_a_wheel_exports_every_module_whole(installed):
+    for name, folder in module_folders().items():
+        run(installed, "manycaps", "export", name, "exported")
+        exported = {path.name: path.read_bytes() for path in (installed[0] / "exported" / name).iterdir()}
+        assert exported == {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
 def without_links(folder):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas
 
 from tests.hostile_inputs.rule import Case
 from tests.modules.sample_inputs import SAMPLE_INPUTS
@@ -57,22 +58,16 @@ def same(module: str, column: str, make: Callable[[list[Any]], Any]) -> Case:
 
 def frame(rows: list[Any]) -> Any:
     """Return a table of pandas, which yields the names of its columns."""
-    import pandas
-
     return pandas.DataFrame({"first": [row[0] for row in rows], "second": [row[-1] for row in rows]})
 
 
 def frame_of_rows(rows: list[Any]) -> Any:
     """Return a table of pandas with as many columns as rows."""
-    import pandas
-
     return pandas.DataFrame({f"column {i}": [row] for i, row in enumerate(rows)})
 
 
 def series(rows: list[Any]) -> Any:
     """Return a column of pandas whose index is not 0, 1, 2."""
-    import pandas
-
     return pandas.Series(list(rows), index=range(10, 10 + len(rows)))
 
 
@@ -111,6 +106,10 @@ def tensor(rows: list[Any]) -> Any:
     return torch.zeros(len(rows), 2)
 
 
+# A list that holds itself.
+HOLDS_ITSELF: list[Any] = ["a dog"]
+HOLDS_ITSELF.append(HOLDS_ITSELF)
+
 BAD_ROWS: dict[str, Any] = {
     "none": None,
     "number": 3,
@@ -136,6 +135,8 @@ BAD_ROWS: dict[str, Any] = {
     "byte_array": bytearray(b"a dog"),
     "memory": memoryview(b"a dog"),
     "machine_array": array.array("i", [1, 2]),
+    "frame": pandas.DataFrame({"a dog": ["a cat"]}),
+    "holds_itself": HOLDS_ITSELF,
 }
 
 BAD_COLUMNS: dict[str, Callable[[list[Any]], Any]] = {

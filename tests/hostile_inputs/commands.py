@@ -167,7 +167,16 @@ FEW = ("empty", "nul", "not_utf_8", "parquet_mark", "text", "half_a_line")
 SLOW_COMMANDS = ("train-pac", "make-positives", "convert-checkpoint")
 
 # Contents that some endings can mean: a line of text is a caption of a text file, an object captions by name.
-LEGAL = {"diversity": {".txt": set(CONTENTS), ".csv": {"text"}, ".tsv": {"text"}, ".json": {"other_columns"}}}
+LEGAL = {
+    "diversity": {
+        ".txt": set(CONTENTS),
+        ".csv": {"text", "utf_16"},
+        ".tsv": {"text", "utf_16"},
+        ".json": {"other_columns"},
+    },
+    "splits": {".csv": {"utf_16"}},
+    "core-set": {".csv": {"utf_16"}},
+}
 
 # Mistaken options, beside good files `in.jsonl`, `rows.jsonl` and `scenes.json`.
 OPTIONS: dict[str, list[str]] = {

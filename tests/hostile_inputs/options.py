@@ -19,6 +19,13 @@ from tests.hostile_inputs.rule import CallersError, Case
 # Methods that a value of any kind may be asked for.
 METHODS = [f"__{name}__" for name in "repr str eq hash len iter bool float int index getitem fspath array".split()]
 
+# A list that holds itself, and lists in lists beyond the depth that Python follows.
+HOLDS_ITSELF: list[Any] = []
+HOLDS_ITSELF.append(HOLDS_ITSELF)
+DEEP: list[Any] = []
+for _ in range(10_000):
+    DEEP = [DEEP]
+
 # What is given for every option of every module.
 ODD_VALUES: dict[str, Any] = {
     "minus_one": -1,
@@ -79,11 +86,14 @@ ODD_VALUES: dict[str, Any] = {
     "set": {"a"},
     "five_thousand_letters": "a" * 5000,
     "folder": "/",
+    "holds_itself": HOLDS_ITSELF,
+    "deep": DEEP,
     "device_file": "/dev/zero",
 }
 
 # Every option of every module.
 OPTIONS = {name: tuple(module_class(name).DEFAULTS) for name in catalog.MODULES}
+LOAD_OPTIONS = {name: module_class(name).LOAD_OPTIONS for name in catalog.MODULES}
 
 # What is not tried: a minute of compiling, and a download where there is a network.
 LEFT_OUT = {("compile", "true"), ("compile", "numpy_true"), ("semantic", "true"), ("semantic", "numpy_true")}
@@ -199,7 +209,7 @@ def table_file(option: str, content: bytes) -> Any:
 
 def odd_option(module: str, option: str, kind: str) -> Case:
     """Return a case with an odd value of an option, given at loading where only that takes it."""
-    if option in module_class(module).LOAD_OPTIONS:
+    if option in LOAD_OPTIONS[module]:
         return Case(module, lambda *_: {option: ODD_VALUES[kind]}, adds=False, loads=True)
     like = with_options(**{option: PLAIN[kind]}) if kind in PLAIN else None
     return Case(module, with_options(**{option: ODD_VALUES[kind]}), adds=like is None, like=like)

@@ -99,8 +99,8 @@ def false_words(pair, truth):
     """What is said of a pair and does not hold for all rows that there are."""
     false = set()
     for share in pair.shares:
-        if share.better is not None:
-            better, worse = (0, 1) if share.better == "first" else (1, 0)
+        if nearer := share.better or share.better_by_wrong_captions:
+            better, worse = (0, 1) if nearer == "first" else (1, 0)
             if truth[worse][share.key] <= truth[better][share.key] + 0.003:
                 false.add(share.key)
     if pair.kind == "dominates":

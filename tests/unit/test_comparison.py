@@ -79,6 +79,15 @@ def test_order_of_systems_changes_no_number():
             assert pair.test.difference == sign * same.test.difference
 
 
+@pytest.mark.parametrize(
+    ("key", "relative", "n_equal"), [("trm_bert_excess", 9e-6, 200), ("trm_bert_excess", 3e-5, 0), (ZERO, 9e-6, 0)]
+)
+def test_rounding_of_a_network_is_no_difference(key, relative, n_equal):
+    """A network gives the same captions of two systems in batches of other sizes."""
+    values = 1 + noisy(0.0) / 100
+    assert two_systems(values, values + relative, key).pairs[0].test.n_equal == n_equal
+
+
 def test_nearer_to_people_across_zero_takes_two_tests():
     """|a| < |b| is certain if a - b and a + b are not 0."""
     near, far = noisy(-0.05, seed=1), noisy(0.3, seed=2)

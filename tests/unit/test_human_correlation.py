@@ -337,8 +337,9 @@ def test_abstract_50s_by_the_command(tmp_path, capsys):
         (lambda path: scipy.io.savemat(path, {"other": 1}), "got KeyError ('triplets')"),
         (lambda path: scipy.io.savemat(path, {"triplets": np.ones((1, 3))}), "got TypeError"),
         (lambda path: write_triplets(path, [("a", "b", "c", "first")]), "got ValueError"),
+        (lambda path: write_triplets(path, [("a", "b", "c", [1, -1])]), "got ValueError (2 values in place of one)"),
     ],
-    ids=["text", "empty", "other", "numbers", "choice"],
+    ids=["text", "empty", "other", "numbers", "choice", "two choices"],
 )
 def test_bad_files_of_abstract_50s(tmp_path, write, got):
     path = tmp_path / "consensus_abstract.mat"

@@ -56,7 +56,7 @@ def test_a_module_that_is_not_there_is_refused_with_the_names_of_all():
 def without_links(tmp_path_factory):
     """The package in a copy of the repository as a zip holds it: each symbolic link is a file with its text."""
     repository = tmp_path_factory.mktemp("zip")
-    for folder in module_folders().values():
+    for folder in (PACKAGE / "kit", *module_folders().values()):
         copy = repository / folder.parent.name / folder.name
         copy.mkdir(parents=True)
         for path in folder.iterdir():
@@ -82,7 +82,7 @@ def test_export_and_doctor_without_links_say_what_to_do(without_links, tmp_path,
     assert main(["export", "trm_meteor", str(tmp_path / "exported")]) == 1
     [line] = capsys.readouterr().err.splitlines()
     what = "expected Python code, got the text of a symbolic link"
-    assert f"metrics/trm_meteor/base_feature_memory.py: {what}. Run `pip install .` in the clone, or switch" in line
+    assert f"kit/trm_meteor.py: {what}. Run `pip install .` in the clone, or switch" in line
     assert not (tmp_path / "exported").exists()
     assert main(["doctor"]) == 0
     first, advice = capsys.readouterr().out.splitlines()[:2]

@@ -17,7 +17,7 @@ from manycaps.comparison.mean_intervals import (
     standard_errors,
 )
 from manycaps.comparison.paired_tests import clustered_differences, sign_flip_tests
-from manycaps.functional import holm_p_values, paired_test
+from manycaps.functional import combined_p_value, harmonic_mean_p, holm_p_values, paired_test
 from tests.each_case import each_case
 
 FILES = sorted(pathlib.Path(manycaps.comparison.__path__[0]).glob("*.py"))
@@ -226,6 +226,17 @@ def test_holm_by_hand():
         (lambda: paired_test([1.0], [1.0], n_resamples=0), ValueError, "n_resamples: expected a whole number of at le"),
         (lambda: paired_test([1.0], [1.0], seed=-1), ValueError, "seed: expected a whole number of at least 0, got -1"),
         (lambda: holm_p_values([0.5, 1.5]), ValueError, "p_values[1]: expected a number from 0 to 1, got 1.5."),
+        (lambda: combined_p_value([2.0]), ValueError, "p_values[0]: expected a number above 0 and at most 1, got 2.0."),
+        (
+            lambda: harmonic_mean_p([0.5, 0]),
+            ValueError,
+            "p_values[1]: expected a number above 0 and at most 1, got 0.0.",
+        ),
+        (
+            lambda: combined_p_value([]),
+            ValueError,
+            "p_values: expected an array of shape (n,), n at least 1, got (0,).",
+        ),
         (lambda: holm_p_values(0.5), ValueError, "p_values: expected an array of shape (n,), got ()."),
     ],
 )

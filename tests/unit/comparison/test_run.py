@@ -165,6 +165,15 @@ def test_a_column_of_means_has_equally_many_decimals(tmp_path):
         assert {len(row[column].text.partition(".")[2]) for row in table.rows} == {3}, table.header[column]
 
 
+@each_case(
+    ("images", "labels"),
+    [(("a", "b"), None), (("a", "a"), ["a", "a"]), (("a", "b", "a"), ["a", "b", "a"]), (("a", "a", None), None)],
+)
+def test_rows_of_one_image_are_a_cluster(images, labels):
+    rows = [systems.SystemRow(str(i), {}, image=image) for i, image in enumerate(images)]
+    assert systems.clusters_of(rows, None) == labels
+
+
 def test_clusters_that_never_end_are_stopped(monkeypatch):
     monkeypatch.setattr(systems, "PATTERN_SECONDS", 1)
     rows = [systems.SystemRow("a" * 60 + "b", {})]

@@ -14,6 +14,7 @@ from manycaps.kit.base_files import (
     is_regular_file,
     no_such_path,
     open_regular_file,
+    path_state,
     read_json,
 )
 from tests.each_case import each_case
@@ -105,3 +106,13 @@ def test_a_path_that_is_there_is_said_to_be_what_it_is(tmp_path):
     assert no_such_path(str(tmp_path)).endswith(", which is a folder. Name a file in it.")
     assert no_such_path(str(file)).endswith("model.bin', which is a file. Name a folder.")
     assert no_such_path("/dev/null") == "'/dev/null', which is neither a file nor a folder. Name another."
+
+
+def test_the_state_of_a_folder_looks_at_a_models_files_and_no_deeper(tmp_path):
+    (tmp_path / "1_Pooling" / "deeper").mkdir(parents=True)
+    (tmp_path / "1_Pooling" / "config.json").write_text("{}", encoding="utf-8")
+    before = path_state(tmp_path)
+    (tmp_path / "1_Pooling" / "deeper" / "file").write_text("x", encoding="utf-8")
+    assert path_state(tmp_path) == before
+    (tmp_path / "1_Pooling" / "config.json").write_text("[]", encoding="utf-8")
+    assert path_state(tmp_path) != before

@@ -89,3 +89,11 @@ def test_a_set_that_is_too_large_is_named():
 )
 def test_pairwise_distance(vectors, expected):
     assert pairwise_distance(np.array(vectors)) == pytest.approx(expected, nan_ok=True)
+
+
+def test_the_rounding_of_equal_vectors_is_no_distance():
+    vector = np.random.default_rng(0).normal(size=384)
+    vector /= np.linalg.norm(vector)
+    assert pairwise_distance(np.array([vector] * 7)) == 0.0
+    near = np.array([[math.cos(angle), math.sin(angle)] for angle in (0.0, 1e-5)])
+    assert pairwise_distance(near) == pytest.approx(5e-11, rel=1e-4)

@@ -48,6 +48,12 @@ def test_the_transformation_is_halls():
     assert upper_tail_p_value(mean_of_rows(values - low)) == pytest.approx(0.025, rel=1e-9)
 
 
+@pytest.mark.parametrize(("spread", "is_zero"), [(0.0, True), (2e-16, True), (1e-13, False)])
+def test_rounding_is_no_spread(spread, is_zero):
+    of = mean_of_rows(0.1 + spread * np.array([-1.0, 0.0, 1.0]))
+    assert (of.standard_error == 0) == is_zero
+
+
 @pytest.mark.parametrize("unit", [1e-12, 1e-6, 1e6, 1e12, 2.0**-300, 2.0**300])
 def test_the_unit_changes_nothing(unit):
     values, clusters = np.random.default_rng(2).gamma(1.5, size=20), (np.arange(20) // 3).tolist()
