@@ -22,6 +22,8 @@ COMMANDS = {
     "quickstart": "compare captioning systems on the bundled sample, or on your own captions",
     "compare": "compare captioning systems: which one is nearer to people, and how sure is that",
     "plan": "plan a test against people: what so many rows find, and how many a difference takes",
+    "sample": "sample several captions of every image, or answers to every prompt, by any model",
+    "decoding": "find the temperature, or the search, that is nearest to people",
     "score": "score caption files of any size by any metrics",
     "coco-eval": "evaluate a file of COCO results: BLEU, METEOR, ROUGE-L and CIDEr, without Java",
     "diversity": "measure the diversity of caption files, as an HTML page",
@@ -49,6 +51,7 @@ EXTRAS = {
     "diffusers": "train",
     "gradio": "demo",
     "open_clip": "clip",
+    "openai": "sample",
     "pycocoevalcap": "meteor",
     "ray": "ray",
     "safetensors": "clip",
@@ -60,7 +63,7 @@ EXTRAS = {
 }
 
 # Extras that a command needs as a whole.
-COMMAND_EXTRAS = {"train-pac": "train", "make-positives": "train"}
+COMMAND_EXTRAS = {"train-pac": "train", "make-positives": "train", "sample": "sample"}
 
 # Exit status of a process that ctrl-C ended, as shells have it.
 INTERRUPTED = 130

@@ -139,7 +139,7 @@ def sole_output(path: pathlib.Path) -> Iterator[None]:
     is_new = not path.exists()
     descriptor = os.open(made_folder(path), os.O_RDONLY)
     try:
-        _lock(descriptor, path)
+        lock_output(descriptor, path, "a folder")
         yield
     except BaseException:
         if is_new:
@@ -150,15 +150,24 @@ def sole_output(path: pathlib.Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _lock(descriptor: int, path: pathlib.Path) -> None:
-    """Lock an open folder, where the system can."""
+def lock_output(descriptor: int, path: pathlib.Path, kind: str) -> None:
+    """Lock an open folder or file for this program, where the system can.
+
+    Args:
+        descriptor: of the folder or file.
+        path: the same, for the message.
+        kind: "a folder" or "a file".
+
+    Raises:
+        OSError: another program has locked it.
+    """
     try:
         import fcntl
 
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise OSError(
-            f"{shown_path(path)}: expected a folder that no other run writes to, got one that is in use. Wait for that "
+            f"{shown_path(path)}: expected {kind} that no other run writes to, got one that is in use. Wait for that "
             "run, or give another."
         ) from None
     except (ImportError, OSError):  # Windows, and some network file systems: two runs are then not told apart

@@ -71,7 +71,9 @@ def comparison(n_rows=40, clusters=None, **options):
     rng = np.random.default_rng(1)
     rows = [
         SystemRow(
-            f"row {i}", {s.name: [caption(rng)] * (k + 1) for k, s in enumerate(systems)}, [caption(rng), caption(rng)]
+            f"row {i}",
+            {s.name: [caption(rng) for _ in range(k + 1)] for k, s in enumerate(systems)},
+            [caption(rng), caption(rng)],
         )
         for i in range(n_rows)
     ]

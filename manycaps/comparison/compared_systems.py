@@ -157,7 +157,7 @@ class SystemComparison(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return every number, without captions, as `json.dumps` takes it; NaN and infinity are None."""
-        return _finite(
+        return finite(
             {
                 "systems": list(self.systems),
                 "n_rows": len(self.rows),
@@ -410,9 +410,10 @@ def _ranks(values: np.ndarray) -> np.ndarray:
     return (np.cumsum(counts) - (counts - 1) / 2)[place]
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
+    """Return a value as JSON has it: NaN and infinity are None, at any depth."""
     if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
+        return {key: finite(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
+        return [finite(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

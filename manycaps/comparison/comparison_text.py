@@ -110,7 +110,7 @@ def answer_text(comparison: SystemComparison, *, full: bool = False) -> str:
 
 def notes(comparison: SystemComparison) -> list[str]:
     """Return what a reader should know before the numbers."""
-    said = [*comparison.of_files, *one_reference(comparison)]
+    said = [*comparison.of_files, *one_reference(comparison), *equal_captions(comparison)]
     if not comparison.has_equal_sizes:
         said.append(UNEQUAL_SIZES)
     if comparison.parity is not None and comparison.parity.note:
@@ -151,6 +151,17 @@ def shared_rows(comparison: SystemComparison) -> list[str]:
         "rows are taken for independent. If some are of one image, p-values are too small and intervals too short: say "
         "with --clusters which rows belong together."
     ]
+
+
+def equal_captions(comparison: SystemComparison) -> list[str]:
+    """Return a sentence for each system that says one caption several times in every row, as greedy decoding does."""
+    rows, said = comparison.rows, []
+    for name in rows[0].captions:
+        sizes = {len(row.captions[name]) for row in rows}
+        if min(sizes) > 1 and all(len(set(row.captions[name])) == 1 for row in rows):
+            size = f"{min(sizes)}" if len(sizes) == 1 else f"{min(sizes)} to {max(sizes)}"
+            said.append(f"{name}: {size} captions a row, all equal: greedy? manycaps sample --temperature 1")
+    return said
 
 
 def methods(comparison: SystemComparison) -> str:

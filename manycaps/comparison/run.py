@@ -12,8 +12,17 @@ from manycaps.comparison.compare_options import CompareOptions
 from manycaps.comparison.compared_systems import SystemComparison, compared_systems
 from manycaps.comparison.parity import MODULE, ComparedParity, ParityRows, compared_parity
 from manycaps.comparison.parity_scores import can_be_compared, chosen_distance, note_of_language, parity_of_captions
-from manycaps.comparison.systems import Exchange, are_score_folders, clusters_of, named_systems, read_systems
+from manycaps.comparison.systems import (
+    Exchange,
+    ScoredSystem,
+    are_score_folders,
+    clusters_of,
+    named_systems,
+    read_systems,
+)
+from manycaps.kit.base_module import signature
 from manycaps.kit.text_windows import warn_of_unread, without_warning_of_unread
+from manycaps.sampling.captions_file import settings_of
 
 # Options that modules are loaded with.
 MODULE_OPTIONS = (
@@ -60,8 +69,8 @@ def compare_folders(folders: Mapping[str, str], options: CompareOptions) -> Syst
     clusters = clusters_of(rows, options.clusters)
     parity = None
     if MODULE in systems[0].results:
-        signature = str(systems[0].results[MODULE]["signature"])
-        distance = signature.partition("|distance:")[2].partition("|")[0]
+        line = str(systems[0].results[MODULE]["signature"])
+        distance = line.partition("|distance:")[2].partition("|")[0]
         parity = beside_people(
             {each.name: ParityRows(each.values, each.distances) for each in systems if each.distances},
             clusters,
@@ -127,6 +136,7 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
         exchanges = list(scores.exchanges(bar.update)) if options.full else []
     if parity is not None:
         systems = [each._replace(results={MODULE: of_parity[each.name], **each.results}) for each in systems]
+    systems = [_with_settings(system, files[system.name]) for system in systems]
     if any(result.get("n_truncated") for system in systems for result in system.results.values()):
         warn_of_unread(options.long_texts or "truncate")
     return compared_systems(
@@ -139,6 +149,15 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
         n_resamples=options.n_resamples,
         seed=options.seed,
     )
+
+
+def _with_settings(system: ScoredSystem, file: str) -> ScoredSystem:
+    """Add how the captions were sampled, where `manycaps sample` wrote that beside them."""
+    settings = settings_of(file)
+    if settings is None:
+        return system
+    how = {"sample": {"signature": signature("sample", **settings)}}
+    return system._replace(results={**how, **system.results})
 
 
 def parity_options(options: CompareOptions, distance: str, clusters: Sequence[Hashable] | None) -> dict[str, Any]:

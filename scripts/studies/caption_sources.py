@@ -4,14 +4,27 @@ import argparse
 import json
 import pathlib
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from tqdm import tqdm
 
 from manycaps.caption_tables import CaptionRow, good_rows, open_source
 from manycaps.kit.sets_splits import TIE_TOLERANCE
+from manycaps.sampling import decoding_setting as sampling
+from manycaps.sampling.captions_file import NOTHING
+from manycaps.sampling.items import Item
 from manycaps.saved_files import made_folder, write_text_atomically
-from scripts.studies.decoding import N_CANDIDATES, SAMPLING, TOP_K, TOP_P, Setting, named_folders
+from scripts.studies.decoding import (
+    DIVERSITY_PENALTY,
+    N_BEAMS,
+    N_CANDIDATES,
+    SAMPLING,
+    TOP_K,
+    TOP_P,
+    Setting,
+    named_folders,
+)
 from scripts.studies.study_inputs import Captions, read_captions, read_people
 
 # Weight of the k-th caption of an image: 1/k, as in Zipf's law.
@@ -193,11 +206,38 @@ def write_model_captions(
     missing = [setting for setting in options.settings if not (folder / f"{setting}.jsonl").exists()]
     if not missing:
         return
-    from scripts.studies.model_captions import CaptionModel
+    from manycaps.sampling.local_model import LocalModel, ModelOptions
 
-    prompts = None if options.prompts is None else json.loads(options.prompts.read_text(encoding="utf-8"))
-    captioner = CaptionModel(model, options.max_tokens)
+    asked = {} if options.prompts is None else json.loads(options.prompts.read_text(encoding="utf-8"))
+    items = [Item(name, f"image[{row.row}]", row.image, asked.get(name)) for name, row in people.items()]
+    captioner = LocalModel(ModelOptions(str(model)))
     for setting in missing:
-        said = captioner.captions(people, prompts, setting, n, options.seed)
-        lines = [json.dumps({"id": name, "predictions": captions}) for name, captions in said.items()]
+        # A beam search for one caption, which is said n times.
+        n_searched = 1 if setting.strategy == "beam" else n
+        how = model_setting(setting, n, options.max_tokens)
+        batches = tqdm(captioner.samples(items, how, n_searched, options.seed), desc=str(setting), unit="batch")
+        rows = [(name, texts * (n // n_searched)) for batch in batches for name, texts in batch]
+        lines = [json.dumps({"id": name, "predictions": [text or NOTHING for text in texts]}) for name, texts in rows]
         write_text_atomically(folder / f"{setting}.jsonl", "\n".join(lines) + "\n")
+
+
+def model_setting(setting: Setting, n: int, max_tokens: int) -> sampling.Setting:
+    """Return how a model decodes n captions by a setting of the studies.
+
+    >>> model_setting(Setting("nucleus", 0.5), 10, 40).name
+    't0.5-p0.9-k20'
+    """
+    searches: dict[str, dict[str, Any]] = {
+        "greedy": {"greedy": True},
+        "beam": {"num_beams": N_BEAMS},
+        "best_beams": {"num_beams": n},
+        "diverse_beams": {"diverse": DIVERSITY_PENALTY},
+    }
+    if setting.strategy in searches:
+        return sampling.Setting(**searches[setting.strategy], max_new_tokens=max_tokens)
+    return sampling.Setting(
+        setting.temperature,
+        TOP_P if setting.strategy in ("top_p", "nucleus") else 1.0,
+        TOP_K if setting.strategy in ("top_k", "nucleus") else 0,
+        max_new_tokens=max_tokens,
+    )

@@ -69,6 +69,7 @@ from tqdm import tqdm
 from manycaps.made_world.caption_probabilities import caption_probability
 from manycaps.made_world.speakers import Speaker
 from manycaps.made_world.toy_scores import CHECKPOINT
+from manycaps.sampling.token_choice import DiverseTokens
 from scripts.studies.best_temperatures import best_temperature, interval
 from scripts.studies.speaker_measures import LINE_COLUMNS, MEASURES, SpokenWorld, World, draw_world
 from scripts.studies.study_pictures import label_axes, new_picture
@@ -96,31 +97,6 @@ SMALL = (
 )
 
 
-class DiverseGroups(transformers.LogitsProcessor):
-    """Diverse beam search with groups of one beam: a group avoids what earlier ones of its scene chose at this step.
-
-    Vijayakumar et al. (2018), section 3, Hamming diversity, https://arxiv.org/abs/1610.02424. transformers 5 has no
-    code of its own for it, but greedy search over the groups as one batch chooses just these words.
-
-    Args:
-        n_groups: captions of a scene, one after the other in the batch.
-        penalty: what the score of a word loses for each earlier group that chose it.
-    """
-
-    def __init__(self, n_groups: int, penalty: float):
-        self._n_groups, self._penalty = n_groups, penalty
-
-    def __call__(self, _: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
-        """Return the logarithms of probabilities, less the penalties: shape (n_scenes * n_groups, n_words)."""
-        grouped = torch.log_softmax(scores, dim=-1).reshape(-1, self._n_groups, scores.shape[-1])
-        counts = torch.zeros_like(grouped[:, 0])
-        for group in range(self._n_groups):
-            grouped[:, group] -= self._penalty * counts
-            chosen = grouped[:, group].argmax(dim=1, keepdim=True)
-            counts.scatter_add_(1, chosen, torch.ones_like(chosen, dtype=counts.dtype))
-        return grouped.reshape(scores.shape)
-
-
 class Captioner:
     """A trained captioner, and what it says of the pictures of a world."""
 
@@ -140,7 +116,7 @@ class Captioner:
         pixels = as_pixel_values((clip[0] for clip in world.clips), self._model.config.encoder.image_size)
         torch.manual_seed(seed)
         if search == "diverse beams":
-            groups = DiverseGroups(n, float(setting))
+            groups = DiverseTokens(n, float(setting))
             tokens = self._model.generate(pixel_values=pixels.repeat_interleave(n, dim=0), logits_processor=[groups])
         else:
             options = options_of(search, setting, n)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import PIL.Image
+import tokenizers
 import torch
 import transformers
 from transformers.modeling_outputs import BaseModelOutput
@@ -102,6 +103,20 @@ def new_captioner(checkpoint: pathlib.Path, seed: int) -> transformers.VisionEnc
         max_length=MAX_TOKENS,
     )
     return model.eval()
+
+
+def save_captioner(model: transformers.VisionEncoderDecoderModel, folder: pathlib.Path) -> None:
+    """Write a captioner with what turns pictures into pixels and tokens into captions, for `manycaps sample`."""
+    words = tokenizers.Tokenizer(tokenizers.models.WordLevel(NUMBERS, unk_token=PADDING))
+    words.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    # Puts a space between words, and none before a comma.
+    words.decoder = tokenizers.decoders.WordPiece(cleanup=True)
+    special = {"pad_token": PADDING, "bos_token": BEGIN, "eos_token": END}
+    side, half = model.config.encoder.image_size, [0.5, 0.5, 0.5]
+    pixels = {"size": {"shortest_edge": side}, "crop_size": {"height": side, "width": side}}
+    model.save_pretrained(folder)
+    transformers.PreTrainedTokenizerFast(tokenizer_object=words, **special).save_pretrained(folder)
+    transformers.CLIPImageProcessor(**pixels, image_mean=half, image_std=half).save_pretrained(folder)
 
 
 def set_encoder(encoder: torch.nn.Module, weights: Weights, n_layers: int) -> None:

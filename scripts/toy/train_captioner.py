@@ -2,8 +2,9 @@
 
 python -m scripts.toy.train_captioner --output runs/captioner [--seed 0] [--steps 1500]
 
-The folder is that of a `VisionEncoderDecoderModel` of transformers; `captioner.json` says how it was made, its loss on
-held-out human captions, and theirs: no speaker can have less. Needs scripts/requirements-training.txt.
+The folder is that of a `VisionEncoderDecoderModel` of transformers, which `manycaps sample` takes; `captioner.json` has
+the recipe, the loss on held-out human captions, and that of people: no speaker can have less. Needs
+scripts/requirements-training.txt.
 """
 
 import argparse
@@ -35,7 +36,7 @@ from manycaps.kit.base_files import file_sha256
 from manycaps.made_world.toy_scores import CHECKPOINT
 from manycaps.saved_files import made_folder, write_text_atomically
 from scripts.toy.captioner_likelihood import HeldOut, draw_held_out
-from scripts.toy.small_captioner import CaptionerRecipe, new_captioner, train_captioner
+from scripts.toy.small_captioner import CaptionerRecipe, new_captioner, save_captioner, train_captioner
 
 WEIGHTS = CHECKPOINT / "open_clip_model.safetensors"
 
@@ -60,7 +61,7 @@ def main(options: argparse.Namespace) -> int:
         "nats_of_a_held_out_caption": held_out.nats(1.0),
         "nats_of_people": held_out.nats_of_people,
     }
-    model.save_pretrained(made_folder(options.output))
+    save_captioner(model, made_folder(options.output))
     write_text_atomically(options.output / "captioner.json", json.dumps(facts, indent=1) + "\n")
     print(json.dumps(facts, indent=1))
     return 0

@@ -108,6 +108,16 @@ READERS: dict[str, tuple[tuple[str, ...], list[str], list[str]]] = {
         ["human-correlation", "--benchmark", "composite", "--metric", "trm_meteor", "--data", "{folder}/in{ending}"],
         [],
     ),
+    "decoding": (
+        (".jsonl", ".parquet"),
+        "decoding {folder}/in{ending} {folder}/rows.jsonl -r {folder}/rows.jsonl -o {folder}/out".split(),
+        [],
+    ),
+    "sample": (
+        (".jsonl", ".parquet", ".png"),
+        "sample {folder}/no-model {folder}/in{ending} -o {folder}/out.jsonl".split(),
+        ["out.jsonl"],
+    ),
     "score": (
         (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".arrow", ".tar", ".jsonl.gz"),
         "score -m bleu_rouge -i {folder}/in{ending} -o {folder}/scores --processes 1".split(),

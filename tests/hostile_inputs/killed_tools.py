@@ -45,6 +45,11 @@ TOOLS: dict[str, tuple[list[str], list[str]]] = {
     "rows": (["rows", "captions.jsonl", "--metric", "rouge_l", "-o", "rows.html"], ["rows.html"]),
     "core-set": (["core-set", "captions.jsonl", "--test", "others.jsonl", "-o", "core.json"], ["core.json"]),
     "splits": (["splits", "captions.jsonl", "--by", "length", "-o", "splits.jsonl"], ["splits.jsonl"]),
+    "sample": (
+        "sample {pipelines}/captioner {pictures} -n 3 --batch-size 1 --max-new-tokens 6 --device cpu "
+        "-o sampled.jsonl".split(),
+        ["sampled.jsonl", "sampled.jsonl.settings"],
+    ),
     "score": (
         "score -m trm_cider,vdtk_diversity -i captions.jsonl -o scores --part-size 0.0002 --processes 1".split(),
         ["scores/summary.json", "scores/rows"],
@@ -65,10 +70,10 @@ TOOLS: dict[str, tuple[list[str], list[str]]] = {
 
 # Tools that resume where they were stopped. The first output of them is not there before it is whole; the table of
 # a study is there after its first cell, and holds whole lines.
-RESUMED = {"score", "make-positives", "train-pac", "study"}
+RESUMED = {"sample", "score", "make-positives", "train-pac", "study"}
 
-# Folders that are not there before: those of tools that go on.
-MADE_FOLDERS = ("scores/", "positives/", "trained/", "results/")
+# Outputs that are not there before: those of tools that go on, in folders and by themselves.
+MADE_FOLDERS = ("scores/", "positives/", "trained/", "results/", "sampled.")
 
 # Captions of two systems, eight rows each.
 WORDS = "a dog runs on the beach near two cats that sleep in warm sand".split()

@@ -36,6 +36,7 @@ REQUIRED = {
     "core-set": ["train.jsonl", "--test", "test.jsonl"],
     "count-document-frequency": ["captions.jsonl"],
     "count-token-frequency": ["captions.jsonl"],
+    "decoding": ["a.jsonl", "b.jsonl", "-r", "references.jsonl"],
     "diversity": ["captions.jsonl"],
     "plan": ["pilot.jsonl"],
     "rows": ["captions.jsonl"],
@@ -43,6 +44,7 @@ REQUIRED = {
     "make-positives": ["data", "output"],
     "make-world": ["world.parquet"],
     "splits": ["captions.jsonl", "--by", "length"],
+    "sample": ["model", "photos", "-o", "samples.jsonl"],
     "score": ["-m", "trm_meteor", "-i", "rows.jsonl", "-o", "scores"],
     "train-pac": ["data", "output"],
 }
@@ -110,7 +112,7 @@ def test_a_missing_package_is_one_line_with_its_extra(name):
     assert (done.returncode, done.stdout) == (1, "")
     line = re.fullmatch(r"(\w+): expected this package, got none\. Run `pip install (.+)`\.\n", done.stderr)
     package, installed = line.groups()
-    extra = "train" if name in command_line.COMMAND_EXTRAS else EXTRAS.get(package)
+    extra = command_line.COMMAND_EXTRAS.get(name) or EXTRAS.get(package)
     assert installed == (f"'manycaps[{extra}]'" if extra else "manycaps")
 
 

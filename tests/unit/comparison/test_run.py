@@ -9,6 +9,8 @@ import manycaps.comparison
 from manycaps.command_line import main
 from manycaps.comparison import CompareOptions, compare, systems
 from manycaps.comparison.comparison_tables import system_table
+from manycaps.comparison.comparison_text import notes
+from manycaps.kit.base_module import VERSION
 from manycaps.saved_files import sole_output
 from manycaps.scoring import ScoreOptions
 from manycaps.scoring import score as score_files
@@ -209,3 +211,25 @@ def test_two_comparisons_into_one_folder_at_a_time_are_refused(tmp_path, capsys)
     # A run that fails leaves no folder of its own.
     assert main([*call, "-o", str(tmp_path / "new"), "--clusters", "no such id"]) == 2
     assert not (tmp_path / "new").exists()
+
+
+def test_how_captions_were_sampled_is_in_signatures_and_page(tmp_path):
+    files = write_captions(tmp_path, caption_rows(6))
+    settings = {"model": "my-captioner", "revision": "abc", "temperature": 0.7, "prompt": None, "transformers": "5.0"}
+    (tmp_path / (files["other"] + ".settings")).write_text(json.dumps(settings))
+    chosen = {"references": [files["references"]], "metrics": ["trm_cider"], "distance": "cider", "n_resamples": 99}
+    comparison = compare(CompareOptions([files["base"], files["other"]], **chosen))
+    base, other = comparison.to_dict()["signatures"].values()
+    line = f"sample|version:{VERSION}|model:my-captioner|revision:abc|temperature:0.7|transformers:5.0"
+    assert (other["sample"], "sample" in base) == (line, False)
+    comparison.save(tmp_path / "report")
+    assert line in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+
+
+def test_equal_captions_name_the_command_that_samples(tmp_path):
+    files = write_captions(tmp_path, caption_rows(6))
+    chosen = {"references": [files["references"]], "metrics": ["trm_cider"], "distance": "cider", "n_resamples": 99}
+    said = notes(compare(CompareOptions([files["base"], files["repeating"]], **chosen)))
+    assert [line for line in said if "equal" in line] == [
+        "repeating: 3 captions a row, all equal: greedy? manycaps sample --temperature 1"
+    ]

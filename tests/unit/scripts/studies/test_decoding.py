@@ -7,14 +7,20 @@ import PIL.Image
 import pytest
 
 from scripts.studies import temperature
-from scripts.studies.caption_sources import Speaker, TableFolder, decoded, read_sources, write_model_captions, zipf
+from scripts.studies.caption_sources import (
+    Speaker,
+    TableFolder,
+    decoded,
+    model_setting,
+    read_sources,
+    write_model_captions,
+    zipf,
+)
 from scripts.studies.decoding import SAMPLING, SEARCHES, Setting, named_folders
 from scripts.studies.decoding_study import best_settings, curve
 from tests.each_case import each_case
-from tests.large_packages import OnFirstUse, torch, transformers
+from tests.large_packages import torch, transformers
 from tests.tiny_pipelines import save_captioner
-
-model_captions = OnFirstUse("scripts.studies.model_captions")
 
 IMAGES = [[f"{image}{caption}" for caption in range(8)] for image in "abcd"]
 RNG = np.random.default_rng(0)
@@ -149,25 +155,18 @@ def test_a_text_model_answers_prompts(tmp_path):
     assert all(word in words for row in rows.candidates for caption in row for word in caption.split() if word != ".")
     options.prompts = None
     (tmp_path / "out/captions/tiny/nucleus-1.jsonl").unlink()
-    with pytest.raises(ValueError, match=r"--prompts: expected a text of id '0', got none"):
+    with pytest.raises(ValueError, match=r"image\[0\]: expected an image or a prompt, got none"):
         read_sources(options)
 
 
-def test_groups_avoid_what_earlier_ones_chose():
-    # The two first tokens are 0.1 apart in log-probability, less than the penalty of 0.5.
-    scores = torch.log_softmax(torch.tensor([[2.0, 1.9, 0.0]] * 3), dim=-1)
-    assert model_captions.DiverseGroups()(torch.zeros(3, 1, dtype=torch.long), scores).argmax(dim=-1).tolist() == [
-        0,
-        1,
-        0,
-    ]
-
-
 @each_case("strategy", [*SAMPLING, *SEARCHES])
-def test_transformers_accepts_the_options(strategy):
-    options = model_captions.generate_options(Setting(strategy, 0.7), 3)
-    options.pop("logits_processor", None)
-    assert transformers.GenerationConfig(**options).do_sample == (strategy in SAMPLING)
+def test_models_decode_by_every_setting(strategy):
+    setting = model_setting(Setting(strategy, 0.7), 3, 40)
+    assert setting.is_sampled == (strategy in SAMPLING)
+    assert (setting.top_k, setting.top_p) == (
+        20 if strategy in ("top_k", "nucleus") else 0,
+        0.9 if strategy in ("top_p", "nucleus") else 1.0,
+    )
 
 
 def line(setting, trial, shown, measure="trm_meteor"):

@@ -1,0 +1,65 @@
+"""Sample several captions of every image, or several answers to every prompt, by any model.
+
+manycaps sample Salesforce/blip-image-captioning-base photos/ -n 10 -o blip.jsonl
+manycaps sample google/gemma-3-4b-it photos/ -n 10 --prompt "Describe the image in one sentence." -o gemma.jsonl
+manycaps sample --url http://localhost:8000/v1 --model my-vlm photos/ -n 10 --prompt "..." -o vlm.jsonl
+manycaps sample my-lm prompts.jsonl -n 10 --temperature 0.7 --top-p 0.9 -o answers.jsonl
+
+MODEL is a folder, or a name on the Hub at --revision: captioners of images, chat models with or without images,
+encoder-decoders and causal language models of transformers; code of their own is never run. With --url, a server that
+speaks OpenAI's chat completions is asked: vLLM, SGLang, `transformers serve`; OPENAI_API_KEY has its key, if it wants
+one. SOURCE is a folder of images, an image, or a table as everywhere (tar, parquet, JSON Lines, a data set of
+`datasets` or the Hub) with a column of images or of prompts (prompt, question, instruction).
+
+Tokens are drawn from all of the model's probabilities: temperature 1, no top-k, no top-p, no penalty, whatever the
+model's own configuration asks for. Of a model that runs here, the samples of a row follow from --seed and its id alone,
+not from --batch-size, --shard or the order of the rows; in float16 and bfloat16 rounding depends on the batch, so that
+--batch-size counts, too.
+
+FILE gets a row a line, {"id": "12.jpg", "captions": ["a dog", "a brown dog"]}, for `manycaps compare` and `manycaps
+score`; FILE.settings says how they were made. The same command resumes a run that was stopped; it refuses if a setting
+has changed. Shards are put together with `cat`.
+
+A model needs `pip install 'manycaps[sample]'`.
+"""
+
+import argparse
+import pathlib
+import sys
+
+from manycaps.sampling.decoding_setting import Setting, setting_of
+from manycaps.sampling.model_arguments import add_model_arguments, options_of
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line."""
+    parser.add_argument("names", nargs="+", metavar="[MODEL] SOURCE", help="model, unless --model names it; then rows")
+    parser.add_argument("-o", "--output", type=pathlib.Path, required=True, metavar="FILE", help="JSON Lines")
+    parser.add_argument("--restart", action="store_true", help="begin from scratch")
+    how = parser.add_argument_group("how to decode")
+    how.add_argument("--temperature", type=float, default=1.0, metavar="T", help="default 1")
+    how.add_argument("--top-p", type=float, default=1.0, metavar="P", help="likeliest tokens up to this sum (1: all)")
+    how.add_argument("--top-k", type=int, default=0, metavar="K", help="so many of the likeliest tokens (0: all)")
+    how.add_argument("--min-p", type=float, default=0.0, metavar="P", help="of the likeliest's probability (0: all)")
+    how.add_argument("--num-beams", type=int, metavar="N", help="beam search: the samples are the best beams")
+    how.add_argument("--diverse", type=float, metavar="PENALTY", help="diverse beam search, such as 0.5")
+    how.add_argument("--greedy", action="store_true", help="the likeliest token of each step: equal samples")
+    how.add_argument("--max-new-tokens", type=int, default=Setting.max_new_tokens, metavar="N", help="default 64")
+    add_model_arguments(parser)
+    parser.add_argument("--limit", type=int, metavar="N", help="read the first N rows")
+    parser.add_argument("--shard", type=_shard, default=(1, 1), metavar="I/N", help="every N-th row from the I-th on")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Import what does the work, and do it."""
+    from manycaps.sampling import sample
+
+    options = options_of(arguments, output=arguments.output, setting=setting_of(vars(arguments)))
+    print(f"wrote {sample(options)}", file=sys.stderr)
+
+
+def _shard(text: str) -> tuple[int, int]:
+    k, separator, n_shards = text.partition("/")
+    if not separator or not k.isdigit() or not n_shards.isdigit():
+        raise argparse.ArgumentTypeError(f"expected I/N such as 1/4, got {text!r}")
+    return int(k), int(n_shards)

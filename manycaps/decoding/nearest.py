@@ -1,0 +1,203 @@
+"""Which setting is nearest to people: chosen on some rows, and tested on others.
+
+The best of many settings looks better than it is: of settings that are all people's, the one whose energy distance
+is nearest to 0 has a p-value that is seldom small. So the rows are split in halves; the setting that is nearest in one
+half is tested in the other, which had no part in the choice.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from manycaps.comparison.mean_intervals import LEVEL
+from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, holm_p_values, paired_tests
+from manycaps.comparison.parity import ParityRows
+from manycaps.kit.base_types import Floats
+from manycaps.kit.sets_parity import parity_result
+from manycaps.kit.sets_tails import KeptDistances, corpus_tails
+
+# Of every row, mean over rows: 0 for people, and the larger, the farther.
+ENERGY = "energy_distance"
+
+# Rows of a half from which on it is tested.
+LEAST_ROWS = 10
+
+
+class Half(NamedTuple):
+    """A setting that was chosen on some rows, and what the others say of it."""
+
+    setting: str
+    # Rows that it was chosen on.
+    n_chosen: int
+    # Numbers of human_parity on the other rows.
+    result: Mapping[str, Any]
+
+
+class NearestSetting(NamedTuple):
+    """All settings beside people, and the nearest one."""
+
+    # By setting the numbers of human_parity on all rows that were sampled.
+    results: Mapping[str, Mapping[str, Any]]
+    # By setting the paired test with the nearest one, after Holm's rule over all pairs of settings; 1 of itself.
+    p_values: Mapping[str, float]
+    # Chosen on one part of the rows and tested on the other one; both ways round where all rows were sampled.
+    halves: Sequence[Half]
+
+    @property
+    def best(self) -> str:
+        """The setting whose energy distance on all rows is nearest to 0, among those that were not dropped."""
+        return nearest_of({name: result[ENERGY] for name, result in self.results.items() if name in self.p_values})
+
+    @property
+    def alike(self) -> list[str]:
+        """Settings that cannot be told from the nearest one."""
+        return [name for name, p in self.p_values.items() if p > LEVEL and name != self.best]
+
+    @property
+    def p_value(self) -> float:
+        """Of the test of people on rows that had no part in the choice; Bonferroni over both ways round."""
+        p_values = [half.result["human_parity_p_value"] for half in self.halves]
+        return min(1.0, len(p_values) * min(p_values))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every number."""
+        return {
+            "best": self.best,
+            "alike": self.alike,
+            "p_value": self.p_value,
+            "settings": {name: dict(result) for name, result in self.results.items()},
+            "paired_p_values": dict(self.p_values),
+            "halves": [{**half._asdict(), "result": dict(half.result)} for half in self.halves],
+        }
+
+
+def nearest_of(energies: Mapping[str, float]) -> str:
+    """Return the name of the value nearest to 0: the distance itself is never below, its estimate may be.
+
+    >>> nearest_of({"t0.5": 0.2, "t1": 0.1, "t2": -0.3})
+    't1'
+    """
+    return min(energies, key=lambda name: abs(energies[name]))
+
+
+def halves_of(n_rows: int, clusters: Sequence[Hashable] | None, seed: int) -> tuple[list[int], list[int]]:
+    """Split rows at random in halves; rows of a cluster stay together.
+
+    >>> [len(half) for half in halves_of(20, None, 0)]
+    [10, 10]
+    """
+    labels = list(range(n_rows)) if clusters is None else list(clusters)
+    distinct = list(dict.fromkeys(labels))
+    order = np.random.default_rng(seed).permutation(len(distinct))
+    first = {distinct[k] for k in order[: len(distinct) // 2].tolist()}
+    return tuple([i for i, label in enumerate(labels) if (label in first) == side] for side in (True, False))  # type: ignore[return-value]
+
+
+def part_of(rows: ParityRows, chosen: Sequence[int]) -> ParityRows:
+    """Return some rows, in the order in which they are named."""
+    numbers, kept = {row: k for k, row in enumerate(chosen)}, KeptDistances(len(chosen))
+    for block in rows.distances.blocks():
+        inside = [i for i, row in enumerate(block.rows.tolist()) if row in numbers]
+        if inside:
+            of_rows = [numbers[int(block.rows[i])] for i in inside]
+            kept.add(block.distances[inside], block.n_candidates, of_rows)
+    return ParityRows({name: np.asarray(values)[list(chosen)] for name, values in rows.columns.items()}, kept)
+
+
+def numbers_of(rows: ParityRows, clusters: Sequence[Hashable] | None, level: float | None) -> dict[str, Any]:
+    """Return the numbers of human_parity on rows, with intervals where there is a confidence level."""
+    options = {"p_value": "chi-squared", "confidence_level": level, "clusters": clusters}
+    return parity_result(rows.columns, corpus_tails(rows.distances, level, clusters), options)
+
+
+def energies_of(rows: Mapping[str, ParityRows]) -> dict[str, Floats]:
+    """Return the energy distance of every row, by setting.
+
+    Raises:
+        ValueError: a row has one caption.
+    """
+    found = {name: np.asarray(of_setting.columns[ENERGY]) for name, of_setting in rows.items()}
+    for name, energies in found.items():
+        if np.isnan(energies).any():
+            raise ValueError(
+                f"{name}: expected two captions or more of every row, got one in row {int(np.isnan(energies).argmax())}"
+                ". Sample with -n 2 or more."
+            )
+    return found
+
+
+def paired_with_best(
+    energies: Mapping[str, Floats], clusters: Sequence[Hashable] | None, n_resamples: int, seed: int
+) -> dict[str, float]:
+    """Test every setting against the nearest one.
+
+    Args:
+        energies: by setting, float64 arrays of shape (n_rows,), of the same rows.
+        clusters: labels of the rows, or None.
+        n_resamples: random sign patterns.
+        seed: of the same.
+
+    Returns:
+        By setting the p-value, after Holm's rule over all pairs of settings: whichever is the nearest, one false
+        finding has a chance of 5 % at most.
+    """
+    names = list(energies)
+    pairs = [(i, j) for i in range(len(names)) for j in range(i)]
+    adjusted: dict[tuple[int, int], float] = {}
+    if pairs:
+        columns = np.stack([energies[name] for name in names], axis=1)
+        first, second = (columns[:, [pair[side] for pair in pairs]] for side in (0, 1))
+        options: dict[str, Any] = {"confidence_level": None, "n_resamples": n_resamples, "seed": seed}
+        p_values = np.array([test.p_value for test in paired_tests(first, second, clusters, **options)])
+        adjusted = dict(zip(pairs, holm_p_values(p_values).tolist(), strict=True))
+    best = names.index(nearest_of({name: float(values.mean()) for name, values in energies.items()}))
+    return {name: 1.0 if i == best else adjusted[max(i, best), min(i, best)] for i, name in enumerate(names)}
+
+
+def chosen_and_tested(
+    rows: Mapping[str, ParityRows], choosing: Sequence[int], clusters: Sequence[Hashable] | None, level: float | None
+) -> Half:
+    """Choose the nearest setting on some rows, and test it on all others."""
+    others = sorted(set(range(len(next(iter(rows.values())).columns[ENERGY]))) - set(choosing))
+    means = {name: float(values[list(choosing)].mean()) for name, values in energies_of(rows).items()}
+    name = nearest_of(means)
+    labels = None if clusters is None else [clusters[i] for i in others]
+    return Half(name, len(choosing), numbers_of(part_of(rows[name], others), labels, level))
+
+
+def nearest_setting(
+    rows: Mapping[str, ParityRows], clusters: Sequence[Hashable] | None, *, n_resamples: int, seed: int
+) -> NearestSetting:
+    """Compare settings on the same rows, and choose the nearest honestly.
+
+    Args:
+        rows: by setting what human_parity says of the same rows.
+        clusters: labels of the rows; None: all are independent.
+        n_resamples: random sign patterns of the paired tests.
+        seed: of the same, and of the halves.
+
+    Returns:
+        The settings.
+
+    Raises:
+        ValueError: there are too few rows for halves, or a row has one caption.
+    """
+    energies = energies_of(rows)
+    n_rows = len(next(iter(energies.values())))
+    halves = halves_of(n_rows, clusters, seed)
+    check_rows(min(map(len, halves)), n_rows)
+    return NearestSetting(
+        {name: numbers_of(of_setting, clusters, CONFIDENCE_LEVEL) for name, of_setting in rows.items()},
+        paired_with_best(energies, clusters, n_resamples, seed),
+        [chosen_and_tested(rows, half, clusters, CONFIDENCE_LEVEL) for half in halves],
+    )
+
+
+def check_rows(n_least: int, n_rows: int) -> None:
+    """Raise unless there are enough rows to choose on some and test on others."""
+    if n_least < LEAST_ROWS:
+        raise ValueError(
+            f"rows: expected {2 * LEAST_ROWS} or more with references, half of them to choose and half to test, got "
+            f"{n_rows}. Give more."
+        )

@@ -1,0 +1,275 @@
+"""From the options of `manycaps decoding` to the answer: sample what is missing, compare, and choose."""
+
+import json
+import math
+import pathlib
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from manycaps.caption_tables import CaptionRow, good_rows, open_source
+from manycaps.caption_tables.columns import as_columns
+from manycaps.caption_tables.files import source_name
+from manycaps.comparison.compared_systems import finite
+from manycaps.comparison.mean_intervals import LEVEL
+from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL
+from manycaps.comparison.parity import ParityRows
+from manycaps.comparison.parity_scores import chosen_distance, parity_of_captions
+from manycaps.comparison.systems import SystemRow, clusters_of, read_systems
+from manycaps.decoding.decoding_options import DecodingOptions
+from manycaps.decoding.nearest import (
+    LEAST_ROWS,
+    Half,
+    NearestSetting,
+    check_rows,
+    energies_of,
+    nearest_of,
+    nearest_setting,
+    numbers_of,
+    paired_with_best,
+)
+from manycaps.kit.text_tokens import tokenize_rows
+from manycaps.rows.ordered import token_metric
+from manycaps.sampling.captions_file import settings_of
+from manycaps.sampling.decoding_setting import Setting, setting_of
+from manycaps.sampling.items import Item
+from manycaps.sampling.run import Sampler, items_of, load_sampler, write_samples
+from manycaps.saved_files import made_folder, write_text_atomically
+
+# Plain metrics of the page.
+PLAIN = {"meteor": "METEOR", "cider_d": "CIDEr-D"}
+
+# Share of a budget that tests the setting that was chosen with the rest.
+TEST_SHARE = 0.25
+
+# Names of the files that are written.
+OUTPUT_NAMES = ("index.html", "decoding.json")
+
+# Rows by setting.
+RowsOf = Mapping[str, Sequence[SystemRow]]
+
+
+class ComparedSettings(NamedTuple):
+    """Settings beside people."""
+
+    nearest: NearestSetting
+    # How each decodes; None where a file of samples does not say.
+    settings: Mapping[str, Setting | None]
+    # By setting, and of people: the mean of each plain metric.
+    plain: Mapping[str, Mapping[str, float]]
+    # Distance of captions, what a reader should know of it, and how the numbers were made.
+    distance: str
+    note: str
+    signature: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every number, as `json.dumps` takes it; NaN and infinity are None."""
+        found = {**self.nearest.to_dict(), "plain": {name: dict(values) for name, values in self.plain.items()}}
+        found |= {"distance": self.distance, "signature": self.signature}
+        found["decoding"] = {name: setting and setting.to_dict() for name, setting in self.settings.items()}
+        return dict(finite(found))
+
+    def _repr_html_(self) -> str:
+        """Return the answer, as a notebook shows it."""
+        from manycaps.report.decoding_page import decoding_sections
+
+        return decoding_sections(self)
+
+    def save(self, folder: str | pathlib.Path) -> None:
+        """Write the page and the numbers, as `index.html` and `decoding.json`.
+
+        Raises:
+            OSError: they cannot be written.
+        """
+        from manycaps.report.decoding_page import decoding_page
+
+        texts = decoding_page(self), json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
+        made_folder(pathlib.Path(folder))
+        for name, text in zip(OUTPUT_NAMES, texts, strict=True):
+            write_text_atomically(pathlib.Path(folder) / name, text)
+
+
+class Judge:
+    """Human parity of rows, in one distance; and its tests."""
+
+    def __init__(self, options: DecodingOptions):
+        self.distance, self.note = chosen_distance(options.distance, options.encoder)
+        self._loaded = {"distance": self.distance, "clusters": None}
+        self._loaded |= {} if options.encoder is None else {"encoder": options.encoder}
+        self.signature = ""
+        self.resampling = {"n_resamples": options.n_resamples, "seed": options.seed}
+
+    def parity(self, rows: RowsOf) -> dict[str, ParityRows]:
+        """Compare the rows of every setting with people."""
+        found = {}
+        for name, of_setting in rows.items():
+            scores = parity_of_captions(of_setting, self._loaded)
+            found[name], self.signature = scores.rows[name], str(scores.results[name]["signature"])
+        return found
+
+
+def compared_settings(options: DecodingOptions) -> ComparedSettings:
+    """Compare settings; see `manycaps.decoding.decoding`."""
+    judge = Judge(options)
+    if options.sample is None:
+        rows = _rows_of_files(options)
+        settings = {name: _setting_beside(file) for name, file in zip(rows, options.files, strict=True)}
+        nearest = _of_all_rows(rows, judge)
+    else:
+        samples, settings = Samples(options), {setting.name: setting for setting in options.settings}
+        if options.budget is None:
+            rows = {name: samples.rows(name, range(len(samples.items)), "") for name in settings}
+            nearest = _of_all_rows(rows, judge)
+        else:
+            nearest, rows = within_budget(samples, options.budget, judge)
+    plain = plain_means(rows)
+    return ComparedSettings(nearest, settings, plain, judge.distance, judge.note, judge.signature)
+
+
+def _of_all_rows(rows: RowsOf, judge: Judge) -> NearestSetting:
+    clusters = clusters_of(next(iter(rows.values())), None)
+    return nearest_setting(judge.parity(rows), clusters, **judge.resampling)
+
+
+def _rows_of_files(options: DecodingOptions) -> dict[str, list[SystemRow]]:
+    """Read samples and references."""
+    names = [source_name(file) for file in options.files]
+    if len(set(names)) < len(names):
+        raise ValueError(f"settings: expected files of different names, got {', '.join(names)}. Rename one.")
+    files = dict(zip(names, options.files, strict=True))
+    rows = read_systems(files, options.references, as_columns(options.columns)).rows
+    return {name: [row._replace(captions={name: row.captions[name]}) for row in rows] for name in names}
+
+
+def _setting_beside(file: str) -> Setting | None:
+    """How a file of samples was decoded, where that is beside it."""
+    settings = settings_of(file)
+    return None if settings is None else setting_of(settings)
+
+
+class Samples:
+    """Samples of a model for the rows that have references, made when they are needed.
+
+    Args:
+        options: settings, model, rows and references.
+
+    Raises:
+        ValueError: too few rows have references.
+    """
+
+    def __init__(self, options: DecodingOptions):
+        assert options.sample is not None  # the caller checked it
+        self._options, self._sample = options, options.sample
+        source = open_source(options.references, (), as_columns(options.columns), either=True)
+        self._people: dict[str, CaptionRow] = {row.id: row for row in good_rows(source.rows())}
+        items = items_of(self._sample)
+        self.items: list[Item] = [item for item in items if len(self._references(item.id)) > 1]
+        if not self.items:
+            raise ValueError(
+                f"--references: expected two captions or more with ids such as {items[0].id!r}, got none. Name the "
+                "same images; --stems leaves out the endings of files."
+            )
+        check_rows(len(self.items) // 2, len(self.items))
+        self._settings = {setting.name: setting for setting in options.settings}
+        self._sampler: Sampler = load_sampler(self._sample, self.items[0])
+
+    def rows(self, name: str, chosen: Sequence[int], suffix: str) -> list[SystemRow]:
+        """Return rows of a setting; what is not in its file yet is sampled.
+
+        Args:
+            name: of the setting.
+            chosen: indices of the items.
+            suffix: of the name of the file.
+        """
+        path = made_folder(self._options.output / "samples") / f"{name}{suffix}.jsonl"
+        items = [self.items[i] for i in chosen]
+        write_samples(self._sampler, items, self._sample, self._settings[name], path)
+        lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+        return [SystemRow(line["id"], {name: line["captions"]}, self._references(line["id"])) for line in lines]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all settings."""
+        return list(self._settings)
+
+    def _references(self, name: str) -> list[str]:
+        return self._people[name].people if name in self._people else []
+
+
+class Plan(NamedTuple):
+    """Rows of a run within a budget."""
+
+    # Indices of the items that choose, and of those that test.
+    choosing: Sequence[int]
+    testing: Sequence[int]
+    # Rows of all settings together, in a round.
+    n_a_round: int
+    n_rounds: int
+
+
+def plan_of(n_items: int, n_settings: int, budget: int, seed: int) -> Plan:
+    """Share a budget out: a quarter tests the setting that is chosen, the rest chooses it in rounds.
+
+    Raises:
+        ValueError: there is less than a first round needs.
+    """
+    n_rounds = max(1, math.ceil(math.log2(n_settings)))
+    n_a_round = int(budget * (1 - TEST_SHARE)) // n_rounds
+    least = math.ceil(n_rounds * n_settings * LEAST_ROWS / (1 - TEST_SHARE)) + 1
+    if n_a_round < n_settings * LEAST_ROWS or budget * TEST_SHARE < LEAST_ROWS:
+        raise ValueError(
+            f"--budget: expected at least {least} rows for {n_settings} settings, got {budget}. Give more, or fewer "
+            "settings."
+        )
+    order = np.random.default_rng(seed).permutation(n_items).tolist()
+    n_testing = min(int(budget * TEST_SHARE), n_items // 2)
+    return Plan(order[n_testing:], order[:n_testing], n_a_round, n_rounds)
+
+
+def within_budget(samples: Samples, budget: int, judge: Judge) -> tuple[NearestSetting, dict[str, list[SystemRow]]]:
+    """Choose in rounds, and drop the settings that are clearly worse after each (successive halving).
+
+    Each round gives the settings that are left equally many more rows. A setting is dropped where the paired test with
+    the nearest one, after Holm's rule over all pairs, is below 5 % / rounds: that the nearest of all is ever dropped
+    has a chance of 5 % at most.
+    """
+    plan = plan_of(len(samples.items), len(samples.names), budget, judge.resampling["seed"])
+    rows: dict[str, list[SystemRow]] = {name: [] for name in samples.names}
+    left, parity = list(samples.names), dict[str, ParityRows]()
+    p_values: dict[str, float] = {}
+    for k in range(plan.n_rounds):
+        start = len(rows[left[0]])
+        chosen = plan.choosing[start : start + plan.n_a_round // len(left)]
+        for name in left if chosen else ():
+            rows[name] += samples.rows(name, chosen, f".{k + 1}")
+        parity |= judge.parity({name: rows[name] for name in left})
+        energies = energies_of({name: parity[name] for name in left})
+        p_values = paired_with_best(energies, _clusters(rows[left[0]]), **judge.resampling)
+        if k + 1 < plan.n_rounds:
+            left = [name for name in left if p_values[name] > LEVEL / plan.n_rounds]
+    results = {name: numbers_of(parity[name], _clusters(rows[name]), CONFIDENCE_LEVEL) for name in rows}
+    best = nearest_of({name: results[name]["energy_distance"] for name in p_values})
+    test = samples.rows(best, plan.testing, ".test")
+    result = numbers_of(judge.parity({best: test})[best], _clusters(test), CONFIDENCE_LEVEL)
+    return NearestSetting(results, p_values, [Half(best, len(rows[best]), result)]), rows
+
+
+def _clusters(rows: Sequence[SystemRow]) -> Sequence[Hashable] | None:
+    return clusters_of(rows, None)
+
+
+def plain_means(rows: RowsOf) -> dict[str, dict[str, float]]:
+    """Return the mean of each plain metric, by setting and of people: every caption against the (other) human ones."""
+    found: dict[str, dict[str, float]] = {}
+    for name, of_setting in rows.items():
+        table = [CaptionRow("", 0, row.id, None, list(row.references or []), None, None) for row in of_setting]
+        n_people = [len(row.references or []) for row in of_setting]
+        tokens = tokenize_rows([[*(row.references or []), *row.captions[name]] for row in of_setting], "ptb")
+        found[name] = {}
+        for metric in PLAIN:
+            scores = token_metric(metric, table)(tokens, n_people)
+            pairs = list(zip(scores, n_people, strict=True))
+            found[name][metric] = float(np.mean([own[n:].mean() for own, n in pairs]))
+            found.setdefault("people", {}).setdefault(metric, float(np.mean([own[:n].mean() for own, n in pairs])))
+    return found

@@ -1,0 +1,75 @@
+"""The answer of `manycaps decoding` on one screen."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from manycaps.comparison.parity_text import SHARES, WIDTH, as_p, as_rows_needed
+from manycaps.decoding.nearest import ENERGY, Half
+from manycaps.kit.sets_parity_words import share_text
+from manycaps.kit.sets_tails import TAIL
+
+if TYPE_CHECKING:
+    from manycaps.decoding.run import ComparedSettings
+
+HEADER = ("setting", "rows", "p", "rows needed", "unlike people", "ordinary", "near-duplicates", "energy", "to nearest")
+
+
+def table(compared: ComparedSettings) -> list[list[str]]:
+    """Return header and lines: the nearest setting first, those that were dropped last, then people."""
+    nearest = compared.nearest
+    order = sorted(nearest.results, key=lambda name: (name not in nearest.p_values, abs(nearest.results[name][ENERGY])))
+    lines = [_line(name, nearest.results[name], _paired(compared, name)) for name in order]
+    people = f"{100 * TAIL:.0f} %"
+    return [list(HEADER), *lines, ["people", "", "", "", people, people, people, "0", ""]]
+
+
+def _paired(compared: ComparedSettings, name: str) -> str:
+    if name == compared.nearest.best:
+        return "nearest"
+    p = compared.nearest.p_values.get(name)
+    return "dropped" if p is None else as_p(p)
+
+
+def _line(name: str, result: Mapping[str, Any], paired: str) -> list[str]:
+    p = as_p(result["human_parity_p_value"]).removeprefix("p ").removeprefix("= ")
+    shares = [share_text(result, key) for key in SHARES]
+    return [name, f"{result['n_rows']:,}", p, as_rows_needed(result), *shares, f"{result[ENERGY]:.4f}", paired]
+
+
+def sentences(compared: ComparedSettings) -> list[str]:
+    """Return the answer in sentences."""
+    nearest = compared.nearest
+    said = [compared.note] if compared.note else []
+    alike = ", ".join(nearest.alike)
+    said.append(
+        f"Nearest to people: {nearest.best} (energy distance nearest to 0). "
+        + (f"Cannot be told from it: {alike} (paired test, Holm)." if alike else "All others are farther (Holm).")
+    )
+    said += [_of_half(half) for half in nearest.halves]
+    if len(nearest.halves) > 1:
+        said.append(
+            f"Both ways round: {as_p(nearest.p_value)}. The p of the table is that of all rows, among which "
+            f"{nearest.best} was chosen: it looks better than it is."
+        )
+    return said
+
+
+def _of_half(half: Half) -> str:
+    result = half.result
+    return (
+        f"Chosen on {half.n_chosen:,} rows: {half.setting}. On {result['n_rows']:,} others it has "
+        f"{as_p(result['human_parity_p_value'])}, rows needed {as_rows_needed(result)}, energy distance "
+        f"{result[ENERGY]:.4f}."
+    )
+
+
+def screen(compared: ComparedSettings, width: int = WIDTH) -> str:
+    """Return table and sentences, as a terminal shows them."""
+    cells = table(compared)
+    widths = [max(len(row[i]) for row in cells) for i in range(len(HEADER))]
+    lines = ["  ".join(cell.ljust(n) for cell, n in zip(row, widths, strict=True)).rstrip() for row in cells]
+    said = [line for each in sentences(compared) for line in textwrap.wrap(each, width, subsequent_indent="  ")]
+    return "\n".join([*lines, "", *said])

@@ -1,0 +1,93 @@
+"""A way to decode: sampling at a temperature, a search, and their options."""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from manycaps.kit.base_module import check_flag, check_is_number, check_number, check_share, check_whole_number
+
+# Largest number of tokens of a sample, and of beams.
+MOST_TOKENS, MOST_BEAMS = 100_000, 1_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """How a model decodes; nothing that its own configuration asks for is added.
+
+    Raises:
+        TypeError, ValueError: an option cannot be used, or not with another one. Messages name it as the command line
+            does: --top-p.
+
+    >>> Setting(temperature=0.7).name, Setting(top_p=0.9, top_k=20).name, Setting(greedy=True).name
+    ('t0.7', 't1-p0.9-k20', 'greedy')
+    """
+
+    # Logits are divided by it.
+    temperature: float = 1.0
+    # The likeliest tokens alone, up to this sum of probabilities; 1: all.
+    top_p: float = 1.0
+    # So many of the likeliest tokens alone; 0: all.
+    top_k: int = 0
+    # Tokens with at least this share of the likeliest one's probability alone; 0: all.
+    min_p: float = 0.0
+    # Beam search in place of sampling: the samples are the best beams.
+    num_beams: int | None = None
+    # Diverse search in place of sampling: what a token's log-probability loses for each earlier sample that chose it.
+    diverse: float | None = None
+    # The likeliest token of each step: all samples are equal.
+    greedy: bool = False
+    # Tokens of a sample at most.
+    max_new_tokens: int = 64
+
+    def __post_init__(self) -> None:
+        """Check every option, and that at most one way is chosen."""
+        check_number("--temperature", self.temperature, 0, math.inf)
+        check_share("--top-p", self.top_p)
+        check_whole_number("--top-k", self.top_k, 0)
+        check_is_number("--min-p", self.min_p, "Give a float such as 0.05.")
+        if not 0 <= self.min_p < 1:
+            raise ValueError(f"--min-p: expected a number from 0 to below 1, got {self.min_p}. 0 keeps all tokens.")
+        check_flag("--greedy", self.greedy)
+        check_whole_number("--max-new-tokens", self.max_new_tokens, 1, MOST_TOKENS)
+        if self.num_beams is not None:
+            check_whole_number("--num-beams", self.num_beams, 2, MOST_BEAMS)
+        if self.diverse is not None:
+            check_number("--diverse", self.diverse, 0, math.inf)
+        self._check_one_way()
+
+    def _check_one_way(self) -> None:
+        searches = {"--num-beams": self.num_beams, "--diverse": self.diverse, "--greedy": self.greedy or None}
+        chosen = [option for option, value in searches.items() if value is not None]
+        if len(chosen) > 1:
+            raise ValueError(f"{chosen[1]}: expected one search, got {chosen[0]} as well. Leave one of them out.")
+        warped = (self.temperature, self.top_p, self.top_k, self.min_p) != (1.0, 1.0, 0, 0.0)
+        if chosen and warped:
+            raise ValueError(
+                f"{chosen[0]}: expected no option of sampling beside a search, got one. Leave out --temperature, "
+                "--top-p, --top-k and --min-p."
+            )
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether tokens are drawn at random."""
+        return self.num_beams is None and self.diverse is None and not self.greedy
+
+    @property
+    def name(self) -> str:
+        """Short name, for files and tables."""
+        if not self.is_sampled:
+            beams = "greedy" if self.num_beams is None else f"beams{self.num_beams}"
+            return beams if self.diverse is None else f"diverse{self.diverse:g}"
+        parts = {"p": (self.top_p, 1.0), "k": (self.top_k, 0), "m": (self.min_p, 0.0)}
+        added = "".join(f"-{letter}{value:g}" for letter, (value, off) in parts.items() if value != off)
+        return f"t{self.temperature:g}{added}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the options that say how it decodes."""
+        return dataclasses.asdict(self)
+
+
+def setting_of(given: Mapping[str, Any]) -> Setting:
+    """Return the setting of parsed arguments; other arguments do not count."""
+    return Setting(**{field.name: given[field.name] for field in dataclasses.fields(Setting) if field.name in given})

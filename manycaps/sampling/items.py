@@ -1,0 +1,154 @@
+"""What is sampled for: images of folders, tars and tables, and prompts."""
+
+import os
+import pathlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from manycaps.caption_tables.columns import ID_COLUMNS, IMAGE_COLUMNS, Layout, read_values
+from manycaps.caption_tables.files import MEDIA_ENDINGS, Record, TableFile, found_medium, shown_source, table_files
+from manycaps.caption_tables.hub_records import hub_file
+from manycaps.caption_tables.source import file_records, first_records
+from manycaps.kit.base_messages import shown_value
+
+# Usual names of a column of prompts.
+PROMPT_COLUMNS = ("prompt", "question", "instruction")
+
+# Endings of files that are images.
+IMAGE_ENDINGS = MEDIA_ENDINGS["image"]
+
+
+class Item(NamedTuple):
+    """An image, a prompt, or both."""
+
+    id: str
+    # Its column and row, for messages.
+    where: str
+    # Path, or encoded bytes.
+    image: str | bytes | None
+    prompt: str | None
+
+
+class ItemOptions(NamedTuple):
+    """How items are read."""
+
+    # Names of the columns of id and image; those of usual names otherwise.
+    columns: Mapping[str, str]
+    # Folder of the images that a column or the ids name; None: paths are as they stand.
+    images: str | None
+    # Prompt of the items that have none of their own.
+    prompt: str | None
+    # Whether files of a folder of images are named without their endings.
+    stems: bool
+    # Of saved data sets with several, and on the Hub.
+    split: str
+    # Number of items to read; None: all.
+    limit: int | None
+
+
+def read_items(sources: Sequence[str], options: ItemOptions) -> Iterator[Item]:
+    """Read all items, in the order of the sources.
+
+    Args:
+        sources: folders of images, images, and tables with a column of images or prompts: as everywhere, and names on
+            the Hub.
+        options: how.
+
+    Yields:
+        Items with different ids.
+
+    Raises:
+        ValueError: a source cannot be read, a row has neither image nor prompt, or an id occurs twice.
+    """
+    names: dict[str, str] = {}
+    for source in sources:
+        for item in _items_of(source, options, len(sources) > 1):
+            if item.id in names:
+                raise ValueError(
+                    f"{item.where}: expected ids that differ, got {shown_value(item.id)} also at {names[item.id]}. "
+                    "Name a column of different ids with --columns id=NAME, or leave --stems out."
+                )
+            if options.limit is not None and len(names) == options.limit:
+                return
+            names[item.id] = item.where
+            yield item
+    if not names:
+        raise ValueError(f"{sources[0]}: expected at least one image or prompt, got none. Check the path.")
+
+
+def _items_of(source: str, options: ItemOptions, several: bool) -> Iterator[Item]:
+    """Items of one source."""
+    if paths := _image_paths(source):
+        root = pathlib.Path(source) if os.path.isdir(source) else pathlib.Path(source).parent
+        for path in paths:
+            name = path.relative_to(root)
+            shown = (name.with_suffix("") if options.stems else name).as_posix()
+            yield Item(shown, f"image {path}", str(path), options.prompt)
+        return
+    hub = hub_file(source, None, options.split)
+    files = table_files([source], options.split) if hub is None else [hub]
+    layout, prompt = _layout(files, options)
+    for file in files:
+        for record in file_records(file):
+            if not isinstance(record, Record):
+                raise ValueError(f"{file.path}: {record.reason}")
+            yield _item(file, record, layout, prompt, options, several or len(files) > 1)
+
+
+def _image_paths(source: str) -> list[pathlib.Path]:
+    """The images of a folder, at any depth, or a single one; none where a source is a table."""
+    path = pathlib.Path(source)
+    if path.is_dir():
+        found = (pathlib.Path(parent) / name for parent, _, names in os.walk(path) for name in names)
+        return sorted(each for each in found if each.suffix.lower() in IMAGE_ENDINGS)
+    return [path] if path.suffix.lower() in IMAGE_ENDINGS and path.is_file() else []
+
+
+def _layout(files: Sequence[TableFile], options: ItemOptions) -> tuple[Layout, str | None]:
+    """The columns of id and image, and that of prompts.
+
+    Raises:
+        ValueError: there is neither image nor prompt.
+    """
+    file, records = first_records(files)
+    names = list(dict.fromkeys(name for record in records for name in record.values))
+    for role, name in options.columns.items():
+        if name not in names:
+            raise ValueError(f"{file.path}: expected a column {name!r} of {role}, got {names}. Check --columns.")
+    image = options.columns.get("image") or next((name for name in IMAGE_COLUMNS if name in names), None)
+    prompt = next((name for name in PROMPT_COLUMNS if name in names), None)
+    id_column = options.columns.get("id") or next((name for name in ID_COLUMNS if name in names), None)
+    if image is None and prompt is None and options.images is None:
+        raise ValueError(
+            f"{shown_source(file.path)}: expected a column of images ({', '.join(IMAGE_COLUMNS)}) or of prompts "
+            f"({', '.join(PROMPT_COLUMNS)}), got {', '.join(names) or 'none'}. Name one with --columns image=NAME."
+        )
+    return Layout(None, None, id_column, image, None), prompt
+
+
+def _item(
+    file: TableFile, record: Record, layout: Layout, prompt: str | None, options: ItemOptions, several: bool
+) -> Item:
+    """One row of a table.
+
+    Raises:
+        ValueError: something in it cannot be used.
+    """
+    try:
+        values = read_values(record.values, layout, record.row)
+        number = f"{file.path}:{record.row}" if several else str(record.row)
+        path = values.image if isinstance(values.image, str) else None
+        name = values.id or path or number
+        image = values.image
+        if options.images is not None and not isinstance(image, bytes):
+            image = found_medium(options.images, path, name, "image", record.row)
+        asked = options.prompt if prompt is None else _prompt(record.values.get(prompt), f"{prompt}[{record.row}]")
+    except ValueError as error:
+        raise ValueError(f"{file.path}: {error}") from None
+    return Item(name, f"{file.path}: {layout.image or prompt}[{record.row}]", image, asked)
+
+
+def _prompt(value: Any, where: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"{where}: expected a text, got {shown_value(value)}. Write it, or leave the row out.")
+    return value

@@ -1,0 +1,35 @@
+"""Random numbers of a row's samples: they follow from the seed of the run, the id of the row and the sample alone."""
+
+import hashlib
+
+import numpy as np
+
+from manycaps.kit.base_types import Floats
+
+
+def random_numbers(seed: int, name: str, n: int, n_steps: int) -> Floats:
+    """Draw the random numbers of a row; those of a sample depend on neither n nor n_steps.
+
+    Args:
+        seed: of the run.
+        name: id of the row.
+        n: samples.
+        n_steps: tokens of a sample.
+
+    Returns:
+        float64 array, shape (n, n_steps), from 0 to below 1.
+
+    >>> bool((random_numbers(0, "a", 2, 5)[:, :3] == random_numbers(0, "a", 4, 3)[:2]).all())
+    True
+    """
+    return np.stack([_generator(seed, name, sample).random(n_steps) for sample in range(n)])
+
+
+def request_seed(seed: int, name: str, sample: int) -> int:
+    """Return the seed that a server is given: below 2^31, another one for each request of a row."""
+    return int(_generator(seed, name, sample).integers(2**31))
+
+
+def _generator(seed: int, name: str, sample: int) -> np.random.Generator:
+    key = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=16).digest(), "big")
+    return np.random.default_rng([seed, key, sample])

@@ -1,0 +1,103 @@
+"""From the options of `manycaps sample` to a file of samples."""
+
+import pathlib
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Protocol
+
+from tqdm import tqdm
+
+from manycaps.caption_tables.columns import as_columns, check_files_of_columns, columns_of
+from manycaps.sampling.captions_file import CaptionsFile
+from manycaps.sampling.decoding_setting import Setting
+from manycaps.sampling.items import Item, ItemOptions, read_items
+from manycaps.sampling.sample_options import SampleOptions
+
+
+class Sampler(Protocol):
+    """A model that samples: of transformers, or behind a server."""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What decides the samples, beside the setting."""
+
+    def check(self, item: Item) -> None:
+        """Raise if the model cannot take an item."""
+
+    def samples(
+        self, items: Sequence[Item], setting: Setting, n: int, seed: int, finished: Collection[str] = ()
+    ) -> Iterator[list[tuple[str, list[str]]]]:
+        """Yield ids with n texts each, some rows at a time, in the order of the items."""
+
+
+def load_sampler(options: SampleOptions, first: Item) -> Sampler:
+    """Load the model, or ask the server how it wants to be asked."""
+    if options.url is None:
+        from manycaps.sampling.local_model import LocalModel, ModelOptions
+
+        chosen = ModelOptions(
+            options.model, options.revision, options.device, options.dtype, options.batch_size, options.system
+        )
+        return LocalModel(chosen)
+    from manycaps.sampling.server import Server, ServerOptions
+
+    server = Server(
+        ServerOptions(options.url, options.model, options.system, options.concurrency, options.retries, options.timeout)
+    )
+    server.choose_dialect(first, options.setting)
+    return server
+
+
+def items_of(options: SampleOptions) -> list[Item]:
+    """Read the items of a shard; pictures stay in their files where these are no table."""
+    given = as_columns(options.columns)
+    check_files_of_columns(given, options.sources)
+    columns = columns_of(given, options.sources)
+    how = ItemOptions(columns, options.images, options.prompt, options.stems, options.split, options.limit)
+    items = list(read_items(options.sources, how))
+    k, n_shards = options.shard
+    mine = items[k - 1 :: n_shards]
+    if not mine:
+        raise ValueError(f"--shard: expected at most {len(items)} shards of {len(items)} rows, got {n_shards}.")
+    return mine
+
+
+def sampled(options: SampleOptions) -> pathlib.Path:
+    """Sample; see `manycaps.sampling.sample`."""
+    items = items_of(options)
+    write_samples(load_sampler(options, items[0]), items, options, options.setting, options.output)
+    return options.output
+
+
+def write_samples(
+    sampler: Sampler, items: Sequence[Item], options: SampleOptions, setting: Setting, path: pathlib.Path
+) -> None:
+    """Write what a file of samples does not have yet.
+
+    Args:
+        sampler: the model.
+        items: all rows of the file.
+        options: n, seed, shard, and whether to restart.
+        setting: how to decode.
+        path: of the file.
+    """
+    sampler.check(items[0])
+    settings = {**sampler.facts, **setting.to_dict(), "n": options.n, "seed": options.seed}
+    settings |= {"prompt": options.prompt, "shard": "/".join(map(str, options.shard))}
+    file, n_empty = CaptionsFile(path, settings), 0
+    with file.opened(restart=options.restart) as finished:
+        if file.is_complete:
+            print(f"{path}: complete, nothing to do", file=sys.stderr)
+            return
+        if finished != [item.id for item in items[: len(finished)]]:
+            raise ValueError(
+                f"source: expected the rows of {path}.partial, got others. Give the same images or prompts, another "
+                "file, or --restart to begin from scratch."
+            )
+        with tqdm(total=len(items), initial=len(finished), desc=setting.name, unit="row") as bar:
+            for rows in sampler.samples(items, setting, options.n, options.seed, set(finished)):
+                n_empty += file.add(rows)
+                bar.update(len(rows))
+        file.finish()
+    if n_empty:
+        print(f"{path}: {n_empty:,} samples without a word are written as a full stop", file=sys.stderr)

@@ -1,0 +1,176 @@
+"""Models of every kind that `manycaps sample` takes, with random weights, saved as transformers saves them."""
+
+import json
+
+import numpy as np
+import PIL.Image
+
+from tests.large_packages import OnFirstUse, torch, transformers
+from tests.tiny_pipelines import save_captioner
+
+tokenizers = OnFirstUse("tokenizers")
+
+WORDS = "<pad> <s> </s> <unk> <image> <|im_start|> <|im_end|> <vision> </vision> <video>".split()
+WORDS += (
+    "a the red blue green thing field table on number dog cat runs sleeps what is user assistant system : .".split()
+)
+
+SPECIAL = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+
+# What a language model of few weights is.
+DECODER = {
+    "vocab_size": len(WORDS),
+    "hidden_size": 16,
+    "intermediate_size": 16,
+    "num_hidden_layers": 1,
+    **SPECIAL,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 256,
+    "initializer_range": 0.5,
+}
+
+CHAT = (
+    "{% for m in messages %}<|im_start|> {{ m['role'] }} : {% if m['content'] is string %}{{ m['content'] }}{% else %}"
+    "{% for c in m['content'] %}{% if c['type'] == 'image' %} <image> {% else %}{{ c['text'] }}{% endif %}{% endfor %}"
+    "{% endif %} <|im_end|> {% endfor %}{% if add_generation_prompt %}<|im_start|> assistant :{% endif %}"
+)
+
+
+def new_tokenizer():
+    """Return a tokenizer of whole words."""
+    kept = tokenizers.Tokenizer(
+        tokenizers.models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="<unk>")
+    )
+    kept.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    special = {"pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=kept, **special)
+    # Found also where no space is before it.
+    tokenizer.add_tokens([tokenizers.AddedToken(token, special=True) for token in ("<image>", "<|im_start|>")])
+    return tokenizer
+
+
+def save(model, folder, *others):
+    """Write a model with weights that make its samples differ, and what goes with it."""
+    torch.manual_seed(1)
+    for weight in model.parameters():
+        torch.nn.init.normal_(weight, std=0.5)
+    for each in (model, *others):
+        each.save_pretrained(folder)
+    return folder
+
+
+def save_causal(folder):
+    """Write a GPT-2."""
+    config = transformers.GPT2Config(vocab_size=len(WORDS), n_embd=16, n_layer=1, n_head=2, n_positions=32, **SPECIAL)
+    return save(transformers.GPT2LMHeadModel(config), folder, new_tokenizer())
+
+
+def save_chat(folder):
+    """Write a Llama with a template of a chat, and with settings of its own that are not to be used."""
+    tokenizer = new_tokenizer()
+    tokenizer.chat_template = CHAT
+    model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**DECODER))
+    model.generation_config.update(do_sample=True, temperature=0.01, top_k=1, repetition_penalty=3.0)
+    return save(model, folder, tokenizer)
+
+
+def save_encoder_decoder(folder):
+    """Write a T5."""
+    config = transformers.T5Config(
+        vocab_size=len(WORDS),
+        d_model=16,
+        d_kv=8,
+        d_ff=16,
+        num_layers=1,
+        num_heads=2,
+        decoder_start_token_id=0,
+        **SPECIAL,
+    )
+    return save(transformers.T5ForConditionalGeneration(config), folder, new_tokenizer())
+
+
+def save_vision_encoder_decoder(folder):
+    """Write a ViT with a GPT-2."""
+    small = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    encoder = transformers.ViTConfig(image_size=16, patch_size=8, **small)
+    decoder = transformers.GPT2Config(
+        vocab_size=len(WORDS),
+        n_embd=16,
+        n_layer=1,
+        n_head=2,
+        n_positions=32,
+        add_cross_attention=True,
+        is_decoder=True,
+        **SPECIAL,
+    )
+    config = transformers.VisionEncoderDecoderConfig.from_encoder_decoder_configs(encoder, decoder)
+    config.decoder_start_token_id, config.pad_token_id, config.eos_token_id = 1, 0, 2
+    model = transformers.VisionEncoderDecoderModel(config)
+    model.generation_config = transformers.GenerationConfig(decoder_start_token_id=1, **SPECIAL)
+    return save(model, folder, new_tokenizer(), transformers.ViTImageProcessor(size={"height": 16, "width": 16}))
+
+
+def save_git(folder):
+    """Write a GIT."""
+    text = {"vocab_size": len(WORDS), "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    vision = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    config = transformers.GitConfig(
+        vision_config={**vision, "image_size": 16, "patch_size": 8}, intermediate_size=16, **text, **SPECIAL
+    )
+    images = transformers.CLIPImageProcessor(size={"shortest_edge": 16}, crop_size={"height": 16, "width": 16})
+    processor = transformers.GitProcessor(images, new_tokenizer())
+    return save(transformers.GitForCausalLM(config), folder, processor)
+
+
+def save_image_chat(folder):
+    """Write a LLaVA."""
+    vision = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
+    config = transformers.LlavaConfig(
+        vision_config=transformers.CLIPVisionConfig(image_size=16, patch_size=8, **vision),
+        text_config=transformers.LlamaConfig(**DECODER),
+        image_token_index=WORDS.index("<image>"),
+        vision_feature_select_strategy="default",
+    )
+    images = transformers.CLIPImageProcessor(size={"shortest_edge": 16}, crop_size={"height": 16, "width": 16})
+    processor = transformers.LlavaProcessor(
+        images,
+        new_tokenizer(),
+        patch_size=8,
+        vision_feature_select_strategy="default",
+        chat_template=CHAT,
+        image_token="<image>",
+        num_additional_image_tokens=1,
+    )
+    return save(transformers.LlavaForConditionalGeneration(config), folder, processor)
+
+
+# Every kind: what writes it, and whether it takes images and prompts.
+KINDS = {
+    "blip": (save_captioner, True, False),
+    "git": (save_git, True, False),
+    "vision-encoder-decoder": (save_vision_encoder_decoder, True, False),
+    "image-chat": (save_image_chat, True, True),
+    "t5": (save_encoder_decoder, False, True),
+    "gpt2": (save_causal, False, True),
+    "chat": (save_chat, False, True),
+}
+
+
+def save_pictures(folder, n):
+    """Write n small pictures of noise, and return their folder."""
+    folder.mkdir()
+    for i in range(n):
+        pixels = np.random.default_rng(i).integers(256, size=(16, 16 + i, 3), dtype=np.uint8)
+        PIL.Image.fromarray(pixels).save(folder / f"{i}.png")
+    return folder
+
+
+def save_prompts(path, n):
+    """Write n prompts of different lengths, and return the path."""
+    asked = [
+        {"id": f"q{i}", "prompt": " ".join(["what is the dog on ?".split()[k % 6] for k in range(i + 1)])}
+        for i in range(n)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in asked))
+    return path

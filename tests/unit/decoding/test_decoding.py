@@ -1,0 +1,141 @@
+"""`manycaps decoding`: from a model, within a budget, and from files; its screen, page and messages."""
+
+import json
+
+import numpy as np
+import pytest
+
+from manycaps.command_line import main
+from manycaps.commands import decoding as command
+from manycaps.decoding import DecodingOptions
+from manycaps.decoding.run import plan_of
+from manycaps.sampling.decoding_setting import Setting
+from tests.each_case import each_case
+from tests.tiny_models import save_pictures
+from tests.tiny_pipelines import WORDS, save_captioner
+
+N_ROWS = 30
+
+OF_TESTS = ("-n", "3", "--max-new-tokens", "8", "--distance", "meteor", "--n-resamples", "199")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A captioner, pictures, human captions of all but two, and samples of three temperatures."""
+    folder = tmp_path_factory.mktemp("decoding")
+    save_captioner(folder / "model")
+    save_pictures(folder / "photos", N_ROWS + 2)
+    rng = np.random.default_rng(0)
+    people = [[" ".join(rng.choice(WORDS[6:], 5)) for _ in range(4)] for _ in range(N_ROWS)]
+    lines = [json.dumps({"id": f"{i}.png", "references": row}) + "\n" for i, row in enumerate(people)]
+    (folder / "references.jsonl").write_text("".join(lines))
+    assert main(model_line(folder, folder / "out", "--temperature", "0.5,1,2", "--greedy")) == 0
+    return folder
+
+
+def model_line(folder, output, *options):
+    rows = [str(folder / "model"), str(folder / "photos"), "-r", str(folder / "references.jsonl"), "-o", str(output)]
+    return ["decoding", *rows, *OF_TESTS, *options]
+
+
+def test_the_screen_the_page_and_the_numbers(folder, capsys, tmp_path):
+    before = {path.name: path.read_bytes() for path in (folder / "out" / "samples").iterdir()}
+    assert main(model_line(folder, folder / "out", "--temperature", "0.5,1,2", "--greedy")) == 0
+    # A second run samples nothing.
+    assert {path.name: path.read_bytes() for path in (folder / "out" / "samples").iterdir()} == before
+    names = ["t0.5", "t1", "t2", "greedy"]
+    assert sorted(before) == sorted(f"{name}.jsonl{end}" for name in names for end in ("", ".settings"))
+    screen = capsys.readouterr().out
+    header, *lines = screen.split("\n\n")[0].splitlines()
+    assert header.split("  ")[0] == "setting"
+    assert {line.split()[0] for line in lines} == {*names, "people"}
+    assert lines[0].endswith("nearest")
+    # Human captions of 30 of the 32 pictures.
+    assert all(line.split()[1] == "30" for line in lines[:-1])
+    for said in ("Nearest to people: ", "Chosen on 15 rows: ", "On 15 others it has p ", "Both ways round: p "):
+        assert said in " ".join(screen.split())
+    numbers = json.loads((folder / "out" / "decoding.json").read_text())
+    assert set(numbers["settings"]) == set(names)
+    assert set(numbers["plain"]) == {*names, "people"}
+    assert numbers["decoding"]["t0.5"]["temperature"] == 0.5
+    assert lines[0].startswith(numbers["best"])
+    page = (folder / "out" / "index.html").read_text()
+    for said in ("unlike people", "near-duplicates", "energy distance", "METEOR", "CIDEr-D", "people", "temperature"):
+        assert said in page
+    assert page.count("<svg") == 1
+    assert "http" not in page.replace("http://www.w3.org", "")
+
+
+def test_files_give_the_same_answer(folder, capsys, tmp_path):
+    # Only these rows: files of samples and references must have the same.
+    kept = [f"{i}.png" for i in range(N_ROWS)]
+    files = [folder / "out" / "samples" / f"{name}.jsonl" for name in ("t0.5", "t1", "t2", "greedy")]
+    assert [json.loads(line)["id"] for line in files[0].read_text().splitlines()] == sorted(kept)
+    line = ["decoding", *map(str, files), "-r", str(folder / "references.jsonl"), "-o", str(tmp_path / "out")]
+    assert main([*line, "--distance", "meteor", "--n-resamples", "199", "-f", "json"]) == 0
+    mine, other = json.loads(capsys.readouterr().out), json.loads((folder / "out" / "decoding.json").read_text())
+    assert mine["settings"] == other["settings"]
+    assert mine["decoding"] == other["decoding"]
+    assert (mine["best"], mine["p_value"]) == (other["best"], other["p_value"])
+
+
+def test_a_budget_is_kept_and_tests_on_rows_of_its_own(folder, capsys, tmp_path):
+    line = model_line(folder, tmp_path / "out", "--temperature", "0.5,1,2,4", "--budget", "110")
+    assert main([*line, "-f", "json"]) == 0
+    numbers = json.loads(capsys.readouterr().out)
+    files = {path.name: path.read_text().splitlines() for path in (tmp_path / "out" / "samples").glob("*.jsonl")}
+    assert sum(map(len, files.values())) <= 110
+    (half,) = numbers["halves"]
+    tested = {json.loads(line)["id"] for line in files[f"{numbers['best']}.test.jsonl"]}
+    choosing = {json.loads(line)["id"] for name, lines in files.items() if ".test" not in name for line in lines}
+    assert half["result"]["n_rows"] == len(tested) == 15
+    assert tested.isdisjoint(choosing)
+    assert half["n_chosen"] == numbers["settings"][numbers["best"]]["n_rows"]
+
+
+def test_a_plan_shares_the_budget_out():
+    plan = plan_of(1_000, 8, 1_200, 0)
+    assert (plan.n_rounds, plan.n_a_round, len(plan.testing), len(plan.choosing)) == (3, 300, 300, 700)
+    assert set(plan.testing).isdisjoint(plan.choosing)
+    with pytest.raises(ValueError, match=r"--budget: expected at least 321 rows for 8 settings, got 300\. Give more"):
+        plan_of(1_000, 8, 300, 0)
+
+
+def test_every_combination_is_a_setting():
+    import argparse
+
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    line = "model photos -r r.jsonl --temperature 0.5,1 --top-p 0.9,1 --top-k 5 --num-beams 4 --diverse 0.5 --greedy"
+    settings = command.settings_of(parser.parse_args(line.split()))
+    assert [setting.name for setting in settings] == [
+        *("t0.5-p0.9-k5", "t1-p0.9-k5", "t0.5-k5", "t1-k5", "beams4", "diverse0.5", "greedy")
+    ]
+
+
+@each_case(
+    ("given", "message"),
+    [
+        ({"files": ["a.jsonl"]}, "settings: expected two or more that differ, got a.jsonl."),
+        ({"settings": [Setting(), Setting()]}, "settings: expected two or more that differ, got t1, t1."),
+        (
+            {"files": ["a", "b"], "budget": 9},
+            "--budget: expected a model to sample, got files of samples. Leave it out.",
+        ),
+        ({"files": ["a", "b"], "distance": "far"}, "--distance: expected one of bert, meteor"),
+        ({"files": ["a", "b"], "n_resamples": 0}, "--n-resamples: expected a whole number of at least 1"),
+        ({"files": ["a", "b"], "seed": -1}, "--seed: expected a whole number of at least 0"),
+    ],
+)
+def test_messages_of_options(tmp_path, given, message):
+    with pytest.raises(ValueError) as raised:
+        DecodingOptions(["r.jsonl"], tmp_path, **given)
+    assert str(raised.value).startswith(message)
+
+
+def test_messages_about_rows(folder, tmp_path, capsys):
+    assert main(model_line(folder, tmp_path / "a", "--temperature", "0.5,1", "--stems")) == 2
+    assert "--references: expected two captions or more with ids such as '0', got none." in capsys.readouterr().err
+    assert main(model_line(folder, tmp_path / "b", "--temperature", "0.5,1", "--limit", "12")) == 1
+    assert "rows: expected 20 or more with references, half of them to choose" in capsys.readouterr().err
+    assert not list(tmp_path.rglob("*.jsonl"))

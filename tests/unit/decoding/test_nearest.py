@@ -1,0 +1,110 @@
+"""The choice of a setting: energies, halves, paired tests, and the level of what is reported."""
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from manycaps.comparison.parity import ParityRows
+from manycaps.decoding.nearest import (
+    chosen_and_tested,
+    energies_of,
+    halves_of,
+    nearest_of,
+    nearest_setting,
+    numbers_of,
+    paired_with_best,
+    part_of,
+)
+from manycaps.kit.sets_parity import row_columns
+from manycaps.kit.sets_tails import KeptDistances
+
+N_CANDIDATES, N_REFERENCES = 4, 5
+
+
+def parity_rows(points, n_candidates=N_CANDIDATES):
+    """Rows of texts that are points: shape (n_rows, n_texts, n_dimensions), candidates first."""
+    distances = np.linalg.norm(points[:, :, None] - points[:, None], axis=-1)
+    kept = KeptDistances(len(points))
+    kept.add(distances, n_candidates, range(len(points)))
+    return ParityRows(row_columns(distances, n_candidates), kept)
+
+
+def speakers(rng, spreads, n_rows=60):
+    """Rows of settings whose samples spread so many times as people's captions do."""
+    people = rng.normal(size=(n_rows, N_REFERENCES, 3))
+    drawn = [
+        np.concatenate([spread * rng.normal(size=(n_rows, N_CANDIDATES, 3)), people], axis=1) for spread in spreads
+    ]
+    return {
+        f"{spread:g}#{k}": parity_rows(points) for k, (spread, points) in enumerate(zip(spreads, drawn, strict=True))
+    }
+
+
+def test_the_nearest_setting_is_that_of_people():
+    rows = speakers(np.random.default_rng(0), (0.3, 1.0, 2.0), n_rows=80)
+    nearest = nearest_setting(rows, None, n_resamples=999, seed=0)
+    assert (nearest.best, nearest.alike) == ("1#1", [])
+    assert nearest.p_values["1#1"] == 1
+    assert max(nearest.p_values["0.3#0"], nearest.p_values["2#2"]) < 0.01
+    assert [half.setting for half in nearest.halves] == ["1#1", "1#1"]
+    assert nearest.p_value > 0.05
+    assert nearest.results["2#2"]["human_parity_p_value"] < 0.01
+    assert [half.n_chosen + half.result["n_rows"] for half in nearest.halves] == [80, 80]
+    assert nearest.to_dict()["best"] == "1#1"
+
+
+def test_settings_that_are_equal_cannot_be_told_apart():
+    rows = speakers(np.random.default_rng(1), (1.0, 1.0, 1.0))
+    nearest = nearest_setting(rows, None, n_resamples=999, seed=0)
+    assert len(nearest.alike) == 2
+
+
+@pytest.mark.slow
+def test_the_p_value_of_the_other_half_is_right_and_that_of_the_same_rows_is_not():
+    # Eight settings that are all people's: whichever is chosen, 5 % of honest tests are below 0.05.
+    rng, honest, naive = np.random.default_rng(0), [], []
+    for seed in range(200):
+        rows = speakers(rng, (1.0,) * 8)
+        half = halves_of(60, None, seed)[0]
+        honest.append(chosen_and_tested(rows, half, None, None).result["human_parity_p_value"])
+        best = nearest_of({name: values.mean() for name, values in energies_of(rows).items()})
+        naive.append(numbers_of(rows[best], None, None)["human_parity_p_value"])
+    low, high = scipy.stats.binom.interval(0.95, 200, 0.05)
+    assert low <= np.count_nonzero(np.array(honest) <= 0.05) <= high
+    assert np.count_nonzero(np.array(naive) <= 0.05) < low
+
+
+def test_halves_are_of_whole_clusters():
+    labels = [i // 3 for i in range(30)]
+    first, second = halves_of(30, labels, 0)
+    assert sorted(first + second) == list(range(30))
+    assert {labels[i] for i in first}.isdisjoint(labels[i] for i in second)
+    assert halves_of(30, None, 0) != halves_of(30, None, 1)
+
+
+def test_a_part_is_what_its_rows_alone_would_be():
+    points = np.random.default_rng(0).normal(size=(20, 6, 2))
+    chosen = [7, 2, 11, 19]
+    part, alone = part_of(parity_rows(points, 3), chosen), parity_rows(points[chosen], 3)
+    assert {name: values.tolist() for name, values in part.columns.items()} == {
+        name: values.tolist() for name, values in alone.columns.items()
+    }
+    packed = zip(part.distances.packed(), alone.distances.packed(), strict=True)
+    assert all((mine == other).all() for mine, other in packed)
+
+
+def test_p_values_are_those_of_all_pairs_after_holm():
+    energies = {"a": np.zeros(12), "b": np.full(12, 1.0), "c": np.full(12, 1.0)}
+    # Of three pairs two differ in all 12 rows: 2 of 4096 sign patterns each; the third never.
+    p_values = paired_with_best(energies, None, 9_999, 0)
+    assert p_values == {"a": 1.0, "b": pytest.approx(3 * 2 / 4096), "c": pytest.approx(3 * 2 / 4096)}
+
+
+def test_messages():
+    points = np.random.default_rng(0).normal(size=(19, 6, 2))
+    rows = {name: parity_rows(points, 3) for name in "ab"}
+    with pytest.raises(ValueError, match=r"rows: expected 20 or more with references, half of them to choose and "):
+        nearest_setting(rows, None, n_resamples=9, seed=0)
+    single = {name: parity_rows(points, 1) for name in "ab"}
+    with pytest.raises(ValueError, match=r"a: expected two captions or more of every row, got one in row 0\. Sample"):
+        energies_of(single)

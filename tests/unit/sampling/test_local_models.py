@@ -1,0 +1,223 @@
+"""Samples of models of every kind: equal in every batch, shard and order, resumed, and with clear messages."""
+
+import json
+import re
+
+import pytest
+
+from manycaps.command_line import main
+from manycaps.sampling import SampleOptions, sample
+from manycaps.sampling.captions_file import CaptionsFile, settings_of
+from manycaps.sampling.decoding_setting import Setting
+from tests.each_case import each_case
+from tests.tiny_models import KINDS, save_causal, save_chat, save_pictures, save_prompts
+
+N_ROWS = 7
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Pictures, prompts, and a model of every kind when it is first asked for."""
+    folder = tmp_path_factory.mktemp("sampling")
+    save_pictures(folder / "photos", N_ROWS)
+    save_prompts(folder / "prompts.jsonl", N_ROWS)
+    return folder
+
+
+def options_for(folder, kind, output, **changed):
+    save, takes_images, takes_prompts = KINDS[kind]
+    if not (folder / kind).exists():
+        (folder / kind).mkdir()
+        save(folder / kind)
+    asked = {"prompt": "what is the thing"} if takes_images and takes_prompts else {}
+    source = folder / ("photos" if takes_images else "prompts.jsonl")
+    setting = changed.pop("setting", Setting(max_new_tokens=8))
+    return SampleOptions(str(folder / kind), [str(source)], output, n=4, setting=setting, **{**asked, **changed})
+
+
+def rows_of(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_samples_are_equal_in_every_batch_shard_and_order_and_after_a_stop(folder, kind, tmp_path, monkeypatch):
+    whole = sample(options_for(folder, kind, tmp_path / "1.jsonl", batch_size=1))
+    assert [row["id"] for row in rows_of(whole)] == [
+        *(f"{i}.png" for i in range(N_ROWS) if KINDS[kind][1]),
+        *(f"q{i}" for i in range(N_ROWS) if not KINDS[kind][1]),
+    ]
+    assert all(len(row["captions"]) == 4 for row in rows_of(whole))
+    assert len({caption for row in rows_of(whole) for caption in row["captions"]}) > 2 * N_ROWS
+    for batch_size in (3, 8):
+        other = sample(options_for(folder, kind, tmp_path / f"{batch_size}.jsonl", batch_size=batch_size))
+        assert other.read_bytes() == whole.read_bytes()
+    shards = [sample(options_for(folder, kind, tmp_path / f"s{k}.jsonl", shard=(k, 2))) for k in (1, 2)]
+    assert sorted(b"".join(path.read_bytes() for path in shards).splitlines()) == sorted(
+        whole.read_bytes().splitlines()
+    )
+    stopped = options_for(folder, kind, tmp_path / "stopped.jsonl", batch_size=2)
+    stop_after(2, monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        sample(stopped)
+    monkeypatch.undo()
+    assert not stopped.output.exists()
+    partial = tmp_path / "stopped.jsonl.partial"
+    assert len(rows_of(partial)) == 4
+    with partial.open("a") as file:
+        file.write('{"id": "half a li')
+    assert sample(stopped).read_bytes() == whole.read_bytes()
+    assert not partial.exists()
+
+
+def stop_after(n_batches, monkeypatch):
+    """Let a run end, as by ctrl-C, when it has written so many batches."""
+    add, left = CaptionsFile.add, [n_batches]
+
+    def stopping(self, rows):
+        if not left[0]:
+            raise KeyboardInterrupt
+        left[0] -= 1
+        return add(self, rows)
+
+    monkeypatch.setattr(CaptionsFile, "add", stopping)
+
+
+def test_samples_of_fewer_are_the_first_of_more(folder, tmp_path):
+    few = SampleOptions(
+        **{**vars(options_for(folder, "gpt2", tmp_path / "few.jsonl")), "n": 2, "setting": Setting(max_new_tokens=8)}
+    )
+    more = rows_of(sample(options_for(folder, "gpt2", tmp_path / "more.jsonl")))
+    assert [row["captions"] for row in rows_of(sample(few))] == [row["captions"][:2] for row in more]
+
+
+@each_case(("setting", "n_distinct"), [(Setting(greedy=True), 1), (Setting(num_beams=4), 4), (Setting(diverse=2.0), 4)])
+def test_searches(folder, tmp_path, setting, n_distinct):
+    path = tmp_path / f"{setting.name}.jsonl"
+    rows = rows_of(sample(options_for(folder, "blip", path, setting=setting)))
+    assert all(len(row["captions"]) == 4 for row in rows)
+    assert max(len(set(row["captions"])) for row in rows) == n_distinct
+
+
+def test_settings_are_beside_the_samples(folder, tmp_path):
+    path = sample(options_for(folder, "chat", tmp_path / "a.jsonl", setting=Setting(0.7, top_p=0.9, max_new_tokens=4)))
+    settings = settings_of(str(path))
+    assert settings["revision"].startswith("sha256:")
+    assert (settings["temperature"], settings["top_p"], settings["top_k"], settings["n"]) == (0.7, 0.9, 0, 4)
+    assert (settings["kind"], settings["dtype"]) == ("llama", "float32")
+    assert re.fullmatch(r"\d+\.\d+\.\S+", settings["transformers"])
+    assert settings_of(str(tmp_path / "nothing.jsonl")) is None
+
+
+def test_a_chat_model_sees_the_message_of_the_system(folder, tmp_path):
+    plain, told = (
+        sample(options_for(folder, "chat", tmp_path / f"{system}.jsonl", system=system)) for system in (None, "a cat")
+    )
+    assert plain.read_bytes() != told.read_bytes()
+
+
+def test_a_complete_file_is_left_as_it_is(folder, tmp_path, capsys):
+    options = options_for(folder, "gpt2", tmp_path / "a.jsonl")
+    before = sample(options).stat()
+    sample(options)
+    assert (tmp_path / "a.jsonl").stat().st_mtime_ns == before.st_mtime_ns
+    assert "complete, nothing to do" in capsys.readouterr().err
+    assert not (tmp_path / "a.jsonl.partial").exists()
+
+
+def refused(folder, tmp_path, kind="gpt2", **changed):
+    with pytest.raises(ValueError) as raised:
+        sample(options_for(folder, kind, tmp_path / "a.jsonl", **changed))
+    return str(raised.value)
+
+
+def test_messages_about_what_is_there(folder, tmp_path):
+    sample(options_for(folder, "gpt2", tmp_path / "a.jsonl"))
+    assert re.fullmatch(
+        r"--output: expected a new file, or one of the same settings, got '.*a\.jsonl' with seed 0 instead of 1\. Give "
+        r"another file, or --restart to begin from scratch\.",
+        refused(folder, tmp_path, seed=1),
+    )
+    again = sample(options_for(folder, "gpt2", tmp_path / "a.jsonl", seed=1, restart=True))
+    assert settings_of(str(again))["seed"] == 1
+    (tmp_path / "a.jsonl.settings").unlink()
+    assert "without settings. Give another file" in refused(folder, tmp_path)
+    (tmp_path / "a.jsonl").unlink()
+    with CaptionsFile(tmp_path / "b.jsonl", {}).opened(restart=False):
+        again = CaptionsFile(tmp_path / "b.jsonl", {}).opened(restart=False)
+        with pytest.raises(OSError, match=r"expected a file that no other run writes to, got one that is in use\."):
+            again.__enter__()
+
+
+def test_other_rows_are_not_added_to_a_stopped_run(folder, tmp_path, monkeypatch):
+    stop_after(1, monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        sample(options_for(folder, "gpt2", tmp_path / "a.jsonl", batch_size=2))
+    monkeypatch.undo()
+    prompts = tmp_path / "others.jsonl"
+    prompts.write_text('{"id": "other", "prompt": "a dog"}\n')
+    with pytest.raises(ValueError) as raised:
+        sample(
+            SampleOptions(
+                **{**vars(options_for(folder, "gpt2", tmp_path / "a.jsonl", batch_size=2)), "sources": [str(prompts)]}
+            )
+        )
+    message = str(raised.value)
+    assert message.startswith("source: expected the rows of ")
+    assert "got others. Give the same images or prompts" in message
+
+
+@each_case(
+    ("kind", "changed", "message"),
+    [
+        ("gpt2", {"system": "a"}, "--system: expected none, got one. This model has no template of a chat."),
+        ("blip", {"system": "a"}, "--system: expected none, got one."),
+        ("vision-encoder-decoder", {"prompt": "a"}, "--prompt: expected none, got one."),
+        ("image-chat", {"prompt": None}, "--prompt: expected what to ask of an image, got none."),
+        ("gpt2", {"shard": (9, 9)}, "--shard: expected at most 7 shards of 7 rows, got 9."),
+        ("gpt2", {"device": "abacus"}, "device: expected 'auto' or a device of this machine, got 'abacus'"),
+    ],
+)
+def test_messages_about_options(folder, tmp_path, kind, changed, message):
+    assert refused(folder, tmp_path, kind, **changed).startswith(message)
+
+
+def test_images_and_prompts_go_to_models_that_take_them(folder, tmp_path):
+    options_for(folder, "gpt2", tmp_path), options_for(folder, "blip", tmp_path)
+    wrong = SampleOptions(str(folder / "gpt2"), [str(folder / "photos")], tmp_path / "a.jsonl")
+    with pytest.raises(ValueError, match=r"gpt2: expected a model that takes images, got one of texts alone \(gpt2\)"):
+        sample(wrong)
+    wrong = SampleOptions(str(folder / "blip"), [str(folder / "prompts.jsonl")], tmp_path / "a.jsonl")
+    with pytest.raises(ValueError, match=r"prompt\[0\]: expected an image, got none\. The model captions images alone"):
+        sample(wrong)
+    with pytest.raises(ValueError, match=r"^model: expected a folder of a model, or its name on the Hub, got "):
+        sample(SampleOptions(str(tmp_path), [str(folder / "photos")], tmp_path / "a.jsonl"))
+
+
+def test_code_of_a_model_is_not_run(folder, tmp_path):
+    model = save_chat(tmp_path / "model")
+    config = json.loads((model / "config.json").read_text())
+    (model / "config.json").write_text(
+        json.dumps(config | {"model_type": "own", "auto_map": {"AutoConfig": "own.Own"}})
+    )
+    (model / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    with pytest.raises(ValueError, match="models with code of their own are not loaded"):
+        sample(SampleOptions(str(model), [str(folder / "prompts.jsonl")], tmp_path / "a.jsonl"))
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_prompt_has_room_for_an_answer(tmp_path):
+    (tmp_path / "long.jsonl").write_text(json.dumps({"id": "a", "prompt": "dog " * 40}) + "\n")
+    save_causal(tmp_path / "model")
+    with pytest.raises(ValueError, match="prompt: expected fewer tokens than the 32 positions of the model, got 40"):
+        sample(SampleOptions(str(tmp_path / "model"), [str(tmp_path / "long.jsonl")], tmp_path / "a.jsonl"))
+
+
+def test_the_command(folder, tmp_path, capsys):
+    options_for(folder, "gpt2", tmp_path)
+    line = [str(folder / "gpt2"), str(folder / "prompts.jsonl"), "-n", "2", "--limit", "3", "--max-new-tokens", "3"]
+    assert main(["sample", *line, "-o", str(tmp_path / "a.jsonl"), "--temperature", "0.5", "--shard", "2/2"]) == 0
+    assert [row["id"] for row in rows_of(tmp_path / "a.jsonl")] == ["q1"]
+    assert main(["sample", "model", "-o", "a.jsonl"]) == 1
+    assert "source: expected images or prompts after the model 'model', got none" in capsys.readouterr().err
+    assert main(["sample", "photos", "-o", "a.jsonl", "--url", "http://localhost:1/v1"]) == 2
+    assert "--model: expected the name of a model at the server, got none." in capsys.readouterr().err
