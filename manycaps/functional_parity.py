@@ -1,4 +1,4 @@
-"""Human parity as plain functions; `manycaps.functional` gives them out."""
+"""Human parity as plain functions; re-exported by `manycaps.functional`."""
 
 import math
 from collections.abc import Hashable, Sequence
@@ -124,7 +124,7 @@ def human_tails(
         one-sided, NaN below ten rows, or 20 with two references.
 
     Raises:
-        TypeError, ValueError: as `human_gaps`, another level, and labels that are missing or cannot be told apart.
+        TypeError, ValueError: as `human_gaps`, another level, and labels that are missing or not distinct.
 
     >>> points = np.random.default_rng(0).normal(size=(40, 6)) + np.array([9, 0, 0, 0, 0, 0])
     >>> tails = human_tails(np.abs(points[:, :, None] - points[:, None]), 2)
@@ -178,7 +178,7 @@ def human_parity_test(
         no split changes a gap, there are too few clusters, or too few rows for the tails.
 
     Raises:
-        TypeError, ValueError: as `human_gaps`, and labels that are missing or cannot be told apart.
+        TypeError, ValueError: as `human_gaps`, and labels that are missing or not distinct.
 
     >>> points = np.random.default_rng(0).normal(size=(20, 6)) + np.array([1.5, 1.5, 1.5, 0, 0, 0])
     >>> test = human_parity_test(np.abs(points[:, :, None] - points[:, None]), 3)

@@ -1,4 +1,4 @@
-"""Rewards for training as plain functions; `manycaps.functional` gives them out."""
+"""Rewards for training as plain functions; re-exported by `manycaps.functional`."""
 
 import numpy as np
 import numpy.typing as npt

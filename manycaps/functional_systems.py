@@ -1,4 +1,4 @@
-"""Tests of two systems on the same rows, as plain functions; `manycaps.functional` gives them out."""
+"""Tests of two systems on the same rows, as plain functions; re-exported by `manycaps.functional`."""
 
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple

@@ -20,7 +20,7 @@ def write_atomically(path: pathlib.Path, write: Callable[[pathlib.Path], object]
         write: given the temporary path, in the same folder and with the same ending.
 
     Raises:
-        OSError: the file cannot be written; what was there before is there still.
+        OSError: the file cannot be written; the old file is unchanged.
     """
     check_can_be_written(path)
     path = pathlib.Path(os.path.realpath(path))
@@ -37,7 +37,7 @@ def replace_when_whole(path: pathlib.Path, temporary: pathlib.Path, write: Calla
         write: given `temporary`.
 
     Raises:
-        OSError: the file cannot be written; what was there before is there still.
+        OSError: the file cannot be written; the old file is unchanged.
     """
     try:
         write(temporary)
@@ -170,7 +170,7 @@ def lock_output(descriptor: int, path: pathlib.Path, kind: str) -> None:
             f"{shown_path(path)}: expected {kind} that no other run writes to, got one that is in use. Wait for that "
             "run, or give another."
         ) from None
-    except (ImportError, OSError):  # Windows, and some network file systems: two runs are then not told apart
+    except (ImportError, OSError):  # Windows, and some network file systems: two runs are then not distinguished
         pass
 
 

@@ -40,13 +40,15 @@ def summary(metric: ComparedMetric, pair: ComparedPair, units: str = "rows") -> 
     if metric.smallest_p_value > LEVEL:
         few = units if test.is_exact else "random sign flips (--n-resamples)"
         return (
-            f"{title}: too few {few} to tell {pair.first} and {pair.second} apart: with so few, p cannot fall below "
+            f"{title}: too few {few} to distinguish {pair.first} and {pair.second}: with so few, p cannot fall below "
             f"{as_p(metric.smallest_p_value)} after Holm."
         )
     p_value = f"p {as_p(pair.adjusted_p_value)} after Holm"
     size = f"by {as_digits(abs(test.difference))} {_interval(test)}"
     if pair.adjusted_p_value > LEVEL:
-        return f"{title}: {pair.first} and {pair.second} cannot be told apart ({_undecided(test)}, {p_value})."
+        return (
+            f"{title}: no difference detected between {pair.first} and {pair.second} ({_undecided(test)}, {p_value})."
+        )
     mean, other = (as_digits(metric.means[name].mean) for name in (pair.first, pair.second))
     if pair.better is None:
         return (
@@ -69,7 +71,7 @@ def _undecided(test: PairedTest) -> str:
     """Difference, and the one that would have been found."""
     said = f"difference {as_digits(abs(test.difference))} {_interval(test)}"
     if math.isfinite(test.minimum_detectable_difference):
-        said += f", while one of {as_digits(test.minimum_detectable_difference)} would be found {POWER:.0%} of the time"
+        said += f"; one of {as_digits(test.minimum_detectable_difference)} would be detected with {POWER:.0%} power"
     return said
 
 

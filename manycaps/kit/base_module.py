@@ -86,7 +86,7 @@ class CollectionModule:
         self.check_options(self.load_options)
         if sys.flags.optimize > 1:
             raise ValueError("docstrings: expected those that evaluate adds to, got none. Start Python without -OO.")
-        # The columns of every `add_batch` since the last compute. Each is added, and all are let go, in one step, so
+        # The columns of every `add_batch` since the last compute. Each is added, and all are cleared together, so
         # that no error and no ctrl-C leaves a part of them.
         self.added: list[dict[str, Any]] = []
         # Held by the one call that adds or computes; others wait. The thread that holds it may call again.

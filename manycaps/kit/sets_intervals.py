@@ -192,7 +192,7 @@ def cluster_numbers(clusters: Iterable[Hashable]) -> np.ndarray:
 
 
 def check_clusters(clusters: object, n_rows: int) -> None:
-    """Raise unless there is a label for every row that can be told from the others.
+    """Raise unless there is a distinct label for every row.
 
     Raises:
         TypeError: there is no list of labels, or a label is none.

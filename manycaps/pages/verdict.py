@@ -29,7 +29,7 @@ def verdict(result: Mapping[str, Any], name: str, title: str, system: str = "the
 
     >>> numbers = {"corpus_p_value": 0.46, "z": 0.1, "excess": 0.002, "smallest_corpus_p": 0.001}
     >>> print(verdict({f"trm_{key}": value for key, value in numbers.items()}, "trm", "TRM"))
-    TRM: the candidates cannot be told from the human captions (corpus p 0.46, excess 0.002, no interval).
+    TRM: the candidates cannot be distinguished from the human captions (corpus p 0.46, excess 0.002, no interval).
     """
     p_value, smallest = result[f"{name}_corpus_p_value"], result[f"{name}_smallest_corpus_p"]
     if smallest > SIGNIFICANCE:
@@ -44,7 +44,7 @@ def verdict(result: Mapping[str, Any], name: str, title: str, system: str = "the
     numbers = f"(corpus p {p_value:.2g}, excess {result[f'{name}_excess']:.3f}, {interval})"
     if p_value >= UNUSUALLY_NEAR:
         return f"{title}: {system} lie nearer to the human captions than random splits of both do {numbers}."
-    said = "differ from" if p_value <= SIGNIFICANCE else "cannot be told from"
+    said = "differ from" if p_value <= SIGNIFICANCE else "cannot be distinguished from"
     return f"{title}: {system} {said} the human captions {numbers}."
 
 

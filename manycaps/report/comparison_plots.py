@@ -15,7 +15,7 @@ from manycaps.report.inline_svg import LINE_STYLES, MUTED, SERIES, SETTINGS, Plo
 if TYPE_CHECKING:
     from manycaps.comparison.compared_systems import ComparedMetric, SystemComparison
 
-# Marks of systems, so that they are told apart without colours, too.
+# Marks of systems, to distinguish them without colours, too.
 MARKS = ("o", "s", "^", "D", "v", "P")
 
 # Points of a curve that are drawn at most: enough for the eye, for any number of rows.

@@ -114,7 +114,7 @@ def histogram_plot(
         return as_plot(name, title, caption, "; ".join(said), figure)
 
 
-# Marks of series, so that they are told apart without colours, too.
+# Marks of series, to distinguish them without colours, too.
 MARKS = ("o", "s", "^", "D", "v", "P")
 
 

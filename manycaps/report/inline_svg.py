@@ -19,7 +19,7 @@ VARIABLES = {INK: "--ink", MUTED: "--published", GRID: "--grid"} | {
     color: f"--series-{i}" for i, color in enumerate(SERIES)
 }
 
-# Line styles, so that series are told apart without colours, too.
+# Line styles, to distinguish series without colours, too.
 LINE_STYLES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 
 SETTINGS: dict[Any, Any] = {

@@ -17,7 +17,7 @@ from manycaps.caption_tables import CaptionRow
 from manycaps.kit.text_cider import cider_d_scores, shared_document_frequencies
 from manycaps.kit.text_tokens import Tokenizer, tokenize_rows
 
-# Rows whose captions are compared at once where all rows are: what they need in between is let go.
+# Rows whose captions are compared at once where all rows are: what they need in between is freed.
 CHUNK_ROWS = 1_000
 
 # From captions to vectors, shape (n, d).

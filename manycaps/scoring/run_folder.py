@@ -129,7 +129,7 @@ class RunFolder:
                 import fcntl
 
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except ImportError:  # Windows has none: two runs into one folder are then not told apart
+            except ImportError:  # Windows has none: two runs into one folder are then not distinguished
                 pass
             except BlockingIOError:
                 raise OSError(

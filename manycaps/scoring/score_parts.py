@@ -188,7 +188,7 @@ def _sums_of_draws(scorer: Scorer) -> "DrawnSums":
 
 
 class _RowWriter(contextlib.AbstractContextManager["_RowWriter"]):
-    """Writes rows to a parquet file in groups; the first is written when every metric has said what its columns are."""
+    """Writes rows to a parquet file in groups; the first is written once all columns are known."""
 
     def __init__(self, path: pathlib.Path):
         self.path = path

@@ -72,7 +72,7 @@ from scripts.studies.study_pictures import label_axes, new_picture
 
 NAME = "known_truth"
 KEY = ("speaker", "setting", "n_candidates", "seed")
-# The temperature that is to be told from 1.
+# The temperature that is to be distinguished from 1.
 NEAR = 0.9
 
 # Options of the test run.

@@ -186,12 +186,12 @@ def read_csv(path: pathlib.Path) -> dict[str, list[dict[str, float]]]:
 
 
 def _compared(measurements: Measurements, name: str, other: str) -> str:
-    """Differences of two variants in the columns of `VERDICT_COLUMNS`, and whether each is told from chance."""
+    """Differences of two variants in the columns of `VERDICT_COLUMNS`, and what they say."""
     parts = []
     for heading, key in VERDICT_COLUMNS:
         pairs = zip(measurements[name], measurements[other], strict=True)
         mean, width = mean_and_half_width([found[key] - before[key] for found, before in pairs])
-        told = "better" if mean - width > 0 else "worse" if mean + width < 0 else "not told from chance"
+        told = "better" if mean - width > 0 else "worse" if mean + width < 0 else "not distinguishable from chance"
         parts.append(f"{heading} {mean:+.2f}" + ("" if np.isnan(width) else f" ± {width:.2f}") + f" ({told})")
     return ", ".join(parts)
 

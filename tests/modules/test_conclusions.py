@@ -59,7 +59,7 @@ def test_captions_of_another_image_differ_where_no_row_can_have_a_small_p_value(
     human = module.compute(predictions=candidates, references=references)
     assert abs(human[f"{name}_z"]) < 3
     assert human[f"{name}_excess_ci_low"] < 0 < human[f"{name}_excess_ci_high"]
-    assert "cannot be told from the human captions" in verdict(human, name, name)
+    assert "cannot be distinguished from the human captions" in verdict(human, name, name)
 
     other = module.compute(predictions=next_row(candidates), references=references)
     assert other[f"{name}_corpus_p_value"] == other[f"{name}_smallest_corpus_p"] == 1 / (N_RESAMPLES + 1)

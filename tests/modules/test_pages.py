@@ -35,7 +35,7 @@ if __name__ == "__main__":
 
 # For the label of an example what the page must say of its candidates.
 SAYS = {
-    "Varied captions": "the candidates cannot be told from the human captions",
+    "Varied captions": "the candidates cannot be distinguished from the human captions",
     "One caption repeated": "the candidates differ from the human captions",
     "Captions of another image": "the candidates differ from the human captions",
 }

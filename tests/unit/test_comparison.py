@@ -133,7 +133,7 @@ def test_identical_systems():
     pair = compared.pairs[0]
     assert (pair.test.difference, pair.adjusted_p_value, pair.better) == (0.0, 1.0, None)
     assert summary(compared, pair) == (
-        "TRM-METEOR: b and a cannot be told apart (difference 0 [0, 0], p 1 after Holm)."
+        "TRM-METEOR: no difference detected between b and a (difference 0 [0, 0], p 1 after Holm)."
     )
 
 
@@ -148,14 +148,14 @@ def test_too_few_rows_are_said(n_rows, least):
     else:
         assert compared.pairs[0].adjusted_p_value == compared.smallest_p_value == least
         assert sentence == (
-            f"TRM-METEOR: too few rows to tell b and a apart: with so few, p cannot fall below {least:.2g} after Holm."
+            f"TRM-METEOR: too few rows to distinguish b and a: with so few, p cannot fall below {least:.2g} after Holm."
         )
 
 
 def test_what_could_have_been_found_is_said():
     compared = two_systems(noisy(0.3, seed=1), noisy(0.305, seed=2))
     least = compared.pairs[0].test.minimum_detectable_difference
-    assert f"while one of {least:.3f} would be found 80% of the time" in summary(compared, compared.pairs[0])
+    assert f"; one of {least:.3f} would be detected with 80% power" in summary(compared, compared.pairs[0])
 
 
 def test_rows_of_a_cluster_belong_together():
@@ -164,7 +164,7 @@ def test_rows_of_a_cluster_belong_together():
     assert (clustered.n_clusters, single.n_clusters) == (4, 40)
     # Four clusters have 16 sign patterns.
     assert clustered.metrics[0].pairs[0].test.p_value == 2 / 16
-    assert summaries(clustered)[0].startswith("TRM-METEOR: too few clusters of rows to tell <b> & 'q' and base apart: ")
+    assert summaries(clustered)[0].startswith("TRM-METEOR: too few clusters of rows to distinguish <b> & 'q' and base")
     assert "on 40 rows in 4 clusters, each of which depends on itself alone" in methods(clustered)
     assert "clusters" not in methods(single)
 

@@ -25,7 +25,7 @@ def test_a_row_to_draw_must_be_there(row):
 
 def test_a_conclusion_stands_above_the_table():
     lines = conclusion(METRIC, RESULT, "one.").split("\n\n")
-    assert lines[0].startswith("### TRM: the candidates cannot be told from the human captions (corpus p 0.5,")
+    assert lines[0].startswith("### TRM: the candidates cannot be distinguished from the human captions (corpus p 0.5,")
     assert lines[1] == "Statistic: one. What it sees and what it misses: [card below](#card)."
     meaning = corpus_meanings("trm")["trm_corpus_p_value"]
     assert lines[2].splitlines()[2] == f"| `trm_corpus_p_value` | 0.5000 | {meaning} |"

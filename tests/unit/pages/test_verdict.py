@@ -22,7 +22,10 @@ def test_the_example_runs():
 
 @pytest.mark.parametrize(
     ("p_value", "said"),
-    [(0.0001, "differ from"), (SIGNIFICANCE, "differ from"), (0.0501, "cannot be told from"), (0.98, "cannot be told")],
+    [
+        *[(0.0001, "differ from"), (SIGNIFICANCE, "differ from")],
+        *[(0.0501, "cannot be distinguished from"), (0.98, "cannot be distinguished from")],
+    ],
 )
 def test_the_border_is_the_corpus_p_value(p_value, said):
     assert sentence(p_value).startswith(f"TRM: the candidates {said} ")
@@ -30,7 +33,9 @@ def test_the_border_is_the_corpus_p_value(p_value, said):
 
 def test_the_effect_and_its_interval_stand_beside():
     numbers = "(corpus p 0.46, excess 0.123, interval -0.011 to 0.250)"
-    assert sentence(0.46, **INTERVAL) == f"TRM: the candidates cannot be told from the human captions {numbers}."
+    assert (
+        sentence(0.46, **INTERVAL) == f"TRM: the candidates cannot be distinguished from the human captions {numbers}."
+    )
     assert sentence(0.46).endswith("(corpus p 0.46, excess 0.123, no interval).")
 
 

@@ -179,6 +179,6 @@ def test_tables_compare_seed_by_seed_and_come_back_from_the_file(tmp_path):
     text = as_markdown(measurements, "CLIP")
     # Differences 1 and 2: mean 1.5, half width 12.7 / 2.
     assert "| PAC minus CLIP | +1.5 ± 6.4 |" in text
-    assert "PAC-S tau_b +1.50 ± 6.35 (not told from chance)" in verdict(measurements)
+    assert "PAC-S tau_b +1.50 ± 6.35 (not distinguishable from chance)" in verdict(measurements)
     write_csv(tmp_path / "trials.csv", measurements, [0, 1])
     assert as_markdown(read_csv(tmp_path / "trials.csv"), "CLIP") == text
