@@ -13,7 +13,7 @@ from tests.tools import ROOT
 CONSTRAINTS = ROOT / "tests" / "oldest_versions.txt"
 
 # Extras that the oldest versions of everything fit: pages need the newest gradio, and Ray a newer pyarrow.
-EXTRAS = ("embeddings", "meteor", "languages", "video", "report", "train")
+EXTRAS = ("embeddings", "meteor", "languages", "video", "report", "sample", "train")
 
 # The last Python for which the oldest versions are built.
 NEWEST_PYTHON = (3, 12)

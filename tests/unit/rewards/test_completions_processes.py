@@ -14,7 +14,7 @@ from tests.tools import ROOT
 PROGRAM = """
 import json, os, sys
 import torch.distributed as distributed
-from tests.unit.rewards.test_processes import completions, letters
+from tests.unit.rewards.test_completions_processes import completions, letters
 from manycaps.rewards import EnergyReward
 distributed.init_process_group("gloo")
 rank = distributed.get_rank()

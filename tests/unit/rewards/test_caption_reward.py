@@ -254,7 +254,7 @@ MESSAGES = {
     ),
     "encoder option": (
         lambda: EnergyReward("bert", encoder_options={"model": "a"}),
-        "model: expected one of the options encoder, device, dtype, batch_size, got another. Leave it out.",
+        "model: expected one of the options encoder, device, dtype, batch_size, long_texts, got another. Leave it out.",
     ),
 }
 
