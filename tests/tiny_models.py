@@ -10,7 +10,15 @@ from tests.tiny_pipelines import save_captioner
 
 tokenizers = OnFirstUse("tokenizers")
 
-WORDS = "<pad> <s> </s> <unk> <image> <|im_start|> <|im_end|> <vision> </vision> <video>".split()
+WORDS = "<pad> <s> </s> <unk> <image> <|im_start|> <|im_end|>".split()
+# Those that Qwen2-VL looks for.
+QWEN_WORDS = {
+    "vision_start": "<|vision_start|>",
+    "vision_end": "<|vision_end|>",
+    "image": "<|image_pad|>",
+    "video": "<|video_pad|>",
+}
+WORDS += QWEN_WORDS.values()
 WORDS += (
     "a the red blue green thing field table on number dog cat runs sleeps what is user assistant system : .".split()
 )
@@ -46,7 +54,9 @@ def new_tokenizer():
     special = {"pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=kept, **special)
     # Found also where no space is before it.
-    tokenizer.add_tokens([tokenizers.AddedToken(token, special=True) for token in ("<image>", "<|im_start|>")])
+    tokenizer.add_tokens(
+        [tokenizers.AddedToken(token, special=True) for token in ("<image>", "<|im_start|>", *QWEN_WORDS.values())]
+    )
     return tokenizer
 
 
@@ -145,12 +155,29 @@ def save_image_chat(folder):
     return save(transformers.LlavaForConditionalGeneration(config), folder, processor)
 
 
+def save_qwen(folder):
+    """Write a Qwen2-VL, whose images have as many tokens as their sizes ask for."""
+    vision = {"depth": 1, "embed_dim": 16, "hidden_size": 16, "num_heads": 2, "mlp_ratio": 1, "patch_size": 8}
+    text = {**DECODER, "rope_parameters": {"rope_type": "default", "mrope_section": [1, 1, 2]}}
+    markers = {f"{name}_token_id": WORDS.index(token) for name, token in QWEN_WORDS.items()}
+    config = transformers.Qwen2VLConfig(text_config=text, vision_config=vision, **markers)
+    sizes = {"patch_size": 8, "size": {"shortest_edge": 256, "longest_edge": 1_024}}
+    processor = transformers.Qwen2VLProcessor(
+        transformers.Qwen2VLImageProcessor(**sizes),
+        new_tokenizer(),
+        transformers.Qwen2VLVideoProcessor(**sizes),
+        chat_template=CHAT.replace(" <image> ", " <|vision_start|> <|image_pad|> <|vision_end|> "),
+    )
+    return save(transformers.Qwen2VLForConditionalGeneration(config), folder, processor)
+
+
 # Every kind: what writes it, and whether it takes images and prompts.
 KINDS = {
     "blip": (save_captioner, True, False),
     "git": (save_git, True, False),
     "vision-encoder-decoder": (save_vision_encoder_decoder, True, False),
     "image-chat": (save_image_chat, True, True),
+    "qwen2-vl": (save_qwen, True, True),
     "t5": (save_encoder_decoder, False, True),
     "gpt2": (save_causal, False, True),
     "chat": (save_chat, False, True),

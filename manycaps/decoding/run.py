@@ -227,6 +227,16 @@ def plan_of(n_items: int, n_settings: int, budget: int, seed: int) -> Plan:
     return Plan(order[n_testing:], order[:n_testing], n_a_round, n_rounds)
 
 
+def check_n_resamples(n_resamples: int, n_settings: int, n_rounds: int) -> None:
+    """Raise if no p-value after Holm's rule can be small enough to drop a setting."""
+    least = math.ceil(math.comb(n_settings, 2) * n_rounds / LEVEL) - 1
+    if n_resamples < least:
+        raise ValueError(
+            f"--n-resamples: expected at least {least} to drop any of {n_settings} settings within a budget, got "
+            f"{n_resamples}. Give more, or fewer settings."
+        )
+
+
 def within_budget(samples: Samples, budget: int, judge: Judge) -> tuple[NearestSetting, dict[str, list[SystemRow]]]:
     """Choose in rounds, and drop the settings that are clearly worse after each (successive halving).
 
@@ -235,6 +245,7 @@ def within_budget(samples: Samples, budget: int, judge: Judge) -> tuple[NearestS
     has a chance of 5 % at most.
     """
     plan = plan_of(len(samples.items), len(samples.names), budget, judge.resampling["seed"])
+    check_n_resamples(judge.resampling["n_resamples"], len(samples.names), plan.n_rounds)
     rows: dict[str, list[SystemRow]] = {name: [] for name in samples.names}
     left, parity = list(samples.names), dict[str, ParityRows]()
     p_values: dict[str, float] = {}

@@ -20,7 +20,7 @@ HEADER = ("setting", "rows", "p", "rows needed", "unlike people", "ordinary", "n
 def table(compared: ComparedSettings) -> list[list[str]]:
     """Return header and lines: the nearest setting first, those that were dropped last, then people."""
     nearest = compared.nearest
-    order = sorted(nearest.results, key=lambda name: (name not in nearest.p_values, abs(nearest.results[name][ENERGY])))
+    order = sorted(nearest.results, key=lambda name: (name not in nearest.p_values, nearest.results[name][ENERGY]))
     lines = [_line(name, nearest.results[name], _paired(compared, name)) for name in order]
     people = f"{100 * TAIL:.0f} %"
     return [list(HEADER), *lines, ["people", "", "", "", people, people, people, "0", ""]]
@@ -45,14 +45,14 @@ def sentences(compared: ComparedSettings) -> list[str]:
     said = [compared.note] if compared.note else []
     alike = ", ".join(nearest.alike)
     said.append(
-        f"Nearest to people: {nearest.best} (energy distance nearest to 0). "
+        f"Nearest to people: {nearest.best} (lowest energy distance). "
         + (f"Cannot be told from it: {alike} (paired test, Holm)." if alike else "All others are farther (Holm).")
     )
     said += [_of_half(half) for half in nearest.halves]
     if len(nearest.halves) > 1:
         said.append(
             f"Both ways round: {as_p(nearest.p_value)}. The p of the table is that of all rows, among which "
-            f"{nearest.best} was chosen: it looks better than it is."
+            f"{nearest.best} was chosen: it is no fair test of {nearest.best}."
         )
     return said
 

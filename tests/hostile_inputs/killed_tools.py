@@ -99,10 +99,14 @@ PATIENCE = 120
 @functools.cache
 def made_inputs() -> dict[str, str]:
     """Return what stands in the place of names in braces: inputs that take long to make, made once."""
+    import torch
+
     from tests.modules.sample_inputs import small_checkpoint
     from tests.tiny_pipelines import save_captioner, save_painter
     from tests.training_data import save_data
 
+    # A fork of a process with threads of OpenMP waits for them for ever.
+    torch.set_num_threads(1)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="killed-inputs-"))
     save_captioner(folder / "captioner")
     save_painter(folder / "painter")

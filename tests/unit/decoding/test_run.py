@@ -8,7 +8,7 @@ import pytest
 from manycaps.command_line import main
 from manycaps.commands import decoding as command
 from manycaps.decoding import DecodingOptions
-from manycaps.decoding.run import plan_of
+from manycaps.decoding.run import check_n_resamples, plan_of
 from manycaps.sampling.decoding_setting import Setting
 from tests.each_case import each_case
 from tests.tiny_models import save_pictures
@@ -80,7 +80,7 @@ def test_files_give_the_same_answer(folder, capsys, tmp_path):
 
 
 def test_a_budget_is_kept_and_tests_on_rows_of_its_own(folder, capsys, tmp_path):
-    line = model_line(folder, tmp_path / "out", "--temperature", "0.5,1,2,4", "--budget", "110")
+    line = model_line(folder, tmp_path / "out", "--temperature", "0.5,1,2,4", "--budget", "110", "--n-resamples", "479")
     assert main([*line, "-f", "json"]) == 0
     numbers = json.loads(capsys.readouterr().out)
     files = {path.name: path.read_text().splitlines() for path in (tmp_path / "out" / "samples").glob("*.jsonl")}
@@ -99,6 +99,16 @@ def test_a_plan_shares_the_budget_out():
     assert set(plan.testing).isdisjoint(plan.choosing)
     with pytest.raises(ValueError, match=r"--budget: expected at least 321 rows for 8 settings, got 300\. Give more"):
         plan_of(1_000, 8, 300, 0)
+
+
+def test_enough_sign_flips_to_drop_a_setting():
+    # 190 pairs of 20 settings, and 5 rounds: a p-value of 1 / 19,000 is 0.01 after Holm's rule, 5 % / 5.
+    check_n_resamples(18_999, 20, 5)
+    message = (
+        r"--n-resamples: expected at least 18999 to drop any of 20 settings within a budget, got 9999\. Give more, "
+    )
+    with pytest.raises(ValueError, match=message):
+        check_n_resamples(9_999, 20, 5)
 
 
 def test_every_combination_is_a_setting():
