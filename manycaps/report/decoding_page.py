@@ -63,7 +63,8 @@ def decoding_sections(compared: ComparedSettings) -> str:
     plot = curves(compared)
     return (
         f'<h2 id="answer">Answer</h2><ul class="summary">{said}</ul><div class="table" role="region" '
-        f'aria-label="Settings" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div><h2 id="curves">{html.escape(plot.title)}</h2>{as_figure(plot)}'
+        f'aria-label="Settings" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        f'<h2 id="curves">{html.escape(plot.title)}</h2>{as_figure(plot)}'
     )
 
 
