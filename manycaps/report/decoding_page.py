@@ -55,12 +55,20 @@ def decoding_sections(compared: ComparedSettings) -> str:
     said = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in sentences(compared))
     header, *lines = table(compared)
     head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>" for line in lines)
+    body = "".join(_as_line(*line) for line in lines)
     plot = curves(compared)
     return (
-        f'<h2 id="answer">Answer</h2><ul class="summary">{said}</ul><table><thead><tr>{head}</tr></thead>'
-        f'<tbody>{body}</tbody></table><h2 id="curves">{html.escape(plot.title)}</h2>{as_figure(plot)}'
+        f'<h2 id="answer">Answer</h2><ul class="summary">{said}</ul>'
+        '<div class="table" role="region" aria-label="Settings" tabindex="0">'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        f'<h2 id="curves">{html.escape(plot.title)}</h2>{as_figure(plot)}'
     )
+
+
+def _as_line(name: str, *cells: str) -> str:
+    """Return a line of the table, whose first cell names it."""
+    others = "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
+    return f'<tr><th scope="row">{html.escape(name)}</th>{others}</tr>'
 
 
 def families(compared: ComparedSettings) -> dict[str, list[tuple[float, str]]]:
