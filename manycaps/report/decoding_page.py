@@ -62,8 +62,9 @@ def decoding_sections(compared: ComparedSettings) -> str:
     body = "".join(_as_line(*line) for line in lines)
     plot = curves(compared)
     return (
-        f'<h2 id="answer">Answer</h2><ul class="summary">{said}</ul><div class="table" role="region" '
-        f'aria-label="Settings" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        f'<h2 id="answer">Answer</h2><ul class="summary">{said}</ul>'
+        '<div class="table" role="region" aria-label="Settings" tabindex="0">'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
         f'<h2 id="curves">{html.escape(plot.title)}</h2>{as_figure(plot)}'
     )
 

@@ -39,6 +39,7 @@ dl { font-size: .9rem; display: grid; grid-template-columns: max-content 1fr; ga
 dt { font-weight: 600; color: var(--ink); } dd { margin: 0; }
 details summary { cursor: pointer; margin-top: .75rem; }
 a { color: var(--series-0); }
+code { overflow-wrap: anywhere; }
 @media (max-width: 34rem) { dl { grid-template-columns: 1fr; } dd { margin-bottom: .4rem; }
   main { padding: 1.25rem .9rem 3rem; } }
 """

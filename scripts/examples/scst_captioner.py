@@ -31,6 +31,7 @@ if __name__ == "__main__":
 import numpy as np
 import torch
 from tqdm import tqdm
+from transformers.modeling_outputs import BaseModelOutput
 
 import manycaps
 from manycaps.made_world.toy_scores import CHECKPOINT
@@ -51,9 +52,8 @@ LEARNING_RATE = 3e-4
 
 def greedy_captions(model: Any, states: torch.Tensor) -> list[list[str]]:
     """Return the likeliest caption of every scene, as lists of one."""
-    model.generation_config.update(do_sample=False)
-    outputs = model.generate(encoder_outputs=(states,), do_sample=False)
-    return [[as_text(row)] for row in outputs.tolist()]
+    tokens = model.generate(encoder_outputs=BaseModelOutput(last_hidden_state=states), do_sample=False)
+    return [[as_text(row)] for row in tokens.tolist()]
 
 
 def watched(model: Any, scenes: CaptionedScenes) -> str:
@@ -97,7 +97,7 @@ def train(model: Any, scenes: CaptionedScenes, held_out: CaptionedScenes, reward
 def main(options: argparse.Namespace) -> dict[str, str]:
     """Train, print how far the captions are from people's, and write the captioner."""
     torch.manual_seed(0)
-    model = new_captioner(CHECKPOINT, 0)
+    model = new_captioner(CHECKPOINT / "open_clip_model.safetensors", 0)
     train_captioner(model, 0, CaptionerRecipe(options.scenes, options.likelihood_steps), tqdm)
     scenes = draw_captioned_scenes(model, 1_000_000, options.scenes, N_REFERENCES)
     held_out = draw_captioned_scenes(model, 2_000_000, N_WATCHED, N_REFERENCES)

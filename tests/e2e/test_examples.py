@@ -344,3 +344,17 @@ def test_training_in_two_processes_ends_well(two_processes):
     (main, other), _ = two_processes
     assert np.isfinite(main["trained"]["eval_trm_meteor"])
     assert main["trained"]["eval_trm_meteor"] == other["trained"]["eval_trm_meteor"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reward", ["cider", "energy"])
+def test_a_captioner_is_trained_with_rewards_in_a_plain_loop(reward, tmp_path):
+    program = example("scst_captioner", ("N_WATCHED = 8, 8, 16, 60", "N_WATCHED = 8, 8, 16, 12"))
+    options = ["--reward", reward, "--scenes", "80", "--likelihood-steps", "60", "--steps", "2"]
+    lines = program.main(program.parsed([*options, "--output", str(tmp_path / "trained")]))
+    assert [*lines] == ["before", "after"]
+    assert all(
+        re.fullmatch(r"T2 [\d,]+, rows needed ([\d,]+|inf), near-duplicates \d+%", line) for line in lines.values()
+    )
+    assert lines["before"] != lines["after"]
+    assert (tmp_path / "trained" / "model.safetensors").is_file()
