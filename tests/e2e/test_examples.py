@@ -4,6 +4,7 @@ import collections
 import functools
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -353,8 +354,7 @@ def test_a_captioner_is_trained_with_rewards_in_a_plain_loop(reward, tmp_path):
     options = ["--reward", reward, "--scenes", "80", "--likelihood-steps", "60", "--steps", "2"]
     lines = program.main(program.parsed([*options, "--output", str(tmp_path / "trained")]))
     assert [*lines] == ["before", "after"]
-    assert all(
-        re.fullmatch(r"T2 [\d,]+, rows needed ([\d,]+|inf), near-duplicates \d+%", line) for line in lines.values()
-    )
+    form = r"T2 [\d,]+, rows needed ([\d,]+|inf), near-duplicates \d+%"
+    assert all(re.fullmatch(form, line) for line in lines.values())
     assert lines["before"] != lines["after"]
     assert (tmp_path / "trained" / "model.safetensors").is_file()
