@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 
 import matplotlib
+import matplotlib.figure
 import matplotlib.ticker
 import numpy as np
 import scipy.special
@@ -15,7 +16,7 @@ from manycaps.comparison.systems import SystemRow
 from manycaps.kit.sets_intervals import cluster_numbers
 from manycaps.kit.sets_tails import TAIL
 from manycaps.report.caption_examples import example_links
-from manycaps.report.inline_svg import INK, SERIES, SETTINGS, Plot, as_plot, new_figure
+from manycaps.report.inline_svg import INK, SERIES, SETTINGS, Plot, as_plot
 from manycaps.report.page_frame import as_figure
 
 STYLE = """
@@ -23,10 +24,14 @@ STYLE = """
   padding: .45rem 0; border-top: 1px solid var(--line); max-width: 62rem; }
 .answer svg { flex: none; width: 4.6rem; height: 2.2rem; } .answer b { font-weight: 700; }
 .pairs li { margin: .2rem 0; max-width: 62rem; }
+figure svg[data-plot=map] { min-width: 0; max-width: 40rem; }
 """
 
 # Width and height of a small histogram, in units of its drawing.
 BAR_WIDTH, BAR_HEIGHT = 60, 26
+
+# Width and height of the map in inches: it fits a telephone without scrolling.
+MAP_SIZE = (6.2, 5.4)
 
 # Points of an ellipse.
 N_POINTS = 121
@@ -90,7 +95,7 @@ def map_plot(parity: ComparedParity, clusters: np.ndarray) -> Plot | None:
     if any(np.isnan(center).any() for center, _ in points.values()):
         return None
     with matplotlib.rc_context(SETTINGS):
-        figure = new_figure(4.4)
+        figure = matplotlib.figure.Figure(figsize=MAP_SIZE, layout="constrained")
         axes, said = figure.subplots(), []
         axes.axhline(TAIL, color=INK, lw=0.8)
         axes.axvline(TAIL, color=INK, lw=0.8)
@@ -105,7 +110,7 @@ def map_plot(parity: ComparedParity, clusters: np.ndarray) -> Plot | None:
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_locator(matplotlib.ticker.MaxNLocator(8, steps=[1, 2, 5, 10]))
             axis.set_major_formatter(matplotlib.ticker.PercentFormatter(1, decimals=0))
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        figure.legend(loc="outside lower center", ncols=3)
         return as_plot(
             "map",
             "Systems around people",

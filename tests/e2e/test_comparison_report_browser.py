@@ -5,9 +5,11 @@ import io
 import numpy as np
 import pytest
 
+from manycaps.comparison import CompareOptions, compare
 from manycaps.report.comparison_page import comparison_page
 from tests.browser_pages import WIDTHS, assert_opens_alone, contrasts, open_page, screenshot
 from tests.comparison_cases import comparison
+from tests.documents import write_sample
 
 pytestmark = pytest.mark.slow
 
@@ -187,3 +189,20 @@ def test_prints_whole_tables(browser, page):
     )
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     assert set(shown) == {"visible"}
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_map_fits_the_page(browser, tmp_path, width):
+    write_sample(tmp_path)
+    systems = [str(tmp_path / f"{name}.jsonl") for name in ("diverse", "repeating")]
+    options = CompareOptions(
+        systems, [str(tmp_path / "references.jsonl")], ["trm_cider"], distance="meteor", n_resamples=99
+    )
+    compare(options).save(tmp_path / "report")
+    open_page(browser, tmp_path / "report" / "index.html", width)
+    shown, hidden = browser.execute_script(
+        """const figure = document.querySelector('svg[data-plot=map]').closest('figure');
+           return [figure.clientWidth, figure.scrollWidth - figure.clientWidth];"""
+    )
+    assert 300 < shown <= width
+    assert hidden == 0
