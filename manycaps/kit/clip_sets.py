@@ -195,7 +195,8 @@ def check_clip_set_options(options: Mapping[str, Any]) -> None:
             "torch.save or safetensors and give the path."
         )
     check_choice("long_captions", options["long_captions"], LONG_TEXTS)
-    if options["encoder"] == CLIP and options["long_texts"] == "window":
+    encoder = options["encoder"]
+    if isinstance(encoder, str) and encoder == CLIP and options["long_texts"] == "window":
         raise ValueError(
             f"long_texts: expected 'truncate' with encoder={CLIP!r}, got 'window'. Give long_captions='window', which "
             "is the option of the CLIP."

@@ -616,13 +616,15 @@ def assert_shows_the_modules_numbers(page, name, cells, columns):
 def assert_shows_the_comparison(page, cells, files):
     """Every cell of every table, and the report that can be fetched."""
     systems = {path.stem: str(path) for label, path in files.items() if label.startswith("System")}
-    rows = read_systems(systems, [str(files["Human captions"])])
+    rows, notes = read_systems(systems, [str(files["Human captions"])])
     options = CASES["compare"].options
     scores = CaptionScores(rows, ["trm_cider"], {}, **options)
     exchanges = list(scores.exchanges(lambda: None))
     beside_people = parity_of_captions(rows, {"distance": "meteor"}).rows
     parity = compared_parity(beside_people, None, distance="meteor", n_resamples=options["n_resamples"], seed=0)
-    expected = compared_systems(scores.systems(lambda: None), rows, None, exchanges, parity=parity, **options)
+    expected = compared_systems(
+        scores.systems(lambda: None), rows, None, exchanges, parity=parity, of_files=notes, **options
+    )
     assert cells == [[cell.text + cell.letters for cell in row] for table in all_tables(expected) for row in table.rows]
     (link,) = (link for link in page.find(".file-preview a") if "index.html" in link.get_attribute("href"))
     with urllib.request.urlopen(link.get_attribute("href")) as report:

@@ -25,7 +25,8 @@ def compared():
     for i, row in enumerate(found.rows):
         file = io.BytesIO()
         image.fromarray(np.full((90, 240, 3), 3 * i, dtype=np.uint8)).save(file, format="PNG")
-        rows.append(row._replace(image=file.getvalue()))
+        captions = dict(row.captions) | {NAMES[1]: row.captions[NAMES[1]][:1] * 2}
+        rows.append(row._replace(image=file.getvalue(), captions=captions))
     return found._replace(rows=rows)
 
 

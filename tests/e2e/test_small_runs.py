@@ -99,6 +99,7 @@ def test_a_program_runs_to_its_end(program, data, tmp_path, monkeypatch, capsys)
     mauve = types.SimpleNamespace(compute_mauve=lambda **_: types.SimpleNamespace(mauve=next(scores)))
     monkeypatch.setitem(sys.modules, "mauve", mauve)  # no test needs its package
     arguments = PROGRAMS[program].format(data=data, output=tmp_path).split()
+    monkeypatch.delitem(sys.modules, program, raising=False)  # another program may have imported it
     monkeypatch.setattr(sys, "argv", [program, *arguments])
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     status = 0

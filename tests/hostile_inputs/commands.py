@@ -522,4 +522,4 @@ def run_command(arguments: Sequence[str], folder: pathlib.Path) -> tuple[int, st
         status, _ = 99, printed.write(f"{type(error).__name__}: {error}")
     finally:
         os.chdir(here)
-    return status, re.sub(r"\r[^\n]*", "", printed.getvalue())
+    return status, re.sub(r"[^\n]*\r", "", printed.getvalue())  # as a terminal shows it: bars are written over
