@@ -1,12 +1,14 @@
-"""Train a small captioner of images with rewards in a plain loop: self-critical training, or the energy score.
+"""Train a captioner of images with rewards in a plain loop: self-critical training, or the energy score.
 
-python -m scripts.examples.scst_captioner --reward cider --output trained/
-python -m scripts.examples.scst_captioner --reward energy --output trained/
+python -m scripts.toy.train_captioner --output captioner/
+python scripts/examples/scst_captioner.py captioner/ --reward cider --output trained/
+python scripts/examples/scst_captioner.py captioner/ --reward energy --output trained/
 
-Needs scripts/requirements.txt and scripts/requirements-training.txt. The captioner looks at pictures of the made world
-through the image encoder of tiny-pac, and first learns what people say of them. Then it is trained on CIDEr-D less that
-of its greedy caption, as Rennie et al. (2017) do, or on the energy score by n-grams: the first makes it say one caption
-of an image, the second does not. What is after the line "The training" is what you keep.
+Needs `pip install 'manycaps[sample]'`; a copy of this file runs from any folder. The captioner is a folder of
+transformers' VisionEncoderDecoderModel with tokenizer and image processor, as the first line makes one of the made
+world; pictures and what people say of them are drawn: put your own in the place of `draw_scenes`. It is trained on
+CIDEr-D less that of its greedy caption, as Rennie et al. (2017) do, or on the energy score by n-grams: the first makes
+it say one caption of an image, the second does not. What is after the line "The training" is what you keep.
 """
 
 import argparse
@@ -17,11 +19,12 @@ from typing import Any
 def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     """Parse a command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("captioner", type=pathlib.Path, metavar="FOLDER")
     parser.add_argument("--reward", choices=("cider", "energy"), default="energy", help="default %(default)s")
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("trained"), metavar="FOLDER")
-    parser.add_argument("--steps", type=int, default=60, help="on the reward, default %(default)s")
-    parser.add_argument("--likelihood-steps", type=int, default=600, help="before them, default %(default)s")
-    parser.add_argument("--scenes", type=int, default=1_000, help="of the training, default %(default)s")
+    parser.add_argument("--steps", type=int, default=60, help="default %(default)s")
+    parser.add_argument("--scenes", type=int, default=500, help="of the training, default %(default)s")
+    parser.add_argument("--watched", type=int, default=60, help="held-out scenes, default %(default)s")
     return parser.parse_args(arguments)
 
 
@@ -30,79 +33,98 @@ if __name__ == "__main__":
 
 import numpy as np
 import torch
+import transformers
 from tqdm import tqdm
-from transformers.modeling_outputs import BaseModelOutput
 
 import manycaps
-from manycaps.made_world.toy_scores import CHECKPOINT
+from manycaps.made_world.pictures import draw_picture
+from manycaps.made_world.scenes import draw_scene
+from manycaps.made_world.speakers import Speaker, draw_captions
 from manycaps.rewards import CiderReward, EnergyReward, self_critical
-from scripts.toy.captioner_rewards import (
-    CaptionedScenes,
-    draw_captioned_scenes,
-    log_probabilities,
-    sample_captions,
-    sample_tokens,
-)
-from scripts.toy.small_captioner import CaptionerRecipe, as_text, new_captioner, save_captioner, train_captioner
 
-# Human captions of a scene, captions that are sampled, scenes of a step, and scenes that watch the training.
-N_REFERENCES, N_CANDIDATES, N_SCENES, N_WATCHED = 8, 8, 16, 60
+# Human captions of a scene, captions that are sampled, and scenes of a step.
+N_REFERENCES, N_CANDIDATES, N_SCENES = 8, 8, 16
 LEARNING_RATE = 3e-4
 
 
-def greedy_captions(model: Any, states: torch.Tensor) -> list[list[str]]:
-    """Return the likeliest caption of every scene, as lists of one."""
-    tokens = model.generate(encoder_outputs=BaseModelOutput(last_hidden_state=states), do_sample=False)
-    return [[as_text(row)] for row in tokens.tolist()]
+class Captioner:
+    """A captioner with what turns pictures into pixels and tokens into captions."""
+
+    def __init__(self, folder: pathlib.Path):
+        """Load a folder of transformers."""
+        self.model = transformers.VisionEncoderDecoderModel.from_pretrained(folder)
+        self.model.encoder.requires_grad_(False)
+        self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+        self.processor = transformers.AutoImageProcessor.from_pretrained(folder)
+
+    @torch.no_grad()
+    def generate(self, pixels: torch.Tensor, **options: Any) -> tuple[torch.Tensor, list[list[str]]]:
+        """Return tokens, (n_pictures * n, n_tokens), and n captions of each picture."""
+        tokens = self.model.generate(pixels, top_k=0, **options)
+        texts = self.tokenizer.batch_decode(tokens, skip_special_tokens=True)
+        n = len(texts) // len(pixels)
+        return tokens, [texts[start : start + n] for start in range(0, len(texts), n)]
+
+    def sample(self, pixels: torch.Tensor) -> tuple[torch.Tensor, list[list[str]]]:
+        """Sample captions by the model's own probabilities: top_k=0 is "from all words"."""
+        return self.generate(pixels, do_sample=True, num_return_sequences=N_CANDIDATES)
+
+    def log_probabilities(self, pixels: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+        """Return log p of captions, shape (n,), with the picture of each."""
+        log_p = self.model(pixels, decoder_input_ids=tokens[:, :-1]).logits.log_softmax(dim=2)
+        of_tokens = log_p.gather(2, tokens[:, 1:, None])[..., 0]
+        return of_tokens.masked_fill(tokens[:, 1:] == self.tokenizer.pad_token_id, 0.0).sum(dim=1)
 
 
-def watched(model: Any, scenes: CaptionedScenes) -> str:
+def draw_scenes(captioner: Captioner, seed: int, n: int) -> tuple[torch.Tensor, list[list[str]]]:
+    """Return pictures as pixels, (n, 3, side, side), and what people say of them."""
+    pictures, references = [], []
+    for i in range(n):
+        rng = np.random.default_rng([seed, i])
+        scene = draw_scene(rng)
+        pictures.append(draw_picture(rng, scene))
+        references.append(draw_captions(Speaker(), scene, N_REFERENCES, rng))
+    return captioner.processor(images=pictures, return_tensors="pt").pixel_values, references
+
+
+def watched(captioner: Captioner, pixels: torch.Tensor, references: list[list[str]]) -> str:
     """Say how far the captions of held-out scenes are from people's."""
-    captions = sample_captions(model, scenes.states, N_CANDIDATES)
-    result = manycaps.load("human_parity", distance="meteor").compute(
-        predictions=captions, references=scenes.references
-    )
+    _, captions = captioner.sample(pixels)
+    result = manycaps.load("human_parity", distance="meteor").compute(predictions=captions, references=references)
     return (
         f"T2 {result['human_parity_statistic']:,.0f}, rows needed {result['rows_needed']:,.0f}, "
         f"near-duplicates {result['near_duplicate_share']:.0%}"
     )
 
 
-def train(model: Any, scenes: CaptionedScenes, held_out: CaptionedScenes, reward: str, n_steps: int) -> dict[str, str]:
-    """Train a captioner on a reward, and return how far its captions are from people's before and after."""
-    cider, energy = CiderReward(scenes.references), EnergyReward("cider", document_frequency=scenes.references)
-    optimizer = torch.optim.Adam([weight for weight in model.parameters() if weight.requires_grad], lr=LEARNING_RATE)
-    rng, before = np.random.default_rng(0), watched(model, held_out)
+def main(options: argparse.Namespace) -> dict[str, str]:
+    """Train, print how far the captions are from people's before and after, and write the captioner."""
+    torch.manual_seed(0)
+    captioner, rng = Captioner(options.captioner), np.random.default_rng(0)
+    pictures, people = draw_scenes(captioner, 1_000_000, options.scenes)
+    held_out = draw_scenes(captioner, 2_000_000, options.watched)
+    lines = {"before": watched(captioner, *held_out)}
+    cider, energy = CiderReward(people), EnergyReward("cider", document_frequency=people)
+    learned = [weight for weight in captioner.model.parameters() if weight.requires_grad]
+    optimizer = torch.optim.Adam(learned, lr=LEARNING_RATE)
     # The training.
-    for _ in tqdm(range(n_steps), desc=reward, unit="step"):
-        chosen = rng.choice(len(scenes.references), N_SCENES, replace=False).tolist()
-        states, references = scenes.states[chosen], [scenes.references[i] for i in chosen]
-        tokens = sample_tokens(model, states, N_CANDIDATES)
-        texts = [as_text(row) for row in tokens.tolist()]
-        captions = [texts[start : start + N_CANDIDATES] for start in range(0, len(texts), N_CANDIDATES)]
-        if reward == "cider":
-            advantages = self_critical(
-                cider(captions, references), cider(greedy_captions(model, states), references)[:, 0]
-            )
+    for _ in tqdm(range(options.steps), desc=options.reward, unit="step"):
+        chosen = rng.choice(len(people), N_SCENES, replace=False).tolist()
+        pixels, references = pictures[chosen], [people[i] for i in chosen]
+        tokens, captions = captioner.sample(pixels)
+        if options.reward == "cider":
+            _, greedy = captioner.generate(pixels, do_sample=False)
+            advantages = self_critical(cider(captions, references), cider(greedy, references))
         else:
             advantages = energy(captions, references)  # they have a baseline, and add up to 0
         weights = torch.from_numpy(advantages.reshape(-1)).float()
-        loss = -(weights * log_probabilities(model, states.repeat_interleave(N_CANDIDATES, dim=0), tokens)).mean()
+        log_p = captioner.log_probabilities(pixels.repeat_interleave(N_CANDIDATES, dim=0), tokens)
         optimizer.zero_grad()
-        loss.backward()
+        (-(weights * log_p).mean()).backward()
         optimizer.step()
-    return {"before": before, "after": watched(model, held_out)}
-
-
-def main(options: argparse.Namespace) -> dict[str, str]:
-    """Train, print how far the captions are from people's, and write the captioner."""
-    torch.manual_seed(0)
-    model = new_captioner(CHECKPOINT / "open_clip_model.safetensors", 0)
-    train_captioner(model, 0, CaptionerRecipe(options.scenes, options.likelihood_steps), tqdm)
-    scenes = draw_captioned_scenes(model, 1_000_000, options.scenes, N_REFERENCES)
-    held_out = draw_captioned_scenes(model, 2_000_000, N_WATCHED, N_REFERENCES)
-    lines = train(model, scenes, held_out, options.reward, options.steps)
-    save_captioner(model, options.output)
+    lines["after"] = watched(captioner, *held_out)
+    for part in (captioner.model, captioner.tokenizer, captioner.processor):
+        part.save_pretrained(options.output)
     for when, line in lines.items():
         print(f"{when}: {line}")
     return lines
