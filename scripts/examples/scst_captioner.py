@@ -1,8 +1,8 @@
 """Train a captioner of images with rewards in a plain loop: self-critical training, or the energy score.
 
 python -m scripts.toy.train_captioner --output captioner/
-python scripts/examples/scst_captioner.py captioner/ --reward cider --output trained/
-python scripts/examples/scst_captioner.py captioner/ --reward energy --output trained/
+python -m scripts.examples.scst_captioner captioner/ --reward cider --output trained/
+python -m scripts.examples.scst_captioner captioner/ --reward energy --output trained/
 
 Needs `pip install 'manycaps[sample]'`; a copy of this file runs from any folder. The captioner is a folder of
 transformers' VisionEncoderDecoderModel with tokenizer and image processor, as the first line makes one of the made
