@@ -1,21 +1,40 @@
-"""What `temperature` and `search` have in common: the table of every speaker, setting and trial, and its panels."""
+"""What `temperature` and `search` have in common: settings of simulated speakers beside people, and their panels."""
 
 import argparse
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import matplotlib.axes
 import numpy as np
 
+from manycaps.comparison.systems import SystemRow
+from manycaps.decoding import DecodingOptions
+from manycaps.decoding.nearest import numbers_of
+from manycaps.decoding.run import Judge
+from manycaps.sampling.decoding_setting import Setting
 from scripts.studies.caption_rows import CaptionMeasures
-from scripts.studies.caption_sources import SpokenRows, read_sources
-from scripts.studies.decoding import Setting
-from scripts.studies.set_scores import LARGER_IS_BETTER, SCORE_COLUMNS, TITLES, set_scores
-from scripts.studies.study_frame import Line, StudyTable, matching, numbers, study_settings
+from scripts.studies.set_scores import CONFIDENCE_LEVEL, LARGER_IS_BETTER, SCORE_COLUMNS, TITLES, set_scores
+from scripts.studies.simulated_speakers import MISTAKES, SimulatedSpeaker, SpokenRows
+from scripts.studies.study_frame import Line, StudyTable, matching, numbers, study_settings, write_lines
+from scripts.studies.study_inputs import read_captions
 from scripts.studies.study_pictures import label_axes
 
 KEY = ("speaker", "setting", "trial")
+
+# Numbers of human_parity, by METEOR's distance, and what people have.
+PEOPLE: Mapping[str, float] = {
+    "energy_distance": 0.0,
+    "unlike_people_share": 0.05,
+    "ordinary_share": 0.05,
+    "near_duplicate_share": 0.05,
+}
+PARITY_TITLES = {
+    "energy_distance": "energy distance (METEOR)",
+    "unlike_people_share": "unlike people",
+    "ordinary_share": "most ordinary",
+    "near_duplicate_share": "near-duplicates",
+}
 
 
 class Curve(NamedTuple):
@@ -27,20 +46,33 @@ class Curve(NamedTuple):
     high: list[float]
 
 
-def decoding_lines(options: argparse.Namespace, name: str) -> tuple[str, list[Line]]:
-    """Compute what the table does not have yet; return what the captions are, and the lines."""
-    title, sources = read_sources(options)
+def decoding_lines(
+    options: argparse.Namespace, name: str, settings: Sequence[Setting], distance: str = "meteor"
+) -> tuple[str, list[Line]]:
+    """Compute what the tables do not have yet, and write them.
+
+    Args:
+        options: of the study.
+        name: of the study.
+        settings: that are compared.
+        distance: of human_parity.
+
+    Returns:
+        What the captions are, and the lines of the table.
+    """
+    captions = read_captions(options)
+    by_name = {setting.name: setting for setting in settings}
+    judge = Judge(DecodingOptions((), options.output, settings=settings, distance=distance))
+    speakers = {
+        speaker: SimulatedSpeaker(captions.images, share, captions.size, options.rows)
+        for speaker, share in MISTAKES.items()
+    }
     table = StudyTable(options.output, name, KEY, SCORE_COLUMNS, study_settings(options))
-    cells = [
-        (speaker, str(setting), trial)
-        for speaker, source in sources.items()
-        for setting in (source.settings() or options.settings)
-        for trial in range(options.trials)
-    ]
+    cells = [(speaker, setting, k) for speaker in speakers for setting in by_name for k in range(options.trials)]
 
     @functools.cache
     def spoken(speaker: str, setting: str, trial: int) -> SpokenRows:
-        return sources[speaker].rows(Setting.of(setting), (options.seed, trial))
+        return speakers[speaker].rows(by_name[setting], (options.seed, trial))
 
     @functools.cache
     def measures() -> CaptionMeasures:
@@ -48,52 +80,71 @@ def decoding_lines(options: argparse.Namespace, name: str) -> tuple[str, list[Li
         return CaptionMeasures(caption for side in sides for row in side for caption in row)
 
     def study(speaker: str, setting: str, trial: int) -> Iterator[list[Any]]:
-        return set_scores(measures(), *spoken(speaker, setting, trial))
+        rows = spoken(speaker, setting, trial)
+        yield from parity_scores(judge, setting, rows)
+        yield from set_scores(measures(), *rows)
 
-    return title, table.fill(cells, study)
+    lines = table.fill(cells, study)
+    columns = ("speaker", "measure", "best_setting", "of_all_trials")
+    write_lines(options.output / f"{name}_best.csv", columns, best_settings(lines))
+    return captions.name, lines
 
 
-def curve(lines: Sequence[Line], strategy: str, **where: str) -> Curve:
-    """Return the curve of a strategy's settings; `where` names the speaker and the measure."""
-    mine = matching(lines, **where)
-    settings = sorted({Setting.of(line["setting"]) for line in mine}, key=lambda setting: setting.temperature)
-    found = Curve([], [], [], [])
+def parity_scores(judge: Judge, setting: str, rows: SpokenRows) -> Iterator[list[Any]]:
+    """Yield the values of `SCORE_COLUMNS` for the numbers of human_parity, as `manycaps decoding` computes them."""
+    pairs = zip(*rows, strict=True)
+    of_setting = [SystemRow(str(i), {setting: own}, people) for i, (own, people) in enumerate(pairs)]
+    result = numbers_of(judge.parity({setting: of_setting})[setting], None, CONFIDENCE_LEVEL)
+    for measure in PEOPLE:
+        value, low, high = (float(result[f"{measure}{end}"]) for end in ("", "_ci_low", "_ci_high"))
+        yield [measure, len(of_setting), value, value - PEOPLE[measure], value, low, high]
+
+
+def curve(lines: Sequence[Line], settings: Sequence[Setting], **where: str) -> Curve:
+    """Return the curve of settings that differ in temperature; `where` names the speaker and the measure."""
+    values = Curve([], [], [], [])
     for setting in settings:
-        if setting.strategy == strategy:
-            found.temperatures.append(setting.temperature)
-            found.middle.append(float(np.median(numbers(mine, "shown", setting=setting))))
-            found.low.append(min(numbers(mine, "ci_low", setting=setting)))
-            found.high.append(max(numbers(mine, "ci_high", setting=setting)))
-    return found
+        of_setting = matching(lines, setting=setting.name, **where)
+        if of_setting:
+            values.temperatures.append(setting.temperature)
+            values.middle.append(float(np.median(numbers(of_setting, "shown"))))
+            values.low.append(min(numbers(of_setting, "ci_low")))
+            values.high.append(max(numbers(of_setting, "ci_high")))
+    return values
+
+
+def loss(measure: str, value: float) -> float:
+    """How far a value is from the best one.
+
+    Largest is best for a plain score. An excess and a share are best at people's value. The energy distance, whose
+    estimate may be below 0, is best where it is lowest, as in `manycaps decoding`.
+    """
+    if measure in LARGER_IS_BETTER:
+        return -value
+    return value if measure == "energy_distance" else abs(value - PEOPLE.get(measure, 0.0))
 
 
 def best_settings(lines: Sequence[Line]) -> list[list[Any]]:
-    """Return, for each speaker and measure, the best setting by the median trial, and those of all trials.
-
-    Largest is best for a plain score; for a set metric the excess is, that is nearest to 0 from either side: below it
-    candidates are less alike than human captions are.
-    """
-    found = []
+    """Return, for each speaker and measure, the best setting by the median trial, and those of all trials."""
+    best = []
     for speaker in dict.fromkeys(line["speaker"] for line in lines):
-        for measure in TITLES:
-            mine = matching(lines, speaker=speaker, measure=measure)
-            loss = -1.0 if measure in LARGER_IS_BETTER else 1.0
+        for measure in (*PEOPLE, *TITLES):
+            of_measure = matching(lines, speaker=speaker, measure=measure)
             by_setting = {
-                setting: np.array([loss * v if loss < 0 else abs(v) for v in numbers(mine, "shown", setting=setting)])
-                for setting in dict.fromkeys(line["setting"] for line in mine)
+                setting: [loss(measure, value) for value in numbers(of_measure, "shown", setting=setting)]
+                for setting in dict.fromkeys(line["setting"] for line in of_measure)
             }
-            if by_setting:
-                names, values = list(by_setting), np.stack(list(by_setting.values()))
-                of_trials = dict.fromkeys(names[i] for i in values.argmin(axis=0))
-                found.append([speaker, measure, names[int(np.median(values, axis=1).argmin())], " ".join(of_trials)])
-    return found
+            names, losses = list(by_setting), np.array(list(by_setting.values()))
+            of_trials = dict.fromkeys(names[i] for i in losses.argmin(axis=0))
+            best.append([speaker, measure, names[int(np.median(losses, axis=1).argmin())], " ".join(of_trials)])
+    return best
 
 
-def label_panel(axes: matplotlib.axes.Axes, measure: str, *, first: bool) -> None:
-    """Name the axes of a panel; a set metric has a line where the excess is 0."""
-    better = "higher is better" if measure in LARGER_IS_BETTER else "nearer to 0 is better"
-    label_axes(axes, "temperature", TITLES[measure], better=better)
+def label_panel(axes: matplotlib.axes.Axes, measure: str, *, legend: bool = False) -> None:
+    """Name the axes of a panel, and draw people's value as a line."""
+    better = "higher is better" if measure in LARGER_IS_BETTER else f"people: {PEOPLE.get(measure, 0.0):g}"
+    label_axes(axes, "temperature", PARITY_TITLES.get(measure) or TITLES[measure], better=better)
     if measure not in LARGER_IS_BETTER:
-        axes.axhline(0, color="#888888", lw=0.8)
-    if first:
+        axes.axhline(PEOPLE.get(measure, 0.0), color="#888888", lw=0.8)
+    if legend:
         axes.legend(fontsize=8)
