@@ -1,12 +1,13 @@
 """Which setting is nearest to people: chosen on some rows, and tested on others.
 
 The estimate of the energy distance is unbiased, and between vectors the distance is at least 0, so the setting with the
-lowest estimate is chosen. The lowest of many is too low by chance: of eight settings that are all people's, the chosen
-one is called different in more trials than the level allows. So the rows are split in halves; the setting that is
-nearest in one half is tested in the other, which had no part in the choice.
+lowest estimate is chosen. This holds for independent samples. The captions of a beam search differ by construction,
+their estimate may be far below 0, and the one nearest to 0 is chosen. The lowest of many is too low by chance: of eight
+settings that are all people's, the chosen one is called different in more trials than the level allows. So the rows are
+split in halves; the setting that is nearest in one half is tested in the other, which had no part in the choice.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,15 +45,18 @@ class NearestSetting(NamedTuple):
     p_values: Mapping[str, float]
     # Chosen on one part of the rows and tested on the other one; both ways round where all rows were sampled.
     halves: Sequence[Half]
+    # Settings whose captions are those of a search, not independent samples.
+    searches: Collection[str] = ()
 
     @property
     def best(self) -> str:
-        """The setting whose energy distance on all rows is lowest, among those that were not dropped."""
-        return nearest_of({name: result[ENERGY] for name, result in self.results.items() if name in self.p_values})
+        """The nearest setting on all rows, among those that were not dropped; see `nearest_of`."""
+        energies = {name: result[ENERGY] for name, result in self.results.items() if name in self.p_values}
+        return nearest_of(energies, self.searches)
 
     @property
     def alike(self) -> list[str]:
-        """Settings that cannot be told from the nearest one."""
+        """Settings that cannot be distinguished from the nearest one."""
         return [name for name, p in self.p_values.items() if p > LEVEL and name != self.best]
 
     @property
@@ -73,13 +77,13 @@ class NearestSetting(NamedTuple):
         }
 
 
-def nearest_of(energies: Mapping[str, float]) -> str:
-    """Return the name of the lowest value: one below 0 estimates a distance of about 0.
+def nearest_of(energies: Mapping[str, float], searches: Collection[str]) -> str:
+    """Return the name of the lowest value: one below 0 estimates a distance of about 0, except that of a search.
 
-    >>> nearest_of({"t0.5": 0.2, "t1": 0.1, "t2": -0.3})
-    't2'
+    >>> nearest_of({"t0.5": 0.2, "t1": -0.01, "beams10": -0.3}, ["beams10"])
+    't1'
     """
-    return min(energies, key=lambda name: energies[name])
+    return min(energies, key=lambda name: abs(energies[name]) if name in searches else energies[name])
 
 
 def halves_of(n_rows: int, clusters: Sequence[Hashable] | None, seed: int) -> tuple[list[int], list[int]]:
@@ -129,13 +133,19 @@ def energies_of(rows: Mapping[str, ParityRows]) -> dict[str, Floats]:
 
 
 def paired_with_best(
-    energies: Mapping[str, Floats], clusters: Sequence[Hashable] | None, n_resamples: int, seed: int
+    energies: Mapping[str, Floats],
+    clusters: Sequence[Hashable] | None,
+    searches: Collection[str],
+    *,
+    n_resamples: int,
+    seed: int,
 ) -> dict[str, float]:
     """Test every setting against the nearest one.
 
     Args:
         energies: by setting, float64 arrays of shape (n_rows,), of the same rows.
         clusters: labels of the rows, or None.
+        searches: settings whose captions are those of a search.
         n_resamples: random sign patterns.
         seed: of the same.
 
@@ -152,29 +162,39 @@ def paired_with_best(
         options: dict[str, Any] = {"confidence_level": None, "n_resamples": n_resamples, "seed": seed}
         p_values = np.array([test.p_value for test in paired_tests(first, second, clusters, **options)])
         adjusted = dict(zip(pairs, holm_p_values(p_values).tolist(), strict=True))
-    best = names.index(nearest_of({name: float(values.mean()) for name, values in energies.items()}))
+    best = names.index(nearest_of({name: float(values.mean()) for name, values in energies.items()}, searches))
     return {name: 1.0 if i == best else adjusted[max(i, best), min(i, best)] for i, name in enumerate(names)}
 
 
 def chosen_and_tested(
-    rows: Mapping[str, ParityRows], choosing: Sequence[int], clusters: Sequence[Hashable] | None, level: float | None
+    rows: Mapping[str, ParityRows],
+    choosing: Sequence[int],
+    clusters: Sequence[Hashable] | None,
+    searches: Collection[str],
+    level: float | None,
 ) -> Half:
     """Choose the nearest setting on some rows, and test it on all others."""
     others = sorted(set(range(len(next(iter(rows.values())).columns[ENERGY]))) - set(choosing))
     means = {name: float(values[list(choosing)].mean()) for name, values in energies_of(rows).items()}
-    name = nearest_of(means)
+    name = nearest_of(means, searches)
     labels = None if clusters is None else [clusters[i] for i in others]
     return Half(name, len(choosing), numbers_of(part_of(rows[name], others), labels, level))
 
 
 def nearest_setting(
-    rows: Mapping[str, ParityRows], clusters: Sequence[Hashable] | None, *, n_resamples: int, seed: int
+    rows: Mapping[str, ParityRows],
+    clusters: Sequence[Hashable] | None,
+    searches: Collection[str] = (),
+    *,
+    n_resamples: int,
+    seed: int,
 ) -> NearestSetting:
     """Compare settings on the same rows, and choose the nearest honestly.
 
     Args:
         rows: by setting what human_parity says of the same rows.
         clusters: labels of the rows; None: all are independent.
+        searches: settings whose captions are those of a search, not independent samples.
         n_resamples: random sign patterns of the paired tests.
         seed: of the same, and of the halves.
 
@@ -190,8 +210,9 @@ def nearest_setting(
     check_rows(min(map(len, halves)), n_rows)
     return NearestSetting(
         {name: numbers_of(of_setting, clusters, CONFIDENCE_LEVEL) for name, of_setting in rows.items()},
-        paired_with_best(energies, clusters, n_resamples, seed),
-        [chosen_and_tested(rows, half, clusters, CONFIDENCE_LEVEL) for half in halves],
+        paired_with_best(energies, clusters, searches, n_resamples=n_resamples, seed=seed),
+        [chosen_and_tested(rows, half, clusters, searches, CONFIDENCE_LEVEL) for half in halves],
+        searches,
     )
 
 

@@ -115,21 +115,26 @@ def compared_settings(options: DecodingOptions) -> ComparedSettings:
     if options.sample is None:
         rows = _rows_of_files(options)
         settings = {name: _setting_beside(file) for name, file in zip(rows, options.files, strict=True)}
-        nearest = _of_all_rows(rows, judge)
+        nearest = _of_all_rows(rows, settings, judge)
     else:
         samples, settings = Samples(options), {setting.name: setting for setting in options.settings}
         if options.budget is None:
             rows = {name: samples.rows(name, range(len(samples.items)), "") for name in settings}
-            nearest = _of_all_rows(rows, judge)
+            nearest = _of_all_rows(rows, settings, judge)
         else:
             nearest, rows = within_budget(samples, options.budget, judge)
     plain = plain_means(rows)
     return ComparedSettings(nearest, settings, plain, judge.distance, judge.note, judge.signature)
 
 
-def _of_all_rows(rows: RowsOf, judge: Judge) -> NearestSetting:
+def _of_all_rows(rows: RowsOf, settings: Mapping[str, Setting | None], judge: Judge) -> NearestSetting:
     clusters = clusters_of(next(iter(rows.values())), None)
-    return nearest_setting(judge.parity(rows), clusters, **judge.resampling)
+    return nearest_setting(judge.parity(rows), clusters, searches_of(settings), **judge.resampling)
+
+
+def searches_of(settings: Mapping[str, Setting | None]) -> list[str]:
+    """Return the settings known to search, whose captions are no independent samples."""
+    return [name for name, setting in settings.items() if setting is not None and not setting.is_sampled]
 
 
 def _rows_of_files(options: DecodingOptions) -> dict[str, list[SystemRow]]:
@@ -171,7 +176,7 @@ class Samples:
                 "same images; --stems leaves out the endings of files."
             )
         check_rows(len(self.items) // 2, len(self.items))
-        self._settings = {setting.name: setting for setting in options.settings}
+        self.settings = {setting.name: setting for setting in options.settings}
         self._sampler: Sampler = load_sampler(self._sample, self.items[0])
 
     def rows(self, name: str, chosen: Sequence[int], suffix: str) -> list[SystemRow]:
@@ -184,14 +189,14 @@ class Samples:
         """
         path = made_folder(self._options.output / "samples") / f"{name}{suffix}.jsonl"
         items = [self.items[i] for i in chosen]
-        write_samples(self._sampler, items, self._sample, self._settings[name], path)
+        write_samples(self._sampler, items, self._sample, self.settings[name], path)
         lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
         return [SystemRow(line["id"], {name: line["captions"]}, self._references(line["id"])) for line in lines]
 
     @property
     def names(self) -> list[str]:
         """Names of all settings."""
-        return list(self._settings)
+        return list(self.settings)
 
     def _references(self, name: str) -> list[str]:
         return self._people[name].people if name in self._people else []
@@ -248,7 +253,7 @@ def within_budget(samples: Samples, budget: int, judge: Judge) -> tuple[NearestS
     check_n_resamples(judge.resampling["n_resamples"], len(samples.names), plan.n_rounds)
     rows: dict[str, list[SystemRow]] = {name: [] for name in samples.names}
     left, parity = list(samples.names), dict[str, ParityRows]()
-    p_values: dict[str, float] = {}
+    p_values, searches = dict[str, float](), searches_of(samples.settings)
     for k in range(plan.n_rounds):
         start = len(rows[left[0]])
         chosen = plan.choosing[start : start + plan.n_a_round // len(left)]
@@ -256,14 +261,14 @@ def within_budget(samples: Samples, budget: int, judge: Judge) -> tuple[NearestS
             rows[name] += samples.rows(name, chosen, f".{k + 1}")
         parity |= judge.parity({name: rows[name] for name in left})
         energies = energies_of({name: parity[name] for name in left})
-        p_values = paired_with_best(energies, _clusters(rows[left[0]]), **judge.resampling)
+        p_values = paired_with_best(energies, _clusters(rows[left[0]]), searches, **judge.resampling)
         if k + 1 < plan.n_rounds:
             left = [name for name in left if p_values[name] > LEVEL / plan.n_rounds]
     results = {name: numbers_of(parity[name], _clusters(rows[name]), CONFIDENCE_LEVEL) for name in rows}
-    best = nearest_of({name: results[name]["energy_distance"] for name in p_values})
+    best = nearest_of({name: results[name]["energy_distance"] for name in p_values}, searches)
     test = samples.rows(best, plan.testing, ".test")
     result = numbers_of(judge.parity({best: test})[best], _clusters(test), CONFIDENCE_LEVEL)
-    return NearestSetting(results, p_values, [Half(best, len(rows[best]), result)]), rows
+    return NearestSetting(results, p_values, [Half(best, len(rows[best]), result)], searches), rows
 
 
 def _clusters(rows: Sequence[SystemRow]) -> Sequence[Hashable] | None:

@@ -43,11 +43,10 @@ def sentences(compared: ComparedSettings) -> list[str]:
     """Return the answer in sentences."""
     nearest = compared.nearest
     said = [compared.note] if compared.note else []
-    alike = ", ".join(nearest.alike)
-    said.append(
-        f"Nearest to people: {nearest.best} (lowest energy distance). "
-        + (f"Cannot be told from it: {alike} (paired test, Holm)." if alike else "All others are farther (Holm).")
-    )
+    others = "All others differ from it"
+    if nearest.alike:
+        others = f"Cannot be distinguished from it: {', '.join(nearest.alike)}"
+    said.append(f"Nearest to people: {nearest.best} (lowest energy distance). {others} (paired test, Holm).")
     said += [_of_half(half) for half in nearest.halves]
     if len(nearest.halves) > 1:
         said.append(

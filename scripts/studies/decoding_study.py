@@ -130,6 +130,8 @@ def best_settings(lines: Sequence[Line]) -> list[list[Any]]:
     for speaker in dict.fromkeys(line["speaker"] for line in lines):
         for measure in (*PEOPLE, *TITLES):
             of_measure = matching(lines, speaker=speaker, measure=measure)
+            if not of_measure:
+                continue
             by_setting = {
                 setting: [loss(measure, value) for value in numbers(of_measure, "shown", setting=setting)]
                 for setting in dict.fromkeys(line["setting"] for line in of_measure)

@@ -56,7 +56,20 @@ def test_the_nearest_setting_is_that_of_people():
     assert nearest.to_dict()["best"] == "1#1"
 
 
-def test_settings_that_are_equal_cannot_be_told_apart():
+def test_a_search_below_zero_is_not_the_nearest_one():
+    # Captions of a beam search differ by construction: here each one has its opposite among them.
+    rng = np.random.default_rng(2)
+    people, drawn = rng.normal(size=(80, N_REFERENCES, 3)), rng.normal(size=(80, 2, 2, 3))
+    settings = {"people": drawn.reshape(80, 4, 3), "beams10": np.concatenate([drawn[:, 0], -drawn[:, 0]], axis=1)}
+    rows = {name: parity_rows(np.concatenate([candidates, people], axis=1)) for name, candidates in settings.items()}
+    energies = {name: values.mean() for name, values in energies_of(rows).items()}
+    assert energies["beams10"] < min(-0.1, energies["people"])
+    assert nearest_setting(rows, None, n_resamples=999, seed=0).best == "beams10"
+    nearest = nearest_setting(rows, None, ["beams10"], n_resamples=999, seed=0)
+    assert (nearest.best, {half.setting for half in nearest.halves}) == ("people", {"people"})
+
+
+def test_settings_that_are_equal_cannot_be_distinguished():
     rows = speakers(np.random.default_rng(1), (1.0, 1.0, 1.0))
     nearest = nearest_setting(rows, None, n_resamples=999, seed=0)
     assert len(nearest.alike) == 2
@@ -74,10 +87,10 @@ def test_the_p_value_of_the_other_half_is_right_and_that_of_the_same_rows_is_not
     rng, honest, naive, both = np.random.default_rng(seed), [], [], []
     for trial in range(1_000):
         rows = speakers(rng, (1.0,) * 8)
-        halves = [chosen_and_tested(rows, half, None, None) for half in halves_of(60, None, trial)]
+        halves = [chosen_and_tested(rows, half, None, (), None) for half in halves_of(60, None, trial)]
         honest.append(halves[0].result["human_parity_p_value"])
         both.append(NearestSetting({}, {}, halves).p_value)
-        best = nearest_of({name: values.mean() for name, values in energies_of(rows).items()})
+        best = nearest_of({name: values.mean() for name, values in energies_of(rows).items()}, ())
         naive.append(numbers_of(rows[best], None, None)["human_parity_p_value"])
     low, high = scipy.stats.binom.interval(0.99, 1_000, 0.05)
     assert low <= n_below(honest) <= high
@@ -90,6 +103,7 @@ class PointSamples:
 
     def __init__(self, rng, spreads, n_items):
         self.names, self.items = [f"{spread:g}#{k}" for k, spread in enumerate(spreads)], range(n_items)
+        self.settings = dict.fromkeys(self.names)
         self.points = {
             name: np.concatenate([spread * rng.normal(size=(n_items, N_CANDIDATES, 3)), people], axis=1)
             for people in [rng.normal(size=(n_items, N_REFERENCES, 3))]
@@ -138,7 +152,7 @@ def test_the_lowest_energy_is_chosen_more_often_among_those_near_people_than_tha
     for _ in range(100):
         rows = speakers(rng, (0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.4), n_rows=40)
         means = {name: float(values.mean()) for name, values in energies_of(rows).items()}
-        lowest += 0.9 <= float(nearest_of(means).partition("#")[0]) <= 1.1
+        lowest += 0.9 <= float(nearest_of(means, ()).partition("#")[0]) <= 1.1
         zero += 0.9 <= float(min(means, key=lambda name: abs(means[name])).partition("#")[0]) <= 1.1
     assert lowest > zero
 
@@ -165,7 +179,7 @@ def test_a_part_is_what_its_rows_alone_would_be():
 def test_p_values_are_those_of_all_pairs_after_holm():
     energies = {"a": np.zeros(12), "b": np.full(12, 1.0), "c": np.full(12, 1.0)}
     # Of three pairs two differ in all 12 rows: 2 of 4096 sign patterns each; the third never.
-    p_values = paired_with_best(energies, None, 9_999, 0)
+    p_values = paired_with_best(energies, None, (), n_resamples=9_999, seed=0)
     assert p_values == {"a": 1.0, "b": pytest.approx(3 * 2 / 4096), "c": pytest.approx(3 * 2 / 4096)}
 
 
