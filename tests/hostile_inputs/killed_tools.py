@@ -42,6 +42,10 @@ TOOLS: dict[str, tuple[list[str], list[str]]] = {
         "compare captions.jsonl others.jsonl -m trm_cider --distance cider -o report --overwrite".split(),
         ["report/index.html", "report/comparison.json"],
     ),
+    "decoding": (
+        "decoding cold.jsonl hot.jsonl -r people.jsonl --distance cider --n-resamples 99 -o decoded".split(),
+        ["decoded/index.html", "decoded/decoding.json"],
+    ),
     "rows": (["rows", "captions.jsonl", "--metric", "rouge_l", "-o", "rows.html"], ["rows.html"]),
     "core-set": (["core-set", "captions.jsonl", "--test", "others.jsonl", "-o", "core.json"], ["core.json"]),
     "splits": (["splits", "captions.jsonl", "--by", "length", "-o", "splits.jsonl"], ["splits.jsonl"]),
@@ -90,6 +94,15 @@ CAPTIONS = {
         for i in range(8)
     ).encode()
     for name, shift in (("captions", 1), ("others", 2))
+}
+
+# Samples of two settings, and references: as many rows as two halves need.
+CAPTIONS |= {
+    f"{name}.jsonl": "".join(
+        json.dumps({"id": str(i), role: [" ".join(WORDS[(i + k * step) % 7 :][:5]) for k in range(3)]}) + "\n"
+        for i in range(20)
+    ).encode()
+    for name, role, step in (("cold", "captions", 0), ("hot", "captions", 2), ("people", "references", 1))
 }
 
 # Ends a fork that hangs.
