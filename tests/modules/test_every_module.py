@@ -10,6 +10,7 @@ import pickle
 import re
 import runpy
 import shutil
+import subprocess
 import sys
 from importlib.machinery import PathFinder
 
@@ -151,6 +152,40 @@ def test_every_example_on_the_card_runs(folder):
     assert sum(not example.options.get(doctest.SKIP) for example in card.examples) > 1
     flags = doctest.NORMALIZE_WHITESPACE
     assert doctest.DocTestRunner(optionflags=flags).run(card).failed == 0
+
+
+# Packages of the extras, and a program that runs cards as where they are not installed.
+EXTRA_PACKAGES = "torch torchvision transformers sentence_transformers open_clip spacy pycocoevalcap".split()
+RUN_CARDS = f"""
+import doctest, importlib.machinery, pathlib, re, sys
+class Finder(importlib.machinery.PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        left_out = name.partition(".")[0] in {EXTRA_PACKAGES}
+        return None if left_out else super().find_spec(name, path, target)
+sys.meta_path[sys.meta_path.index(importlib.machinery.PathFinder)] = Finder
+fenced = re.compile({FENCED_PYTHON.pattern!r}, re.MULTILINE | re.DOTALL)
+for card in sys.argv[1:]:
+    text = "\\n".join(fenced.findall(pathlib.Path(card).read_text(encoding="utf-8")))
+    examples = doctest.DocTestParser().get_doctest(text, {{}}, card, None, 0)
+    doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.FAIL_FAST).run(examples)
+    assert examples.examples
+"""
+
+
+@pytest.mark.slow
+def test_cards_run_in_the_smaller_install_where_they_ask_for_no_more():
+    """Without the extras: all packages that no requirements of the card name are left out."""
+    needs_extra = re.compile("torch|sentence-transformers|spacy|pycocoevalcap")
+    cards = [
+        str(folder / "README.md")
+        for folder in FOLDERS
+        if not needs_extra.search((folder / "requirements.txt").read_text(encoding="utf-8"))
+    ]
+    assert {"trm_meteor", "trm_cider", "bleu_rouge"} <= {card.split("/")[-2] for card in cards}
+    line = [sys.executable, "-c", RUN_CARDS, *cards]
+    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+    assert (done.returncode, "Failed example" in done.stdout) == (0, False), done.stdout[-3000:] + done.stderr[-3000:]
 
 
 LOADED_NAME = re.compile(r"""evaluate\.load\(\s*["']([^"']*)["']""")
