@@ -3,6 +3,7 @@
 import json
 import math
 import pathlib
+import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -143,8 +144,10 @@ def _rows_of_files(options: DecodingOptions) -> dict[str, list[SystemRow]]:
     if len(set(names)) < len(names):
         raise ValueError(f"settings: expected files of different names, got {', '.join(names)}. Rename one.")
     files = dict(zip(names, options.files, strict=True))
-    rows = read_systems(files, options.references, as_columns(options.columns)).rows
-    return {name: [row._replace(captions={name: row.captions[name]}) for row in rows] for name in names}
+    read = read_systems(files, options.references, as_columns(options.columns))
+    for note in read.notes:
+        warnings.warn(note, stacklevel=2)
+    return {name: [row._replace(captions={name: row.captions[name]}) for row in read.rows] for name in names}
 
 
 def _setting_beside(file: str) -> Setting | None:

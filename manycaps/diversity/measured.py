@@ -3,6 +3,7 @@
 import collections
 import functools
 import pathlib
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ import tqdm
 from manycaps.caption_tables import CaptionColumn, caption_lists, open_captions
 from manycaps.diversity.diversity_options import PAPER_ENCODER, DiversityOptions, check_names, for_each_source
 from manycaps.diversity.leave_one_out import ReferenceCurves, RowSample, reference_curves, variance_curve
+from manycaps.kit.base_rows import EmptyCaptions
 from manycaps.kit.diversity_captions import CHUNK_CAPTIONS, CaptionDiversity
 from manycaps.kit.diversity_vocabulary import row_chunks
 from manycaps.kit.text_spacy import as_tagger
@@ -81,13 +83,18 @@ def measure(
     tagger = as_tagger(options.pos) if options.pos else None
     diversity, sample = CaptionDiversity(options.tokenizer, encoder and encoder.embed, tagger), RowSample()
     rows = caption_lists(open_captions([source], CaptionColumn(column, group_by), options.split, options.config))
+    empty = EmptyCaptions()
     with tqdm.tqdm(desc=name, unit=" captions", unit_scale=True) as progress:
         for chunk in row_chunks(rows, CHUNK_CAPTIONS):
+            for row in chunk:
+                empty.add(row)
             diversity.update(chunk)
             sample.update(chunk)
             if encoder is not None:
                 n_long.update(encoder.count_long_texts([caption for row in chunk for caption in row]))
             progress.update(sum(map(len, chunk)))
+    if empty.n_empty:
+        warnings.warn(f"{source}: {empty}.", stacklevel=2)
     return diversity, sample, dict(n_long)
 
 

@@ -176,6 +176,16 @@ class EmptyCaptions:
         self.n_empty += n_empty
         self.n_rows += n_empty > 0
 
+    def counts(self) -> dict[str, int]:
+        """Return the numbers of captions, of empty ones, and of rows that have any, as `include` takes them."""
+        return dict(vars(self))
+
+    def include(self, n_captions: int = 0, n_empty: int = 0, n_rows: int = 0) -> None:
+        """Add the counts of other rows."""
+        self.n_captions += n_captions
+        self.n_empty += n_empty
+        self.n_rows += n_rows
+
     def __str__(self) -> str:
         are, rows = "is" if self.n_empty == 1 else "are", "row" if self.n_rows == 1 else "rows"
         return f"{self.n_empty:,} of {self.n_captions:,} captions {are} empty, in {self.n_rows:,} {rows}"

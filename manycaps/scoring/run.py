@@ -3,12 +3,14 @@
 import contextlib
 import os
 import sys
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from tqdm import tqdm
 
 from manycaps.catalog import MOMENTS
+from manycaps.kit.base_rows import EmptyCaptions
 from manycaps.kit.vectors_pairs import n_threads
 from manycaps.scoring.corpus_values import corpus_result
 from manycaps.scoring.run_settings import (
@@ -285,8 +287,18 @@ def _write_summary(settings: RunSettings, scorers: Sequence[Scorer], parts: Sequ
             "reject. Give that option again, or --restart."
         )
     folder.write_json(folder.summary, summary)
+    _warn_of_empty(reports)
     _warn_of_unread(scorers, summary["metrics"])
     return summary
+
+
+def _warn_of_empty(reports: Sequence[Mapping[str, Any]]) -> None:
+    """Warn once of empty captions in all parts."""
+    empty = EmptyCaptions()
+    for report in reports:
+        empty.include(**report.get("empty", {}))
+    if empty.n_empty:
+        warnings.warn(f"captions: {empty}.", stacklevel=2)
 
 
 def _warn_of_unread(scorers: Sequence[Scorer], results: Mapping[str, Mapping[str, Any]]) -> None:

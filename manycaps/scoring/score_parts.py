@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from manycaps.caption_tables import BadRow, CaptionRow
+from manycaps.kit.base_rows import EmptyCaptions
 from manycaps.scoring.run_folder import RunFolder
 from manycaps.scoring.run_settings import Part, RunSettings, chunks
 from manycaps.scoring.scorer import DocumentTable, Scorer, Scores
@@ -86,6 +87,7 @@ class _PartScores:
         self.documents = _documents(settings.run_folder())
         self.rejected: list[dict[str, Any]] = []
         self.n_rejected = self.n_rows = 0
+        self.empty = EmptyCaptions()
         self.metrics = {scorer.name: _MetricSums(scorer) for scorer in self.scorers}
 
     def score(self, chunk: Sequence[CaptionRow | BadRow]) -> dict[str, list[Any]]:
@@ -94,6 +96,8 @@ class _PartScores:
         for bad in unreadable:
             self._reject(bad, None)
         self.n_rejected += len(unreadable)
+        for row in rows:
+            self.empty.add([*(row.predictions or []), *(row.references or [])])
         if self.keeps_ids:
             self.ids += [id_digest(row.id) for row in rows]
         columns: dict[str, list[Any]] = {}
@@ -124,7 +128,8 @@ class _PartScores:
     def report(self) -> dict[str, Any]:
         """Return the report of the part."""
         metrics = {name: sums.report() for name, sums in self.metrics.items()}
-        return {"n_rows": self.n_rows, "n_rejected": self.n_rejected, "metrics": metrics}
+        counts = {"n_rows": self.n_rows, "n_rejected": self.n_rejected, "empty": self.empty.counts()}
+        return {**counts, "metrics": metrics}
 
     def save_sums(self, path: pathlib.Path) -> None:
         """Write the sums of the corpus tests, and what other values of the corpus need."""

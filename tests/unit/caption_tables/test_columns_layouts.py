@@ -7,6 +7,7 @@ import pytest
 
 from manycaps import load
 from manycaps.caption_tables import caption_lists, columns, good_rows, list_cells, open_captions, open_source
+from manycaps.command_line import main
 from manycaps.kit import base_rows
 from tests.each_case import each_case
 from tests.user_files import IDS, N_CAPTIONS, PEOPLE, SYSTEM, faults, layouts, write_lines, write_table
@@ -85,6 +86,32 @@ def test_columns_are_named_for_all_files_or_for_one(tmp_path):
         ValueError, match=r"^--columns: expected one of the files .*ours.csv before the colon, got 'x.csv'\. "
     ):
         open_source([ours], columns={"x.csv": {"id": "clip"}})
+
+
+@each_case(
+    "line",
+    [
+        "rows empties.jsonl -r people.jsonl --metric rouge_l -o rows.html",
+        "splits empties.jsonl --by length -o splits.jsonl",
+        "core-set empties.jsonl --test people.jsonl -o core.json",
+        "plan empties.jsonl -r people.jsonl --distance cider",
+        "diversity empties.jsonl --output diversity.html",
+        "score -m bleu_rouge -i empties.jsonl -r people.jsonl -o scores --processes 1",
+        "decoding empties.jsonl system.jsonl -r people.jsonl --distance cider --n-resamples 9 -o decoded",
+    ],
+)
+def test_every_command_counts_empty_captions(line, tmp_path, monkeypatch, capsys):
+    # Twice the rows: `decoding` needs 20.
+    empties, ids = (
+        [["", " ", *row[2:]] if i < 3 else row for i, row in enumerate(SYSTEM)],
+        [*IDS, *map("b{}".format, IDS)],
+    )
+    for name, rows in (("empties", [*empties, *SYSTEM]), ("system", 2 * SYSTEM), ("people", 2 * PEOPLE)):
+        write_lines(tmp_path / f"{name}.jsonl", rows, ids)
+    monkeypatch.chdir(tmp_path)
+    assert main(line.split()) == 0, capsys.readouterr().err
+    n_captions = 2 * N_CAPTIONS * len(SYSTEM) * (2 if line.startswith("score") else 1)
+    assert capsys.readouterr().err.count(f": 6 of {n_captions} captions are empty, in 3 rows.") == 1
 
 
 def test_empty_captions_are_counted_by_files_and_modules(tmp_path):
