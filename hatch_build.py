@@ -17,7 +17,7 @@ OWN_FILES = ("README.md", "app.py", "requirements.txt", "tests.py")
 
 
 class RealFiles(BuildHookInterface):  # type: ignore[type-arg]
-    """Puts files in the place of links: in an sdist, and in a checkout where git wrote their text, as on Windows."""
+    """Puts files in place of links: in an sdist, and in a checkout where git wrote their text, as on Windows."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Do it before anything is packed or installed."""

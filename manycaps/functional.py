@@ -236,7 +236,7 @@ def meteor15(
 
     Raises:
         TypeError: a text is not a list of tokens, or the data are not given as a path.
-        ValueError: the columns differ in length, a row has no text on one side, or the data are not there.
+        ValueError: the columns differ in length, a row has no text on one side, or the data are missing.
         ImportError: pycocoevalcap is needed and not installed.
 
     >>> meteor15([[["a", "man", "watches", "a", "film"]]], [[["a", "man", "watches", "a", "movie"]]]).round(4).tolist()

@@ -122,7 +122,7 @@ def module_class(name: str) -> Any:
 
     Raises:
         ValueError: there is no such module.
-        ImportError: a package is not installed, or the files of the kit are not there.
+        ImportError: a package is not installed, or the files of the kit are missing.
     """
     module_folder(name)
     stay_off_the_hub()

@@ -54,7 +54,7 @@ def write_folder_atomically(folder: pathlib.Path, write: Callable[[pathlib.Path]
     """Let `write` fill a temporary folder, and rename it to an empty or new one when all of it is on the disk.
 
     Args:
-        folder: empty, or not there.
+        folder: empty, or a path that does not exist.
         write: given the temporary folder.
 
     Raises:
@@ -83,7 +83,7 @@ def check_can_be_written(path: pathlib.Path) -> None:
     """Raise if a path cannot be an output file; called before the work, so that none is wasted.
 
     Raises:
-        FileNotFoundError: its folder is not there.
+        FileNotFoundError: its folder does not exist.
         OSError: it is a folder, a device or another thing that must not be replaced, or its folder is not writable.
     """
     if path.exists() and not path.is_file():
@@ -116,14 +116,14 @@ def check_folder_can_be_made(path: pathlib.Path) -> None:
     except OSError as error:  # nothing is there, which is as it should be
         if error.errno == errno.ENAMETOOLONG:
             raise
-    there = next(folder for folder in (path.absolute(), *path.absolute().parents) if os.path.lexists(folder))
-    if not there.is_dir():
+    nearest = next(folder for folder in (path.absolute(), *path.absolute().parents) if os.path.lexists(folder))
+    if not nearest.is_dir():
         raise OSError(
-            f"{shown_path(path)}: expected a folder for output, got {shown_path(there)}, a file. Choose another name."
+            f"{shown_path(path)}: expected a folder for output, got {shown_path(nearest)}, a file. Choose another name."
         )
-    if not os.access(there, os.W_OK):
+    if not os.access(nearest, os.W_OK):
         raise PermissionError(
-            f"{shown_path(path)}: expected a folder that can be written, got {shown_path(there)}. Choose another one."
+            f"{shown_path(path)}: expected a folder that can be written, got {shown_path(nearest)}. Choose another one."
         )
 
 

@@ -74,7 +74,7 @@ def find_layout(
         holds references alone.
 
     Raises:
-        ValueError: a chosen column is not there; there are no captions, or several columns of them.
+        ValueError: a chosen column is missing; there are no captions, or several columns of them.
 
     >>> find_layout(["image_id", "caption"], {}, ["predictions", "references"], "a.json")
     Layout(predictions='caption', references=None, id='image_id', image=None, video=None)
@@ -128,7 +128,7 @@ def find_caption_layout(names: Collection[str], chosen: CaptionColumn, where: st
         The layout; captions are its predictions.
 
     Raises:
-        ValueError: a chosen column is not there; there are no captions, or several columns of them.
+        ValueError: a chosen column is missing; there are no captions, or several columns of them.
 
     >>> find_caption_layout(["image", "references"], CaptionColumn(), "a.json")
     Layout(predictions='references', references=None, id=None, image='image', video=None)

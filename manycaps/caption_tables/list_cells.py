@@ -33,7 +33,7 @@ def read_list(cell: str, where: str) -> list[str]:
         The items.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not a list.
 
     >>> read_list("['a dog' \"a cat's tail\"]", "captions[0]"), read_list('["a dog", "a cat"]', "captions[0]")
     (['a dog', "a cat's tail"], ['a dog', 'a cat'])

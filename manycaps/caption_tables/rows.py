@@ -133,7 +133,7 @@ class JoinedRows:
             row: number of the row.
             values: what stands there.
             several: whether captions of one id are put together; otherwise a second row of an id is bad.
-            new: whether an id that is not there yet makes a row; otherwise it is passed over.
+            new: whether a new id makes a row; otherwise it is ignored.
 
         Returns:
             Whether the id was there, or made a row.

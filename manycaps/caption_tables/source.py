@@ -118,7 +118,7 @@ class Source(NamedTuple):
         """Join rows by id, in a new file.
 
         Args:
-            path: of the file; one that is there is replaced.
+            path: of the file; an existing one is replaced.
         """
         with filled(path) as store:
             if self._is_joined:

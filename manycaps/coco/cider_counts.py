@@ -95,7 +95,7 @@ class CiderScorer:
         return len(self.crefs)
 
     def clear(self) -> None:
-        """Let go of all texts; frequencies stay."""
+        """Clear all texts; frequencies stay."""
         self.crefs, self.ctest = [], []
 
     def copy_empty(self) -> "CiderScorer":

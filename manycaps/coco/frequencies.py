@@ -40,7 +40,7 @@ OPCODES = (
 )
 TUPLES = (pickle.TUPLE, pickle.TUPLE1, pickle.TUPLE2, pickle.TUPLE3)
 
-# Types of the items of a tuple, or its items in the place of a defaultdict's arguments.
+# Types of the items of a tuple, or its items in place of a defaultdict's arguments.
 STRINGS, NUMBERS = {str}, {float, int}
 
 

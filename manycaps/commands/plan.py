@@ -11,7 +11,7 @@ human_parity, in the unit of the distance: fidelity, how much farther the captio
 each other, and diversity, how much more varied they are. The level is 5 %.
 
 --find assumes that all rows share the gap. Wrong captions in some of the rows do not: --wrong plans for them, with
-captions of the pilot's other rows in the place of its own.
+captions of the pilot's other rows in place of its own.
 """
 
 import argparse

@@ -22,7 +22,7 @@ from manycaps.kit.sets_tails import KeptDistances
 from manycaps.scoring.corpus_values import DISTANCES, stored_blocks
 from manycaps.scoring.run_folder import RunFolder, read_saved
 
-# What to do where the captions of scored rows are not to be had.
+# What to do where the captions of scored rows are unavailable.
 REMEDY = "Compare the files of captions in place of the folders, or leave --with-captions out."
 
 SCORE_AGAIN = "Score it again with `manycaps score --restart`."

@@ -129,7 +129,7 @@ def caption_words(text: str) -> str:
 
 
 def _released_rows(name: str, data: pathlib.Path) -> list[dict[str, Any]] | None:
-    """Rows of a benchmark from the files in which it was released; None where they are not there."""
+    """Rows of a benchmark from the files in which it was released; None where they are missing."""
     if name == "flickr8k-expert" and is_regular_file(data / JUDGEMENTS_NAME):
         return expert_rows(data)
     if name == "flickr8k-cf" and is_regular_file(data / CROWD_NAME):

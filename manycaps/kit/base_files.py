@@ -200,7 +200,7 @@ HUB_PREFIX = "hub:"
 
 
 def check_installed(packages: Sequence[str], where: str, advice: str) -> None:
-    """Raise before anything is fetched for a package that is not there.
+    """Raise before anything is fetched for a package that is not installed.
 
     Args:
         packages: as they are imported.

@@ -93,7 +93,7 @@ def local_checkpoint(variant: str | None, checkpoint: str | os.PathLike[str]) ->
         The checkpoint, or None where the name is that of a Hub repository.
 
     Raises:
-        ValueError: a path that is not there, the name of a variant, or nothing usable.
+        ValueError: a path that does not exist, the name of a variant, or nothing usable.
     """
     name, given = variant_name(variant), os.fspath(checkpoint)
     path = local_path(checkpoint)

@@ -110,13 +110,13 @@ class ClipEncoder:
         """Return the user's own weights if they are on this disk; nothing is downloaded.
 
         Raises:
-            ValueError: they are not there, or cannot be used.
+            ValueError: they are missing, or cannot be used.
         """
         given = self.options["checkpoint"]
         return None if given is None else local_checkpoint(self.variant, given)
 
     def renew(self) -> None:
-        """Let go of a model whose files have changed on the disk; for the beginning of a call that encodes all rows."""
+        """Unload a model whose files have changed on the disk; for the beginning of a call that encodes all rows."""
         if self._loaded is not None and self._state != self._files_state():
             self._loaded = None
 

@@ -187,7 +187,7 @@ class _DecoderFrames(Sequence[object]):
 
 
 def _checked_path(name: str, where: str) -> str:
-    """Return the path of a file that is there; a web address is refused, as it is for images."""
+    """Return the path of an existing file; a web address is refused, as it is for images."""
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", name) and not pathlib.PureWindowsPath(name).drive:
         raise ValueError(f"{where}: expected a local path, got the address {shown_path(name)}. Download it first.")
     if is_folder(name):

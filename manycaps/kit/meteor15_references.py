@@ -19,7 +19,7 @@ def check_meteor15_tokenizer(tokenizer: object) -> None:
     """Raise unless `tokenizer` is "raw", another name of a tokenizer, or a function.
 
     Raises:
-        ValueError, TypeError: it is none of these.
+        ValueError, TypeError: it is something else.
     """
     if not isinstance(tokenizer, str) or tokenizer != "raw":
         check_tokenizer(tokenizer, ("raw",))

@@ -95,7 +95,7 @@ def _unit(features: torch.Tensor) -> torch.Tensor:
 
 
 def _checked(name: str, weight: float, column: str, features: torch.Tensor | None) -> torch.Tensor:
-    """Features of a term with a weight; raise if they are not there or the weight is negative."""
+    """Features of a term with a weight; raise if they are missing or the weight is negative."""
     if not weight >= 0:
         raise ValueError(f"{name}: expected 0 or more, got {weight}. Give 0 to leave the term out.")
     if features is None:

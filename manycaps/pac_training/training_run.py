@@ -268,7 +268,7 @@ def read_state(path: pathlib.Path) -> dict[str, Any]:
     """Read a saved state without running any of its code.
 
     Raises:
-        ValueError: it is none, whatever is in the file.
+        ValueError: the file holds something else.
     """
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)

@@ -14,9 +14,9 @@ UNUSUALLY_NEAR = 0.99
 def verdict(result: Mapping[str, Any], name: str, title: str, system: str = "the candidates") -> str:
     """Say whether candidates and human captions differ, from the test over all rows.
 
-    "Cannot be told" is never said alone: the effect and its interval stand beside it. Where p could not have been
-    small with so few captions, that is said instead; and where the sets lie nearer to each other than splits at random
-    do, as copies of references do, that is said.
+    "Cannot be distinguished" is never said alone: the effect and its interval stand beside it. Where p could not have
+    been small with so few captions, that is said instead; and where the sets lie nearer to each other than splits at
+    random do, as copies of references do, that is said.
 
     Args:
         result: of a distribution module, with p_value, and with confidence_level where there are rows enough for it.

@@ -125,7 +125,7 @@ def settings_of(options: ScoreOptions) -> RunSettings:
     """Find the files, and say how they are understood.
 
     Raises:
-        ValueError: an option cannot be understood, or an input is not there.
+        ValueError: an option cannot be understood, or an input is missing.
     """
     metrics = options.options_of_metrics()
     source = open_source(
@@ -182,7 +182,7 @@ def check_columns(settings: RunSettings, scorers: Sequence[Scorer]) -> None:
         ValueError: the message names the metric.
     """
     source = settings.source
-    there = {
+    available = {
         "predictions": source.main.layout.predictions is not None,
         "references": source.references is not None or source.main.layout.references is not None,
         "data": True,
@@ -193,7 +193,7 @@ def check_columns(settings: RunSettings, scorers: Sequence[Scorer]) -> None:
     for scorer in scorers:
         scorer.check_reducible()
         for name in scorer.columns:
-            if not there[name]:
+            if not available[name]:
                 raise ValueError(
                     f"-m {scorer.name}: expected {name}, got files without. Give {how.get(name, '-i FILE')}, or name "
                     f"the column with --columns {ROLE_NAMES.get(name, name)}=NAME."

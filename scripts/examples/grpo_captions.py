@@ -5,7 +5,7 @@ torchrun --nproc_per_node 2 scripts/examples/grpo_captions.py --output trained/
 
 Needs `pip install 'manycaps[rl]'`; a copy of this file runs from any folder. Prompts are scenes of the made world in
 words, references are what people say of them, and the model is made from a configuration and learns from them first:
-put your own in the place of `scenes`, `word_tokenizer` and `small_model`. What is after the line "The training" is what
+put your own in place of `scenes`, `word_tokenizer` and `small_model`. What is after the line "The training" is what
 you keep.
 """
 

@@ -3,7 +3,7 @@
 python -m scripts.examples.score_column --output scored/
 hf upload my-name/scored-captions scored/ --repo-type dataset
 
-Needs `pip install manycaps`; runs from any folder. Put `datasets.load_dataset(...)` in the place of `sample`.
+Needs `pip install manycaps`; runs from any folder. Put `datasets.load_dataset(...)` in place of `sample`.
 """
 
 import argparse

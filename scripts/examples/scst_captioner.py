@@ -6,7 +6,7 @@ python -m scripts.examples.scst_captioner captioner/ --reward energy --output tr
 
 Needs `pip install 'manycaps[sample]'`; a copy of this file runs from any folder. The captioner is a folder of
 transformers' VisionEncoderDecoderModel with tokenizer and image processor, as the first line makes one of the made
-world; pictures and what people say of them are drawn: put your own in the place of `draw_scenes`. It is trained on
+world; pictures and what people say of them are drawn: put your own in place of `draw_scenes`. It is trained on
 CIDEr-D less that of its greedy caption, as Rennie et al. (2017) do, or on the energy score by n-grams: the first makes
 it say one caption of an image, the second does not. What is after the line "The training" is what you keep.
 """

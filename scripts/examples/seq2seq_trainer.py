@@ -5,7 +5,7 @@ accelerate launch --cpu --num_processes 2 scripts/examples/seq2seq_trainer.py --
 
 Needs `pip install 'manycaps[embeddings,train]'`, transformers 5 of it, and `manycaps install-wordnet`; a copy of this
 file runs from any folder. Images, model and tokenizer are made on the spot, small enough for a minute on a processor:
-put your own in the place of `squares`, `word_tokenizer` and `small_model`. What is after the line "The training" is
+put your own in place of `squares`, `word_tokenizer` and `small_model`. What is after the line "The training" is
 what you keep.
 """
 

@@ -3,7 +3,7 @@
 python -m scripts.studies.human_parity_power [--data FOLDER --corpus MSVD] [--output FOLDER]
 
 Eight kinds of damage, and human captions, by five distances. Rows are drawn as in `parity_pools.py`, some of each
-image; a trial takes different images, and one row of each; all rows of human captions are drawn anew. Three kinds of
+image; a trial takes different images, and one row of each; all rows of human captions are drawn again. Three kinds of
 cells:
 
 "power": share of trials with p <= 0.05, and the range that 99.9 % of such shares lie in if it is 5 %. "joint" is the

@@ -113,7 +113,7 @@ def _is_right(result: dict[str, float], setting: str) -> bool:
 
 
 def detectable_counts(rng: np.random.Generator, setting: str, n_rows: int, n_trials: int) -> tuple[float, int, int]:
-    """Count differences of the stated size that are found; beside them comparisons that find what is not there."""
+    """Count differences of the stated size that are found; and comparisons that find one where there is none."""
     n_systems = int(setting.partition(" ")[0])
     pairs = [(later, earlier) for later in range(n_systems) for earlier in range(later)]
     least = minimum_detectable_difference(np.sqrt(2 / n_rows), n_rows, LEVEL / len(pairs))

@@ -120,7 +120,7 @@ def make_pool(images: Sequence[Sequence[str]], n_people: int, seed: int) -> Pool
 
 
 def one_word_replaced(caption: str, words: Sequence[str], rng: np.random.Generator) -> str:
-    """Put another word in the place of one.
+    """Put another word in place of one.
 
     >>> one_word_replaced("dog", ["cat"], np.random.default_rng(0))
     'cat'
@@ -132,7 +132,7 @@ def one_word_replaced(caption: str, words: Sequence[str], rng: np.random.Generat
 
 
 def object_replaced(caption: str, objects: Sequence[str], rng: np.random.Generator) -> str:
-    """Put another object in the place of one; a caption in which none is found stays as it is.
+    """Put another object in place of one; a caption in which none is found stays as it is.
 
     >>> object_replaced("A big dog is on the beach .", ["boat"], np.random.default_rng(1))
     'A big boat is on the beach .'

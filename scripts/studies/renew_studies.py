@@ -34,7 +34,7 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 start_tool(__name__, parsed, "scripts/requirements.txt", "metrics/trm_bert/requirements.txt")
 
-# Nothing is computed where the packages of the studies are not there.
+# Nothing is computed where the packages of the studies are missing.
 import matplotlib  # noqa: F401
 
 

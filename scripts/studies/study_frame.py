@@ -61,7 +61,7 @@ class StudyTable:
         """Read what there is.
 
         Args:
-            folder: made if it is not there.
+            folder: created if it does not exist.
             name: of the study; the table is NAME.csv, and NAME.json says with which settings it was made.
             key: names of the first columns, which say what a cell is about.
             columns: names of the others.

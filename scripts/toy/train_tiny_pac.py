@@ -8,7 +8,7 @@ For every seed the small CLIP learns from labels such as the web has; then its t
 human captions with generated positives (Sarto et al., 2023, equation 4), and again without one or both kinds of
 positives. All are measured on the same held-out scenes. Seeds run side by side in --jobs processes of one thread each:
 the same seed gives the same file on the same machine, however many. A seed that is finished in the folder is not
-trained again, and a checkpoint before tuning that is there is only tuned. --quick takes a minute and shows only that
+trained again, and an existing checkpoint before tuning is only tuned. --quick takes a minute and shows only that
 everything works. Needs scipy and metrics/pac_score/requirements.txt.
 """
 
@@ -117,7 +117,7 @@ def trained_base(folder: pathlib.Path, seed: int, recipe: BaseRecipe) -> tuple[S
 
 
 def train_seeds(output: pathlib.Path, seeds: Sequence[int], recipe: Recipe, n_jobs: int) -> list[dict[str, Any]]:
-    """Train the seeds that are not there yet, and return the facts of all."""
+    """Train the seeds that are missing, and return the facts of all."""
     folders = [output / f"seed-{seed}" for seed in seeds]
     missing = [(folder, seed) for folder, seed in zip(folders, seeds, strict=True) if not is_done(folder, recipe)]
     if min(n_jobs, len(missing)) > 1:

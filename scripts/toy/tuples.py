@@ -38,7 +38,7 @@ class Tuple(NamedTuple):
 def draw_tuple(seed: int, part: int, number: int, make: TupleMake) -> Tuple:
     """Draw a scene and what belongs to it; it depends on the seed, the part and the number alone.
 
-    The captioner sees the picture and says everything that is there. The painter reads the caption, also a wrong one,
+    The captioner sees the picture and names everything in it. The painter reads the caption, also a wrong one,
     and makes up what it does not say. A share of both makes one mistake. Another `make` with the same seed changes only
     what it is about: the numbers that decide are drawn all the same.
 

@@ -48,7 +48,7 @@ def test_quickstart_shows_what_the_paper_argues(quickstart):
         assert repeating[f"{name}_corpus_p_value"] == off_topic[f"{name}_corpus_p_value"] == 0.0001
         assert abs(diverse[f"{name}_excess"]) < 0.1
     for title in ("TRM-METEOR", "TRM-CIDEr"):
-        # Each metric speaks for itself, and "cannot be told" has the effect and its interval beside.
+        # Each metric speaks for itself, and "cannot be distinguished" has the effect and its interval beside.
         said = f"{title}: the captions of 'diverse' cannot be distinguished from the human captions "
         assert re.search(said + r"\(corpus p 0\.\d+, excess -?0\.0\d+, interval -0\.\d+ to 0\.\d+\)\.", printed)
         for system in ("repeating", "off_topic"):

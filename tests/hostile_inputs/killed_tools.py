@@ -111,7 +111,7 @@ PATIENCE = 120
 
 @functools.cache
 def made_inputs() -> dict[str, str]:
-    """Return what stands in the place of names in braces: inputs that take long to make, made once."""
+    """Return what stands in place of names in braces: inputs that take long to make, made once."""
     import torch
 
     from tests.modules.sample_inputs import small_checkpoint

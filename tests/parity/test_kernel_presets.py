@@ -40,7 +40,7 @@ def test_each_subset_of_kid_is_that_of_torchmetrics():
 def test_kid_of_whole_sets_is_the_class_of_torchmetrics():
     metric = kid.KernelInceptionDistance(torch.nn.Identity(), subsets=4, subset_size=50)
     metric.set_dtype(torch.float64)
-    # Features in the place of images: what the identity makes of them.
+    # Features in place of images: what the identity makes of them.
     metric.update(torch.from_numpy(REFERENCES), real=True)
     metric.update(torch.from_numpy(CANDIDATES[:50]), real=False)
     mean, deviation = metric.compute()

@@ -20,7 +20,7 @@ def _names():
 
 
 class Constant:
-    """A scorer that a caller puts in the place of another, to skip it."""
+    """A scorer that a caller puts in place of another, to skip it."""
 
     def compute_score(self, gts, res):
         return 0.5, [0.5] * len(gts)
