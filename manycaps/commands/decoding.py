@@ -10,9 +10,10 @@ one for each setting.
 
 A line for each setting: p of the test against people, the rows after which it is distinguished from them, captions
 unlike people's, ordinary ones and near-duplicates (people give 5 % of each), and the energy distance, which is 0 for
-people. The nearest setting has the lowest one; a paired test, p corrected by Holm's method over all pairs, says which
-others cannot be distinguished from it. The lowest of many is too low by chance, so the rows are split in halves: the
-setting that is nearest in one is tested in the other, both ways round.
+people. The nearest setting has the lowest one; that of a search counts by how far it is from 0. A paired test, p
+corrected by Holm's method over all pairs, says which others cannot be distinguished from the nearest. The lowest of
+many is too low by chance, so the rows are split in halves: the setting that is nearest in one is tested in the other,
+both ways round.
 
 --budget N samples N rows in all, each for one setting. A quarter tests the setting that is chosen with the others.
 These are shared out in rounds, and settings that are clearly worse are dropped after each.

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from manycaps.comparison.parity_text import SHARES, WIDTH, as_p, as_rows_needed
-from manycaps.decoding.nearest import ENERGY, Half
+from manycaps.decoding.nearest import ENERGY, Half, NearestSetting, nearest_of
 from manycaps.kit.sets_parity_words import share_text
 from manycaps.kit.sets_tails import TAIL
 
@@ -46,7 +46,7 @@ def sentences(compared: ComparedSettings) -> list[str]:
     others = "All others differ from it"
     if nearest.alike:
         others = f"Cannot be distinguished from it: {', '.join(nearest.alike)}"
-    said.append(f"Nearest to people: {nearest.best} (lowest energy distance). {others} (paired test, Holm).")
+    said.append(f"Nearest to people: {nearest.best} ({_why_nearest(nearest)}). {others} (paired test, Holm).")
     said += [_of_half(half) for half in nearest.halves]
     if len(nearest.halves) > 1:
         said.append(
@@ -54,6 +54,14 @@ def sentences(compared: ComparedSettings) -> list[str]:
             f"{nearest.best} was chosen: it is no fair test of {nearest.best}."
         )
     return said
+
+
+def _why_nearest(nearest: NearestSetting) -> str:
+    """Say what makes the nearest setting the nearest; see `nearest_of`."""
+    lowest = nearest_of({name: nearest.results[name][ENERGY] for name in nearest.p_values}, ())
+    if lowest == nearest.best:
+        return "lowest energy distance"
+    return f"energy distance; that of {lowest}, a search, counts by how far it is from 0"
 
 
 def _of_half(half: Half) -> str:

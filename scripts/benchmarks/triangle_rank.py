@@ -121,7 +121,7 @@ def comparisons() -> Iterator[Comparison]:
         "the authors' way",
         "rows",
         200,
-        lambda: computed_anew(module, predictions=predictions, references=references),
+        lambda: compute_from_scratch(module, predictions=predictions, references=references),
         lambda: [authors_statistic(nltk_distances(row), 10, rng) for row in rows[:few]],
         n_ours=len(rows),
         n_theirs=few,
@@ -222,7 +222,7 @@ def forget_texts() -> None:
     text_ptb_tokenizer._remembered.clear()
 
 
-def computed_anew(module: Any, **columns: Any) -> Any:
+def compute_from_scratch(module: Any, **columns: Any) -> Any:
     """Compute with nothing remembered of earlier runs."""
     forget_texts()
     return module.compute(**columns)
@@ -236,8 +236,8 @@ def linear_cost(module: Any, predictions: list[list[str]], references: list[list
         f"trm_meteor on {N_ROWS:,} rows",
         "rows",
         0.8,
-        lambda: computed_anew(module, **many),
-        lambda: computed_anew(module, predictions=predictions, references=references),
+        lambda: compute_from_scratch(module, **many),
+        lambda: compute_from_scratch(module, predictions=predictions, references=references),
         n_ours=16 * N_ROWS,
         n_theirs=N_ROWS,
         repeats=3,

@@ -46,23 +46,20 @@ class Curve(NamedTuple):
     high: list[float]
 
 
-def decoding_lines(
-    options: argparse.Namespace, name: str, settings: Sequence[Setting], distance: str = "meteor"
-) -> tuple[str, list[Line]]:
+def decoding_lines(options: argparse.Namespace, name: str, settings: Sequence[Setting]) -> tuple[str, list[Line]]:
     """Compute what the tables do not have yet, and write them.
 
     Args:
         options: of the study.
         name: of the study.
         settings: that are compared.
-        distance: of human_parity.
 
     Returns:
         What the captions are, and the lines of the table.
     """
     captions = read_captions(options)
     by_name = {setting.name: setting for setting in settings}
-    judge = Judge(DecodingOptions((), options.output, settings=settings, distance=distance))
+    judge = Judge(DecodingOptions((), options.output, settings=settings, distance="meteor"))
     speakers = {
         speaker: SimulatedSpeaker(captions.images, share, captions.size, options.rows)
         for speaker, share in MISTAKES.items()

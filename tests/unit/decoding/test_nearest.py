@@ -17,7 +17,8 @@ from manycaps.decoding.nearest import (
     paired_with_best,
     part_of,
 )
-from manycaps.decoding.run import within_budget
+from manycaps.decoding.run import ComparedSettings, within_budget
+from manycaps.decoding.text import sentences
 from manycaps.kit.sets_parity import row_columns
 from manycaps.kit.sets_tails import KeptDistances
 
@@ -67,6 +68,11 @@ def test_a_search_below_zero_is_not_the_nearest_one():
     assert nearest_setting(rows, None, n_resamples=999, seed=0).best == "beams10"
     nearest = nearest_setting(rows, None, ["beams10"], n_resamples=999, seed=0)
     assert (nearest.best, {half.setting for half in nearest.halves}) == ("people", {"people"})
+    compared = ComparedSettings(nearest, {}, {}, "cider", "", "")
+    sentence = (
+        "Nearest to people: people (energy distance; that of beams10, a search, counts by how far it is from 0). "
+    )
+    assert sentences(compared)[0].startswith(sentence)
 
 
 def test_settings_that_are_equal_cannot_be_distinguished():
