@@ -40,6 +40,13 @@ MEANS = ("copied_share", "fidelity_gap", "diversity_gap", "energy_distance")
 # Shares of people's captions that also occur among references: the references' own, and what candidates of people have.
 PEOPLES_COPIES = ("copied_share_of_people", "copied_share_expected")
 
+# Parts of the result that it has with `details` or `confidence_level` alone: the tests behind human_parity_p_value, and
+# what copied_share is compared with.
+FURTHER_KEYS = (
+    *("gaps_p_value", "tails_p_value", "human_parity_smallest_p", "fidelity_gap_p_value", "diversity_gap_p_value"),
+    *PEOPLES_COPIES,
+)
+
 # What needs two candidates; NaN for a row that has one.
 OF_PAIRS = frozenset({"diversity_gap", "energy_distance"})
 
@@ -158,6 +165,24 @@ def parity_result(
         result["fidelity_gap_p_value"] = test.fidelity_p_value
         result["diversity_gap_p_value"] = test.diversity_p_value
     return result
+
+
+def reported_result(result: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the module reports of a result: `FURTHER_KEYS` with `details` or `confidence_level` alone.
+
+    Args:
+        result: of `parity_result`.
+        options: details and confidence_level.
+
+    Returns:
+        A new dict, in the same order.
+
+    >>> result = {"human_parity_p_value": 0.2, "gaps_p_value": 0.2}
+    >>> reported_result(result, {"details": False, "confidence_level": None})
+    {'human_parity_p_value': 0.2}
+    """
+    is_whole = options["details"] or options["confidence_level"] is not None
+    return {key: value for key, value in result.items() if is_whole or key not in FURTHER_KEYS}
 
 
 def _mean_interval(

@@ -173,13 +173,13 @@ def _parity_result(
     folder: RunFolder, scorer: "Scorer", parts: Sequence[int], columns: dict[str, StoredColumn]
 ) -> dict[str, Any]:
     """Result of human parity: its tests are made of sums over rows, and of the distances of all rows."""
-    from manycaps.kit.sets_parity import parity_result
+    from manycaps.kit.sets_parity import parity_result, reported_result
     from manycaps.kit.sets_tails import corpus_tails
 
     n_rows, level = len(columns["fidelity_gap"]), scorer.options["confidence_level"]
     check_interval_rows(scorer.options, n_rows)
     tails = corpus_tails(StoredDistances(folder, parts, n_rows), level, None)
-    return parity_result(columns, tails, scorer.options)
+    return reported_result(parity_result(columns, tails, scorer.options), scorer.options)
 
 
 def _corpus_test(

@@ -27,6 +27,7 @@ from .sets_parity import (
     check_two_references,
     lists_of_rows,
     parity_result,
+    reported_result,
     symmetric,
     values_of_rows,
     warn_of_copies,
@@ -140,10 +141,7 @@ Args:
 Returns:
     human_parity_p_value: can the candidates of all rows be distinguished from human captions? Of both tests: the gaps
         have 0.8 and the tails 0.2 of the level (Bonferroni).
-    gaps_p_value: of the joint test of both gaps. tails_p_value: of the shares unlike people, ordinary and
-        near-duplicate, each tested for more than people's 5 %; NaN below ten rows, or 20 with two references.
     human_parity_statistic: T2 of the gaps, for people chi-squared with two degrees of freedom (single candidates: one).
-    human_parity_smallest_p: the smallest p-value that sets of these sizes can have.
     rows_needed: rows after which one of the tests distinguishes the candidates from human captions, 80 % of the time at
         a level of 5 %; infinity where they show no difference. The larger, the nearer to people.
     unlike_people_share: share of the candidates that are farther from the references than 19 of 20 human captions.
@@ -152,11 +150,16 @@ Returns:
         People give 0.05 of each, with any numbers of captions.
     wrong_share_ci_low: with confidence_level, lower bound of the share of captions that people would not have written,
         (unlike_people_share_ci_low - 0.05) / 0.95, at least 0.
-    copied_share: share of candidates at distance 0 from a reference. copied_share_of_people: share of references at
-        distance 0 from another one. copied_share_expected: what people's candidates give, with one more to match.
+    copied_share: share of candidates at distance 0 from a reference.
     fidelity_gap, diversity_gap: how much farther candidates are from people, and how much more varied, than people are,
-        in the unit of the distance; 0 for people. fidelity_gap_p_value, diversity_gap_p_value: two-sided.
+        in the unit of the distance; 0 for people.
     energy_distance: 2 fidelity_gap - diversity_gap.
+    gaps_p_value, tails_p_value, human_parity_smallest_p: with details or confidence_level; p-value of the joint test of
+        both gaps; of the shares unlike people, ordinary and near-duplicate, each tested for more than people's 5 %, NaN
+        below ten rows, or 20 with two references; and the smallest p-value that sets of these sizes can have.
+    fidelity_gap_p_value, diversity_gap_p_value: with details or confidence_level, of each gap alone, two-sided.
+    copied_share_of_people, copied_share_expected: with details or confidence_level, share of references at distance 0
+        from another one; and the copied_share of people's candidates, which have one reference more to match.
     n_rows: number of rows.
     n_truncated: texts of which words were not read, of a model that says how much it reads; n_windowed: with
         long_texts="window", texts read in several windows.
@@ -318,7 +321,7 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
         tails = values.tails(options)
         warn_of_few_rows(tails, options)
         warn_of_copies(values.columns, options["clusters"])
-        result = parity_result(values.columns, tails, options, values.drawn)
+        result = reported_result(parity_result(values.columns, tails, options, values.drawn), options)
         if not options["details"]:
             return result
         lists = lists_of_rows(values, tails) | listed_captions(values.distances, tails.people[False])

@@ -9,7 +9,7 @@ import scipy.stats
 
 import manycaps
 from manycaps.kit.sets_gaps import row_gaps
-from manycaps.kit.sets_parity import row_columns, smallest_p_value
+from manycaps.kit.sets_parity import FURTHER_KEYS, row_columns, smallest_p_value
 from manycaps.kit.sets_parity_power import (
     detectable_gap,
     noncentrality,
@@ -110,12 +110,29 @@ def test_intervals_of_the_rows_that_people_need_hold_infinity(human_parity):
 def test_drawn_p_values_agree_with_the_closed_form(human_parity):
     for seed, wrong in ((3, 0.0), (4, 0.04)):
         columns = ready(seed, 40, wrong=wrong)
-        closed = human_parity.compute(**columns)
-        drawn = human_parity.compute(**columns, p_value="permutation")
-        exact = human_parity.compute(**columns, p_value="exact")
+        closed = human_parity.compute(**columns, details=True)
+        drawn = human_parity.compute(**columns, p_value="permutation", details=True)
+        exact = human_parity.compute(**columns, p_value="exact", details=True)
         for key in ("human_parity_p_value", "fidelity_gap_p_value", "diversity_gap_p_value"):
             assert drawn[key] == pytest.approx(closed[key], abs=0.03), key
             assert exact[key] == pytest.approx(closed[key], abs=0.03), key
+
+
+def test_the_tests_behind_the_p_value_come_with_details_or_a_confidence_level(human_parity):
+    columns = ready(1)
+    brief = human_parity.compute(**columns)
+    assert (
+        list(brief)
+        == """
+        n_rows human_parity_p_value human_parity_statistic rows_needed
+        unlike_people_share ordinary_share near_duplicate_share spread_share copied_share
+        fidelity_gap diversity_gap energy_distance
+    """.split()
+    )
+    for option in ({"details": True}, {"confidence_level": 0.95}):
+        whole = human_parity.compute(**columns, **option)
+        assert set(FURTHER_KEYS) < set(whole)
+        assert {key: whole[key] for key in brief} == brief
 
 
 def test_a_row_keeps_its_own_p_value(human_parity):
@@ -176,10 +193,10 @@ def test_copies_of_references_are_said(human_parity):
     columns = corpus(10, 20)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        honest = human_parity.compute(**columns)
+        honest = human_parity.compute(**columns, details=True)
     columns["prediction_embeddings"][:, 0] = columns["reference_embeddings"][:, 0]
     with pytest.warns(UserWarning, match="20% of the candidates also occur among the references of their row"):
-        copied = human_parity.compute(**columns)
+        copied = human_parity.compute(**columns, details=True)
     assert (honest["copied_share"], copied["copied_share"]) == (0, pytest.approx(0.2))
     assert copied["copied_share_of_people"] == 0
     assert copied["copied_share_expected"] == pytest.approx(0.2 * 2 / 6)
@@ -194,7 +211,7 @@ def test_people_s_share_of_copies_does_not_depend_on_the_candidates(human_parity
     columns["prediction_embeddings"][:, :n_copied] = references[:, :n_copied]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        result = human_parity.compute(**columns)
+        result = human_parity.compute(**columns, details=True)
     assert (result["copied_share"], result["copied_share_of_people"]) == (expected, 0.25)
 
 
@@ -204,7 +221,9 @@ def test_people_who_write_the_same_caption_are_no_copies(human_parity):
     texts = rng.normal(size=(6, 3))[rng.integers(6, size=(200, 8))]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        result = human_parity.compute(prediction_embeddings=texts[:, :4], reference_embeddings=texts[:, 4:])
+        result = human_parity.compute(
+            prediction_embeddings=texts[:, :4], reference_embeddings=texts[:, 4:], details=True
+        )
     assert result["copied_share"] == pytest.approx(result["copied_share_expected"], abs=0.05)
     assert result["copied_share_of_people"] < result["copied_share_expected"], "they have one reference less to match"
     assert result["copied_share"] > 0.3
@@ -263,9 +282,9 @@ def test_a_p_value_is_never_below_the_smallest_possible_one(human_parity):
     """Five rows of one caption and two references have 3^5 splits; chi-squared alone would say less."""
     columns = corpus(17, 5, 1, 2, wrong=0.0)
     columns["prediction_embeddings"] = columns["prediction_embeddings"] + 100.0
-    result = human_parity.compute(distances=as_distances(columns), n_candidates=1)
+    result = human_parity.compute(distances=as_distances(columns), n_candidates=1, details=True)
     assert result["human_parity_p_value"] == result["human_parity_smallest_p"] == pytest.approx(3.0**-5)
-    many = human_parity.compute(**ready(18, 40, wrong=0.9))
+    many = human_parity.compute(**ready(18, 40, wrong=0.9), details=True)
     assert many["human_parity_p_value"] >= many["human_parity_smallest_p"] > 0
 
 
@@ -273,7 +292,7 @@ def test_too_few_rows_for_the_tails_are_said(human_parity):
     with pytest.warns(
         UserWarning, match="tails are tested from 10 rows on, or 20 with two references, and there are 8"
     ):
-        result = human_parity.compute(**ready(19, 8))
+        result = human_parity.compute(**ready(19, 8), details=True)
     assert math.isnan(result["tails_p_value"])
     assert result["human_parity_p_value"] == result["gaps_p_value"]
 
