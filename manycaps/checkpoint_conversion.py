@@ -49,7 +49,7 @@ def open_clip_config(model: ClipModel, treatment: Treatment) -> dict[str, Any]:
     }
 
 
-def card(name: str, source: Checkpoint, treatment: Treatment, has_lora: bool) -> str:
+def checkpoint_card(name: str, source: Checkpoint, treatment: Treatment, has_lora: bool) -> str:
     """Write the model card."""
     variant = "" if source.variant == "custom" else f" ({source.variant})"
     lora = " Its low-rank updates are merged, as the authors' program applies them." if has_lora else ""
@@ -128,7 +128,7 @@ def _write_checkpoint(
     convert_checkpoint(source, folder / WEIGHTS_NAME, facts)
     (folder / CONFIG_NAME).write_text(json.dumps(open_clip_config(model, treatment), indent=2), encoding="utf-8")
     has_lora = any("lora_" in key for key in read_weights(source))
-    (folder / "README.md").write_text(card(name, found, treatment, has_lora), encoding="utf-8")
+    (folder / "README.md").write_text(checkpoint_card(name, found, treatment, has_lora), encoding="utf-8")
     _, *after = features(folder / WEIGHTS_NAME, find_checkpoint(None, folder, None).treatment)
     largest = max(float(np.abs(a - b).max()) for a, b in zip(before, after, strict=True))
     if largest > 0:

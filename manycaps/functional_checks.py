@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .kit.base_module import as_plain, check_whole_number
 from .kit.base_rows import without_torch
 from .kit.base_types import Floats, TokenList, TokenRows
-from .kit.sets_splits import Splits, exact_splits, random_splits
+from .kit.sets_splits import SplitsOfRow, exact_splits, random_splits
 from .kit.text_bleu import bleu_statistics
 from .kit.text_cider import document_frequencies
 from .kit.text_document_frequency import check_document_frequency, check_enough_documents, load_document_frequency
@@ -81,7 +81,7 @@ def check_candidates(n_candidates: int, n_texts: int, least: int) -> None:
         )
 
 
-def row_splits(n_candidates: int, n_texts: int, n_resamples: int | None, max_splits: int, seed: int) -> Splits:
+def row_splits(n_candidates: int, n_texts: int, n_resamples: int | None, max_splits: int, seed: int) -> SplitsOfRow:
     """All splits of a row, or random ones."""
     check_whole_number("max_splits", max_splits, 1)
     check_whole_number("seed", seed, 0)

@@ -53,7 +53,7 @@ def module_folders() -> dict[str, pathlib.Path]:
     """Return the folder of every module of the collection, by name in alphabetical order.
 
     >>> list(module_folders())[:2]
-    ['emscore_pac', 'fid_bert']
+    ['bleu_rouge', 'coco_caption']
     """
     folders = {folder.name: folder for kind in KINDS for folder in data_folder(kind).iterdir()}
     return {name: folders[name] for name in sorted(folders) if (PACKAGE / "kit" / f"{name}.py").is_file()}

@@ -30,7 +30,7 @@ def machine_checks() -> list[Check]:
     """Run all checks."""
     checks: tuple[Callable[[], Check], ...] = (
         check_module_folders,
-        check_packages,
+        check_module_packages,
         check_wordnet,
         check_meteor15_data,
         check_tokenizers,
@@ -98,7 +98,7 @@ def check_module_folders() -> Check:
     return Check("module folders", False, found.partition(": ")[2], advice)
 
 
-def check_packages() -> Check:
+def check_module_packages() -> Check:
     """Whether every module has its packages."""
     lacking = [module for module in installed_modules() if module.missing]
     if not lacking:
@@ -111,9 +111,9 @@ def check_wordnet() -> Check:
     """Whether NLTK finds WordNet, for trm_meteor."""
     if importlib.util.find_spec("nltk") is None:
         return Check("WordNet", False, "nltk is not installed", "Run `pip install manycaps`.")
-    from .wordnet_corpus import is_installed
+    from .wordnet_corpus import has_wordnet
 
-    if is_installed():
+    if has_wordnet():
         return Check("WordNet", True, "NLTK finds it")
     return Check("WordNet", False, "not found; trm_meteor needs it", "Run `manycaps install-wordnet`.")
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .caption_tables import good_rows, open_source
-from .caption_tables.columns import Columns
+from .caption_tables.columns import ColumnNames
 from .catalog import MODULES
 from .functional_parity import check_plan, plan_wrong_captions
 from .installed_modules import load_for_command
@@ -34,7 +34,7 @@ class PlanOptions:
     distance: str = "bert"
     encoder: str | None = None
     long_texts: str | None = None
-    columns: Columns | None = None
+    columns: ColumnNames | None = None
     limit: int | None = None
 
 
@@ -100,7 +100,7 @@ def _wrong_rows(module: Any, columns: Mapping[str, list[list[str]]], share: floa
     return plan_wrong_captions(np.concatenate(blocks), m, share, power)
 
 
-def sentences(planned: PlannedTest, gap: float | None, wrong: float | None = None) -> list[str]:
+def plan_sentences(planned: PlannedTest, gap: float | None, wrong: float | None = None) -> list[str]:
     """Say the plan in sentences, a line each."""
     plan, power = planned.plan, f"{planned.plan.power:.0%}".replace("%", " %")
     often = f"{power} of the time at a level of {100 * LEVEL:.0f} %"

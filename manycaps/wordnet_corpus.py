@@ -36,7 +36,7 @@ LEXICOGRAPHER_FILES = """
 CATEGORY_NUMBERS = {"noun": 1, "verb": 2, "adj": 3, "adv": 4}
 
 
-def is_installed() -> bool:
+def has_wordnet() -> bool:
     """Return whether NLTK finds WordNet in its data path."""
     for name in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
         try:
@@ -51,7 +51,7 @@ def lexnames() -> str:
     r"""Return the text of WordNet's file `lexnames`: number, name and category of each lexicographer file.
 
     >>> lexnames().splitlines()[3]
-    '03\tnoun.Tops\\t1'
+    '03\tnoun.Tops\t1'
     """
     return "".join(
         f"{number:02d}\t{name}\t{CATEGORY_NUMBERS[name.split('.')[0]]}\n"
@@ -98,7 +98,7 @@ def install_debian_packages() -> None:
         subprocess.run(["apt-get", "install", "-y", "-qq", *DEBIAN_PACKAGES], env=quiet, check=False)
 
 
-def install(nltk_data: pathlib.Path) -> str:
+def install_wordnet(nltk_data: pathlib.Path) -> str:
     """Find, download or build the corpus: METEOR can use it afterwards.
 
     Args:
@@ -110,7 +110,7 @@ def install(nltk_data: pathlib.Path) -> str:
     Raises:
         FileNotFoundError: there is no way to it; the message names those that are left.
     """
-    if is_installed():
+    if has_wordnet():
         return "WordNet is already where NLTK looks for it."
     if not (DEBIAN_FOLDER / "index.sense").is_file():
         if nltk.download("wordnet", download_dir=str(nltk_data), quiet=True, raise_on_error=False):

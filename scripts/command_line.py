@@ -42,9 +42,9 @@ def check_wordnet() -> None:
     Raises:
         ValueError: it finds none.
     """
-    from manycaps.wordnet_corpus import is_installed
+    from manycaps.wordnet_corpus import has_wordnet
 
-    if not is_installed():
+    if not has_wordnet():
         raise ValueError("WordNet: expected it where NLTK looks, got none. Run `manycaps install-wordnet`.")
 
 

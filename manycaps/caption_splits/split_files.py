@@ -11,7 +11,7 @@ import numpy as np
 
 from manycaps.caption_splits.shared_out import REST, held_out, random_key, shared_out
 from manycaps.caption_tables import CaptionRow, good_rows, open_source
-from manycaps.caption_tables.columns import Columns
+from manycaps.caption_tables.columns import ColumnNames
 from manycaps.kit.base_messages import shown_path, shown_value
 from manycaps.kit.base_module import check_whole_number
 from manycaps.kit.diversity_concepts import load_labels, row_matches
@@ -44,10 +44,10 @@ class SplitOptions:
     hold_out: bool = False
     seed: int = 0
     # Names of columns by their roles.
-    columns: Columns | None = None
+    columns: ColumnNames | None = None
 
 
-class Splits(NamedTuple):
+class DataSplits(NamedTuple):
     """The split of every row, as it is written."""
 
     # Rows of the file: id, split, and length or concept.
@@ -56,7 +56,7 @@ class Splits(NamedTuple):
     summary: list[str]
 
 
-def write_splits(options: SplitOptions) -> Splits:
+def write_splits(options: SplitOptions) -> DataSplits:
     """Read the captions, divide them, check and write the splits.
 
     Raises:
@@ -70,7 +70,7 @@ def write_splits(options: SplitOptions) -> Splits:
     check_tokenizer(options.tokenizer)
     check_can_be_written(options.output)
     rows = list(good_rows(open_source(options.sources, columns=options.columns, either=True).rows()))
-    check_rows(rows, options.sources[0])
+    check_distinct_rows(rows, options.sources[0])
     captions = [row.people for row in rows]
     ids = [row.id for row in rows]
     strata: Sequence[Any]
@@ -89,7 +89,7 @@ def write_splits(options: SplitOptions) -> Splits:
     ]
     lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in written)
     write_text_atomically(options.output, "".join(lines))
-    return Splits(written, summary(splits, captions, shown, options.by, options.tokenizer))
+    return DataSplits(written, split_summary(splits, captions, shown, options.by, options.tokenizer))
 
 
 def lengths(rows: Sequence[Sequence[str]], tokenizer: Tokenizer = "ptb") -> list[float]:
@@ -155,7 +155,7 @@ def checked_shares(shares: Mapping[str, float]) -> dict[str, float]:
     return {name: share for name, share in shares.items() if share > 0}
 
 
-def check_rows(rows: Sequence[CaptionRow], source: str) -> None:
+def check_distinct_rows(rows: Sequence[CaptionRow], source: str) -> None:
     """Raise if there is no row, or if two rows have one id, image or video: it would be in two splits.
 
     Raises:
@@ -186,7 +186,7 @@ def check_splits(ids: Sequence[str], splits: Sequence[str], shares: Mapping[str,
     assert all(abs(counts[name] - share * len(ids)) < 1 for name, share in shares.items())
 
 
-def summary(
+def split_summary(
     splits: Sequence[str], rows: Sequence[Sequence[str]], strata: Sequence[Any], by: str, tokenizer: Tokenizer = "ptb"
 ) -> list[str]:
     """Describe the size of each split, what it shares with the training split, and how it differs.

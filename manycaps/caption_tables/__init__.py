@@ -3,13 +3,13 @@
 from manycaps.caption_tables.caption_lists import caption_lists, open_captions, table_records
 from manycaps.caption_tables.columns import CaptionColumn
 from manycaps.caption_tables.rows import BadRow, CaptionRow, bad_row_message, good_rows
-from manycaps.caption_tables.source import Source, open_source
+from manycaps.caption_tables.source import CaptionSource, open_source
 
 __all__ = [
     "BadRow",
     "CaptionColumn",
     "CaptionRow",
-    "Source",
+    "CaptionSource",
     "bad_row_message",
     "caption_lists",
     "good_rows",

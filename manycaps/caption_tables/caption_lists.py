@@ -8,7 +8,7 @@ from manycaps.caption_tables.columns import CaptionColumn, Layout, find_caption_
 from manycaps.caption_tables.files import Record, TableFile, Unreadable, table_files
 from manycaps.caption_tables.hub_records import hub_file
 from manycaps.caption_tables.rows import good_rows
-from manycaps.caption_tables.source import Side, Source, are_single, file_records, first_records
+from manycaps.caption_tables.source import CaptionSource, FileSide, are_single, file_records, first_records
 
 # One column of captions with a usual name.
 ANY_COLUMN = CaptionColumn()
@@ -16,7 +16,7 @@ ANY_COLUMN = CaptionColumn()
 
 def open_captions(
     sources: Sequence[str], column: CaptionColumn = ANY_COLUMN, split: str | None = None, config: str | None = None
-) -> Source:
+) -> CaptionSource:
     """Find files with a column of captions, and describe how they are read.
 
     Args:
@@ -48,11 +48,11 @@ def open_captions(
             f"{file.path}: expected lists of captions in {layout.predictions}, or a column that names the item of each "
             f"caption, got single captions. Name that column with {column.group_option}."
         )
-    side = Side(tuple(files), layout._replace(image=None, video=None), joins, holds_media=False, wide=wide)
-    return Source(side, None, {}, None, is_stream=True)
+    side = FileSide(tuple(files), layout._replace(image=None, video=None), joins, holds_media=False, wide=wide)
+    return CaptionSource(side, None, {}, None, is_stream=True)
 
 
-def caption_lists(source: Source) -> Iterator[list[str]]:
+def caption_lists(source: CaptionSource) -> Iterator[list[str]]:
     """Stream the captions of each row.
 
     Args:

@@ -31,7 +31,7 @@ VIDEO_COLUMNS = ("video", "mp4", "webm", "avi", "mkv", "video_path")
 NUMBERED = re.compile(r"(.*?[^\W\d_])[ _-]?(\d+)")
 
 # Names of columns by role, for all files; and by the path of a file as it was given, those of that file alone.
-Columns = Mapping[str, str | Mapping[str, str]]
+ColumnNames = Mapping[str, str | Mapping[str, str]]
 
 # Lone surrogates, which UTF-8 cannot encode; some stand for a byte that is not UTF-8 (PEP 383).
 SURROGATE, OTHER_BYTE = re.compile("[\ud800-\udfff]"), re.compile("[\udc80-\udcff]")
@@ -195,7 +195,7 @@ def _is_blank(cell: object) -> bool:
     return cell is None or cell != cell or (isinstance(cell, str) and not cell.strip())
 
 
-def as_columns(columns: Columns | str | None) -> Columns | None:
+def as_columns(columns: ColumnNames | str | None) -> ColumnNames | None:
     """Return names of columns by role, given so or as --columns says them; None where there are none.
 
     Raises:
@@ -234,7 +234,7 @@ def parsed_columns(text: str) -> dict[str, str | Mapping[str, str]]:
     return {**chosen, **of_files}
 
 
-def columns_of(columns: Columns | None, files: Sequence[str]) -> dict[str, str]:
+def columns_of(columns: ColumnNames | None, files: Sequence[str]) -> dict[str, str]:
     """Return names of columns by role for some files: those for all files, then those for these alone.
 
     >>> columns_of({"id": "name", "a.csv": {"id": "clip"}, "b.csv": {"id": "key"}}, ["a.csv"])
@@ -247,7 +247,7 @@ def columns_of(columns: Columns | None, files: Sequence[str]) -> dict[str, str]:
     return chosen
 
 
-def check_files_of_columns(columns: Columns | None, files: Sequence[str]) -> None:
+def check_files_of_columns(columns: ColumnNames | None, files: Sequence[str]) -> None:
     """Raise if columns are named for a file that is none of those given.
 
     Raises:

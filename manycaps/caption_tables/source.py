@@ -19,7 +19,7 @@ from manycaps.caption_tables.arrow_records import (
     parquet_records,
 )
 from manycaps.caption_tables.columns import (
-    Columns,
+    ColumnNames,
     Layout,
     Values,
     check_files_of_columns,
@@ -45,7 +45,7 @@ PIECE_BYTES = 1 << 24
 N_FIRST_RECORDS = 100
 
 
-class Side(NamedTuple):
+class FileSide(NamedTuple):
     """Files of one format, and how they are read."""
 
     files: tuple[TableFile, ...]
@@ -64,12 +64,12 @@ class Side(NamedTuple):
         return {column for name in self.layout if name is not None for column in self.wide.get(name, (name,))}
 
 
-class Source(NamedTuple):
+class CaptionSource(NamedTuple):
     """All files, and how they are read; it can be sent to other processes."""
 
-    main: Side
+    main: FileSide
     # Files with references alone; None: there are none.
-    references: Side | None
+    references: FileSide | None
     # Folder or address of the images and of the videos, by role; without one, paths are as they stand.
     media: Mapping[str, str]
     limit: int | None
@@ -236,7 +236,7 @@ class Source(NamedTuple):
 class _CountedSide(EmptyCaptions):
     """Empty captions of one side of the rows; of numbered columns, cells that have none."""
 
-    def __init__(self, side: Side, role: str) -> None:
+    def __init__(self, side: FileSide, role: str) -> None:
         super().__init__()
         self._file, self._role = side.files[0].path, role
         self._n_columns = len(side.wide.get(getattr(side.layout, role) or "", ()))
@@ -255,14 +255,14 @@ class _CountedSide(EmptyCaptions):
 def open_source(
     predictions: Sequence[str],
     references: Sequence[str] = (),
-    columns: Columns | None = None,
+    columns: ColumnNames | None = None,
     images: str | None = None,
     videos: str | None = None,
     limit: int | None = None,
     *,
     either: bool = False,
     optional: Sequence[str] = (),
-) -> Source:
+) -> CaptionSource:
     """Find files of captions, and describe how they are read.
 
     Args:
@@ -302,7 +302,7 @@ def open_source(
             )
     media = {role: folder for role, folder in (("image", images), ("video", videos)) if folder is not None}
     main = main._replace(optional=tuple(optional))
-    return Source(main, others and others._replace(optional=tuple(optional)), media, limit)
+    return CaptionSource(main, others and others._replace(optional=tuple(optional)), media, limit)
 
 
 def file_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
@@ -318,7 +318,7 @@ def file_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
         yield whole(file)  # whoever reads it says why
 
 
-def side_of(files: list[TableFile], find: Callable[..., Layout]) -> Side:
+def side_of(files: list[TableFile], find: Callable[..., Layout]) -> FileSide:
     """Find the layout of all files from the first one that can be read.
 
     Args:
@@ -358,7 +358,7 @@ def _first_records(file: TableFile) -> list[Record | Unreadable]:
     return [] if file.n_bytes == 0 else list(itertools.islice(file_records(file), N_FIRST_RECORDS))
 
 
-def _understood(files: list[TableFile], file: TableFile, records: list[Record], layout: Layout) -> Side:
+def _understood(files: list[TableFile], file: TableFile, records: list[Record], layout: Layout) -> FileSide:
     media = [record.values.get(name) for record in records for name in (layout.image, layout.video) if name is not None]
     holds_media = file.kind == ".tar" or any(
         isinstance(value, bytes) or (isinstance(value, dict) and value.get("bytes")) for value in media
@@ -368,7 +368,7 @@ def _understood(files: list[TableFile], file: TableFile, records: list[Record], 
     sided = [name for name in (layout.predictions, layout.references) if name is not None]
     texts = [record.values.get(name) for record in records for name in sided]
     single = layout.id is not None and are_single(texts)
-    return Side(tuple(files), layout, single and not holds_media, holds_media)
+    return FileSide(tuple(files), layout, single and not holds_media, holds_media)
 
 
 def are_single(texts: Iterable[Any]) -> bool:
@@ -413,20 +413,20 @@ def _piece_records(piece: Piece, columns: Collection[str] | None) -> Iterator[Re
         yield Unreadable(row, _without_path(piece.file.path, error))
 
 
-def _piece_values(piece: Piece, side: Side) -> Iterator[tuple[str, int, Values | BadRow]]:
+def _piece_values(piece: Piece, side: FileSide) -> Iterator[tuple[str, int, Values | BadRow]]:
     """File, row and checked values of every record of a piece."""
     file = piece.file.path
     for found in _piece_records(piece, side.columns()):
         yield file, found.row, _checked(file, found, side)
 
 
-def _values(side: Side) -> Iterator[tuple[str, int, Values | BadRow]]:
+def _values(side: FileSide) -> Iterator[tuple[str, int, Values | BadRow]]:
     """File, row and checked values of every record of all files."""
     for file in side.files:
         yield from _piece_values(whole(file), side)
 
 
-def _checked(file: str, found: Record | Unreadable, side: Side) -> Values | BadRow:
+def _checked(file: str, found: Record | Unreadable, side: FileSide) -> Values | BadRow:
     if isinstance(found, Unreadable):
         return BadRow(file, found.row, None, found.reason)
     name, values = None, with_wide(found.values, side.wide)

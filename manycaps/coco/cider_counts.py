@@ -13,7 +13,7 @@ from manycaps.kit.base_messages import shown_value
 from manycaps.kit.base_types import Floats
 from manycaps.kit.text_reference_ngrams import LENGTH_SIGMA, MAX_ORDER, Frequency, ReferenceNgrams
 
-Table = str | os.PathLike[str] | Mapping[str, Any]
+FrequencyTable = str | os.PathLike[str] | Mapping[str, Any]
 
 
 class CiderScorer:
@@ -33,7 +33,7 @@ class CiderScorer:
 
     def __init__(
         self,
-        df_mode: Table = "corpus",
+        df_mode: FrequencyTable = "corpus",
         test: str | None = None,
         refs: Sequence[str] | None = None,
         n: int = MAX_ORDER,

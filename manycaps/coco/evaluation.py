@@ -10,7 +10,7 @@ from manycaps.coco.files import CaptionFile, results_of
 from manycaps.coco.scorers import Bleu, Meteor, Spice
 from manycaps.kit.text_coco_scores import BLEUS
 
-Source = str | os.PathLike[str]
+AnnotationSource = str | os.PathLike[str]
 
 
 class COCOEvalCap:
@@ -86,7 +86,9 @@ class COCOEvalCap:
 
 
 def evaluate_files(
-    annotations: Source, results: Source | list[Mapping[str, Any]], meteor15_data: Source | None = None
+    annotations: AnnotationSource,
+    results: AnnotationSource | list[Mapping[str, Any]],
+    meteor15_data: AnnotationSource | None = None,
 ) -> COCOEvalCap:
     """Evaluate a file of results on the images that it has, and print nothing.
 

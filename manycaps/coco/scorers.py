@@ -27,7 +27,7 @@ from manycaps.kit.text_rouge import BETA, rouge_l_of_ngrams
 
 # Captions by the id of their image, and the candidates of SCST: [{"image_id": 1, "caption": ["a dog"]}].
 Captions = Mapping[Hashable, Sequence[str]]
-Results = Sequence[Mapping[str, Any]]
+SplitResults = Sequence[Mapping[str, Any]]
 
 # What pycocoevalcap prints of an image's candidate, by its names.
 COUNTS = ("testlen", "guess", "correct")
@@ -189,7 +189,7 @@ class CiderD:
         # As callers reach for it: a table is read when it is first needed.
         self.cider_scorer = CiderScorer(df, n=n, sigma=sigma, is_clipped=self.IS_CLIPPED)
 
-    def compute_score(self, gts: Captions, res: Results) -> tuple[np.floating[Any], Floats]:
+    def compute_score(self, gts: Captions, res: SplitResults) -> tuple[np.floating[Any], Floats]:
         """Return the mean over candidates, and the value of every candidate, in the order of `res`."""
         candidates: dict[Hashable, Any] = {place: each["caption"] for place, each in enumerate(res)}
         missing = [each["image_id"] for each in res if each["image_id"] not in gts]

@@ -24,9 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.frequency_tables.documents import count_documents
+    from manycaps.frequency_tables.documents import write_document_counts
 
-    table = count_documents(
+    table = write_document_counts(
         arguments.file,
         arguments.output,
         column=arguments.column,

@@ -65,14 +65,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.decoding import DecodingOptions, decoding
-    from manycaps.decoding.text import screen
+    from manycaps.decoding.text import decoding_screen
     from manycaps.installed_modules import import_evaluate
     from manycaps.saved_files import check_folder_can_be_made, sole_output
 
     import_evaluate()
     names = arguments.names
     are_files = arguments.model is None and arguments.url is None and _are_tables(names)
-    chosen: dict[str, Any] = {"files": names} if are_files else {"settings": settings_of(arguments)}
+    chosen: dict[str, Any] = {"files": names} if are_files else {"settings": setting_grid(arguments)}
     if not are_files:
         chosen["sample"] = options_of(arguments, arguments.output / "samples", Setting())
     given = {name: getattr(arguments, name) for name in ("references", "output", "budget", "distance", "encoder")}
@@ -82,12 +82,12 @@ def run(arguments: argparse.Namespace) -> None:
     with sole_output(options.output):
         compared = decoding(options)
         compared.save(options.output)
-    text = screen(compared)
+    text = decoding_screen(compared)
     print(json.dumps(compared.to_dict(), indent=1, allow_nan=False) if arguments.format == "json" else text)
     print(f"wrote {options.output / 'index.html'} and {options.output / 'decoding.json'}", file=sys.stderr)
 
 
-def settings_of(arguments: argparse.Namespace) -> list[Setting]:
+def setting_grid(arguments: argparse.Namespace) -> list[Setting]:
     """Return every combination of the options of sampling, and the searches."""
     length = {"max_new_tokens": arguments.max_new_tokens}
     grid = itertools.product(arguments.top_p, arguments.top_k, arguments.min_p, arguments.temperature)

@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.diversity import diversity
-    from manycaps.report.diversity_page import as_text
+    from manycaps.report.diversity_page import levels_text
     from manycaps.saved_files import check_can_be_written, write_text_atomically
 
     for output in filter(None, (arguments.output, arguments.json)):
@@ -73,5 +73,5 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         write_text_atomically(arguments.json, json.dumps(found.to_dict(), indent=2) + "\n")
     found.save(arguments.output)
-    print(as_text(found.figures))
+    print(levels_text(found.figures))
     print(f"wrote {arguments.output}", file=sys.stderr)

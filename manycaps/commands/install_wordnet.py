@@ -19,6 +19,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.wordnet_corpus import install
+    from manycaps.wordnet_corpus import install_wordnet
 
-    print(install(arguments.to), file=sys.stderr)
+    print(install_wordnet(arguments.to), file=sys.stderr)

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
     from manycaps.caption_tables.columns import parsed_columns
-    from manycaps.parity_plan import PlanOptions, plan, sentences
+    from manycaps.parity_plan import PlanOptions, plan, plan_sentences
 
     fields = PlanOptions.__dataclass_fields__
     given = {name: value for name, value in vars(arguments).items() if name in fields and value is not None}
@@ -54,4 +54,4 @@ def run(arguments: argparse.Namespace) -> None:
         numbers |= {"distance": planned.distance, "n_pilot_rows": planned.n_pilot_rows, "wrong_rows": rows}
         print(json.dumps(numbers, indent=1))
         return
-    print("\n".join(sentences(planned, arguments.find, arguments.wrong)))
+    print("\n".join(plan_sentences(planned, arguments.find, arguments.wrong)))

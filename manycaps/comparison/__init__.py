@@ -42,6 +42,6 @@ def compare(options: CompareOptions) -> "SystemComparison":
     >>> sorted(path.name for path in (folder / "report").iterdir())
     ['comparison.json', 'index.html']
     """
-    from manycaps.comparison.run import compared
+    from manycaps.comparison.run import compare_by_options
 
-    return compared(options)
+    return compare_by_options(options)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from manycaps.caption_tables.columns import Columns
+    from manycaps.caption_tables.columns import ColumnNames
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +31,7 @@ class CompareOptions:
     with_captions: bool = False
     # From roles to names of columns, or both as text: "predictions=samples,id=image_id". A file as it is given may have
     # a mapping of its own, and a role in the text may follow it: "references.csv:references=human".
-    columns: "Columns | str | None" = None
+    columns: "ColumnNames | str | None" = None
     # Compare the rows that all files have; otherwise a row that is missing in one is an error.
     common_rows: bool = False
     # Folders, or addresses, of images and videos.
@@ -66,7 +66,7 @@ class CompareOptions:
 
     def __post_init__(self) -> None:
         """Check what can be checked without a file."""
-        from manycaps.comparison.parity_scores import check_distance
+        from manycaps.comparison.parity_scores import check_distance_name
         from manycaps.comparison.systems import named_systems
         from manycaps.kit.base_messages import shown_value
         from manycaps.kit.base_module import check_choice, check_number, check_whole_number
@@ -80,7 +80,7 @@ class CompareOptions:
         check_whole_number("--seed", self.seed, 0)
         if self.limit is not None:
             check_whole_number("--limit", self.limit, 1)
-        check_distance(self.distance)
+        check_distance_name(self.distance)
         if self.long_texts is not None:
             check_choice("--long-texts", self.long_texts, LONG_TEXTS)
         if self.margin is not None:

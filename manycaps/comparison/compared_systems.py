@@ -19,7 +19,7 @@ from manycaps.comparison.paired_tests import (
     holm_p_values,
     paired_tests,
     sign_flip_tests,
-    smallest_p_value,
+    smallest_sign_p_value,
 )
 from manycaps.comparison.parity import ComparedParity
 from manycaps.comparison.systems import Exchange, ScoredSystem, SystemRow, check_several
@@ -309,7 +309,7 @@ def _compared_metrics(
         ranking[near_zero] = _ranking_p_values(
             p_values[near_zero], first[:, near_zero], second[:, near_zero], places, n_resamples, seed
         )
-    smallest = min(1.0, len(numbers) * smallest_p_value(int(places.max()) + 1, n_resamples))
+    smallest = min(1.0, len(numbers) * smallest_sign_p_value(int(places.max()) + 1, n_resamples))
     compared = []
     for i, metric in enumerate(metrics):
         own = slice(i * len(numbers), (i + 1) * len(numbers))

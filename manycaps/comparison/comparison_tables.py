@@ -12,10 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from manycaps.catalog import module_of
-from manycaps.comparison.comparison_text import as_digits, as_interval, as_p, column_form
+from manycaps.comparison.comparison_text import as_digits, as_interval, column_form
 from manycaps.comparison.mean_intervals import LEVEL
 from manycaps.comparison.parity_text import parity_table
 from manycaps.comparison.systems import LETTERS
+from manycaps.kit.sets_parity_words import p_value_digits
 
 if TYPE_CHECKING:
     from manycaps.comparison.compared_systems import AgainstPeople, ComparedMetric, SystemComparison
@@ -56,7 +57,7 @@ def _number(value: float, form: Callable[[float], str] = as_digits, is_best: boo
     return Cell(form(value), is_best, letters, value)
 
 
-class Table(NamedTuple):
+class FormattedTable(NamedTuple):
     """A table of any format."""
 
     caption: str
@@ -64,12 +65,12 @@ class Table(NamedTuple):
     rows: Sequence[Sequence[Cell]]
 
 
-def answer_table(comparison: SystemComparison) -> Table:
+def answer_table(comparison: SystemComparison) -> FormattedTable:
     """Return the table of the systems beside people, the nearest first; without rows where there are no people."""
     if comparison.parity is None:
-        return Table("", [], [])
+        return FormattedTable("", [], [])
     header, rows = parity_table(comparison.parity)
-    return Table(
+    return FormattedTable(
         'Systems beside people: p of "people could have written all captions"; rows after which the difference is '
         "found 80% of the time, the more the nearer to people; with 95% intervals captions farther from the "
         "references, and nearer to them, than 19 of 20 human ones, and near-duplicates among pairs; the last line is "
@@ -79,10 +80,10 @@ def answer_table(comparison: SystemComparison) -> Table:
     )
 
 
-def system_table(comparison: SystemComparison) -> Table:
+def system_table(comparison: SystemComparison) -> FormattedTable:
     """Return the table with a row per system; without rows where there are no metrics beside human parity."""
     if not comparison.metrics:
-        return Table("", [], [])
+        return FormattedTable("", [], [])
     header, people = ["system"], {(found.module, found.system): found for found in comparison.people}
     for compared in comparison.metrics:
         header.append(f"{compared.metric.title}{' excess' if compared.metric.best == 'zero' else ''}")
@@ -100,7 +101,7 @@ def system_table(comparison: SystemComparison) -> Table:
             if _has_people(compared, comparison):
                 cells.append(_people_p_value(people[module_of(compared.metric).slug, name]))
         rows.append(cells)
-    return Table(
+    return FormattedTable(
         "Means over rows; marked: the best one; superscripts: systems that are significantly worse (p at most 0.05 "
         "after Holm). p people: test against human captions.",
         header,
@@ -114,7 +115,7 @@ def _has_people(compared: ComparedMetric, comparison: SystemComparison) -> bool:
     return not compared.metric.is_per_candidate and len(found) == len(comparison.systems)
 
 
-def pair_table(comparison: SystemComparison) -> Table:
+def pair_table(comparison: SystemComparison) -> FormattedTable:
     """Return the table with a row per pair of systems and metric."""
     rows = [
         [
@@ -122,8 +123,8 @@ def pair_table(comparison: SystemComparison) -> Table:
             Cell(f"{pair.first} - {pair.second}"),
             _number(pair.test.difference),
             Cell(_as_interval(pair.test.ci_low, pair.test.ci_high)),
-            _number(pair.test.p_value, as_p),
-            _number(pair.adjusted_p_value, as_p, is_best=pair.adjusted_p_value <= LEVEL),
+            _number(pair.test.p_value, p_value_digits),
+            _number(pair.adjusted_p_value, p_value_digits, is_best=pair.adjusted_p_value <= LEVEL),
             Cell(f"{pair.test.n_larger}/{pair.test.n_equal}/{pair.test.n_smaller}"),
             _number(pair.test.effect_size),
             _number(pair.test.minimum_detectable_difference),
@@ -132,7 +133,7 @@ def pair_table(comparison: SystemComparison) -> Table:
         for compared in comparison.metrics
         for pair in compared.pairs
     ]
-    return Table(
+    return FormattedTable(
         "Differences of two systems, mean over rows with its 95% interval; p before and after Holm, marked: at most "
         "0.05; rows in which the first system's value is larger, equal, smaller; effect in standard deviations of the "
         "rows' differences; least difference that is found 80% of the time, and rows to find the observed one.",
@@ -141,7 +142,7 @@ def pair_table(comparison: SystemComparison) -> Table:
     )
 
 
-def exchange_table(comparison: SystemComparison) -> Table:
+def exchange_table(comparison: SystemComparison) -> FormattedTable:
     """Return the table of systems as distributions: a row per pair and set metric."""
     rows = [
         [
@@ -154,7 +155,7 @@ def exchange_table(comparison: SystemComparison) -> Table:
         ]
         for found in comparison.exchanges
     ]
-    return Table(
+    return FormattedTable(
         "Are the captions of two systems exchangeable? Set metrics with the captions of one of them as the references; "
         "marked: no, p at most 0.05 after Holm.",
         ["metric", "systems", "excess", "z", "p", "p Holm"],
@@ -164,12 +165,12 @@ def exchange_table(comparison: SystemComparison) -> Table:
 
 def _as_p_of_exchange(value: float) -> str:
     """A p-value; NaN of systems that share captions, which no random split does."""
-    return "shared captions" if math.isnan(value) else as_p(value)
+    return "shared captions" if math.isnan(value) else p_value_digits(value)
 
 
-def people_table(comparison: SystemComparison) -> Table:
+def people_table(comparison: SystemComparison) -> FormattedTable:
     """Return the table of systems against people: a row per system and set metric."""
-    return Table(
+    return FormattedTable(
         "Systems against people: statistic, excess over chance with its interval, distance from chance in standard "
         "deviations, and the p-value over all rows with the least one that sets of these sizes allow.",
         ["metric", "system", "statistic", "excess", "interval", "z", "p", "least p"],
@@ -185,22 +186,22 @@ def _people_cells(found: AgainstPeople) -> list[Cell]:
         Cell(_as_interval(found.ci_low, found.ci_high)),
         _number(found.z),
         _people_p_value(found),
-        _number(found.smallest_p_value, as_p),
+        _number(found.smallest_p_value, p_value_digits),
     ]
 
 
 def _people_p_value(found: AgainstPeople) -> Cell:
     """A p-value against people; none is shown where sets of these sizes can distinguish nothing."""
     is_tested = found.smallest_p_value <= LEVEL
-    return Cell(as_p(found.p_value) if is_tested else "not testable", value=found.p_value)
+    return Cell(p_value_digits(found.p_value) if is_tested else "not testable", value=found.p_value)
 
 
-def all_tables(comparison: SystemComparison) -> list[Table]:
+def all_tables(comparison: SystemComparison) -> list[FormattedTable]:
     """Return the tables of a comparison that have rows: that of the systems beside people, and those of metrics."""
     return [table for table in (answer_table(comparison), *metric_tables(comparison)) if table.rows]
 
 
-def metric_tables(comparison: SystemComparison) -> list[Table]:
+def metric_tables(comparison: SystemComparison) -> list[FormattedTable]:
     """Return the tables of metrics that have rows: what the answer on the screen does not say."""
     tables = (system_table, pair_table, people_table, exchange_table)
     return [table for table in (make_table(comparison) for make_table in tables) if table.rows]
@@ -214,12 +215,12 @@ def _as_rows(n_rows: float) -> str:
     return "never" if math.isinf(n_rows) else "not defined" if math.isnan(n_rows) else f"{n_rows:,.0f}"
 
 
-def as_written(table: Table, form: str) -> str:
+def as_written(table: FormattedTable, form: str) -> str:
     """Write a table as "text", "md" or "latex"."""
     return {"text": _as_text, "md": _as_markdown, "latex": _as_latex}[form](table)
 
 
-def _as_text(table: Table) -> str:
+def _as_text(table: FormattedTable) -> str:
     cells = [list(table.header)]
     for row in table.rows:
         cells.append(
@@ -230,7 +231,7 @@ def _as_text(table: Table) -> str:
     return "\n".join([table.caption.replace("marked:", "*:"), "", *lines])
 
 
-def _as_markdown(table: Table) -> str:
+def _as_markdown(table: FormattedTable) -> str:
     def written(cell: Cell) -> str:
         text = cell.text.replace("|", "\\|").replace("<", "&lt;")
         above = f"<sup>{cell.letters}</sup>" if cell.letters else ""
@@ -241,7 +242,7 @@ def _as_markdown(table: Table) -> str:
     return "\n".join([table.caption.replace("marked:", "bold:"), "", *lines])
 
 
-def _as_latex(table: Table) -> str:
+def _as_latex(table: FormattedTable) -> str:
     def written(cell: Cell) -> str:
         text = as_latex(cell.text)
         if NUMBERS.fullmatch(cell.text):
@@ -267,7 +268,7 @@ def _as_latex(table: Table) -> str:
     )
 
 
-def _alignment(table: Table) -> str:
+def _alignment(table: FormattedTable) -> str:
     """Letters of LaTeX for the columns: those of numbers are right-aligned."""
     columns = zip(*table.rows, strict=True)
     return "".join("r" if any(cell.value is not None for cell in column) else "l" for column in columns)

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from manycaps.catalog import SET_MODULES
 from manycaps.comparison.mean_intervals import LEVEL, MOST_EXACT_CLUSTERS, POWER
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, PairedTest
-from manycaps.comparison.parity_text import methods as parity_methods
-from manycaps.comparison.parity_text import pair_line, screen, shown_pairs, system_line
+from manycaps.comparison.parity_text import pair_line, parity_methods, parity_screen, shown_pairs, system_line
 from manycaps.kit.base_module import VERSION
 from manycaps.kit.base_rows import n_sharing_rows
-from manycaps.kit.sets_parity_words import LEAST_P
+from manycaps.kit.sets_parity_words import p_value_digits, shown_p_value
 
 if TYPE_CHECKING:
     from manycaps.comparison.compared_systems import ComparedMetric, ComparedPair, SystemComparison
@@ -25,7 +24,7 @@ UNEQUAL_SIZES = (
 )
 
 
-def summary(metric: ComparedMetric, pair: ComparedPair, units: str = "rows") -> str:
+def pair_summary(metric: ComparedMetric, pair: ComparedPair, units: str = "rows") -> str:
     """Summarise in one sentence which of two systems is better by a metric, or what could have been found.
 
     Args:
@@ -41,9 +40,9 @@ def summary(metric: ComparedMetric, pair: ComparedPair, units: str = "rows") -> 
         few = units if test.is_exact else "random sign flips (--n-resamples)"
         return (
             f"{title}: too few {few} to distinguish {pair.first} and {pair.second}: with so few, p cannot fall below "
-            f"{as_p(metric.smallest_p_value)} after Holm."
+            f"{p_value_digits(metric.smallest_p_value)} after Holm."
         )
-    p_value = f"p {as_p(pair.adjusted_p_value)} after Holm"
+    p_value = f"{shown_p_value(pair.adjusted_p_value)} after Holm"
     size = f"by {as_digits(abs(test.difference))} {_interval(test)}"
     if pair.adjusted_p_value > LEVEL:
         return (
@@ -53,12 +52,12 @@ def summary(metric: ComparedMetric, pair: ComparedPair, units: str = "rows") -> 
     if pair.better is None:
         return (
             f"{title}: {pair.first} ({mean}) and {pair.second} ({other}) differ {size}, {p_value}; which of them is "
-            f"nearer to people is open (p {as_p(pair.ranking_p_value)})."
+            f"nearer to people is open ({shown_p_value(pair.ranking_p_value)})."
         )
     worse = pair.second if pair.better == pair.first else pair.first
     if metric.metric.best == "zero" and metric.means[worse].mean * metric.means[pair.better].mean < 0:
         mean, other = (as_digits(metric.means[name].mean) for name in (pair.better, worse))
-        p_value = f"p {as_p(pair.ranking_p_value)} after Holm"
+        p_value = f"{shown_p_value(pair.ranking_p_value)} after Holm"
         return (
             f"{title}: {pair.better} ({mean}) is nearer to people than {worse} ({other}), which lies on the other side "
             f"of 0, {p_value}."
@@ -99,15 +98,15 @@ def summaries(comparison: SystemComparison, *, full: bool = True) -> list[str]:
         return said + [pair_line(pair) for pair in shown_pairs(parity, full)] + shared_rows(comparison)
     pairs = [(metric, pair) for metric in comparison.metrics for pair in metric.pairs if pair.second == baseline]
     units = "clusters of rows" if comparison.n_clusters < len(comparison.rows) else "rows"
-    return said + [summary(metric, pair, units) for metric, pair in pairs] + shared_rows(comparison)
+    return said + [pair_summary(metric, pair, units) for metric, pair in pairs] + shared_rows(comparison)
 
 
 def answer_text(comparison: SystemComparison, *, full: bool = False) -> str:
-    """Return the answer as a terminal shows it, without tables of metrics; `full` is as for `screen`."""
+    """Return the answer as a terminal shows it, without tables of metrics; `full` is as for `parity_screen`."""
     if comparison.parity is None:
         return "\n".join(summaries(comparison))
     behind = shared_rows(comparison)
-    return screen(comparison.parity, notes(comparison), comparison.rows, warnings=behind, full=full)
+    return parity_screen(comparison.parity, notes(comparison), comparison.rows, warnings=behind, full=full)
 
 
 def notes(comparison: SystemComparison) -> list[str]:
@@ -166,7 +165,7 @@ def equal_captions(comparison: SystemComparison) -> list[str]:
     return said
 
 
-def methods(comparison: SystemComparison) -> str:
+def comparison_methods(comparison: SystemComparison) -> str:
     """Describe the comparison in a paragraph for a paper."""
     n_pairs = len(comparison.systems) * (len(comparison.systems) - 1) // 2
     n_rows, n_clusters = len(comparison.rows), comparison.n_clusters
@@ -255,12 +254,3 @@ def column_form(values: Collection[float]) -> Callable[[float], str]:
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     decimals = 3 if largest >= 0.01 or largest == 0 else 2 - math.floor(math.log10(largest))
     return lambda value: "not defined" if math.isnan(value) else f"{value:.{decimals}f}"
-
-
-def as_p(value: float) -> str:
-    """Format a p-value with two significant digits, and none below 0.0001, as in the answer beside people.
-
-    >>> as_p(0.0001), as_p(0.6875), as_p(1.0), as_p(0.00002)
-    ('0.0001', '0.69', '1', '< 0.0001')
-    """
-    return f"{value:.2g}" if not value < LEAST_P else f"< {LEAST_P:g}"

@@ -70,7 +70,9 @@ def minimum_detectable_difference(standard_error: float, n_clusters: int, level:
     return standard_error * _noncentrality(n_clusters, level)
 
 
-def rows_needed(difference: float, standard_error: float, n_clusters: int, n_rows: int, level: float = LEVEL) -> float:
+def rows_for_difference(
+    difference: float, standard_error: float, n_clusters: int, n_rows: int, level: float = LEVEL
+) -> float:
     """Rows with which a true difference of this size would be found with a power of 80 %.
 
     Args:
@@ -83,7 +85,7 @@ def rows_needed(difference: float, standard_error: float, n_clusters: int, n_row
     Returns:
         A whole number as a float; infinity for a difference of 0, NaN with a single cluster.
 
-    >>> rows_needed(0.5, 0.1, n_clusters=100, n_rows=100), rows_needed(0.0, 0.1, 100, 100)
+    >>> rows_for_difference(0.5, 0.1, n_clusters=100, n_rows=100), rows_for_difference(0.0, 0.1, 100, 100)
     (34.0, inf)
     """
     if difference == 0 or n_clusters < 2:

@@ -8,7 +8,13 @@ import numpy as np
 
 from manycaps.kit.sets_intervals import cluster_numbers
 
-from .mean_intervals import LEVEL, MOST_EXACT_CLUSTERS, minimum_detectable_difference, rows_needed, standard_errors
+from .mean_intervals import (
+    LEVEL,
+    MOST_EXACT_CLUSTERS,
+    minimum_detectable_difference,
+    rows_for_difference,
+    standard_errors,
+)
 
 # Confidence level of the intervals, and random sign patterns of the tests; those of the distribution modules.
 CONFIDENCE_LEVEL = 0.95
@@ -98,7 +104,7 @@ def paired_tests(
             n_smaller=int(n_smaller[i]),
             effect_size=float(mean / deviations[i]) if deviations[i] > 0 else float("nan"),
             minimum_detectable_difference=minimum_detectable_difference(errors[i], len(sizes), level),
-            rows_needed=rows_needed(float(mean), errors[i], len(sizes), len(rows), level),
+            rows_needed=rows_for_difference(float(mean), errors[i], len(sizes), len(rows), level),
         )
         for i, mean in enumerate(differences.means)
     ]
@@ -214,10 +220,10 @@ def sign_flip_tests(
     return SignFlipTests(results[0], are_exact, results[1], results[2])
 
 
-def smallest_p_value(n_clusters: int, n_resamples: int) -> float:
+def smallest_sign_p_value(n_clusters: int, n_resamples: int) -> float:
     """Return the p-value of clusters that all differ, and all with one sign, which is the least one.
 
-    >>> smallest_p_value(5, 9_999), smallest_p_value(100, 9_999)
+    >>> smallest_sign_p_value(5, 9_999), smallest_sign_p_value(100, 9_999)
     (0.0625, 0.0001)
     """
     return 2.0 ** (1 - n_clusters) if n_clusters <= MOST_EXACT_CLUSTERS else 1 / (n_resamples + 1)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, holm_p_values
-from manycaps.comparison.parity_pairs import GapRows, ParityPair, Side, are_within, compared_pairs
+from manycaps.comparison.parity_pairs import GapRows, PairSide, ParityPair, are_within, compared_pairs
 from manycaps.kit.sets_parity import COVARIANCES, GAPS, MEANS, PEOPLES_COPIES, parity_result
 from manycaps.kit.sets_parity_captions import listed_captions
 from manycaps.kit.sets_parity_words import ParityWord, words_of
@@ -132,7 +132,7 @@ def compared_parity(
     """
     systems = _systems(rows, clusters)
     resampling = {"n_resamples": n_resamples, "seed": seed}
-    sides = [Side(each.name, each.rows.columns, each.tails, each.result, each.copies) for each in systems]
+    sides = [PairSide(each.name, each.rows.columns, each.tails, each.result, each.copies) for each in systems]
     rounding = ROUNDING.get(distance, 1e-9)
     pairs = compared_pairs(sides, clusters, rounding=rounding, margin=margin, **resampling)
     within = {} if margin is None else {each.name: _is_within(each, clusters, margin) for each in systems}

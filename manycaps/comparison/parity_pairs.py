@@ -22,7 +22,7 @@ MOST_ENUMERATED = 14
 MAX_SIGNS = 4_000_000
 
 
-class Side(NamedTuple):
+class PairSide(NamedTuple):
     """A system of a pair."""
 
     name: str
@@ -151,7 +151,7 @@ def _upper(mean: ClusteredMean, sign: int) -> float:
 
 
 def compared_pairs(
-    systems: Sequence[Side],
+    systems: Sequence[PairSide],
     clusters: Sequence[Hashable] | None,
     *,
     rounding: float,
@@ -212,7 +212,7 @@ def _gaps(result: Mapping[str, Any]) -> tuple[float, float]:
     return result[GAPS[0]], result[GAPS[1]]
 
 
-def _without_merit_of_wrong_captions(tests: Sequence[ShareTest], first: Side, second: Side) -> list[ShareTest]:
+def _without_merit_of_wrong_captions(tests: Sequence[ShareTest], first: PairSide, second: PairSide) -> list[ShareTest]:
     """Do not count for a system with more wrong captions, and farther from people, that it is less bland for them."""
     unlike = next((test.better for test in tests if test.key == "unlike_people_share"), None)
     if unlike is None:
@@ -285,7 +285,7 @@ class _ShareTests:
     """Paired tests of the shares of two systems."""
 
     def __init__(
-        self, first: Side, second: Side, clusters: Sequence[Hashable] | None, resampling: Mapping[str, int]
+        self, first: PairSide, second: PairSide, clusters: Sequence[Hashable] | None, resampling: Mapping[str, int]
     ) -> None:
         self.first, self.second = first, second
         self._clusters = clusters
@@ -412,8 +412,8 @@ class DetectableGap(NamedTuple):
 
 
 def _pair_within(
-    first: Side,
-    second: Side,
+    first: PairSide,
+    second: PairSide,
     differences: np.ndarray,
     shares: Sequence[ShareTest],
     clusters: Sequence[Hashable] | None,
@@ -433,5 +433,5 @@ def _pair_within(
     return are_within(gaps, clusters, margin)
 
 
-def _sizes(side: Side) -> Mapping[tuple[int, int], int]:
+def _sizes(side: PairSide) -> Mapping[tuple[int, int], int]:
     return side.tails.sizes

@@ -31,7 +31,7 @@ NOT_ENGLISH = (
 )
 
 
-def check_distance(distance: str | None) -> None:
+def check_distance_name(distance: str | None) -> None:
     """Raise unless a distance is None or one of `DISTANCES`."""
     if distance is not None and distance not in DISTANCES:
         raise ValueError(

@@ -10,7 +10,7 @@ from manycaps.comparison.parity import ComparedParity, SystemParity
 from manycaps.comparison.parity_examples import example_lines
 from manycaps.comparison.parity_pairs import ParityPair, ShareTest
 from manycaps.comparison.systems import SystemRow
-from manycaps.kit.sets_parity_words import MANY_ROWS, share_text, shown_p_value
+from manycaps.kit.sets_parity_words import share_text, shown_p_value
 from manycaps.kit.sets_tails import TAIL
 
 # Columns of a terminal, and pairs that are printed without --full: those with the baseline if there are more.
@@ -51,7 +51,7 @@ def _gaps_named(diversity_gap: float) -> str:
 
 def pair_line(pair: ParityPair) -> str:
     """Say in one line how two systems differ."""
-    names, p_value = f"{pair.first} and {pair.second}", as_p(pair.adjusted_p_value)
+    names, p_value = f"{pair.first} and {pair.second}", shown_p_value(pair.adjusted_p_value)
     if pair.kind == "copies":
         return f"{names} are not ranked: captions of {' and '.join(pair.copying)} also occur among the references."
     if pair.kind == "alike":
@@ -111,15 +111,6 @@ def _both(share: ShareTest, better: str, pair: ParityPair) -> str:
     return f"{SHARES[share.key]} ({' and '.join(f'{100 * value:.0f} %' for value in values)})"
 
 
-def as_p(p_value: float) -> str:
-    """A p-value behind its letter.
-
-    >>> as_p(0.44), as_p(0.0312), as_p(0.00003), as_p(float("nan"))
-    ('p = 0.44', 'p = 0.031', 'p < 0.0001', 'p not defined')
-    """
-    return shown_p_value(p_value, MANY_ROWS)
-
-
 def as_rows_needed(result: Mapping[str, Any]) -> str:
     """Rows after which a system is distinguished from people, with the interval.
 
@@ -173,7 +164,7 @@ def _share(result: Mapping[str, Any], key: str) -> str:
     return "one caption" if math.isnan(result[key]) else share_text(result, key)
 
 
-def screen(
+def parity_screen(
     parity: ComparedParity,
     notes: Sequence[str],
     rows: Sequence[SystemRow] = (),
@@ -237,7 +228,7 @@ def _wrapped(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False)
 
 
-def methods(parity: ComparedParity, n_pairs: int) -> list[str]:
+def parity_methods(parity: ComparedParity, n_pairs: int) -> list[str]:
     """Describe the test against people, and that of pairs, for a paper."""
     adjusted = f", adjusted by Holm's method over the {n_pairs} pairs" if n_pairs > 1 else ""
     holm = " p-values of several systems are adjusted by Holm's method." if len(parity.systems) > 1 else ""

@@ -22,7 +22,7 @@ from manycaps.comparison.systems import (
 )
 from manycaps.kit.base_module import signature
 from manycaps.kit.text_windows import warn_of_unread, without_warning_of_unread
-from manycaps.sampling.captions_file import settings_of
+from manycaps.sampling.captions_file import sampling_settings
 
 # Options that modules are loaded with.
 MODULE_OPTIONS = (
@@ -37,7 +37,7 @@ OF_PARITY = ("tokenizer", "encoder", "long_texts", "device", "meteor15_data")
 OF_CAPTIONS = ("references", "columns", "common_rows", "images", "videos", "limit", "distance", *MODULE_OPTIONS)
 
 
-def compared(options: CompareOptions) -> SystemComparison:
+def compare_by_options(options: CompareOptions) -> SystemComparison:
     """Compare the systems that the options name; see `manycaps.comparison.compare`."""
     sources = named_systems(options.systems, options.names, options.baseline)
     return compare_folders(sources, options) if are_score_folders(sources) else compare_files(sources, options)
@@ -71,7 +71,7 @@ def compare_folders(folders: Mapping[str, str], options: CompareOptions) -> Syst
     if MODULE in systems[0].results:
         line = str(systems[0].results[MODULE]["signature"])
         distance = line.partition("|distance:")[2].partition("|")[0]
-        parity = beside_people(
+        parity = parity_of_systems(
             {each.name: ParityRows(each.values, each.distances) for each in systems if each.distances},
             clusters,
             options,
@@ -82,7 +82,7 @@ def compare_folders(folders: Mapping[str, str], options: CompareOptions) -> Syst
     )
 
 
-def beside_people(
+def parity_of_systems(
     rows: Mapping[str, ParityRows],
     clusters: Sequence[Hashable] | None,
     options: CompareOptions,
@@ -129,7 +129,7 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
         note = note or note_of_language(rows, distance, options.encoder)
         with without_warning_of_unread():
             found = parity_of_captions(rows, parity_options(options, distance, clusters))
-        parity, of_parity = beside_people(found.rows, clusters, options, distance, note), found.results
+        parity, of_parity = parity_of_systems(found.rows, clusters, options, distance, note), found.results
     n_results = len(files) * len(modules) + (len(scores.exchanged()) if options.full else 0)
     with tqdm.tqdm(total=n_results, desc="systems x metrics", unit="result") as bar:
         systems = scores.systems(bar.update)
@@ -153,7 +153,7 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
 
 def _with_settings(system: ScoredSystem, file: str) -> ScoredSystem:
     """Add how the captions were sampled, where `manycaps sample` wrote that beside them."""
-    settings = settings_of(file)
+    settings = sampling_settings(file)
     if settings is None:
         return system
     how = {"sample": {"signature": signature("sample", **settings)}}

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from manycaps.caption_tables import CaptionRow, Source, open_source
+from manycaps.caption_tables import CaptionRow, CaptionSource, open_source
 from manycaps.caption_tables.files import is_local
 from manycaps.catalog import ROW_VALUES, module_of
 from manycaps.comparison.compared_systems import row_test_key
@@ -197,7 +197,7 @@ def _captions(folder: str) -> dict[str, CaptionRow]:
     return found
 
 
-def _opened(folder: str) -> Source:
+def _opened(folder: str) -> CaptionSource:
     """The input of a run, read as the run read it."""
     inputs = _summary(folder).get("inputs", {})
     files, sides = dict(inputs.get("files", {})), dict(inputs.get("understood", {}))

@@ -14,7 +14,7 @@ import numpy as np
 import tqdm
 
 from manycaps.caption_tables import BadRow, CaptionRow, good_rows, open_source
-from manycaps.caption_tables.columns import Columns, check_files_of_columns, columns_of
+from manycaps.caption_tables.columns import ColumnNames, check_files_of_columns, columns_of
 from manycaps.caption_tables.files import source_name
 from manycaps.kit.base_messages import shown_value
 from manycaps.kit.sets_tails import KeptDistances
@@ -139,7 +139,7 @@ def is_score_folder(source: str) -> bool:
 def read_systems(
     files: Mapping[str, str],
     references: Sequence[str] = (),
-    columns: Columns | None = None,
+    columns: ColumnNames | None = None,
     images: str | None = None,
     videos: str | None = None,
     limit: int | None = None,

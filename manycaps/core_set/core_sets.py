@@ -11,7 +11,7 @@ import numpy.typing as npt
 from tqdm import tqdm
 
 from manycaps.caption_tables import good_rows, open_source
-from manycaps.caption_tables.columns import Columns, check_files_of_columns, columns_of
+from manycaps.caption_tables.columns import ColumnNames, check_files_of_columns, columns_of
 from manycaps.core_set.cross_cider import CrossCider
 from manycaps.core_set.greedy_cover import greedy_cover
 from manycaps.core_set.reached_rows import ReachedRows, reached_rows
@@ -57,7 +57,7 @@ class CoreSetOptions:
     # Array with the scores of another metric.
     scores: pathlib.Path | None = None
     # Names of columns by their roles.
-    columns: Columns | None = None
+    columns: ColumnNames | None = None
     # Number of rows that are read of each side; None: all.
     limit: int | None = None
 
@@ -116,7 +116,7 @@ def core_set(reached: ReachedRows, level: int, threshold: float, candidates: Seq
     }
 
 
-def read_rows(sources: Sequence[str], columns: Columns | None, limit: int | None) -> list[tuple[str, list[str]]]:
+def read_rows(sources: Sequence[str], columns: ColumnNames | None, limit: int | None) -> list[tuple[str, list[str]]]:
     """Return id and captions of every row: its references, or its predictions where there are none.
 
     Raises:

@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse
 
+from manycaps.kit.base_types import Floats, Ints
 from manycaps.kit.text_ngrams import ngram_ids, word_ids
 from manycaps.kit.text_reference_ngrams import CIDER_D_MAXIMUM, LENGTH_SIGMA, MAX_ORDER
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Tokens = Sequence[str]
+CaptionTokens = Sequence[str]
 
 
 class CrossCider:
@@ -26,7 +24,7 @@ class CrossCider:
     one length it is a product of two matrices, once the references of every row are added up with their penalties.
     """
 
-    def __init__(self, candidates: Sequence[Tokens], rows: Sequence[Sequence[Tokens]]) -> None:
+    def __init__(self, candidates: Sequence[CaptionTokens], rows: Sequence[Sequence[CaptionTokens]]) -> None:
         """Count.
 
         Args:

@@ -6,8 +6,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Ints = npt.NDArray[np.integer]
-
 
 class Cover(NamedTuple):
     """Candidates in the order in which they were taken."""
@@ -17,7 +15,7 @@ class Cover(NamedTuple):
     n_new: list[int]
 
 
-def greedy_cover(first: Ints, rows: Ints, n_rows: int) -> Cover:
+def greedy_cover(first: npt.NDArray[np.integer], rows: npt.NDArray[np.integer], n_rows: int) -> Cover:
     """Cover as many rows as any candidates cover, one candidate after the other.
 
     Each time the candidate with the most rows that are not covered yet is taken, of equal ones the first (Chan, Myers

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from manycaps.kit.base_types import Floats
+
 # A score within this distance below a threshold reaches it: BLEU of a caption with itself is 1 - 1e-9 at most, by the
 # constants of the COCO caption code.
 TOLERANCE = 1e-8
@@ -13,10 +15,9 @@ TOLERANCE = 1e-8
 # Scores that are held at once, 8 bytes each in a few arrays.
 MAX_CELLS = 4_000_000
 
-Floats = npt.NDArray[np.float64]
 
 # Scores of the candidates of a range (end excluded), with all rows: (n, n_rows).
-Scores = Callable[[int, int], npt.NDArray[np.floating[Any]]]
+ScoreBlock = Callable[[int, int], npt.NDArray[np.floating[Any]]]
 
 
 class ReachedRows(NamedTuple):
@@ -58,7 +59,11 @@ class ReachedRows(NamedTuple):
 
 
 def reached_rows(
-    scores: Scores, n_candidates: int, n_rows: int, thresholds: Sequence[float], progress: Callable[..., Iterable[Any]]
+    scores: ScoreBlock,
+    n_candidates: int,
+    n_rows: int,
+    thresholds: Sequence[float],
+    progress: Callable[..., Iterable[Any]],
 ) -> ReachedRows:
     """Compare all scores with thresholds, part by part.
 

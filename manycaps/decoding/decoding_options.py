@@ -38,10 +38,10 @@ class DecodingOptions:
 
     def __post_init__(self) -> None:
         """Check what can be checked without a file."""
-        from manycaps.comparison.parity_scores import check_distance
+        from manycaps.comparison.parity_scores import check_distance_name
         from manycaps.kit.base_module import check_whole_number
 
-        check_distance(self.distance)
+        check_distance_name(self.distance)
         check_whole_number("--n-resamples", self.n_resamples, 1)
         check_whole_number("--seed", self.seed, 0)
         names = [setting.name for setting in self.settings] or list(self.files)

@@ -207,7 +207,7 @@ def nearest_setting(
     energies = energies_of(rows)
     n_rows = len(next(iter(energies.values())))
     halves = halves_of(n_rows, clusters, seed)
-    check_rows(min(map(len, halves)), n_rows)
+    check_enough_rows(min(map(len, halves)), n_rows)
     return NearestSetting(
         {name: numbers_of(of_setting, clusters, CONFIDENCE_LEVEL) for name, of_setting in rows.items()},
         paired_with_best(energies, clusters, searches, n_resamples=n_resamples, seed=seed),
@@ -216,7 +216,7 @@ def nearest_setting(
     )
 
 
-def check_rows(n_least: int, n_rows: int) -> None:
+def check_enough_rows(n_least: int, n_rows: int) -> None:
     """Raise unless there are enough rows to choose on some and test on others."""
     if n_least < LEAST_ROWS:
         raise ValueError(

@@ -23,7 +23,7 @@ from manycaps.decoding.nearest import (
     LEAST_ROWS,
     Half,
     NearestSetting,
-    check_rows,
+    check_enough_rows,
     energies_of,
     nearest_of,
     nearest_setting,
@@ -32,7 +32,7 @@ from manycaps.decoding.nearest import (
 )
 from manycaps.kit.text_tokens import tokenize_rows
 from manycaps.rows.ordered import token_metric
-from manycaps.sampling.captions_file import settings_of
+from manycaps.sampling.captions_file import sampling_settings
 from manycaps.sampling.decoding_setting import Setting, setting_of
 from manycaps.sampling.items import Item
 from manycaps.sampling.run import Sampler, items_of, load_sampler, write_samples
@@ -152,7 +152,7 @@ def _rows_of_files(options: DecodingOptions) -> dict[str, list[SystemRow]]:
 
 def _setting_beside(file: str) -> Setting | None:
     """How a file of samples was decoded, where that is beside it."""
-    settings = settings_of(file)
+    settings = sampling_settings(file)
     return None if settings is None else setting_of(settings)
 
 
@@ -178,7 +178,7 @@ class Samples:
                 f"--references: expected two captions or more with ids such as {items[0].id!r}, got none. Name the "
                 "same images; --stems leaves out the endings of files."
             )
-        check_rows(len(self.items) // 2, len(self.items))
+        check_enough_rows(len(self.items) // 2, len(self.items))
         self.settings = {setting.name: setting for setting in options.settings}
         self._sampler: Sampler = load_sampler(self._sample, self.items[0])
 

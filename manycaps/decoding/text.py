@@ -6,9 +6,9 @@ import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from manycaps.comparison.parity_text import SHARES, WIDTH, as_p, as_rows_needed
+from manycaps.comparison.parity_text import SHARES, WIDTH, as_rows_needed
 from manycaps.decoding.nearest import ENERGY, Half, NearestSetting, nearest_of
-from manycaps.kit.sets_parity_words import share_text
+from manycaps.kit.sets_parity_words import p_value_digits, share_text, shown_p_value
 from manycaps.kit.sets_tails import TAIL
 
 if TYPE_CHECKING:
@@ -30,16 +30,16 @@ def _paired(compared: ComparedSettings, name: str) -> str:
     if name == compared.nearest.best:
         return "nearest"
     p = compared.nearest.p_values.get(name)
-    return "dropped" if p is None else as_p(p)
+    return "dropped" if p is None else shown_p_value(p)
 
 
 def _line(name: str, result: Mapping[str, Any], paired: str) -> list[str]:
-    p = as_p(result["human_parity_p_value"]).removeprefix("p ").removeprefix("= ")
+    p = p_value_digits(result["human_parity_p_value"])
     shares = [share_text(result, key) for key in SHARES]
     return [name, f"{result['n_rows']:,}", p, as_rows_needed(result), *shares, f"{result[ENERGY]:.4f}", paired]
 
 
-def sentences(compared: ComparedSettings) -> list[str]:
+def decoding_sentences(compared: ComparedSettings) -> list[str]:
     """Return the answer in sentences."""
     nearest = compared.nearest
     said = [compared.note] if compared.note else []
@@ -50,7 +50,7 @@ def sentences(compared: ComparedSettings) -> list[str]:
     said += [_of_half(half) for half in nearest.halves]
     if len(nearest.halves) > 1:
         said.append(
-            f"Both ways round: {as_p(nearest.p_value)}. The p of the table is that of all rows, among which "
+            f"Both ways round: {shown_p_value(nearest.p_value)}. The p of the table is that of all rows, among which "
             f"{nearest.best} was chosen: it is no fair test of {nearest.best}."
         )
     return said
@@ -68,15 +68,17 @@ def _of_half(half: Half) -> str:
     result = half.result
     return (
         f"Chosen on {half.n_chosen:,} rows: {half.setting}. On {result['n_rows']:,} others it has "
-        f"{as_p(result['human_parity_p_value'])}, rows needed {as_rows_needed(result)}, energy distance "
+        f"{shown_p_value(result['human_parity_p_value'])}, rows needed {as_rows_needed(result)}, energy distance "
         f"{result[ENERGY]:.4f}."
     )
 
 
-def screen(compared: ComparedSettings, width: int = WIDTH) -> str:
+def decoding_screen(compared: ComparedSettings, width: int = WIDTH) -> str:
     """Return table and sentences, as a terminal shows them."""
     cells = table(compared)
     widths = [max(len(row[i]) for row in cells) for i in range(len(HEADER))]
     lines = ["  ".join(cell.ljust(n) for cell, n in zip(row, widths, strict=True)).rstrip() for row in cells]
-    said = [line for each in sentences(compared) for line in textwrap.wrap(each, width, subsequent_indent="  ")]
+    said = [
+        line for each in decoding_sentences(compared) for line in textwrap.wrap(each, width, subsequent_indent="  ")
+    ]
     return "\n".join([*lines, "", *said])

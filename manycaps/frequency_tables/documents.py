@@ -22,7 +22,7 @@ def read_documents(path: str, column: str, document: str | None) -> list[list[st
     return list(caption_lists(open_captions([path], wanted)))
 
 
-def count_documents(
+def write_document_counts(
     file: str, output: pathlib.Path, *, column: str = "references", document: str | None = None, tokenizer: str = "ptb"
 ) -> dict[str, Any]:
     """Count n-grams and write the table; the file appears whole or not at all.

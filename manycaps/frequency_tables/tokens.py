@@ -17,7 +17,7 @@ from manycaps.saved_files import check_can_be_written, write_text_atomically
 CONTEXT_LENGTH = 77
 
 
-def read_captions(path: str, column: str) -> list[str]:
+def captions_of_file(path: str, column: str) -> list[str]:
     """Return all captions of a file.
 
     Raises:
@@ -52,6 +52,6 @@ def count_captions(file: str, output: pathlib.Path, *, column: str = "references
         TypeError, ValueError, OSError: the captions cannot be used, or the file cannot be written.
     """
     check_can_be_written(output)
-    table = token_table(tqdm(read_captions(file, column), unit="caption"))
+    table = token_table(tqdm(captions_of_file(file, column), unit="caption"))
     write_text_atomically(output, json.dumps(table))
     return table

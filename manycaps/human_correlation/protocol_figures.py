@@ -15,11 +15,11 @@ from manycaps.kit.base_messages import shown_value
 # Decimals to which the authors of VATEX-EVAL round scores before they rank them (emscore, utils.py).
 SCORE_DECIMALS = 4
 
-Rows = Sequence[Mapping[str, Any]]
-Scorer = Callable[[Rows, Sequence[str]], np.ndarray]
+ProtocolRows = Sequence[Mapping[str, Any]]
+ProtocolScorer = Callable[[ProtocolRows, Sequence[str]], np.ndarray]
 
 
-def first_references(rows: Rows, n_references: int | None) -> list[dict[str, Any]]:
+def first_references(rows: ProtocolRows, n_references: int | None) -> list[dict[str, Any]]:
     """Return rows with their first references.
 
     Raises:
@@ -34,7 +34,7 @@ def first_references(rows: Rows, n_references: int | None) -> list[dict[str, Any
     return [{**row, "refs": list(row.get("refs") or [])[:n_references]} for row in rows]
 
 
-def judge_correlations(rows: Rows, score: Scorer) -> Agreement:
+def judge_correlations(rows: ProtocolRows, score: ProtocolScorer) -> Agreement:
     """Kendall's tau_b and Spearman's rho, in percent, with each judge, and their means over the judges.
 
     Shi et al. (2022), https://arxiv.org/abs/2111.08919; scores are rounded to `SCORE_DECIMALS` first, as in their
@@ -68,7 +68,7 @@ def judge_correlations(rows: Rows, score: Scorer) -> Agreement:
     )
 
 
-def paragraph_choice(rows: Rows, score: Scorer) -> Agreement:
+def paragraph_choice(rows: ProtocolRows, score: ProtocolScorer) -> Agreement:
     """Share, in percent, of videos whose right paragraph has the higher score: the mean over its sentences.
 
     Args:
@@ -93,12 +93,12 @@ def paragraph_choice(rows: Rows, score: Scorer) -> Agreement:
     return Agreement(figures, {"accuracy": (wins - wins.mean()) / len(rows)}, range(len(rows)), are_shares=True)
 
 
-def system_scores(systems: Mapping[str, Rows], score: Scorer) -> dict[str, float]:
+def system_scores(systems: Mapping[str, ProtocolRows], score: ProtocolScorer) -> dict[str, float]:
     """Score of each system: the mean over its captions."""
     return {name: float(np.mean(score(rows, [row["cand"] for row in rows]))) for name, rows in systems.items()}
 
 
-def system_table(scores: Mapping[str, float], metric: str) -> str:
+def ranking_table(scores: Mapping[str, float], metric: str) -> str:
     """Write the systems from the best to the worst, beside the published scores, and how both rankings agree.
 
     Args:
@@ -108,7 +108,7 @@ def system_table(scores: Mapping[str, float], metric: str) -> str:
     Returns:
         Text; the last line has Kendall's tau_b over the systems that are published, where there are two of them.
 
-    >>> print(system_table({"vinvl": 0.82, "own": 0.9, "up_down": 0.8}, "pac_score"))
+    >>> print(ranking_table({"vinvl": 0.82, "own": 0.9, "up_down": 0.8}, "pac_score"))
     system                 measured  published difference
     own                      0.9000          -          -
     vinvl                    0.8200      0.821    -0.0010

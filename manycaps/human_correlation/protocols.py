@@ -4,7 +4,7 @@ import dataclasses
 import json
 import math
 import pathlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import evaluate
@@ -23,11 +23,13 @@ from manycaps.human_correlation.benchmark_rows import (
 from manycaps.human_correlation.benchmarks import BENCHMARKS, Benchmark
 from manycaps.human_correlation.coco_systems import system_rows
 from manycaps.human_correlation.protocol_figures import (
+    ProtocolRows,
+    ProtocolScorer,
     first_references,
     judge_correlations,
     paragraph_choice,
+    ranking_table,
     system_scores,
-    system_table,
 )
 from manycaps.human_correlation.published_values import OTHER_METRICS, OTHER_WEIGHTS, PUBLISHED
 from manycaps.human_correlation.video_files import video_value
@@ -45,18 +47,15 @@ PER_ROW, PER_CANDIDATE = "_per_row", "_per_candidate"
 # Keywords of this collection's modules that make them report rows.
 DETAILS = {"details": True}
 
-Rows = Sequence[Mapping[str, Any]]
-Scorer = Callable[[Rows, Sequence[str]], np.ndarray]
 
-
-def scorer_of(module: Any, key: str | None, sign: float) -> Scorer:
+def scorer_of(module: Any, key: str | None, sign: float) -> ProtocolScorer:
     """Return a function that scores each row's caption with a module.
 
     A module of this collection reports rows itself; any other is asked row by row for `key`, or for its first number.
     """
     columns = _columns(module)
 
-    def score(rows: Rows, captions: Sequence[str]) -> np.ndarray:
+    def score(rows: ProtocolRows, captions: Sequence[str]) -> np.ndarray:
         given: dict[str, list[Any]] = {"predictions": list(captions)}
         if "references" in columns:
             given["references"] = [list(row["refs"]) for row in rows]
@@ -101,7 +100,7 @@ def _row_scores(module: Any, given: Mapping[str, list[Any]], key: str | None) ->
     return scores
 
 
-def correlation(rows: Any, benchmark: Benchmark, score: Scorer) -> Agreement:
+def correlation(rows: Any, benchmark: Benchmark, score: ProtocolScorer) -> Agreement:
     """Kendall's tau_b and tau_c, in percent, between scores and human judgements: single ones, or means of captions.
 
     Raises:
@@ -129,7 +128,7 @@ def correlation(rows: Any, benchmark: Benchmark, score: Scorer) -> Agreement:
     return Agreement(figures | counts, moved, [row_image(row, i) for i, row in enumerate(kept)])
 
 
-def choice(rows: Any, benchmark: Benchmark, score: Scorer, seed: int) -> Agreement:
+def choice(rows: Any, benchmark: Benchmark, score: ProtocolScorer, seed: int) -> Agreement:
     """Share, in percent, of pairs in which the better caption has the higher score, by category and on average."""
     rows = list(rows)
     draws = [rows]
@@ -153,14 +152,14 @@ def choice(rows: Any, benchmark: Benchmark, score: Scorer, seed: int) -> Agreeme
     )
 
 
-def _wins(rows: Rows, score: Scorer) -> np.ndarray:
+def _wins(rows: ProtocolRows, score: ProtocolScorer) -> np.ndarray:
     """1 where the better caption wins, 1/2 for a tie, 0 where it loses."""
     both = score([*rows, *rows], [row["better"] for row in rows] + [row["worse"] for row in rows])
     better, worse = both[: len(rows)], both[len(rows) :]
     return np.where(better == worse, 0.5, better > worse)
 
 
-def _draw(rows: Rows, rng: np.random.Generator) -> Rows:
+def _draw(rows: ProtocolRows, rng: np.random.Generator) -> ProtocolRows:
     """The rows with a few of their references."""
     drawn = []
     for row in rows:
@@ -339,7 +338,7 @@ class LoadedMetric(NamedTuple):
     # Name of a benchmark in that table.
     place: str
     columns: set[str]
-    score: Scorer
+    score: ProtocolScorer
 
 
 def loaded_metric(metric: MetricOptions, options: CorrelationOptions) -> LoadedMetric:
@@ -375,7 +374,7 @@ def correlate(options: CorrelationOptions) -> Correlation:
             )
         systems = {system: rows[: options.limit] for system, rows in system_rows(_folder(options.data)).items()}
         scores = system_scores(systems, first.score)
-        return Correlation(scores, f"{first.title} of {len(systems)} systems\n{system_table(scores, first.name)}")
+        return Correlation(scores, f"{first.title} of {len(systems)} systems\n{ranking_table(scores, first.name)}")
     rows = _benchmark_rows(options, benchmark, any("references" in metric.columns for metric in metrics))
     found = [_agreement(options, benchmark, rows, metric.score) for metric in metrics]
     lines = [_table(metric, each) for metric, each in zip(metrics, found, strict=True)]
@@ -409,7 +408,7 @@ def published_place(benchmark: str, module: Any, n_references: int | None) -> st
     return f"{benchmark} references" if benchmark == "activitynet-foil" and has_references and has_videos else benchmark
 
 
-def _benchmark_rows(options: CorrelationOptions, benchmark: Benchmark, with_references: bool) -> Rows:
+def _benchmark_rows(options: CorrelationOptions, benchmark: Benchmark, with_references: bool) -> ProtocolRows:
     """Load the rows of a benchmark, with their references as its protocol has them where a metric takes some."""
     if benchmark.kind == "paragraphs":
         return activitynet_foil_rows(_folder(options.data))[: options.limit]
@@ -422,7 +421,9 @@ def _benchmark_rows(options: CorrelationOptions, benchmark: Benchmark, with_refe
     return rows
 
 
-def _agreement(options: CorrelationOptions, benchmark: Benchmark, rows: Rows, score: Scorer) -> Agreement:
+def _agreement(
+    options: CorrelationOptions, benchmark: Benchmark, rows: ProtocolRows, score: ProtocolScorer
+) -> Agreement:
     """Score the rows, and compare with people as the benchmark does."""
     if benchmark.kind == "paragraphs":
         return paragraph_choice(rows, score)

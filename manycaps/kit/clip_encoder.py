@@ -12,7 +12,7 @@ from .base_feature_memory import RememberedFeatures, SharedModel, SharedModels
 from .base_files import check_installed, is_folder, local_path, path_state
 from .base_messages import shown_value
 from .clip_checkpoints import Checkpoint, find_checkpoint, local_checkpoint
-from .clip_model import ClipModel, FeatureError, Tokens, as_device, engine_name
+from .clip_model import ClipModel, ClipTokens, FeatureError, as_device, engine_name
 from .clip_options import chosen_variant, with_prompt
 from .clip_transformers import CONFIG_FILE, PIXEL_FILES, is_model, read_model
 from .clip_variants import CONFIG_NAME
@@ -53,12 +53,12 @@ class ReadText(NamedTuple):
 
     parts: Sequence[str]
     # Of each part.
-    tokens: Sequence[Tokens]
+    tokens: Sequence[ClipTokens]
 
     def joined_ids(self) -> tuple[int, ...]:
         """Return the token numbers as if the parts had been read as a whole.
 
-        >>> ReadText(["a b", "c"], [Tokens((8, 1, 2, 9), False), Tokens((8, 3, 9), False)]).joined_ids()
+        >>> ReadText(["a b", "c"], [ClipTokens((8, 1, 2, 9), False), ClipTokens((8, 3, 9), False)]).joined_ids()
         (8, 1, 2, 3, 9)
         """
         ids = [tokens.ids for tokens in self.tokens]
@@ -196,7 +196,7 @@ class ClipEncoder:
             read[text] = ReadText(parts, [self.model.tokenize(part) for part in parts] if is_split else [tokens])
         return read
 
-    def encode_tokens(self, texts: Mapping[str, Tokens], batch_size: int) -> dict[str, np.ndarray]:
+    def encode_tokens(self, texts: Mapping[str, ClipTokens], batch_size: int) -> dict[str, np.ndarray]:
         """Encode every token of texts.
 
         Args:
@@ -293,7 +293,7 @@ class ClipEncoder:
 def count_long_texts(texts: Sequence[ReadText], long_captions: str) -> dict[str, int]:
     """Return the keys that a result has of long texts.
 
-    >>> count_long_texts([ReadText(["a", "b"], [Tokens((8, 9), False), Tokens((8, 9), True)])], "window")
+    >>> count_long_texts([ReadText(["a", "b"], [ClipTokens((8, 9), False), ClipTokens((8, 9), True)])], "window")
     {'n_truncated': 1, 'n_windowed': 1}
     """
     n_truncated = sum(any(tokens.truncated for tokens in text.tokens) for text in texts)

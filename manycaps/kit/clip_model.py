@@ -54,7 +54,7 @@ PUBLISHED_LENGTH = 77
 MOST_CHARACTERS = 2_500
 
 
-class Tokens(NamedTuple):
+class ClipTokens(NamedTuple):
     """One text as the text encoder reads it."""
 
     # Token numbers with the start and end tokens, at most `context_length`.
@@ -154,7 +154,7 @@ class ClipModel:
             features = self._embed_pixels(torch.from_numpy(pixels).to(self.device))
             return _as_features(features)
 
-    def text_features(self, texts: Sequence[Tokens], batch_size: int, progress: Any = iter) -> np.ndarray:
+    def text_features(self, texts: Sequence[ClipTokens], batch_size: int, progress: Any = iter) -> np.ndarray:
         """Encode texts in batches of similar length, so that short ones are not padded to the longest.
 
         Args:
@@ -176,7 +176,7 @@ class ClipModel:
                     features[rows] = _as_features(self._embed_tokens(ids, ends))
         return features
 
-    def token_features(self, texts: Sequence[Tokens], batch_size: int, progress: Any = iter) -> list[np.ndarray]:
+    def token_features(self, texts: Sequence[ClipTokens], batch_size: int, progress: Any = iter) -> list[np.ndarray]:
         """Encode every token of each text, the start and the end token included.
 
         Args:
@@ -199,14 +199,14 @@ class ClipModel:
                         features[i] = _as_features(embedded[: len(texts[i].ids)])
         return features
 
-    def tokenize(self, text: str) -> Tokens:
+    def tokenize(self, text: str) -> ClipTokens:
         """Turn a text into token numbers; a long one is truncated, with the end token kept."""
         n_characters = MOST_CHARACTERS + TOKEN_CHARACTERS * max(0, self.context_length - PUBLISHED_LENGTH)
         inner, is_cut = first_tokens(self.tokenizer, text, n_characters)
         ids = (self.tokenizer.sot_token_id, *inner, self.tokenizer.eot_token_id)
         if len(ids) <= self.context_length:
-            return Tokens(ids, truncated=is_cut)
-        return Tokens((*ids[: self.context_length - 1], ids[-1]), truncated=True)
+            return ClipTokens(ids, truncated=is_cut)
+        return ClipTokens((*ids[: self.context_length - 1], ids[-1]), truncated=True)
 
     def embed_pixels(self, pixels: "torch.Tensor") -> "torch.Tensor":
         """Map (n, s, s, 3) uint8 pixels to (n, d) features; differentiable, for training and inference alike."""
@@ -226,7 +226,7 @@ class ClipModel:
             states = states[torch.arange(len(ids), device=ids.device), ends]  # (n, width)
         return network.ln_final(states) @ network.text_projection
 
-    def _as_batch(self, texts: Sequence[Tokens]) -> tuple["torch.Tensor", "torch.Tensor"]:
+    def _as_batch(self, texts: Sequence[ClipTokens]) -> tuple["torch.Tensor", "torch.Tensor"]:
         """Return token numbers, shape (n, longest), padded with 0, and the index of each end token, shape (n,)."""
         ids = np.zeros((len(texts), max(len(text.ids) for text in texts)), np.int64)
         for row, text in zip(ids, texts, strict=True):
@@ -266,7 +266,7 @@ def first_tokens(tokenizer: Any, text: str, n_characters: int = MOST_CHARACTERS)
     return tokenizer.encode(text[:n_characters]), len(text) > n_characters
 
 
-def text_batches(texts: Sequence[Tokens], batch_size: int) -> list[list[int]]:
+def text_batches(texts: Sequence[ClipTokens], batch_size: int) -> list[list[int]]:
     """Split texts into batches of similar length.
 
     Args:
@@ -276,7 +276,7 @@ def text_batches(texts: Sequence[Tokens], batch_size: int) -> list[list[int]]:
     Returns:
         Lists of row numbers, shortest texts first.
 
-    >>> text_batches([Tokens((1, 5, 6, 2), False), Tokens((1, 2), False)], batch_size=1)
+    >>> text_batches([ClipTokens((1, 5, 6, 2), False), ClipTokens((1, 2), False)], batch_size=1)
     [[1, 0]]
     """
     rows = sorted(range(len(texts)), key=lambda i: len(texts[i].ids))

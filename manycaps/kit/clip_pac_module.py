@@ -20,7 +20,7 @@ from .clip_image_features import (
 from .clip_options import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS, check_clip_options, check_prompt, long_captions_name
 from .clip_pac_scores import PAC_PROMPT, PAC_WEIGHT, check_weight
 from .media_images import decoded_values
-from .vectors_checks import ARRAY_COLUMNS, as_embedding_arrays
+from .vectors_checks import ARRAY_COLUMNS, as_embedding_arrays, check_no_captions
 
 # The columns of captions, in the order of the keywords `ARRAY_COLUMNS`, which stand in their place.
 CAPTION_COLUMNS = ("predictions", "references")
@@ -130,19 +130,6 @@ class PacModule(CollectionModule):
             return result
         windows = long_captions_name(options) if "prompt" in settings else None
         return result | {"signature": signature(self.name, **settings, weight=options["weight"], long_captions=windows)}
-
-
-def check_no_captions(captions: Sequence[object], n_added: int) -> None:
-    """Raise if captions are given beside ready embeddings: it would be ambiguous which of them counts.
-
-    Raises:
-        ValueError: there are captions, or rows from `add` or `add_batch`.
-    """
-    if n_added or any(column is not None for column in captions):
-        raise ValueError(
-            f"{ARRAY_COLUMNS[0]}: expected embeddings instead of captions, got both. Leave out predictions, "
-            "references and rows added before."
-        )
 
 
 def as_text_features(columns: Mapping[str, Any]) -> list[list[np.ndarray]]:

@@ -47,7 +47,7 @@ def check_head_shares(shares: object) -> None:
         check_share(f"head_shares[{i}]", share)
 
 
-def check_lengths(lengths: object) -> None:
+def check_caption_lengths(lengths: object) -> None:
     """Raise unless `lengths` are whole numbers from 1 to `MOST_TOKENS`.
 
     Raises:

@@ -131,7 +131,7 @@ def set_values(
     return values
 
 
-def corpus_values(side: Sets, kernels: Kernels) -> dict[str, float]:
+def linear_values(side: Sets, kernels: Kernels) -> dict[str, float]:
     """Compute the values that take linear time, of all captions of a side as one set.
 
     Args:
@@ -248,10 +248,10 @@ def row_result(
     return result
 
 
-def corpus_result(candidates: Mapping[str, float], references: Mapping[str, float]) -> dict[str, float]:
+def set_result(candidates: Mapping[str, float], references: Mapping[str, float]) -> dict[str, float]:
     """Build the keys of values of all captions of a side.
 
-    >>> corpus_result({"div_1": 0.5}, {"div_1": 0.25})
+    >>> set_result({"div_1": 0.5}, {"div_1": 0.25})
     {'corpus_div_1': 0.5, 'corpus_div_1_references': 0.25, 'corpus_div_1_difference': 0.25}
     """
     result = {}

@@ -102,7 +102,7 @@ def load_lexicon(
         The lexicon.
 
     Raises:
-        ImportError, ValueError: as `load_data`.
+        ImportError, ValueError: as `load_meteor15_data`.
     """
     paths = (None if path is None else os.fspath(path) for path in (source, paraphrases))
     state = _data_state(find_data(source, language, paraphrases))
@@ -125,7 +125,7 @@ def _remembered_lexicon(
     function_words: str,
     _state: tuple[Hashable, ...],
 ) -> Meteor15Lexicon:
-    return Meteor15Lexicon(load_data(source, progress, language, function_words, paraphrases))
+    return Meteor15Lexicon(load_meteor15_data(source, progress, language, function_words, paraphrases))
 
 
 def find_data(
@@ -174,7 +174,7 @@ def _find_paraphrases(program: pathlib.Path, table: str, given: str | os.PathLik
     )
 
 
-def load_data(
+def load_meteor15_data(
     source: str | os.PathLike[str] | None,
     progress: Callable[..., Any],
     language: str = "en",

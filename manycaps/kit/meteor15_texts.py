@@ -10,7 +10,7 @@ import numpy.typing as npt
 from .base_types import Ints
 from .meteor15_languages import ENGLISH, Language
 from .meteor15_stems import load_stemmer
-from .meteor15_tokens import Prefixes, java_hash, words_of
+from .meteor15_tokens import Prefixes, java_hash, meteor15_words
 from .text_ngrams import numbered
 
 # How a reference's unit and a hypothesis's unit may match: bits of a relation, in the order of the search.
@@ -102,7 +102,7 @@ class Meteor15Lexicon:
 
     def words(self, text: str) -> list[str]:
         """Split a text into the words that are compared."""
-        return words_of(text, self.data.prefixes, self.data.code)
+        return meteor15_words(text, self.data.prefixes, self.data.code)
 
     def form(self, word: str) -> WordForm:
         """Return what is known about a word."""

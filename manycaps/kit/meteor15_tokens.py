@@ -64,7 +64,7 @@ class Prefixes(NamedTuple):
     numeric: Collection[str]
 
 
-def words_of(text: str, prefixes: Prefixes, language: str = "en") -> list[str]:
+def meteor15_words(text: str, prefixes: Prefixes, language: str = "en") -> list[str]:
     """Split a text into the words that METEOR 1.5 compares, lower-case, with punctuation.
 
     Args:
@@ -75,9 +75,9 @@ def words_of(text: str, prefixes: Prefixes, language: str = "en") -> list[str]:
     Returns:
         The words.
 
-    >>> words_of("A man's well-known dog, No. 5.", Prefixes((), ("No",)))
+    >>> meteor15_words("A man's well-known dog, No. 5.", Prefixes((), ("No",)))
     ['a', 'man', "'s", 'well', 'known', 'dog', ',', 'no.', '5', '.']
-    >>> words_of("L'eau d'Yves", Prefixes((), ()), "fr")
+    >>> meteor15_words("L'eau d'Yves", Prefixes((), ()), "fr")
     ["l'", 'eau', "d'", 'yves']
     """
     if language == "en" and text.isascii() and text.replace(" ", "").isalnum() and SEVERAL not in text:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.special
 
-from .sets_splits import TIE_TOLERANCE, RowGenerators, Splits, splits_of
+from .sets_splits import TIE_TOLERANCE, RowGenerators, SplitsOfRow, splits_of
 
 # Null values held at once, 8 bytes each; one row's are always held together.
 MAX_NULL_VALUES = 8_000_000
@@ -165,7 +165,7 @@ class RowSplits:
         rows: Sequence[int],
         row_key: Callable[[int], bytes],
         observed: np.ndarray,
-        null_values: Callable[[slice, Splits], Iterable[np.ndarray]],
+        null_values: Callable[[slice, SplitsOfRow], Iterable[np.ndarray]],
         units: np.ndarray | None = None,
     ) -> None:
         """Add rows of equal sizes.
@@ -210,10 +210,10 @@ class RowSplits:
 
     def test(self, values: np.ndarray) -> CorpusTest:
         """Test every row and the mean over rows; `values` is as for `row_tests`."""
-        return corpus_test(values, self.row_tests(values), self.drawn_sums.totals(), self.smallest)
+        return mean_test(values, self.row_tests(values), self.drawn_sums.totals(), self.smallest)
 
 
-def corpus_test(
+def mean_test(
     values: Collection[float], rows: RowTests, drawn_sums: np.ndarray, smallest: Mapping[float, int]
 ) -> CorpusTest:
     """Test the mean over rows.

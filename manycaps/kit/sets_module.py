@@ -47,7 +47,7 @@ CAPTION_COLUMNS = ("predictions", "references")
 SizeCheck = Callable[[Sequence[tuple[int, int]], tuple[str, str], Mapping[str, Any]], None]
 
 
-class Rows(NamedTuple):
+class ComparableRows(NamedTuple):
     """The texts of all rows, and how a batch of them is compared."""
 
     # (n_candidates, n_references) of each row.
@@ -109,7 +109,7 @@ class DistributionModule(CollectionModule):
 
     name: str
 
-    def rows_of(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> Rows:
+    def rows_of(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> ComparableRows:
         """Return the rows of captions, ready to be compared."""
         raise NotImplementedError
 
@@ -186,7 +186,7 @@ class DistributionModule(CollectionModule):
         return self.caption_result(predictions, references, options)
 
     def result_of(
-        self, rows: Rows, options: Mapping[str, Any], corpus_values: Callable[[], dict[str, Any]] = dict
+        self, rows: ComparableRows, options: Mapping[str, Any], corpus_values: Callable[[], dict[str, Any]] = dict
     ) -> dict[str, Any]:
         """Compare all rows, and build the keys that all distribution modules share, and those of `corpus_values`."""
         compared = compare_rows(rows, options, type(self).progress)
@@ -271,7 +271,7 @@ def caption_rows(
     references: Sequence[Sequence[str]],
     compare: Callable[[list[list[str]], int], Comparison],
     **settings: Any,
-) -> Rows:
+) -> ComparableRows:
     """Return rows of captions, ready to be compared.
 
     Args:
@@ -288,7 +288,7 @@ def caption_rows(
         return compare([[*predictions[i], *references[i]] for i in rows], len(predictions[rows[0]]))
 
     keys = row_keys(predictions, references)
-    return Rows(text_counts(predictions, references), keys, compare_batch, pairs_batch, settings)
+    return ComparableRows(text_counts(predictions, references), keys, compare_batch, pairs_batch, settings)
 
 
 def pairs_batch(n_texts: int) -> int:
@@ -297,7 +297,7 @@ def pairs_batch(n_texts: int) -> int:
 
 
 def compare_rows(
-    rows: Rows,
+    rows: ComparableRows,
     options: Mapping[str, Any],
     progress: Callable[..., Iterable[Any]],
     n_earlier: "collections.Counter[bytes] | None" = None,

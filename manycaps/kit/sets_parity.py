@@ -10,7 +10,7 @@ import numpy as np
 
 from .sets_gaps import GapsTest, RowGaps, gaps_test, gaps_test_of_sums, row_gaps
 from .sets_intervals import interval_of_rows, mean_of_rows, upper_tail_p_value
-from .sets_module import Rows
+from .sets_module import ComparableRows
 from .sets_parity_draws import DrawnGaps
 from .sets_parity_power import (
     RowsNeeded,
@@ -57,7 +57,7 @@ COVARIANCES = {"fidelity_variance": (0, 0), "gap_covariance": (0, 1), "diversity
 GAPS = ("fidelity_gap", "diversity_gap")
 BLOCK = 1 << 16
 
-Columns = Mapping[str, Collection[float]]
+ParityColumns = Mapping[str, Collection[float]]
 
 
 class ParityCorpus(NamedTuple):
@@ -125,7 +125,7 @@ def _copies(distances: np.ndarray, m: int) -> dict[str, np.ndarray]:
 
 
 def parity_result(
-    columns: Columns, tails: CorpusTails, options: Mapping[str, Any], drawn: DrawnGaps | None = None
+    columns: ParityColumns, tails: CorpusTails, options: Mapping[str, Any], drawn: DrawnGaps | None = None
 ) -> dict[str, Any]:
     """Build the result of all rows.
 
@@ -139,7 +139,7 @@ def parity_result(
         Dict of Python scalars.
     """
     level, clusters = options["confidence_level"], options["clusters"]
-    corpus = corpus_test(columns, clusters)
+    corpus = parity_corpus(columns, clusters)
     test = corpus.test if drawn is None else drawn.test(corpus)
     result: dict[str, Any] = {"n_rows": len(columns["fidelity_gap"])}
     if options["p_value"] != "none":
@@ -223,7 +223,7 @@ def _known(
     return values[known], clusters
 
 
-def corpus_test(columns: Columns, clusters: Sequence[Hashable] | None) -> ParityCorpus:
+def parity_corpus(columns: ParityColumns, clusters: Sequence[Hashable] | None) -> ParityCorpus:
     """Test the gaps of all rows.
 
     Args:
@@ -246,7 +246,7 @@ def corpus_test(columns: Columns, clusters: Sequence[Hashable] | None) -> Parity
 
 def _rows_needed(
     corpus: ParityCorpus,
-    columns: Columns,
+    columns: ParityColumns,
     tails: CorpusTails,
     confidence_level: float | None,
     clusters: Sequence[Hashable] | None,
@@ -271,7 +271,7 @@ def _rows_needed(
     return soonest(of_gaps, RowsNeeded(*np.maximum(of_tails, float(least)).tolist()))
 
 
-def _blocks(columns: Columns, size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _blocks(columns: ParityColumns, size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Gaps, shape (n, 2), and covariances, (n, 2, 2), of every `size` rows."""
     rows = zip(*(columns[name] for name in (*GAPS, *COVARIANCES)), strict=True)
     while block := list(itertools.islice(rows, size)):
@@ -279,17 +279,17 @@ def _blocks(columns: Columns, size: int) -> Iterator[tuple[np.ndarray, np.ndarra
         yield np.nan_to_num(values[:2].T), values[2:][[[0, 1], [1, 2]]].transpose(2, 0, 1)
 
 
-def _stacked(columns: Columns, names: Iterable[str]) -> np.ndarray:
+def _stacked(columns: ParityColumns, names: Iterable[str]) -> np.ndarray:
     """Columns as a float64 array, shape (len(names), n_rows)."""
     return np.stack([np.fromiter(columns[name], dtype=np.float64, count=len(columns[name])) for name in names])
 
 
-def covariances_of(columns: Columns) -> np.ndarray:
+def covariances_of(columns: ParityColumns) -> np.ndarray:
     """Return the covariance of every row's gaps: float64 array, shape (n_rows, 2, 2)."""
     return _stacked(columns, COVARIANCES)[[[0, 1], [1, 2]]].transpose(2, 0, 1)
 
 
-def warn_of_copies(columns: Columns, clusters: Sequence[Hashable] | None) -> None:
+def warn_of_copies(columns: ParityColumns, clusters: Sequence[Hashable] | None) -> None:
     """Warn where candidates also occur among the references of their row more often than people's would."""
     copied, of_people, expected = _stacked(columns, ("copied_share", *PEOPLES_COPIES))
     excess = mean_of_rows(copied - expected, clusters)
@@ -349,7 +349,9 @@ class ParityValues(NamedTuple):
         return corpus_tails(self.distances, options["confidence_level"], options["clusters"])
 
 
-def values_of_rows(rows: Rows, options: Mapping[str, Any], progress: Callable[..., Iterable[Any]]) -> ParityValues:
+def values_of_rows(
+    rows: ComparableRows, options: Mapping[str, Any], progress: Callable[..., Iterable[Any]]
+) -> ParityValues:
     """Compare all rows, in batches of rows of equal sizes.
 
     Args:

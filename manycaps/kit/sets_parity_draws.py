@@ -8,7 +8,7 @@ import numpy as np
 
 from .sets_corpus import DrawnSums
 from .sets_gaps import GapsTest, row_gaps
-from .sets_splits import TIE_TOLERANCE, Comparison, RowGenerators, Splits, split_forms, split_values, splits_of
+from .sets_splits import TIE_TOLERANCE, Comparison, RowGenerators, SplitsOfRow, split_forms, split_values, splits_of
 
 if TYPE_CHECKING:
     from .sets_parity import ParityCorpus
@@ -30,7 +30,7 @@ def parity_comparison(distances: np.ndarray, n_candidates: int) -> Comparison:
     def statistics(values: np.ndarray, rows: slice) -> np.ndarray:
         return np.einsum("irb,rij,jrb->rb", values, inverses[rows], values)
 
-    def null_values(rows: slice, splits: Splits) -> Iterable[np.ndarray]:
+    def null_values(rows: slice, splits: SplitsOfRow) -> Iterable[np.ndarray]:
         return (statistics(values, rows) for values in null_gaps(distances[rows], n_candidates, splits))
 
     observed = statistics(np.stack([gaps.fidelity, gaps.diversity])[..., None], slice(None))[:, 0]
@@ -46,7 +46,7 @@ def _inverses(covariances: np.ndarray) -> np.ndarray:
     return inverses / (safe[:, :, None] * safe[:, None, :])
 
 
-def null_gaps(distances: np.ndarray, n_candidates: int, splits: Splits) -> Iterable[np.ndarray]:
+def null_gaps(distances: np.ndarray, n_candidates: int, splits: SplitsOfRow) -> Iterable[np.ndarray]:
     """Give both gaps of every row under every split: float64 arrays, shape (2, n_rows, block)."""
     m, n = n_candidates, distances.shape[1] - n_candidates
     within, own = m * (m - 1), n * (n - 1)

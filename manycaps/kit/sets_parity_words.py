@@ -150,16 +150,26 @@ def share_text(result: Mapping[str, float], name: str) -> str:
     return text if math.isnan(low) else f"{text} [{_percent_down(low)}, {_percent_up(high)}]"
 
 
-def shown_p_value(p_value: float, n_rows: int) -> str:
-    """A p-value as it is printed: none below what this number of rows is right for.
+def p_value_digits(p_value: float, n_rows: int = MANY_ROWS) -> str:
+    """A p-value as tables print it: two significant digits, and none below what this number of rows is right for.
 
-    >>> shown_p_value(0.0312, 60), shown_p_value(1e-9, 60), shown_p_value(1e-9, 20), shown_p_value(math.nan, 5)
-    ('p = 0.031', 'p < 0.0001', 'p < 0.001', 'p not defined')
+    >>> p_value_digits(0.0312), p_value_digits(1e-9), p_value_digits(1e-9, n_rows=20), p_value_digits(math.nan)
+    ('0.031', '< 0.0001', '< 0.001', 'not defined')
     """
     least = LEAST_P if n_rows >= MANY_ROWS else FEW_ROWS_P
     if math.isnan(p_value):
-        return "p not defined"
-    return f"p < {least:g}" if p_value < least else f"p = {p_value:.2g}"
+        return "not defined"
+    return f"< {least:g}" if p_value < least else f"{p_value:.2g}"
+
+
+def shown_p_value(p_value: float, n_rows: int = MANY_ROWS) -> str:
+    """A p-value as sentences print it.
+
+    >>> shown_p_value(0.0312), shown_p_value(1e-9), shown_p_value(1e-9, n_rows=20), shown_p_value(math.nan)
+    ('p = 0.031', 'p < 0.0001', 'p < 0.001', 'p not defined')
+    """
+    digits = p_value_digits(p_value, n_rows)
+    return f"p = {digits}" if digits[0].isdigit() else f"p {digits}"
 
 
 def _percent_down(share: float) -> int:

@@ -23,13 +23,13 @@ TIE_TOLERANCE = 1e-9
 P_VALUE_METHODS = ("none", "exact", "permutation")
 
 # Splits of one row, as boolean arrays of shape (at most the block size asked for, n_texts).
-Splits = Callable[[int], Iterable[np.ndarray]]
+SplitsOfRow = Callable[[int], Iterable[np.ndarray]]
 
 # Labelled pairs of texts held at once, 8 bytes each.
 MAX_PAIR_VALUES = 2_000_000
 
 
-def exact_splits(n_candidates: int, n_references: int, max_partitions: int, *, mirrored: bool = True) -> Splits:
+def exact_splits(n_candidates: int, n_references: int, max_partitions: int, *, mirrored: bool = True) -> SplitsOfRow:
     """Enumerate every split of n_candidates + n_references texts, the observed one first.
 
     Where both sets have one size, every split has a mirror image, the same two sets with their names exchanged. A
@@ -74,7 +74,7 @@ def exact_splits(n_candidates: int, n_references: int, max_partitions: int, *, m
     return blocks
 
 
-def random_splits(n_candidates: int, n_references: int, n_resamples: int, seed: int) -> Splits:
+def random_splits(n_candidates: int, n_references: int, n_resamples: int, seed: int) -> SplitsOfRow:
     """Draw random splits, the observed one first.
 
     The draw depends on the seed and the two sizes alone, so a row's p-value does not depend on its neighbours.
@@ -204,7 +204,7 @@ def split_forms(
     return forms[:, first, second], among_references * pair_values.sum(axis=(-2, -1))
 
 
-def split_values(forms: np.ndarray, constants: np.ndarray, splits: Splits) -> Iterator[np.ndarray]:
+def split_values(forms: np.ndarray, constants: np.ndarray, splits: SplitsOfRow) -> Iterator[np.ndarray]:
     """Give the value of every row's form under every split.
 
     Args:
@@ -223,7 +223,7 @@ def split_values(forms: np.ndarray, constants: np.ndarray, splits: Splits) -> It
         yield forms @ both_candidates(labels) + constants[:, None]
 
 
-def label_blocks(forms: np.ndarray, splits: Splits) -> Iterable[np.ndarray]:
+def label_blocks(forms: np.ndarray, splits: SplitsOfRow) -> Iterable[np.ndarray]:
     """Return the splits in blocks for which `split_values` stays within `MAX_PAIR_VALUES`."""
     return splits(max(1, MAX_PAIR_VALUES // sum(forms.shape)))
 
@@ -236,14 +236,14 @@ class Comparison(NamedTuple):
     # float64 array, shape (n_rows, n_texts, n_texts), candidates first: distances, or kernel values, of all pairs.
     pair_values: np.ndarray
     # From a slice of these rows and the splits to blocks of null values, float64, shape (rows of the slice, block).
-    null_values: Callable[[slice, Splits], Iterable[np.ndarray]]
+    null_values: Callable[[slice, SplitsOfRow], Iterable[np.ndarray]]
     # float64 array, shape (n_rows,): the unit of the null values; None for 1.
     units: np.ndarray | None = None
     # float64 array, shape (n_rows,): the plain metric; None where a module has none.
     plain: np.ndarray | None = None
 
 
-def splits_of(sizes: tuple[int, int], options: Mapping[str, Any], *, mirrored: bool = True) -> Splits:
+def splits_of(sizes: tuple[int, int], options: Mapping[str, Any], *, mirrored: bool = True) -> SplitsOfRow:
     """Return the splits of a row with `sizes` = (n_candidates, n_references) that `options` ask for.
 
     `mirrored` is as in `exact_splits`.

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .sets_splits import TIE_TOLERANCE, Comparison, Splits, both_candidates, in_row_scales
+from .sets_splits import TIE_TOLERANCE, Comparison, SplitsOfRow, both_candidates, in_row_scales
 
 # "per_side" is the sum of a Q for each kind of triangle; "pooled" is equation 4, one Q over both kinds.
 STATISTICS = ("per_side", "pooled")
@@ -75,7 +75,7 @@ def triangle_rank_comparison(distances: np.ndarray, n_candidates: int, statistic
         The comparison; its pair values are the distances.
     """
 
-    def null_values(part: slice, splits: Splits) -> Iterator[np.ndarray]:
+    def null_values(part: slice, splits: SplitsOfRow) -> Iterator[np.ndarray]:
         return null_statistics(distances[part], splits, statistic)
 
     observed = triangle_rank_statistic(triangle_rank_counts(distances, n_candidates), statistic)
@@ -132,7 +132,7 @@ def triangle_rank_statistic(counts: np.ndarray, statistic: str = "per_side") -> 
     return _deviation(counts[..., 0, :]) + _deviation(counts[..., 1, :])
 
 
-def null_statistics(distances: np.ndarray, splits: Splits, statistic: str = "per_side") -> Iterator[np.ndarray]:
+def null_statistics(distances: np.ndarray, splits: SplitsOfRow, statistic: str = "per_side") -> Iterator[np.ndarray]:
     """Give the statistic of every row under each relabelling of its texts.
 
     The rank of an edge in a triangle does not depend on which texts are called candidates. With z = 1 for candidates,

@@ -96,7 +96,7 @@ def corpus_sums(found: CocoScores, best: Mapping[str, Ints]) -> dict[str, Ints]:
     }
 
 
-def corpus_values(sums: Mapping[str, Ints], language: Language = ENGLISH) -> dict[str, float]:
+def corpus_numbers(sums: Mapping[str, Ints], language: Language = ENGLISH) -> dict[str, float]:
     """Turn sums into the numbers of the corpus.
 
     Args:
@@ -106,7 +106,7 @@ def corpus_values(sums: Mapping[str, Ints], language: Language = ENGLISH) -> dic
     Returns:
         BLEU-1 to 4 and METEOR, 0 (worst) to 1 (best).
 
-    >>> corpus_values({"Bleu_1": np.array([1, 0, 0, 0, 2, 1, 0, 0, 2, 2])})["Bleu_1"].__round__(4)
+    >>> corpus_numbers({"Bleu_1": np.array([1, 0, 0, 0, 2, 1, 0, 0, 2, 2])})["Bleu_1"].__round__(4)
     0.5
     """
     return {

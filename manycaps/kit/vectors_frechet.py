@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from .base_types import Progress
-from .sets_splits import TIE_TOLERANCE, Splits, label_blocks, split_forms, split_values, upper_tail_p_values
-from .vectors_moments import BLOCK_SIZE, ExactMoments, mean_difference
+from .sets_splits import TIE_TOLERANCE, SplitsOfRow, label_blocks, split_forms, split_values, upper_tail_p_values
+from .vectors_moments import BLOCK_SIZE, Moments, triangular
 
 # Numbers in the cross blocks of splits held at once, 8 bytes each.
 MAX_CROSS_VALUES = 1_000_000
@@ -46,7 +46,7 @@ def frechet_distances(vectors: np.ndarray, n_candidates: int) -> np.ndarray:
     return _from_factors(means[0] - means[1], *factors)
 
 
-def frechet_p_values(vectors: np.ndarray, n_candidates: int, splits: Splits) -> tuple[np.ndarray, np.ndarray]:
+def frechet_p_values(vectors: np.ndarray, n_candidates: int, splits: SplitsOfRow) -> tuple[np.ndarray, np.ndarray]:
     """Squared Fréchet distance of every row, and the share of the splits whose distance is at least as large.
 
     Args:
@@ -69,7 +69,7 @@ def frechet_p_values(vectors: np.ndarray, n_candidates: int, splits: Splits) -> 
     return distances, upper_tail_p_values(distances / scatter, null)
 
 
-def null_frechet_distances(vectors: np.ndarray, n_candidates: int, splits: Splits) -> Iterator[np.ndarray]:
+def null_frechet_distances(vectors: np.ndarray, n_candidates: int, splits: SplitsOfRow) -> Iterator[np.ndarray]:
     """Give the squared Fréchet distance of every row under every split of its texts, out of the joint Gram matrix.
 
     The first term and the two traces are sums over pairs of texts, so quadratic forms in the labels; the trace of the
@@ -158,33 +158,33 @@ def pooled_frechet_distance(
     reference_counts: np.ndarray,
     progress: Progress = lambda steps, **_: steps,
     block_size: int = BLOCK_SIZE,
-) -> np.ndarray:
+) -> np.floating[Any]:
     """Squared Fréchet distance of all candidates and all references of a corpus, in bounded memory.
 
-    The moments of each set are summed without rounding, so neither the order of the vectors nor the blocks nor parts of
-    the corpus that are summed apart can change the last digit; the rest is as in `frechet_distances`.
+    As in `frechet_distances`; the order of the vectors, the blocks and parts of the corpus that are merged change at
+    most the rounding, 1e-12 of the value.
 
     Args:
         vectors: floating-point array, shape (n_vectors, d).
         candidate_counts: array of whole numbers, shape (n_vectors,): how often each vector is a candidate, 2 in all.
         reference_counts: how often each is a reference, 2 in all.
         progress: wraps the blocks in a progress bar.
-        block_size: vectors summed at once, at most `BLOCK_SIZE`.
+        block_size: vectors decomposed at once.
 
     Returns:
-        float64 array without dimensions.
+        A float64 number, at least 0.
 
     >>> points = np.array([[0.0], [2.0], [3.0], [7.0]])
     >>> pooled_frechet_distance(points, np.array([1, 1, 0, 0]), np.array([0, 0, 1, 1])).round(4).tolist()
     18.0
     """
-    sides = ExactMoments(), ExactMoments()
+    sides = Moments(), Moments()
     for moments, counts in zip(sides, (candidate_counts, reference_counts), strict=True):
         moments.add(vectors, counts, progress, block_size)
     return frechet_distance_of_moments(*sides)
 
 
-def frechet_distance_of_moments(candidates: ExactMoments, references: ExactMoments) -> np.ndarray:
+def frechet_distance_of_moments(candidates: Moments, references: Moments) -> np.floating[Any]:
     """Squared Fréchet distance of two sets of which the moments are known.
 
     Args:
@@ -192,10 +192,12 @@ def frechet_distance_of_moments(candidates: ExactMoments, references: ExactMomen
         references: of at least two vectors, of the same length.
 
     Returns:
-        float64 array without dimensions, at least 0.
+        A float64 number, at least 0.
     """
-    difference = mean_difference(candidates, references)
-    return _from_factors(difference[None], candidates.factor()[None], references.factor()[None])[0]
+    distance: np.floating[Any] = _from_factors(
+        (candidates.mean - references.mean)[None], candidates.factor()[None], references.factor()[None]
+    )[0]
+    return distance
 
 
 def pooled_frechet_p_value(
@@ -228,31 +230,25 @@ def pooled_frechet_p_value(
     0.6666666666666666
     """
     totals = candidate_counts + reference_counts
-    _, joint = _factor(vectors, totals)
-    tolerance = TIE_TOLERANCE * (float((joint**2).sum()) or 1.0)
-    # This method is faster for one draw of many, and rounds alike for all of them.
-    observed = _factored_distance(vectors, candidate_counts, reference_counts)
+    joint = Moments()
+    joint.add(vectors, totals)
+    tolerance = TIE_TOLERANCE * (float((joint.factor() ** 2).sum()) or 1.0)
+    observed = pooled_frechet_distance(vectors, candidate_counts, reference_counts)
     columns = (counts for block in null_counts for counts in block.T)
     n_reached = 0
     for _ in progress(range(n_draws), desc="pooled exchanges", unit="draw", delay=1):
         counts = next(columns)
-        n_reached += int(_factored_distance(vectors, counts, totals - counts) >= observed - tolerance)
+        n_reached += int(pooled_frechet_distance(vectors, counts, totals - counts) >= observed - tolerance)
     return (1 + n_reached) / (1 + n_draws)
 
 
 def _from_factors(difference: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """The distance out of mean differences (n_rows, d) and factors (n_rows, n, d), (n_rows, m, d) of covariances."""
     traces = np.einsum("bnd,bnd->b", first, first) + np.einsum("bmd,bmd->b", second, second)
-    first, second = (_triangular(factor) if factor.shape[1] > factor.shape[2] else factor for factor in (first, second))
+    first, second = (triangular(factor) if factor.shape[1] > factor.shape[2] else factor for factor in (first, second))
     root_trace = np.linalg.svd(first @ second.swapaxes(1, 2), compute_uv=False).sum(axis=1)
     # Never below 0 in exact arithmetic; equal sets may come out at -1e-16.
     return np.maximum(np.einsum("bd,bd->b", difference, difference) + traces - 2 * root_trace, 0)
-
-
-def _triangular(factor: np.ndarray) -> np.ndarray:
-    """R of the QR decomposition: the same covariance in d rows."""
-    upper: np.ndarray = np.linalg.qr(factor, mode="r")  # type: ignore[assignment]  # with this mode R alone
-    return upper
 
 
 def _cross_nuclear_norms(gram: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -270,32 +266,3 @@ def _cross_nuclear_norms(gram: np.ndarray, labels: np.ndarray) -> np.ndarray:
         cross -= cross.mean(axis=2, keepdims=True)
         norms[start : start + step] = np.linalg.svd(cross, compute_uv=False).sum(axis=1)
     return norms
-
-
-def _factored_distance(
-    vectors: np.ndarray, candidate_counts: np.ndarray, reference_counts: np.ndarray
-) -> np.floating[Any]:
-    """The pooled distance, from triangular factors of the centred vectors."""
-    (first_mean, first), (second_mean, second) = (
-        _factor(vectors, counts) for counts in (candidate_counts, reference_counts)
-    )
-    distance: np.floating[Any] = _from_factors((first_mean - second_mean)[None], first[None], second[None])[0]
-    return distance
-
-
-def _factor(vectors: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean (d,) and factor R (at most d, d) of one set, R'R = covariance; covariances are never formed."""
-    used = np.flatnonzero(counts)
-    n_texts = int(counts.sum())
-    blocks = [used[start : start + BLOCK_SIZE] for start in range(0, len(used), BLOCK_SIZE)]
-    # Both sets from one vector, as in `from_first`.
-    first, mean = vectors[0].astype(np.float64), np.zeros(vectors.shape[1])
-    for block in blocks:
-        mean += counts[block] @ (vectors[block].astype(np.float64) - first)
-    mean /= n_texts
-    factor = np.empty((0, vectors.shape[1]))
-    for block in blocks:
-        root_counts = np.sqrt(counts[block] / (n_texts - 1))
-        centred = root_counts[:, None] * (vectors[block].astype(np.float64) - first - mean)
-        factor = _triangular(np.concatenate((factor, centred)))
-    return mean, factor

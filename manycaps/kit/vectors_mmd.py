@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .sets_splits import Comparison, Splits, row_scales, split_forms, split_values, upper_tail_p_values
+from .sets_splits import Comparison, SplitsOfRow, row_scales, split_forms, split_values, upper_tail_p_values
 from .vectors_kernels import gaussian_kernel
 
 # Which normalisation of the three sums is used; see `mmd_from_sums`.
@@ -40,7 +40,7 @@ def mmd_squared(
 
 
 def mmd_p_values(
-    vectors: np.ndarray, n_candidates: int, splits: Splits, sigma: str | float, estimator: str
+    vectors: np.ndarray, n_candidates: int, splits: SplitsOfRow, sigma: str | float, estimator: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """Squared MMD of every row, and the share of the splits whose value is at least as large.
 
@@ -80,7 +80,7 @@ def mmd_comparison(kernel: np.ndarray, n_candidates: int, estimator: str, own: f
     """
     units = row_scales(kernel)
 
-    def null_values(part: slice, splits: Splits) -> Iterator[np.ndarray]:
+    def null_values(part: slice, splits: SplitsOfRow) -> Iterator[np.ndarray]:
         for values in null_mmd(kernel[part], n_candidates, splits, estimator, own):
             yield values / units[part, None]
 
@@ -148,7 +148,7 @@ def mmd_from_sums(
 
 
 def null_mmd(
-    kernel: np.ndarray, n_candidates: int, splits: Splits, estimator: str, own: float = 1.0
+    kernel: np.ndarray, n_candidates: int, splits: SplitsOfRow, estimator: str, own: float = 1.0
 ) -> Iterator[np.ndarray]:
     """Give the squared MMD of every row under every split of its texts.
 

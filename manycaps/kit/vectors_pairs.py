@@ -19,7 +19,7 @@ BLOCK_SIZE = 256
 # From vectors (n, d) and (m, d) to values of their pairs, (n, m); None for the second means the first.
 PairValues = Callable[[np.ndarray, np.ndarray | None], np.ndarray]
 
-Part = TypeVar("Part")
+BatchPart = TypeVar("BatchPart")
 
 
 def n_threads() -> int:
@@ -28,13 +28,13 @@ def n_threads() -> int:
 
 
 def map_blocks(
-    work: Callable[[slice, slice, np.ndarray], Part],
+    work: Callable[[slice, slice, np.ndarray], BatchPart],
     vectors: np.ndarray,
     pair_values: PairValues,
     progress: Progress,
     what: str,
     block_size: int = BLOCK_SIZE,
-) -> Iterator[Part]:
+) -> Iterator[BatchPart]:
     """Yield the result of `work` for every block of pairs on and above the diagonal.
 
     Blocks are computed in threads, as many as there are cores, and given in a fixed order: sums over them do not depend
@@ -56,7 +56,7 @@ def map_blocks(
     >>> list(map_blocks(lambda i, j, v: v.tolist(), points, differences, lambda steps, **_: steps, "", 2))
     [[[0.0, -1.0], [1.0, 0.0]], [[-3.0], [-2.0]], [[0.0]]]
     """
-    waiting: collections.deque[Future[Part]] = collections.deque()
+    waiting: collections.deque[Future[BatchPart]] = collections.deque()
     starts = range(0, len(vectors), block_size)
     # One thread of BLAS for each of ours: more would wait for each other.
     with threadpoolctl.threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_threads()) as pool:
@@ -76,13 +76,13 @@ def map_blocks(
 
 
 def _of_block(
-    work: Callable[[slice, slice, np.ndarray], Part],
+    work: Callable[[slice, slice, np.ndarray], BatchPart],
     vectors: np.ndarray,
     pair_values: PairValues,
     rows: slice,
     first: np.ndarray,
     columns: slice,
-) -> Part:
+) -> BatchPart:
     """One block: in a thread."""
     return work(rows, columns, pair_values(first, None if rows == columns else _float64(vectors[columns])))
 

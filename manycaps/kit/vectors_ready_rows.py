@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .sets_module import DistributionModule, Rows, pairs_batch
+from .sets_module import ComparableRows, DistributionModule, pairs_batch
 from .vectors_checks import as_pair_matrices, check_matrices_alone
 
 # From matrices of rows of equal sizes, shape (n_rows, n, n), the number of their candidates and the options of the call
@@ -51,4 +51,6 @@ def ready_result(
             return compare(rows.stacked(batch), rows.n_candidates[batch[0]], options)
 
         settings = {column.removesuffix("s"): "ready"}
-        return module.result_of(Rows(rows.sizes(), rows.keys(), compare_batch, pairs_batch, settings), options)
+        return module.result_of(
+            ComparableRows(rows.sizes(), rows.keys(), compare_batch, pairs_batch, settings), options
+        )

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .sets_module import CAPTION_COLUMNS, DistributionModule, Rows, text_counts
+from .sets_module import CAPTION_COLUMNS, ComparableRows, DistributionModule, text_counts
 from .sets_splits import Comparison, RowGenerators, row_keys
 from .text_sentence_encoder import SentenceEncoder, encoder_settings
-from .vectors_checks import ARRAY_COLUMNS, as_embedding_arrays
+from .vectors_checks import ARRAY_COLUMNS, as_embedding_arrays, check_no_captions
 
 # Numbers of embeddings stacked at once, 8 bytes each: 256 rows of 15 texts in 384 dimensions.
 NUMBERS_PER_BATCH = 1_500_000
@@ -79,7 +79,7 @@ class EmbeddingModule(DistributionModule):
         if prediction_embeddings is None and reference_embeddings is None:
             return super().compute(**given)
         with self.lock:
-            check_no_captions(given.pop("predictions", None), given.pop("references", None), len(self))
+            check_no_captions([given.pop(name, None) for name in CAPTION_COLUMNS], len(self))
             options = self.call_options(given)
             embedded = as_embedding_rows(prediction_embeddings, reference_embeddings)
             self.check_sizes(embedded.sizes(), ARRAY_COLUMNS, options)
@@ -98,11 +98,11 @@ class EmbeddingModule(DistributionModule):
         texts = [text for rows in (predictions, references) for row in rows for text in row]
         return self.encoder.count_long_texts(texts, options)
 
-    def rows_of(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> Rows:
+    def rows_of(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> ComparableRows:
         """Return the rows of captions, embedded and ready to be compared."""
         return self.rows_of_embedded(self.embedded_rows(predictions, references, options), options)
 
-    def rows_of_embedded(self, embedded: EmbeddingRows, options: Mapping[str, Any]) -> Rows:
+    def rows_of_embedded(self, embedded: EmbeddingRows, options: Mapping[str, Any]) -> ComparableRows:
         """Return rows of captions that are embedded, ready to be compared."""
         return self._rows(embedded, options, self.embedding_settings(options))
 
@@ -117,7 +117,7 @@ class EmbeddingModule(DistributionModule):
         pooled = functools.partial(self.pooled_values, embedded, options) if options.get("pooled") else dict
         return self.result_of(self._rows(embedded, options, settings), options, pooled)
 
-    def _rows(self, embedded: EmbeddingRows, options: Mapping[str, Any], settings: Mapping[str, Any]) -> Rows:
+    def _rows(self, embedded: EmbeddingRows, options: Mapping[str, Any], settings: Mapping[str, Any]) -> ComparableRows:
         return vector_rows(embedded, functools.partial(self.compare_vectors, options=options), settings)
 
     def embedded_rows(self, predictions: Any, references: Any, options: Mapping[str, Any]) -> EmbeddingRows:
@@ -129,7 +129,7 @@ class EmbeddingModule(DistributionModule):
 
 def vector_rows(
     embedded: EmbeddingRows, compare: Callable[[np.ndarray, int], Comparison], settings: Mapping[str, Any]
-) -> Rows:
+) -> ComparableRows:
     """Return rows of embedded texts, ready to be compared.
 
     Args:
@@ -150,7 +150,7 @@ def vector_rows(
     def batch_size(n_texts: int) -> int:
         return max(1, NUMBERS_PER_BATCH // (n_texts * n_dimensions))
 
-    return Rows(embedded.sizes(), embedded.row_key, compare_batch, batch_size, settings)
+    return ComparableRows(embedded.sizes(), embedded.row_key, compare_batch, batch_size, settings)
 
 
 def embed_caption_rows(
@@ -235,19 +235,6 @@ def check_side_sizes(sizes: Sequence[tuple[int, int]], columns: tuple[str, str],
             raise ValueError(
                 f"{name}[{short[0]}]: expected at least two captions, got one ({len(short)} such rows in all). {reason}"
             )
-
-
-def check_no_captions(predictions: object, references: object, n_added: int) -> None:
-    """Raise if captions are given beside ready embeddings: it would be ambiguous which of them counts.
-
-    Raises:
-        ValueError: there are captions, or rows from `add` or `add_batch`.
-    """
-    if predictions is not None or references is not None or n_added:
-        raise ValueError(
-            f"{ARRAY_COLUMNS[0]}: expected embeddings instead of captions, got both. Leave out predictions, "
-            "references and rows added before."
-        )
 
 
 def drawn_counts(rows: EmbeddingRows, n_resamples: int, seed: int) -> Iterator[np.ndarray]:

@@ -16,7 +16,7 @@ from .scenes import OPPOSITE, Group, Scene
 from .speakers import Speaker, check_speaker, preferences, said_values, share_left_out, share_not_done, words_for
 
 # A part of a sentence: its texts and their probabilities.
-Part = Mapping[str, float]
+PartProbabilities = Mapping[str, float]
 
 
 def caption_probabilities(speaker: Speaker, scene: Scene) -> dict[str, float]:
@@ -67,7 +67,7 @@ def caption_probability(speaker: Speaker, scene: Scene, caption: str) -> float:
     )
 
 
-def _sentences(speaker: Speaker, scene: Scene) -> Iterator[tuple[float, list[Part]]]:
+def _sentences(speaker: Speaker, scene: Scene) -> Iterator[tuple[float, list[PartProbabilities]]]:
     """Yield every sentence that may be used, its probability, and its parts, which are chosen independently."""
     two = share_not_done(speaker.habits.names_one, speaker.temperature) if len(scene.groups) == 2 else 0.0
     named = [(two, scene)]
@@ -89,7 +89,7 @@ def _sentences(speaker: Speaker, scene: Scene) -> Iterator[tuple[float, list[Par
                 yield probability * share, list(_parts(sentence.replace("{there} {first}", "{there_first}"), texts))
 
 
-def _parts(sentence: str, texts: Mapping[str, Part]) -> Iterator[Part]:
+def _parts(sentence: str, texts: Mapping[str, PartProbabilities]) -> Iterator[PartProbabilities]:
     """Yield the parts of a sentence in their order, also those that never vary."""
     for literal, name, _, _ in string.Formatter().parse(sentence):
         if literal:
@@ -98,7 +98,7 @@ def _parts(sentence: str, texts: Mapping[str, Part]) -> Iterator[Part]:
             yield texts[name]
 
 
-def _spoken(parts: Sequence[Part], caption: str | None) -> dict[str, float]:
+def _spoken(parts: Sequence[PartProbabilities], caption: str | None) -> dict[str, float]:
     """Texts of the parts one after the other, and their probabilities; with a caption only beginnings of it."""
     spoken = {"": 1.0}
     for part in parts:
@@ -111,10 +111,10 @@ def _spoken(parts: Sequence[Part], caption: str | None) -> dict[str, float]:
     return spoken
 
 
-def _texts(speaker: Speaker, seen: Scene) -> dict[str, Part]:
+def _texts(speaker: Speaker, seen: Scene) -> dict[str, PartProbabilities]:
     """Texts for every name in a sentence."""
     phrases = [_phrases(speaker, group) for group in seen.groups]
-    texts: dict[str, Part] = {
+    texts: dict[str, PartProbabilities] = {
         "first": {text: share for (text, _), share in phrases[0].items()},
         "second": {text: share for (text, _), share in phrases[-1].items()},
         "there_first": {f"{there} {text}": share for (text, there), share in phrases[0].items()},

@@ -7,7 +7,7 @@ import numpy as np
 import PIL.Image
 import PIL.ImageDraw
 
-from .scenes import OPPOSITE, Group, Scene, said
+from .scenes import OPPOSITE, Group, Scene, stated_value
 
 # Side of a picture in pixels, and how many times larger it is drawn before it is scaled down.
 SIDE = 64
@@ -66,11 +66,11 @@ def draw_picture(rng: np.random.Generator, scene: Scene, places: Sequence[Place]
     Returns:
         RGB picture with sides of `SIDE` pixels.
     """
-    image = PIL.Image.new("RGB", (SIDE * OVERSAMPLING,) * 2, _shade(rng, said(scene.background)))
+    image = PIL.Image.new("RGB", (SIDE * OVERSAMPLING,) * 2, _shade(rng, stated_value(scene.background)))
     draw = PIL.ImageDraw.Draw(image)
     for place in draw_places(rng, scene) if places is None else places:
         group = scene.groups[place.group]
-        cells = CELLS[said(group.size)]
+        cells = CELLS[stated_value(group.size)]
         corner = np.array([place.column, place.row]) * CELL
         centre = corner + cells * CELL / 2 + rng.uniform(-PLACE_JITTER, PLACE_JITTER, 2)
         diameter = DIAMETER * (1 + DIAMETER_JITTER * rng.uniform(-1, 1)) * CELL * cells
@@ -83,9 +83,9 @@ def draw_places(rng: np.random.Generator, scene: Scene) -> list[Place]:
     """Draw different cells for the shapes of a scene, each group in its part of the picture."""
     places = []
     for i, (group, (column, row, n_columns, n_rows)) in enumerate(zip(scene.groups, _regions(scene), strict=True)):
-        cells = CELLS[said(group.size)]
+        cells = CELLS[stated_value(group.size)]
         n_columns, n_rows = n_columns // cells, n_rows // cells
-        for chosen in rng.choice(n_columns * n_rows, said(group.count), replace=False).tolist():
+        for chosen in rng.choice(n_columns * n_rows, stated_value(group.count), replace=False).tolist():
             places.append(Place(i, column + chosen % n_columns * cells, row + chosen // n_columns * cells))
     return places
 
@@ -94,7 +94,7 @@ def group_of_cells(scene: Scene, places: Sequence[Place]) -> np.ndarray:
     """Return which group covers each cell, -1 for none: integers, shape (rows, columns)."""
     covered = np.full((SIDE // CELL,) * 2, -1)
     for place in places:
-        cells = CELLS[said(scene.groups[place.group].size)]
+        cells = CELLS[stated_value(scene.groups[place.group].size)]
         covered[place.row : place.row + cells, place.column : place.column + cells] = place.group
     return covered
 
@@ -122,14 +122,14 @@ def _regions(scene: Scene) -> list[tuple[int, int, int, int]]:
 def _draw_shape(
     rng: np.random.Generator, draw: PIL.ImageDraw.ImageDraw, group: Group, centre: np.ndarray, radius: float
 ) -> None:
-    colour = _shade(rng, said(group.colour))
+    colour = _shade(rng, stated_value(group.colour))
     box = [*(centre - radius), *(centre + radius)]
     if group.shape == "circle":
         draw.ellipse(box, fill=colour)
     elif group.shape == "ring":
         draw.ellipse(box, outline=colour, width=round(0.45 * radius))
     else:
-        corners = OUTLINES[said(group.shape)]
+        corners = OUTLINES[stated_value(group.shape)]
         turn = np.deg2rad(rng.uniform(-ROTATION, ROTATION))
         rotation = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
         draw.polygon([tuple(point) for point in centre + radius * corners @ rotation.T], fill=colour)

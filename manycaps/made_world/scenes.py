@@ -86,7 +86,7 @@ def is_possible(scene: Scene) -> bool:
     if len(scene.groups) == 1:
         return scene.relation is None
     first, second = scene.groups
-    fits = all(group.size == "small" or said(group.count) <= MOST_LARGE_IN_HALF for group in scene.groups)
+    fits = all(group.size == "small" or stated_value(group.count) <= MOST_LARGE_IN_HALF for group in scene.groups)
     return fits and (first.shape, first.colour) != (second.shape, second.colour)
 
 
@@ -99,18 +99,18 @@ def said_attributes(claim: Scene) -> Iterator[Attribute]:
 
 # None fits every form, and is refused in each.
 @overload
-def said(value: str | None) -> str: ...  # type: ignore[overload-overlap]
+def stated_value(value: str | None) -> str: ...  # type: ignore[overload-overlap]
 
 
 @overload
-def said(value: int | None) -> int: ...
+def stated_value(value: int | None) -> int: ...
 
 
 @overload
-def said(value: Value | None) -> Value: ...
+def stated_value(value: Value | None) -> Value: ...
 
 
-def said(value: Value | None) -> Value:
+def stated_value(value: Value | None) -> Value:
     """Return the value of an attribute that is said.
 
     Raises:
@@ -170,7 +170,7 @@ def changed_claims(claim: Scene, scene: Scene, attribute: Attribute) -> list[Sce
     Returns:
         Every such claim that could be about some scene of this world; may be empty.
     """
-    present: Value = said(value_of(claim, attribute))
+    present: Value = stated_value(value_of(claim, attribute))
     # Two groups may lie above and left of each other at once, so only the opposite relation is surely wrong.
     values: Sequence[Value] = [OPPOSITE[present]] if attribute[1] == "relation" else VALUES[attribute[1]]
     others = (with_value(claim, attribute, value) for value in values if value != present)
@@ -204,7 +204,7 @@ def _readings(scene: Scene, n_groups: int) -> Iterator[Scene]:
     if n_groups == 1:
         yield from (Scene((group,), None, scene.background) for group in scene.groups)
     elif len(scene.groups) == 2:
-        yield Scene(scene.groups[::-1], OPPOSITE[said(scene.relation)], scene.background)
+        yield Scene(scene.groups[::-1], OPPOSITE[stated_value(scene.relation)], scene.background)
     else:
         nothing = Group(None, None, None, None)
         yield Scene((scene.groups[0], nothing), None, scene.background)

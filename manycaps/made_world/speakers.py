@@ -15,7 +15,18 @@ from typing import NamedTuple
 import numpy as np
 
 from .captions import COUNT_WORDS, GROUNDS, N_DRAWS, PERSON_HABITS, WORDS, Habits, as_caption
-from .scenes import OPPOSITE, VALUES, Attribute, Group, Scene, Value, said, said_attributes, value_of, with_value
+from .scenes import (
+    OPPOSITE,
+    VALUES,
+    Attribute,
+    Group,
+    Scene,
+    Value,
+    said_attributes,
+    stated_value,
+    value_of,
+    with_value,
+)
 
 # Exponent of the preferences: the k-th of n wordings has a probability proportional to k^-1.5 (Zipf 1949; for words of
 # English it lies near 1). At 1.5 the likeliest choices together make the likeliest caption of every scene; at 1 they do
@@ -151,7 +162,7 @@ def _claim(speaker: Speaker, scene: Scene, draws: Sequence[float]) -> Scene:
         if _yes(share_left_out(speaker, attribute[1]), temperature, draws[place + 1]):
             claim = with_value(claim, attribute, None)
         elif speaker.wrong:
-            present: Value = said(value_of(claim, attribute))
+            present: Value = stated_value(value_of(claim, attribute))
             values = said_values(speaker, attribute[1], present)
             ends = list(itertools.accumulate(values.values()))
             claim = with_value(claim, attribute, list(values)[_place(ends, draws[place])])

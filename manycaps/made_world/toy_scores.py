@@ -58,7 +58,7 @@ class ToyScene(NamedTuple):
 
 
 # Scores of one module: for every scene those of its candidates, by their names.
-Scores = list[dict[str, float]]
+ToyScores = list[dict[str, float]]
 
 
 def draw_toy_scene(seed: int, number: int) -> ToyScene:
@@ -75,7 +75,7 @@ def draw_toy_scene(seed: int, number: int) -> ToyScene:
     return ToyScene(pictures[0], pictures[1:], captions, references, foils)
 
 
-def score_toy_scenes(scenes: Sequence[ToyScene]) -> dict[str, Scores]:
+def score_toy_scenes(scenes: Sequence[ToyScene]) -> dict[str, ToyScores]:
     """Return the scores of every candidate by every module."""
     columns: dict[str, list[Any]] = {
         "predictions": [list(scene.candidates.values()) for scene in scenes],
@@ -92,7 +92,7 @@ def score_toy_scenes(scenes: Sequence[ToyScene]) -> dict[str, Scores]:
     return scores
 
 
-def toy_table(scores: dict[str, Scores]) -> list[list[str]]:
+def toy_table(scores: dict[str, ToyScores]) -> list[list[str]]:
     """Return means over the scenes, and how often the right caption beats its twins with one wrong word, as text.
 
     The twin of the third line has any kind of wrong word; each kind has a line of its own, with the number of scenes
@@ -110,7 +110,7 @@ def toy_table(scores: dict[str, Scores]) -> list[list[str]]:
     return rows
 
 
-def write_toy_csv(path: pathlib.Path, scenes: Sequence[ToyScene], scores: dict[str, Scores]) -> None:
+def write_toy_csv(path: pathlib.Path, scenes: Sequence[ToyScene], scores: dict[str, ToyScores]) -> None:
     """Write every caption and its scores, unrounded."""
     file = io.StringIO(newline="")
     writer = csv.writer(file)
@@ -121,7 +121,7 @@ def write_toy_csv(path: pathlib.Path, scenes: Sequence[ToyScene], scores: dict[s
     write_text_atomically(path, file.getvalue(), newline="")
 
 
-def draw_toy_scenes(path: pathlib.Path, scenes: Sequence[ToyScene], scores: dict[str, Scores]) -> None:
+def draw_toy_scenes(path: pathlib.Path, scenes: Sequence[ToyScene], scores: dict[str, ToyScores]) -> None:
     """Draw some of the scenes with their captions and scores; wrong captions that win are marked."""
     shown = scenes[:N_SHOWN]
     figure, axes = plt.subplots(len(shown), 2, figsize=(9, 1.5 * len(shown)), width_ratios=(1, 5), layout="constrained")
@@ -158,7 +158,7 @@ def mistake(rows: Mapping[str, Mapping[str, float]], kind: str) -> str:
     return f"   wrong, and not below the right caption: {', '.join(fooled)}" if fooled else ""
 
 
-def _wins(rows: Scores, wrong: str) -> str:
+def _wins(rows: ToyScores, wrong: str) -> str:
     """Share of the scenes with such a wrong caption in which the right one has the higher score."""
     return f"{np.mean([row[KINDS[0]] > row[wrong] for row in rows if wrong in row]):.0%}"
 

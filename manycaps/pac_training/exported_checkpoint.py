@@ -54,12 +54,12 @@ def export_checkpoint(
     model = ClipModel(read_weights(path), **treatment._asdict(), device="cpu")  # checks what was written
     config = json.dumps(open_clip_config(model, treatment), indent=2)
     write_atomically(folder / CONFIG_NAME, lambda target: target.write_text(config, encoding="utf-8"))
-    text = card(folder.resolve().name, facts)
+    text = training_card(folder.resolve().name, facts)
     write_atomically(folder / "README.md", lambda target: target.write_text(text, encoding="utf-8"))
     return path
 
 
-def card(name: str, facts: Mapping[str, Any]) -> str:
+def training_card(name: str, facts: Mapping[str, Any]) -> str:
     """Write the model card."""
     rows = "\n".join(f"| {key} | {value} |" for key, value in _flat(facts).items())
     return f"""---

@@ -266,7 +266,7 @@ def make_positives(options: PositivesOptions) -> Positives:
     bar = functools.partial(tqdm, disable=not state.is_main_process)
     work = load_work(options, bar)
     with state.main_process_first():
-        check_plan(options, name, work)
+        check_shard_inputs(options, name, work)
     starts = range(0, len(work.captions), options.shard_size)
     paths = [options.output / f"{name}-{k:05d}-of-{len(starts):05d}.parquet" for k in range(len(starts))]
     missing = [(start, path) for start, path in zip(starts, paths, strict=True) if not path.is_file()]
@@ -286,7 +286,7 @@ def make_positives(options: PositivesOptions) -> Positives:
     return Positives(name, paths, len(mine), n_left_out, state.is_main_process)
 
 
-def check_plan(options: PositivesOptions, name: str, work: Work) -> None:
+def check_shard_inputs(options: PositivesOptions, name: str, work: Work) -> None:
     """Record the inputs of the shards, or raise if existing ones have other inputs.
 
     Raises:

@@ -9,7 +9,7 @@ from torch.utils.tensorboard import SummaryWriter
 
 from manycaps.saved_files import write_atomically
 
-Record = Mapping[str, float]
+LoggedValues = Mapping[str, float]
 
 # Curves of the drawing: left the losses, right the recall at its first place.
 LOSSES = {"training_loss": "training", "validation_loss": "validation"}
@@ -27,7 +27,7 @@ class TensorBoardLog:
     def __init__(self, folder: pathlib.Path, next_iteration: int) -> None:
         self._writer = SummaryWriter(str(folder), purge_step=next_iteration)
 
-    def write(self, record: Record) -> None:
+    def write(self, record: LoggedValues) -> None:
         """Write the values of one validation, losses and recall under a heading each."""
         for name, value in record.items():
             heading, _, rest = name.partition("_") if "loss" in name or "L(" in name else ("recall", "", name)
@@ -40,12 +40,12 @@ class TensorBoardLog:
         self._writer.close()
 
 
-def save_history(path: pathlib.Path, history: Sequence[Record]) -> None:
+def save_history(path: pathlib.Path, history: Sequence[LoggedValues]) -> None:
     """Write the records of all validations as JSON."""
     write_atomically(path, lambda target: target.write_text(json.dumps(list(history), indent=1), encoding="utf-8"))
 
 
-def draw_history(path: pathlib.Path, history: Sequence[Record], best_iteration: int) -> None:
+def draw_history(path: pathlib.Path, history: Sequence[LoggedValues], best_iteration: int) -> None:
     """Draw losses and recall over the iterations as a PNG, with the weights that were kept marked."""
     figure = matplotlib.figure.Figure(figsize=(11, 4), layout="constrained")
     axes = figure.subplots(1, 2)

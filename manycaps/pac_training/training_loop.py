@@ -26,7 +26,7 @@ class Features(NamedTuple):
     generated_captions: torch.Tensor | None
 
 
-class Rows(Protocol):
+class TrainingRows(Protocol):
     """Rows of a data set that become features."""
 
     @property
@@ -94,8 +94,8 @@ class Training:
 
     def __init__(
         self,
-        training: Rows,
-        validation: Rows,
+        training: TrainingRows,
+        validation: TrainingRows,
         weights: Mapping[str, torch.nn.Parameter],
         scale: float,
         recipe: Recipe,
@@ -226,7 +226,7 @@ class Training:
             **recalls,
         }
 
-    def _features(self, source: Rows, rows: np.ndarray, iteration: int | None) -> Features:
+    def _features(self, source: TrainingRows, rows: np.ndarray, iteration: int | None) -> Features:
         """Features of all rows of a batch, of which this process computes its share."""
         share = rows[self.processes.part(len(rows))]
         if iteration is not None and iteration + 1 < self.recipe.max_iterations:

@@ -27,7 +27,7 @@ from manycaps.pac_training.processes import AcceleratedProcesses
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, ProjectedRows, check_cached_features
 from manycaps.pac_training.recipe import Recipe, TrainOptions
 from manycaps.pac_training.training_log import TensorBoardLog, draw_history, save_history
-from manycaps.pac_training.training_loop import Rows, Training
+from manycaps.pac_training.training_loop import Training, TrainingRows
 from manycaps.saved_files import made_folder, write_atomically
 
 STATE_NAME = "training_state.pt"
@@ -69,7 +69,7 @@ class TrainedCheckpoint(NamedTuple):
         return "\n".join([*lines, f"{self.weights}: sha256 {self.sha256}; give {self.folder} as checkpoint="])
 
 
-def run(options: TrainOptions, accelerator: accelerate.Accelerator) -> TrainedCheckpoint | None:
+def run_training(options: TrainOptions, accelerator: accelerate.Accelerator) -> TrainedCheckpoint | None:
     """Train, or resume a training, and export.
 
     Raises:
@@ -78,7 +78,7 @@ def run(options: TrainOptions, accelerator: accelerate.Accelerator) -> TrainedCh
     bar = functools.partial(tqdm, disable=not accelerator.is_main_process)
     output = options.output
     start = load_start(options, accelerator, bar)
-    rows = load_data(options, bar)
+    rows = load_training_data(options, bar)
     facts = facts_of(options, accelerator, start, rows)
     made_folder(output)
     training_features, validation_features = make_features(options, accelerator, start, rows, facts, bar)
@@ -139,7 +139,7 @@ def load_start(options: TrainOptions, accelerator: accelerate.Accelerator, bar: 
     return Start(found, weights, encoders, factors)
 
 
-def load_data(options: TrainOptions, bar: Any) -> tuple[TupleRows, TupleRows]:
+def load_training_data(options: TrainOptions, bar: Any) -> tuple[TupleRows, TupleRows]:
     """Load and check the rows for training and for validation.
 
     Raises:
@@ -212,7 +212,7 @@ def make_features(
     rows: tuple[TupleRows, TupleRows],
     facts: dict[str, Any],
     bar: Any,
-) -> list[Rows]:
+) -> list[TrainingRows]:
     """Rows for training and validation, as features that are cached or as images and texts that are encoded."""
     if not caches_features(options):
         return [
@@ -236,7 +236,7 @@ def make_features(
         n_processes=accelerator.num_processes,
         wait=accelerator.wait_for_everyone,
     )
-    made: list[Rows] = []
+    made: list[TrainingRows] = []
     for split, name in zip(rows, ("training", "validation"), strict=True):
         features, projections = cache.features(split, name), start.encoders.projections
         visual, text = projections[VISUAL_PROJECTION], projections[TEXT_PROJECTION]
@@ -332,7 +332,7 @@ def train_pac(options: TrainOptions) -> TrainedCheckpoint | None:
     recipe_of(options)
     caches_features(options)
     options = dataclasses.replace(options, variant=variant_name(options.variant, "--variant"))
-    return run(options, make_accelerator(options))
+    return run_training(options, make_accelerator(options))
 
 
 def make_accelerator(options: TrainOptions) -> accelerate.Accelerator:

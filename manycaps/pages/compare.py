@@ -62,7 +62,7 @@ def form(_: None) -> Form:
         options=[gr.Radio(list(METRICS), value=next(iter(METRICS)), label="Metric", render=False)],
         drawings=["Sets of captions", "Single captions"],
         examples={"A varied system and one that repeats itself": example},
-        measure=compare,
+        measure=compare_uploads,
         files=["Report, a page to open in a browser"],
     )
 
@@ -106,7 +106,7 @@ def read_files(paths: Mapping[str, pathlib.Path], people: Sequence[pathlib.Path]
     return ReadSystems(rows, [named(note) for note in notes])
 
 
-def compare(
+def compare_uploads(
     first: str | None, second: str | None, third: str | None, references: str | None, metric: str
 ) -> tuple[str | Drawing | pathlib.Path, ...]:
     """Compare the uploads: sentences and tables, the means as drawings, and the report as a file."""
@@ -122,7 +122,7 @@ def compare(
     compared = compared_systems(systems, rows, None, exchanges, parity=parity, of_files=notes, n_resamples=N_RESAMPLES)
     report = new_folder() / "index.html"
     report.write_text(comparison_page(compared), encoding="utf-8")
-    sentences = "\n".join(f"- {as_text(sentence)}" for sentence in summaries(compared))
+    sentences = "\n".join(f"- {without_html(sentence)}" for sentence in summaries(compared))
     tables = "\n\n".join(as_written(table, "md") for table in all_tables(compared))
     drawings = [means_of(found) for found in compared.metrics]
     return f"{sentences}\n\n{tables}", *drawings, report
@@ -151,7 +151,7 @@ def means_of(compared: ComparedMetric) -> Drawing:
     return mean_intervals(compared.means, f"{metric.measures} ({metric.direction})", mark)
 
 
-def as_text(sentence: str) -> str:
+def without_html(sentence: str) -> str:
     """Return a sentence without marks of HTML, which the names of files may hold."""
     return sentence.replace("&", "&amp;").replace("<", "&lt;")
 

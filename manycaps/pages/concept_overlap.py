@@ -9,7 +9,7 @@ from .form import Form, Page
 from .limits import CaptionLimits
 from .plots import share_bars
 from .results import Drawing, result_table
-from .text_boxes import caption_rows
+from .text_boxes import rows_of_text_box
 
 # Limits of one call of a public page: rows, captions in a row, characters of a caption; and labels.
 LIMITS = CaptionLimits(rows=50, captions_per_row=50, characters_per_caption=300)
@@ -57,8 +57,8 @@ def form(module: Any) -> Form:
 
 def measure(module: Any, captions: str, labels: str) -> tuple[str, Drawing]:
     """Compute both boxes."""
-    rows = caption_rows(captions, "data", LIMITS)
-    names = [name for row in caption_rows(labels, "labels", LABEL_LIMITS) for name in row]
+    rows = rows_of_text_box(captions, "data", LIMITS)
+    names = [name for row in rows_of_text_box(labels, "labels", LABEL_LIMITS) for name in row]
     result = module.compute(data=rows, labels={"labels": names}, transfer=True)
     bars = {
         label: {"your captions": result[f"labels_{way}"]} | published

@@ -58,11 +58,11 @@ def form(module: Any) -> Form:
             "Captions by people": functools.partial(example, "Varied captions", 1),
             "One caption repeated": functools.partial(example, "One caption repeated", 0),
         },
-        measure=functools.partial(measure, module),
+        measure=functools.partial(diversity_of_file, module),
     )
 
 
-def measure(module: Any, file: str | None, column: str | None) -> tuple[str, Drawing, Drawing, Drawing]:
+def diversity_of_file(module: Any, file: str | None, column: str | None) -> tuple[str, Drawing, Drawing, Drawing]:
     """Read a caption file, and draw its vocabulary, its n-grams and its duplicates."""
     path = check_uploaded(file, "data", MAX_MEGABYTES)
     rows = caption_file_rows(path, (column or "").strip() or None, "in the box Column")

@@ -8,10 +8,10 @@ import gradio as gr
 
 from .examples import EXAMPLE_CAPTIONS
 from .form import Form, Page
-from .plots import caption_bars, distance_histogram
+from .plots import caption_bars, histogram_figure
 from .results import Drawing, result_table
 from .sets_of_captions import CONFIDENCE, LIMITS
-from .text_boxes import caption_boxes, caption_rows
+from .text_boxes import caption_boxes, rows_of_text_box
 
 # Distances of the page: no data are read for them but those of the installation.
 DISTANCES = {"sentence embeddings": "bert", "METEOR": "meteor"}
@@ -71,8 +71,8 @@ def measure(module: Any, candidates: str, references: str, distance: str) -> tup
         ValueError: more than the page allows, or what the module says.
     """
     rows = {
-        "predictions": caption_rows(candidates, "predictions", LIMITS),
-        "references": caption_rows(references, "references", LIMITS),
+        "predictions": rows_of_text_box(candidates, "predictions", LIMITS),
+        "references": rows_of_text_box(references, "references", LIMITS),
     }
     several = len(rows["predictions"]) > 1
     result = module.compute(
@@ -90,7 +90,7 @@ def measure(module: Any, candidates: str, references: str, distance: str) -> tup
     return (
         f"### {' '.join(said)}\n\nWhat it sees and what it misses: [card below](#card).\n\n"
         f"{result_table(result, MEANINGS)}",
-        distance_histogram(result["distance_histogram"]),
+        histogram_figure(result["distance_histogram"]),
         caption_bars({"mean distance from people's captions": distances}, captions),
     )
 

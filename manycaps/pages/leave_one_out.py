@@ -9,7 +9,7 @@ from .form import Form, Page
 from .limits import CaptionLimits
 from .plots import share_bars
 from .results import Drawing, result_table
-from .text_boxes import caption_rows
+from .text_boxes import rows_of_text_box
 
 # Limits of one call of a public page: rows, captions in a row, characters of a caption; and iterations.
 LIMITS = CaptionLimits(rows=50, captions_per_row=50, characters_per_caption=300)
@@ -53,7 +53,7 @@ def form(module: Any) -> Form:
 
 def measure(module: Any, captions: str) -> tuple[str, Drawing]:
     """Compute the box."""
-    result = module.compute(data=caption_rows(captions, "data", LIMITS), n_iterations=N_ITERATIONS)
+    result = module.compute(data=rows_of_text_box(captions, "data", LIMITS), n_iterations=N_ITERATIONS)
     bars = {
         label: {"your captions": result[key]} | {name: values[key] for name, values in PUBLISHED.items()}
         for key, label in (("bleu_4", "BLEU-4"), ("rouge_l", "ROUGE-L"))

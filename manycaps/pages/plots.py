@@ -155,7 +155,7 @@ def caption_bars(scores: Mapping[str, Sequence[float]], captions: Sequence[str])
     return _drawing(figure, "; ".join(said) + ".")
 
 
-def distance_histogram(shares: Sequence[float]) -> Drawing:
+def histogram_figure(shares: Sequence[float]) -> Drawing:
     """Shares of captions in equal parts of people's distances from the references, the nearest first, beside people's.
 
     Args:

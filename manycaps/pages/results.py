@@ -30,14 +30,14 @@ def result_table(result: Mapping[str, Any], meanings: Mapping[str, str]) -> str:
     | `a` | 0.5000 | a share |
     """
     shown = ((key, meaning) for key, meaning in meanings.items() if key in result)
-    lines = [f"| `{key}` | {as_number(result[key])} | {meaning} |" for key, meaning in shown]
+    lines = [f"| `{key}` | {as_table_cell(result[key])} | {meaning} |" for key, meaning in shown]
     return "\n".join(["| result | value | meaning |", "|:---|---:|:---|", *lines])
 
 
-def as_number(value: float) -> str:
+def as_table_cell(value: float) -> str:
     """Write a number for the table: counts whole, others with four decimals, small ones with their power.
 
-    >>> as_number(12345), as_number(0.25), as_number(0.00002), as_number(0.0), as_number(math.nan)
+    >>> as_table_cell(12345), as_table_cell(0.25), as_table_cell(0.00002), as_table_cell(0.0), as_table_cell(math.nan)
     ('12,345', '0.2500', '2.0e-05', '0.0000', 'not defined')
     """
     if isinstance(value, int):

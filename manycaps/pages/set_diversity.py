@@ -11,7 +11,7 @@ from .form import Form, Page
 from .limits import CaptionLimits
 from .plots import share_bars
 from .results import Drawing, result_table
-from .text_boxes import caption_boxes, caption_rows
+from .text_boxes import caption_boxes, rows_of_text_box
 
 # Limits of one call of a public page: rows, captions of a set in a row, characters of a caption.
 LIMITS = CaptionLimits(rows=20, captions_per_row=20, characters_per_caption=300)
@@ -57,8 +57,8 @@ def form(module: Any) -> Form:
 def measure(module: Any, candidates: str, references: str, sizes: str) -> tuple[str, Drawing]:
     """Compute both boxes, and draw what lies between 0 and 1."""
     rows = {
-        "predictions": caption_rows(candidates, "predictions", LIMITS),
-        "references": caption_rows(references, "references", LIMITS),
+        "predictions": rows_of_text_box(candidates, "predictions", LIMITS),
+        "references": rows_of_text_box(references, "references", LIMITS),
     }
     result = module.compute(**rows, sizes=sizes)
     shares = {

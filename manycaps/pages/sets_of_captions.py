@@ -12,7 +12,7 @@ from .form import Form, Page
 from .limits import CaptionLimits
 from .plots import heat_map, null_distribution
 from .results import Drawing, result_table
-from .text_boxes import caption_boxes, caption_rows
+from .text_boxes import caption_boxes, rows_of_text_box
 from .verdict import verdict
 
 # Limits of one call of a public page: rows, captions of a set in a row, characters of a caption.
@@ -108,8 +108,8 @@ def measure(
         ValueError: more than the page allows, no such row, or what the module says.
     """
     rows = {
-        "predictions": caption_rows(candidates, "predictions", LIMITS),
-        "references": caption_rows(references, "references", LIMITS),
+        "predictions": rows_of_text_box(candidates, "predictions", LIMITS),
+        "references": rows_of_text_box(references, "references", LIMITS),
     }
     options = {metric.option: choice, "p_value": p_value, "max_partitions": metric.max_partitions}
     options |= metric.more_options.get(choice, {})

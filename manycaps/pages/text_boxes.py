@@ -26,7 +26,7 @@ def caption_box(label: str, info: str = "one caption per line") -> gr.Textbox:
     return gr.Textbox(label=label, info=info, lines=10, max_lines=10, render=False)
 
 
-def caption_rows(text: str, column: str, limits: CaptionLimits) -> list[list[str]]:
+def rows_of_text_box(text: str, column: str, limits: CaptionLimits) -> list[list[str]]:
     r"""Split a text box into rows of captions: one caption per line, an empty line between rows.
 
     Args:
@@ -40,7 +40,7 @@ def caption_rows(text: str, column: str, limits: CaptionLimits) -> list[list[str
     Raises:
         ValueError: more than the page allows; the message names the row and the caption.
 
-    >>> caption_rows("a dog\na brown dog\n\na cat\n", "predictions", CaptionLimits(2, 2, 20))
+    >>> rows_of_text_box("a dog\na brown dog\n\na cat\n", "predictions", CaptionLimits(2, 2, 20))
     [['a dog', 'a brown dog'], ['a cat']]
     """
     lines = "\n".join(line.strip() for line in NEWLINE.split(text or ""))

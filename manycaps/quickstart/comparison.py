@@ -20,7 +20,7 @@ from manycaps.comparison.comparison_text import answer_text
 from manycaps.comparison.paired_tests import N_RESAMPLES
 from manycaps.comparison.parity import compared_parity
 from manycaps.comparison.parity_scores import can_be_compared, chosen_distance, parity_of_captions
-from manycaps.comparison.parity_text import screen
+from manycaps.comparison.parity_text import parity_screen
 from manycaps.comparison.systems import SystemRow
 from manycaps.installed_modules import load_for_command
 from manycaps.kit.base_messages import shown_path
@@ -32,7 +32,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 # Result of every module for every system: results[system][module].
-Results = dict[str, dict[str, dict[str, Any]]]
+SystemResults = dict[str, dict[str, dict[str, Any]]]
 
 # Which excess is best: human captions have none.
 nearest_to_zero = functools.partial(min, key=abs)
@@ -73,11 +73,11 @@ TOY_SEED = 2_000_000
 IMAGE_PACKAGES = ("torch", "open_clip", "av")
 
 
-def score_systems(scenes: list[dict[str, Any]]) -> Results:
+def score_systems(scenes: list[dict[str, Any]]) -> SystemResults:
     """Return the result of every module for every system: results[system][module]."""
     systems, names = list(scenes[0]["systems"]), list(TITLES)
     references = [scene["references"] for scene in scenes]
-    results: Results = {system: {} for system in systems}
+    results: SystemResults = {system: {} for system in systems}
     with tqdm(total=len(systems) * len(names), desc="systems x metrics", unit="result") as bar:
         for name in names:
             module = load_for_command(name, **TEST)
@@ -88,7 +88,7 @@ def score_systems(scenes: list[dict[str, Any]]) -> Results:
     return results
 
 
-def beside_people(scenes: list[dict[str, Any]]) -> str:
+def parity_answer(scenes: list[dict[str, Any]]) -> str:
     """Return the answer of human parity as a terminal shows it: a table, and a line for each system and pair."""
     rows = [SystemRow(str(i), scene["systems"], scene["references"]) for i, scene in enumerate(scenes)]
     if not can_be_compared(rows):
@@ -96,7 +96,7 @@ def beside_people(scenes: list[dict[str, Any]]) -> str:
     distance, note = chosen_distance(None, None)
     found = parity_of_captions(rows, {"distance": distance})
     parity = compared_parity(found.rows, None, distance=distance, note=note, n_resamples=N_RESAMPLES, seed=0)
-    return screen(parity, [note] if note else [], rows)
+    return parity_screen(parity, [note] if note else [], rows)
 
 
 def sample_files(scenes: list[dict[str, Any]]) -> dict[str, str]:
@@ -126,7 +126,7 @@ def check_none_is_replaced(files: Mapping[str, str], folder: pathlib.Path) -> No
             )
 
 
-def compare_files(files: Mapping[str, str], folder: pathlib.Path) -> str:
+def compare_sample(files: Mapping[str, str], folder: pathlib.Path) -> str:
     """Write the files of the sample, run the command that the README shows on them, and return what it prints."""
     for name, text in files.items():
         write_text_atomically(folder / name, text)
@@ -138,7 +138,7 @@ def compare_files(files: Mapping[str, str], folder: pathlib.Path) -> str:
     return f"{command}\n\n{answer_text(comparison)}"
 
 
-def table_rows(results: Results) -> list[list[str]]:
+def table_rows(results: SystemResults) -> list[list[str]]:
     """Return the table as text, header first; the best value of a column has a star."""
     best = {
         i: choose(results[system][module][key] for system in results)
@@ -156,7 +156,7 @@ def table_rows(results: Results) -> list[list[str]]:
     return rows
 
 
-def write_csv(path: pathlib.Path, results: Results) -> None:
+def write_csv(path: pathlib.Path, results: SystemResults) -> None:
     """Write the table's values, unrounded, under their result keys."""
     file = io.StringIO(newline="")
     writer = csv.writer(file)
@@ -179,7 +179,7 @@ def null_means(scenes: list[dict[str, Any]], system: str) -> np.ndarray:
     return np.mean([rng.choice(values, N_DRAWN_MEANS) for values in nulls], axis=0)
 
 
-def draw_null_distributions(path: pathlib.Path, scenes: list[dict[str, Any]], results: Results) -> None:
+def draw_null_distributions(path: pathlib.Path, scenes: list[dict[str, Any]], results: SystemResults) -> None:
     """Draw, for every system, the mean over scenes under random splits of their captions, and the observed mean."""
     figure, axes = plt.subplots(len(results), 1, figsize=(8, 2.3 * len(results)), sharex=True, layout="constrained")
     for axis, (system, by_module) in zip(np.atleast_1d(axes), results.items(), strict=True):
@@ -200,7 +200,7 @@ def draw_null_distributions(path: pathlib.Path, scenes: list[dict[str, Any]], re
     plt.close(figure)
 
 
-def reading(results: Results) -> str:
+def reading(results: SystemResults) -> str:
     """Explain the table: a sentence for each metric and system, since each is a separate test."""
     lines = [
         verdict(by_module[name], name, title, f"the captions of '{system}'")
@@ -244,7 +244,7 @@ def compare_systems(captions: pathlib.Path, output: pathlib.Path, *, as_files: b
     made_folder(output)
     for name in (*OUTPUT_NAMES, *files):
         check_can_be_written(output / name)
-    answer = compare_files(files, output) if as_files else beside_people(scenes)
+    answer = compare_sample(files, output) if as_files else parity_answer(scenes)
     results = score_systems(scenes)
     n_candidates = len(next(iter(scenes[0]["systems"].values())))
     text = (

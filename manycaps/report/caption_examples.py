@@ -16,10 +16,10 @@ MOST_EXAMPLES = 20
 # References that are shown beside them: enough to see what people wrote.
 MOST_REFERENCES = 3
 
-Choice = Callable[[SystemParity, Sequence[SystemRow], int], list[CaptionExample]]
+ExampleChoice = Callable[[SystemParity, Sequence[SystemRow], int], list[CaptionExample]]
 
 # What is shown of each system: identifier, title, and which captions.
-KINDS: Sequence[tuple[str, str, Choice]] = (
+KINDS: Sequence[tuple[str, str, ExampleChoice]] = (
     ("unlike", "Captions of {} most unlike people's", most_unlike),
     ("alike", "Pairs of captions of {} most alike", most_alike),
 )

@@ -13,7 +13,7 @@ import numpy as np
 from manycaps.catalog import SET_MODULES
 from manycaps.comparison.comparison_tables import (
     Cell,
-    Table,
+    FormattedTable,
     all_tables,
     answer_table,
     exchange_table,
@@ -21,7 +21,7 @@ from manycaps.comparison.comparison_tables import (
     people_table,
     system_table,
 )
-from manycaps.comparison.comparison_text import as_digits, methods, notes, shared_rows, summaries
+from manycaps.comparison.comparison_text import as_digits, comparison_methods, notes, shared_rows, summaries
 from manycaps.report.caption_examples import examples_section
 from manycaps.report.comparison_plots import difference_plot, diversity_plot, metric_plot, people_plot
 from manycaps.report.inline_svg import Plot
@@ -145,7 +145,7 @@ def _plot_section(plot: Plot | None) -> str:
     return "" if plot is None else f'<h2 id="{plot.name}">{html.escape(plot.title)}</h2>{as_figure(plot)}'
 
 
-def _table_section(name: str, title: str, table: Table) -> str:
+def _table_section(name: str, title: str, table: FormattedTable) -> str:
     """A table under its title; empty without rows."""
     if not table.rows:
         return ""
@@ -177,14 +177,14 @@ def _cell(cell: Cell, tag: str) -> str:
     return f"<{tag}{scope}{value}><span{kind}>{html.escape(cell.text)}</span>{above}</{tag}>"
 
 
-def correlation_table(comparison: SystemComparison) -> Table:
+def correlation_table(comparison: SystemComparison) -> FormattedTable:
     """Return the rank correlations of the metrics."""
     titles = [compared.metric.title for compared in comparison.metrics]
     rows = [
         [Cell(title), *(Cell("not defined" if math.isnan(r) else f"{r:.2f}", value=float(r)) for r in row)]
         for title, row in zip(titles, comparison.correlations, strict=True)
     ]
-    return Table(
+    return FormattedTable(
         "Spearman's rank correlation of the values of all rows and systems. A metric that is better when lower has "
         "negative correlations with one that is better when higher, where both agree.",
         ["metric", *titles],
@@ -263,5 +263,5 @@ def _methods_section(comparison: SystemComparison) -> str:
     how = f'<h2 id="signatures">Signatures</h2><dl>{signatures}</dl>' if signatures else ""
     return f"""<h2 id="methods">Methods</h2>
 <p class="soft">To be pasted into a paper.</p>
-<blockquote id="methods-paragraph">{html.escape(methods(comparison))}</blockquote>
+<blockquote id="methods-paragraph">{html.escape(comparison_methods(comparison))}</blockquote>
 {how}"""

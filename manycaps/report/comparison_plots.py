@@ -9,7 +9,8 @@ import matplotlib
 import matplotlib.ticker
 import numpy as np
 
-from manycaps.comparison.comparison_text import as_digits, as_p
+from manycaps.comparison.comparison_text import as_digits
+from manycaps.kit.sets_parity_words import shown_p_value
 from manycaps.report.inline_svg import LINE_STYLES, MUTED, SERIES, SETTINGS, Plot, as_plot, new_figure
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def metric_plot(compared: ComparedMetric) -> Plot:
         for i, pair in enumerate(pairs):
             _draw_interval(right, i, i + 1, pair.test.difference, pair.test.ci_low, pair.test.ci_high)
         right.axvline(0, color=MUTED, lw=1)
-        labels = [f"{pair.first}\np {as_p(pair.adjusted_p_value)}" for pair in pairs]
+        labels = [f"{pair.first}\n{shown_p_value(pair.adjusted_p_value)}" for pair in pairs]
         right.set(yticks=range(len(pairs)), yticklabels=labels, xlabel="difference, same unit")
         right.set(title=f"difference to {names[0]}", ylim=(len(pairs) - 0.5, -0.5))
         for axes in (left, right):
@@ -104,7 +105,9 @@ def people_plot(comparison: SystemComparison, module: str) -> Plot | None:
             axes.fill_between(points, density, color=MUTED, alpha=0.35, lw=0)
             axes.plot(points, density, color=MUTED, lw=1)
             axes.axvline(each.statistic, color=SERIES[series % 6], linestyle=LINE_STYLES[series % 6], lw=2.5)
-            axes.set_title(f"{each.system}: z {as_digits(each.z)}, p {as_p(each.p_value)}", loc="left", fontsize=11)
+            axes.set_title(
+                f"{each.system}: z {as_digits(each.z)}, {shown_p_value(each.p_value)}", loc="left", fontsize=11
+            )
             axes.set_yticks([])
             axes.spines["left"].set_visible(False)
         grid[-1].set_xlabel(f"{found[0].title}, mean over rows (lower is better)")

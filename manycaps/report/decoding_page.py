@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import matplotlib
 
-from manycaps.decoding.text import sentences, table
+from manycaps.decoding.text import decoding_sentences, table
 from manycaps.kit.sets_tails import TAIL
 from manycaps.report.comparison_plots import MARKS
 from manycaps.report.inline_svg import LINE_STYLES, MUTED, SERIES, SETTINGS, Plot, as_plot, new_figure
@@ -51,12 +51,14 @@ def decoding_page(compared: ComparedSettings) -> str:
     """Return the whole page."""
     names = ", ".join(compared.settings)
     how = f'<h2 id="signature">Signature</h2><p><code>{html.escape(compared.signature)}</code></p>'
-    return as_document("Decoding like people", names, sentences(compared)[-1], decoding_sections(compared) + how)
+    return as_document(
+        "Decoding like people", names, decoding_sentences(compared)[-1], decoding_sections(compared) + how
+    )
 
 
 def decoding_sections(compared: ComparedSettings) -> str:
     """Return sentences, table and curves as HTML."""
-    said = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in sentences(compared))
+    said = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in decoding_sentences(compared))
     header, *lines = table(compared)
     head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
     body = "".join(_as_line(*line) for line in lines)

@@ -10,7 +10,7 @@ from manycaps.diversity.diversity_options import DiversityOptions
 from manycaps.diversity.published import PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
 from manycaps.report.diversity_plots import histogram_plot, references_plot, share_plot, variance_plot, vocabulary_plot
 from manycaps.report.inline_svg import Plot
-from manycaps.report.page_frame import as_document, as_figure, as_number
+from manycaps.report.page_frame import as_document, as_figure, as_report_number
 
 
 class Column(NamedTuple):
@@ -126,20 +126,22 @@ def diversity_page(measured: MeasuredDiversity) -> str:
 def as_tables(figures: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Build the comparison tables of the levels that were measured."""
     first = next(iter(figures.values()))
-    tables = [as_table("tokens", "Tokens, n-grams and captions", VOCABULARY_COLUMNS, figures, PUBLISHED)]
+    tables = [comparison_section("tokens", "Tokens, n-grams and captions", VOCABULARY_COLUMNS, figures, PUBLISHED)]
     if "noun_n_types" in first:
         published = PUBLISHED_PARTS_OF_SPEECH
-        tables.append(as_table("parts-of-speech", "Nouns and verbs", PART_OF_SPEECH_COLUMNS, figures, published))
+        tables.append(
+            comparison_section("parts-of-speech", "Nouns and verbs", PART_OF_SPEECH_COLUMNS, figures, published)
+        )
     if "caption_distance_minimum" in first:
         title = "Distances within rows, mean over captions"
-        tables.append(as_table("distances", title, SEMANTIC_COLUMNS, figures, {}))
+        tables.append(comparison_section("distances", title, SEMANTIC_COLUMNS, figures, {}))
     return tables
 
 
-def as_text(figures: Mapping[str, Mapping[str, Any]]) -> str:
+def levels_text(figures: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the figures of the levels that were measured as lines of text: a source a column.
 
-    >>> print(as_text({"people": {"n_rows": 2, "evs_2": 0.5}, "model": {"n_rows": 2, "evs_2": float("nan")}}))
+    >>> print(levels_text({"people": {"n_rows": 2, "evs_2": 0.5}, "model": {"n_rows": 2, "evs_2": float("nan")}}))
            people        model
     Rows        2            2
     EVS-2   50.0%  not defined
@@ -147,7 +149,7 @@ def as_text(figures: Mapping[str, Mapping[str, Any]]) -> str:
     first = next(iter(figures.values()))
     columns = [*VOCABULARY_COLUMNS, *PART_OF_SPEECH_COLUMNS, *SEMANTIC_COLUMNS]
     lines = [["", *figures]] + [
-        [column.heading, *(as_number(each[column.key], column.form) for each in figures.values())]
+        [column.heading, *(as_report_number(each[column.key], column.form) for each in figures.values())]
         for column in columns
         if column.key in first
     ]
@@ -223,7 +225,7 @@ def as_page(tables: Sequence[str], plots: Sequence[Plot], measured: Mapping[str,
     """Put a page together.
 
     Args:
-        tables: sections with comparison tables, as from `as_table`.
+        tables: sections with comparison tables, as from `comparison_section`.
         plots: the plots in their order.
         measured: name of each data set to how it was read.
         remarks: sentences on what was left out.
@@ -250,7 +252,7 @@ same number of captions. The published figures are of whole data sets.</li>
     return as_document("Caption diversity", names, lead, body)
 
 
-def as_table(
+def comparison_section(
     name: str,
     title: str,
     columns: Sequence[Column],
@@ -276,6 +278,6 @@ def as_table(
 
 def _as_row(label: str, figures: Mapping[str, float], columns: Sequence[Column], series: int | None) -> str:
     swatch = "" if series is None else f'<span class="swatch" style="background: var(--series-{series % 6})"></span>'
-    cells = "".join(f"<td>{as_number(figures.get(column.key), column.form)}</td>" for column in columns)
+    cells = "".join(f"<td>{as_report_number(figures.get(column.key), column.form)}</td>" for column in columns)
     kind = "published" if series is None else "measured"
     return f'<tr class="{kind}"><th scope="row">{swatch}{html.escape(label)}</th>{cells}</tr>'

@@ -95,10 +95,10 @@ def as_caption_cell(captions: Sequence[str]) -> str:
     return f'<td class="captions"><ul>{items}</ul></td>'
 
 
-def as_number(value: float | None, form: str) -> str:
+def as_report_number(value: float | None, form: str) -> str:
     """Format a figure; a dash where there is none.
 
-    >>> as_number(0.1234, ".1%"), as_number(None, ",d"), as_number(float("nan"), ".2f")
+    >>> as_report_number(0.1234, ".1%"), as_report_number(None, ",d"), as_report_number(float("nan"), ".2f")
     ('12.3%', '–', 'not defined')
     """
     if value is None:

@@ -13,7 +13,7 @@ from .completions import (
     Completion,
     as_completions,
     as_references,
-    check_lengths,
+    check_column_lengths,
     column_of,
     completion_texts,
     gathered,
@@ -136,7 +136,9 @@ class CaptionReward:
         if self.NEEDS_REFERENCES:
             references = as_references(column_of(columns, self._references), self._references)
         images = self._image_column(columns, self._images)
-        check_lengths(n, **{self._references: references}, **({self._images: images} if images is not None else {}))
+        check_column_lengths(
+            n, **{self._references: references}, **({self._images: images} if images is not None else {})
+        )
         if self.NEEDS_GROUPS:
             return self._reward_groups(as_completions(completions, prompts, references, column_of(columns, "group")))
         texts = completion_texts(completions)

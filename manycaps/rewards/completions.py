@@ -80,11 +80,11 @@ def as_completions(
         keys = [("label", label) for label in labels]
     else:
         keys = [_text_of(prompt, f"prompts[{i}]", set()) for i, prompt in enumerate(prompts or ())]
-    check_lengths(len(texts), references=references, **{"group" if labels is not None else "prompts": keys})
+    check_column_lengths(len(texts), references=references, **{"group" if labels is not None else "prompts": keys})
     return [Completion(text, key, tuple(own)) for text, key, own in zip(texts, keys, references, strict=True)]
 
 
-def check_lengths(n_completions: int, **columns: Sequence[Any]) -> None:
+def check_column_lengths(n_completions: int, **columns: Sequence[Any]) -> None:
     """Raise unless every column has one value for each completion."""
     for name, values in columns.items():
         if len(values) != n_completions:

@@ -206,7 +206,7 @@ def _same(row: Sequence[str]) -> np.ndarray:
     return same_tokens([(text,) for text in row])
 
 
-def kernel_values(distances: Floats, kernel: str, sigma: float) -> Floats:
+def kernel_of_distances(distances: Floats, kernel: str, sigma: float) -> Floats:
     """Kernel of texts from their distances, which are Euclidean: positive definite (Schoenberg 1938).
 
     Args:
@@ -214,7 +214,7 @@ def kernel_values(distances: Floats, kernel: str, sigma: float) -> Floats:
         kernel: "gaussian", exp(-d^2 / (2 sigma^2)), or "laplace", exp(-d / sigma).
         sigma: in the unit of the distance, above 0.
 
-    >>> kernel_values(np.array([0.0, 1.0]), "laplace", 1.0).round(4).tolist()
+    >>> kernel_of_distances(np.array([0.0, 1.0]), "laplace", 1.0).round(4).tolist()
     [1.0, 0.3679]
     """
     if not 0 < sigma < np.inf:

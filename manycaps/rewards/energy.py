@@ -12,7 +12,7 @@ from ..kit.sets_gaps import row_gaps
 from ..kit.sets_tails import TESTED, KeptDistances, corpus_tails
 from ..kit.text_tokens import Tokenizer
 from .caption_reward import CaptionReward, RewardedRows, logged
-from .distances import Documents, kernel_values, row_distances
+from .distances import Documents, kernel_of_distances, row_distances
 
 # Kernels by name.
 KERNELS = ("gaussian", "laplace")
@@ -73,7 +73,7 @@ class EnergyReward(CaptionReward):
         super().__init__(references=references, name=name)
         if kernel is not None:
             check_choice("kernel", kernel, KERNELS)
-            kernel_values(np.zeros(1), kernel, sigma)
+            kernel_of_distances(np.zeros(1), kernel, sigma)
         energy_rewards(np.zeros((1, 3, 3)), 2, quality)  # raises where it is no number from 0 to 1
         self._kernel, self._sigma, self._quality = kernel, sigma, quality
         self._distances = row_distances(
@@ -107,7 +107,7 @@ class EnergyReward(CaptionReward):
     def _rewards(self, distances: Floats, m: int) -> Floats:
         if self._kernel is None:
             return energy_rewards(distances, m, self._quality)
-        return kernel_rewards(kernel_values(distances, self._kernel, self._sigma), m, self._quality)
+        return kernel_rewards(kernel_of_distances(distances, self._kernel, self._sigma), m, self._quality)
 
 
 def watched(distances: Mapping[tuple[int, int], Floats]) -> dict[str, float]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from manycaps import functional
 from manycaps.caption_tables import CaptionRow
+from manycaps.kit.base_types import TokenRows
 from manycaps.kit.text_cider import cider_d_scores, shared_document_frequencies
 from manycaps.kit.text_tokens import Tokenizer, tokenize_rows
 
@@ -23,11 +24,8 @@ CHUNK_ROWS = 1_000
 # From captions to vectors, shape (n, d).
 Embedder = Callable[[Sequence[str]], np.ndarray]
 
-# Rows of captions as tokens.
-TokenRows = Sequence[Sequence[Sequence[str]]]
-
-# Such rows, and how many of each are people's, which come first: to a score of every caption against the others of
-# people, shape (n_texts,) for each row.
+# Rows of captions as tokens, and how many of each are people's, which come first: to a score of every caption against
+# the others of people, shape (n_texts,) for each row.
 TokenMetric = Callable[[TokenRows, Sequence[int]], list[np.ndarray]]
 
 

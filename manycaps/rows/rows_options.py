@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from manycaps.caption_tables.columns import Columns
+    from manycaps.caption_tables.columns import ColumnNames
 
 # Metrics of a caption against others, and what they are called.
 METRICS = {"bleu_4": "BLEU-4", "rouge_l": "ROUGE-L", "meteor": "METEOR (NLTK)", "cider_d": "CIDEr-D"}
@@ -48,7 +48,7 @@ class RowsOptions:
     long_texts: str = "truncate"
     # From roles to names of columns, or both as text: "predictions=samples,id=image_id"; for one file alone, as for
     # `CompareOptions`.
-    columns: "Columns | str | None" = None
+    columns: "ColumnNames | str | None" = None
     # Folder of the images that a column or the ids name; None: no thumbnails of files.
     images: str | None = None
     # Rows to read; None: all.

@@ -111,7 +111,7 @@ class CaptionsFile:
             )
 
 
-def settings_of(path: str) -> dict[str, Any] | None:
+def sampling_settings(path: str) -> dict[str, Any] | None:
     """Return the settings beside a file of captions; None where there are none.
 
     Raises:

@@ -47,7 +47,7 @@ class ModelOptions(NamedTuple):
     system: str | None = None
 
 
-class Batch(NamedTuple):
+class ModelBatch(NamedTuple):
     """Rows as the model takes them."""
 
     items: Sequence[Item]
@@ -176,7 +176,7 @@ class LocalModel:
                 rows = zip(batch.items, texts, strict=True)
                 yield [(item.id, of_item) for item, of_item in rows if item.id not in finished]
 
-    def _read(self, items: Sequence[Item]) -> Batch:
+    def _read(self, items: Sequence[Item]) -> ModelBatch:
         """Decode images and make tensors of rows."""
         for item in items:
             self.check(item)
@@ -189,16 +189,16 @@ class LocalModel:
         if self._chat is not None:
             chats = _chats(prompts, pictures, self.options.system)
             options = {"add_generation_prompt": True, "tokenize": True, "return_dict": True, "return_tensors": "pt"}
-            return Batch(items, dict(self._chat.apply_chat_template(chats, **options, **self._padding)))
+            return ModelBatch(items, dict(self._chat.apply_chat_template(chats, **options, **self._padding)))
         if not pictures:
-            return Batch(items, dict(self._tokenizer(prompts, return_tensors="pt", padding=True)))
+            return ModelBatch(items, dict(self._tokenizer(prompts, return_tensors="pt", padding=True)))
         if prompts[0] is None:
-            return Batch(items, {"pixel_values": self._images(pictures, return_tensors="pt")["pixel_values"]})
+            return ModelBatch(items, {"pixel_values": self._images(pictures, return_tensors="pt")["pixel_values"]})
         made = self._processor(images=pictures, text=prompts, return_tensors="pt", padding=True)
-        return Batch(items, dict(made))
+        return ModelBatch(items, dict(made))
 
     @torch.inference_mode()
-    def _texts(self, batch: Batch, setting: Setting, n: int, seed: int) -> list[list[str]]:
+    def _texts(self, batch: ModelBatch, setting: Setting, n: int, seed: int) -> list[list[str]]:
         """Return n texts of every row of a batch."""
         inputs = {name: self._moved(value) for name, value in batch.inputs.items() if name not in self._unwanted}
         n_tokens = self._n_new_tokens(setting.max_new_tokens, inputs)

@@ -97,7 +97,7 @@ def stored_blocks(table: pa.Table, rows: np.ndarray) -> Iterator["DistanceBlock"
         yield from unpacked_blocks(rows[chosen], m, packed)
 
 
-def corpus_result(folder: RunFolder, scorer: "Scorer", n_parts: int) -> dict[str, Any]:
+def metric_corpus_result(folder: RunFolder, scorer: "Scorer", n_parts: int) -> dict[str, Any]:
     """Return the values of a metric over the corpus.
 
     Args:
@@ -189,7 +189,7 @@ def _corpus_test(
     values: StoredColumn,
     tested: Sequence[StoredColumn],
 ) -> "CorpusTest":
-    from manycaps.kit.sets_corpus import DrawnSums, RowTests, corpus_test
+    from manycaps.kit.sets_corpus import DrawnSums, RowTests, mean_test
 
     drawn = DrawnSums(scorer.options["n_resamples"])
     smallest: collections.Counter[float] = collections.Counter()
@@ -198,7 +198,7 @@ def _corpus_test(
         with np.load(folder.part_file("score", part, "npz")) as arrays:
             mine = [name for name in arrays.files if name.startswith(f"{scorer.name}:")]
             drawn.merge({int(name.partition(":")[2]): arrays[name] for name in mine})
-    return corpus_test(values, RowTests(*tested), drawn.totals(), smallest)
+    return mean_test(values, RowTests(*tested), drawn.totals(), smallest)
 
 
 def columns_of_tests(name: str) -> list[str]:
@@ -333,16 +333,16 @@ class CocoSums:
 
     def values(self) -> dict[str, Any]:
         """Return the scores of the corpus."""
-        return dict(self._coco.corpus_values(self._sums, self._language))
+        return dict(self._coco.corpus_numbers(self._sums, self._language))
 
 
 class PooledMoments:
-    """Exact sums of embeddings and of their outer products, for fid_bert."""
+    """Means and covariances of embeddings, for fid_bert."""
 
     def __init__(self) -> None:
         from manycaps.kit import vectors_moments
 
-        self._sides = {"candidates": vectors_moments.ExactMoments(), "references": vectors_moments.ExactMoments()}
+        self._sides = {"candidates": vectors_moments.Moments(), "references": vectors_moments.Moments()}
 
     def add(self, found: Any) -> None:
         """Take in some embedded rows."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from manycaps.catalog import MODULES
 
 if TYPE_CHECKING:
-    from manycaps.scoring.run_settings import Part, RunSettings, Step
+    from manycaps.scoring.run_settings import RunPart, RunSettings, Step
 
 # What the server imports.
 PACKAGES = "manycaps.scoring.worker_packages"
@@ -32,7 +32,7 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 ENOUGH_BYTES = 1 << 23
 
 # A part, and the report of a step.
-Done = tuple["Part", dict[str, Any]]
+Done = tuple["RunPart", dict[str, Any]]
 
 
 def process_context(n_processes: int) -> BaseContext:
@@ -121,7 +121,7 @@ class LocalEngine:
             process.terminate()
         self._threads.close()
 
-    def run(self, step: "Step", settings: "RunSettings", parts: Sequence["Part"]) -> Iterator[Done]:
+    def run(self, step: "Step", settings: "RunSettings", parts: Sequence["RunPart"]) -> Iterator[Done]:
         """Run a step on all parts.
 
         Yields:
@@ -139,7 +139,7 @@ class LocalEngine:
                 "Give the same command again, with fewer --processes if need be: finished parts stay."
             ) from None
 
-    def _run(self, step: "Step", settings: "RunSettings", parts: Sequence["Part"]) -> Iterator[Done]:
+    def _run(self, step: "Step", settings: "RunSettings", parts: Sequence["RunPart"]) -> Iterator[Done]:
         """Keep every process busy, with one part more waiting for each."""
         waiting = iter(parts)
         running = {

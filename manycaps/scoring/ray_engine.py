@@ -10,13 +10,13 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from manycaps.scoring.run_settings import Part, RunSettings, Step
+from manycaps.scoring.run_settings import RunPart, RunSettings, Step
 
 # Errors of a part that end the run with their own message.
 ERRORS = {error.__name__: error for error in (ValueError, TypeError, OSError, ImportError, LookupError)}
 
 # Parts by their numbers, as Ray Data takes and gives them: columns of a batch.
-Batch = dict[str, Any]
+RayBatch = dict[str, Any]
 
 
 class RayEngine:
@@ -49,7 +49,9 @@ class RayEngine:
 
         ray.shutdown()
 
-    def run(self, step: Step, settings: RunSettings, parts: Sequence[Part]) -> Iterator[tuple[Part, dict[str, Any]]]:
+    def run(
+        self, step: Step, settings: RunSettings, parts: Sequence[RunPart]
+    ) -> Iterator[tuple[RunPart, dict[str, Any]]]:
         """Run a step on all parts.
 
         Yields:
@@ -72,7 +74,9 @@ class RayEngine:
                 "finished parts stay."
             ) from error
 
-    def _run(self, step: Step, settings: RunSettings, parts: Sequence[Part]) -> Iterator[tuple[Part, dict[str, Any]]]:
+    def _run(
+        self, step: Step, settings: RunSettings, parts: Sequence[RunPart]
+    ) -> Iterator[tuple[RunPart, dict[str, Any]]]:
         """Run a step, and let Ray's own errors pass."""
         import ray.data
 
@@ -86,7 +90,7 @@ class RayEngine:
                 raise ERRORS[found["error"]](found["message"])
             yield by_number[done["part"]], found
 
-    def _mapped(self, numbers: Any, work: Callable[[Batch], Batch]) -> Any:
+    def _mapped(self, numbers: Any, work: Callable[[RayBatch], RayBatch]) -> Any:
         """The work on all numbers of parts, not started."""
         import ray
 
@@ -103,16 +107,16 @@ class RayEngine:
 class PartActor:
     """Stays alive for many parts, and with it the models that its process has loaded."""
 
-    def __init__(self, work: Callable[[Batch], Batch]):
+    def __init__(self, work: Callable[[RayBatch], RayBatch]):
         """Take the step and the settings."""
         self.work = work
 
-    def __call__(self, batch: Batch) -> Batch:
+    def __call__(self, batch: RayBatch) -> RayBatch:
         """Run the parts of a batch."""
         return self.work(batch)
 
 
-def do_parts(step: Step, settings: RunSettings, parts: dict[int, Part], batch: Batch) -> Batch:
+def do_parts(step: Step, settings: RunSettings, parts: dict[int, RunPart], batch: RayBatch) -> RayBatch:
     """Run a step on the parts of a batch; an error becomes a report, so that it arrives as it was raised."""
     reports = []
     for number in batch["part"]:

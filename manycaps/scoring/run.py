@@ -12,9 +12,9 @@ from tqdm import tqdm
 from manycaps.catalog import MOMENTS
 from manycaps.kit.base_rows import EmptyCaptions
 from manycaps.kit.vectors_pairs import n_threads
-from manycaps.scoring.corpus_values import corpus_result
+from manycaps.scoring.corpus_values import metric_corpus_result
 from manycaps.scoring.run_settings import (
-    Part,
+    RunPart,
     RunSettings,
     Step,
     check_columns,
@@ -22,7 +22,7 @@ from manycaps.scoring.run_settings import (
     inputs,
     manifest,
     plan_parts,
-    settings_of,
+    run_settings_of,
     versions,
 )
 from manycaps.scoring.score_options import ScoreOptions, ScoreResult
@@ -50,14 +50,18 @@ ENOUGH_ROWS = 100
 class Engine(Protocol):
     """What runs the steps: processes of this machine, or a cluster."""
 
-    def run(self, step: Step, settings: RunSettings, parts: Sequence[Part]) -> Iterator[tuple[Part, dict[str, Any]]]:
+    def run(
+        self, step: Step, settings: RunSettings, parts: Sequence[RunPart]
+    ) -> Iterator[tuple[RunPart, dict[str, Any]]]:
         """Yield each part and its report, as they are finished."""
 
 
 class SerialEngine:
     """Runs steps in this process."""
 
-    def run(self, step: Step, settings: RunSettings, parts: Sequence[Part]) -> Iterator[tuple[Part, dict[str, Any]]]:
+    def run(
+        self, step: Step, settings: RunSettings, parts: Sequence[RunPart]
+    ) -> Iterator[tuple[RunPart, dict[str, Any]]]:
         """Yield each part and its report."""
         for part in parts:
             yield part, step(settings, part)
@@ -110,7 +114,7 @@ def check_pooled_rows(scorers: Sequence[Scorer], n_rows: int | None, most: int) 
 
 def _checked(options: ScoreOptions) -> tuple[RunSettings, list[Scorer]]:
     """Find the files, load the metrics, and check that each of them gets its columns."""
-    settings = settings_of(options)
+    settings = run_settings_of(options)
     scorers = [Scorer(name, given) for name, given in settings.metrics.items()]
     check_columns(settings, scorers)
     return settings, scorers
@@ -148,14 +152,14 @@ def _part_bytes(settings: RunSettings, given: int | None) -> int:
     return given or min(max(n_bytes // N_PARTS, LEAST_PART_BYTES), MOST_PART_BYTES)
 
 
-def _planned(settings: RunSettings, part_bytes: int) -> list[Part]:
+def _planned(settings: RunSettings, part_bytes: int) -> list[RunPart]:
     folder = settings.run_folder()
     store = str(folder.store) if settings.source.needs_store else None
     return plan_parts(settings.source.pieces(part_bytes, store), part_bytes)
 
 
 def _survey(
-    engine: Engine, settings: RunSettings, scorers: Sequence[Scorer], parts: Sequence[Part], limits: "_RejectedLimit"
+    engine: Engine, settings: RunSettings, scorers: Sequence[Scorer], parts: Sequence[RunPart], limits: "_RejectedLimit"
 ) -> int | None:
     """Do the first pass where it is needed; return the number of rows if it is known then."""
     has_keys = any(scorer.has_p_values for scorer in scorers)
@@ -176,7 +180,7 @@ def _survey(
 
 
 def _score(
-    engine: Engine, settings: RunSettings, parts: Sequence[Part], n_rows: int | None, limits: "_RejectedLimit"
+    engine: Engine, settings: RunSettings, parts: Sequence[RunPart], n_rows: int | None, limits: "_RejectedLimit"
 ) -> None:
     """Do the second pass; rows whose ids no survey has compared are compared now, and their parts scored again."""
     _run(engine, score_part, settings, parts, n_rows, limits)
@@ -184,7 +188,7 @@ def _score(
         _score(engine, settings, parts, n_rows, limits)
 
 
-def _left_out_repeated(settings: RunSettings, parts: Sequence[Part], step: str) -> bool:
+def _left_out_repeated(settings: RunSettings, parts: Sequence[RunPart], step: str) -> bool:
     """Leave out rows whose id an earlier row has, where a step has found any; say whether it is to be done again.
 
     Raises:
@@ -206,7 +210,7 @@ def _run(
     engine: Engine,
     step: Step,
     settings: RunSettings,
-    parts: Sequence[Part],
+    parts: Sequence[RunPart],
     n_rows: int | None,
     limits: "_RejectedLimit",
 ) -> int:
@@ -262,7 +266,7 @@ class _RejectedLimit:
             )
 
 
-def _write_summary(settings: RunSettings, scorers: Sequence[Scorer], parts: Sequence[Part]) -> dict[str, Any]:
+def _write_summary(settings: RunSettings, scorers: Sequence[Scorer], parts: Sequence[RunPart]) -> dict[str, Any]:
     """Put the corpus together, and write it."""
     folder = settings.run_folder()
     reports = [folder.report("score", part.number) or {} for part in parts]
@@ -276,7 +280,7 @@ def _write_summary(settings: RunSettings, scorers: Sequence[Scorer], parts: Sequ
     summary = {
         "n_rows": sum(report["n_rows"] for report in reports),
         "n_rejected": sum(report["n_rejected"] for report in reports),
-        "metrics": {scorer.name: corpus_result(folder, scorer, len(parts)) for scorer in scorers},
+        "metrics": {scorer.name: metric_corpus_result(folder, scorer, len(parts)) for scorer in scorers},
         "options": settings.metrics,
         "inputs": inputs(settings),
         "versions": versions(list(scorers)),

@@ -10,7 +10,7 @@ import platform
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from manycaps.caption_tables import BadRow, CaptionRow, Source, bad_row_message, open_source
+from manycaps.caption_tables import BadRow, CaptionRow, CaptionSource, bad_row_message, open_source
 from manycaps.caption_tables.files import Piece, is_local
 from manycaps.catalog import MODULES, WORD_COUNTS
 from manycaps.kit.base_module import VERSION
@@ -34,7 +34,7 @@ class RunSettings(NamedTuple):
     """Input, metrics and output of a run; it can be sent to other machines that see the same folders."""
 
     folder: str
-    source: Source
+    source: CaptionSource
     # Options of each metric by its name.
     metrics: dict[str, dict[str, Any]]
     # "raise" stops at the first bad row, "reject" leaves it out.
@@ -48,7 +48,7 @@ class RunSettings(NamedTuple):
         """Return the metrics, loaded once in each process."""
         return [loaded_scorer(name, json.dumps(options, sort_keys=True)) for name, options in self.metrics.items()]
 
-    def rows(self, part: "Part") -> Iterator[CaptionRow | BadRow]:
+    def rows(self, part: "RunPart") -> Iterator[CaptionRow | BadRow]:
         """Yield the rows of a part."""
         store = str(self.run_folder().store) if self.source.needs_store else None
         for piece in part.pieces:
@@ -64,7 +64,7 @@ class RunSettings(NamedTuple):
             raise ValueError(bad_row_message(bad))
 
 
-class Part(NamedTuple):
+class RunPart(NamedTuple):
     """Rows that are scored by one worker."""
 
     number: int
@@ -77,10 +77,10 @@ class Part(NamedTuple):
 
 
 # A step over a part: `survey_part` or `score_part`.
-Step = Callable[[RunSettings, Part], dict[str, Any]]
+Step = Callable[[RunSettings, RunPart], dict[str, Any]]
 
 
-def plan_parts(pieces: Iterator[Piece], n_bytes: int) -> list[Part]:
+def plan_parts(pieces: Iterator[Piece], n_bytes: int) -> list[RunPart]:
     """Put pieces together to parts of at least `n_bytes` but the last: many small files make few parts.
 
     Args:
@@ -90,15 +90,15 @@ def plan_parts(pieces: Iterator[Piece], n_bytes: int) -> list[Part]:
     Returns:
         The parts; they depend on the input and the size alone.
     """
-    parts: list[Part] = []
+    parts: list[RunPart] = []
     waiting: list[Piece] = []
     for piece in pieces:
         waiting.append(piece)
         if sum(one.n_bytes for one in waiting) >= n_bytes:
-            parts.append(Part(len(parts), tuple(waiting)))
+            parts.append(RunPart(len(parts), tuple(waiting)))
             waiting = []
     if waiting:
-        parts.append(Part(len(parts), tuple(waiting)))
+        parts.append(RunPart(len(parts), tuple(waiting)))
     return parts
 
 
@@ -121,7 +121,7 @@ def chunks(rows: Iterator[CaptionRow | BadRow]) -> Iterator[list[CaptionRow | Ba
         yield chunk
 
 
-def settings_of(options: ScoreOptions) -> RunSettings:
+def run_settings_of(options: ScoreOptions) -> RunSettings:
     """Find the files, and say how they are understood.
 
     Raises:
@@ -200,7 +200,7 @@ def check_columns(settings: RunSettings, scorers: Sequence[Scorer]) -> None:
                 )
 
 
-def manifest(settings: RunSettings, scorers: list[Scorer], parts: list[Part], part_bytes: int) -> dict[str, Any]:
+def manifest(settings: RunSettings, scorers: list[Scorer], parts: list[RunPart], part_bytes: int) -> dict[str, Any]:
     """Return what decides the results of a run."""
     return {
         "inputs": inputs(settings),

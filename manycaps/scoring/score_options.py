@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from manycaps.caption_tables.columns import Columns
+    from manycaps.caption_tables.columns import ColumnNames
 
 # Rows whose embeddings are compared all with all: 10,000 rows of 15 captions have 10^10 pairs, minutes of work.
 MOST_POOLED_ROWS = 10_000
@@ -30,7 +30,7 @@ class ScoreOptions:
     # Files of references, joined by id.
     references: Sequence[str] = ()
     # Names of columns by their roles: predictions, references, id, image, video.
-    columns: "Columns | None" = None
+    columns: "ColumnNames | None" = None
     # Folders where the images and videos of a column or id lie.
     images: str | None = None
     videos: str | None = None
@@ -89,14 +89,14 @@ class ScoreResult:
 
     def as_table(self, kind: str = "text") -> str:
         """Return the values as a table: "text", "md" or "latex" (booktabs)."""
-        return as_table(self.metrics, kind)
+        return values_table(self.metrics, kind)
 
     def _repr_html_(self) -> str:
         """Show the values as a table in a notebook."""
-        return as_table(self.metrics, "html")
+        return values_table(self.metrics, "html")
 
 
-def as_table(metrics: Mapping[str, Mapping[str, Any]], kind: str) -> str:
+def values_table(metrics: Mapping[str, Mapping[str, Any]], kind: str) -> str:
     """Write the values of all metrics as a table.
 
     Args:
@@ -106,7 +106,7 @@ def as_table(metrics: Mapping[str, Mapping[str, Any]], kind: str) -> str:
     Returns:
         The table, with a line break at its end.
 
-    >>> print(as_table({"trm": {"trm": 0.5, "n_rows": 2, "signature": "trm|"}}, "md"), end="")
+    >>> print(values_table({"trm": {"trm": 0.5, "n_rows": 2, "signature": "trm|"}}, "md"), end="")
     | metric | value | number |
     |---|---|---|
     | trm | trm | 0.5 |

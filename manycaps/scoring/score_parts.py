@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from manycaps.caption_tables import BadRow, CaptionRow
 from manycaps.kit.base_rows import EmptyCaptions
 from manycaps.scoring.run_folder import RunFolder
-from manycaps.scoring.run_settings import Part, RunSettings, chunks
+from manycaps.scoring.run_settings import RunPart, RunSettings, chunks
 from manycaps.scoring.scorer import DocumentTable, Scorer, Scores
 from manycaps.scoring.survey import ReadableRows, id_digest, read_earlier, write_digests
 
@@ -34,7 +34,7 @@ ROW_COLUMNS = {
 }
 
 
-def score_part(settings: RunSettings, part: Part) -> dict[str, Any]:
+def score_part(settings: RunSettings, part: RunPart) -> dict[str, Any]:
     """Score the rows of a part and write them; do nothing if they exist.
 
     Args:
@@ -72,7 +72,7 @@ def score_part(settings: RunSettings, part: Part) -> dict[str, Any]:
 class _PartScores:
     """Scores the chunks of a part, and keeps what is needed of all of them."""
 
-    def __init__(self, settings: RunSettings, part: Part):
+    def __init__(self, settings: RunSettings, part: RunPart):
         self.settings = settings
         self.scorers = settings.scorers()
         for scorer in self.scorers:

@@ -15,7 +15,7 @@ import numpy as np
 from manycaps.caption_tables import BadRow, CaptionRow
 from manycaps.kit.sets_splits import row_keys
 from manycaps.scoring.run_folder import RunFolder, read_saved
-from manycaps.scoring.run_settings import Part, RunSettings, chunks
+from manycaps.scoring.run_settings import RunPart, RunSettings, chunks
 from manycaps.scoring.scorer import count_documents
 
 # Digests sorted at once, 24 bytes each with the number of their part: about 50 MB.
@@ -77,7 +77,7 @@ class ReadableRows:
         return good, bad
 
 
-def survey_part(settings: RunSettings, part: Part) -> dict[str, Any]:
+def survey_part(settings: RunSettings, part: RunPart) -> dict[str, Any]:
     """Read the rows of a part, and write the survey of them; do nothing if it exists.
 
     Args:
@@ -171,7 +171,7 @@ def find_repeated(folder: RunFolder, n_parts: int, name: str, step: str = "surve
 
 
 def repeated_ids(
-    settings: RunSettings, parts: Sequence[Part], step: str = "survey"
+    settings: RunSettings, parts: Sequence[RunPart], step: str = "survey"
 ) -> Iterator[tuple[BadRow, int, int]]:
     """Yield rows whose id an earlier row has.
 

@@ -24,12 +24,12 @@ from .diversity_sets import (
     check_kernels,
     check_orders,
     check_set_sizes,
-    corpus_result,
-    corpus_values,
     kernel_names,
+    linear_values,
     measured_rows,
     order_name,
     row_result,
+    set_result,
     set_values,
 )
 from .text_document_frequency import check_document_frequency, load_document_frequency
@@ -44,12 +44,12 @@ from .base_messages import shown_value as shown_value
 from .base_types import Ints as Ints
 from .sets_splits import exact_splits as exact_splits
 from .text_bleu import bleu_scores as bleu_scores
-from .text_named_tokenizers import Source as Source
+from .text_named_tokenizers import TokenizerSource as TokenizerSource
 from .text_ngrams import RowTexts as RowTexts
 from .text_ptb_tokenizer import Shape as Shape
 from .text_reference_ngrams import NgramOrder as NgramOrder
 from .text_windows import sentences as sentences
-from .vectors_checks import as_embedding_arrays as as_embedding_arrays
+from .vectors_checks import check_no_captions as check_no_captions
 
 _DESCRIPTION = """
 set_diversity measures how different the captions of one image or video are from each other, for the candidates of a
@@ -170,7 +170,7 @@ class SetDiversity(EncodingModule, evaluate.Measurement):
         ]
         kernels = self._kernels(rows, options)
         result = row_result(*set_values(sides, kernels, table, type(self).progress), options["details"])
-        result |= corpus_result(*(corpus_values(side, kernels) for side in sides)) | {"n_rows": len(predictions)}
+        result |= set_result(*(linear_values(side, kernels) for side in sides)) | {"n_rows": len(predictions)}
         for side, suffix in zip(sides, ("", REFERENCES), strict=True):
             result[f"n_captions{suffix}"] = sum(map(len, side.texts))
             result[f"n_rows_with_pairs{suffix}"] = sum(len(row) > 1 for row in side.texts)

@@ -24,7 +24,7 @@ from .base_messages import shown_value as shown_value
 from .base_types import Ints as Ints
 from .text_bleu import bleu_scores as bleu_scores
 from .text_cross_bleu import CrossBleu as CrossBleu
-from .text_named_tokenizers import Source as Source
+from .text_named_tokenizers import TokenizerSource as TokenizerSource
 from .text_ngrams import RowTexts as RowTexts
 from .text_ptb_tokenizer import Shape as Shape
 from .text_reference_ngrams import NgramOrder as NgramOrder

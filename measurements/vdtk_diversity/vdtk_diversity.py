@@ -13,7 +13,13 @@ with open(__file__.removesuffix("vdtk_diversity.py") + "base_module.py", encodin
         )
 
 from .base_module import About, check_flag, signature
-from .diversity_captions import CHUNK_CAPTIONS, CaptionDiversity, check_head_shares, check_lengths, check_word_source
+from .diversity_captions import (
+    CHUNK_CAPTIONS,
+    CaptionDiversity,
+    check_caption_lengths,
+    check_head_shares,
+    check_word_source,
+)
 from .diversity_vocabulary import row_chunks
 from .text_sentence_encoder import ENCODER_DEFAULTS, EncodingModule, check_encoder_options, encoder_settings
 from .text_spacy import as_tagger, check_pos
@@ -29,10 +35,10 @@ from .diversity_counts import NumberTable as NumberTable
 from .diversity_ngram_model import expected_decisions as expected_decisions
 from .diversity_redundancy import SemanticRedundancy as SemanticRedundancy
 from .sets_splits import exact_splits as exact_splits
-from .text_named_tokenizers import Source as Source
+from .text_named_tokenizers import TokenizerSource as TokenizerSource
 from .text_ptb_tokenizer import Shape as Shape
 from .text_windows import sentences as sentences
-from .vectors_checks import as_embedding_arrays as as_embedding_arrays
+from .vectors_checks import check_no_captions as check_no_captions
 
 # The paper's sentence encoder (supplement B.5, footnote 5); it is used where `semantic` is True and none is named.
 PAPER_ENCODER = "sentence-transformers/all-mpnet-base-v2"
@@ -121,7 +127,7 @@ class VdtkDiversity(EncodingModule, evaluate.Measurement):
         """Raise unless every option of this module has a legal value."""
         check_word_source(options["tokenizer"])
         check_head_shares(options["head_shares"])
-        check_lengths(options["lengths"])
+        check_caption_lengths(options["lengths"])
         check_pos(options["pos"])
         check_flag("semantic", options["semantic"])
         check_encoder_options(encoder_options(options))

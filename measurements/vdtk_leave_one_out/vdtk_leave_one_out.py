@@ -48,18 +48,18 @@ from .meteor15_stems import Stemmer as Stemmer
 from .meteor15_table import compile_table as compile_table
 from .meteor15_texts import PhraseTable as PhraseTable
 from .meteor15_tokens import Prefixes as Prefixes
-from .sets_module import Rows as Rows
+from .sets_module import ComparableRows as ComparableRows
 from .sets_splits import exact_splits as exact_splits
 from .sets_triangle_rank import statistic_range as statistic_range
 from .text_bleu import bleu_scores as bleu_scores
 from .text_cider_table import CiderTable as CiderTable
 from .text_meteor import Lexicon as Lexicon
-from .text_named_tokenizers import Source as Source
+from .text_named_tokenizers import TokenizerSource as TokenizerSource
 from .text_ptb_tokenizer import Shape as Shape
 from .text_reference_ngrams import NgramOrder as NgramOrder
 from .text_rouge import f_measure as f_measure
 from .text_windows import sentences as sentences
-from .vectors_checks import as_embedding_arrays as as_embedding_arrays
+from .vectors_checks import check_no_captions as check_no_captions
 from .vectors_distance import cosine_similarities as cosine_similarities
 from .vectors_kernels import check_bandwidth as check_bandwidth
 

@@ -21,7 +21,7 @@ from .text_tokens import check_tokenizer, tokenize_rows, tokenizer_name
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
-from .text_named_tokenizers import Source as Source
+from .text_named_tokenizers import TokenizerSource as TokenizerSource
 from .text_ngrams import RowTexts as RowTexts
 from .text_ptb_tokenizer import Shape as Shape
 from .text_reference_ngrams import NgramOrder as NgramOrder

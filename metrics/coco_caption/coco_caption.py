@@ -15,7 +15,7 @@ from .base_scores import scored_result
 from .meteor15_data import check_data_source, load_lexicon
 from .meteor15_languages import LANGUAGES
 from .meteor15_stems import stemmer_version
-from .text_coco_scores import BEST_OF, BLEUS, METEOR, best_candidates, coco_scores, corpus_sums, corpus_values
+from .text_coco_scores import BEST_OF, BLEUS, METEOR, best_candidates, coco_scores, corpus_numbers, corpus_sums
 from .text_document_frequency import check_document_frequency, reloaded_table
 from .text_tokens import check_tokenizer, ngram_tokens, tokenizer_name
 
@@ -32,7 +32,7 @@ from .meteor15_table import compile_table as compile_table
 from .meteor15_texts import PhraseTable as PhraseTable
 from .meteor15_tokens import Prefixes as Prefixes
 from .text_bleu import bleu_scores as bleu_scores
-from .text_named_tokenizers import Source as Source
+from .text_named_tokenizers import TokenizerSource as TokenizerSource
 from .text_ngrams import RowTexts as RowTexts
 from .text_ptb_tokenizer import Shape as Shape
 from .text_reference_ngrams import NgramOrder as NgramOrder
@@ -135,7 +135,7 @@ class CocoCaption(CollectionModule, evaluate.Metric):
         result |= scored_result(chosen, [1] * len(sizes), details=False)
         for name in (BLEUS[-1], METEOR):
             result |= {f"{each}_mean": result[each] for each in (name, f"{name}{BEST_OF}") if each in result}
-        result |= corpus_values(sums, lexicon.data.language)
+        result |= corpus_numbers(sums, lexicon.data.language)
         if options["details"]:
             result |= {f"{name}_per_row": values.tolist() for name, values in chosen.items()}
             n_documents = len(sizes) if options["document_frequency"] is None else self.table.frequency.n_documents

@@ -42,7 +42,7 @@ from .base_rows import as_caption_rows as as_caption_rows
 from .clip_checkpoints import Checkpoint as Checkpoint
 from .clip_cosines import paired_cosines as paired_cosines
 from .clip_downloads import downloaded_weights as downloaded_weights
-from .clip_model import Tokens as Tokens
+from .clip_model import ClipTokens as ClipTokens
 from .clip_transformers import Settings as Settings
 from .clip_variants import Treatment as Treatment
 from .clip_weights import missing_library as missing_library

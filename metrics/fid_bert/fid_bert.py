@@ -34,8 +34,8 @@ from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
 from .text_windows import sentences as sentences
-from .vectors_checks import as_embedding_arrays as as_embedding_arrays
-from .vectors_moments import ExactMoments as ExactMoments
+from .vectors_checks import check_no_captions as check_no_captions
+from .vectors_moments import Moments as Moments
 
 # The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
 IMPORTED_LATER = '''

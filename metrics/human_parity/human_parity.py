@@ -65,13 +65,13 @@ from .sets_corpus import RowTests as RowTests
 from .sets_gaps import RowGaps as RowGaps
 from .sets_intervals import ClusteredMean as ClusteredMean
 from .sets_parity_power import RowsNeeded as RowsNeeded
-from .text_named_tokenizers import Source as Source
+from .text_named_tokenizers import TokenizerSource as TokenizerSource
 from .text_ngrams import RowTexts as RowTexts
 from .text_ptb_tokenizer import Shape as Shape
 from .text_reference_ngrams import NgramOrder as NgramOrder
 from .text_windows import sentences as sentences
 from .text_wordnet import WordNetLexicon as WordNetLexicon
-from .vectors_checks import as_embedding_arrays as as_embedding_arrays
+from .vectors_checks import check_no_captions as check_no_captions
 
 # The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
 IMPORTED_LATER = '''

@@ -41,7 +41,7 @@ from .clip_cosines import paired_cosines as paired_cosines
 from .clip_downloads import downloaded_weights as downloaded_weights
 from .clip_encoder import TextFeatures as TextFeatures
 from .clip_image_features import encode_images as encode_images
-from .clip_model import Tokens as Tokens
+from .clip_model import ClipTokens as ClipTokens
 from .clip_options import chosen_variant as chosen_variant
 from .clip_transformers import Settings as Settings
 from .clip_variants import Treatment as Treatment
@@ -50,7 +50,7 @@ from .media_arrays import is_array as is_array
 from .media_images import stored_value as stored_value
 from .sets_splits import exact_splits as exact_splits
 from .text_windows import sentences as sentences
-from .vectors_checks import as_embedding_arrays as as_embedding_arrays
+from .vectors_checks import check_no_captions as check_no_captions
 from .vectors_pairs import n_threads as n_threads
 
 # The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
@@ -233,7 +233,7 @@ class Mmd(ClipSetModule, evaluate.Metric):
             return super().compute(**given)
 
         def compare(matrices, n_candidates, options):
-            return compared(matrices, n_candidates, options["estimator"])
+            return compare_by_kernels(matrices, n_candidates, options["estimator"])
 
         return ready_result(self, ("kernels", "kernels"), kernels, n_candidates, given, check_ready_kernels, compare)
 
@@ -253,7 +253,7 @@ class Mmd(ClipSetModule, evaluate.Metric):
         check_kernel_values(kernel, options["kernel"])
         if options["kernel"] == "rbf" and len(bandwidths_of(options)) == 1:  # ones on the diagonal
             return mmd_comparison(kernel, n_candidates, options["estimator"])
-        return compared(kernel, n_candidates, options["estimator"])
+        return compare_by_kernels(kernel, n_candidates, options["estimator"])
 
     def _result(self, embedded, options, settings):
         return super()._result(embedded, options, settings) | preset_values(embedded, options)
@@ -286,7 +286,7 @@ class Mmd(ClipSetModule, evaluate.Metric):
         return signature("mmd", estimator=options["estimator"], **common, **signature_settings(options))
 
 
-def compared(kernel, n_candidates, estimator):
+def compare_by_kernels(kernel, n_candidates, estimator):
     """Compare rows by kernels whatever their diagonals."""
     if estimator == "biased":
         return mmd_comparison(kernel, n_candidates, estimator)

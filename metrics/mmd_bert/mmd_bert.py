@@ -27,7 +27,7 @@ from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
 from .sets_splits import exact_splits as exact_splits
 from .text_windows import sentences as sentences
-from .vectors_checks import as_embedding_arrays as as_embedding_arrays
+from .vectors_checks import check_no_captions as check_no_captions
 from .vectors_pairs import n_threads as n_threads
 
 # The same for imports within functions: the loader reads on between these quotes. Written by `make format`.

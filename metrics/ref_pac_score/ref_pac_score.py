@@ -26,7 +26,7 @@ from .clip_checkpoints import Checkpoint as Checkpoint
 from .clip_downloads import downloaded_weights as downloaded_weights
 from .clip_encoder import TextFeatures as TextFeatures
 from .clip_image_features import encode_images as encode_images
-from .clip_model import Tokens as Tokens
+from .clip_model import ClipTokens as ClipTokens
 from .clip_options import chosen_variant as chosen_variant
 from .clip_transformers import Settings as Settings
 from .clip_variants import Treatment as Treatment
@@ -35,7 +35,7 @@ from .media_arrays import is_array as is_array
 from .media_images import stored_value as stored_value
 from .sets_splits import exact_splits as exact_splits
 from .text_windows import sentences as sentences
-from .vectors_checks import as_embedding_arrays as as_embedding_arrays
+from .vectors_checks import check_no_captions as check_no_captions
 
 _DESCRIPTION = """
 RefPAC-S scores captions against their images and against human captions of them: the harmonic mean of PAC-S and of the

@@ -45,7 +45,7 @@ from .clip_cosines import paired_cosines as paired_cosines
 from .clip_downloads import downloaded_weights as downloaded_weights
 from .clip_encoder import TextFeatures as TextFeatures
 from .clip_image_features import encode_images as encode_images
-from .clip_model import Tokens as Tokens
+from .clip_model import ClipTokens as ClipTokens
 from .clip_options import chosen_variant as chosen_variant
 from .clip_transformers import Settings as Settings
 from .clip_variants import Treatment as Treatment
@@ -53,7 +53,7 @@ from .clip_weights import missing_library as missing_library
 from .media_arrays import is_array as is_array
 from .media_images import stored_value as stored_value
 from .text_windows import sentences as sentences
-from .vectors_checks import as_embedding_arrays as as_embedding_arrays
+from .vectors_checks import check_no_captions as check_no_captions
 from .vectors_rows import EmbeddingRows as EmbeddingRows
 
 # The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
@@ -212,7 +212,7 @@ class Trm(ClipSetModule, evaluate.Metric):
             check_distance_diagonals(matrices)
 
         columns = "distances", "n_candidates"
-        return ready_result(self, columns, distances, n_candidates, given, check, compared)
+        return ready_result(self, columns, distances, n_candidates, given, check, compare_by_ranks)
 
     def caption_result(self, predictions, references, options):
         """Check the sizes of all rows, compare texts or their vectors, and return the result."""
@@ -231,7 +231,7 @@ class Trm(ClipSetModule, evaluate.Metric):
             distance = evaluate_distance(distance, scores, evaluate.load)
 
         def compare(rows, n_candidates):
-            return compared(np.stack(text_distances(rows, distance)), n_candidates, options)
+            return compare_by_ranks(np.stack(text_distances(rows, distance)), n_candidates, options)
 
         return caption_rows(predictions, references, compare, evaluate_scores=scores)
 
@@ -245,7 +245,7 @@ class Trm(ClipSetModule, evaluate.Metric):
         """Compare rows of vectors by the ranks of their distances."""
         distances = vector_distances(vectors, options["distance"])
         check_defined(distances, options["distance"])
-        return compared(distances, n_candidates, options)
+        return compare_by_ranks(distances, n_candidates, options)
 
     def _signature(self, options, settings):
         distance = options["distance"]
@@ -259,7 +259,7 @@ class Trm(ClipSetModule, evaluate.Metric):
         )
 
 
-def compared(distances, n_candidates, options):
+def compare_by_ranks(distances, n_candidates, options):
     """Compare rows of equal sizes by the ranks of their distances, whatever these are."""
     nearest = nearest_reference_distance(distances, n_candidates)
     return triangle_rank_comparison(distances, n_candidates, options["statistic"], nearest)

@@ -25,7 +25,7 @@ from .base_files import is_regular_file as is_regular_file
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .text_windows import sentences as sentences
-from .vectors_checks import as_embedding_arrays as as_embedding_arrays
+from .vectors_checks import check_no_captions as check_no_captions
 
 # The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
 IMPORTED_LATER = '''

@@ -23,7 +23,7 @@ from manycaps.pac_training.feature_cache import FeatureCache
 from manycaps.pac_training.losses import positive_augmented_loss
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, CachedFeatures, ProjectedRows
 from manycaps.pac_training.recipe import BATCH_SIZE, LAMBDA_T, LAMBDA_V, LEARNING_RATE, Recipe
-from manycaps.pac_training.training_loop import Rows, Training
+from manycaps.pac_training.training_loop import Training, TrainingRows
 from scripts.benchmarks.clip import captions, random_clip, write_photographs
 from scripts.benchmarks.timing import Comparison, compare
 
@@ -61,7 +61,7 @@ def small_data(folder: pathlib.Path) -> TupleRows:
     )
 
 
-def steps_of(rows: Rows, encoders: Encoders, batch_size: int) -> Callable[[int], None]:
+def steps_of(rows: TrainingRows, encoders: Encoders, batch_size: int) -> Callable[[int], None]:
     """Return a function that takes so many steps of a training on rows, the one validation behind it."""
     recipe = Recipe(batch_size=batch_size, validate_every=NEVER, max_iterations=NEVER)
     training = Training(rows, rows, encoders.projections, encoders.scale, recipe)

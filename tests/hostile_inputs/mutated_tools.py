@@ -186,7 +186,7 @@ def _meteor15(source: pathlib.Path) -> object:
         usual = meteor15_data.table_folder
         meteor15_data.table_folder = lambda version: pathlib.Path(cache, version)
         try:
-            data = meteor15_data.load_data(source, functools.partial(tqdm, disable=True))
+            data = meteor15_data.load_meteor15_data(source, functools.partial(tqdm, disable=True))
         finally:
             meteor15_data.table_folder = usual
         return meteor15_scores.scores(

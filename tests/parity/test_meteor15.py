@@ -35,7 +35,7 @@ NEEDS_DATA = pytest.mark.skipif(importlib.util.find_spec("pycocoevalcap") is Non
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     """The lexicon of the small data, as the fast code and as the loop take it."""
-    data = meteor15_data.load_data(write_data(tmp_path_factory.mktemp("meteor15")), tqdm)
+    data = meteor15_data.load_meteor15_data(write_data(tmp_path_factory.mktemp("meteor15")), tqdm)
     return Meteor15Lexicon(data), small_lexicon()
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from manycaps.kit.diversity_kernels import unit_rows
-from manycaps.kit.diversity_sets import Kernels, Sets, corpus_values, set_values
+from manycaps.kit.diversity_sets import Kernels, Sets, linear_values, set_values
 
 CAPTIONS = st.lists(
     st.lists(st.sampled_from("a the dog cat runs red sleeps".split()), min_size=1, max_size=9).map(" ".join),
@@ -55,7 +55,7 @@ def values_of(candidates, references):
     kernels = Kernels(True, function_of, lambda texts: np.array([[a == b for b in texts] for a in texts]) + 0.0, ORDERS)
     sides = [sets_of("predictions", candidates), sets_of("references", references)]
     rows = set_values(sides, kernels, None, lambda items, **_: items)
-    return rows, [corpus_values(side, kernels) for side in sides]
+    return rows, [linear_values(side, kernels) for side in sides]
 
 
 def check_range(name, value, n):

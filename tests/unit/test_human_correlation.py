@@ -18,8 +18,8 @@ from manycaps.human_correlation.protocol_figures import (
     first_references,
     judge_correlations,
     paragraph_choice,
+    ranking_table,
     system_scores,
-    system_table,
 )
 from manycaps.human_correlation.published_values import PUBLISHED
 from manycaps.human_correlation.vatex_eval import vatex_eval_rows
@@ -366,7 +366,7 @@ def test_systems_are_ranked(systems):
     assert rows["vinvl"][2] | {"img": None} == {"img": None, "cand": CAPTIONS[1], "refs": [CAPTIONS[1]]}
     assert [row["refs"] for row in rows["own"]] == [row["refs"] for row in rows["vinvl"]]
     assert pathlib.Path(rows["own"][0]["img"]).parent.name == "images"
-    table = system_table(system_scores(rows, by_length), "pac_score").splitlines()
+    table = ranking_table(system_scores(rows, by_length), "pac_score").splitlines()
     assert [line.split()[0] for line in table[1:4]] == ["own", "vinvl", "up_down"]
     assert table[2].split()[2] == "0.821"
     assert table[-1] == "tau_b with the published scores of 2 systems: 1.00"

@@ -1,21 +1,14 @@
 """Layouts of a new user's tables: lists in a cell, numbered columns, names of columns for one file, empty captions."""
 
-import doctest
 import warnings
 
 import pytest
 
 from manycaps import load
-from manycaps.caption_tables import caption_lists, columns, good_rows, list_cells, open_captions, open_source
+from manycaps.caption_tables import caption_lists, columns, good_rows, open_captions, open_source
 from manycaps.command_line import main
-from manycaps.kit import base_rows
 from tests.each_case import each_case
 from tests.user_files import IDS, N_CAPTIONS, PEOPLE, SYSTEM, faults, layouts, write_lines, write_table
-
-
-@pytest.mark.parametrize("module", [base_rows, columns, list_cells])
-def test_examples_run(module):
-    assert doctest.testmod(module).failed == 0
 
 
 def read(*arguments, **options):

@@ -1,6 +1,5 @@
 """What self-critical training code does with the scorer behind CIDEr: counted documents, and values of pairs."""
 
-import doctest
 import math
 import pickle
 from collections import defaultdict
@@ -100,7 +99,3 @@ def test_messages():
         counted(coco.CiderD()).my_self_cider(["a dog"])
     with pytest.raises(ValueError, match=r"^cider_scorer: expected a candidate beside all references, got none for so"):
         counted(coco.CiderD()).cider_scorer.compute_score()
-
-
-def test_examples():
-    assert doctest.testmod(cider_counts).failed == 0

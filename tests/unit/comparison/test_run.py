@@ -1,11 +1,9 @@
 """`compare` as a notebook calls it: what it returns, shows and saves, and what it refuses."""
 
-import doctest
 import json
 
 import pytest
 
-import manycaps.comparison
 from manycaps.command_line import main
 from manycaps.comparison import CompareOptions, compare, systems
 from manycaps.comparison.comparison_tables import system_table
@@ -17,10 +15,6 @@ from manycaps.scoring import score as score_files
 from tests.comparison_cases import caption_rows, write_captions
 from tests.each_case import each_case
 from tests.modules.sample_inputs import small_meteor15_data
-
-
-def test_example_runs():
-    assert doctest.testmod(manycaps.comparison).failed == 0
 
 
 def test_what_a_notebook_gets(tmp_path):

@@ -18,7 +18,7 @@ from manycaps.decoding.nearest import (
     part_of,
 )
 from manycaps.decoding.run import ComparedSettings, within_budget
-from manycaps.decoding.text import sentences
+from manycaps.decoding.text import decoding_sentences
 from manycaps.kit.sets_parity import row_columns
 from manycaps.kit.sets_tails import KeptDistances
 
@@ -72,7 +72,7 @@ def test_a_search_below_zero_is_not_the_nearest_one():
     sentence = (
         "Nearest to people: people (energy distance; that of beams10, a search, counts by how far it is from 0). "
     )
-    assert sentences(compared)[0].startswith(sentence)
+    assert decoding_sentences(compared)[0].startswith(sentence)
 
 
 def test_settings_that_are_equal_cannot_be_distinguished():

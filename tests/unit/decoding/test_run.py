@@ -117,7 +117,7 @@ def test_every_combination_is_a_setting():
     parser = argparse.ArgumentParser()
     command.add_arguments(parser)
     line = "model photos -r r.jsonl --temperature 0.5,1 --top-p 0.9,1 --top-k 5 --num-beams 4 --diverse 0.5 --greedy"
-    settings = command.settings_of(parser.parse_args(line.split()))
+    settings = command.setting_grid(parser.parse_args(line.split()))
     assert [setting.name for setting in settings] == [
         *("t0.5-p0.9-k5", "t1-p0.9-k5", "t0.5-k5", "t1-k5", "beams4", "diverse0.5", "greedy")
     ]

@@ -1,14 +1,8 @@
 """Features that are remembered: what goes first, and how many bytes stay."""
 
-import doctest
 from concurrent.futures import ThreadPoolExecutor
 
-import manycaps.kit.base_feature_memory
 from manycaps.kit.base_feature_memory import BYTES_PER_ENTRY, RememberedFeatures
-
-
-def test_the_example_runs():
-    assert doctest.testmod(manycaps.kit.base_feature_memory).failed == 0
 
 
 def test_what_was_not_used_for_the_longest_time_goes_first():

@@ -1,12 +1,10 @@
 """Files that a caller names: regular ones alone, within a limit."""
 
-import doctest
 import hashlib
 import os
 
 import pytest
 
-from manycaps.kit import base_files, base_messages
 from manycaps.kit.base_files import (
     file_sha256,
     is_folder,
@@ -18,11 +16,6 @@ from manycaps.kit.base_files import (
     read_json,
 )
 from tests.each_case import each_case
-
-
-@pytest.mark.parametrize("module", [base_files, base_messages])
-def test_examples_run(module):
-    assert doctest.testmod(module).failed == 0
 
 
 def test_a_regular_file_is_opened(tmp_path):

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from manycaps.kit.clip_model import ClipModel, Tokens, as_device, build_network, text_batches
+from manycaps.kit.clip_model import ClipModel, ClipTokens, as_device, build_network, text_batches
 from manycaps.kit.clip_weights import LazyLibrary, read_weights
 from tests.clip_checkpoints import small_network, small_weights
 from tests.each_case import each_case
@@ -114,7 +114,7 @@ def test_a_long_text_is_cut_and_keeps_its_end_token(model):
 
 def test_text_batches_hold_every_text_once_and_are_not_too_large():
     lengths = np.random.default_rng(0).integers(2, 78, 500)
-    batches = text_batches([Tokens((0,) * n, False) for n in lengths], batch_size=4)
+    batches = text_batches([ClipTokens((0,) * n, False) for n in lengths], batch_size=4)
     assert sorted(i for batch in batches for i in batch) == list(range(500))
     assert all(len(batch) * lengths[batch].max() <= 200 for batch in batches)
 

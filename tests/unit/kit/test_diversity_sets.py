@@ -11,10 +11,10 @@ from manycaps.kit.diversity_sets import (
     check_orders,
     check_set_sizes,
     compression_ratio,
-    corpus_result,
     measured_rows,
     pairwise_distance,
     row_result,
+    set_result,
 )
 from tests.each_case import each_case
 
@@ -24,7 +24,7 @@ def test_a_row_without_a_value_is_left_out():
     assert (result["x"], result["x_references"], result["x_difference"]) == (1.0, 0.375, 0.75)
     assert result["x_references_per_row"] == [0.5, 0.25]
     assert math.isnan(row_result({"x": [math.nan]}, {"x": [1.0]}, details=False)["x_difference"])
-    assert corpus_result({"x": 1.0}, {"x": 0.5})["corpus_x_difference"] == 0.5
+    assert set_result({"x": 1.0}, {"x": 0.5})["corpus_x_difference"] == 0.5
 
 
 def test_compression_ratio_has_one_order():

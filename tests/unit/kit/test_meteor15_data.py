@@ -15,8 +15,8 @@ from manycaps.kit.meteor15_data import (
     check_data_source,
     check_language,
     find_data,
-    load_data,
     load_lexicon,
+    load_meteor15_data,
     table_folder,
 )
 from manycaps.kit.meteor15_table import compile_table
@@ -79,7 +79,7 @@ def test_words_that_share_a_bucket_are_told_apart(tmp_path, monkeypatch):
 
 def test_the_same_data_from_a_folder_and_from_a_jar(tmp_path):
     folder, jar = write_data(tmp_path / "folder"), write_jar(tmp_path / "jar")
-    found = [load_data(source, tqdm) for source in (folder, jar, jar.parent)]
+    found = [load_meteor15_data(source, tqdm) for source in (folder, jar, jar.parent)]
     for data in found:
         assert data.function_words == found[0].function_words
         assert data.prefixes == found[0].prefixes == (frozenset({"Mr", "St"}), frozenset({"No", "pp"}))
@@ -99,11 +99,11 @@ def test_the_table_is_compiled_once_for_each_content(tmp_path, monkeypatch):
     monkeypatch.setattr(meteor15_data, "compile_table", compile_and_count)
     folder = write_data(tmp_path / "folder")
     for _ in range(2):
-        load_data(folder, tqdm)
-    load_data(write_data(tmp_path / "copy"), tqdm)
+        load_meteor15_data(folder, tqdm)
+    load_meteor15_data(write_data(tmp_path / "copy"), tqdm)
     assert len(compiled) == 1
     write_paraphrases(folder / "data" / "paraphrase-en.gz", {"a": ["b"]})
-    assert phrases_of(load_data(folder, tqdm).paraphrases) == {"a": ["b"]}
+    assert phrases_of(load_meteor15_data(folder, tqdm).paraphrases) == {"a": ["b"]}
     assert len(compiled) == 2
 
 
@@ -116,29 +116,29 @@ def test_an_interrupted_compilation_leaves_nothing(tmp_path, own_cache, monkeypa
     for name in ("compile_table", "_write_table"):
         monkeypatch.setattr(meteor15_data, name, interrupted)
         with pytest.raises(KeyboardInterrupt):
-            load_data(folder, tqdm)
+            load_meteor15_data(folder, tqdm)
         monkeypatch.undo()
         monkeypatch.setattr(meteor15_data.huggingface_hub, "cached_assets_path", cache_of(own_cache))
     monkeypatch.setattr(os, "rename", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        load_data(folder, tqdm)
+        load_meteor15_data(folder, tqdm)
     assert [path for path in own_cache.rglob("*") if path.is_file() and path.suffix != ".lock"] == []
     assert not list(own_cache.rglob("*.incomplete"))
 
 
 def test_what_a_killed_process_left_is_overwritten(tmp_path):
     folder = write_data(tmp_path / "folder")
-    version = load_data(folder, tqdm).version
+    version = load_meteor15_data(folder, tqdm).version
     left = table_folder(version).with_suffix(".incomplete")
     table_folder(version).rename(left)
     (left / "keys.npy").write_bytes(b"half")
-    assert phrases_of(load_data(folder, tqdm).paraphrases) == PARAPHRASES
+    assert phrases_of(load_meteor15_data(folder, tqdm).paraphrases) == PARAPHRASES
     assert not left.exists()
 
 
 def load_in_a_process(folder, cache):
     meteor15_data.huggingface_hub.cached_assets_path = cache_of(cache)
-    return phrases_of(load_data(folder, tqdm).paraphrases)
+    return phrases_of(load_meteor15_data(folder, tqdm).paraphrases)
 
 
 @pytest.mark.slow
@@ -186,10 +186,10 @@ def test_files_of_another_form(tmp_path):
         archive.writestr("function/english.words", "the\n")
     message = r"^meteor15_data: expected the file nonbreaking/english.prefixes in meteor-1.5.jar, got none that can be"
     with pytest.raises(ValueError, match=message):
-        load_data(jar, tqdm)
+        load_meteor15_data(jar, tqdm)
     jar.write_bytes(b"no archive")
     with pytest.raises(ValueError, match=r"^meteor15_data: expected the file .* in meteor-1.5.jar, got none that can"):
-        load_data(jar, tqdm)
+        load_meteor15_data(jar, tqdm)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_files_of_another_form(tmp_path):
 def test_words_of_another_form(tmp_path, name, content, message):
     (write_data(tmp_path) / name).write_bytes(content)
     with pytest.raises(ValueError, match=f"^meteor15_data: expected {message}.*pip install pycocoevalcap"):
-        load_data(tmp_path, tqdm)
+        load_meteor15_data(tmp_path, tqdm)
 
 
 @each_case(
@@ -237,17 +237,17 @@ def german_data(folder):
 
 def test_the_data_of_a_language(tmp_path):
     folder = german_data(tmp_path)
-    data = load_data(folder, tqdm, "de")
+    data = load_meteor15_data(folder, tqdm, "de")
     assert (data.code, data.language.name, data.version, data.synsets) == ("de", "german", "", {})
     assert data.prefixes == (frozenset({"Dr"}), frozenset({"Nr"}))
     assert {"the", "der"} & data.function_words == {"the"}, "the program takes the English ones for every language"
-    assert load_data(folder, tqdm, "de", "language").function_words == {"der", "die"}
+    assert load_meteor15_data(folder, tqdm, "de", "language").function_words == {"der", "die"}
     assert phrases_of(data.paraphrases) == {}
     # A table beside the program, or a file that is named.
     (folder / "data" / "paraphrase-en.gz").rename(tmp_path / "mine.gz")
-    named = load_data(folder, tqdm, "de", paraphrases=tmp_path / "mine.gz")
+    named = load_meteor15_data(folder, tqdm, "de", paraphrases=tmp_path / "mine.gz")
     (tmp_path / "mine.gz").rename(folder / "data" / "paraphrase-de.gz")
-    beside = load_data(folder, tqdm, "de")
+    beside = load_meteor15_data(folder, tqdm, "de")
     assert phrases_of(named.paraphrases) == phrases_of(beside.paraphrases) == PARAPHRASES
     assert len(beside.version) == 16
 

@@ -4,7 +4,7 @@ import pytest
 from tqdm import tqdm
 
 from manycaps.kit import meteor15_references
-from manycaps.kit.meteor15_data import load_data
+from manycaps.kit.meteor15_data import load_meteor15_data
 from manycaps.kit.meteor15_references import best_statistics
 from manycaps.kit.meteor15_texts import Meteor15Lexicon
 from tests.large_packages import evaluate
@@ -36,7 +36,7 @@ def expected_statistics():
 @pytest.mark.parametrize("size", [1, 4, 57_600])
 def test_batches_of_any_size(data, monkeypatch, size):
     monkeypatch.setattr(meteor15_references, "PAIRS_PER_BATCH", size)
-    found = best_statistics(CANDIDATES, REFERENCES, Meteor15Lexicon(load_data(data, tqdm)), tqdm)
+    found = best_statistics(CANDIDATES, REFERENCES, Meteor15Lexicon(load_meteor15_data(data, tqdm)), tqdm)
     assert found.tolist() == [statistics for row in expected_statistics() for statistics in row]
 
 

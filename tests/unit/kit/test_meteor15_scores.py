@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tqdm import tqdm
 
-from manycaps.kit.meteor15_data import load_data
+from manycaps.kit.meteor15_data import load_meteor15_data
 from manycaps.kit.meteor15_scores import meteor15_scores
 from manycaps.kit.meteor15_texts import Meteor15Lexicon
 from manycaps.kit.text_ptb_tokenizer import tokenize_captions
@@ -37,7 +37,7 @@ def loop_matrix(row):
 
 def test_the_first_index_is_the_reference(data):
     rows = [tokenize_captions(row) for row in ROWS]
-    found = meteor15_scores(rows, Meteor15Lexicon(load_data(data, tqdm)))
+    found = meteor15_scores(rows, Meteor15Lexicon(load_meteor15_data(data, tqdm)))
     assert [matrix.tolist() for matrix in found] == [loop_matrix(row) for row in rows]
     assert (found[0] != found[0].T).any()
 

@@ -10,7 +10,7 @@ import scipy.integrate
 import scipy.stats
 
 from manycaps.kit.sets_corpus import DrawnSums, RowSplits, RowTests, combined_p_value, harmonic_mean_p, upper_tail
-from manycaps.kit.sets_corpus import corpus_test as corpus_test_of_parts
+from manycaps.kit.sets_corpus import mean_test as corpus_test_of_parts
 from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS
 from tests.each_case import each_case
 
@@ -54,7 +54,7 @@ def test_one_row_keeps_its_p_value():
     assert combined_p_value(np.array([0.3])) == 0.3
 
 
-def corpus_test(nulls, options=EXACT, order=None, units=None, keys=None):
+def mean_test(nulls, options=EXACT, order=None, units=None, keys=None):
     order = range(len(nulls)) if order is None else order
     rows = RowSplits([(2, 1)] * len(nulls), options)
     keys = keys or [bytes([i]) for i in order]
@@ -71,7 +71,7 @@ def corpus_test(nulls, options=EXACT, order=None, units=None, keys=None):
 
 
 def test_by_hand():
-    result = corpus_test(NULLS)
+    result = mean_test(NULLS)
     assert result.p_values.tolist() == pytest.approx([1 / 3, 2 / 3, 1])
     assert result.excesses.tolist() == pytest.approx([1, 1, -2])
     assert result.z == pytest.approx(0)
@@ -84,27 +84,27 @@ def test_corpus_p_value_is_the_share_of_all_combinations_of_splits():
     share = np.mean([value >= NULLS[:, 0].sum() - 1e-9 for value in sums])
     # Five standard errors of 99,999 draws.
     expected = pytest.approx(share, abs=5 * math.sqrt(share * (1 - share) / 99_999))
-    assert corpus_test(NULLS, EXACT | {"n_resamples": 99_999}).corpus_p_value == expected
+    assert mean_test(NULLS, EXACT | {"n_resamples": 99_999}).corpus_p_value == expected
 
 
 def test_z_counts_standard_deviations_of_the_mean():
     larger = NULLS + np.array([[1.0, 0.0, 0.0]])
-    assert corpus_test(larger).z == pytest.approx(
+    assert mean_test(larger).z == pytest.approx(
         (larger[:, 0] - larger.mean(axis=1)).sum() / math.sqrt(larger.var(1).sum())
     )
 
 
 def test_order_of_rows_changes_nothing():
-    first = corpus_test(NULLS, EXACT | {"n_resamples": 99})
+    first = mean_test(NULLS, EXACT | {"n_resamples": 99})
     for order in itertools.permutations(range(3)):
-        other = corpus_test(NULLS, EXACT | {"n_resamples": 99}, order)
+        other = mean_test(NULLS, EXACT | {"n_resamples": 99}, order)
         assert (other.corpus_p_value, other.z) == (first.corpus_p_value, first.z)
         assert other.p_values[np.argsort(order)].tolist() == first.p_values.tolist()
 
 
 def test_equal_rows_draw_independently():
     nulls = np.tile(np.array([[1.0, 0.0, 0.0]]), (400, 1))
-    result = corpus_test(nulls, EXACT | {"n_resamples": 999}, keys=[b"alike"] * 400)
+    result = mean_test(nulls, EXACT | {"n_resamples": 999}, keys=[b"alike"] * 400)
     # Drawn together, a third of the resamples would reach the observed mean.
     assert result.corpus_p_value == 1 / 1000
     assert result.z == pytest.approx(400 * (2 / 3) / math.sqrt(400 * 2 / 9))
@@ -112,23 +112,23 @@ def test_equal_rows_draw_independently():
 
 def test_units_weigh_the_rows_and_the_tolerance():
     units = np.array([1.0, 1e-6, 1e3])
-    scaled = corpus_test(NULLS, units=units)
+    scaled = mean_test(NULLS, units=units)
     assert scaled.excesses.tolist() == pytest.approx([1, 1e-6, -2e3])
     # Rounding of a large unit is within its tolerance.
     noisy = np.array([[1.0, 1.0 - 1e-12, 1.0 - 1e-12]])
-    assert corpus_test(noisy, units=np.array([1e9])).corpus_p_value == 1
+    assert mean_test(noisy, units=np.array([1e9])).corpus_p_value == 1
 
 
 def test_values_that_differ_by_rounding_alone_have_no_z():
-    result = corpus_test(np.array([[0.1, 0.1 + 1e-15, 0.1 - 1e-15]]))
+    result = mean_test(np.array([[0.1, 0.1 + 1e-15, 0.1 - 1e-15]]))
     assert math.isnan(result.z)
     assert result.corpus_p_value == result.p_values[0] == 1
 
 
 def test_memory_bound_changes_nothing(monkeypatch):
-    whole = corpus_test(NULLS)
+    whole = mean_test(NULLS)
     monkeypatch.setattr("manycaps.kit.sets_corpus.MAX_NULL_VALUES", 1)
-    assert str(corpus_test(NULLS)) == str(whole)
+    assert str(mean_test(NULLS)) == str(whole)
 
 
 @pytest.mark.parametrize(("size", "expected"), [((2, 1), 1 / 3), ((3, 2), 1 / 10), ((3, 3), 2 / 20), ((1, 1), 1)])
@@ -190,7 +190,7 @@ def test_a_corpus_in_parts_has_the_test_of_the_whole():
     keys = [bytes([i % 9]) for i in range(40)]  # equal rows in different parts
     nulls = nulls[[i % 9 for i in range(40)]]
     options = EXACT | {"n_resamples": 99}
-    whole = corpus_test(nulls, options, keys=keys)
+    whole = mean_test(nulls, options, keys=keys)
     sums, tests, smallest = DrawnSums(99), [], collections.Counter()
     for part in (range(5), range(5, 23), range(23, 40)):
         earlier = collections.Counter(keys[: part.start])

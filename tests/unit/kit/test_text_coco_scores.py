@@ -6,7 +6,7 @@ from tqdm import tqdm
 
 from manycaps.functional import ptb_tokenize
 from manycaps.kit.meteor15_data import load_lexicon
-from manycaps.kit.text_coco_scores import best_candidates, coco_scores, corpus_sums, corpus_values
+from manycaps.kit.text_coco_scores import best_candidates, coco_scores, corpus_numbers, corpus_sums
 from manycaps.kit.text_document_frequency import DocumentFrequency
 from tests.modules.sample_inputs import CAPTION_ROWS, small_meteor15_data
 
@@ -35,7 +35,7 @@ def test_sums_of_parts_are_those_of_the_whole(scored):
         assert total.tolist() == (sums[1][name] + sums[2][name]).tolist(), name
     for name, values in whole[0].scores.items():
         assert values.tolist() == [*parts[0][0].scores[name], *parts[1][0].scores[name]], name
-    assert all(0 <= value <= 1 for value in corpus_values(sums[0]).values())
+    assert all(0 <= value <= 1 for value in corpus_numbers(sums[0]).values())
 
 
 def test_one_row_has_no_document_frequencies(scored):

@@ -1,6 +1,5 @@
 """Tokenizers by name: equal to those of the libraries, what is brought into one form, and every message."""
 
-import doctest
 import importlib
 import importlib.metadata
 import importlib.util
@@ -13,7 +12,6 @@ import urllib.error
 import pytest
 
 from manycaps import functional
-from manycaps.kit import text_named_tokenizers
 from manycaps.kit.text_named_tokenizers import (
     SOURCES,
     check_named,
@@ -28,10 +26,6 @@ from tests.language_captions import SENTENCES
 
 # What is no text, and dropped.
 NOT_TEXT = re.compile("[\0\ud800-\udfff]")
-
-
-def test_examples_run():
-    assert doctest.testmod(text_named_tokenizers).failed == 0
 
 
 def of_sacrebleu(name):

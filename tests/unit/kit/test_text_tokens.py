@@ -5,7 +5,7 @@ import json
 import pytest
 
 from manycaps.kit import text_named_tokenizers, text_tokens
-from manycaps.kit.text_named_tokenizers import Source
+from manycaps.kit.text_named_tokenizers import TokenizerSource
 from manycaps.kit.text_tokens import check_tokenizer, same_tokens, tokenize_rows, tokenizer_name
 from tests.each_case import each_case
 
@@ -91,7 +91,7 @@ def test_nothing_warns_where_words_are_apart_or_the_tokenizer_knows_the_script()
 
 def test_tokens_by_name_are_remembered(monkeypatch):
     asked = []
-    source = Source((), "", (), lambda: lambda text: asked.append(text) or list(text))
+    source = TokenizerSource((), "", (), lambda: lambda text: asked.append(text) or list(text))
     monkeypatch.setitem(text_named_tokenizers.SOURCES, "char", source)
     text_tokens._named_tokens.cache_clear()
     for _ in range(2):

@@ -10,8 +10,8 @@ import pytest
 from manycaps.kit.diversity_captions import (
     CaptionDiversity,
     PartOfSpeechCount,
+    check_caption_lengths,
     check_head_shares,
-    check_lengths,
     check_word_source,
     head_name,
 )
@@ -477,9 +477,9 @@ def test_bad_tags_are_named(tags):
         (check_head_shares, ["0.9"], TypeError, "head_shares[0]: expected a number, got str."),
         (check_head_shares, [0.9, 90], ValueError, "head_shares[1]: expected a share above 0 and at most 1, got 90."),
         (check_head_shares, [0], ValueError, "head_shares[0]: expected a share above 0 and at most 1, got 0."),
-        (check_lengths, 10, TypeError, "lengths: expected a list or tuple of numbers, got int."),
-        (check_lengths, [10, 2.5], TypeError, "lengths[1]: expected a whole number, got float."),
-        (check_lengths, [0], ValueError, "lengths[0]: expected a whole number of at least 1, got 0."),
+        (check_caption_lengths, 10, TypeError, "lengths: expected a list or tuple of numbers, got int."),
+        (check_caption_lengths, [10, 2.5], TypeError, "lengths[1]: expected a whole number, got float."),
+        (check_caption_lengths, [0], ValueError, "lengths[0]: expected a whole number of at least 1, got 0."),
         (check_pos, 3, TypeError, "pos: expected the name of a spaCy pipeline, a pipeline or a function, got int."),
         (as_tagger, 3, TypeError, "pos: expected the name of a spaCy pipeline, a pipeline or a function, got int."),
     ],

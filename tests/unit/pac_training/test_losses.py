@@ -1,6 +1,3 @@
-import doctest
-import importlib
-
 import numpy as np
 import pytest
 
@@ -16,11 +13,6 @@ retrieval = OnFirstUse("manycaps.pac_training.retrieval")
 def batch(n=5, d=3, seed=0):
     generator = torch.Generator().manual_seed(seed)
     return [torch.randn(n, d, generator=generator, dtype=torch.float64, requires_grad=True) for _ in range(4)]
-
-
-@each_case("name", ["losses", "retrieval", "row_schedule"])
-def test_examples(name):
-    assert doctest.testmod(importlib.import_module(f"manycaps.pac_training.{name}")).failed == 0
 
 
 @each_case(("lambda_v", "lambda_t"), [(0.05, 0.1), (0, 0.1), (0.05, 0), (0, 0), (2.0, 3.0)])

@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("gradio", reason="gradio is not installed: pip install -r tests/requirements.txt")
 from manycaps.pages.limits import CaptionLimits
-from manycaps.pages.text_boxes import caption_lines, caption_rows
+from manycaps.pages.text_boxes import caption_lines, rows_of_text_box
 
 LIMITS = CaptionLimits(rows=2, captions_per_row=3, characters_per_caption=10)
 
@@ -21,7 +21,7 @@ LIMITS = CaptionLimits(rows=2, captions_per_row=3, characters_per_caption=10)
     ],
 )
 def test_an_empty_line_starts_the_next_row(text, rows):
-    assert caption_rows(text, "predictions", LIMITS) == rows
+    assert rows_of_text_box(text, "predictions", LIMITS) == rows
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_an_empty_line_starts_the_next_row(text, rows):
 )
 def test_limits_name_the_place(text, message):
     with pytest.raises(ValueError) as error:
-        caption_rows(text, "predictions", LIMITS)
+        rows_of_text_box(text, "predictions", LIMITS)
     assert str(error.value).startswith(message)
 
 

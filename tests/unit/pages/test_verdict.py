@@ -1,10 +1,7 @@
 """The sentence that a result allows: each case by hand."""
 
-import doctest
-
 import pytest
 
-from manycaps.pages import verdict as verdicts
 from manycaps.pages.verdict import SIGNIFICANCE, UNUSUALLY_NEAR, verdict
 
 INTERVAL = {"trm_excess_ci_low": -0.0104, "trm_excess_ci_high": 0.25}
@@ -13,11 +10,6 @@ INTERVAL = {"trm_excess_ci_low": -0.0104, "trm_excess_ci_high": 0.25}
 def sentence(p_value, smallest=0.0001, system="the candidates", **more):
     tested = {"trm_corpus_p_value": p_value, "trm_smallest_corpus_p": smallest, "trm_excess": 0.1234}
     return verdict(tested | more, "trm", "TRM", system)
-
-
-def test_the_example_runs():
-    result = doctest.testmod(verdicts)
-    assert (result.failed, result.attempted) == (0, 3)
 
 
 @pytest.mark.parametrize(

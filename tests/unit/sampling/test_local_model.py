@@ -7,7 +7,7 @@ import pytest
 
 from manycaps.command_line import main
 from manycaps.sampling import SampleOptions, sample
-from manycaps.sampling.captions_file import CaptionsFile, settings_of
+from manycaps.sampling.captions_file import CaptionsFile, sampling_settings
 from manycaps.sampling.decoding_setting import Setting
 from tests.each_case import each_case
 from tests.tiny_models import KINDS, save_causal, save_chat, save_pictures, save_prompts
@@ -100,12 +100,12 @@ def test_searches(folder, tmp_path, setting, n_distinct):
 
 def test_settings_are_beside_the_samples(folder, tmp_path):
     path = sample(options_for(folder, "chat", tmp_path / "a.jsonl", setting=Setting(0.7, top_p=0.9, max_new_tokens=4)))
-    settings = settings_of(str(path))
+    settings = sampling_settings(str(path))
     assert settings["revision"].startswith("sha256:")
     assert (settings["temperature"], settings["top_p"], settings["top_k"], settings["n"]) == (0.7, 0.9, 0, 4)
     assert (settings["kind"], settings["dtype"]) == ("llama", "float32")
     assert re.fullmatch(r"\d+\.\d+\.\S+", settings["transformers"])
-    assert settings_of(str(tmp_path / "nothing.jsonl")) is None
+    assert sampling_settings(str(tmp_path / "nothing.jsonl")) is None
 
 
 def test_a_chat_model_sees_the_message_of_the_system(folder, tmp_path):
@@ -138,7 +138,7 @@ def test_messages_about_what_is_there(folder, tmp_path):
         refused(folder, tmp_path, seed=1),
     )
     again = sample(options_for(folder, "gpt2", tmp_path / "a.jsonl", seed=1, restart=True))
-    assert settings_of(str(again))["seed"] == 1
+    assert sampling_settings(str(again))["seed"] == 1
     (tmp_path / "a.jsonl.settings").unlink()
     assert "without settings. Give another file" in refused(folder, tmp_path)
     (tmp_path / "a.jsonl").unlink()

@@ -15,7 +15,7 @@ import PIL.Image
 import pytest
 
 from manycaps.sampling import SampleOptions, sample
-from manycaps.sampling.captions_file import settings_of
+from manycaps.sampling.captions_file import sampling_settings
 from manycaps.sampling.decoding_setting import Setting
 from tests.each_case import each_case
 from tests.tiny_models import save_pictures, save_prompts
@@ -116,7 +116,7 @@ def test_every_dialect(tmp_path, monkeypatch, fields, dialect, sent):
     if dialect == "transformers":
         assert json.loads(last["generation_config"])["top_k"] == 0
     written = (tmp_path / "a.jsonl.settings").read_text()
-    assert settings_of(str(tmp_path / "a.jsonl"))["dialect"] == dialect
+    assert sampling_settings(str(tmp_path / "a.jsonl"))["dialect"] == dialect
     assert KEY not in written
 
 

@@ -1,14 +1,12 @@
 """How a tool starts, which errors are a missing package, and whether the files that it names hold its packages."""
 
 import ast
-import doctest
 import importlib.metadata
 import re
 import sys
 
 import pytest
 
-from scripts import command_line
 from scripts.command_line import missing_package, report, start_tool
 from tests.each_case import each_case
 from tests.modules.test_every_module import PIP_NAMES
@@ -23,10 +21,6 @@ def raised(source):
     with pytest.raises(BaseException) as error:
         exec(source)
     return error.value
-
-
-def test_examples_run():
-    assert doctest.testmod(command_line) == (0, 2)
 
 
 @each_case(
@@ -93,7 +87,7 @@ def test_only_a_tool_that_is_run_reads_its_command_line(monkeypatch):
 
 def test_a_tool_that_needs_wordnet_fails_at_once_without_it(monkeypatch):
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
-    monkeypatch.setattr("manycaps.wordnet_corpus.is_installed", lambda: False)
+    monkeypatch.setattr("manycaps.wordnet_corpus.has_wordnet", lambda: False)
     with pytest.raises(ValueError, match=r"^WordNet: expected it where NLTK looks, got none\. Run `manycaps install-w"):
         start_tool("__main__", lambda: None, *FILES, needs_wordnet=True)
     start_tool("imported", lambda: None, *FILES, needs_wordnet=True)

@@ -1,0 +1,27 @@
+"""Every example in a docstring runs and gives what it prints."""
+
+import doctest
+import importlib
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+# Examples whose module stands in the template of a new module.
+TEMPLATES = ROOT / "scripts" / "repository" / "module_template"
+
+WITH_EXAMPLES = [
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    for folder in ("manycaps", "scripts")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+    if TEMPLATES not in path.parents and re.search("^ +>>> ", path.read_text(encoding="utf-8"), re.MULTILINE)
+]
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_examples_run(name):
+    failed, tried = doctest.testmod(importlib.import_module(name))
+    assert failed == 0
+    assert tried > 0
