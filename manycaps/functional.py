@@ -24,6 +24,7 @@ from .functional_checks import (
     counted_documents,
     each_candidate,
     joint_rows,
+    joint_vectors,
     plain_arguments,
     row_splits,
 )
@@ -31,8 +32,8 @@ from .functional_diversity import compression_ratio, div_n, mbleu, self_bleu, se
 from .functional_kernels import (
     cmmd,
     gaussian_kernel,
-    kernel_mmd,
     kernel_mmd_p_values,
+    kernel_mmd_squared,
     kid,
     laplace_kernel,
     polynomial_kernel,
@@ -64,8 +65,8 @@ from .kit.text_tokens import Tokenizer, check_tokenizer, tokenize_rows
 from .kit.text_wordnet import wordnet_lexicon
 from .kit.vectors_distance import cosine_distances as _cosine_distances
 from .kit.vectors_distance import cosine_similarities
-from .kit.vectors_frechet import frechet_distances
 from .kit.vectors_frechet import frechet_p_values as _frechet_p_values
+from .kit.vectors_frechet import frechet_squared as _frechet_squared
 from .kit.vectors_kernels import check_bandwidth
 from .kit.vectors_mmd import ESTIMATORS
 from .kit.vectors_mmd import mmd_p_values as _mmd_p_values
@@ -83,16 +84,16 @@ __all__ = [
     "cosine_distances",
     "div_n",
     "energy_rewards",
-    "frechet_distance",
     "frechet_p_values",
+    "frechet_squared",
     "gaussian_kernel",
     "harmonic_mean_p",
     "holm_p_values",
     "human_gaps",
     "human_parity_test",
     "human_tails",
-    "kernel_mmd",
     "kernel_mmd_p_values",
+    "kernel_mmd_squared",
     "kernel_rewards",
     "kid",
     "laplace_kernel",
@@ -524,7 +525,7 @@ def triangle_rank_p_values(
 
 @plain_arguments
 def mmd_squared(
-    vectors: npt.ArrayLike, n_candidates: int, sigma: str | float = "median", estimator: str = "unbiased"
+    candidates: npt.ArrayLike, references: npt.ArrayLike, sigma: str | float = "median", estimator: str = "unbiased"
 ) -> Floats:
     """Squared maximum mean discrepancy of candidates and references of every row, with a Gaussian kernel.
 
@@ -532,8 +533,8 @@ def mmd_squared(
     2012, equations 2 to 5, https://jmlr.org/papers/v13/gretton12a.html; Chan et al. 2022, equation 6).
 
     Args:
-        vectors: floating-point array, shape (n_rows, n_texts, d), finite; the first `n_candidates` are candidates.
-        n_candidates: number of candidates of every row; each set has at least 2 texts, 1 for "biased".
+        candidates: floating-point array, shape (n_rows, n, d), finite; n is at least 2, 1 for "biased".
+        references: floating-point array, shape (n_rows, m, d), likewise.
         sigma: bandwidth: "median" or "mean" of the distances of two texts of the row, halved, or a positive number.
         estimator: "unbiased", "biased" or "authors" (that of the authors' program).
 
@@ -542,20 +543,19 @@ def mmd_squared(
         samples of one distribution.
 
     Raises:
-        TypeError: `n_candidates` is not a whole number.
         ValueError: another shape, number or name.
 
-    >>> mmd_squared([[[0.0], [0.0], [1.0], [1.0]]], 2, sigma=1.0).round(4).tolist()
+    >>> mmd_squared([[[0.0], [0.0]]], [[[1.0], [1.0]]], sigma=1.0).round(4).tolist()
     [0.7869]
     """
-    rows = _as_kernel_rows(vectors, n_candidates, sigma, estimator)
+    rows, n_candidates = _as_kernel_rows(candidates, references, sigma, estimator)
     return _mmd_squared(rows, n_candidates, sigma, estimator)
 
 
 @plain_arguments
 def mmd_p_values(
-    vectors: npt.ArrayLike,
-    n_candidates: int,
+    candidates: npt.ArrayLike,
+    references: npt.ArrayLike,
     sigma: str | float = "median",
     estimator: str = "unbiased",
     *,
@@ -566,8 +566,8 @@ def mmd_p_values(
     """Share of the splits of every row whose squared MMD is at least the observed one.
 
     Args:
-        vectors: as for `mmd_squared`, as are the next three.
-        n_candidates: number of candidates of every row.
+        candidates: as for `mmd_squared`, as are the next three.
+        references: the other set of every row.
         sigma: bandwidth; it belongs to the joint set, which no split changes.
         estimator: "unbiased", "biased" or "authors".
         n_resamples: as for `triangle_rank_p_values`, as are the next two.
@@ -580,44 +580,42 @@ def mmd_p_values(
     Raises:
         TypeError, ValueError: as `mmd_squared` and `triangle_rank_p_values`.
 
-    >>> mmd_p_values([[[0.0], [0.1], [5.0], [5.1]]], 2).round(4).tolist()
+    >>> mmd_p_values([[[0.0], [0.1]]], [[[5.0], [5.1]]]).round(4).tolist()
     [0.3333]
     """
-    rows = _as_kernel_rows(vectors, n_candidates, sigma, estimator)
+    rows, n_candidates = _as_kernel_rows(candidates, references, sigma, estimator)
     splits = row_splits(n_candidates, rows.shape[1], n_resamples, max_splits, seed)
     return _mmd_p_values(rows, n_candidates, splits, sigma, estimator)[1]
 
 
 @plain_arguments
-def frechet_distance(vectors: npt.ArrayLike, n_candidates: int) -> Floats:
+def frechet_squared(candidates: npt.ArrayLike, references: npt.ArrayLike) -> Floats:
     """Squared Fréchet distance of candidates and references of every row.
 
     |mu1 - mu2|^2 + Tr(C1 + C2 - 2 (C1 C2)^(1/2)), covariances with n - 1 (Dowson and Landau 1982,
     https://doi.org/10.1016/0047-259X(82)90077-X; Heusel et al. 2017, equation 6, https://arxiv.org/abs/1706.08500).
 
     Args:
-        vectors: floating-point array, shape (n_rows, n_texts, d), finite; the first `n_candidates` are candidates.
-        n_candidates: number of candidates of every row, 2 to n_texts - 2.
+        candidates: floating-point array, shape (n_rows, n, d), finite; n is at least 2.
+        references: floating-point array, shape (n_rows, m, d), likewise.
 
     Returns:
         float64 array, shape (n_rows,), at least 0 (equal means and covariances), in squared units of the vectors.
 
     Raises:
-        TypeError: `n_candidates` is not a whole number.
         ValueError: another shape or number.
 
-    >>> frechet_distance([[[0.0], [2.0], [3.0], [7.0]]], 2).round(4).tolist()
+    >>> frechet_squared([[[0.0], [2.0]]], [[[3.0], [7.0]]]).round(4).tolist()
     [18.0]
     """
-    rows = as_rows(vectors, "vectors")
-    check_candidates(n_candidates, rows.shape[1], 2)
-    return frechet_distances(rows, n_candidates)
+    rows, n_candidates = joint_vectors(candidates, references, least=2)
+    return _frechet_squared(rows, n_candidates)
 
 
 @plain_arguments
 def frechet_p_values(
-    vectors: npt.ArrayLike,
-    n_candidates: int,
+    candidates: npt.ArrayLike,
+    references: npt.ArrayLike,
     *,
     n_resamples: int | None = None,
     max_splits: int = MAX_SPLITS,
@@ -626,8 +624,8 @@ def frechet_p_values(
     """Share of the splits of every row whose squared Fréchet distance is at least the observed one.
 
     Args:
-        vectors: as for `frechet_distance`.
-        n_candidates: as for `frechet_distance`.
+        candidates: as for `frechet_squared`.
+        references: as for `frechet_squared`.
         n_resamples: as for `triangle_rank_p_values`, as are the next two.
         max_splits: most splits of a row that may be enumerated.
         seed: of the random splits.
@@ -636,13 +634,12 @@ def frechet_p_values(
         float64 array, shape (n_rows,), above 0 and at most 1.
 
     Raises:
-        TypeError, ValueError: as `frechet_distance` and `triangle_rank_p_values`.
+        TypeError, ValueError: as `frechet_squared` and `triangle_rank_p_values`.
 
-    >>> frechet_p_values([[[0.0], [0.1], [5.0], [5.1]]], 2).round(4).tolist()
+    >>> frechet_p_values([[[0.0], [0.1]]], [[[5.0], [5.1]]]).round(4).tolist()
     [0.3333]
     """
-    rows = as_rows(vectors, "vectors")
-    check_candidates(n_candidates, rows.shape[1], 2)
+    rows, n_candidates = joint_vectors(candidates, references, least=2)
     splits = row_splits(n_candidates, rows.shape[1], n_resamples, max_splits, seed)
     return _frechet_p_values(rows, n_candidates, splits)[1]
 
@@ -769,10 +766,10 @@ def _as_distances(distances: npt.ArrayLike, n_candidates: int, statistic: str) -
     return rows
 
 
-def _as_kernel_rows(vectors: npt.ArrayLike, n_candidates: int, sigma: str | float, estimator: str) -> Floats:
-    """Vectors as float64, checked as `mmd_squared` says."""
-    rows = as_rows(vectors, "vectors")
+def _as_kernel_rows(
+    candidates: npt.ArrayLike, references: npt.ArrayLike, sigma: str | float, estimator: str
+) -> tuple[Floats, int]:
+    """Both sets as `joint_vectors`, checked as `mmd_squared` says."""
     check_choice("estimator", estimator, ESTIMATORS)
-    check_candidates(n_candidates, rows.shape[1], 1 if estimator == "biased" else 2)
     check_bandwidth(sigma)
-    return rows
+    return joint_vectors(candidates, references, least=1 if estimator == "biased" else 2)

@@ -71,6 +71,24 @@ def as_rows(values: npt.ArrayLike, name: str) -> Floats:
     return array
 
 
+def joint_vectors(candidates: npt.ArrayLike, references: npt.ArrayLike, least: int) -> tuple[Floats, int]:
+    """Both sets of every row in one float64 array, candidates first, and the number of candidates of a row.
+
+    Each set has at least `least` vectors.
+    """
+    sides = [as_rows(candidates, "candidates"), as_rows(references, "references")]
+    for name, side in zip(("candidates", "references"), sides, strict=True):
+        if side.shape[1] < least:
+            raise ValueError(f"{name}: expected at least {least} vectors in every row, got {side.shape[1]}. Add more.")
+    (n_rows, _, d), shape = sides[0].shape, sides[1].shape
+    if (n_rows, d) != (shape[0], shape[2]):
+        raise ValueError(
+            f"references: expected shape ({n_rows}, n, {d}), as candidates have, got {shape}. Give the same rows, and "
+            "vectors of the same encoder."
+        )
+    return np.concatenate(sides, axis=1), sides[0].shape[1]
+
+
 def check_candidates(n_candidates: int, n_texts: int, least: int) -> None:
     """Raise unless both sets have at least `least` texts."""
     check_whole_number("n_candidates", n_candidates, least)

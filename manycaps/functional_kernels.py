@@ -95,7 +95,7 @@ def polynomial_kernel(
 
 
 @plain_arguments
-def kernel_mmd(kernels: npt.ArrayLike, n_candidates: int, estimator: str = "unbiased") -> Floats:
+def kernel_mmd_squared(kernels: npt.ArrayLike, n_candidates: int, estimator: str = "unbiased") -> Floats:
     """Squared maximum mean discrepancy of candidates and references of every row, by any kernel.
 
     MMD^2 = mean k(x, x') + mean k(y, y') - 2 mean k(x, y) (Gretton et al. 2012, equations 2 to 5,
@@ -115,7 +115,8 @@ def kernel_mmd(kernels: npt.ArrayLike, n_candidates: int, estimator: str = "unbi
         ValueError: another shape, number or name, or a kernel that is not symmetric.
 
     >>> numbers = np.array([0.0, 1.0, 4.0, 5.0])
-    >>> kernel_mmd(np.outer(numbers, numbers)[None], 2, "biased").tolist()  # the squared difference of the means
+    >>> kernels = np.outer(numbers, numbers)[None]  # the MMD is the squared difference of the means
+    >>> kernel_mmd_squared(kernels, 2, "biased").tolist()
     [16.0]
     """
     rows = as_kernels(kernels, n_candidates, estimator)
@@ -135,7 +136,7 @@ def kernel_mmd_p_values(
     """Share of the splits of every row whose squared MMD by any kernel is at least the observed one.
 
     Args:
-        kernels: as for `kernel_mmd`, as are the next two.
+        kernels: as for `kernel_mmd_squared`, as are the next two.
         n_candidates: number of candidates of every row.
         estimator: "unbiased" or "biased".
         n_resamples: as for `triangle_rank_p_values`, as are the next two.
@@ -146,7 +147,7 @@ def kernel_mmd_p_values(
         float64 array, shape (n_rows,), above 0 and at most 1.
 
     Raises:
-        TypeError, ValueError: as `kernel_mmd` and `triangle_rank_p_values`.
+        TypeError, ValueError: as `kernel_mmd_squared` and `triangle_rank_p_values`.
 
     >>> numbers = np.array([0.0, 1.0, 4.0, 5.0])
     >>> kernel_mmd_p_values(np.outer(numbers, numbers)[None], 2).round(4).tolist()
@@ -218,7 +219,7 @@ def kid(
 
 
 def as_kernels(kernels: npt.ArrayLike, n_candidates: int, estimator: str) -> Floats:
-    """Kernels as float64, checked as `kernel_mmd` says; "unbiased" without the items' kernels with themselves."""
+    """Kernels as float64, checked as `kernel_mmd_squared` says; "unbiased" without those of an item with itself."""
     rows = as_rows(kernels, "kernels")
     if rows.shape[1] != rows.shape[2]:
         raise ValueError(f"kernels: expected shape (n_rows, n, n), got {rows.shape}. Give the values of all pairs.")

@@ -18,7 +18,7 @@ from .vectors_moments import BLOCK_SIZE, Moments, triangular
 MAX_CROSS_VALUES = 1_000_000
 
 
-def frechet_distances(vectors: np.ndarray, n_candidates: int) -> np.ndarray:
+def frechet_squared(vectors: np.ndarray, n_candidates: int) -> np.ndarray:
     """Squared Fréchet distance of candidates and references, row by row.
 
     |mu1 - mu2|^2 + Tr(C1 + C2 - 2 (C1 C2)^(1/2)), covariances with n - 1 (Dowson and Landau 1982,
@@ -33,7 +33,7 @@ def frechet_distances(vectors: np.ndarray, n_candidates: int) -> np.ndarray:
     Returns:
         float64 array, shape (n_rows,), at least 0 (equal means and covariances), in squared units of the vectors.
 
-    >>> frechet_distances(np.array([[[0.0], [2.0], [3.0], [7.0]]]), 2).round(4).tolist()
+    >>> frechet_squared(np.array([[[0.0], [2.0], [3.0], [7.0]]]), 2).round(4).tolist()
     [18.0]
     """
     vectors = from_first(vectors)
@@ -50,8 +50,8 @@ def frechet_p_values(vectors: np.ndarray, n_candidates: int, splits: SplitsOfRow
     """Squared Fréchet distance of every row, and the share of the splits whose distance is at least as large.
 
     Args:
-        vectors: as for `frechet_distances`.
-        n_candidates: as for `frechet_distances`.
+        vectors: as for `frechet_squared`.
+        n_candidates: as for `frechet_squared`.
         splits: splits into sets of the observed sizes, the observed one among them.
 
     Returns:
@@ -64,12 +64,12 @@ def frechet_p_values(vectors: np.ndarray, n_candidates: int, splits: SplitsOfRow
     # In units of the joint scatter, which no split changes, so that the tolerance for ties fits every encoder.
     scatter = joint_scatter(vectors)
     scaled = from_first(vectors) / np.sqrt(scatter)[:, None, None]
-    distances = frechet_distances(vectors, n_candidates)
-    null = null_frechet_distances(scaled, n_candidates, splits)
+    distances = frechet_squared(vectors, n_candidates)
+    null = null_frechet_squared(scaled, n_candidates, splits)
     return distances, upper_tail_p_values(distances / scatter, null)
 
 
-def null_frechet_distances(vectors: np.ndarray, n_candidates: int, splits: SplitsOfRow) -> Iterator[np.ndarray]:
+def null_frechet_squared(vectors: np.ndarray, n_candidates: int, splits: SplitsOfRow) -> Iterator[np.ndarray]:
     """Give the squared Fréchet distance of every row under every split of its texts, out of the joint Gram matrix.
 
     The first term and the two traces are sums over pairs of texts, so quadratic forms in the labels; the trace of the
@@ -84,7 +84,7 @@ def null_frechet_distances(vectors: np.ndarray, n_candidates: int, splits: Split
         float64 arrays, shape (n_rows, block).
 
     >>> row, observed = np.array([[[0.0], [2.0], [3.0], [7.0]]]), np.array([[True, True, False, False]])
-    >>> [values.round(4).tolist() for values in null_frechet_distances(row, 2, lambda size: [observed])]
+    >>> [values.round(4).tolist() for values in null_frechet_squared(row, 2, lambda size: [observed])]
     [[[18.0]]]
     """
     n, m = n_candidates, vectors.shape[1] - n_candidates
@@ -152,7 +152,7 @@ def joint_scatter(vectors: np.ndarray) -> np.ndarray:
     return np.where(scatter > 0, scatter, 1.0)
 
 
-def pooled_frechet_distance(
+def pooled_frechet_squared(
     vectors: np.ndarray,
     candidate_counts: np.ndarray,
     reference_counts: np.ndarray,
@@ -161,7 +161,7 @@ def pooled_frechet_distance(
 ) -> np.floating[Any]:
     """Squared Fréchet distance of all candidates and all references of a corpus, in bounded memory.
 
-    As in `frechet_distances`; the order of the vectors, the blocks and parts of the corpus that are merged change at
+    As in `frechet_squared`; the order of the vectors, the blocks and parts of the corpus that are merged change at
     most the rounding, 1e-12 of the value.
 
     Args:
@@ -175,16 +175,16 @@ def pooled_frechet_distance(
         A float64 number, at least 0.
 
     >>> points = np.array([[0.0], [2.0], [3.0], [7.0]])
-    >>> pooled_frechet_distance(points, np.array([1, 1, 0, 0]), np.array([0, 0, 1, 1])).round(4).tolist()
+    >>> pooled_frechet_squared(points, np.array([1, 1, 0, 0]), np.array([0, 0, 1, 1])).round(4).tolist()
     18.0
     """
     sides = Moments(), Moments()
     for moments, counts in zip(sides, (candidate_counts, reference_counts), strict=True):
         moments.add(vectors, counts, progress, block_size)
-    return frechet_distance_of_moments(*sides)
+    return frechet_squared_of_moments(*sides)
 
 
-def frechet_distance_of_moments(candidates: Moments, references: Moments) -> np.floating[Any]:
+def frechet_squared_of_moments(candidates: Moments, references: Moments) -> np.floating[Any]:
     """Squared Fréchet distance of two sets of which the moments are known.
 
     Args:
@@ -213,7 +213,7 @@ def pooled_frechet_p_value(
     Every exchange costs a QR decomposition of all vectors.
 
     Args:
-        vectors: as for `pooled_frechet_distance`, as are both counts.
+        vectors: as for `pooled_frechet_squared`, as are both counts.
         candidate_counts: the observed counts.
         reference_counts: the observed counts of the other side.
         null_counts: float64 arrays, shape (n_vectors, block): candidate counts of each exchange, of the same sum.
@@ -233,12 +233,12 @@ def pooled_frechet_p_value(
     joint = Moments()
     joint.add(vectors, totals)
     tolerance = TIE_TOLERANCE * (float((joint.factor() ** 2).sum()) or 1.0)
-    observed = pooled_frechet_distance(vectors, candidate_counts, reference_counts)
+    observed = pooled_frechet_squared(vectors, candidate_counts, reference_counts)
     columns = (counts for block in null_counts for counts in block.T)
     n_reached = 0
     for _ in progress(range(n_draws), desc="pooled exchanges", unit="draw", delay=1):
         counts = next(columns)
-        n_reached += int(pooled_frechet_distance(vectors, counts, totals - counts) >= observed - tolerance)
+        n_reached += int(pooled_frechet_squared(vectors, counts, totals - counts) >= observed - tolerance)
     return (1 + n_reached) / (1 + n_draws)
 
 

@@ -362,7 +362,7 @@ class PooledMoments:
         """Return the distance of the corpus."""
         from manycaps.kit import vectors_frechet
 
-        return {"fid_bert_pooled": float(vectors_frechet.frechet_distance_of_moments(*self._sides.values()))}
+        return {"fid_bert_pooled": float(vectors_frechet.frechet_squared_of_moments(*self._sides.values()))}
 
 
 class GatheredEmbeddings:

@@ -16,13 +16,13 @@ from .sets_module import DISTRIBUTION_DEFAULTS, check_distribution_options, sign
 from .sets_splits import Comparison
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .vectors_frechet import (
-    frechet_distances,
+    frechet_squared,
     from_first,
     joint_scatter,
-    null_frechet_distances,
+    null_frechet_squared,
     pair_distances,
-    pooled_frechet_distance,
     pooled_frechet_p_value,
+    pooled_frechet_squared,
 )
 from .vectors_rows import EmbeddingModule, check_side_sizes, drawn_counts
 
@@ -150,14 +150,14 @@ class FidBert(EmbeddingModule, evaluate.Metric):
         scaled = from_first(vectors) / np.sqrt(scatter)[:, None, None]
 
         def null_values(part, splits):
-            return null_frechet_distances(scaled[part], n_candidates, splits)
+            return null_frechet_squared(scaled[part], n_candidates, splits)
 
-        return Comparison(frechet_distances(vectors, n_candidates), pair_distances(vectors), null_values, scatter)
+        return Comparison(frechet_squared(vectors, n_candidates), pair_distances(vectors), null_values, scatter)
 
     def pooled_values(self, embedded, options):
         """Return the distance of the whole corpus, and its p-value."""
         counts = embedded.counts()
-        pooled = pooled_frechet_distance(embedded.vectors, *counts, self.progress)
+        pooled = pooled_frechet_squared(embedded.vectors, *counts, self.progress)
         values = {"fid_bert_pooled": float(pooled)}
         if options["p_value"] != "none":
             n_draws = options["n_resamples"]

@@ -20,7 +20,7 @@ from manycaps.kit.sets_splits import exact_splits, upper_tail_p_values
 from manycaps.kit.sets_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
 from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, load_model, model_folder
 from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
-from manycaps.kit.vectors_frechet import frechet_distances, frechet_p_values
+from manycaps.kit.vectors_frechet import frechet_p_values, frechet_squared
 from manycaps.kit.vectors_kernels import squared_distances
 from manycaps.kit.vectors_mmd import mmd_p_values, mmd_squared
 from manycaps.kit.vectors_pooled_mmd import pooled_mmd_squared
@@ -90,7 +90,7 @@ def value_comparisons(vectors: np.ndarray, tensors: torch.Tensor) -> Iterator[Co
         "the authors' eigendecomposition",
         "rows",
         1_000,
-        lambda: [frechet_distances(vectors[i : i + BATCH], N_CANDIDATES) for i in starts],
+        lambda: [frechet_squared(vectors[i : i + BATCH], N_CANDIDATES) for i in starts],
         lambda: [authors_frechet(row[:N_CANDIDATES], row[N_CANDIDATES:]) for row in tensors[:few]],
         n_ours=N_ROWS,
         n_theirs=few,

@@ -39,7 +39,7 @@ from manycaps.kit.sets_splits import random_splits
 from manycaps.kit.sets_triangle_rank import triangle_rank_counts, triangle_rank_statistic
 from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
-from manycaps.kit.vectors_frechet import frechet_distances
+from manycaps.kit.vectors_frechet import frechet_squared
 from manycaps.kit.vectors_mmd import mmd_squared
 from scripts.studies.study_inputs import read_clips
 
@@ -69,7 +69,7 @@ MEASURES: dict[str, Callable[..., np.ndarray]] = {
     "1 - MAUVE, auto": functools.partial(one_minus_mauve, n_buckets="auto"),
     "1 - MAUVE, 5 clusters": functools.partial(one_minus_mauve, n_buckets=5),
     "MMD": lambda vectors: mmd_squared(vectors, N_CAPTIONS),
-    "Fréchet": lambda vectors: frechet_distances(vectors, N_CAPTIONS),
+    "Fréchet": lambda vectors: frechet_squared(vectors, N_CAPTIONS),
     "TRM-BERT": triangle_ranks,
 }
 

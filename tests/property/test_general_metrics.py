@@ -38,7 +38,7 @@ def kernels_of(name, vectors):
 
 
 def biased(name, vectors, n):
-    return functional.kernel_mmd(kernels_of(name, vectors), n, "biased")[0]
+    return functional.kernel_mmd_squared(kernels_of(name, vectors), n, "biased")[0]
 
 
 def scale(name, vectors):

@@ -5,10 +5,10 @@ import pytest
 
 import manycaps
 from manycaps.functional import (
-    frechet_distance,
     frechet_p_values,
-    kernel_mmd,
+    frechet_squared,
     kernel_mmd_p_values,
+    kernel_mmd_squared,
     mmd_p_values,
     mmd_squared,
     paired_test,
@@ -42,14 +42,15 @@ def test_functions(unit):
         for function in (triangle_rank_statistic, triangle_rank_p_values):
             assert_scaled(function(DISTANCES * unit, **options), function(DISTANCES, **options), unit, 1)
     for estimator in ("unbiased", "biased"):
-        assert_scaled(kernel_mmd(KERNELS * unit, 3, estimator), kernel_mmd(KERNELS, 3, estimator), unit, unit)
+        assert_scaled(
+            kernel_mmd_squared(KERNELS * unit, 3, estimator), kernel_mmd_squared(KERNELS, 3, estimator), unit, unit
+        )
         p_values = kernel_mmd_p_values(KERNELS, 3, estimator)
         assert_scaled(kernel_mmd_p_values(KERNELS * unit, 3, estimator), p_values, unit, 1)
         assert len(set(p_values)) > 1
-    assert_scaled(mmd_squared(VECTORS * unit, 3), mmd_squared(VECTORS, 3), unit, 1)
-    assert_scaled(mmd_p_values(VECTORS * unit, 3), mmd_p_values(VECTORS, 3), unit, 1)
-    assert_scaled(frechet_distance(VECTORS * unit, 3), frechet_distance(VECTORS, 3), unit, unit**2)
-    assert_scaled(frechet_p_values(VECTORS * unit, 3), frechet_p_values(VECTORS, 3), unit, 1)
+    sides = VECTORS[:, :3], VECTORS[:, 3:]
+    for function, power in ((mmd_squared, 0), (mmd_p_values, 0), (frechet_squared, 2), (frechet_p_values, 0)):
+        assert_scaled(function(*(side * unit for side in sides)), function(*sides), unit, unit**power)
     mine, scaled = paired_test(*VALUES), paired_test(*(VALUES * unit))
     for i, name in enumerate(mine._fields):
         in_unit = name in ("difference", "ci_low", "ci_high", "minimum_detectable_difference")

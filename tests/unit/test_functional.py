@@ -33,6 +33,7 @@ from manycaps import functional as f
 rows = f.ptb_tokenize(["A dog runs.", "The dog is running.", "Dogs run!", "A cat sleeps."])
 table = dict(n_documents=10, document_frequency=dict(a=9, dog=4))
 vectors = [[[0.0, 1.0], [0.5, 1.0], [3.0, 1.0], [4.0, 2.0]]]
+sides = [vectors[0][:2]], [vectors[0][2:]]
 distances = f.meteor_distances([rows])
 results = [
     f.meteor([rows[:2]], [rows[2:]]),
@@ -40,15 +41,15 @@ results = [
     f.triangle_rank_statistic(distances, 2),
     f.triangle_rank_p_values(f.cider_d_distances([rows], table), 2),
     f.triangle_rank_p_values(f.cosine_distances(vectors), 2, n_resamples=99),
-    f.mmd_squared(vectors, 2),
-    f.mmd_p_values(vectors, 2),
-    f.frechet_distance(vectors, 2),
-    f.frechet_p_values(vectors, 2),
+    f.mmd_squared(*sides),
+    f.mmd_p_values(*sides),
+    f.frechet_squared(*sides),
+    f.frechet_p_values(*sides),
     f.bleu([rows[:2]], [rows[2:]])[0],
     f.corpus_bleu([rows[:2]], [rows[2:]]),
     f.rouge_l([rows[:2]], [rows[2:]]),
     f.ref_pac_s(f.pac_s([0.4]), [0.8]),
-    *(f.kernel_mmd(kernel(vectors), 2) for kernel in (f.gaussian_kernel, f.laplace_kernel, f.polynomial_kernel)),
+    *(f.kernel_mmd_squared(k(vectors), 2) for k in (f.gaussian_kernel, f.laplace_kernel, f.polynomial_kernel)),
     f.kernel_mmd_p_values(f.polynomial_kernel(vectors, 1, 1, 0), 2),
     [f.cmmd(vectors[0][:2], vectors[0][2:])],
     f.kid(vectors[0][:2], vectors[0][2:], 3, 2),
@@ -114,7 +115,9 @@ def test_kernels_are_those_of_the_module(kernel, estimator):
     function, options = KERNEL_OPTIONS[kernel]
     result = load("mmd", kernel=kernel, estimator=estimator, p_value="exact", details=True, **options).compute(**ROWS)
     kernels = function(np.concatenate(list(ROWS.values()), axis=1))
-    assert functional.kernel_mmd(kernels, 4, estimator).tolist() == pytest.approx(result["mmd_per_row"], rel=1e-12)
+    assert functional.kernel_mmd_squared(kernels, 4, estimator).tolist() == pytest.approx(
+        result["mmd_per_row"], rel=1e-12
+    )
     assert functional.kernel_mmd_p_values(kernels, 4, estimator).tolist() == result["mmd_p_value_per_row"]
 
 
@@ -196,11 +199,19 @@ LINE = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))[None]
         (lambda: functional.triangle_rank_statistic(LINE * np.nan, 2), ValueError, "distances[0][0][0]: expected a fi"),
         (lambda: functional.triangle_rank_p_values(LINE, 2, max_splits=5), ValueError, "p_value='exact': expected at "),
         (lambda: functional.triangle_rank_p_values(LINE, 2, n_resamples=0), ValueError, "n_resamples: expected"),
-        (lambda: functional.mmd_squared(LINE, 2, sigma=0), ValueError, "sigma: expected a number above 1e-100 and"),
-        (lambda: functional.mmd_squared(LINE, 2, sigma="mode"), ValueError, "sigma: expected"),
-        (lambda: functional.mmd_squared(LINE, 1), ValueError, "n_candidates: expected"),
-        (lambda: functional.mmd_squared(LINE, 2, estimator="mine"), ValueError, "estimator: expected"),
-        (lambda: functional.frechet_distance(LINE, 3), ValueError, "n_candidates: expected at most 2 of 4 texts, got "),
+        (lambda: functional.mmd_squared(LINE, LINE, sigma=0), ValueError, "sigma: expected a number above 1e-100 and"),
+        (lambda: functional.mmd_squared(LINE, LINE, sigma="mode"), ValueError, "sigma: expected"),
+        (
+            lambda: functional.mmd_squared(LINE[:, :1], LINE),
+            ValueError,
+            "candidates: expected at least 2 vectors in every",
+        ),
+        (lambda: functional.mmd_squared(LINE, LINE, estimator="mine"), ValueError, "estimator: expected"),
+        (
+            lambda: functional.frechet_squared(LINE, LINE[:, :, 1:]),
+            ValueError,
+            "references: expected shape (1, n, 4), as ",
+        ),
         (lambda: functional.gaussian_kernel(LINE, 0), ValueError, "sigma: expected a number above 1e-100 and below 1e"),
         (
             lambda: functional.laplace_kernel(LINE, "mode"),
@@ -211,10 +222,26 @@ LINE = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))[None]
         (lambda: functional.polynomial_kernel(LINE, 3, -1), ValueError, "gamma: expected a positive finite number, "),
         (lambda: functional.polynomial_kernel(LINE, 3, None, -1), ValueError, "coef0: expected a finite number of at "),
         (lambda: functional.polynomial_kernel(LINE * 1e100, 9), ValueError, "kernel='polynomial': expected kernel val"),
-        (lambda: functional.kernel_mmd(LINE, 1), ValueError, "n_candidates: expected a whole number of at least 2"),
-        (lambda: functional.kernel_mmd(LINE[:, :3], 2), ValueError, "kernels: expected shape (n_rows, n, n), got (1,"),
-        (lambda: functional.kernel_mmd(np.triu(LINE), 2), ValueError, "kernels: expected symmetric kernels, got one"),
-        (lambda: functional.kernel_mmd(LINE, 2, "authors"), ValueError, "estimator: expected one of 'unbiased', 'bias"),
+        (
+            lambda: functional.kernel_mmd_squared(LINE, 1),
+            ValueError,
+            "n_candidates: expected a whole number of at least 2",
+        ),
+        (
+            lambda: functional.kernel_mmd_squared(LINE[:, :3], 2),
+            ValueError,
+            "kernels: expected shape (n_rows, n, n), got (1,",
+        ),
+        (
+            lambda: functional.kernel_mmd_squared(np.triu(LINE), 2),
+            ValueError,
+            "kernels: expected symmetric kernels, got one",
+        ),
+        (
+            lambda: functional.kernel_mmd_squared(LINE, 2, "authors"),
+            ValueError,
+            "estimator: expected one of 'unbiased', 'bias",
+        ),
         (lambda: functional.kernel_mmd_p_values(LINE, 2, max_splits=5), ValueError, "p_value='exact': expected at "),
         (lambda: functional.cmmd([0.0], [[1.0]]), ValueError, "candidates: expected an array of shape (n, d), got (1"),
         (lambda: functional.cmmd([[0.0]], [[1.0, 2.0]]), ValueError, "references: expected 1 numbers per item, as in "),

@@ -50,12 +50,12 @@ def places_of(tokens, draw):
 
 def set_values(vectors, hypotheses, references, estimator):
     """TRM, MMD and the Fréchet distance of one row, by the loop and by the plain functions."""
-    n, joint = len(hypotheses), vectors[[*hypotheses, *references]][None]
-    distances = functional.cosine_distances(joint)[0]
+    n, sides = len(hypotheses), [vectors[[*rows]][None] for rows in (hypotheses, references)]
+    distances = functional.cosine_distances(np.concatenate(sides, axis=1))[0]
     ranks = triangle_rank_loop.statistic(distances, range(n), range(n, len(distances)), "per_side")
-    values = {"trm_bert": ranks, "mmd_bert": functional.mmd_squared(joint, n, estimator=estimator)[0]}
+    values = {"trm_bert": ranks, "mmd_bert": functional.mmd_squared(*sides, estimator=estimator)[0]}
     if n > 1:
-        values["fid_bert"] = functional.frechet_distance(joint, n)[0]
+        values["fid_bert"] = functional.frechet_squared(*sides)[0]
     return values
 
 
