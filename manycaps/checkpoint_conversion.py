@@ -107,28 +107,30 @@ def convert(source: pathlib.Path, folder: pathlib.Path, variant: str | None = No
         )
     if not is_regular_file(source):
         raise ValueError(f"source: expected a file, got {no_such_path(str(source))}")
-    found = find_checkpoint(variant, source, None)
-    model, *before = features(source, found.treatment)
+    checkpoint = find_checkpoint(variant, source, None)
+    model, *before = features(source, checkpoint.treatment)
     made_folder(folder.parent)
-    write_folder_atomically(folder, functools.partial(_write_checkpoint, source, found, model, before, folder.name))
-    return Conversion(folder / WEIGHTS_NAME, found.sha256, file_sha256(folder / WEIGHTS_NAME))
+    write_folder_atomically(
+        folder, functools.partial(_write_checkpoint, source, checkpoint, model, before, folder.name)
+    )
+    return Conversion(folder / WEIGHTS_NAME, checkpoint.sha256, file_sha256(folder / WEIGHTS_NAME))
 
 
 def _write_checkpoint(
     source: pathlib.Path,
-    found: Checkpoint,
+    checkpoint: Checkpoint,
     model: ClipModel,
     before: Sequence[np.ndarray],
     name: str,
     folder: pathlib.Path,
 ) -> None:
     """Write weights, configuration and card, and raise if the features are not those from before."""
-    treatment = found.treatment
-    facts = treatment._asdict() | {"source": source.name, "sha256": found.sha256, "size": source.stat().st_size}
+    treatment = checkpoint.treatment
+    facts = treatment._asdict() | {"source": source.name, "sha256": checkpoint.sha256, "size": source.stat().st_size}
     convert_checkpoint(source, folder / WEIGHTS_NAME, facts)
     (folder / CONFIG_NAME).write_text(json.dumps(open_clip_config(model, treatment), indent=2), encoding="utf-8")
     has_lora = any("lora_" in key for key in read_weights(source))
-    (folder / "README.md").write_text(checkpoint_card(name, found, treatment, has_lora), encoding="utf-8")
+    (folder / "README.md").write_text(checkpoint_card(name, checkpoint, treatment, has_lora), encoding="utf-8")
     _, *after = features(folder / WEIGHTS_NAME, find_checkpoint(None, folder, None).treatment)
     largest = max(float(np.abs(a - b).max()) for a, b in zip(before, after, strict=True))
     if largest > 0:

@@ -42,8 +42,8 @@ def as_finite(values: npt.ArrayLike, name: str) -> Floats:
     """Values as float64, all finite."""
     array = np.asarray(values, dtype=np.float64)
     if not np.isfinite(array).all():
-        place = "".join(f"[{i}]" for i in np.argwhere(~np.isfinite(array))[0].tolist())
-        raise ValueError(f"{name}{place}: expected a finite number, got NaN or infinity. Leave this row out.")
+        index = "".join(f"[{i}]" for i in np.argwhere(~np.isfinite(array))[0].tolist())
+        raise ValueError(f"{name}{index}: expected a finite number, got NaN or infinity. Leave this row out.")
     return array
 
 

@@ -134,8 +134,8 @@ def module_class(name: str) -> Any:
         if is_link_text(pathlib.Path(str(error.filename))):
             raise ImportError(NO_LINKS.format(path=error.filename)) from error
         raise
-    classes = (each for each in vars(script).values() if isinstance(each, type))
-    return next(each for each in classes if issubclass(each, evaluate.EvaluationModule))
+    classes = (value for value in vars(script).values() if isinstance(value, type))
+    return next(value for value in classes if issubclass(value, evaluate.EvaluationModule))
 
 
 def is_link_text(path: pathlib.Path) -> bool:
@@ -182,14 +182,14 @@ def export_module(name: str, folder: pathlib.Path, *, replace: bool = False) -> 
 @contextlib.contextmanager
 def _made_folder(folder: pathlib.Path) -> Iterator[None]:
     """Make a folder with its parents, and remove again what was made where the work in it fails."""
-    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         yield
     except BaseException as error:
-        for each in missing:
+        for parent in missing:
             with contextlib.suppress(OSError):  # somebody else has put something there
-                each.rmdir()
+                parent.rmdir()
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             raise OSError(
                 f"{folder}: expected a folder that can hold the module, got {reason_of(error)}. Make room; nothing of "

@@ -62,9 +62,9 @@ def _tried(subject: str, attempt: Callable[[], None]) -> Check:
         attempt()
     except Exception as error:  # huggingface_hub has many kinds, those of httpx are no OSErrors
         # Our own messages end with what to do; those of huggingface_hub are long.
-        found, _, advice = str(error).partition(". ")
+        problem, _, advice = str(error).partition(". ")
         if is_in_house_form(error):
-            return Check(subject, False, found.partition(", got ")[2], advice)
+            return Check(subject, False, problem.partition(", got ")[2], advice)
         return Check(subject, False, f"{type(error).__name__} ({reason_of(error)})", "Check the connection.")
     return Check(subject, True, "the address answers")
 
@@ -94,8 +94,8 @@ def check_module_folders() -> Check:
     texts = [path for folder in folders.values() for path in link_texts(folder)]
     if not texts:
         return Check("module folders", True, f"{len(folders)} with all their files")
-    found, _, advice = NO_LINKS.format(path=texts[0]).partition(". ")
-    return Check("module folders", False, found.partition(": ")[2], advice)
+    problem, _, advice = NO_LINKS.format(path=texts[0]).partition(". ")
+    return Check("module folders", False, problem.partition(": ")[2], advice)
 
 
 def check_module_packages() -> Check:
@@ -121,11 +121,11 @@ def check_wordnet() -> Check:
 def check_meteor15_data() -> Check:
     """Whether the data of METEOR 1.5 are on this machine, for meteor15 and trm_meteor."""
     subject = "METEOR 1.5 data"
-    found = importlib.util.find_spec("pycocoevalcap")
+    package = importlib.util.find_spec("pycocoevalcap")
     # A package without __init__.py has a folder, but no origin.
-    if found is None or not found.submodule_search_locations:
+    if package is None or not package.submodule_search_locations:
         return Check(subject, False, "pycocoevalcap, which brings them, is not installed", _pip("meteor"))
-    return Check(subject, True, f"in {pathlib.Path(found.submodule_search_locations[0]) / 'meteor'}")
+    return Check(subject, True, f"in {pathlib.Path(package.submodule_search_locations[0]) / 'meteor'}")
 
 
 def check_tokenizers() -> Check:
@@ -216,7 +216,7 @@ def _has_weights(name: str, source: str) -> bool:
         return cached_weights_path(name).is_file()
     repository = source.removeprefix("hub:")
     names = (WEIGHTS_NAME, "model.safetensors")
-    return any(isinstance(huggingface_hub.try_to_load_from_cache(repository, each), str) for each in names)
+    return any(isinstance(huggingface_hub.try_to_load_from_cache(repository, file_name), str) for file_name in names)
 
 
 def _pip(extra: str) -> str:

@@ -32,6 +32,6 @@ def advice_for(name: str) -> str:
     """
     plain = "".join(letter for letter in name.lower() if letter.isalnum())
     for ending in ("", *_VARIANTS):
-        if plain.endswith(ending) and (found := MEANT.get(plain.removesuffix(ending))):
-            return found
+        if plain.endswith(ending) and (advice := MEANT.get(plain.removesuffix(ending))):
+            return advice
     return "Check the spelling."

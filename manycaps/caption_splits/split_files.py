@@ -126,13 +126,13 @@ def concepts(
         n_rows pairs; a row without a label has the name `NO_CONCEPT`, and comes first.
     """
     names = load_labels("labels", labels)
-    found = row_matches(rows, names, "words", tokenizer) > 0
-    counts = found.sum(axis=0)
+    matches = row_matches(rows, names, "words", tokenizer) > 0
+    counts = matches.sum(axis=0)
     # Of equally rare labels the first of the list.
     rarest = np.argsort(np.argsort(counts, kind="stable"), kind="stable")
     pairs = []
     for row in range(len(rows)):
-        own = found[[row]].indices
+        own = matches[[row]].indices
         name = names[own[np.argmin(rarest[own])]][0] if len(own) else NO_CONCEPT
         pairs.append((random_key(name, seed) if name else b"", name))
     return pairs

@@ -81,10 +81,10 @@ def table_records(path: str | os.PathLike[str]) -> Iterator[Mapping[str, Any]]:
     """
     name = os.fspath(path)
     for file in table_files([name]):
-        for found in file_records(file):
-            if isinstance(found, Unreadable):
-                raise ValueError(f"{file.path}: {found.reason}")
-            yield found.values
+        for record in file_records(file):
+            if isinstance(record, Unreadable):
+                raise ValueError(f"{file.path}: {record.reason}")
+            yield record.values
 
 
 def _files(source: str, split: str, config: str | None) -> list[TableFile]:

@@ -79,8 +79,8 @@ def find_layout(
     >>> find_layout(["image_id", "caption"], {}, ["predictions", "references"], "a.json")
     Layout(predictions='caption', references=None, id='image_id', image=None, video=None)
     """
-    found: dict[str, str | None] = dict.fromkeys(ROLES)
-    found |= {
+    name_of_role: dict[str, str | None] = dict.fromkeys(ROLES)
+    name_of_role |= {
         "id": _first(names, ID_COLUMNS),
         "image": _first(names, IMAGE_COLUMNS),
         "video": _first(names, VIDEO_COLUMNS),
@@ -88,20 +88,20 @@ def find_layout(
     taken = set(chosen.values())
     for side, usual in (("predictions", PREDICTION_COLUMNS), ("references", REFERENCE_COLUMNS)):
         if side in sides and side not in chosen:
-            found[side] = _one(names, usual, taken, side, where)
+            name_of_role[side] = _one(names, usual, taken, side, where)
     main = "references" if "predictions" not in sides else "predictions"
-    if found[main] is None and main not in chosen:
-        found[main] = _one(names, CAPTION_COLUMNS, taken, main, where)
+    if name_of_role[main] is None and main not in chosen:
+        name_of_role[main] = _one(names, CAPTION_COLUMNS, taken, main, where)
     for role, name in chosen.items():
         if role in sides or role not in ("predictions", "references"):
-            found[role] = _checked_name(name, names, role, where)
-    if found[main] is None and not (either and found["references"] is not None):
+            name_of_role[role] = _checked_name(name, names, role, where)
+    if name_of_role[main] is None and not (either and name_of_role["references"] is not None):
         usual = PREDICTION_COLUMNS if main == "predictions" else REFERENCE_COLUMNS
         raise ValueError(
             f"{where}: expected a column of {main}, such as {', '.join((*usual, *CAPTION_COLUMNS))}, got "
             f"{', '.join(names)[:80] or 'no columns'}. Name it with --columns {main}=NAME."
         )
-    return Layout(**found)
+    return Layout(**name_of_role)
 
 
 class CaptionColumn(NamedTuple):
@@ -134,25 +134,25 @@ def find_caption_layout(names: Collection[str], chosen: CaptionColumn, where: st
     Layout(predictions='references', references=None, id=None, image='image', video=None)
     """
     usual = (*CAPTION_COLUMNS[1:], *PREDICTION_COLUMNS, *REFERENCE_COLUMNS)
-    found = [name for name in names if name in usual]
+    candidates = [name for name in names if name in usual]
     if CAPTION_COLUMNS[0] in names:  # text beside an image in a tar comes before what its metadata repeat
-        found = [CAPTION_COLUMNS[0]]
+        candidates = [CAPTION_COLUMNS[0]]
     shown = shown_value(list(names)) if names else "no columns"
     for name, option in ((chosen.captions, chosen.captions_option), (chosen.group, chosen.group_option)):
         if name is not None and name not in names:
             raise ValueError(f"{where}: expected a column {name!r}, got {shown}. Check the spelling of {option}.")
-    if chosen.captions is None and not found:
+    if chosen.captions is None and not candidates:
         raise ValueError(
             f"{where}: expected one of the columns {', '.join(usual)}, got {shown}. Name the column of the captions "
             f"with {chosen.captions_option}."
         )
-    if chosen.captions is None and len(found) > 1:
+    if chosen.captions is None and len(candidates) > 1:
         raise ValueError(
-            f"{where}: expected one column of captions, got {' and '.join(found)}. Name the one to read with "
+            f"{where}: expected one column of captions, got {' and '.join(candidates)}. Name the one to read with "
             f"{chosen.captions_option}."
         )
     return Layout(
-        chosen.captions or found[0],
+        chosen.captions or candidates[0],
         None,
         chosen.group or _first(names, ID_COLUMNS),
         _first(names, IMAGE_COLUMNS),
@@ -203,8 +203,8 @@ def as_columns(columns: ColumnNames | str | None) -> ColumnNames | None:
     """
     if columns is None or isinstance(columns, str):
         return parsed_columns(columns) if columns else None
-    of_files = [name for each in columns.values() if isinstance(each, Mapping) for name in each]
-    roles = [name for name, each in columns.items() if isinstance(each, str)]
+    of_files = [name for value in columns.values() if isinstance(value, Mapping) for name in value]
+    roles = [name for name, value in columns.items() if isinstance(value, str)]
     unknown = next((role for role in (*roles, *of_files) if role not in ROLES), None)
     if unknown is not None:
         raise ValueError(f"columns: expected roles out of {', '.join(ROLES)}, got {unknown!r}. Check the spelling.")
@@ -323,12 +323,12 @@ def _first(names: Collection[str], usual: Sequence[str]) -> str | None:
 
 def _one(names: Collection[str], usual: Sequence[str], taken: Collection[str], side: str, where: str) -> str | None:
     """The one usual name that a file has; text beside an image in a tar comes before what its metadata repeat."""
-    found = [name for name in usual if name in names and name not in taken]
-    if len(found) > 1 and found[0] != "txt":
+    known = [name for name in usual if name in names and name not in taken]
+    if len(known) > 1 and known[0] != "txt":
         raise ValueError(
-            f"{where}: expected one column of {side}, got {' and '.join(found)}. Choose with --columns {side}=NAME."
+            f"{where}: expected one column of {side}, got {' and '.join(known)}. Choose with --columns {side}=NAME."
         )
-    return found[0] if found else None
+    return known[0] if known else None
 
 
 def _checked_name(name: str, names: Collection[str], role: str, where: str) -> str:
@@ -388,9 +388,9 @@ def _unicode(text: str, where: str) -> str:
     Raises:
         ValueError: it has half a surrogate pair, or a byte that was no UTF-8.
     """
-    found = SURROGATE.search(text)
-    if found is None:
+    surrogate = SURROGATE.search(text)
+    if surrogate is None:
         return text
-    byte = OTHER_BYTE.match(found[0])
-    got = f"the byte {ord(found[0]) - 0xDC00:#04x}" if byte else f"half a character, {found[0]!a}"
+    byte = OTHER_BYTE.match(surrogate[0])
+    got = f"the byte {ord(surrogate[0]) - 0xDC00:#04x}" if byte else f"half a character, {surrogate[0]!a}"
     raise ValueError(f"{where}: expected UTF-8 text, got {got}. Save the file as UTF-8, or leave the row out.")

@@ -268,19 +268,21 @@ def _files_of(source: str, split: str) -> Iterator[TableFile]:
         yield _table_file(source, int(file_system.info(path)["size"]))
         return
     if file_system.isdir(path):
-        found = _saved_files(source, split) if is_local(source) else None
-        if found is None:
-            found = [name for name in _names_in(path, file_system, source) if (table_kind(name) or (TEXT,))[0] != TEXT]
+        matching = _saved_files(source, split) if is_local(source) else None
+        if matching is None:
+            matching = [
+                name for name in _names_in(path, file_system, source) if (table_kind(name) or (TEXT,))[0] != TEXT
+            ]
         wanted = "at least one table in the folder"
     else:
-        found = sorted(name for name in file_system.glob(path) if file_system.isfile(name))
+        matching = sorted(name for name in file_system.glob(path) if file_system.isfile(name))
         wanted = "a file, a folder or a pattern of files"
-    if not found:
+    if not matching:
         raise ValueError(
             f"{shown_source(source)}: expected {wanted}, got none. Check the path; tables end in "
             f"{', '.join((*KINDS, TEXT))}, those of text and tar also in .gz."
         )
-    for name in found:
+    for name in matching:
         yield _table_file(_as_given(name, file_system, source), int(file_system.info(name)["size"]))
 
 

@@ -139,12 +139,12 @@ class JoinedRows:
             Whether the id was there, or made a row.
         """
         captions = _as_text(values.predictions), _as_text(values.references)
-        found = None if values.id is None else self._database.execute(FIND, (values.id,)).fetchone()
-        if found is not None:
-            number, *place, predictions, references = found
+        saved_row = None if values.id is None else self._database.execute(FIND, (values.id,)).fetchone()
+        if saved_row is not None:
+            number, *where, predictions, references = saved_row
             earlier = (predictions, references)
             if not several and any(a is not None and b is not None for a, b in zip(earlier, captions, strict=True)):
-                self.add_bad(BadRow(file, row, values.id, _twice(row, file, *place)))
+                self.add_bad(BadRow(file, row, values.id, _twice(row, file, *where)))
                 return True
             both = [_behind(a, b) for a, b in zip(earlier, captions, strict=True)]
             self._database.execute(UPDATE, (*both, values.image, values.video, number))
@@ -152,7 +152,7 @@ class JoinedRows:
             number = self._file_number(file)
             self._database.execute(INSERT, (values.id, number, row, *captions, values.image, values.video))
             self.n_rows += 1
-        return found is not None or new
+        return saved_row is not None or new
 
     def add_bad(self, bad: BadRow) -> None:
         """Note a row that cannot be read."""
@@ -197,8 +197,8 @@ class JoinedStore:
 
     def references(self, name: str) -> list[str] | None:
         """Return the references of an id; None if it has none."""
-        found = self._database.execute("SELECT refs FROM joined WHERE id = ?", (name,)).fetchone()
-        return None if found is None else _as_captions(found[0])
+        saved_row = self._database.execute("SELECT refs FROM joined WHERE id = ?", (name,)).fetchone()
+        return None if saved_row is None else _as_captions(saved_row[0])
 
     def bad_rows(self) -> Iterator[BadRow]:
         """Yield the rows that could not be read when the store was filled."""
@@ -241,8 +241,8 @@ def store_pieces(store: str, n_bytes: int) -> Iterator[Piece]:
 
 
 def _twice(row: int, file: str, earlier_file: str, earlier_row: int) -> str:
-    place = f"row {earlier_row}" + ("" if earlier_file == file else f" of {earlier_file}")
-    return f"id[{row}]: expected a unique id, got that of {place}. Leave one of them out."
+    earlier = f"row {earlier_row}" + ("" if earlier_file == file else f" of {earlier_file}")
+    return f"id[{row}]: expected a unique id, got that of {earlier}. Leave one of them out."
 
 
 def _behind(earlier: str | None, text: str | None) -> str | None:

@@ -122,20 +122,20 @@ class CaptionSource(NamedTuple):
         """
         with filled(path) as store:
             if self._is_joined:
-                for file, row, found in _values(self.main):
-                    if isinstance(found, BadRow):
-                        store.add_bad(found)
+                for file, row, values in _values(self.main):
+                    if isinstance(values, BadRow):
+                        store.add_bad(values)
                         continue
                     has_room = self.limit is None or store.n_rows < self.limit
-                    if not store.add(file, row, found, several=self.main.single, new=has_room):
+                    if not store.add(file, row, values, several=self.main.single, new=has_room):
                         break
-            for file, row, found in _values(self.references) if self.references else ():
-                if isinstance(found, BadRow):
-                    store.add_bad(found)
+            for file, row, values in _values(self.references) if self.references else ():
+                if isinstance(values, BadRow):
+                    store.add_bad(values)
                 else:
                     # In a trial of some rows, the references of the others are skipped.
                     new = self.limit is None or not self._is_joined
-                    store.add(file, row, found, several=self.references.single, new=new)  # type: ignore[union-attr]
+                    store.add(file, row, values, several=self.references.single, new=new)  # type: ignore[union-attr]
 
     def pieces(self, n_bytes: int, store: str | None = None) -> Iterator[Piece]:
         """Split the rows into pieces.
@@ -170,8 +170,8 @@ class CaptionSource(NamedTuple):
                 rows: Iterator[Any] = map(self._joined_row, opened.rows(piece.start, piece.stop or 0))
             else:
                 rows = (
-                    found if isinstance(found, BadRow) else self._row(file, row, found, opened)
-                    for file, row, found in _piece_values(piece, self.main)
+                    values if isinstance(values, BadRow) else self._row(file, row, values, opened)
+                    for file, row, values in _piece_values(piece, self.main)
                 )
             yield from itertools.islice(rows, piece.n_rows)
 
@@ -196,14 +196,14 @@ class CaptionSource(NamedTuple):
             if limit <= 0:
                 return
 
-    def _joined_row(self, found: JoinedRow) -> CaptionRow | BadRow:
+    def _joined_row(self, joined: JoinedRow) -> CaptionRow | BadRow:
         """Check that a row has both sides."""
-        for side, captions in (("predictions", found.values.predictions), ("references", found.values.references)):
+        for side, captions in (("predictions", joined.values.predictions), ("references", joined.values.references)):
             layouts = [self.main.layout, *([self.references.layout] if self.references else [])]
             expected = any(getattr(layout, side) is not None for layout in layouts)
             if captions is None and expected:
-                return BadRow(found.file, found.row, found.values.id, _missing_side(side, found.row), True)
-        return self._row(found.file, found.row, found.values, None)
+                return BadRow(joined.file, joined.row, joined.values.id, _missing_side(side, joined.row), True)
+        return self._row(joined.file, joined.row, joined.values, None)
 
     def _row(self, file: str, row: int, values: Values, store: JoinedStore | None) -> CaptionRow | BadRow:
         """Make a row of checked values: its id, references, image and video."""
@@ -343,12 +343,12 @@ def first_records(files: Sequence[TableFile]) -> tuple[TableFile, list[Record]]:
     """
     error = None
     for file in files:
-        found = _first_records(file)
-        records = [record for record in found if isinstance(record, Record)]
+        read = _first_records(file)
+        records = [record for record in read if isinstance(record, Record)]
         if records:
             return file, records
         error = error or next(
-            (f"{file.path}: {record.reason}" for record in found if isinstance(record, Unreadable)), None
+            (f"{file.path}: {record.reason}" for record in read if isinstance(record, Unreadable)), None
         )
     raise ValueError(error or f"{files[0].path}: expected at least one row, got none. Give a file with captions.")
 
@@ -402,9 +402,9 @@ def _piece_records(piece: Piece, columns: Collection[str] | None) -> Iterator[Re
         return
     row = piece.first_row
     try:
-        for found in _records(piece, columns):
-            row = found.row + 1
-            yield found
+        for record in _records(piece, columns):
+            row = record.row + 1
+            yield record
     except (EOFError, zlib.error) as error:
         yield Unreadable(
             row, f"row[{row}]: expected a whole .gz file, got one that ends or has damage here ({error}). Copy it."
@@ -416,8 +416,8 @@ def _piece_records(piece: Piece, columns: Collection[str] | None) -> Iterator[Re
 def _piece_values(piece: Piece, side: FileSide) -> Iterator[tuple[str, int, Values | BadRow]]:
     """File, row and checked values of every record of a piece."""
     file = piece.file.path
-    for found in _piece_records(piece, side.columns()):
-        yield file, found.row, _checked(file, found, side)
+    for record in _piece_records(piece, side.columns()):
+        yield file, record.row, _checked(file, record, side)
 
 
 def _values(side: FileSide) -> Iterator[tuple[str, int, Values | BadRow]]:
@@ -426,15 +426,15 @@ def _values(side: FileSide) -> Iterator[tuple[str, int, Values | BadRow]]:
         yield from _piece_values(whole(file), side)
 
 
-def _checked(file: str, found: Record | Unreadable, side: FileSide) -> Values | BadRow:
-    if isinstance(found, Unreadable):
-        return BadRow(file, found.row, None, found.reason)
-    name, values = None, with_wide(found.values, side.wide)
+def _checked(file: str, record: Record | Unreadable, side: FileSide) -> Values | BadRow:
+    if isinstance(record, Unreadable):
+        return BadRow(file, record.row, None, record.reason)
+    name, values = None, with_wide(record.values, side.wide)
     try:
-        name = read_id(values, side.layout, found.row)
-        return read_values(values, side.layout, found.row, one_side=side.single, optional=side.optional)
+        name = read_id(values, side.layout, record.row)
+        return read_values(values, side.layout, record.row, one_side=side.single, optional=side.optional)
     except (TypeError, ValueError) as error:
-        return BadRow(file, found.row, name, str(error))
+        return BadRow(file, record.row, name, str(error))
 
 
 def _missing_side(side: str, row: int) -> str:

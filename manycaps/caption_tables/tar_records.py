@@ -113,12 +113,12 @@ def _take(values: dict[str, Any], member: tarfile.TarInfo, content: IO[bytes] | 
 def _take_json(values: dict[str, Any], data: bytes, where: str) -> str | None:
     """Add the values of a JSON member; files beside it come first."""
     try:
-        found = json.loads(data)
+        content = json.loads(data)
     except (ValueError, RecursionError) as error:
         return f"{where}: expected JSON, got none ({error}). Leave the sample out."
-    if not isinstance(found, dict):
-        return f"{where}: expected an object, got {type(found).__name__}. Leave the sample out."
-    for name, value in found.items():
+    if not isinstance(content, dict):
+        return f"{where}: expected an object, got {type(content).__name__}. Leave the sample out."
+    for name, value in content.items():
         values.setdefault(name, value)
     return None
 

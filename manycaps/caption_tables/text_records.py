@@ -272,10 +272,10 @@ def _n_cells(texts: list[str], separator: str) -> int:
 def _is_record(joined: bytes, separator: str, n_cells: int | None) -> bool:
     """Whether lines are one record with the table's number of cells."""
     try:
-        found = list(csv.reader([_text(joined, 1)], delimiter=separator, strict=True))
+        parsed = list(csv.reader([_text(joined, 1)], delimiter=separator, strict=True))
     except csv.Error:
         return False
-    return len(found) == 1 and (n_cells is None or len(found[0]) == n_cells)
+    return len(parsed) == 1 and (n_cells is None or len(parsed[0]) == n_cells)
 
 
 def _text(line: bytes, start: int) -> str:
@@ -320,13 +320,13 @@ def _parsed_line(block: Block, row: int) -> Any:
     except RecursionError:
         raise _not_json(row, "brackets nested too deeply") from None
     except ValueError as error:  # also of a number of thousands of digits
-        found = error.msg if isinstance(error, json.JSONDecodeError) else reason_of(error)
-        raise _not_json(row, found) from None
+        problem = error.msg if isinstance(error, json.JSONDecodeError) else reason_of(error)
+        raise _not_json(row, problem) from None
     return as_values(value, row)
 
 
-def _not_json(row: int, found: str) -> ValueError:
-    return ValueError(f"row[{row}]: expected a line of JSON, got none ({found}). Fix or delete this line.")
+def _not_json(row: int, problem: str) -> ValueError:
+    return ValueError(f"row[{row}]: expected a line of JSON, got none ({problem}). Fix or delete this line.")
 
 
 def as_values(value: Any, row: int) -> Any:

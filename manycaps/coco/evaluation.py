@@ -63,8 +63,8 @@ class COCOEvalCap:
         for scorer, methods in chosen:
             tell(f"computing {scorer.method()} score...")
             is_silent = tell is _say_nothing and isinstance(scorer, Bleu)
-            found = scorer.compute_score(gts, res, **({"verbose": 0} if is_silent else {}))
-            values = zip(*found, methods, strict=False) if isinstance(methods, list) else [(*found, methods)]
+            scored = scorer.compute_score(gts, res, **({"verbose": 0} if is_silent else {}))
+            values = zip(*scored, methods, strict=False) if isinstance(methods, list) else [(*scored, methods)]
             for score, scores, method in values:
                 self.setEval(score, method)
                 self.setImgToEvalImgs(scores, gts.keys(), method)
@@ -104,10 +104,10 @@ def evaluate_files(
         TypeError, ValueError: a file has another layout, or an image of the results is not annotated.
         ImportError: pycocoevalcap, which has METEOR's data, is not installed.
     """
-    found = COCOEvalCap(annotations, results)
-    found.params["image_id"] = found.cocoRes.getImgIds()
-    found._evaluate(_say_nothing, Meteor(meteor15_data))
-    return found
+    evaluation = COCOEvalCap(annotations, results)
+    evaluation.params["image_id"] = evaluation.cocoRes.getImgIds()
+    evaluation._evaluate(_say_nothing, Meteor(meteor15_data))
+    return evaluation
 
 
 def _as_called(name: str) -> Any:

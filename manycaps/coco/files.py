@@ -65,15 +65,15 @@ class CaptionFile:
         content = read_json(results, name, f"Give {RESULTS}.") if is_path else results  # type: ignore[arg-type]
         if not isinstance(content, list):
             raise ValueError(f"{name}: expected a list of captions, got {shown_value(content)}. Give {RESULTS}.")
-        found = _by_image(content, name, f"Give {RESULTS}.")
+        captions = _by_image(content, name, f"Give {RESULTS}.")
         known = set(self._ids)
-        missing = [key for key in found if key not in known]
+        missing = [key for key in captions if key not in known]
         if missing:
             raise ValueError(
                 f"{name}: expected images of {self.name}, got {len(missing)} others such as {shown_value(missing[0])}. "
                 "Give the annotations of these images; ids are compared with their types, 1 is not '1'."
             )
-        images = [{"id": key} for key in self._ids if key in found]
+        images = [{"id": key} for key in self._ids if key in captions]
         return CaptionFile({"images": images, "annotations": content})
 
 
@@ -84,7 +84,7 @@ def results_of(coco: Any, results: str | os.PathLike[str] | Sequence[Mapping[str
 
 def _by_image(entries: Sequence[Any], name: str, advice: str) -> "collections.defaultdict[Hashable, list[Any]]":
     """Captions by the id of their image; as in pycocotools an unknown id has none."""
-    found: collections.defaultdict[Hashable, list[Any]] = collections.defaultdict(list)
+    captions: collections.defaultdict[Hashable, list[Any]] = collections.defaultdict(list)
     for i, entry in enumerate(entries):
         if not (
             isinstance(entry, Mapping)
@@ -94,5 +94,5 @@ def _by_image(entries: Sequence[Any], name: str, advice: str) -> "collections.de
             raise ValueError(
                 f"{name}[{i}]: expected an object with image_id and caption, got {shown_value(entry)}. {advice}"
             )
-        found[entry["image_id"]].append(entry)
-    return found
+        captions[entry["image_id"]].append(entry)
+    return captions

@@ -116,7 +116,7 @@ def _from_table(table: str | os.PathLike[str] | Mapping[str, Any]) -> Frequencie
 
 def _file_of(name: str) -> pathlib.Path:
     """The file that SCST code means by a name."""
-    path = next((path for place in PLACES if (path := pathlib.Path(place.format(name))).is_file()), None)
+    path = next((path for pattern in PLACES if (path := pathlib.Path(pattern.format(name))).is_file()), None)
     if path is None:
         raise ValueError(
             f"df: expected 'corpus' or the path of a file, got {shown_value(name)}, which is none, nor is "

@@ -39,12 +39,12 @@ def warn(*messages: str | None) -> None:
 
 def without_spaces(captions: Sequence[str]) -> str | None:
     """Message on captions in scripts without blanks between words, for the PTB tokenizer."""
-    found = [text for text in captions if not text.isascii() and 2 * len(WITHOUT_SPACES.findall(text)) > len(text)]
-    if len(found) <= LARGEST_SHARE * len(captions):
+    unspaced = [text for text in captions if not text.isascii() and 2 * len(WITHOUT_SPACES.findall(text)) > len(text)]
+    if len(unspaced) <= LARGEST_SHARE * len(captions):
         return None
     return (
-        f"captions: expected words with blanks between them, got {len(found)} of {len(captions)} in a script "
-        f"without ({shown_value(found[0])}), which the PTB tokenizer takes for single words. Split them into words "
+        f"captions: expected words with blanks between them, got {len(unspaced)} of {len(captions)} in a script "
+        f"without ({shown_value(unspaced[0])}), which the PTB tokenizer takes for single words. Split them into words "
         "with a tokenizer of their language, and give the scorers words joined by blanks."
     )
 
@@ -54,12 +54,12 @@ def untokenised(captions: Sequence[str]) -> str | None:
     together = "\n".join((*captions, ""))
     if together == together.lower() and not any(f"{mark}\n" in together for mark in ".!?"):
         return None  # the usual case, at once
-    found = [text for text in captions if text != text.lower() or _ends_sentence(text)]
-    if len(found) <= LARGEST_SHARE * len(captions):
+    raw = [text for text in captions if text != text.lower() or _ends_sentence(text)]
+    if len(raw) <= LARGEST_SHARE * len(captions):
         return None
     return (
-        f"captions: expected tokens of PTBTokenizer, got {len(found)} of {len(captions)} captions with capitals or "
-        f"a final period ({shown_value(found[0])}): words that differ in these count as different. Call "
+        f"captions: expected tokens of PTBTokenizer, got {len(raw)} of {len(captions)} captions with capitals or "
+        f"a final period ({shown_value(raw[0])}): words that differ in these count as different. Call "
         "PTBTokenizer().tokenize on candidates and references first."
     )
 

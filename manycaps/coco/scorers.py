@@ -191,14 +191,14 @@ class CiderD:
 
     def compute_score(self, gts: Captions, res: SplitResults) -> tuple[np.floating[Any], Floats]:
         """Return the mean over candidates, and the value of every candidate, in the order of `res`."""
-        candidates: dict[Hashable, Any] = {place: each["caption"] for place, each in enumerate(res)}
-        missing = [each["image_id"] for each in res if each["image_id"] not in gts]
+        candidates: dict[Hashable, Any] = {i: entry["caption"] for i, entry in enumerate(res)}
+        missing = [entry["image_id"] for entry in res if entry["image_id"] not in gts]
         if missing:
             raise ValueError(
                 f"res: expected images of gts, got {len(missing)} others such as {shown_value(missing[0])}. Give the "
                 "references of all images."
             )
-        ngrams = _checked({place: gts[each["image_id"]] for place, each in enumerate(res)}, candidates).ngrams
+        ngrams = _checked({i: gts[entry["image_id"]] for i, entry in enumerate(res)}, candidates).ngrams
         if self.cider_scorer.is_counted:
             guards.warn(guards.too_few_documents(len(res)))
         values = self.cider_scorer.ciders(ngrams, is_counted=self.cider_scorer.is_counted)
@@ -423,9 +423,9 @@ def _checked(gts: Captions, res: Captions) -> _Texts:
                 "candidates of an image by the module coco_caption."
             )
     references = tuple(tuple(map(_as_plain, own)) for own in gts.values())
-    found = _texts(tuple(_as_plain(res[key][0]) for key in gts), references)
-    guards.warn(*found.warnings)
-    return found
+    texts = _texts(tuple(_as_plain(res[key][0]) for key in gts), references)
+    guards.warn(*texts.warnings)
+    return texts
 
 
 def _check_texts(name: str, key: Hashable, texts: object) -> None:

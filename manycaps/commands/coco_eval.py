@@ -34,13 +34,13 @@ def run(arguments: argparse.Namespace) -> None:
         check_can_be_written(arguments.output)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = evaluate_files(arguments.annotations, arguments.results, arguments.meteor15_data)
-    for each in caught:
-        print(f"warning: {each.message}", file=sys.stderr)
-    for name, value in found.eval.items():
+        evaluation = evaluate_files(arguments.annotations, arguments.results, arguments.meteor15_data)
+    for warning in caught:
+        print(f"warning: {warning.message}", file=sys.stderr)
+    for name, value in evaluation.eval.items():
         print(f"{name}: {value:.3f}")
-    print(f"{len(found.evalImgs):,} images", file=sys.stderr)
+    print(f"{len(evaluation.evalImgs):,} images", file=sys.stderr)
     if arguments.output:
-        content = {"n_images": len(found.evalImgs), "eval": found.eval, "images": found.evalImgs}
+        content = {"n_images": len(evaluation.evalImgs), "eval": evaluation.eval, "images": evaluation.evalImgs}
         write_text_atomically(arguments.output, json.dumps(content, indent=1) + "\n")
         print(arguments.output, file=sys.stderr)

@@ -54,9 +54,9 @@ def run(arguments: argparse.Namespace) -> None:
     given = vars(arguments)
     options = {field.name: given[field.name] for field in dataclasses.fields(CoreSetOptions)}
     columns = parsed_columns(arguments.columns) if arguments.columns else None
-    found = write_core_sets(CoreSetOptions(**options | {"columns": columns}))
-    n_rows = found["n_rows"]
+    core_sets = write_core_sets(CoreSetOptions(**options | {"columns": columns}))
+    n_rows = core_sets["n_rows"]
     print("threshold  captions  rows reached")
-    for point in found["curve"]:
+    for point in core_sets["curve"]:
         print(f"{point['threshold']:9.3g}  {point['n_captions']:8,}  {point['n_rows_reached']:,} of {n_rows:,}")
-    print(f"{found['n_candidates']:,} distinct captions, {n_rows:,} rows: {arguments.output}", file=sys.stderr)
+    print(f"{core_sets['n_candidates']:,} distinct captions, {n_rows:,} rows: {arguments.output}", file=sys.stderr)

@@ -69,9 +69,9 @@ def run(arguments: argparse.Namespace) -> None:
     for output in filter(None, (arguments.output, arguments.json)):
         check_can_be_written(output)
     names = [field.name for field in dataclasses.fields(DiversityOptions)]
-    found = diversity(DiversityOptions(**{name: getattr(arguments, name) for name in names}))
+    measured = diversity(DiversityOptions(**{name: getattr(arguments, name) for name in names}))
     if arguments.json:
-        write_text_atomically(arguments.json, json.dumps(found.to_dict(), indent=2) + "\n")
-    found.save(arguments.output)
-    print(levels_text(found.figures))
+        write_text_atomically(arguments.json, json.dumps(measured.to_dict(), indent=2) + "\n")
+    measured.save(arguments.output)
+    print(levels_text(measured.figures))
     print(f"wrote {arguments.output}", file=sys.stderr)

@@ -79,7 +79,7 @@ class ComparedMetric(NamedTuple):
         """Whether a system has the best mean, or one that differs from it in the last digits alone."""
         pair = {system, self.best}
         return len(pair) == 1 or any(
-            {each.first, each.second} == pair and each.test.difference == 0 for each in self.pairs
+            {compared.first, compared.second} == pair and compared.test.difference == 0 for compared in self.pairs
         )
 
     def worse_than(self, system: str) -> list[str]:
@@ -165,19 +165,20 @@ class SystemComparison(NamedTuple):
                 "ids": [row.id for row in self.rows],
                 "human_parity": None if self.parity is None else self.parity.to_dict(),
                 "metrics": {
-                    each.metric.key: {
-                        "title": each.metric.title,
-                        "direction": each.metric.direction,
-                        "smallest_p_value": each.smallest_p_value,
-                        "systems": {name: mean._asdict() for name, mean in each.means.items()},
-                        "pairs": [{**pair._asdict(), "test": pair.test._asdict()} for pair in each.pairs],
-                        "per_row": {name: values.tolist() for name, values in each.values.items()},
+                    metric.metric.key: {
+                        "title": metric.metric.title,
+                        "direction": metric.metric.direction,
+                        "smallest_p_value": metric.smallest_p_value,
+                        "systems": {name: mean._asdict() for name, mean in metric.means.items()},
+                        "pairs": [{**pair._asdict(), "test": pair.test._asdict()} for pair in metric.pairs],
+                        "per_row": {name: values.tolist() for name, values in metric.values.items()},
                     }
-                    for each in self.metrics
+                    for metric in self.metrics
                 },
-                "against_people": [found._asdict() for found in self.people],
+                "against_people": [compared._asdict() for compared in self.people],
                 "exchangeable": [
-                    {**found.exchange._asdict(), "adjusted_p_value": found.adjusted_p_value} for found in self.exchanges
+                    {**compared.exchange._asdict(), "adjusted_p_value": compared.adjusted_p_value}
+                    for compared in self.exchanges
                 ],
                 "correlations": self.correlations.tolist(),
                 "signatures": {name: dict(lines) for name, lines in self.signatures.items()},
@@ -264,7 +265,12 @@ def compared_systems(
         rows,
         places,
         compared,
-        [found for module in SET_MODULES for system in systems for found in _against_people(system, module, places)],
+        [
+            against_people
+            for module in SET_MODULES
+            for system in systems
+            for against_people in _against_people(system, module, places)
+        ],
         _compared_exchanges(exchanges),
         _correlations([np.concatenate(list(metric.values.values())) for metric in compared]),
         {
@@ -406,14 +412,14 @@ def _correlations(columns: Sequence[np.ndarray]) -> np.ndarray:
 
 def _ranks(values: np.ndarray) -> np.ndarray:
     """Ranks from 1; equal values share the mean of theirs."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2)[place]
+    _, rank_of, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[rank_of]
 
 
 def finite(value: Any) -> Any:
     """Return a value as JSON has it: NaN and infinity are None, at any depth."""
     if isinstance(value, dict):
-        return {key: finite(each) for key, each in value.items()}
+        return {key: finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [finite(each) for each in value]
+        return [finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

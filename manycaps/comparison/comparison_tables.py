@@ -84,7 +84,7 @@ def system_table(comparison: SystemComparison) -> FormattedTable:
     """Return the table with a row per system; without rows where there are no metrics beside human parity."""
     if not comparison.metrics:
         return FormattedTable("", [], [])
-    header, people = ["system"], {(found.module, found.system): found for found in comparison.people}
+    header, people = ["system"], {(tested.module, tested.system): tested for tested in comparison.people}
     for compared in comparison.metrics:
         header.append(f"{compared.metric.title}{' excess' if compared.metric.best == 'zero' else ''}")
         if _has_people(compared, comparison):
@@ -111,8 +111,8 @@ def system_table(comparison: SystemComparison) -> FormattedTable:
 
 def _has_people(compared: ComparedMetric, comparison: SystemComparison) -> bool:
     """Whether the test against people stands beside a metric: it was made for every system."""
-    found = [each for each in comparison.people if each.module == module_of(compared.metric).slug]
-    return not compared.metric.is_per_candidate and len(found) == len(comparison.systems)
+    tested = [system for system in comparison.people if system.module == module_of(compared.metric).slug]
+    return not compared.metric.is_per_candidate and len(tested) == len(comparison.systems)
 
 
 def pair_table(comparison: SystemComparison) -> FormattedTable:
@@ -146,14 +146,14 @@ def exchange_table(comparison: SystemComparison) -> FormattedTable:
     """Return the table of systems as distributions: a row per pair and set metric."""
     rows = [
         [
-            Cell(found.title),
-            Cell(f"{found.exchange.first}, {found.exchange.second}"),
-            _number(found.exchange.excess),
-            _number(found.exchange.z),
-            _number(found.exchange.p_value, _as_p_of_exchange),
-            _number(found.adjusted_p_value, _as_p_of_exchange, is_best=found.adjusted_p_value <= LEVEL),
+            Cell(compared.title),
+            Cell(f"{compared.exchange.first}, {compared.exchange.second}"),
+            _number(compared.exchange.excess),
+            _number(compared.exchange.z),
+            _number(compared.exchange.p_value, _as_p_of_exchange),
+            _number(compared.adjusted_p_value, _as_p_of_exchange, is_best=compared.adjusted_p_value <= LEVEL),
         ]
-        for found in comparison.exchanges
+        for compared in comparison.exchanges
     ]
     return FormattedTable(
         "Are the captions of two systems exchangeable? Set metrics with the captions of one of them as the references; "
@@ -174,26 +174,26 @@ def people_table(comparison: SystemComparison) -> FormattedTable:
         "Systems against people: statistic, excess over chance with its interval, distance from chance in standard "
         "deviations, and the p-value over all rows with the least one that sets of these sizes allow.",
         ["metric", "system", "statistic", "excess", "interval", "z", "p", "least p"],
-        [[Cell(found.title), *_people_cells(found)] for found in comparison.people],
+        [[Cell(tested.title), *_people_cells(tested)] for tested in comparison.people],
     )
 
 
-def _people_cells(found: AgainstPeople) -> list[Cell]:
+def _people_cells(tested: AgainstPeople) -> list[Cell]:
     return [
-        Cell(found.system),
-        _number(found.statistic),
-        _number(found.excess),
-        Cell(_as_interval(found.ci_low, found.ci_high)),
-        _number(found.z),
-        _people_p_value(found),
-        _number(found.smallest_p_value, p_value_digits),
+        Cell(tested.system),
+        _number(tested.statistic),
+        _number(tested.excess),
+        Cell(_as_interval(tested.ci_low, tested.ci_high)),
+        _number(tested.z),
+        _people_p_value(tested),
+        _number(tested.smallest_p_value, p_value_digits),
     ]
 
 
-def _people_p_value(found: AgainstPeople) -> Cell:
+def _people_p_value(tested: AgainstPeople) -> Cell:
     """A p-value against people; none is shown where sets of these sizes can distinguish nothing."""
-    is_tested = found.smallest_p_value <= LEVEL
-    return Cell(p_value_digits(found.p_value) if is_tested else "not testable", value=found.p_value)
+    is_tested = tested.smallest_p_value <= LEVEL
+    return Cell(p_value_digits(tested.p_value) if is_tested else "not testable", value=tested.p_value)
 
 
 def all_tables(comparison: SystemComparison) -> list[FormattedTable]:

@@ -62,16 +62,16 @@ def pair_summary(metric: ComparedMetric, pair: ComparedPair, units: str = "rows"
             f"{title}: {pair.better} ({mean}) is nearer to people than {worse} ({other}), which lies on the other side "
             f"of 0, {p_value}."
         )
-    said = "scores higher" if metric.metric.best == "highest" else "is nearer to people"
-    return f"{title}: {pair.better} {said} than {worse} {size}, {p_value}."
+    verb = "scores higher" if metric.metric.best == "highest" else "is nearer to people"
+    return f"{title}: {pair.better} {verb} than {worse} {size}, {p_value}."
 
 
 def _undecided(test: PairedTest) -> str:
     """Difference, and the one that would have been found."""
-    said = f"difference {as_digits(abs(test.difference))} {_interval(test)}"
+    sentence = f"difference {as_digits(abs(test.difference))} {_interval(test)}"
     if math.isfinite(test.minimum_detectable_difference):
-        said += f"; one of {as_digits(test.minimum_detectable_difference)} would be detected with {POWER:.0%} power"
-    return said
+        sentence += f"; one of {as_digits(test.minimum_detectable_difference)} would be detected with {POWER:.0%} power"
+    return sentence
 
 
 def _interval(test: PairedTest) -> str:
@@ -92,13 +92,13 @@ def summaries(comparison: SystemComparison, *, full: bool = True) -> list[str]:
         full: all pairs, not those with the baseline alone where there are many.
     """
     baseline, parity = comparison.systems[0], comparison.parity
-    said = notes(comparison)
+    sentences = notes(comparison)
     if parity is not None:
-        said += [system_line(parity, system) for system in parity.nearest_first()]
-        return said + [pair_line(pair) for pair in shown_pairs(parity, full)] + shared_rows(comparison)
+        sentences += [system_line(parity, system) for system in parity.nearest_first()]
+        return sentences + [pair_line(pair) for pair in shown_pairs(parity, full)] + shared_rows(comparison)
     pairs = [(metric, pair) for metric in comparison.metrics for pair in metric.pairs if pair.second == baseline]
     units = "clusters of rows" if comparison.n_clusters < len(comparison.rows) else "rows"
-    return said + [pair_summary(metric, pair, units) for metric, pair in pairs] + shared_rows(comparison)
+    return sentences + [pair_summary(metric, pair, units) for metric, pair in pairs] + shared_rows(comparison)
 
 
 def answer_text(comparison: SystemComparison, *, full: bool = False) -> str:
@@ -111,18 +111,18 @@ def answer_text(comparison: SystemComparison, *, full: bool = False) -> str:
 
 def notes(comparison: SystemComparison) -> list[str]:
     """Return what a reader should know before the numbers."""
-    said = [*comparison.of_files, *one_reference(comparison), *equal_captions(comparison)]
+    sentences = [*comparison.of_files, *one_reference(comparison), *equal_captions(comparison)]
     if not comparison.has_equal_sizes:
-        said.append(UNEQUAL_SIZES)
+        sentences.append(UNEQUAL_SIZES)
     if comparison.parity is not None and comparison.parity.note:
-        said.append(comparison.parity.note)
-    untested = [each.metric.title for each in comparison.metrics if each.metric.replaced_by]
+        sentences.append(comparison.parity.note)
+    untested = [compared.metric.title for compared in comparison.metrics if compared.metric.replaced_by]
     if untested:
-        said.append(
+        sentences.append(
             f"{' and '.join(untested)}: scored without p-values, so that systems are compared by the statistic, which "
             "is not 0 for people, and not by its excess. Score with --option p_value=exact for that."
         )
-    return said
+    return sentences
 
 
 def one_reference(comparison: SystemComparison) -> list[str]:
@@ -156,13 +156,13 @@ def shared_rows(comparison: SystemComparison) -> list[str]:
 
 def equal_captions(comparison: SystemComparison) -> list[str]:
     """Return a sentence for each system that says one caption several times in every row, as greedy decoding does."""
-    rows, said = comparison.rows, []
+    rows, sentences = comparison.rows, []
     for name in rows[0].captions:
         sizes = {len(row.captions[name]) for row in rows}
         if min(sizes) > 1 and all(len(set(row.captions[name])) == 1 for row in rows):
             size = f"{min(sizes)}" if len(sizes) == 1 else f"{min(sizes)} to {max(sizes)}"
-            said.append(f"{name}: {size} captions a row, all equal: greedy? manycaps sample --temperature 1")
-    return said
+            sentences.append(f"{name}: {size} captions a row, all equal: greedy? manycaps sample --temperature 1")
+    return sentences
 
 
 def comparison_methods(comparison: SystemComparison) -> str:
@@ -206,7 +206,9 @@ def comparison_methods(comparison: SystemComparison) -> str:
             + ("by the spread of the clusters." if grouped else "under random splits of every row's captions.")
         )
     if comparison.exchanges:
-        titles = " and ".join(dict.fromkeys(SET_MODULES[found.exchange.module].title for found in comparison.exchanges))
+        titles = " and ".join(
+            dict.fromkeys(SET_MODULES[compared.exchange.module].title for compared in comparison.exchanges)
+        )
         sentences.append(
             f"Whether the captions of two systems are exchangeable was tested by {titles} with the captions of one of "
             "them in place of the references."

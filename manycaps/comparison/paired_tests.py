@@ -281,7 +281,7 @@ def _sorted_clusters(sums: np.ndarray, sizes: np.ndarray) -> _Clusters:
     turned = np.where(np.where(totals, totals, (sums**3).sum(axis=0)) < 0, -1.0, 1.0)
     rows = np.broadcast_to(sizes[:, None], sums.shape)
     order = np.lexsort((rows, np.abs(sums)), axis=0)
-    sums, rows = (np.take_along_axis(each, order, axis=0) for each in (sums * turned, rows))
+    sums, rows = (np.take_along_axis(array, order, axis=0) for array in (sums * turned, rows))
     return _Clusters(np.abs(sums), np.where(sums < 0, -rows, rows).astype(np.float64), turned)
 
 
@@ -296,7 +296,7 @@ def _all_flips(clusters: _Clusters, n_resamples: int, seed: int) -> _Flips:
         rows = np.concatenate([rows + number, rows]) if i else rows + number
     if has_sign.all():
         return _Flips(sums, rows, 0)
-    sums, rows = (np.tile(each, -(-n_resamples // len(each))) for each in (sums, rows))
+    sums, rows = (np.tile(array, -(-n_resamples // len(array))) for array in (sums, rows))
     rng = np.random.default_rng(seed)
     for number, n_clusters in zip(*np.unique(clusters.rows[~has_sign], return_counts=True), strict=True):
         rows = rows + number * rng.binomial(n_clusters, 0.5, size=len(rows))

@@ -132,10 +132,12 @@ def compared_parity(
     """
     systems = _systems(rows, clusters)
     resampling = {"n_resamples": n_resamples, "seed": seed}
-    sides = [PairSide(each.name, each.rows.columns, each.tails, each.result, each.copies) for each in systems]
+    sides = [
+        PairSide(system.name, system.rows.columns, system.tails, system.result, system.copies) for system in systems
+    ]
     rounding = ROUNDING.get(distance, 1e-9)
     pairs = compared_pairs(sides, clusters, rounding=rounding, margin=margin, **resampling)
-    within = {} if margin is None else {each.name: _is_within(each, clusters, margin) for each in systems}
+    within = {} if margin is None else {system.name: _is_within(system, clusters, margin) for system in systems}
     return ComparedParity(distance, note, systems, pairs, margin, within)
 
 

@@ -38,7 +38,7 @@ def _examples(system: SystemParity, key: str, rows: Sequence[SystemRow], n: int)
         return []
     chosen: dict[tuple[int, frozenset[str]], CaptionExample] = {}
     for number, *places in system.lists[key]:
-        captions = tuple(rows[number].captions[system.name][place] for place in places)
+        captions = tuple(rows[number].captions[system.name][candidate] for candidate in places)
         chosen.setdefault((number, frozenset(captions)), CaptionExample(rows[number], captions))
     return list(chosen.values())[:n]
 
@@ -53,13 +53,13 @@ def example_lines(system: SystemParity, rows: Sequence[SystemRow], n: int) -> li
     """
     words = {word.name for word in system.words}
     lines = [
-        f"{_short(each.row.id)}: {_quoted(each.captions[0])}; people: {_quoted((each.row.references or [''])[0])}"
-        for each in most_unlike(system, rows, n)
+        f"{_short(shown.row.id)}: {_quoted(shown.captions[0])}; people: {_quoted((shown.row.references or [''])[0])}"
+        for shown in most_unlike(system, rows, n)
     ]
     if "near-duplicates" in words:
         # The pair comes before captions that are no reason for what is said.
-        place = len(lines) if "unlike" in words else 0
-        lines[place:place] = [_pair_line(each) for each in most_alike(system, rows, 1)]
+        line = len(lines) if "unlike" in words else 0
+        lines[line:line] = [_pair_line(shown) for shown in most_alike(system, rows, 1)]
     return lines
 
 

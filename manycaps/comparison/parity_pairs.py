@@ -177,16 +177,16 @@ def compared_pairs(
         return []
     differences = [_gap_differences(systems[i].columns, systems[j].columns, rounding) for i, j in chosen]
     labels = list(range(len(differences[0]))) if clusters is None else clusters
-    of_gaps = joint_sign_flip_tests([sums_of_clusters(each, labels) for each in differences], n_resamples, seed)
+    of_gaps = joint_sign_flip_tests([sums_of_clusters(of_pair, labels) for of_pair in differences], n_resamples, seed)
     resampling = {"n_resamples": n_resamples, "seed": seed}
     shares = [_ShareTests(systems[i], systems[j], clusters, resampling) for i, j in chosen]
     p_values = [joint_p_value(gaps, tests.p_value) for gaps, tests in zip(of_gaps, shares, strict=True)]
     adjusted = holm_p_values(np.array(p_values)).tolist()
-    found = iter(_found_shares([tests for tests, p in zip(shares, adjusted, strict=True) if p <= LEVEL]))
+    share_tests_of_pairs = iter(_found_shares([tests for tests, p in zip(shares, adjusted, strict=True) if p <= LEVEL]))
     pairs = []
     for k, (i, j) in enumerate(chosen):
         first, second = systems[i], systems[j]
-        share_tests = next(found) if adjusted[k] <= LEVEL else []
+        share_tests = next(share_tests_of_pairs) if adjusted[k] <= LEVEL else []
         if of_gaps[k] <= LEVEL:
             share_tests = _without_merit_of_wrong_captions(share_tests, first, second)
         detectable = DetectableGap.of(differences[k], clusters, len(chosen), n_resamples, shares[k].are_tested)
@@ -253,15 +253,16 @@ def joint_sign_flip_tests(sums: Sequence[np.ndarray], n_resamples: int, seed: in
     >>> joint_sign_flip_tests([np.ones((5, 2)), np.zeros((5, 2))], 99, seed=0)
     [0.0625, 1.0]
     """
-    inverses = [np.linalg.pinv(each.T @ each, rcond=1e-9, hermitian=True) for each in sums]
+    inverses = [np.linalg.pinv(of_pair.T @ of_pair, rcond=1e-9, hermitian=True) for of_pair in sums]
     observed = [
-        float(each.sum(axis=0) @ inverse @ each.sum(axis=0)) for each, inverse in zip(sums, inverses, strict=True)
+        float(of_pair.sum(axis=0) @ inverse @ of_pair.sum(axis=0))
+        for of_pair, inverse in zip(sums, inverses, strict=True)
     ]
     reached, n_patterns = np.zeros(len(sums)), 0
     for signs in _sign_patterns(len(sums[0]), n_resamples, seed):
         n_patterns += len(signs)
-        for i, (each, inverse) in enumerate(zip(sums, inverses, strict=True)):
-            flipped = signs @ each  # (n_patterns, 2)
+        for i, (of_pair, inverse) in enumerate(zip(sums, inverses, strict=True)):
+            flipped = signs @ of_pair  # (n_patterns, 2)
             statistics = np.einsum("pi,ij,pj->p", flipped, inverse, flipped)
             reached[i] += np.count_nonzero(statistics >= observed[i] * (1 - 1e-9) - 1e-12)
     return (reached / n_patterns).tolist()

@@ -92,7 +92,7 @@ def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) ->
     Returns:
         The values of all rows.
     """
-    module, found = load_for_command(MODULE, confidence_level=CONFIDENCE_LEVEL, **options), {}
+    module, rows_of_system = load_for_command(MODULE, confidence_level=CONFIDENCE_LEVEL, **options), {}
     results: dict[str, dict[str, Any]] = {}
     if module.load_options["distance"] == "bert":
         distinct = {
@@ -104,7 +104,7 @@ def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) ->
         columns = {"predictions": [row.captions[name] for row in rows], "references": [row.references for row in rows]}
         columns = module.checked_columns(module.load_options, **columns)
         values = module.row_values(**columns)
-        found[name] = ParityRows(values.columns, values.distances)
+        rows_of_system[name] = ParityRows(values.columns, values.distances)
         results[name] = {"signature": module._signature(module.load_options, values.settings)}
         results[name] |= module.long_text_counts(**columns, options=module.load_options)
-    return ParityScores(found, results)
+    return ParityScores(rows_of_system, results)

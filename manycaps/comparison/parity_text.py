@@ -79,13 +79,13 @@ def pair_line(pair: ParityPair) -> str:
 def _rest(pair: ParityPair, worse: str) -> str:
     """What is to be said of the shares in which the better system is not shown to be nearer."""
     by_wrong = [share for share in pair.shares if share.better_by_wrong_captions]
-    said = [
+    parts = [
         f"{worse} is nearer in {_both(share, worse, pair)}, which is no merit beside more captions unlike people's"
         for share in by_wrong
     ]
     if any(share.better is None and share not in by_wrong for share in pair.shares):
-        said.append("in the rest, neither is shown to be nearer")
-    return "".join(f"; {part}" for part in said)
+        parts.append("in the rest, neither is shown to be nearer")
+    return "".join(f"; {part}" for part in parts)
 
 
 def _detectable(pair: ParityPair) -> str:
@@ -203,12 +203,12 @@ def parity_screen(
     n_free = HEIGHT - len(before) - len(after) - sum(map(len, sentences))
     examples = [example_lines(system, rows, MOST_EXAMPLES) for system in systems]
     shown = [len(lines) for lines in examples] if full else _shares(list(map(len, examples)), n_free)
-    said = [
+    answer_lines = [
         line
         for sentence, lines, n in zip(sentences, examples, shown, strict=True)
         for line in (*sentence, *(f"  {line}" for line in lines[:n]))
     ]
-    return "\n".join([*before, *said, *after])
+    return "\n".join([*before, *answer_lines, *after])
 
 
 def _shares(wanted: Sequence[int], n_free: int) -> list[int]:

@@ -70,10 +70,10 @@ def read_score_folders(
     for name, folder in read.items():
         sizes = dict(zip(folder.ids, folder.rows.column("n_candidates").to_pylist(), strict=True))
         results = {module: folder.results[module] for module in chosen}
-        n_candidates = [sizes[each] for each in baseline.ids]
+        n_candidates = [sizes[row_id] for row_id in baseline.ids]
         distances = _distances(folder, baseline.ids) if PARITY in chosen else None
         systems.append(ScoredSystem(name, _values(folder, keys, baseline.ids), results, n_candidates, distances))
-    return systems, [SystemRow(each, {}) for each in baseline.ids]
+    return systems, [SystemRow(row_id, {}) for row_id in baseline.ids]
 
 
 def _read_folder(path: str) -> ScoreFolder:
@@ -104,7 +104,7 @@ def _read_folder(path: str) -> ScoreFolder:
     ids = rows.column("id").to_pylist()
     if len(set(ids)) < len(ids):
         seen: set[str] = set()
-        twice = next(each for each in ids if each in seen or seen.add(each))  # type: ignore[func-returns-value]
+        twice = next(row_id for row_id in ids if row_id in seen or seen.add(row_id))  # type: ignore[func-returns-value]
         raise ValueError(
             f"{path}, id {twice!r}: expected every id once, got it twice. Give the rows ids of their own, and score "
             "them again."
@@ -118,7 +118,7 @@ def _check_same_scoring(folder: ScoreFolder, baseline: ScoreFolder, modules: Seq
         if module not in folder.results:
             known = ", ".join(folder.results)
             raise ValueError(f"{folder.path}: expected scores of {module}, got those of {known}. Score it by {module}.")
-        expected, got = (each.results[module]["signature"] for each in (baseline, folder))
+        expected, got = (system.results[module]["signature"] for system in (baseline, folder))
         if got != expected:
             raise ValueError(
                 f"{folder.path}: expected {module} as in {baseline.path}, {expected}, got {got}. "
@@ -128,8 +128,8 @@ def _check_same_scoring(folder: ScoreFolder, baseline: ScoreFolder, modules: Seq
 
 def _values(folder: ScoreFolder, keys: Sequence[str], ids: Sequence[str]) -> dict[str, np.ndarray]:
     """Values of the rows in the order of `ids`."""
-    places = {each: i for i, each in enumerate(folder.ids)}
-    order = [places[each] for each in ids]
+    places = {row_id: i for i, row_id in enumerate(folder.ids)}
+    order = [places[row_id] for row_id in ids]
     values = {}
     for key in keys:
         column = folder.rows.column(key).cast(pa.float64()).to_numpy()[order]
@@ -148,9 +148,9 @@ def _distances(folder: ScoreFolder, ids: Sequence[str]) -> KeptDistances:
     if DISTANCES not in folder.rows.column_names:
         raise ValueError(f"{folder.path}: expected distances of all rows for {PARITY}, got none. {SCORE_AGAIN}")
     table = folder.rows.select(["n_candidates", DISTANCES])
-    indices = {each: i for i, each in enumerate(ids)}
+    indices = {row_id: i for i, row_id in enumerate(ids)}
     kept = KeptDistances(len(ids))
-    for block in stored_blocks(table, np.array([indices[each] for each in folder.ids])):
+    for block in stored_blocks(table, np.array([indices[row_id] for row_id in folder.ids])):
         kept.add(block.distances, block.n_candidates, block.rows.tolist())
     return kept
 
@@ -170,15 +170,15 @@ def folder_rows(folders: Mapping[str, str], ids: Sequence[str]) -> list[SystemRo
     """
     read = {name: _captions(path) for name, path in folders.items()}
     for name, rows in read.items():
-        lacking = next((each for each in ids if each not in rows), None)
+        lacking = next((row_id for row_id in ids if row_id not in rows), None)
         if lacking is not None:
             raise ValueError(f"{folders[name]}: expected captions of the id {lacking!r}, got none. {REMEDY}")
     references = next(iter(read.values()))
     return [
         SystemRow(
-            each, {name: rows[each].predictions or [] for name, rows in read.items()}, references[each].references
+            row_id, {name: rows[row_id].predictions or [] for name, rows in read.items()}, references[row_id].references
         )
-        for each in ids
+        for row_id in ids
     ]
 
 
@@ -190,11 +190,11 @@ def folder_options(folder: str, modules: Sequence[str]) -> dict[str, dict[str, A
 
 def _captions(folder: str) -> dict[str, CaptionRow]:
     """Rows by their ids; of several the first, which is the one that was scored."""
-    found: dict[str, CaptionRow] = {}
+    row_of_id: dict[str, CaptionRow] = {}
     for row in _opened(folder).rows():
         if isinstance(row, CaptionRow):
-            found.setdefault(row.id, row)
-    return found
+            row_of_id.setdefault(row.id, row)
+    return row_of_id
 
 
 def _opened(folder: str) -> CaptionSource:
@@ -228,10 +228,10 @@ def _state(path: str) -> tuple[int, int | None] | None:
 
         return int(fsspec.core.url_to_fs(path)[0].size(path)), None
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except FileNotFoundError:
         return None
-    return found.st_size, found.st_mtime_ns
+    return status.st_size, status.st_mtime_ns
 
 
 def _summary(folder: str) -> dict[str, Any]:

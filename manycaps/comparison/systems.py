@@ -169,7 +169,7 @@ def read_systems(
     folders = {"image": images, "video": videos}
     optional = [role for role, folder in folders.items() if folder is None and f"{role}s" not in needed]
     for name, file in files.items():
-        chosen = {each: columns_of(columns, [each]) for each in (file, *references)}
+        chosen = {path: columns_of(columns, [path]) for path in (file, *references)}
         try:
             source = open_source([file], references, chosen, images, videos, limit, optional=optional)
             with _warnings_as(notes):
@@ -205,7 +205,7 @@ def _warnings_as(notes: list[str]) -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield
-    notes += [str(each.message) for each in caught]
+    notes += [str(warning.message) for warning in caught]
 
 
 def _keep_common_rows(systems: Mapping[str, dict[str, CaptionRow]], n_ids: int) -> list[str]:
@@ -226,19 +226,19 @@ def _keep_common_rows(systems: Mapping[str, dict[str, CaptionRow]], n_ids: int) 
 
 def _by_id(file: str, rows: Iterable[CaptionRow]) -> dict[str, CaptionRow]:
     """Rows by their ids, which must be unique."""
-    found: dict[str, CaptionRow] = {}
+    row_of_id: dict[str, CaptionRow] = {}
     for row in rows:
-        if row.id in found:
+        if row.id in row_of_id:
             raise ValueError(
-                f"{file}, id {row.id!r}: expected every id once, got it in rows {found[row.id].row} and {row.row}. "
+                f"{file}, id {row.id!r}: expected every id once, got it in rows {row_of_id[row.id].row} and {row.row}. "
                 "Put the captions of one image into one row, or give the rows ids of their own."
             )
         if not row.predictions:
             raise ValueError(f"{file}, id {row.id!r}: expected captions, got none. Leave the row out of all systems.")
-        found[row.id] = row
-    if not found:
+        row_of_id[row.id] = row
+    if not row_of_id:
         raise ValueError(f"{file}: expected at least one row, got none. Give a file with captions.")
-    return found
+    return row_of_id
 
 
 def check_same_ids(name: str, ids: Sequence[str], baseline: str, expected: Sequence[str]) -> None:
@@ -254,7 +254,7 @@ def check_same_ids(name: str, ids: Sequence[str], baseline: str, expected: Seque
         ValueError: rows are missing, or there are others.
     """
     for what, some, others in (("none with", expected, set(ids)), ("one more, with", ids, set(expected))):
-        different = [each for each in some if each not in others]
+        different = [row_id for row_id in some if row_id not in others]
         if different:
             raise ValueError(
                 f"{name}: expected the rows of {baseline}, got {what} the id {different[0]!r} ({len(different)} such "
@@ -292,7 +292,7 @@ def clusters_of(rows: Sequence[SystemRow], pattern: str | None) -> list[str] | N
     """
     if pattern is None:
         media = [row.image or row.video for row in rows]
-        known = [each for each in media if isinstance(each, str)]
+        known = [name for name in media if isinstance(name, str)]
         return known if len(known) == len(rows) > len(set(known)) else None
     try:
         expression = re.compile(pattern)

@@ -128,8 +128,8 @@ def _entries(text: Ints, ids: Ints, n_candidates: int, row_of_reference: Ints, n
     text, ids = np.divmod(keys, n_ids)
     is_reference = text >= n_candidates
     documents = np.unique(row_of_reference[text[is_reference] - n_candidates] * n_ids + ids[is_reference])
-    found = np.bincount(documents % n_ids, minlength=n_ids)
-    weight = (np.log(n_rows) - np.log(np.maximum(found, 1)))[ids]
+    n_documents = np.bincount(documents % n_ids, minlength=n_ids)
+    weight = (np.log(n_rows) - np.log(np.maximum(n_documents, 1)))[ids]
     norms = np.sqrt(np.bincount(text, (frequency * weight) ** 2, n_candidates + len(row_of_reference)))[text]
     # An n-gram in every document has weight 0, and a text of such n-grams alone the norm 0: it scores 0.
     value = np.divide(weight, norms, out=np.zeros(len(text)), where=norms > 0)
@@ -140,10 +140,10 @@ def _entries(text: Ints, ids: Ints, n_candidates: int, row_of_reference: Ints, n
     column = ids.repeat(frequency) * (int(level.max(initial=0)) + 1) + level
     shared = np.intersect1d(column[~is_reference], column[is_reference])
     is_used = np.isin(column, shared) & (value > 0)
-    place = np.searchsorted(shared, column)
+    column_number = np.searchsorted(shared, column)
     mine, theirs = is_used & ~is_reference, is_used & is_reference
     return _Entries(
-        _Side(text[mine], place[mine], value[mine]),
-        _Side(text[theirs] - n_candidates, place[theirs], value[theirs]),
+        _Side(text[mine], column_number[mine], value[mine]),
+        _Side(text[theirs] - n_candidates, column_number[theirs], value[theirs]),
         len(shared),
     )

@@ -122,14 +122,14 @@ def energies_of(rows: Mapping[str, ParityRows]) -> dict[str, Floats]:
     Raises:
         ValueError: a row has one caption.
     """
-    found = {name: np.asarray(of_setting.columns[ENERGY]) for name, of_setting in rows.items()}
-    for name, energies in found.items():
+    energies_of_setting = {name: np.asarray(of_setting.columns[ENERGY]) for name, of_setting in rows.items()}
+    for name, energies in energies_of_setting.items():
         if np.isnan(energies).any():
             raise ValueError(
                 f"{name}: expected two captions or more of every row, got one in row {int(np.isnan(energies).argmax())}"
                 ". Sample with -n 2 or more."
             )
-    return found
+    return energies_of_setting
 
 
 def paired_with_best(

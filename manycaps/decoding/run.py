@@ -66,10 +66,10 @@ class ComparedSettings(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return every number, as `json.dumps` takes it; NaN and infinity are None."""
-        found = {**self.nearest.to_dict(), "plain": {name: dict(values) for name, values in self.plain.items()}}
-        found |= {"distance": self.distance, "signature": self.signature}
-        found["decoding"] = {name: setting and setting.to_dict() for name, setting in self.settings.items()}
-        return dict(finite(found))
+        result = {**self.nearest.to_dict(), "plain": {name: dict(values) for name, values in self.plain.items()}}
+        result |= {"distance": self.distance, "signature": self.signature}
+        result["decoding"] = {name: setting and setting.to_dict() for name, setting in self.settings.items()}
+        return dict(finite(result))
 
     def _repr_html_(self) -> str:
         """Return the answer, as a notebook shows it."""
@@ -103,11 +103,11 @@ class Judge:
 
     def parity(self, rows: RowsOf) -> dict[str, ParityRows]:
         """Compare the rows of every setting with people."""
-        found = {}
+        rows_of_setting = {}
         for name, of_setting in rows.items():
             scores = parity_of_captions(of_setting, self._loaded)
-            found[name], self.signature = scores.rows[name], str(scores.results[name]["signature"])
-        return found
+            rows_of_setting[name], self.signature = scores.rows[name], str(scores.results[name]["signature"])
+        return rows_of_setting
 
 
 def compared_settings(options: DecodingOptions) -> ComparedSettings:
@@ -280,15 +280,15 @@ def _clusters(rows: Sequence[SystemRow]) -> Sequence[Hashable] | None:
 
 def plain_means(rows: RowsOf) -> dict[str, dict[str, float]]:
     """Return the mean of each plain metric, by setting and of people: every caption against the (other) human ones."""
-    found: dict[str, dict[str, float]] = {}
+    means: dict[str, dict[str, float]] = {}
     for name, of_setting in rows.items():
         table = [CaptionRow("", 0, row.id, None, list(row.references or []), None, None) for row in of_setting]
         n_people = [len(row.references or []) for row in of_setting]
         tokens = tokenize_rows([[*(row.references or []), *row.captions[name]] for row in of_setting], "ptb")
-        found[name] = {}
+        means[name] = {}
         for metric in PLAIN:
             scores = token_metric(metric, table)(tokens, n_people)
             pairs = list(zip(scores, n_people, strict=True))
-            found[name][metric] = float(np.mean([own[n:].mean() for own, n in pairs]))
-            found.setdefault("people", {}).setdefault(metric, float(np.mean([own[:n].mean() for own, n in pairs])))
-    return found
+            means[name][metric] = float(np.mean([own[n:].mean() for own, n in pairs]))
+            means.setdefault("people", {}).setdefault(metric, float(np.mean([own[:n].mean() for own, n in pairs])))
+    return means

@@ -42,18 +42,18 @@ def _line(name: str, result: Mapping[str, Any], paired: str) -> list[str]:
 def decoding_sentences(compared: ComparedSettings) -> list[str]:
     """Return the answer in sentences."""
     nearest = compared.nearest
-    said = [compared.note] if compared.note else []
+    sentences = [compared.note] if compared.note else []
     others = "All others differ from it"
     if nearest.alike:
         others = f"Cannot be distinguished from it: {', '.join(nearest.alike)}"
-    said.append(f"Nearest to people: {nearest.best} ({_why_nearest(nearest)}). {others} (paired test, Holm).")
-    said += [_of_half(half) for half in nearest.halves]
+    sentences.append(f"Nearest to people: {nearest.best} ({_why_nearest(nearest)}). {others} (paired test, Holm).")
+    sentences += [_of_half(half) for half in nearest.halves]
     if len(nearest.halves) > 1:
-        said.append(
+        sentences.append(
             f"Both ways round: {shown_p_value(nearest.p_value)}. The p of the table is that of all rows, among which "
             f"{nearest.best} was chosen: it is no fair test of {nearest.best}."
         )
-    return said
+    return sentences
 
 
 def _why_nearest(nearest: NearestSetting) -> str:
@@ -78,7 +78,9 @@ def decoding_screen(compared: ComparedSettings, width: int = WIDTH) -> str:
     cells = table(compared)
     widths = [max(len(row[i]) for row in cells) for i in range(len(HEADER))]
     lines = ["  ".join(cell.ljust(n) for cell, n in zip(row, widths, strict=True)).rstrip() for row in cells]
-    said = [
-        line for each in decoding_sentences(compared) for line in textwrap.wrap(each, width, subsequent_indent="  ")
+    sentences = [
+        line
+        for sentence in decoding_sentences(compared)
+        for line in textwrap.wrap(sentence, width, subsequent_indent="  ")
     ]
-    return "\n".join([*lines, "", *said])
+    return "\n".join([*lines, "", *sentences])

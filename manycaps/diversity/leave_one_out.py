@@ -52,8 +52,8 @@ class RowSample:
             self._n_rows += 1
             if len(self.rows) < self._size:
                 self.rows.append(list(row))
-            elif (place := int(self._rng.integers(self._n_rows))) < self._size:
-                self.rows[place] = list(row)
+            elif (slot := int(self._rng.integers(self._n_rows))) < self._size:
+                self.rows[slot] = list(row)
 
 
 class ReferenceCurves(NamedTuple):
@@ -85,9 +85,9 @@ def reference_curves(rows: Sequence[Sequence[str]], seed: int = 0) -> ReferenceC
     texts = RowTexts(map(len, kept))
     metrics = scored_texts(tokenize_rows(kept, "ptb"), list(CURVES), Sources())
     # The references of a number are among those of a larger one: the draws depend on the seed alone.
-    found = [iteration_values(metrics, texts, draws(kept, texts, N_DRAWS, n, seed)).corpus for n in numbers]
+    iterations = [iteration_values(metrics, texts, draws(kept, texts, N_DRAWS, n, seed)).corpus for n in numbers]
     curves = {
-        name: [float(np.mean(values[METRICS[metric][-1]])) for values in found] for metric, name in CURVES.items()
+        name: [float(np.mean(values[METRICS[metric][-1]])) for values in iterations] for metric, name in CURVES.items()
     }
     return ReferenceCurves(numbers, curves, len(kept))
 

@@ -61,17 +61,19 @@ def measured(options: DiversityOptions) -> MeasuredDiversity:
     groups = for_each_source(options.group_by, len(options.sources), "--group-by")
     names = check_names(options.sources, options.names, columns)
     parts = zip(options.sources, names, columns, groups, strict=True)
-    found = {name: measured_source(source, name, column, group, options) for source, name, column, group in parts}
-    diversities = {name: diversity for name, (diversity, *_) in found.items()}
-    samples = {name: sample for name, (_, sample, _) in found.items()}
+    sources = {name: measured_source(source, name, column, group, options) for source, name, column, group in parts}
+    diversities = {name: diversity for name, (diversity, *_) in sources.items()}
+    samples = {name: sample for name, (_, sample, _) in sources.items()}
     figures = {
-        name: diversity.figures((0.9,), (5, 10, 15, 20)) | n_long for name, (diversity, _, n_long) in found.items()
+        name: diversity.figures((0.9,), (5, 10, 15, 20)) | n_long for name, (diversity, _, n_long) in sources.items()
     }
-    curves = {name: curve for name, each in samples.items() if (curve := reference_curves(each.rows)) is not None}
+    curves = {name: curve for name, sampled in samples.items() if (curve := reference_curves(sampled.rows)) is not None}
     points = {}
     encoder = encoder_of(options)
     if encoder is not None:
-        points = {name: each for name, sample in samples.items() if (each := _variance_points(sample, encoder.embed))}
+        points = {
+            name: sampled for name, sample in samples.items() if (sampled := _variance_points(sample, encoder.embed))
+        }
     return MeasuredDiversity(options, dict(zip(names, columns, strict=True)), diversities, figures, curves, points)
 
 

@@ -43,11 +43,11 @@ def abstract_50s_rows(path: pathlib.Path) -> list[dict[str, Any]]:
     pairs: dict[tuple[str, str], list[tuple[str, float]]] = {}
     for reference, first, second, choice in checked:
         pairs.setdefault((first, second), []).append((reference, choice))
-    found = []
+    triples = []
     for i, ((first, second), shown) in enumerate(pairs.items()):
         votes = sum(np.sign(choice) for _, choice in shown)
         better, worse = (first, second) if votes >= 0 else (second, first)
-        found.append(
+        triples.append(
             {
                 "better": better,
                 "worse": worse,
@@ -56,7 +56,7 @@ def abstract_50s_rows(path: pathlib.Path) -> list[dict[str, Any]]:
                 "is_tie": bool(votes == 0),
             }
         )
-    return found
+    return triples
 
 
 def _triplets(path: pathlib.Path) -> list[tuple[str, str, str, float]]:
@@ -70,13 +70,13 @@ def _triplets(path: pathlib.Path) -> list[tuple[str, str, str, float]]:
         encoding="utf-8",
         check=False,
     )
-    said = json.loads(done.stdout) if done.returncode == 0 else f"a crash of scipy ({done.returncode})"
-    if isinstance(said, str):
+    rows = json.loads(done.stdout) if done.returncode == 0 else f"a crash of scipy ({done.returncode})"
+    if isinstance(rows, str):
         raise ValueError(
-            f"{shown_path(path)}: expected triplets of sentences and a choice, got {said}. Take {FILE_NAME} as it was "
+            f"{shown_path(path)}: expected triplets of sentences and a choice, got {rows}. Take {FILE_NAME} as it was "
             "released."
         )
-    return [(reference, first, second, choice) for reference, first, second, choice in said]
+    return [(reference, first, second, choice) for reference, first, second, choice in rows]
 
 
 def _read(path: str) -> list[tuple[str, str, str, float]] | str:

@@ -125,13 +125,13 @@ def kendall(scores: Floats, human: Floats) -> dict[str, Coefficient]:
     if np.isnan(scores).any() or np.isnan(human).any():
         return dict.fromkeys(("tau_b", "tau_c"), _undefined(len(scores)))
     x, y = _places(scores), _places(human)
-    agreeing, both = _concordance(x, y), [1 - np.bincount(each)[each] / len(each) for each in (x, y)]
-    mean, shares = float(agreeing.mean()), [float(each.mean()) for each in both]
+    agreeing, both = _concordance(x, y), [1 - np.bincount(values)[values] / len(values) for values in (x, y)]
+    mean, shares = float(agreeing.mean()), [float(values.mean()) for values in both]
     n_values = min(int(x.max()), int(y.max())) + 1
     if n_values == 1:
         return dict.fromkeys(("tau_b", "tau_c"), _undefined(len(x)))
     tau_b = mean / math.sqrt(shares[0] * shares[1])
-    of_ties = sum((each - share) / share for each, share in zip(both, shares, strict=True))
+    of_ties = sum((values - share) / share for values, share in zip(both, shares, strict=True))
     factor = n_values / (n_values - 1)
     return {
         "tau_b": Coefficient(tau_b, 2 * (agreeing - mean) / math.sqrt(shares[0] * shares[1]) - tau_b * of_ties),
@@ -156,7 +156,7 @@ def spearman(scores: Floats, human: Floats) -> Coefficient:
         return _undefined(len(scores))
     x, y = _places(scores), _places(human)
     # Ranks from -1 to 1: the mean of sign(x_i - x_j) over j. Each mean below is one over three points.
-    u, v = (-_signed_means(each, np.ones(len(each))) for each in (x, y))
+    u, v = (-_signed_means(values, np.ones(len(values))) for values in (x, y))
     both, own, other = (float(np.mean(product)) for product in (u * v, u * u, v * v))
     if own * other == 0:
         return _undefined(len(x))
@@ -166,9 +166,12 @@ def spearman(scores: Floats, human: Floats) -> Coefficient:
     return Coefficient(rho, moved / math.sqrt(own * other) - rho / 2 * (moved_own / own + moved_other / other))
 
 
-def mean_coefficient(found: Sequence[Coefficient]) -> Coefficient:
+def mean_coefficient(coefficients: Sequence[Coefficient]) -> Coefficient:
     """Mean of coefficients of the same points."""
-    return Coefficient(float(np.mean([each.value for each in found])), np.mean([each.influences for each in found], 0))
+    return Coefficient(
+        float(np.mean([coefficient.value for coefficient in coefficients])),
+        np.mean([coefficient.influences for coefficient in coefficients], 0),
+    )
 
 
 def _undefined(n: int) -> Coefficient:

@@ -90,20 +90,20 @@ def _annotations(path: pathlib.Path, content: Any) -> tuple[dict[Any, list[str]]
 
 def _captions(path: pathlib.Path, content: Any, references: Mapping[Any, list[str]]) -> dict[Any, str]:
     """A system's captions by image."""
-    found: dict[Any, str] = {}
+    caption_of_image: dict[Any, str] = {}
     for i, entry in enumerate(content):
         if not isinstance(entry, Mapping) or not isinstance(entry.get("caption"), str):
             raise ValueError(
                 f"{shown_path(path)}[{i}]: expected an image_id and a caption, got {shown_value(entry)}. {ADVICE}"
             )
         image = entry.get("image_id")
-        if isinstance(image, list | dict) or image not in references or image in found:
+        if isinstance(image, list | dict) or image not in references or image in caption_of_image:
             raise ValueError(
                 f"{shown_path(path)}[{i}]: expected one caption of an annotated image, got another of the image "
                 f"{shown_value(image)}. {ADVICE}"
             )
-        found[image] = entry["caption"]
-    return found
+        caption_of_image[image] = entry["caption"]
+    return caption_of_image
 
 
 def _text(value: object) -> str:

@@ -57,13 +57,14 @@ def judge_correlations(rows: ProtocolRows, score: ProtocolScorer) -> Agreement:
             )
     judges = np.array(numbers, dtype=np.float64).T  # (n_judges, n_rows)
     scores = np.asarray(np.round(score(rows, [row["cand"] for row in rows]), SCORE_DECIMALS), dtype=np.float64)
-    found = {
+    coefficients = {
         "tau_b": mean_coefficient([kendall(scores, judge)["tau_b"] for judge in judges]),
         "spearman": mean_coefficient([spearman(scores, judge) for judge in judges]),
     }
     return Agreement(
-        {name: 100 * each.value for name, each in found.items()} | {"n_rows": len(rows), "n_judgements": judges.size},
-        {name: 100 / len(rows) * each.influences for name, each in found.items()},
+        {name: 100 * coefficient.value for name, coefficient in coefficients.items()}
+        | {"n_rows": len(rows), "n_judgements": judges.size},
+        {name: 100 / len(rows) * coefficient.influences for name, coefficient in coefficients.items()},
         [row_image(row, i) for i, row in enumerate(rows)],
     )
 

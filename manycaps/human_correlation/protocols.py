@@ -115,15 +115,15 @@ def correlation(rows: Any, benchmark: Benchmark, score: ProtocolScorer) -> Agree
             "--limit."
         )
     if benchmark.averages_judgements:
-        judgements = [[float(np.mean(each))] if each else [] for each in judgements]
-    places = np.repeat(np.arange(len(kept)), [len(each) for each in judgements])
+        judgements = [[float(np.mean(item))] if item else [] for item in judgements]
+    places = np.repeat(np.arange(len(kept)), [len(item) for item in judgements])
     scores = score(kept, [row["cand"] for row in kept])
-    found = kendall(scores[places], np.concatenate(judgements))
+    coefficients = kendall(scores[places], np.concatenate(judgements))
     moved = {
-        name: np.asarray(100 / len(places) * np.bincount(places, each.influences, len(kept)), dtype=np.float64)
-        for name, each in found.items()
+        name: np.asarray(100 / len(places) * np.bincount(places, item.influences, len(kept)), dtype=np.float64)
+        for name, item in coefficients.items()
     }
-    figures = {name: 100 * each.value for name, each in found.items()}
+    figures = {name: 100 * item.value for name, item in coefficients.items()}
     counts = {"n_rows": len(kept), "n_judgements": n_judgements}
     return Agreement(figures | counts, moved, [row_image(row, i) for i, row in enumerate(kept)])
 
@@ -139,13 +139,13 @@ def choice(rows: Any, benchmark: Benchmark, score: ProtocolScorer, seed: int) ->
     wins = np.where([bool(row.get("is_tie")) for row in rows], 0.5, wins)
     categories = np.array([str(row.get("category") or "") for row in rows])
     parts = {name: categories == name for name in sorted(set(categories)) if name}
-    found = {name: 100 * float(wins[part].mean()) for name, part in parts.items()}
-    moved = {name: np.where(part, 100 * wins - found[name], 0) / part.sum() for name, part in parts.items()}
+    accuracies = {name: 100 * float(wins[part].mean()) for name, part in parts.items()}
+    moved = {name: np.where(part, 100 * wins - accuracies[name], 0) / part.sum() for name, part in parts.items()}
     # The mean of the tables is the mean over categories.
-    mean = float(np.mean(list(found.values()) or [100 * wins.mean()]))
+    mean = float(np.mean(list(accuracies.values()) or [100 * wins.mean()]))
     moved_mean = np.mean(list(moved.values()) or [(100 * wins - mean) / len(rows)], axis=0)
     return Agreement(
-        found | {"accuracy": mean, "n_rows": len(rows)},
+        accuracies | {"accuracy": mean, "n_rows": len(rows)},
         moved | {"accuracy": moved_mean},
         [row_image(row, i) for i, row in enumerate(rows)],
         are_shares=True,
@@ -196,17 +196,17 @@ def published_key(name: str, config: str | None, key: str | None = None) -> str:
     return name if config in (None, "pac-vit-b-32", "vit-b-32") else f"{name} {config.removeprefix('pac-')}"
 
 
-def report(found: Agreement, published: Mapping[str, float]) -> str:
+def report(agreement: Agreement, published: Mapping[str, float]) -> str:
     """Format the results beside the published values, with their intervals."""
-    clusters = f"{100 * CONFIDENCE:.0f} % interval, {found.n_clusters:,} clusters"
+    clusters = f"{100 * CONFIDENCE:.0f} % interval, {agreement.n_clusters:,} clusters"
     lines = [f"{'':<12} {'measured':>9} {'published':>10} {'difference':>11}   {clusters}"]
-    for name, value in found.figures.items():
+    for name, value in agreement.figures.items():
         if name.startswith("n_"):
             lines.append(f"{name:<12} {value:>9}")
             continue
         known = published.get(name)
         beside = f"{'-':>10} {'-':>11}" if known is None else f"{known:>10.1f} {value - known:>+11.2f}"
-        lines.append(f"{name:<12} {value:>9.2f} {beside}   {_shown_interval(found.interval(name), '.2f')}")
+        lines.append(f"{name:<12} {value:>9.2f} {beside}   {_shown_interval(agreement.interval(name), '.2f')}")
     return "\n".join(lines)
 
 
@@ -214,9 +214,9 @@ def difference_report(first: Agreement, second: Agreement) -> str:
     """Format the differences of two metrics on the same rows, with their intervals and p-values."""
     lines = [f"{'':<12} {'difference':>10} {'p':>9}   {100 * CONFIDENCE:.0f} % interval"]
     for name in first.deviations:
-        found = difference(first, second, name)
-        p_value = "-" if math.isnan(found.p_value) else f"{found.p_value:.2g}"
-        lines.append(f"{name:<12} {found.value:>+10.2f} {p_value:>9}   {_shown_interval(found.interval, '+.2f')}")
+        compared = difference(first, second, name)
+        p_value = "-" if math.isnan(compared.p_value) else f"{compared.p_value:.2g}"
+        lines.append(f"{name:<12} {compared.value:>+10.2f} {p_value:>9}   {_shown_interval(compared.interval, '+.2f')}")
     return "\n".join(lines)
 
 
@@ -376,22 +376,24 @@ def correlate(options: CorrelationOptions) -> Correlation:
         scores = system_scores(systems, first.score)
         return Correlation(scores, f"{first.title} of {len(systems)} systems\n{ranking_table(scores, first.name)}")
     rows = _benchmark_rows(options, benchmark, any("references" in metric.columns for metric in metrics))
-    found = [_agreement(options, benchmark, rows, metric.score) for metric in metrics]
-    lines = [_table(metric, each) for metric, each in zip(metrics, found, strict=True)]
-    figures = list(found[0].deviations)
-    intervals = {figure: found[0].interval(figure) for figure in figures}
-    if len(found) == 1:
-        return Correlation(found[0].figures, lines[0], intervals)
+    agreements = [_agreement(options, benchmark, rows, metric.score) for metric in metrics]
+    lines = [_table(metric, agreement) for metric, agreement in zip(metrics, agreements, strict=True)]
+    figures = list(agreements[0].deviations)
+    intervals = {figure: agreements[0].interval(figure) for figure in figures}
+    if len(agreements) == 1:
+        return Correlation(agreements[0].figures, lines[0], intervals)
     first_title, second_title = (metric.title for metric in metrics)
-    lines.append(f"{first_title} minus {second_title}, paired by row\n{difference_report(found[0], found[1])}")
-    differences = {figure: difference(found[0], found[1], figure) for figure in figures}
-    return Correlation(found[0].figures, "\n\n".join(lines), intervals, differences)
+    lines.append(
+        f"{first_title} minus {second_title}, paired by row\n{difference_report(agreements[0], agreements[1])}"
+    )
+    differences = {figure: difference(agreements[0], agreements[1], figure) for figure in figures}
+    return Correlation(agreements[0].figures, "\n\n".join(lines), intervals, differences)
 
 
-def _table(metric: LoadedMetric, found: Agreement) -> str:
+def _table(metric: LoadedMetric, agreement: Agreement) -> str:
     """The figures of a metric beside its published values, or those of the metric that it is taken for."""
     lines = [f"{metric.title} on {metric.place}, in percent"]
-    lines.append(report(found, PUBLISHED.get(metric.name, {}).get(metric.place, {})))
+    lines.append(report(agreement, PUBLISHED.get(metric.name, {}).get(metric.place, {})))
     other, remark = OTHER_METRICS.get(metric.name, ("", ""))
     if published := PUBLISHED.get(other, {}).get(metric.place):
         values = ", ".join(f"{figure} {value}" for figure, value in published.items())

@@ -31,7 +31,7 @@ def caption_scorer(module: str = "human_parity", **options: Any) -> Any:
 
     def corpus() -> Any:
         def compute(scores: list[Any]) -> dict[str, float]:
-            rows = [each.score.metadata for each in scores]
+            rows = [sample.score.metadata for sample in scores]
             columns = {name: [row[name] for row in rows] for name in ("predictions", "references")}
             return as_log(loaded.compute(**columns))[0]
 

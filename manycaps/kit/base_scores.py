@@ -60,5 +60,5 @@ def first_largest(values: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     first = np.cumsum(sizes) - sizes
     is_largest = ~(values < np.repeat(np.maximum.reduceat(values, first), sizes))  # of NaN each
     largest = np.flatnonzero(is_largest)
-    found: np.ndarray = largest[np.searchsorted(largest, first)]
-    return found
+    largest_of_row: np.ndarray = largest[np.searchsorted(largest, first)]
+    return largest_of_row

@@ -78,8 +78,8 @@ def find_checkpoint(variant: str | None, checkpoint: str | os.PathLike[str] | No
     name = variant_name(variant)
     if checkpoint is None:
         return _published(name, progress)
-    found = local_checkpoint(name, checkpoint)
-    return found or _from_hub(os.fspath(checkpoint).removeprefix(HUB_PREFIX), "custom", VARIANTS[name])
+    on_disk = local_checkpoint(name, checkpoint)
+    return on_disk or _from_hub(os.fspath(checkpoint).removeprefix(HUB_PREFIX), "custom", VARIANTS[name])
 
 
 def local_checkpoint(variant: str | None, checkpoint: str | os.PathLike[str]) -> Checkpoint | None:
@@ -181,8 +181,8 @@ def _hub_file(repository: str, name: str) -> pathlib.Path | None:
 
 def _cached_file(repository: str, name: str) -> pathlib.Path | None:
     """A file that was downloaded before, or None."""
-    found = huggingface_hub.try_to_load_from_cache(repository, name)
-    return pathlib.Path(found) if isinstance(found, str) else None
+    cached = huggingface_hub.try_to_load_from_cache(repository, name)
+    return pathlib.Path(cached) if isinstance(cached, str) else None
 
 
 def _hub_error(repository: str, cause: Exception) -> ValueError:

@@ -46,12 +46,12 @@ def unit_vectors(vectors: np.ndarray) -> np.ndarray:
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def as_features(array: np.ndarray, place: Callable[[int], str], what: str) -> np.ndarray:
+def as_features(array: np.ndarray, name_of: Callable[[int], str], what: str) -> np.ndarray:
     """Return ready features as they come from a model: contiguous float32 numbers.
 
     Args:
         array: floating-point array, shape (n, d).
-        place: from the number of a vector to its name in messages.
+        name_of: from the number of a vector to its name in messages.
         what: each vector is of, for messages.
 
     Returns:
@@ -69,7 +69,7 @@ def as_features(array: np.ndarray, place: Callable[[int], str], what: str) -> np
     if not usable.all():
         j = int(np.argmin(usable))
         raise ValueError(
-            f"{place(j)}: expected finite features that are not all 0 as float32, got {array[j, :3].tolist()}, ... "
+            f"{name_of(j)}: expected finite features that are not all 0 as float32, got {array[j, :3].tolist()}, ... "
             f"({int((~usable).sum())} of {len(features)} given together). Encode the {what} again, or leave it out."
         )
     return features

@@ -139,7 +139,7 @@ class ClipEncoder:
         """
         places: dict[str, int] = {}
         rows = np.array([places.setdefault(text, len(places)) for text in texts])
-        known = {text: found for text in places if (found := self.remembered.get(("text", text))) is not None}
+        known = {text: of_text for text in places if (of_text := self.remembered.get(("text", text))) is not None}
         new = {text: self.model.tokenize(text) for text in places if text not in known}
         if new:
             with self._texts_named(list(new)):
@@ -209,7 +209,7 @@ class ClipEncoder:
         Raises:
             ValueError: the model gives values that are not finite.
         """
-        known = {text: found for text in texts if (found := self.remembered.get(("tokens", text))) is not None}
+        known = {text: vectors for text in texts if (vectors := self.remembered.get(("tokens", text))) is not None}
         new = [text for text in texts if text not in known]
         if new:
             with self._texts_named(new):

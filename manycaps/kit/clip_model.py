@@ -389,6 +389,6 @@ def _as_features(features: "torch.Tensor") -> np.ndarray:
     is_finite = np.isfinite(array).all(axis=-1)
     usable = is_finite & array.any(axis=-1)
     if not usable.all():
-        place = int(np.argmin(usable))
-        raise FeatureError(place, "zeros" if is_finite[place] else "NaN or infinity")
+        first = int(np.argmin(usable))
+        raise FeatureError(first, "zeros" if is_finite[first] else "NaN or infinity")
     return array

@@ -110,8 +110,8 @@ def folder_settings(folder: pathlib.Path) -> Settings:
     """
     advice = "Save model and processor again with save_pretrained."
     config = read_json(folder / CONFIG_FILE, "checkpoint", advice)
-    found = next((folder / name for name in PIXEL_FILES if is_regular_file(folder / name)), None)
-    pixels = {} if found is None else read_json(found, "checkpoint", advice)
+    pixel_file = next((folder / name for name in PIXEL_FILES if is_regular_file(folder / name)), None)
+    pixels = {} if pixel_file is None else read_json(pixel_file, "checkpoint", advice)
     return _settings(config, pixels, folder)
 
 

@@ -76,8 +76,8 @@ class VideoEncoder:
                         work.fail(row, error)
                         break
                     keys.append(key)
-                    if key not in features and (found := self.encoder.remembered.get(("video", key))) is not None:
-                        features[key] = found
+                    if key not in features and (remembered := self.encoder.remembered.get(("video", key))) is not None:
+                        features[key] = remembered
                     waits = key not in features and key not in work.begun
                     if waits and not isinstance(source, np.ndarray):
                         work.begin(pool, key, _Job(row, source, frames, where), n_workers)

@@ -352,9 +352,9 @@ def _lora_sum(weights: Weights, target: str, name_a: str, name_b: str) -> "torch
 def _weights_error(missing: Sequence[str], unknown: Sequence[str], misshapen: Sequence[str]) -> ValueError:
     """Build the error for a state dict that does not fit."""
     kinds = (("missing", missing), ("unknown", unknown), ("of another shape", misshapen))
-    found = "; ".join(f"{len(names)} {kind}: {_some(names)}" for kind, names in kinds if names)
+    got = "; ".join(f"{len(names)} {kind}: {_some(names)}" for kind, names in kinds if names)
     return ValueError(
-        f"checkpoint: expected the weights of a CLIP vision transformer under OpenAI's names, got {found}. Give the "
+        f"checkpoint: expected the weights of a CLIP vision transformer under OpenAI's names, got {got}. Give the "
         "state dict of such a model; `manycaps convert-checkpoint` checks a file."
     )
 

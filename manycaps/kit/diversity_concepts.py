@@ -151,13 +151,15 @@ def concept_matches(
     """
     names = sorted({name for names in labels for name in names})
     if way == "exact":
-        found = _parts_of_text(captions, names)
+        captions_of_name = _parts_of_text(captions, names)
     else:
         tokens = tokenize_rows([captions, names], tokenizer)
-        found = {"words": _runs_of_words, "fuzzy": _stems}[way](tokens[0], dict(zip(names, tokens[1], strict=True)))
+        captions_of_name = {"words": _runs_of_words, "fuzzy": _stems}[way](
+            tokens[0], dict(zip(names, tokens[1], strict=True))
+        )
     rows, columns = [], []
     for column, label in enumerate(labels):
-        having = sorted({caption for name in label for caption in found.get(name, ())})
+        having = sorted({caption for name in label for caption in captions_of_name.get(name, ())})
         rows += having
         columns += [column] * len(having)
     shape = (len(captions), len(labels))
@@ -211,12 +213,12 @@ def _stems(captions: Sequence[TokenList], names: Mapping[str, TokenList]) -> dic
     for i, tokens in enumerate(captions):
         for token in tokens:
             captions_with.setdefault(stem(token), set()).add(i)
-    found = {}
+    captions_of_name = {}
     for name, tokens in names.items():
         sets = [captions_with.get(stem(token), set()) for token in tokens]
         if sets:
-            found[name] = sorted(set.intersection(*sets))
-    return found
+            captions_of_name[name] = sorted(set.intersection(*sets))
+    return captions_of_name
 
 
 # Scores of candidates with rows that are held at once, 8 bytes each in some arrays.

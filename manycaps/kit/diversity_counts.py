@@ -58,16 +58,16 @@ class NumberTable:
         """
         self._make_room(len(keys))
         slots = self._first_slots(keys)
-        found = self._claimed(slots, keys)
-        pending = np.flatnonzero(self._keys[found] != keys)
+        claimed = self._claimed(slots, keys)
+        pending = np.flatnonzero(self._keys[claimed] != keys)
         slots, keys = slots[pending], keys[pending]
         while pending.size:
             slots = self._next_slots(slots)
             numbers = self._claimed(slots, keys)
-            found[pending] = numbers
+            claimed[pending] = numbers
             other = self._keys[numbers] != keys
             pending, slots, keys = pending[other], slots[other], keys[other]
-        return found
+        return claimed
 
     def find(self, keys: np.ndarray) -> np.ndarray:
         """Return the numbers of keys without entering new ones.
@@ -78,16 +78,16 @@ class NumberTable:
         Returns:
             int64 array, shape (n,), -1 where a key is not in the table.
         """
-        found = np.full(len(keys), -1, dtype=np.int64)
+        numbers = np.full(len(keys), -1, dtype=np.int64)
         pending, slots = np.arange(len(keys)), self._first_slots(keys)
         while pending.size:
             number = self._slots[slots]
             taken = number >= 0
             pending, slots, number = pending[taken], slots[taken], number[taken]
             same = self._keys[number] == keys[pending]
-            found[pending[same]] = number[same]
+            numbers[pending[same]] = number[same]
             pending, slots = pending[~same], self._next_slots(slots[~same])
-        return found
+        return numbers
 
     def _first_slots(self, keys: np.ndarray) -> np.ndarray:
         n_bits = len(self._slots).bit_length() - 1
@@ -227,9 +227,9 @@ class CountDistribution:
         """
         if not self.n:
             return math.nan
-        place = share * (self.n - 1)
-        low, high = self._at(math.floor(place)), self._at(math.ceil(place))
-        return low + (high - low) * (place - math.floor(place))
+        rank = share * (self.n - 1)
+        low, high = self._at(math.floor(rank)), self._at(math.ceil(rank))
+        return low + (high - low) * (rank - math.floor(rank))
 
     def confidence_interval(self) -> tuple[float, float]:
         """Return the 95 % interval of the mean: mean -+ 1.96 s / sqrt(n)."""
@@ -257,11 +257,11 @@ class CountDistribution:
             f"{name}_ci_high": high,
         }
 
-    def _at(self, place: int) -> float:
+    def _at(self, rank: int) -> float:
         """The number at an index of all numbers in ascending order."""
         for number, count in self.histogram.items():
-            place -= count
-            if place < 0:
+            rank -= count
+            if rank < 0:
                 return float(number)
         raise IndexError(f"index: expected one below {self.n}. Ask for a share from 0 to 1.")
 

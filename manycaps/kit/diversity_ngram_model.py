@@ -133,11 +133,11 @@ class NgramModel:
         Returns:
             float64 array, shape (n_captions,), -12 to 0, in nats.
         """
-        found = dict(_ngram_numbers(captions, {n: table.find for n, table in self._tables.items()}))[order]
-        logs = np.full(len(found), LEAST_LOG_PROBABILITY)
+        ngrams = dict(_ngram_numbers(captions, {n: table.find for n, table in self._tables.items()}))[order]
+        logs = np.full(len(ngrams), LEAST_LOG_PROBABILITY)
         # The run of marks has number 0 in every table, also where no caption is empty: then its count is 0.
-        seen = (found >= 0) & (self._tables[order].counts[np.maximum(found, 0)] > 0)
-        logs[seen] = self._log_probabilities(order, found[seen])
+        seen = (ngrams >= 0) & (self._tables[order].counts[np.maximum(ngrams, 0)] > 0)
+        logs[seen] = self._log_probabilities(order, ngrams[seen])
         n_ngrams = captions.n_tokens + order - 1
         caption = np.repeat(np.arange(len(n_ngrams)), n_ngrams)
         return np.bincount(caption, logs, minlength=len(n_ngrams)) / n_ngrams

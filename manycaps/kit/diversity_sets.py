@@ -117,14 +117,14 @@ def set_values(
     for i in progress(range(len(sets)), desc="diversity", unit="set", delay=1):
         side, row = divmod(i, n_rows)
         texts, tokens = sets[i]
-        found = {"self_cider": self_cider(ngrams.features(i, weights))}
-        found |= {f"div_{order}": div_n(tokens, order) for order in DIV_ORDERS}
-        found |= {"unique_share": unique_share(tokens), "compression_ratio": compression_ratio(texts)}
+        measured = {"self_cider": self_cider(ngrams.features(i, weights))}
+        measured |= {f"div_{order}": div_n(tokens, order) for order in DIV_ORDERS}
+        measured |= {"unique_share": unique_share(tokens), "compression_ratio": compression_ratio(texts)}
         for kernel, eigenvalues in _decomposed(ngrams, i, texts, kernels, f"{sides[side].name}[{row}]").items():
-            found |= named_vendi_scores(kernel, eigenvalues, kernels.orders)
+            measured |= named_vendi_scores(kernel, eigenvalues, kernels.orders)
         if kernels.embedding is not None:
-            found["pairwise_distance"] = pairwise_distance(np.stack([kernels.embedding[text] for text in texts]))
-        for name, value in found.items():
+            measured["pairwise_distance"] = pairwise_distance(np.stack([kernels.embedding[text] for text in texts]))
+        for name, value in measured.items():
             values[side].setdefault(name, []).append(value)
     for own, found_of_side in zip((sets[:n_rows], sets[n_rows:]), values, strict=True):
         found_of_side |= self_bleu_values(self_statistics([tokens for _, tokens in own]))
@@ -143,15 +143,15 @@ def linear_values(side: Sets, kernels: Kernels) -> dict[str, float]:
     """
     texts = [text for row in side.texts for text in row]
     tokens = [caption for row in side.tokens for caption in row]
-    found = {f"div_{order}": div_n(tokens, order) for order in DIV_ORDERS}
-    found |= {"unique_share": unique_share(tokens), "compression_ratio": compression_ratio(texts)}
-    found["mbleu_4"] = corpus_mbleu_4(self_statistics(side.tokens))
+    values = {f"div_{order}": div_n(tokens, order) for order in DIV_ORDERS}
+    values |= {"unique_share": unique_share(tokens), "compression_ratio": compression_ratio(texts)}
+    values["mbleu_4"] = corpus_mbleu_4(self_statistics(side.tokens))
     if kernels.embedding is not None:
         # Sorted, so that the order of the rows cannot change a digit of the sums.
         vectors = np.stack([kernels.embedding[text] for text in sorted(texts)])
-        found |= named_vendi_scores("embedding", feature_eigenvalues(vectors), kernels.orders)
-        found["pairwise_distance"] = pairwise_distance(vectors)
-    return found
+        values |= named_vendi_scores("embedding", feature_eigenvalues(vectors), kernels.orders)
+        values["pairwise_distance"] = pairwise_distance(vectors)
+    return values
 
 
 def sorted_set(side: Sets, i: int) -> tuple[list[str], list[Sequence[str]]]:
@@ -162,14 +162,14 @@ def sorted_set(side: Sets, i: int) -> tuple[list[str], list[Sequence[str]]]:
 
 def _decomposed(ngrams: SetNgrams, i: int, texts: list[str], kernels: Kernels, where: str) -> dict[str, np.ndarray]:
     """Eigenvalues of each kernel of a set."""
-    found = {}
+    eigenvalues = {}
     if kernels.ngram:
-        found["ngram"] = feature_eigenvalues(unit_rows(ngrams.features(i, None)))
+        eigenvalues["ngram"] = feature_eigenvalues(unit_rows(ngrams.features(i, None)))
     if kernels.embedding is not None:
-        found["embedding"] = feature_eigenvalues(np.stack([kernels.embedding[text] for text in texts]))
+        eigenvalues["embedding"] = feature_eigenvalues(np.stack([kernels.embedding[text] for text in texts]))
     if kernels.function is not None:
-        found[FUNCTION_NAME] = kernel_eigenvalues(kernels.function(list(texts)), len(texts), where)
-    return found
+        eigenvalues[FUNCTION_NAME] = kernel_eigenvalues(kernels.function(list(texts)), len(texts), where)
+    return eigenvalues
 
 
 def named_vendi_scores(kernel: str, eigenvalues: np.ndarray, orders: Sequence[float]) -> dict[str, float]:

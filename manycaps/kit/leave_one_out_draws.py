@@ -74,8 +74,8 @@ class RowPairs:
         """Numbers of candidate and reference of all pairs, each text with itself included."""
         size = self.texts.sizes[self.texts.row]
         candidate = np.repeat(np.arange(len(size)), size)
-        place = np.arange(len(candidate)) - np.repeat(np.cumsum(size) - size, size)
-        return candidate, self.texts.first[self.texts.row[candidate]] + place
+        offset = np.arange(len(candidate)) - np.repeat(np.cumsum(size) - size, size)
+        return candidate, self.texts.first[self.texts.row[candidate]] + offset
 
     def chosen(self, hypotheses: Ints, references: Masks) -> tuple[Ints, Ints]:
         """Numbers of the pairs of each hypothesis with its references, and where each hypothesis begins."""
@@ -90,9 +90,9 @@ class RowPairs:
         Args:
             texts: int64 array, shape (n, n_texts): numbers of texts, those of a line of one row.
         """
-        row, place = self.texts.row[texts[:, :1]], self.texts.place[texts]
-        line = self.first_pair[row] + place * self.texts.sizes[row]
-        return line[:, :, None] + place[:, None, :]
+        row, position = self.texts.row[texts[:, :1]], self.texts.place[texts]
+        line = self.first_pair[row] + position * self.texts.sizes[row]
+        return line[:, :, None] + position[:, None, :]
 
 
 class Draw(NamedTuple):

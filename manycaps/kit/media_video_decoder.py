@@ -72,8 +72,10 @@ def read_pixels(
     """
     if isinstance(source, FrameList):
         for j in np.unique(frame_places(len(source.images), frames)).tolist():
-            place = f"{where}[{j}]"
-            yield as_model_pixels(as_rgb_image(as_image_source(frame_at(source, j, where), place), place), size)
+            frame_name = f"{where}[{j}]"
+            yield as_model_pixels(
+                as_rgb_image(as_image_source(frame_at(source, j, where), frame_name), frame_name), size
+            )
         return
     as_pixels = _FrameReader(size)
     if frames == "all":

@@ -216,9 +216,11 @@ def load_meteor15_data(
 
 def _prefixes(lines: Callable[[str], list[str]], language: Language) -> Prefixes:
     """Words of a language whose full stop is a part of them."""
-    found = [line.strip() for line in lines(f"nonbreaking/{language.name}.prefixes") if line.strip() and line[0] != "#"]
-    numeric = {line.split()[0] for line in found if NUMERIC_ONLY in line}
-    return Prefixes(frozenset(line for line in found if NUMERIC_ONLY not in line), frozenset(numeric))
+    entries = [
+        line.strip() for line in lines(f"nonbreaking/{language.name}.prefixes") if line.strip() and line[0] != "#"
+    ]
+    numeric = {line.split()[0] for line in entries if NUMERIC_ONLY in line}
+    return Prefixes(frozenset(line for line in entries if NUMERIC_ONLY not in line), frozenset(numeric))
 
 
 def _synonyms(lines: Callable[[str], list[str]]) -> tuple[dict[str, str], dict[str, list[str]]]:
@@ -249,10 +251,10 @@ def table_folder(version: str) -> pathlib.Path:
 
 def _package_folder() -> pathlib.Path:
     """Folder of the program in pycocoevalcap, which is not imported."""
-    found = importlib.util.find_spec(PACKAGE)
-    if found is None or not found.submodule_search_locations:
+    package = importlib.util.find_spec(PACKAGE)
+    if package is None or not package.submodule_search_locations:
         raise ImportError(f"METEOR 1.5 needs its data, and {PACKAGE} is not installed. {HOW_TO_GET_DATA}")
-    return pathlib.Path(found.submodule_search_locations[0]) / "meteor"
+    return pathlib.Path(package.submodule_search_locations[0]) / "meteor"
 
 
 def _program_lines(program: pathlib.Path) -> Callable[[str], list[str]]:

@@ -116,12 +116,12 @@ def scores(statistics: npt.NDArray[np.number], language: Language = ENGLISH) -> 
     numbers = np.asarray(statistics, np.float64).T
     precision, recall = (_share(numbers, side, language) for side in (0, 1))
     chunks, matches = numbers[20], (numbers[21] + numbers[22]) / 2
-    found = (precision > 0) & (recall > 0)
+    is_positive = (precision > 0) & (recall > 0)
     is_whole = _is_whole(numbers)
-    fragmentation = np.where(found & ~is_whole, chunks, 0) / np.where(matches > 0, matches, 1)
+    fragmentation = np.where(is_positive & ~is_whole, chunks, 0) / np.where(matches > 0, matches, 1)
     f_mean = np.zeros(len(chunks))
     alpha = language.alpha
-    f_mean[found] = 1.0 / ((1.0 - alpha) / precision[found] + alpha / recall[found])
+    f_mean[is_positive] = 1.0 / ((1.0 - alpha) / precision[is_positive] + alpha / recall[is_positive])
     return f_mean * (1.0 - language.gamma * _power(fragmentation, language.beta))
 
 
@@ -221,8 +221,8 @@ def _batch_statistics(texts: EncodedTexts, hypothesis: Ints, reference: Ints) ->
         first = texts.first_word[text]
         statistics[:, side] = lengths[text]
         statistics[:, 2 + side] = texts.n_function[first + lengths[text]] - texts.n_function[first]
-        place = first[pair] + start
-        n_function = texts.n_function[place + length] - texts.n_function[place]
+        position = first[pair] + start
+        n_function = texts.n_function[position + length] - texts.n_function[position]
         for column, number in ((4 + side, length - n_function), (6 + side, n_function)):
             counts = np.bincount(pair * 4 + kind, number, n_pairs * 4).astype(np.int64)
             statistics[:, column:20:4] = counts.reshape(n_pairs, 4)
@@ -250,15 +250,15 @@ def _matches(texts: EncodedTexts, hypothesis: Ints, reference: Ints) -> tuple[Ma
     relation &= np.where(is_same[pair], EXACT, 255).astype(np.uint8)
 
     first_place = np.cumsum(lengths[reference]) - lengths[reference]
-    found, keys, kinds = [], [], []
+    numbers, keys, kinds = [], [], []
     for way, (bit, number) in enumerate(WAYS):
         these = np.flatnonzero(relation & bit)
-        found.append(these)
+        numbers.append(these)
         kinds.append(np.full(len(these), number))
         units = reference_unit[these], hypothesis_unit[these]
-        place = first_place[pair[these]] + texts.start[units[0]]
-        keys.append(_order_keys(texts, bit, way, place, *units))
-    which = np.concatenate(found)
+        position = first_place[pair[these]] + texts.start[units[0]]
+        keys.append(_order_keys(texts, bit, way, position, *units))
+    which = np.concatenate(numbers)
     order = np.lexsort(np.concatenate(keys, axis=1))
     which, kind = which[order], np.concatenate(kinds)[order]
     pair, units = pair[which], (reference_unit[which], hypothesis_unit[which])
@@ -268,7 +268,7 @@ def _matches(texts: EncodedTexts, hypothesis: Ints, reference: Ints) -> tuple[Ma
 
 
 def _order_keys(
-    texts: EncodedTexts, bit: int, way: int, place: Ints, reference_unit: Ints, hypothesis_unit: Ints
+    texts: EncodedTexts, bit: int, way: int, position: Ints, reference_unit: Ints, hypothesis_unit: Ints
 ) -> Ints:
     """Keys that sort matches as the search tries them, the last one first: array (2, n_matches)."""
     start = texts.start[hypothesis_unit]
@@ -282,7 +282,7 @@ def _order_keys(
             inner = (length << PLACE_BITS | rank) << PLACE_BITS | start
         else:
             inner = (start << PLACE_BITS | length) << PLACE_BITS | rank
-    return np.stack([inner, place << 3 | way])
+    return np.stack([inner, position << 3 | way])
 
 
 def _ranges(first: Ints, size: Ints) -> Ints:
@@ -299,12 +299,12 @@ def _fixed(
     coverages = []
     for start, length, text_length in ((*spans[:2], reference_length), (*spans[2:], hypothesis_length)):
         n_places = int(text_length.sum())
-        place = (np.cumsum(text_length) - text_length)[pair] + start
-        coverage = np.bincount(place, minlength=n_places)
+        position = (np.cumsum(text_length) - text_length)[pair] + start
+        coverage = np.bincount(position, minlength=n_places)
         for k in range(1, int(length.max(initial=0))):
-            coverage += np.bincount(place[length > k] + k, minlength=n_places)
+            coverage += np.bincount(position[length > k] + k, minlength=n_places)
         total = np.append(0, np.cumsum(coverage))
-        is_fixed &= total[place + length] - total[place] == length
+        is_fixed &= total[position + length] - total[position] == length
         coverages.append(coverage)
     return is_fixed, coverages[0]
 
@@ -324,9 +324,9 @@ def _choose(
     own = taken(matches, of_open)
     own = own._replace(pair=number[own.pair])
     places = _ranges((np.cumsum(reference_length) - reference_length)[opened], reference_length[opened])
-    found = search(own, _starts(own, coverage[places], reference_length[opened]), len(opened))
-    chunks[opened] = found.chunks
-    return np.append(chosen, of_open[found.matches]), chunks
+    best = search(own, _starts(own, coverage[places], reference_length[opened]), len(opened))
+    chunks[opened] = best.chunks
+    return np.append(chosen, of_open[best.matches]), chunks
 
 
 def _chunks_of_fixed(matches: Matches, n_pairs: int) -> Ints:
@@ -349,11 +349,11 @@ def _starts(matches: Matches, coverage: Ints, reference_length: Ints) -> Starts:
     covered = coverage > 0
     behind = np.append(False, covered[:-1])
     behind[first_place[reference_length > 0]] = False
-    place = np.flatnonzero(covered | behind)
-    pair = np.repeat(np.arange(len(reference_length)), reference_length)[place]
+    position = np.flatnonzero(covered | behind)
+    pair = np.repeat(np.arange(len(reference_length)), reference_length)[position]
     n_matches = np.bincount(first_place[matches.pair] + matches.reference_start, minlength=len(coverage))
     first_match = np.cumsum(n_matches) - n_matches
-    return Starts(pair, place - first_place[pair], first_match[place], n_matches[place])
+    return Starts(pair, position - first_place[pair], first_match[position], n_matches[position])
 
 
 def meteor15_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Meteor15Lexicon) -> list[np.ndarray]:

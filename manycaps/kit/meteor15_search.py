@@ -157,8 +157,8 @@ def search(matches: Matches, starts: Starts, n_pairs: int) -> Chosen:
     for begin in range(0, n_pairs, PAIRS_PER_SEARCH):
         pairs = by_length[begin : begin + PAIRS_PER_SEARCH]
         if n_steps[pairs[0]]:
-            found, chunks[pairs] = _Beam(matches, starts, pairs, first_start[pairs], n_steps[pairs]).run()
-            chosen.append(found)
+            best, chunks[pairs] = _Beam(matches, starts, pairs, first_start[pairs], n_steps[pairs]).run()
+            chosen.append(best)
     return Chosen(np.concatenate(chosen) if chosen else np.empty(0, np.int64), chunks)
 
 
@@ -266,9 +266,9 @@ class _Beam:
     def _step(self, paths: _Paths, step: int) -> _Children:
         """What the paths become at their pair's next start."""
         start = self.first_start.take(paths.rank >> self.layout.pair) + step
-        place, first_match = self.starts.place.take(start), self.starts.first_match.take(start)
+        position, first_match = self.starts.place.take(start), self.starts.first_match.take(start)
         n_matches = self.starts.n_matches.take(start)
-        is_inside = paths.next_place > place
+        is_inside = paths.next_place > position
         n_matches[is_inside] = 0
         has_to = self.is_forced.take(start) & ~is_inside
         tried = self._tried(paths, first_match, n_matches)
@@ -328,10 +328,10 @@ class _Beam:
         if self.n_masks == 1:
             return (used[0].take(path) & bits) != 0
         mask = self.words.mask.take(match)
-        found = (used[mask, path] & bits) != 0
+        is_used = (used[mask, path] & bits) != 0
         if self.has_next:
-            found |= (used[np.minimum(mask + 1, self.n_masks - 1), path] & self.words.next_bits.take(match)) != 0
-        return found
+            is_used |= (used[np.minimum(mask + 1, self.n_masks - 1), path] & self.words.next_bits.take(match)) != 0
+        return is_used
 
     def _chunk(self, is_one_more: npt.NDArray[np.bool_]) -> Ints:
         return is_one_more.astype(np.int64) << self.layout.chunks
@@ -359,12 +359,12 @@ def _interleaved(first: Ints, second: Ints, first_places: Ints, second_places: I
 
 def _words(matches: Matches) -> _Words:
     """The hypothesis words of each match."""
-    mask, place = np.divmod(matches.hypothesis_start, MASK_BITS)
-    sides = np.zeros((2, len(place)), np.uint64)
-    match = np.arange(len(place))
+    mask, position = np.divmod(matches.hypothesis_start, MASK_BITS)
+    sides = np.zeros((2, len(position)), np.uint64)
+    match = np.arange(len(position))
     for k in range(int(matches.hypothesis_length.max(initial=0))):
         covered = match[matches.hypothesis_length > k]
-        side, bit = np.divmod(place[covered] + k, MASK_BITS)
+        side, bit = np.divmod(position[covered] + k, MASK_BITS)
         sides[side, covered] |= np.uint64(1) << bit.astype(np.uint64)
     return _Words(mask, *sides)
 

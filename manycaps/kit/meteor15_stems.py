@@ -179,21 +179,21 @@ def _without_standard_suffix(word: str, rv: int, r1: int, r2: int) -> tuple[str,
     """Step 1: the word without its suffix, and whether the steps for verbs are left out."""
     suffix = _longest(word, _STANDARD)
     stem = word.removesuffix(suffix)
-    place = len(stem)
+    suffix_start = len(stem)
     if suffix in _ADVERBS:
-        return (stem + _ADVERBS[suffix], False) if place >= rv else (word, False)
+        return (stem + _ADVERBS[suffix], False) if suffix_start >= rv else (word, False)
     if suffix in _MENT:
-        return (stem, False) if place > rv and stem[-1] in _VOWELS else (word, False)
+        return (stem, False) if suffix_start > rv and stem[-1] in _VOWELS else (word, False)
     if suffix == "eaux":
         return word[:-1], True
     if suffix == "aux":
-        return (stem + "al", True) if place >= r1 else (word, False)
-    if suffix in _EUSE and r1 <= place < r2:
+        return (stem + "al", True) if suffix_start >= r1 else (word, False)
+    if suffix in _EUSE and r1 <= suffix_start < r2:
         return stem + "eux", True
     if suffix in _ISSEMENT:
-        is_removed = place >= r1 and stem[-1:] not in _VOWELS
+        is_removed = suffix_start >= r1 and stem[-1:] not in _VOWELS
         return (stem, True) if is_removed else (word, False)
-    if not suffix or place < (rv if suffix in _EMENT else r2):
+    if not suffix or suffix_start < (rv if suffix in _EMENT else r2):
         return word, False
     return _without_inner_suffix(stem, suffix, rv, r1, r2), True
 
@@ -230,14 +230,14 @@ def _without_inner_suffix(stem: str, suffix: str, rv: int, r1: int, r2: int) -> 
 def _without_verb_suffix(word: str, rv: int, r2: int) -> tuple[str, bool]:
     """Step 2: the word without the suffix of a verb, and whether it had one."""
     suffix = _longest(word, _I_VERB, rv)
-    place = len(word) - len(suffix)
-    if suffix and place > rv and word[place - 1] not in _VOWELS:
-        return word[:place], True
+    suffix_start = len(word) - len(suffix)
+    if suffix and suffix_start > rv and word[suffix_start - 1] not in _VOWELS:
+        return word[:suffix_start], True
     suffix = _longest(word, ("ions", *_E_VERB, *_A_VERB), rv)
-    place = len(word) - len(suffix)
-    if not suffix or (suffix == "ions" and place < r2):
+    suffix_start = len(word) - len(suffix)
+    if not suffix or (suffix == "ions" and suffix_start < r2):
         return word, False
-    return _less(word[:place], "e", rv) if suffix in _A_VERB else word[:place], True
+    return _less(word[:suffix_start], "e", rv) if suffix in _A_VERB else word[:suffix_start], True
 
 
 def _without_residual_suffix(word: str, rv: int, r2: int) -> str:

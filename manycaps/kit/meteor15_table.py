@@ -120,13 +120,13 @@ class _Vocabulary:
         numbers = self._bucket[hashes >> np.uint64(64 - BUCKET_BITS)]
         wrong = np.flatnonzero(self._hashes[numbers] != hashes)
         distinct, first, which = np.unique(hashes[wrong], return_index=True, return_inverse=True)
-        found = np.empty(len(distinct), np.int32)
-        for i, (value, place) in enumerate(zip(distinct.tolist(), wrong[first].tolist(), strict=True)):
+        number_of_phrase = np.empty(len(distinct), np.int32)
+        for i, (value, line) in enumerate(zip(distinct.tolist(), wrong[first].tolist(), strict=True)):
             number = self._number_of_hash.get(value)
             if number is None:
-                number = self._add(value, chunk[starts[place] : ends[place]].decode("utf-8"))
-            found[i] = number
-        numbers[wrong] = found[which]
+                number = self._add(value, chunk[starts[line] : ends[line]].decode("utf-8"))
+            number_of_phrase[i] = number
+        numbers[wrong] = number_of_phrase[which]
         return numbers
 
     def _add(self, value: int, word: str) -> int:

@@ -157,10 +157,10 @@ def encode(texts: Sequence[Sequence[str]], lexicon: Meteor15Lexicon) -> EncodedT
 
     # Every word is a unit, and so is every longer phrase that has a paraphrase here.
     kept = (lengths > 1) & (unit_of[nodes] >= 0)
-    place = np.append(np.arange(len(flat)), places[kept])
+    position = np.append(np.arange(len(flat)), places[kept])
     unit = np.append(flat, unit_of[nodes[kept]])
     length = np.append(np.ones(len(flat), np.int64), lengths[kept])
-    text = np.searchsorted(first_word, place, side="right") - 1
+    text = np.searchsorted(first_word, position, side="right") - 1
     by_text = np.argsort(text, kind="stable")
     n_units = max(len(forms), int(unit_of.max(initial=-1)) + 1)
     relation = _word_relations(forms, hashes, n_units)
@@ -174,7 +174,7 @@ def encode(texts: Sequence[Sequence[str]], lexicon: Meteor15Lexicon) -> EncodedT
         _content(hashes[flat] if len(flat) else flat, first_word),
         np.append(0, np.cumsum(np.bincount(text, minlength=len(texts)))),
         unit[by_text],
-        (place - first_word[text])[by_text],
+        (position - first_word[text])[by_text],
         length[by_text],
         relation,
         keys[by_key],
@@ -223,24 +223,24 @@ def _phrases(first_word: Ints, flat: Ints, forms: Sequence[WordForm], table: Phr
     """All beginnings of phrases of the table in the texts: nodes, indices of their first words, and lengths."""
     number = np.array([form.phrase_word for form in forms], np.int64)[flat] if len(flat) else flat
     end = np.repeat(first_word[1:], np.diff(first_word))
-    place, node = np.arange(len(flat)), np.zeros(len(flat), np.int64)
-    found: list[tuple[Ints, Ints, Ints]] = []
+    position, node = np.arange(len(flat)), np.zeros(len(flat), np.int64)
+    phrases: list[tuple[Ints, Ints, Ints]] = []
     length = 0
-    while len(place):
-        inside = place + length < end[place]
-        place, node = place[inside], node[inside]
-        word = number[place + length]
-        place, node, word = place[word >= 0], node[word >= 0], word[word >= 0]
+    while len(position):
+        inside = position + length < end[position]
+        position, node = position[inside], node[inside]
+        word = number[position + length]
+        position, node, word = position[word >= 0], node[word >= 0], word[word >= 0]
         keys, key_of = np.unique(node << WORD_BITS | word, return_inverse=True)
         at = np.minimum(np.searchsorted(table.keys, keys), len(table.keys) - 1)
         node_of_key = np.where(table.keys[at] == keys, at + 1, 0)
         node = node_of_key[key_of]
-        place, node = place[node > 0], node[node > 0]
+        position, node = position[node > 0], node[node > 0]
         length += 1
-        found.append((node, place, np.full(len(place), length)))
-    if not found:
+        phrases.append((node, position, np.full(len(position), length)))
+    if not phrases:
         return flat, flat, flat
-    nodes, places, lengths = map(np.concatenate, zip(*found, strict=True))
+    nodes, places, lengths = map(np.concatenate, zip(*phrases, strict=True))
     return nodes, places, lengths
 
 

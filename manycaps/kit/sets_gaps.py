@@ -82,7 +82,7 @@ def _covariance(distances: np.ndarray, total: np.ndarray, m: int, n: int) -> np.
     squares = (centred**2).sum(axis=(1, 2)) / 2
     chains = (centred.sum(axis=2) ** 2).sum(axis=1) - 2 * squares
     apart = -squares - chains  # the sum of all is 0
-    of_m, of_n = ([_share(k, each, n_texts) for k in (2, 3, 4)] for each in (m, n))
+    of_m, of_n = ([_share(k, size, n_texts) for k in (2, 3, 4)] for size in (m, n))
     variances = [squares * two + chains * three + apart * four for two, three, four in (of_m, of_n)]
     both = apart * _falling(m, 2) * _falling(n, 2) / _falling(n_texts, 4) if n_texts > 3 else np.zeros(len(distances))
     return np.stack([np.stack([variances[0], both], axis=-1), np.stack([both, variances[1]], axis=-1)], axis=-2)

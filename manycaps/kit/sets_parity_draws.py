@@ -51,7 +51,7 @@ def null_gaps(distances: np.ndarray, n_candidates: int, splits: SplitsOfRow) -> 
     m, n = n_candidates, distances.shape[1] - n_candidates
     within, own = m * (m - 1), n * (n - 1)
     weights = [(0.0, -1 / own, 1 / (m * n)), (1 / within, -1 / own, 0.0)] if m > 1 else [(0.0, -1 / own, 1 / n)]
-    forms = [split_forms(distances, *each) for each in weights]
+    forms = [split_forms(distances, *of_pairs) for of_pairs in weights]
     values = [split_values(form, constant, splits) for form, constant in forms]
     if m > 1:
         return (np.stack(blocks) for blocks in zip(*values, strict=True))

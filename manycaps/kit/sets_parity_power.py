@@ -323,6 +323,6 @@ def parity_plan(covariance: np.ndarray, n_rows: int, gap: float | None, power: f
     """
     variances = np.diagonal(covariance).tolist()
     degrees = 2 if variances[1] > 0 else 1
-    gaps = [detectable_gap(n_rows, each, degrees, power) if each > 0 else math.nan for each in variances]
-    rows = [rows_for_gap(gap, each, degrees, power) if each > 0 and gap else math.nan for each in variances]
+    gaps = [detectable_gap(n_rows, variance, degrees, power) if variance > 0 else math.nan for variance in variances]
+    rows = [rows_for_gap(gap, variance, degrees, power) if variance > 0 and gap else math.nan for variance in variances]
     return ParityPlan(power, n_rows, *gaps, *rows)

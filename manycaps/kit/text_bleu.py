@@ -193,15 +193,15 @@ def self_statistics(sets: Sequence[Sequence[Sequence[str]]]) -> list[np.ndarray]
     [[1, 2], [1, 2]]
     """
     larger = [i for i, texts in enumerate(sets) if len(texts) > 1]
-    found = [np.zeros((0, 2 * MAX_ORDER + 2), dtype=np.int64) for _ in sets]
+    of_sets = [np.zeros((0, 2 * MAX_ORDER + 2), dtype=np.int64) for _ in sets]
     if not larger:
-        return found
+        return of_sets
     table = BleuTable([sets[i] for i in larger])
     everyone = np.arange(sum(len(sets[i]) for i in larger))
     statistics = table.statistics(everyone, table.texts.others(everyone))
     for i, rows in zip(larger, np.split(statistics, table.texts.first[1:-1]), strict=True):
-        found[i] = rows
-    return found
+        of_sets[i] = rows
+    return of_sets
 
 
 def self_bleu_values(statistics: Sequence[np.ndarray]) -> dict[str, list[float]]:
@@ -236,5 +236,7 @@ def corpus_mbleu_4(statistics: Sequence[np.ndarray]) -> float:
         0 to 1; NaN where no set has two captions.
     """
     n_places = max((len(counts) for counts in statistics), default=0)
-    corpora = [np.stack([counts[place] for counts in statistics if len(counts) > place]) for place in range(n_places)]
+    corpora = [
+        np.stack([counts[position] for counts in statistics if len(counts) > position]) for position in range(n_places)
+    ]
     return math.fsum(corpus_bleu(corpus)[-1] for corpus in corpora) / n_places if n_places else math.nan

@@ -54,8 +54,12 @@ def shared_document_frequencies(documents: Iterable[Sequence[Sequence[str]]]) ->
     """
     vocabulary: dict[str, int] = {}
     numbered_documents = [word_ids(captions, vocabulary) for captions in documents]
-    words, lengths = (np.concatenate([each[side] for each in numbered_documents]) for side in (0, 1))
-    document = np.repeat(np.arange(len(numbered_documents)), [len(each[0]) for each in numbered_documents])
+    words, lengths = (
+        np.concatenate([document_words[side] for document_words in numbered_documents]) for side in (0, 1)
+    )
+    document = np.repeat(
+        np.arange(len(numbered_documents)), [len(document_words[0]) for document_words in numbered_documents]
+    )
     tokens, counts = list(vocabulary), dict[str, int]()
     for order, (ids, last) in enumerate(ngram_ids(words, lengths, MAX_ORDER), start=1):
         pairs = np.sort(ids * len(numbered_documents) + document[last])

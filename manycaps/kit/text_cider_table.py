@@ -115,8 +115,8 @@ class CiderTable:
     ) -> tuple[Ints, Ints, Floats]:
         """Terms of some entries: each with every entry of its cell."""
         position, entry = position.repeat(size), entry.repeat(size)
-        place = np.arange(len(entry)) - _starts(size).repeat(size)
-        other = self.by_cell[self.first_of_cell[self.cell[entry]] + place]
+        offset = np.arange(len(entry)) - _starts(size).repeat(size)
+        other = self.by_cell[self.first_of_cell[self.cell[entry]] + offset]
         text, partner, ngram = self.text[entry], self.text[other], self.ngram[entry]
         order = self.order[ngram]
         clipped = np.minimum(self.frequency[entry], self.frequency[other]) * self.frequency[other]

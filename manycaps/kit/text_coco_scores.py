@@ -72,25 +72,25 @@ def coco_scores(
     return CocoScores(scores, bleu, meteor)
 
 
-def best_candidates(found: CocoScores, sizes: Sequence[int]) -> dict[str, Ints]:
+def best_candidates(scored: CocoScores, sizes: Sequence[int]) -> dict[str, Ints]:
     """Number of the best candidate of each row, the first among equals, by the name of each number."""
-    return {name: first_largest(values, np.array(sizes)) for name, values in found.scores.items()}
+    return {name: first_largest(values, np.array(sizes)) for name, values in scored.scores.items()}
 
 
-def corpus_sums(found: CocoScores, best: Mapping[str, Ints]) -> dict[str, Ints]:
+def corpus_sums(scored: CocoScores, best: Mapping[str, Ints]) -> dict[str, Ints]:
     """Add up the statistics of a corpus: whole numbers, which parts of any sizes add up to.
 
     Args:
-        found: scores of its candidates.
+        scored: scores of its candidates.
         best: as from `best_candidates`; empty for sums over all candidates alone.
 
     Returns:
         Sums by the name of a number of the corpus.
     """
-    everyone = np.arange(len(found.bleu))
+    everyone = np.arange(len(scored.bleu))
     chosen = dict.fromkeys((*BLEUS, METEOR), everyone) | {f"{name}{BEST_OF}": these for name, these in best.items()}
     return {
-        name: corpus_statistics(found.meteor[these]) if name.startswith(METEOR) else found.bleu[these].sum(axis=0)
+        name: corpus_statistics(scored.meteor[these]) if name.startswith(METEOR) else scored.bleu[these].sum(axis=0)
         for name, these in chosen.items()
         if name.removesuffix(BEST_OF) in (*BLEUS, METEOR)
     }

@@ -89,12 +89,12 @@ def _shared_columns(
     columns = np.intersect1d(candidates[1], rows[1])
     matrices = []
     for line, column, n_lines in (candidates, rows):
-        place = np.minimum(np.searchsorted(columns, column), max(len(columns) - 1, 0))
-        is_shared = columns[place] == column if len(columns) else np.zeros(len(column), bool)
+        number = np.minimum(np.searchsorted(columns, column), max(len(columns) - 1, 0))
+        is_shared = columns[number] == column if len(columns) else np.zeros(len(column), bool)
         # References of a row share columns: one of them is enough.
-        keys = np.unique(line[is_shared] * max(len(columns), 1) + place[is_shared])
-        line, place = np.divmod(keys, max(len(columns), 1)) if len(keys) else (keys, keys)
-        matrices.append(scipy.sparse.csr_array((np.ones(len(keys)), (line, place)), shape=(n_lines, len(columns))))
+        keys = np.unique(line[is_shared] * max(len(columns), 1) + number[is_shared])
+        line, number = np.divmod(keys, max(len(columns), 1)) if len(keys) else (keys, keys)
+        matrices.append(scipy.sparse.csr_array((np.ones(len(keys)), (line, number)), shape=(n_lines, len(columns))))
     return matrices[0], matrices[1].T.tocsr()
 
 

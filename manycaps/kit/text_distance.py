@@ -73,9 +73,9 @@ def _as_values(returned: object, n_pairs: int) -> np.ndarray:
             f"distance: expected {n_pairs} numbers from the function, got an array of shape {values.shape}. {advice}"
         )
     if not np.isfinite(values).all():
-        place = int(np.argmin(np.isfinite(values)))
+        first = int(np.argmin(np.isfinite(values)))
         raise ValueError(
-            f"distance: expected finite numbers from the function, got {values[place]} for pair {place} of {n_pairs}. "
+            f"distance: expected finite numbers from the function, got {values[first]} for pair {first} of {n_pairs}. "
             "Return a large distance for pairs that have none."
         )
     return values
@@ -126,10 +126,10 @@ def evaluate_distance(name: str, scores: str, load: Callable[[str], Any]) -> Tex
     options = PER_PAIR_OPTIONS.get(os.path.basename(metric_name.removesuffix(".py")), {})
 
     def distance(first: list[str], second: list[str]) -> np.ndarray:
-        found = _as_values(
+        values = _as_values(
             [score for part in _scores(metric, key, options, first, second) for score in part], len(first)
         )
-        return 1 - found if scores == "similarity" else found
+        return 1 - values if scores == "similarity" else values
 
     return distance
 

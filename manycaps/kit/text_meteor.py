@@ -179,8 +179,8 @@ def _batch_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon, dty
     text = np.repeat(np.arange(len(lengths)), lengths)
     first_word = np.cumsum(lengths) - lengths
     # Words are stored from the end of each text, the order of alignment: position p counts from the end.
-    place = np.arange(len(text)) - first_word[text]
-    bits = np.left_shift(np.ones(len(text), dtype), place.astype(dtype))
+    position = np.arange(len(text)) - first_word[text]
+    bits = np.left_shift(np.ones(len(text), dtype), position.astype(dtype))
     words, forms = _numbered(itertools.chain.from_iterable(map(reversed, itertools.chain.from_iterable(rows))))
     stem_of_form, stems = _numbered(map(lexicon.stem, forms))
     number_of_stem = {stem: number for number, stem in enumerate(stems)}
@@ -239,13 +239,13 @@ def _align(
     first = first_word[hypothesis]
     for places, sets in stages:
         slot = places.slot[reference]
-        for place, n in enumerate(n_reaching):
-            pick = picks[place, :n]
-            found = sets[slot[:n] + places.column[first[:n] + place]] & free[:n]
-            found *= pick == 0  # aligned in an earlier stage
-            found &= -found  # the lowest bit: the last free reference word that matches
-            free[:n] ^= found
-            pick |= found
+        for step, n in enumerate(n_reaching):
+            pick = picks[step, :n]
+            matched = sets[slot[:n] + places.column[first[:n] + step]] & free[:n]
+            matched *= pick == 0  # aligned in an earlier stage
+            matched &= -matched  # the lowest bit: the last free reference word that matches
+            free[:n] ^= matched
+            pick |= matched
     return picks
 
 

@@ -187,7 +187,9 @@ def versioned_name(name: str) -> str:
     'char'
     """
     distributions = _source(name).distributions
-    return "/".join([name, *(f"{each}-{importlib.metadata.version(each)}" for each in distributions)])
+    return "/".join(
+        [name, *(f"{distribution}-{importlib.metadata.version(distribution)}" for distribution in distributions)]
+    )
 
 
 def _source(name: str) -> TokenizerSource:

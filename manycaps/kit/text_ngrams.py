@@ -29,16 +29,16 @@ class RowTexts:
         self.place: Ints = np.arange(len(self.row)) - self.first[self.row]
         self.n_blocks = max(1, -(-int(self.sizes.max(initial=1)) // BITS))
 
-    def masks(self, group: Ints, place: Ints, n_groups: int) -> Masks:
+    def masks(self, group: Ints, position: Ints, n_groups: int) -> Masks:
         """Masks of the positions of each group: uint64 array, shape (n_groups, n_blocks).
 
         Args:
             group: int64 array, shape (n,): number of a set.
-            place: int64 array, shape (n,): a place in it.
+            position: int64 array, shape (n,): a place in it.
             n_groups: number of sets.
         """
         masks = np.zeros((n_groups, self.n_blocks), np.uint64)
-        block, bit = np.divmod(place, BITS)
+        block, bit = np.divmod(position, BITS)
         np.bitwise_or.at(masks, (group, block), np.left_shift(np.uint64(1), bit.astype(np.uint64)))
         return masks
 
@@ -66,11 +66,11 @@ class RowTexts:
         """
         number = self.sizes[rows]
         position = np.repeat(np.arange(len(rows)), number)
-        place = np.arange(len(position)) - np.repeat(np.cumsum(number) - number, number)
-        block, bit = np.divmod(place, BITS)
+        offset = np.arange(len(position)) - np.repeat(np.cumsum(number) - number, number)
+        block, bit = np.divmod(offset, BITS)
         is_member = (masks[position, block] >> bit.astype(np.uint64)) & np.uint64(1) > 0
-        position, place = position[is_member], place[is_member]
-        return position, self.first[rows[position]] + place
+        position, offset = position[is_member], offset[is_member]
+        return position, self.first[rows[position]] + offset
 
 
 def word_ids(captions: Iterable[Sequence[str]], vocabulary: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:
@@ -123,13 +123,13 @@ def ngram_ids(words: np.ndarray, lengths: np.ndarray, max_order: int) -> list[tu
     >>> [(ids.tolist(), last.tolist()) for ids, last in ngram_ids(words, lengths, 2)]
     [([0, 1, 0, 1], [0, 1, 2, 3]), ([0, 1, 0], [1, 2, 3])]
     """
-    place = np.arange(len(words)) - np.repeat(np.cumsum(lengths) - lengths, lengths)  # place in the caption, from 0
+    position = np.arange(len(words)) - np.repeat(np.cumsum(lengths) - lengths, lengths)  # place in the caption, from 0
     n_words = int(words.max(initial=-1)) + 1
     ids = np.unique(words, return_inverse=True)[1].astype(np.int64)  # (n_tokens,)
     last = np.arange(len(words))
     orders = [(ids, last)]
     for order in range(2, max_order + 1):
-        longer = np.flatnonzero(place[last] >= order - 1)  # n-grams with one word more to their left
+        longer = np.flatnonzero(position[last] >= order - 1)  # n-grams with one word more to their left
         # The (n-1)-gram that ends one word earlier is the previous one in the list: it is of the same caption.
         pairs = ids[longer - 1] * n_words + words[last[longer]]
         ids, last = np.unique(pairs, return_inverse=True)[1].astype(np.int64), last[longer]

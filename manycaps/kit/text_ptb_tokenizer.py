@@ -336,8 +336,8 @@ def tokenize_captions(captions: Iterable[str]) -> list[list[str]]:
 
 def _tokens_of_caption(caption: str, row: int | None = None, *, is_apart: bool = True) -> list[str]:
     if not isinstance(caption, str):
-        place = "caption" if row is None else f"captions[{row}]"
-        raise TypeError(f"{place}: expected a string, got {type(caption).__name__}. Give each caption as text.")
+        name = "caption" if row is None else f"captions[{row}]"
+        raise TypeError(f"{name}: expected a string, got {type(caption).__name__}. Give each caption as text.")
     if not is_apart and NO_BREAK_SPACE in caption:
         return _scan(caption, is_apart=False)
     tokens: list[str] = []

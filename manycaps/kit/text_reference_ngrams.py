@@ -88,10 +88,10 @@ class ReferenceNgrams:
 
     def _orders(self, max_order: int) -> Iterator[NgramOrder]:
         start = np.cumsum(self.lengths) - self.lengths
-        place = np.arange(len(self.words)) - start[self.text_of_word]
+        of_word = np.arange(len(self.words)) - start[self.text_of_word]
         ids = np.zeros(len(self.words), np.int64)  # of the n-gram of the order before that ends at each word
         for order in range(max_order):
-            last = np.flatnonzero(place >= order)
+            last = np.flatnonzero(of_word >= order)
             by_ngram, is_new = _runs(ids[last - 1] if order else ids[last], self.words[last])
             position = last[by_ngram]
             number = np.cumsum(is_new) - 1

@@ -157,9 +157,9 @@ def _common_lengths(words: Ints, start: Ints, lengths: Ints, first: Ints, second
     running maximum along the line of the first and the last.
     """
     width = int(lengths[second].max(initial=0))
-    place = np.arange(width)
-    inside = place < lengths[second][:, None]  # (n_pairs, width)
-    other = np.where(inside, _words_at(words, start[second][:, None] + place), -1)
+    position = np.arange(width)
+    inside = position < lengths[second][:, None]  # (n_pairs, width)
+    other = np.where(inside, _words_at(words, start[second][:, None] + position), -1)
     line = np.zeros((len(first), width + 1), np.int32)
     for i in range(int(lengths[first].max(initial=0))):
         word = np.where(i < lengths[first], _words_at(words, start[first] + i), -2)  # equal to no word
@@ -174,10 +174,10 @@ def _common_lengths_by_bits(words: Ints, start: Ints, lengths: Ints, first: Ints
     Bit j is 0 where the line grows at word j of the second text (Hyyrö 2004, "Bit-parallel LCS-length computation
     revisited", section 2).
     """
-    place = np.arange(int(lengths[second].max(initial=0)))[:, None]
-    inside = place < lengths[second]  # (width, n_pairs)
-    other = np.where(inside, _words_at(words, start[second] + place), -1)
-    bits = np.left_shift(np.uint64(1), place.astype(np.uint64))
+    position = np.arange(int(lengths[second].max(initial=0)))[:, None]
+    inside = position < lengths[second]  # (width, n_pairs)
+    other = np.where(inside, _words_at(words, start[second] + position), -1)
+    bits = np.left_shift(np.uint64(1), position.astype(np.uint64))
     line = np.full(len(first), ~np.uint64(0))
     for i in range(int(lengths[first].max(initial=0))):
         word = np.where(i < lengths[first], _words_at(words, start[first] + i), -2)  # equal to no word
@@ -186,9 +186,9 @@ def _common_lengths_by_bits(words: Ints, start: Ints, lengths: Ints, first: Ints
     return np.unpackbits((~line).view(np.uint8).reshape(-1, 8), axis=1).sum(axis=1, dtype=np.int64)
 
 
-def _words_at(words: Ints, place: Ints) -> Ints:
+def _words_at(words: Ints, position: Ints) -> Ints:
     """Words at these indices; any word where an index is out of range."""
-    return words[np.minimum(place, len(words) - 1)]
+    return words[np.minimum(position, len(words) - 1)]
 
 
 def candidate_scores(

@@ -406,8 +406,8 @@ def _default_folder() -> pathlib.Path:
 
 def _package_folder() -> pathlib.Path | None:
     """The model's folder in the package, found without running the package's code."""
-    found = importlib.util.find_spec(PACKAGE_MODULE)
-    folders = found.submodule_search_locations if found else None
+    package = importlib.util.find_spec(PACKAGE_MODULE)
+    folders = package.submodule_search_locations if package else None
     return pathlib.Path(folders[0]) / "model" if folders else None
 
 

@@ -83,11 +83,11 @@ class WordNetLexicon:
         Returns:
             Lemmas as WordNet writes them, without those of several words.
         """
-        found = self._synonyms.get(stem)
-        if found is None:
-            found = self._look_up(stem) if len(stem) <= MAX_WORD_LENGTH else frozenset()
-            self._synonyms[stem] = found
-        return found
+        words = self._synonyms.get(stem)
+        if words is None:
+            words = self._look_up(stem) if len(stem) <= MAX_WORD_LENGTH else frozenset()
+            self._synonyms[stem] = words
+        return words
 
     def _look_up(self, stem: str) -> frozenset[str]:
         return frozenset(name for part in self._wordnet for name in part.lemma_names(stem.lower()) if "_" not in name)
@@ -137,10 +137,10 @@ def wordnet_lexicon() -> WordNetLexicon:
     Raises:
         LookupError: WordNet 3.0 is not installed; the message names the ways to get it.
     """
-    place = str(_corpus_root())
-    if place not in _OPENED:
-        _OPENED[place] = WordNetLexicon()
-    return _OPENED[place]
+    root = str(_corpus_root())
+    if root not in _OPENED:
+        _OPENED[root] = WordNetLexicon()
+    return _OPENED[root]
 
 
 def _corpus_root() -> "nltk.data.PathPointer":
@@ -161,8 +161,8 @@ def _corpus_root() -> "nltk.data.PathPointer":
 def _open_corpus(root: "nltk.data.PathPointer") -> list[_PartOfSpeech]:
     """Open the corpus, if it is of the release that the scores rest on."""
     parts = [_PartOfSpeech(root, name) for name in ENDINGS]
-    found = re.search(rb"Word[nN]et (\S+) Copyright", parts[0].data)
-    version = found.group(1).decode() if found else "another"
+    stated = re.search(rb"Word[nN]et (\S+) Copyright", parts[0].data)
+    version = stated.group(1).decode() if stated else "another"
     if version != WORDNET_VERSION:
         raise LookupError(f"METEOR needs WordNet {WORDNET_VERSION}, got {version} in {root}. {HOW_TO_GET_WORDNET}")
     return parts

@@ -224,7 +224,7 @@ def _as_matrix(values: object, where: str) -> np.ndarray:
     matrix = np.asarray(array, dtype=np.float64)
     odd = ~np.isfinite(matrix)
     if odd.any():
-        i, j = (int(place) for place in np.argwhere(odd)[0])
+        i, j = (int(index) for index in np.argwhere(odd)[0])
         raise ValueError(
             f"{where}[{i}][{j}]: expected a finite number, got {matrix[i, j]} ({int(odd.sum())} such numbers in all). "
             "Leave the text out."

@@ -143,7 +143,7 @@ def check_defined(distances: np.ndarray, name: str) -> None:
     """
     undefined = ~np.isfinite(distances)
     if undefined.any():
-        _, i, j = (int(place) for place in np.argwhere(undefined)[0])
+        _, i, j = (int(index) for index in np.argwhere(undefined)[0])
         raise ValueError(
             f"distance={name!r}: expected vectors that have this distance, got a row in which that of texts {i} and "
             f"{j} is not finite ({int(undefined.sum())} such pairs in a batch of rows). Use another distance, for "

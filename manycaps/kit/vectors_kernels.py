@@ -152,7 +152,7 @@ def _recompute(squared: np.ndarray, close: np.ndarray, first: np.ndarray, second
     places = np.nonzero(close)
     step = max(1, MAX_DIFFERENCES // first.shape[-1])
     for start in range(0, len(places[0]), step):
-        row, i, j = (place[start : start + step] for place in places)
+        row, i, j = (numbers[start : start + step] for numbers in places)
         differences = first[row, i] - second[row, j]  # (step, d)
         squared[row, i, j] = np.einsum("pd,pd->p", differences, differences)
 

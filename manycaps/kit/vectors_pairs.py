@@ -153,8 +153,8 @@ class MedianSearch:
             return None
         values, times = (np.concatenate(parts) for parts in zip(*self.inside, strict=True))
         order = np.argsort(values)
-        place = int(np.searchsorted(np.cumsum(times[order]), rank, side="right"))
-        return float(values[order[place]]) if place < len(order) else None
+        first = int(np.searchsorted(np.cumsum(times[order]), rank, side="right"))
+        return float(values[order[first]]) if first < len(order) else None
 
 
 class MeanSearch:
@@ -300,7 +300,7 @@ def _sampled_bracket(vectors: np.ndarray, weights: np.ndarray, pair_values: Pair
     order = np.argsort(values)
     shares = np.cumsum(times[order]) / times.sum()
     ends = (share - BRACKET_DEVIATIONS * deviation, share + BRACKET_DEVIATIONS * deviation)
-    low, high = (int(place) for place in np.searchsorted(shares, ends))
+    low, high = (int(number) for number in np.searchsorted(shares, ends))
     return float(values[order[low]]) if low else 0.0, float(values[order[min(high, len(order) - 1)]])
 
 
@@ -315,10 +315,10 @@ def _weighted_order_statistic(
             values, times = inside
             order = np.argsort(values)
             return float(values[order][np.searchsorted(np.cumsum(times[order]), rank - below, side="right")])
-        found = int(np.searchsorted(np.cumsum(histogram), rank - below, side="right"))
+        bin_number = int(np.searchsorted(np.cumsum(histogram), rank - below, side="right"))
         width = (high - low) / MEDIAN_BINS
         # A bin more on either side: rounding may have moved a value to the next bin.
-        low, high = max(least, low + (found - 1) * width), min(greatest, low + (found + 2) * width)
+        low, high = max(least, low + (bin_number - 1) * width), min(greatest, low + (bin_number + 2) * width)
     return high
 
 

@@ -165,7 +165,7 @@ def _sums_in_one_visit(
         return None
 
     def of_block(rows: slice, columns: slice, squared: np.ndarray) -> tuple[Any, np.ndarray]:
-        found = search.of_block(rows, columns, squared)
+        searched = search.of_block(rows, columns, squared)
         exponents = squared
         exponents /= -2 * first_sigma**2
         kernel = np.exp(exponents)
@@ -173,11 +173,11 @@ def _sums_in_one_visit(
         for _ in range(N_TERMS - 1):
             kernel *= exponents
             terms.append(_block_sums(kernel, rows, columns, counts, weights))
-        return found, np.stack(terms)
+        return searched, np.stack(terms)
 
     total = np.zeros(())
-    for found, terms in map_blocks(of_block, vectors, _squared, progress, f"pooled {rule}", block_size):
-        search.add(found)
+    for searched, terms in map_blocks(of_block, vectors, _squared, progress, f"pooled {rule}", block_size):
+        search.add(searched)
         total = total + terms
     value = search.result()
     if not value:  # not found, or 0

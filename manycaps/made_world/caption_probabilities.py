@@ -127,11 +127,11 @@ def _texts(speaker: Speaker, seen: Scene) -> dict[str, PartProbabilities]:
         ),
     }
     if seen.relation is not None:
-        said = list(_worded(speaker, "relation", seen.relation))
-        texts["relation"] = _merged((word or "and", share) for _, word, share in said)
+        worded = list(_worded(speaker, "relation", seen.relation))
+        texts["relation"] = _merged((word or "and", share) for _, word, share in worded)
         said_opposite = list(_worded(speaker, "relation", OPPOSITE[seen.relation]))
         texts["opposite"] = _merged((word or "and", share) for _, word, share in said_opposite)
-        texts["side"] = _merged(("" if value is None else SIDES[value], share) for value, _, share in said)
+        texts["side"] = _merged(("" if value is None else SIDES[value], share) for value, _, share in worded)
     return texts
 
 
@@ -140,15 +140,15 @@ def _phrases(speaker: Speaker, group: Group) -> dict[tuple[str, str], float]:
     worded = [list(_worded(speaker, field, value)) for field, value in zip(Group._fields, group, strict=True)]
     phrases: dict[tuple[str, str], float] = {}
     for choices in itertools.product(*worded):
-        said = Group._make(value for value, _, _ in choices)
+        stated = Group._make(value for value, _, _ in choices)
         wording = np.zeros(N_DRAWS)
         for i, (value, word, _) in enumerate(choices):
             if value is not None:
                 words = words_for(Group._fields[i], value)
                 wording[4 + i] = (words.index(word) + 0.5) / len(words)
         # The first sentence about one group is its phrase alone, where no background is said.
-        text = as_caption(Scene((said,), None, None), wording)
-        key = text, "there is" if said.count in (None, 1) else "there are"
+        text = as_caption(Scene((stated,), None, None), wording)
+        key = text, "there is" if stated.count in (None, 1) else "there are"
         phrases[key] = phrases.get(key, 0.0) + math.prod(share for _, _, share in choices)
     return phrases
 
@@ -158,15 +158,15 @@ def _worded(speaker: Speaker, field: str, value: str | int | None) -> Iterator[t
     if value is None:
         yield None, "", 1.0
         return
-    said = share_not_done(share_left_out(speaker, field), speaker.temperature)
-    if said < 1:
-        yield None, "", 1 - said
+    share_stated = share_not_done(share_left_out(speaker, field), speaker.temperature)
+    if share_stated < 1:
+        yield None, "", 1 - share_stated
     for other, share in said_values(speaker, field, value).items():
         words = words_for(field, other)
         liked = preferences(len(words), speaker.exponent, speaker.temperature)
         for word, preference in zip(words, liked, strict=True):
-            if said * share * preference:
-                yield other, word, said * share * preference
+            if share_stated * share * preference:
+                yield other, word, share_stated * share * preference
 
 
 def _merged(texts: Iterable[tuple[str, float]]) -> dict[str, float]:

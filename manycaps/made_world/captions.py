@@ -185,11 +185,11 @@ def caption_parts(claim: Scene, wording: np.ndarray, habits: Habits = PERSON_HAB
         parts["opposite"] = _at(WORDS[OPPOSITE[claim.relation]], relation)
         parts["side"] = SIDES[claim.relation]
     parts["there"] = "there is" if claim.groups[0].count in (None, 1) else "there are"
-    found: list[tuple[str | None, str]] = []
+    pieces: list[tuple[str | None, str]] = []
     for literal, name, _, _ in string.Formatter().parse(_at(habits.sentences[len(claim.groups) - 1], sentence)):
-        found += [(None, literal)] if literal else []
-        found += [(name, parts[name])] if name else []
-    return found
+        pieces += [(None, literal)] if literal else []
+        pieces += [(name, parts[name])] if name else []
+    return pieces
 
 
 def draw_caption(rng: np.random.Generator, scene: Scene, habits: Habits = PERSON_HABITS) -> str:
@@ -251,13 +251,13 @@ def draw_foils(rng: np.random.Generator, scene: Scene, claim: Scene, wording: np
         Foils of the same right caption, in the order of `VALUES`; none of a kind of which nothing is said, or of which
         no single error is possible.
     """
-    right, found = as_caption(claim, wording), []
+    right, foils = as_caption(claim, wording), []
     for kind in VALUES:
         attributes = [attribute for attribute in said_attributes(claim) if attribute[1] == kind]
         if any(changed_claims(claim, scene, attribute) for attribute in attributes):
             wrong, _ = _one_error_more(rng, claim, scene, attributes)
-            found.append(Foil(right, as_caption(wrong, wording), kind))
-    return found
+            foils.append(Foil(right, as_caption(wrong, wording), kind))
+    return foils
 
 
 def wrong_claim(rng: np.random.Generator, scene: Scene, claim: Scene, errors: int) -> Scene:

@@ -68,10 +68,10 @@ def draw_picture(rng: np.random.Generator, scene: Scene, places: Sequence[Place]
     """
     image = PIL.Image.new("RGB", (SIDE * OVERSAMPLING,) * 2, _shade(rng, stated_value(scene.background)))
     draw = PIL.ImageDraw.Draw(image)
-    for place in draw_places(rng, scene) if places is None else places:
-        group = scene.groups[place.group]
+    for cell in draw_places(rng, scene) if places is None else places:
+        group = scene.groups[cell.group]
         cells = CELLS[stated_value(group.size)]
-        corner = np.array([place.column, place.row]) * CELL
+        corner = np.array([cell.column, cell.row]) * CELL
         centre = corner + cells * CELL / 2 + rng.uniform(-PLACE_JITTER, PLACE_JITTER, 2)
         diameter = DIAMETER * (1 + DIAMETER_JITTER * rng.uniform(-1, 1)) * CELL * cells
         _draw_shape(rng, draw, group, centre * OVERSAMPLING, diameter / 2 * OVERSAMPLING)
@@ -93,9 +93,9 @@ def draw_places(rng: np.random.Generator, scene: Scene) -> list[Place]:
 def group_of_cells(scene: Scene, places: Sequence[Place]) -> np.ndarray:
     """Return which group covers each cell, -1 for none: integers, shape (rows, columns)."""
     covered = np.full((SIDE // CELL,) * 2, -1)
-    for place in places:
-        cells = CELLS[stated_value(scene.groups[place.group].size)]
-        covered[place.row : place.row + cells, place.column : place.column + cells] = place.group
+    for cell in places:
+        cells = CELLS[stated_value(scene.groups[cell.group].size)]
+        covered[cell.row : cell.row + cells, cell.column : cell.column + cells] = cell.group
     return covered
 
 
@@ -116,7 +116,7 @@ def _regions(scene: Scene) -> list[tuple[int, int, int, int]]:
         "below": (0, half, side, half),
     }
     opposite = None if scene.relation is None else OPPOSITE[scene.relation]
-    return [regions[place] for place in (scene.relation, opposite)[: len(scene.groups)]]
+    return [regions[relation] for relation in (scene.relation, opposite)[: len(scene.groups)]]
 
 
 def _draw_shape(

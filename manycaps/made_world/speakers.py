@@ -158,14 +158,14 @@ def _claim(speaker: Speaker, scene: Scene, draws: Sequence[float]) -> Scene:
     if len(scene.groups) == 2 and _yes(speaker.habits.names_one, temperature, draws[0]):
         claim = Scene((scene.groups[_chosen(2, 0.0, temperature, draws[1])],), None, scene.background)
     for attribute in list(said_attributes(claim)):
-        place = 2 + 2 * ATTRIBUTES.index(attribute)
-        if _yes(share_left_out(speaker, attribute[1]), temperature, draws[place + 1]):
+        draw_number = 2 + 2 * ATTRIBUTES.index(attribute)
+        if _yes(share_left_out(speaker, attribute[1]), temperature, draws[draw_number + 1]):
             claim = with_value(claim, attribute, None)
         elif speaker.wrong:
             present: Value = stated_value(value_of(claim, attribute))
             values = said_values(speaker, attribute[1], present)
             ends = list(itertools.accumulate(values.values()))
-            claim = with_value(claim, attribute, list(values)[_place(ends, draws[place])])
+            claim = with_value(claim, attribute, list(values)[_place(ends, draws[draw_number])])
     return claim
 
 

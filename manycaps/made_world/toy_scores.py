@@ -71,7 +71,7 @@ def draw_toy_scene(seed: int, number: int) -> ToyScene:
     pictures = [draw_picture(rng, scene) for _ in range(1 + N_FRAMES)]
     references = [other_caption(rng, scene, right) for _ in range(N_REFERENCES)]
     captions = [right, foil, _foreign_caption(rng, scene)]
-    foils = {found.kind: found.foil for found in draw_foils(rng, scene, claim, wording)}
+    foils = {drawn.kind: drawn.foil for drawn in draw_foils(rng, scene, claim, wording)}
     return ToyScene(pictures[0], pictures[1:], captions, references, foils)
 
 
@@ -87,8 +87,10 @@ def score_toy_scenes(scenes: Sequence[ToyScene]) -> dict[str, ToyScores]:
     for _, name in COLUMNS:
         module = load(name, checkpoint=str(CHECKPOINT), device="cpu", details=True)
         given = {column: columns[column] for column in MODULES[name].columns}
-        found = module.compute(**given)[f"{name}_per_candidate"]
-        scores[name] = [dict(zip(scene.candidates, row, strict=True)) for scene, row in zip(scenes, found, strict=True)]
+        per_candidate = module.compute(**given)[f"{name}_per_candidate"]
+        scores[name] = [
+            dict(zip(scene.candidates, row, strict=True)) for scene, row in zip(scenes, per_candidate, strict=True)
+        ]
     return scores
 
 

@@ -237,8 +237,8 @@ def image_hashes(column: ImageColumn, n_threads: int, progress: Callable[..., An
     hashes: list[bytes] = []
     bad: list[str] = []
     with bar, ThreadPoolExecutor(n_threads) as pool:
-        for found in ordered_results(pool, check, items, READ_AHEAD):
-            (bad if isinstance(found, str) else hashes).append(found)
+        for checked in ordered_results(pool, check, items, READ_AHEAD):
+            (bad if isinstance(checked, str) else hashes).append(checked)
             bar.update(1)
     if bad:
         raise ValueError(f"{bad[0]} In all {len(bad)} of {len(column)} images of this column cannot be used.")

@@ -42,13 +42,13 @@ class RowSchedule:
 
     def batch(self, iteration: int) -> np.ndarray:
         """Return the row numbers, shape (batch_size,), of an iteration counted from 0."""
-        epoch, place = divmod(iteration, self.iterations_per_epoch)
+        epoch, batch_number = divmod(iteration, self.iterations_per_epoch)
         if epoch != self._epoch:
             rng = np.random.default_rng([self.seed, epoch])
             order = rng.permutation(len(self._counts))
             draws = (rng.random(len(self._counts)) * self._counts).astype(np.int64)
             self._epoch, self._epoch_rows = epoch, self._rows[(self._starts + draws)[order]]
-        return self._epoch_rows[place * self.batch_size :][: self.batch_size]
+        return self._epoch_rows[batch_number * self.batch_size :][: self.batch_size]
 
 
 def validation_batches(image_rows: np.ndarray, batch_size: int) -> list[np.ndarray]:

@@ -232,9 +232,9 @@ class Training:
         if iteration is not None and iteration + 1 < self.recipe.max_iterations:
             following = self.schedule.batch(iteration + 1)
             source.expect(following[self.processes.part(len(following))], iteration + 1)
-        found = source.features(share, iteration)
-        images, captions = (self.processes.gather(x, len(rows)) for x in found[:2])
-        generated = (x if x is None else self.processes.gather(x, len(rows)) for x in found[2:])
+        features = source.features(share, iteration)
+        images, captions = (self.processes.gather(x, len(rows)) for x in features[:2])
+        generated = (x if x is None else self.processes.gather(x, len(rows)) for x in features[2:])
         return Features(images, captions, *generated)
 
     def _loss(self, features: Features) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:

@@ -127,16 +127,16 @@ def load_start(options: TrainOptions, accelerator: accelerate.Accelerator, bar: 
     Raises:
         ValueError: there is no such checkpoint, or it cannot be used.
     """
-    found = find_checkpoint(options.variant, options.checkpoint, bar)
-    weights = merge_lora(read_weights(found.path))
-    network = build_network(weights, found.treatment.activation)  # checks every tensor
+    checkpoint = find_checkpoint(options.variant, options.checkpoint, bar)
+    weights = merge_lora(read_weights(checkpoint.path))
+    network = build_network(weights, checkpoint.treatment.activation)  # checks every tensor
     weights = {name: tensor.clone() for name, tensor in network.state_dict().items()}
     # Without gradients the encoders may have short weights; with them, accelerate shortens the products only.
     dtype = "bfloat16" if caches_features(options) and accelerator.mixed_precision == "bf16" else "float32"
-    encoders = Encoders(weights, found.treatment, str(accelerator.device), dtype)
+    encoders = Encoders(weights, checkpoint.treatment, str(accelerator.device), dtype)
     rank, seed = options.lora_rank, options.seed
     factors = add_low_rank_updates(encoders.model.network, rank, seed) if rank else {}
-    return Start(found, weights, encoders, factors)
+    return Start(checkpoint, weights, encoders, factors)
 
 
 def load_training_data(options: TrainOptions, bar: Any) -> tuple[TupleRows, TupleRows]:

@@ -74,12 +74,12 @@ def caption_file_rows(path: pathlib.Path, column: str | None = None, how: str = 
             f"data: expected UTF-8 text, got byte {error.start}, which is not valid UTF-8. Save it as UTF-8."
         ) from None
     rows: dict[Any, list[str]] = {}
-    for place, captions, image in _image_captions(_entries(text, kind), column, how):
+    for where, captions, image in _image_captions(_entries(text, kind), column, how):
         if not isinstance(captions, list) or not all(isinstance(caption, str) for caption in captions):
             raise ValueError(
-                f"data, {place}: expected {FILE_KINDS[kind]}, got {str(captions)[:60]}. Check this line of the file."
+                f"data, {where}: expected {FILE_KINDS[kind]}, got {str(captions)[:60]}. Check this line of the file."
             )
-        rows.setdefault((place,) if image is None else image, []).extend(captions)
+        rows.setdefault((where,) if image is None else image, []).extend(captions)
     if not rows:
         raise ValueError(f"data: expected {FILE_KINDS[kind]}, got a file without captions. Check the file.")
     return list(rows.values())
@@ -112,13 +112,13 @@ def _image_captions(entries: Iterable[_Entry], column: str | None, how: str) -> 
     [_Entry(place='line 2', value=['a dog'], image='1.jpg')]
     """
     chosen = name = None
-    for place, value, image in entries:
+    for where, value, image in entries:
         if not isinstance(value, Mapping):
             if column is not None:
                 raise ValueError(
-                    f"data, {place}: expected a column {column!r}, got captions without columns. Leave the name out."
+                    f"data, {where}: expected a column {column!r}, got captions without columns. Leave the name out."
                 )
-            yield _Entry(place, value, image)
+            yield _Entry(where, value, image)
             continue
         if chosen is None:
             chosen = _caption_column(list(value), column, how)
@@ -126,13 +126,13 @@ def _image_captions(entries: Iterable[_Entry], column: str | None, how: str) -> 
         captions = value.get(chosen)
         if captions is None:
             raise ValueError(
-                f"data, {place}: expected captions in {chosen}, got none. Write them, or leave this entry out."
+                f"data, {where}: expected captions in {chosen}, got none. Write them, or leave this entry out."
             )
         if isinstance(captions, str):
             captions = [captions]
             if name is not None:
-                image = _image(value.get(name), place, name)
-        yield _Entry(place, captions, image)
+                image = _image(value.get(name), where, name)
+        yield _Entry(where, captions, image)
 
 
 def _caption_column(columns: Sequence[str], column: str | None, how: str) -> str:
@@ -141,25 +141,25 @@ def _caption_column(columns: Sequence[str], column: str | None, how: str) -> str
         if column not in columns:
             raise ValueError(f"data: expected a column {column!r}, got {', '.join(columns)[:80]}. Check the spelling.")
         return column
-    found = [name for name in CAPTION_COLUMNS if name in columns]
-    if not found:
+    known = [name for name in CAPTION_COLUMNS if name in columns]
+    if not known:
         raise ValueError(
             f"data: expected one of the columns {', '.join(CAPTION_COLUMNS)}, got "
             f"{', '.join(columns)[:80] or 'no columns'}. Name the column of the captions {how}."
         )
-    if len(found) > 1:
+    if len(known) > 1:
         raise ValueError(
-            f"data: expected one column of captions, got {' and '.join(found)}. Name the one to read {how}."
+            f"data: expected one column of captions, got {' and '.join(known)}. Name the one to read {how}."
         )
-    return found[0]
+    return known[0]
 
 
-def _image(name: Any, place: str, column: str) -> str | int | float:
+def _image(name: Any, where: str, column: str) -> str | int | float:
     """Name or number of an image."""
     if not isinstance(name, str | int | float) or name == "":
         got = "none" if name is None or name == "" else type(name).__name__
         raise ValueError(
-            f"data, {place}: expected the name of an image in {column}, got {got}. Write it, or leave the column out."
+            f"data, {where}: expected the name of an image in {column}, got {got}. Write it, or leave the column out."
         )
     return name
 
@@ -217,14 +217,14 @@ def _table_lines(lines: Iterable[str], separator: str, kind: str) -> Iterator[_E
     table = csv.DictReader(lines, delimiter=separator, strict=True)
     try:
         for line in table:
-            place = f"line {table.line_num}"
+            where = f"line {table.line_num}"
             if None in line:
                 n_columns = len(table.fieldnames or [])
                 raise ValueError(
-                    f"data, {place}: expected {n_columns} cells, got {n_columns + len(line[None])}. Put a caption "
+                    f"data, {where}: expected {n_columns} cells, got {n_columns + len(line[None])}. Put a caption "
                     "with separators into double quotes."
                 )
-            yield _Entry(place, {name: cell or None for name, cell in line.items()})
+            yield _Entry(where, {name: cell or None for name, cell in line.items()})
     except csv.Error as error:
         raise ValueError(
             f"data, line {table.line_num + 1}: expected {FILE_KINDS[kind]}, got {error}. Close the quote."

@@ -116,15 +116,15 @@ def compare_uploads(
     systems = scores.systems(lambda: None)
     parity = None
     if can_be_compared(rows):
-        found = parity_of_captions(rows, {"distance": DISTANCE})
-        parity = compared_parity(found.rows, None, distance=DISTANCE, n_resamples=N_RESAMPLES, seed=0)
+        scored_parity = parity_of_captions(rows, {"distance": DISTANCE})
+        parity = compared_parity(scored_parity.rows, None, distance=DISTANCE, n_resamples=N_RESAMPLES, seed=0)
     exchanges = list(scores.exchanges(lambda: None))
     compared = compared_systems(systems, rows, None, exchanges, parity=parity, of_files=notes, n_resamples=N_RESAMPLES)
     report = new_folder() / "index.html"
     report.write_text(comparison_page(compared), encoding="utf-8")
     sentences = "\n".join(f"- {without_html(sentence)}" for sentence in summaries(compared))
     tables = "\n\n".join(as_written(table, "md") for table in all_tables(compared))
-    drawings = [means_of(found) for found in compared.metrics]
+    drawings = [means_of(metric_values) for metric_values in compared.metrics]
     return f"{sentences}\n\n{tables}", *drawings, report
 
 

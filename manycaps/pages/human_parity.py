@@ -86,9 +86,9 @@ def measure(module: Any, candidates: str, references: str, distance: str) -> tup
     listed = result["most_unlike_people"][:N_DRAWN]
     captions = [rows["predictions"][row][candidate] for row, candidate in listed]
     distances = [result["distance_per_candidate"][row][candidate] for row, candidate in listed]
-    said = module.words(result) if several else ["One image: give more for an answer with intervals."]
+    sentences = module.words(result) if several else ["One image: give more for an answer with intervals."]
     return (
-        f"### {' '.join(said)}\n\nWhat it sees and what it misses: [card below](#card).\n\n"
+        f"### {' '.join(sentences)}\n\nWhat it sees and what it misses: [card below](#card).\n\n"
         f"{result_table(result, MEANINGS)}",
         histogram_figure(result["distance_histogram"]),
         caption_bars({"mean distance from people's captions": distances}, captions),

@@ -148,11 +148,11 @@ def caption_bars(scores: Mapping[str, Sequence[float]], captions: Sequence[str])
             axes.set_xlabel(next(iter(scores)))
         else:
             axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.3 / figure.get_figheight()), ncols=len(scores))
-    said = (
+    descriptions = (
         f"{name}: " + ", ".join(f"{shortened(c)} {v:.3f}" for c, v in zip(captions, values, strict=True))
         for name, values in scores.items()
     )
-    return _drawing(figure, "; ".join(said) + ".")
+    return _drawing(figure, "; ".join(descriptions) + ".")
 
 
 def histogram_figure(shares: Sequence[float]) -> Drawing:
@@ -198,11 +198,11 @@ def mean_intervals(means: Mapping[str, tuple[float, float, float]], name: str, m
         axes.set_yticks(range(len(means)), [shortened(label) for label in means], parse_math=False)
         axes.set(xlabel=name, ylim=(len(means) - 0.5, -0.5))
         axes.tick_params(axis="y", length=0)
-    said = (
+    descriptions = (
         f"{label} {mean:.3f}" + ("" if np.isnan(low) else f" ({low:.3f} to {high:.3f})")
         for label, (mean, low, high) in means.items()
     )
-    return _drawing(figure, f"{name}: {', '.join(said)}.")
+    return _drawing(figure, f"{name}: {', '.join(descriptions)}.")
 
 
 def vocabulary_curve(heads: Mapping[float, int]) -> Drawing:
@@ -255,8 +255,10 @@ def share_bars(shares: Mapping[str, Mapping[str, float]]) -> Drawing:
         axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0%", "25%", "50%", "75%", "100%"])
         axes.tick_params(axis="y", length=0)
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.3 / figure.get_figheight()), ncols=len(names))
-    said = (f"{label}: " + ", ".join(f"{n} {v:.1%}" for n, v in group.items()) for label, group in shares.items())
-    return _drawing(figure, "; ".join(said) + ".")
+    descriptions = (
+        f"{label}: " + ", ".join(f"{n} {v:.1%}" for n, v in group.items()) for label, group in shares.items()
+    )
+    return _drawing(figure, "; ".join(descriptions) + ".")
 
 
 def histogram(counts: Sequence[int], edges: Sequence[float], label: str, unit: str) -> Drawing:

@@ -44,8 +44,8 @@ def verdict(result: Mapping[str, Any], name: str, title: str, system: str = "the
     numbers = f"(corpus p {p_value:.2g}, excess {result[f'{name}_excess']:.3f}, {interval})"
     if p_value >= UNUSUALLY_NEAR:
         return f"{title}: {system} lie nearer to the human captions than random splits of both do {numbers}."
-    said = "differ from" if p_value <= SIGNIFICANCE else "cannot be distinguished from"
-    return f"{title}: {system} {said} the human captions {numbers}."
+    verb = "differ from" if p_value <= SIGNIFICANCE else "cannot be distinguished from"
+    return f"{title}: {system} {verb} the human captions {numbers}."
 
 
 def _outwards(end: float, whole: Callable[[float], int]) -> str:

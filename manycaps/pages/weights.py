@@ -34,16 +34,16 @@ def weights_note(encoder: Any) -> str:
     if given is None:
         return f"Weights: `{encoder.variant}`, the published ones. The first computation fetches them."
     try:
-        found = encoder.local_checkpoint()
+        checkpoint = encoder.local_checkpoint()
     except ValueError as error:
         logger.error("%s", error)
         return f"**This page cannot compute.** {NO_WEIGHTS}"
-    if found is None:
+    if checkpoint is None:
         return f"Weights: `{given}` from the Hub, fetched by the first computation, {_worth(None)}"
-    if found.variant != "custom":
-        return f"Weights: `{found.variant}`, the published ones."
-    name = found.path.resolve().parent.name if found.path.name == WEIGHTS_NAME else found.path.name
-    return f"Weights: `{name}`, {_worth(found)}"
+    if checkpoint.variant != "custom":
+        return f"Weights: `{checkpoint.variant}`, the published ones."
+    name = checkpoint.path.resolve().parent.name if checkpoint.path.name == WEIGHTS_NAME else checkpoint.path.name
+    return f"Weights: `{name}`, {_worth(checkpoint)}"
 
 
 def usable_weights(encoder: Any) -> Any:

@@ -49,15 +49,15 @@ def examples_section(parity: ComparedParity, rows: Sequence[SystemRow]) -> str:
 
 def _place(parity: ComparedParity, system: SystemParity, kind: str) -> str:
     """Identifier of a table, by the system's number: its name may hold anything."""
-    return f"{kind}-of-{[each.name for each in parity.systems].index(system.name)}"
+    return f"{kind}-of-{[other.name for other in parity.systems].index(system.name)}"
 
 
-def _table(title: str, place: str, examples: Sequence[CaptionExample], has_images: bool) -> str:
+def _table(title: str, anchor: str, examples: Sequence[CaptionExample], has_images: bool) -> str:
     heads = "".join(f'<th scope="col" class="left">{text}</th>' for text in ("row", "captions", "people"))
     body = "".join(_row(example, has_images) for example in examples)
     title = html.escape(title)
-    return f"""<h2 id="{place}">{title}</h2>
-<div class="table rows examples" role="region" aria-label="{title}" tabindex="0"><table id="table-{place}">
+    return f"""<h2 id="{anchor}">{title}</h2>
+<div class="table rows examples" role="region" aria-label="{title}" tabindex="0"><table id="table-{anchor}">
 <thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"""
 
 

@@ -221,25 +221,25 @@ def _rows_section(comparison: SystemComparison, name: str) -> str:
     header += [compared.metric.title for compared in comparison.metrics]
     body = "".join(_differing_row(comparison, name, row, has_images) for row in chosen)
     title = f"Rows in which {name} and {baseline} differ most"
-    place = f"rows-of-{comparison.systems.index(name)}"
-    return f"""<h2 id="{place}">{html.escape(title)}</h2>
+    anchor = f"rows-of-{comparison.systems.index(name)}"
+    return f"""<h2 id="{anchor}">{html.escape(title)}</h2>
 <p class="soft">Numbers are those of {html.escape(name)} minus those of {html.escape(baseline)}: arrows up where they
 are larger. Scores of captions are green where {html.escape(name)} is better, orange where it is worse. Metrics of sets
 are green where the row's own test finds only {html.escape(baseline)} unlike people (p at most 0.05), orange where only
 {html.escape(name)} is. The rows that differ most by each metric come in turn, of either sign. A heading sorts the
 table.</p>
-<div class="table rows" role="region" aria-label="{html.escape(title)}" tabindex="0"><table id="table-{place}">
+<div class="table rows" role="region" aria-label="{html.escape(title)}" tabindex="0"><table id="table-{anchor}">
 <thead><tr>{_heading(header, n_left)}</tr></thead><tbody>{body}</tbody></table></div>"""
 
 
 def _differing_row(comparison: SystemComparison, name: str, row: int, has_images: bool) -> str:
-    found, baseline = comparison.rows[row], comparison.systems[0]
-    cells = [f'<th scope="row">{html.escape(found.id)}</th>']
+    compared_row, baseline = comparison.rows[row], comparison.systems[0]
+    cells = [f'<th scope="row">{html.escape(compared_row.id)}</th>']
     if has_images:
-        cells.append(f"<td>{picture_of(found)}</td>")
-    if found.references:
-        cells.append(as_caption_cell(found.references))
-    cells += [as_caption_cell(found.captions[side]) for side in (baseline, name) if found.captions]
+        cells.append(f"<td>{picture_of(compared_row)}</td>")
+    if compared_row.references:
+        cells.append(as_caption_cell(compared_row.references))
+    cells += [as_caption_cell(compared_row.captions[side]) for side in (baseline, name) if compared_row.captions]
     for compared in comparison.metrics:
         mine, other = (float(compared.values[side][row]) for side in (name, baseline))
         difference = mine - other

@@ -42,22 +42,22 @@ def metric_plot(compared: ComparedMetric) -> Plot:
         right.set(title=f"difference to {names[0]}", ylim=(len(pairs) - 0.5, -0.5))
         for axes in (left, right):
             axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(6))
-        said = [f"{name} {as_digits(mean.mean)}" for name, mean in compared.means.items()]
+        descriptions = [f"{name} {as_digits(mean.mean)}" for name, mean in compared.means.items()]
         return as_plot(
             f"means-{metric.key}",
             metric.title,
             f"Means over rows and their 95% intervals, and the differences to {names[0]} row by row: "
             f"{metric.direction}. p after Holm's method over all pairs.",
-            ", ".join(said),
+            ", ".join(descriptions),
             figure,
         )
 
 
-def _draw_interval(axes: Any, place: int, series: int, mean: float, low: float, high: float) -> None:
+def _draw_interval(axes: Any, height: int, series: int, mean: float, low: float, high: float) -> None:
     color = SERIES[series % 6]
     if not math.isnan(low):
-        axes.plot([low, high], [place, place], color=color, lw=2.5, solid_capstyle="butt")
-    axes.plot([mean], [place], MARKS[series % 6], color=color, ms=8)
+        axes.plot([low, high], [height, height], color=color, lw=2.5, solid_capstyle="butt")
+    axes.plot([mean], [height], MARKS[series % 6], color=color, ms=8)
 
 
 def difference_plot(compared: ComparedMetric) -> Plot:
@@ -65,7 +65,7 @@ def difference_plot(compared: ComparedMetric) -> Plot:
     metric, names = compared.metric, list(compared.values)
     with matplotlib.rc_context(SETTINGS):
         figure = new_figure(3.2)
-        axes, said = figure.subplots(), []
+        axes, descriptions = figure.subplots(), []
         for i, name in enumerate(names[1:], start=1):
             differences = np.sort(compared.values[name] - compared.values[names[0]])[::-1]
             places = np.unique(np.linspace(0, len(differences) - 1, MOST_POINTS).astype(int))
@@ -73,7 +73,7 @@ def difference_plot(compared: ComparedMetric) -> Plot:
             style: dict[str, Any] = {"color": SERIES[i % 6], "linestyle": LINE_STYLES[i % 6], "lw": 2}
             axes.plot(shares, differences[places], label=name, **style)
             n_larger, n_smaller = np.count_nonzero(differences > 0), np.count_nonzero(differences < 0)
-            said.append(f"{name} is above {names[0]} in {n_larger:,} rows and below in {n_smaller:,}")
+            descriptions.append(f"{name} is above {names[0]} in {n_larger:,} rows and below in {n_smaller:,}")
         axes.axhline(0, color=MUTED, lw=1)
         axes.set(xlabel="rows, by falling difference", ylabel=f"difference to {names[0]}", xlim=(0, 1))
         axes.xaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1))
@@ -83,48 +83,50 @@ def difference_plot(compared: ComparedMetric) -> Plot:
             f"{metric.title}, row by row",
             f"{metric.title} of every row minus that of {names[0]}, in falling order ({metric.direction}). Where a "
             "curve crosses the line says in which share of the rows a system is above.",
-            "; ".join(said),
+            "; ".join(descriptions),
             figure,
         )
 
 
 def people_plot(comparison: SystemComparison, module: str) -> Plot | None:
     """Means over rows under random splits, and the observed ones; None where the module's test says too little."""
-    found = [each for each in comparison.people if each.module == module]
-    found = [each for each in found if math.isfinite(each.z) and each.z != 0 and each.excess / each.z > 0]
-    if not found:
+    tested = [system for system in comparison.people if system.module == module]
+    tested = [system for system in tested if math.isfinite(system.z) and system.z != 0 and system.excess / system.z > 0]
+    if not tested:
         return None
     with matplotlib.rc_context(SETTINGS | {"axes.grid": False}):
-        figure = new_figure(0.6 + 1.1 * len(found))
-        grid = figure.subplots(len(found), 1, sharex=True, squeeze=False)[:, 0]
-        for axes, each in zip(grid, found, strict=True):
-            series = list(comparison.systems).index(each.system)
-            center, width = each.statistic - each.excess, each.excess / each.z
+        figure = new_figure(0.6 + 1.1 * len(tested))
+        grid = figure.subplots(len(tested), 1, sharex=True, squeeze=False)[:, 0]
+        for axes, system in zip(grid, tested, strict=True):
+            series = list(comparison.systems).index(system.system)
+            center, width = system.statistic - system.excess, system.excess / system.z
             points = np.linspace(center - 4 * width, center + 4 * width, 121)
             density = np.exp(-0.5 * ((points - center) / width) ** 2)
             axes.fill_between(points, density, color=MUTED, alpha=0.35, lw=0)
             axes.plot(points, density, color=MUTED, lw=1)
-            axes.axvline(each.statistic, color=SERIES[series % 6], linestyle=LINE_STYLES[series % 6], lw=2.5)
+            axes.axvline(system.statistic, color=SERIES[series % 6], linestyle=LINE_STYLES[series % 6], lw=2.5)
             axes.set_title(
-                f"{each.system}: z {as_digits(each.z)}, {shown_p_value(each.p_value)}", loc="left", fontsize=11
+                f"{system.system}: z {as_digits(system.z)}, {shown_p_value(system.p_value)}", loc="left", fontsize=11
             )
             axes.set_yticks([])
             axes.spines["left"].set_visible(False)
-        grid[-1].set_xlabel(f"{found[0].title}, mean over rows (lower is better)")
-        said = [f"{each.system} lies {as_digits(each.z)} standard deviations above chance" for each in found]
+        grid[-1].set_xlabel(f"{tested[0].title}, mean over rows (lower is better)")
+        descriptions = [
+            f"{system.system} lies {as_digits(system.z)} standard deviations above chance" for system in tested
+        ]
         return as_plot(
             f"people-{module}",
-            f"{found[0].title} against people",
+            f"{tested[0].title} against people",
             "Grey: the mean over rows when the captions of every row are split at random, as a normal curve with the "
             "mean and the standard deviation of all splits. Line: candidates against people.",
-            "; ".join(said),
+            "; ".join(descriptions),
             figure,
         )
 
 
 def diversity_plot(comparison: SystemComparison) -> Plot | None:
     """Quality of the captions against how many of them are different; None without captions or a measure of quality."""
-    quality = next((each for each in comparison.metrics if each.metric.best == "highest"), None)
+    quality = next((compared for compared in comparison.metrics if compared.metric.best == "highest"), None)
     if quality is None or not comparison.rows[0].captions:
         return None
     shares = {name: distinct_share([row.captions[name] for row in comparison.rows]) for name in comparison.systems}
@@ -137,13 +139,13 @@ def diversity_plot(comparison: SystemComparison) -> Plot | None:
                 axes.plot([share, share], [mean.ci_low, mean.ci_high], color=SERIES[i % 6], lw=1.5)
             axes.plot([share], [mean.mean], MARKS[i % 6], color=SERIES[i % 6], ms=9, label=name, linestyle="none")
         references = [row.references for row in comparison.rows if row.references]
-        said = [
+        descriptions = [
             f"{name}: {share:.0%} different, {as_digits(quality.means[name].mean)}" for name, share in shares.items()
         ]
         if len(references) == len(comparison.rows):
             share = distinct_share(references)
             axes.axvline(share, color=MUTED, lw=1.5, linestyle="--", label="people")
-            said.append(f"people: {share:.0%} different")
+            descriptions.append(f"people: {share:.0%} different")
         axes.set(xlabel="different captions of a row, as a share of its captions (higher: more varied)", xlim=(0, 1.04))
         axes.set_ylabel(f"{quality.metric.measures}\n({quality.metric.direction})")
         axes.xaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1))
@@ -153,7 +155,7 @@ def diversity_plot(comparison: SystemComparison) -> Plot | None:
             "Correct and unique captions",
             "Quality against diversity, after Chan et al. (2022, appendix B.2): a system that repeats one good caption "
             "lies on the left, however high. Vertical lines: 95% intervals of the mean.",
-            "; ".join(said),
+            "; ".join(descriptions),
             figure,
         )
 

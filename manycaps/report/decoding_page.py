@@ -58,13 +58,13 @@ def decoding_page(compared: ComparedSettings) -> str:
 
 def decoding_sections(compared: ComparedSettings) -> str:
     """Return sentences, table and curves as HTML."""
-    said = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in decoding_sentences(compared))
+    sentences = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in decoding_sentences(compared))
     header, *lines = table(compared)
     head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
     body = "".join(_as_line(*line) for line in lines)
     plot = curves(compared)
     return (
-        f'<h2 id="answer">Answer</h2><ul class="summary">{said}</ul>'
+        f'<h2 id="answer">Answer</h2><ul class="summary">{sentences}</ul>'
         '<div class="table" role="region" aria-label="Settings" tabindex="0">'
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
         f'<h2 id="curves">{html.escape(plot.title)}</h2>{as_figure(plot)}'
@@ -82,13 +82,13 @@ def families(compared: ComparedSettings) -> dict[str, list[tuple[float, str]]]:
 
     Where a file does not say how it was made, its settings are in the order given, at 1, 2 and so on.
     """
-    found: dict[str, list[tuple[float, str]]] = {}
-    for place, (name, setting) in enumerate(compared.settings.items(), start=1):
+    members_of: dict[str, list[tuple[float, str]]] = {}
+    for number, (name, setting) in enumerate(compared.settings.items(), start=1):
         if setting is None:
-            found.setdefault("in the order given", []).append((float(place), name))
+            members_of.setdefault("in the order given", []).append((float(number), name))
         else:
-            found.setdefault(_shared(setting), []).append((setting.temperature, name))
-    return {label: sorted(members) for label, members in found.items()}
+            members_of.setdefault(_shared(setting), []).append((setting.temperature, name))
+    return {label: sorted(members) for label, members in members_of.items()}
 
 
 def _shared(setting: Setting) -> str:
@@ -104,8 +104,8 @@ def curves(compared: ComparedSettings) -> Plot:
         figure = new_figure(6)
         grid = figure.subplots(2, 3)
         for panel, axes in zip(PANELS, grid.flat, strict=True):
-            for k, (label, found) in enumerate(members.items()):
-                _draw_family(axes, panel, compared, found, k, label)
+            for k, (label, family) in enumerate(members.items()):
+                _draw_family(axes, panel, compared, family, k, label)
             axes.axhline(_people(compared, panel), color=MUTED, lw=1.4, label="people")
             axes.set(title=panel.title, xlabel="temperature")
         figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
@@ -134,7 +134,7 @@ def _draw_family(
     if setting is not None and not setting.is_sampled:
         axes.axhline(values[0], **style)
         return
-    places = [place for place, _ in members]
+    places = [position for position, _ in members]
     axes.plot(places, values, marker=MARKS[k % 6], ms=5, **style)
     if panel.key is not None:
         results = [compared.nearest.results[name] for _, name in members]

@@ -149,7 +149,7 @@ def levels_text(figures: Mapping[str, Mapping[str, Any]]) -> str:
     first = next(iter(figures.values()))
     columns = [*VOCABULARY_COLUMNS, *PART_OF_SPEECH_COLUMNS, *SEMANTIC_COLUMNS]
     lines = [["", *figures]] + [
-        [column.heading, *(as_report_number(each[column.key], column.form) for each in figures.values())]
+        [column.heading, *(as_report_number(values[column.key], column.form) for values in figures.values())]
         for column in columns
         if column.key in first
     ]

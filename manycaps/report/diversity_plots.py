@@ -24,14 +24,14 @@ def vocabulary_plot(curves: Mapping[str, np.ndarray], published: Mapping[str, in
     with matplotlib.rc_context(SETTINGS):
         figure = new_figure(4.2)
         axes = figure.subplots()
-        said = []
+        descriptions = []
         for i, (name, counts) in enumerate(curves.items()):
             shares = np.cumsum(np.sort(counts)[::-1]) / max(counts.sum(), 1)
             # A few hundred points are enough for the eye, also for a million types.
             ranks = np.unique(np.geomspace(1, max(len(shares), 1), 300).astype(int))[: len(shares)]
             axes.plot(ranks, shares[ranks - 1], color=SERIES[i % 6], linestyle=LINE_STYLES[i % 6], label=name, lw=2)
             head = int(np.argmax(shares >= 0.9)) + 1 if len(shares) else 0
-            said.append(f"{name} reaches 90% with {head:,} of {len(shares):,} types")
+            descriptions.append(f"{name} reaches 90% with {head:,} of {len(shares):,} types")
         axes.axhline(0.9, color=MUTED, lw=1)
         for (name, head), mark in zip(published.items(), PUBLISHED_MARKS, strict=False):
             axes.plot([head], [0.9], mark, color=MUTED, label=f"{name}, published", ms=7)
@@ -45,7 +45,7 @@ def vocabulary_plot(curves: Mapping[str, np.ndarray], published: Mapping[str, in
             "The most frequent types in order, and the share of all tokens that they make up together. The line is "
             "at 90%, the grey marks are published heads."
         )
-        return as_plot("vocabulary", title, caption, "; ".join(said), figure)
+        return as_plot("vocabulary", title, caption, "; ".join(descriptions), figure)
 
 
 def share_plot(name: str, title: str, caption: str, panels: Mapping[str, Mapping[str, float]], n_measured: int) -> Plot:
@@ -69,8 +69,10 @@ def share_plot(name: str, title: str, caption: str, panels: Mapping[str, Mapping
             axes.set(title=label, yticks=range(len(names)), yticklabels=names, xlim=(0, 1.25))
             axes.set_xticks([0, 0.5, 1], ["0%", "50%", "100%"])
         grid[0].invert_yaxis()
-        said = [f"{label}: " + ", ".join(f"{n} {s:.1%}" for n, s in shares.items()) for label, shares in panels.items()]
-        return as_plot(name, title, caption, "; ".join(said), figure)
+        descriptions = [
+            f"{label}: " + ", ".join(f"{n} {s:.1%}" for n, s in shares.items()) for label, shares in panels.items()
+        ]
+        return as_plot(name, title, caption, "; ".join(descriptions), figure)
 
 
 def histogram_plot(
@@ -94,7 +96,7 @@ def histogram_plot(
     with matplotlib.rc_context(SETTINGS):
         figure = new_figure(3.4)
         axes = figure.subplots()
-        said, first, last = [], np.inf, 0.0
+        descriptions, first, last = [], np.inf, 0.0
         for i, (series, (counts, edges)) in enumerate(histograms.items()):
             shares = np.array(counts) / max(sum(counts), 1)
             style: dict[str, Any] = {"color": SERIES[i % 6], "linestyle": LINE_STYLES[i % 6], "lw": 2}
@@ -103,7 +105,7 @@ def histogram_plot(
             if used.size:
                 first, last = min(first, edges[used[0]]), max(last, edges[used[-1] + 1])
                 peak = int(np.argmax(counts))
-                said.append(
+                descriptions.append(
                     f"{series}: most {unit} ({shares[peak]:.0%}) between {edges[peak]:.2g} and {edges[peak + 1]:.2g}"
                 )
         axes.set(xlabel=label, ylabel=f"share of {unit}", ylim=(0, None))
@@ -111,7 +113,7 @@ def histogram_plot(
             axes.set_xlim(max(first - 0.05 * (last - first), 0), last + 0.02 * (last - first))
         axes.yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1))
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        return as_plot(name, title, caption, "; ".join(said), figure)
+        return as_plot(name, title, caption, "; ".join(descriptions), figure)
 
 
 # Marks of series, to distinguish them without colours, too.
@@ -128,24 +130,26 @@ def references_plot(curves: Mapping[str, ReferenceCurves]) -> Plot:
     with matplotlib.rc_context(SETTINGS):
         figure = new_figure(3.2)
         grid = figure.subplots(1, len(metrics), sharey=True, squeeze=False)[0]
-        said = []
+        descriptions = []
         for axes, metric in zip(grid, metrics, strict=True):
-            for i, (name, each) in enumerate(curves.items()):
-                values = np.array(each.values[metric])
+            for i, (name, curve) in enumerate(curves.items()):
+                values = np.array(curve.values[metric])
                 shares = values / values.max() if values.max() > 0 else values
-                _draw_line(axes, i, each.n_references, shares, name)
-                said.append(f"{metric} of {name}: {values[0]:.3g} with one reference, {values[-1]:.3g} with the most")
+                _draw_line(axes, i, curve.n_references, shares, name)
+                descriptions.append(
+                    f"{metric} of {name}: {values[0]:.3g} with one reference, {values[-1]:.3g} with the most"
+                )
             axes.set(title=metric, xlabel="references", ylim=(0, 1.05))
             axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(integer=True))
         grid[0].set_ylabel("share of the largest mean score")
         grid[-1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        n_rows = ", ".join(f"{each.n_rows:,} rows of {name}" for name, each in curves.items())
+        n_rows = ", ".join(f"{curve.n_rows:,} rows of {name}" for name, curve in curves.items())
         return as_plot(
             "references",
             "Captions of a row against each other, by the number of references",
             f"A caption of each row against others of it (the paper's Figure S3), as a share of the largest: {n_rows}, "
             "drawn at random. Rising curves: more references would raise the score further.",
-            "; ".join(said),
+            "; ".join(descriptions),
             figure,
         )
 
@@ -159,11 +163,13 @@ def variance_plot(curves: Mapping[str, Sequence[tuple[float, float]]]) -> Plot:
     with matplotlib.rc_context(SETTINGS):
         figure = new_figure(3.4)
         axes = figure.subplots()
-        said = []
+        descriptions = []
         for i, (name, points) in enumerate(curves.items()):
             variances, scores = zip(*points, strict=True)
             _draw_line(axes, i, variances, scores, name)
-            said.append(f"{name}: BLEU-4 {scores[0]:.3g} at the least variance, {scores[-1]:.3g} at the largest")
+            descriptions.append(
+                f"{name}: BLEU-4 {scores[0]:.3g} at the least variance, {scores[-1]:.3g} at the largest"
+            )
         axes.set(xlabel="variance of the cosine distances in a row", ylim=(0, None))
         axes.set_ylabel("BLEU-4 of a caption\nagainst the others (higher: alike)")
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
@@ -172,7 +178,7 @@ def variance_plot(curves: Mapping[str, Sequence[tuple[float, float]]]) -> Plot:
             "Captions of a row against each other, by the variance of their meanings",
             "Rows of a sample in groups of rising variance (the paper's Figure 3). Falling curves: the more a row's "
             "captions differ in meaning, the lower one of them scores against the others.",
-            "; ".join(said),
+            "; ".join(descriptions),
             figure,
         )
 

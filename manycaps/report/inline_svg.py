@@ -61,20 +61,20 @@ def new_figure(height: float) -> matplotlib.figure.Figure:
     return matplotlib.figure.Figure(figsize=(11, 1.1 * height), layout="constrained")
 
 
-def as_plot(name: str, title: str, caption: str, said: str, figure: matplotlib.figure.Figure) -> Plot:
+def as_plot(name: str, title: str, caption: str, values: str, figure: matplotlib.figure.Figure) -> Plot:
     """Turn a figure into a plot.
 
     Args:
         name: identifier, as are the next two.
         title: title.
         caption: how to read it.
-        said: what it shows, in words.
+        values: what it shows, in words.
         figure: the drawing.
 
     Returns:
         The plot.
     """
-    description = f"{title}. {said}."
+    description = f"{title}. {values}."
     return Plot(name, title, caption, description, as_inline_svg(figure, name, description))
 
 

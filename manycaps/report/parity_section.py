@@ -54,9 +54,9 @@ def parity_section(
         for system in parity.nearest_first()
     )
     pairs = "".join(f"<li>{html.escape(pair_line(pair))}</li>" for pair in parity.pairs)
-    said = "".join(f'<p class="soft">{html.escape(note)}</p>' for note in notes)
+    paragraphs = "".join(f'<p class="soft">{html.escape(note)}</p>' for note in notes)
     drawn = map_plot(parity, clusters)
-    return f"""<h2 id="summary">Beside people</h2>{said}<ul class="answer summary">{systems}</ul>
+    return f"""<h2 id="summary">Beside people</h2>{paragraphs}<ul class="answer summary">{systems}</ul>
 <p class="soft">Bars: captions by their distance from the references, in twentieths of people's own distances, from
 ordinary to unlike people's; the line is what people give, 5 %.</p>
 <h2 id="pairs-beside-people">Which one?</h2><ul class="pairs">{pairs}</ul>
@@ -71,7 +71,7 @@ def _line(line: str, name: str) -> str:
 def _histogram(system: SystemParity, parity: ComparedParity) -> str:
     """Captions in twentieths of people's distances, as a small drawing."""
     shares = list(system.lists["distance_histogram"])
-    series = [each.name for each in parity.systems].index(system.name) % 6
+    series = [other.name for other in parity.systems].index(system.name) % 6
     step, people = BAR_WIDTH / len(shares), 1 / len(shares)
     unit = (BAR_HEIGHT - 2) / max(*shares, 2 * people)
     bars = "".join(
@@ -96,7 +96,7 @@ def map_plot(parity: ComparedParity, clusters: np.ndarray) -> Plot | None:
         return None
     with matplotlib.rc_context(SETTINGS):
         figure = matplotlib.figure.Figure(figsize=MAP_SIZE, layout="constrained")
-        axes, said = figure.subplots(), []
+        axes, descriptions = figure.subplots(), []
         axes.axhline(TAIL, color=INK, lw=0.8)
         axes.axvline(TAIL, color=INK, lw=0.8)
         axes.plot([TAIL], [TAIL], "*", color=INK, ms=13, label="people", linestyle="none")
@@ -105,7 +105,9 @@ def map_plot(parity: ComparedParity, clusters: np.ndarray) -> Plot | None:
             axes.fill(*ring.T, color=SERIES[i % 6], alpha=0.15, lw=0)
             axes.plot(*ring.T, color=SERIES[i % 6], lw=1.2)
             axes.plot(*center[:, None], "os^DvP"[i % 6], color=SERIES[i % 6], ms=8, label=name, linestyle="none")
-            said.append(f"{name}: near-duplicates {as_percent(center[0])}, unlike people {as_percent(center[1])}")
+            descriptions.append(
+                f"{name}: near-duplicates {as_percent(center[0])}, unlike people {as_percent(center[1])}"
+            )
         axes.set(xlabel="near-duplicate pairs", ylabel="captions unlike people's")
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_locator(matplotlib.ticker.MaxNLocator(8, steps=[1, 2, 5, 10]))
@@ -117,7 +119,7 @@ def map_plot(parity: ComparedParity, clusters: np.ndarray) -> Plot | None:
             "Up: captions farther from the references than 19 of 20 human ones, wrong ones for example. Right: pairs "
             "of captions that nearly repeat each other. People give 5 % of each. Regions hold both means in 95 % of "
             "the cases.",
-            "; ".join(said),
+            "; ".join(descriptions),
             figure,
         )
 

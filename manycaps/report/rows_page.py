@@ -64,19 +64,19 @@ def rows_sections(chosen: ChosenRows) -> str:
 {sections}"""
 
 
-def _section(shown: ShownRow, place: int, chosen: ChosenRows) -> str:
+def _section(shown: ShownRow, number: int, chosen: ChosenRows) -> str:
     image = shown.row.image
     where = f"images of the id {shown.row.id!r}"
     picture = "" if image is None else f'<img src="{thumbnail(image, where)}" alt="" loading="lazy">'
-    n_captions = sum(each.n for each in shown.people)
+    n_captions = sum(caption.n for caption in shown.people)
     tables = [_table(shown.people, f"{n_captions} human captions", chosen)]
     if shown.system:
         tables.append(_table(shown.system, "Captions of the system, scored against human captions", chosen))
     kind = "row pictured" if picture else "row"
     sides = {"human captions": shown.people, "captions of the system": shown.system}
     means = "; ".join(_means(side, captions, chosen.metric) for side, captions in sides.items() if captions)
-    return f"""<section aria-labelledby="row-{place}">
-<h2 id="row-{place}">{html.escape(shown.row.id)}</h2>
+    return f"""<section aria-labelledby="row-{number}">
+<h2 id="row-{number}">{html.escape(shown.row.id)}</h2>
 <p class="soft">{html.escape(means)}</p>
 <div class="{kind}">{picture}<div>{"".join(tables)}</div></div>
 </section>
@@ -89,9 +89,11 @@ def _means(side: str, captions: Sequence[ShownCaption], metric: str) -> str:
 
 
 def _table(captions: Sequence[ShownCaption], title: str, chosen: ChosenRows) -> str:
-    _, nearest = marked_ends([each.distance for each in captions], DISTANCE_DIGITS)
-    best, worst = marked_ends([each.score for each in captions], DIGITS)
-    rows = "".join(_caption(each, round(each.distance, DISTANCE_DIGITS) == nearest, best, worst) for each in captions)
+    _, nearest = marked_ends([caption.distance for caption in captions], DISTANCE_DIGITS)
+    best, worst = marked_ends([caption.score for caption in captions], DIGITS)
+    rows = "".join(
+        _caption(caption, round(caption.distance, DISTANCE_DIGITS) == nearest, best, worst) for caption in captions
+    )
     return f"""<h3>{html.escape(title)}</h3>
 <div class="table" role="region" aria-label="{html.escape(title)}" tabindex="0"><table>
 <thead><tr><th scope="col" class="left">caption</th><th scope="col">distance</th>
@@ -106,7 +108,7 @@ def marked_ends(values: Sequence[float], digits: int) -> tuple[float | None, flo
     """
     shown = [round(value, digits) for value in values]
     most = max(2, len(shown) // 3)
-    largest, smallest = (each if shown.count(each) <= most else None for each in (max(shown), min(shown)))
+    largest, smallest = (end if shown.count(end) <= most else None for end in (max(shown), min(shown)))
     return (largest, smallest) if max(shown) > min(shown) else (None, None)
 
 

@@ -119,19 +119,19 @@ def chosen_rows(
     show = functools.partial(shown_rows, metric=metric, embed=embed, tokenizer=options.tokenizer)
     if options.ids is not None:
         known = {row.id: row for row in rows}
-        unknown = next((each for each in options.ids if each not in known), None)
+        unknown = next((row_id for row_id in options.ids if row_id not in known), None)
         if unknown is not None:
             raise ValueError(
                 f"--ids: expected ids of rows with two different captions, such as {rows[0].id!r}, got {unknown!r}. "
                 "Check the spelling."
             )
-        return show([known[each] for each in options.ids])
+        return show([known[row_id] for row_id in options.ids])
     n_rows = min(options.rows, len(rows))
     if options.choose not in ORDERS:
         places = np.arange(n_rows)
         if options.choose == "random":
             places = np.sort(np.random.default_rng(options.seed).choice(len(rows), n_rows, replace=False))
-        return show([rows[place] for place in places.tolist()])
+        return show([rows[number] for number in places.tolist()])
     leading: list[ShownRow] = []
     with tqdm.tqdm(total=len(rows), desc=options.choose, unit="row", delay=1) as bar:
         for start in range(0, len(rows), CHUNK_ROWS):

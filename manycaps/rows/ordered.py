@@ -62,12 +62,12 @@ class ShownRow(NamedTuple):
 
 def mean_distance(captions: Sequence[ShownCaption]) -> float:
     """Mean distance of captions, repeated ones included."""
-    return _mean([each.distance for each in captions], [each.n for each in captions])
+    return _mean([caption.distance for caption in captions], [caption.n for caption in captions])
 
 
 def mean_score(captions: Sequence[ShownCaption]) -> float:
     """Mean score of captions, repeated ones included."""
-    return _mean([each.score for each in captions], [each.n for each in captions])
+    return _mean([caption.score for caption in captions], [caption.n for caption in captions])
 
 
 def shown_rows(
@@ -101,7 +101,9 @@ def shown_rows(
             for (text, n), distance, score in zip((*mine, *others), distances, own_scores, strict=True)
         ]
         sides = captions[: len(mine)], captions[len(mine) :]
-        shown.append(ShownRow(row, *(sorted(side, key=lambda each: (each.distance, each.text)) for side in sides)))
+        shown.append(
+            ShownRow(row, *(sorted(side, key=lambda caption: (caption.distance, caption.text)) for side in sides))
+        )
     return shown
 
 

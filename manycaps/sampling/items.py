@@ -99,8 +99,8 @@ def _image_paths(source: str) -> list[pathlib.Path]:
     """The images of a folder, at any depth, or a single one; none where a source is a table."""
     path = pathlib.Path(source)
     if path.is_dir():
-        found = (pathlib.Path(parent) / name for parent, _, names in os.walk(path) for name in names)
-        return sorted(each for each in found if each.suffix.lower() in IMAGE_ENDINGS)
+        paths = (pathlib.Path(parent) / name for parent, _, names in os.walk(path) for name in names)
+        return sorted(each for each in paths if each.suffix.lower() in IMAGE_ENDINGS)
     return [path] if path.suffix.lower() in IMAGE_ENDINGS and path.is_file() else []
 
 

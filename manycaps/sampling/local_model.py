@@ -85,7 +85,9 @@ class LocalModel:
         self._images: Any = getattr(processor, "image_processor", None)
         if self._takes_images and self._images is None:
             self._images = _loaded(options.name, transformers.AutoImageProcessor.from_pretrained, **source)
-        self._chat = next((each for each in (self._processor, tokenizer) if getattr(each, "chat_template", None)), None)
+        self._chat = next(
+            (owner for owner in (self._processor, tokenizer) if getattr(owner, "chat_template", None)), None
+        )
         template = getattr(self._chat, "apply_chat_template", None)
         has_own = template is not None and "processor_kwargs" in inspect.signature(template).parameters
         self._padding: dict[str, Any] = {"processor_kwargs": {"padding": True}} if has_own else {"padding": True}
@@ -115,7 +117,7 @@ class LocalModel:
     @property
     def facts(self) -> dict[str, Any]:
         """What decides the samples, beside the setting."""
-        found = {
+        settings = {
             "model": self.options.name,
             "revision": _revision(self.options.name, self.model.config),
             "kind": self.model.config.model_type,
@@ -125,7 +127,7 @@ class LocalModel:
             "torch": torch.__version__.partition("+")[0],
         }
         # Rounding depends on the neighbours where numbers are short.
-        return found if self.options.dtype == "float32" else {**found, "batch_size": self.options.batch_size}
+        return settings if self.options.dtype == "float32" else {**settings, "batch_size": self.options.batch_size}
 
     def check(self, item: Item) -> None:
         """Raise if the model cannot take an item.
@@ -277,8 +279,8 @@ def _chats(
         content: Any = prompt
         if pictures:
             content = [{"type": "image", "image": pictures[k]}, {"type": "text", "text": prompt}]
-        said: Any = system if not pictures else [{"type": "text", "text": system}]
-        first = [] if system is None else [{"role": "system", "content": said}]
+        system_content: Any = system if not pictures else [{"type": "text", "text": system}]
+        first = [] if system is None else [{"role": "system", "content": system_content}]
         chats.append([*first, {"role": "user", "content": content}])
     return chats
 

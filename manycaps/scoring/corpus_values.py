@@ -213,7 +213,7 @@ def columns_of_tests(name: str) -> list[str]:
 class Reduction(Protocol):
     """State kept of rows for a value of the corpus."""
 
-    def add(self, found: Any) -> None:
+    def add(self, part: Any) -> None:
         """Take in the scores of a chunk of rows."""
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -267,9 +267,11 @@ class MeteorSums:
         self._meteor, self._language = meteor15_scores, LANGUAGES[options["language"]]
         self._total = np.zeros(23, dtype=np.int64)
 
-    def add(self, found: Sequence[Sequence[Sequence[int]]]) -> None:
+    def add(self, part: Sequence[Sequence[Sequence[int]]]) -> None:
         """Take in the statistics of every candidate of some rows."""
-        self._total += self._meteor.corpus_statistics(np.array([each for row in found for each in row]))
+        self._total += self._meteor.corpus_statistics(
+            np.array([caption_statistics for row in part for caption_statistics in row])
+        )
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the sums."""
@@ -293,9 +295,9 @@ class BleuSums:
         self._bleu = text_bleu
         self._total = np.zeros(10, dtype=np.int64)
 
-    def add(self, found: np.ndarray) -> None:
+    def add(self, part: np.ndarray) -> None:
         """Take in the statistics of every candidate of some rows."""
-        self._total += found.sum(axis=0)
+        self._total += part.sum(axis=0)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the sums."""
@@ -321,9 +323,9 @@ class CocoSums:
         self._coco, self._language = text_coco_scores, LANGUAGES[options["language"]]
         self._sums: dict[str, np.ndarray] = {}
 
-    def add(self, found: Arrays) -> None:
+    def add(self, part: Arrays) -> None:
         """Take in the sums of some rows."""
-        self._sums |= {name: self._sums.get(name, 0) + total for name, total in found.items()}
+        self._sums |= {name: self._sums.get(name, 0) + total for name, total in part.items()}
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the sums."""
@@ -344,19 +346,19 @@ class PooledMoments:
 
         self._sides = {"candidates": vectors_moments.Moments(), "references": vectors_moments.Moments()}
 
-    def add(self, found: Any) -> None:
+    def add(self, part: Any) -> None:
         """Take in some embedded rows."""
-        for side, counts in zip(self._sides.values(), found.counts(), strict=True):
-            side.add(found.vectors, counts)
+        for side, counts in zip(self._sides.values(), part.counts(), strict=True):
+            side.add(part.vectors, counts)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the sums of both sides."""
-        return {f"{name}:{key}": each for name, side in self._sides.items() for key, each in side.arrays().items()}
+        return {f"{name}:{key}": array for name, side in self._sides.items() for key, array in side.arrays().items()}
 
     def merge(self, arrays: Arrays) -> None:
         """Add the sums of another part."""
         for name, side in self._sides.items():
-            side.merge({key.partition(":")[2]: each for key, each in arrays.items() if key.startswith(f"{name}:")})
+            side.merge({key.partition(":")[2]: array for key, array in arrays.items() if key.startswith(f"{name}:")})
 
     def values(self) -> dict[str, Any]:
         """Return the distance of the corpus."""
@@ -373,14 +375,14 @@ class GatheredEmbeddings:
         self._vectors: dict[str, np.ndarray] = {}
         self._rows: dict[str, list[list[str]]] = {"predictions": [], "references": []}
 
-    def add(self, found: tuple[Mapping[str, list[list[str]]], Any]) -> None:
+    def add(self, part: tuple[Mapping[str, list[list[str]]], Any]) -> None:
         """Take in the captions of some rows, and the rows embedded."""
-        columns, embedded = found
+        columns, embedded = part
         for name, numbers in (("predictions", embedded.predictions), ("references", embedded.references)):
             for captions, places in zip(columns[name], numbers, strict=True):
                 self._rows[name].append(list(captions))
-                for caption, place in zip(captions, places.tolist(), strict=True):
-                    self._vectors.setdefault(caption, embedded.vectors[place])
+                for caption, number in zip(captions, places.tolist(), strict=True):
+                    self._vectors.setdefault(caption, embedded.vectors[number])
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return vectors and rows."""
@@ -435,21 +437,24 @@ class CodedData:
 
             self._tokenizer = load_spacy_tokenizer()
 
-    def add(self, found: Sequence[Sequence[str]]) -> None:
+    def add(self, part: Sequence[Sequence[str]]) -> None:
         """Take in the captions of some rows."""
         from manycaps.kit.text_tokens import tokenize_rows
 
-        rows = tokenize_rows(list(found), self._tokenizer)
+        rows = tokenize_rows(list(part), self._tokenizer)
         self._kept.append(self._codes.coded_captions(rows, self._words.__getitem__))
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the words, and the rows as their numbers."""
         fields = ("words", "n_tokens", "n_captions")
         coded = {
-            name: np.concatenate([np.empty(0, np.uint32), *(getattr(each, name) for each in self._kept)])
+            name: np.concatenate([np.empty(0, np.uint32), *(getattr(coded_row, name) for coded_row in self._kept)])
             for name in fields
         }
-        return {"names": _as_bytes(list(self._words)), **{name: each.astype("<u4") for name, each in coded.items()}}
+        return {
+            "names": _as_bytes(list(self._words)),
+            **{name: coded_row.astype("<u4") for name, coded_row in coded.items()},
+        }
 
     def merge(self, arrays: Arrays) -> None:
         """Count the rows of a part."""

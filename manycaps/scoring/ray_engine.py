@@ -85,10 +85,10 @@ class RayEngine:
         numbers = ray.data.from_items([{"part": number} for number in by_number], override_num_blocks=len(parts))
         work = functools.partial(do_parts, step, settings, by_number)
         for done in self._mapped(numbers, work).iter_rows():
-            found = json.loads(done["report"])
-            if "error" in found:
-                raise ERRORS[found["error"]](found["message"])
-            yield by_number[done["part"]], found
+            report = json.loads(done["report"])
+            if "error" in report:
+                raise ERRORS[report["error"]](report["message"])
+            yield by_number[done["part"]], report
 
     def _mapped(self, numbers: Any, work: Callable[[RayBatch], RayBatch]) -> Any:
         """The work on all numbers of parts, not started."""

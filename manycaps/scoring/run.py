@@ -196,9 +196,9 @@ def _left_out_repeated(settings: RunSettings, parts: Sequence[RunPart], step: st
     """
     folder = settings.run_folder()
     bad: dict[int, dict[int, str]] = {}
-    for row, part, place in repeated_ids(settings, parts, step):
+    for row, part, number in repeated_ids(settings, parts, step):
         settings.refuse(row)
-        bad.setdefault(part, {})[place] = row.reason
+        bad.setdefault(part, {})[number] = row.reason
     for part, places in bad.items():
         earlier = read_earlier(folder, part)
         write_earlier(folder, part, EarlierParts(earlier.keys, {**earlier.bad, **places}))

@@ -72,9 +72,9 @@ class RunFolder:
         """
         for name, digest in _read_sealed(self.part_file(step, part))["files"].items():
             path = self.path / name
-            found = file_sha256(path) if path.is_file() else None
-            if found != digest:
-                got = "no such file" if found is None else "other content"
+            actual = file_sha256(path) if path.is_file() else None
+            if actual != digest:
+                got = "no such file" if actual is None else "other content"
                 raise ValueError(f"{shown_path(path)}: expected what a run has saved, got {got}. {HOW_TO_BEGIN_AGAIN}")
 
     def finish(self, step: str, part: int, report: dict[str, Any], files: Sequence[pathlib.Path] = ()) -> None:
@@ -179,12 +179,12 @@ def read_saved(path: pathlib.Path) -> dict[str, Any]:
     Raises:
         ValueError: something else is in it now.
     """
-    found = read_json(path, path.parent, HOW_TO_BEGIN_AGAIN)
-    if not isinstance(found, dict):
+    saved = read_json(path, path.parent, HOW_TO_BEGIN_AGAIN)
+    if not isinstance(saved, dict):
         raise ValueError(
-            f"{shown_path(path)}: expected what a run has saved, got {shown_value(found)}. {HOW_TO_BEGIN_AGAIN}"
+            f"{shown_path(path)}: expected what a run has saved, got {shown_value(saved)}. {HOW_TO_BEGIN_AGAIN}"
         )
-    return found
+    return saved
 
 
 def _read_sealed(path: pathlib.Path) -> dict[str, Any]:
@@ -193,11 +193,11 @@ def _read_sealed(path: pathlib.Path) -> dict[str, Any]:
     Raises:
         ValueError: something else is in it now.
     """
-    found = read_saved(path)
-    digest = found.pop("digest", None)
-    if digest != _digest(found):
+    saved = read_saved(path)
+    digest = saved.pop("digest", None)
+    if digest != _digest(saved):
         raise ValueError(f"{shown_path(path)}: expected what a run has saved, got other content. {HOW_TO_BEGIN_AGAIN}")
-    return found
+    return saved
 
 
 def _digest(saved: dict[str, Any]) -> str:

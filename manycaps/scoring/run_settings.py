@@ -227,13 +227,13 @@ def inputs(settings: RunSettings) -> dict[str, Any]:
 def versions(scorers: list[Scorer]) -> dict[str, str]:
     """Return the versions of what makes the numbers."""
     has_model = any(scorer.has_model for scorer in scorers)
-    found = {"manycaps": VERSION, "python": platform.python_version()}
+    installed = {"manycaps": VERSION, "python": platform.python_version()}
     for name in PACKAGES + (MODEL_PACKAGES if has_model else ()):
         try:
-            found[name] = importlib.metadata.version(name)
+            installed[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 def check_same(folder: RunFolder, now: dict[str, Any]) -> bool:

@@ -104,17 +104,17 @@ class _PartScores:
         scored, refused = set[int](), set[int]()
         for scorer in self.scorers:
             values, good, reasons = scorer.accepted(rows)
-            for place in sorted(reasons):
-                row = rows[place]
-                self._reject(BadRow(row.file, row.row, row.id, reasons[place]), scorer.name)
+            for number in sorted(reasons):
+                row = rows[number]
+                self._reject(BadRow(row.file, row.row, row.id, reasons[number]), scorer.name)
             refused |= set(reasons)
             scored |= set(good)
             if good:
                 scores = scorer.scores(values, self.n_earlier[scorer.name], self.documents)
                 self.metrics[scorer.name].add(scores, len(good))
-                columns |= {name: _spread(found, good, len(rows)) for name, found in scores.columns.items()}
+                columns |= {name: _spread(column, good, len(rows)) for name, column in scores.columns.items()}
         self.n_rejected += len(refused)
-        kept = [place for place in range(len(rows)) if place in scored]
+        kept = [number for number in range(len(rows)) if number in scored]
         self.n_rows += len(kept)
         places: dict[str, list[Any]] = {
             "id": [row.id for row in rows],
@@ -123,7 +123,7 @@ class _PartScores:
             "n_candidates": [None if row.predictions is None else len(row.predictions) for row in rows],
             "n_references": [None if row.references is None else len(row.references) for row in rows],
         }
-        return {name: [values[place] for place in kept] for name, values in (places | columns).items()}
+        return {name: [values[number] for number in kept] for name, values in (places | columns).items()}
 
     def report(self) -> dict[str, Any]:
         """Return the report of the part."""
@@ -141,7 +141,7 @@ class _PartScores:
         }
         for name, metric in self.metrics.items():
             if metric.reduction is not None:
-                arrays |= {f"reduced:{name}:{key}": each for key, each in metric.reduction.arrays().items()}
+                arrays |= {f"reduced:{name}:{key}": array for key, array in metric.reduction.arrays().items()}
         with path.open("wb") as file:
             np.savez(file, **arrays)  # type: ignore[arg-type]
 
@@ -242,8 +242,8 @@ def _schema(chunks_of_columns: Sequence[Mapping[str, Sequence[Any]]]) -> pa.Sche
 def _spread(values: Collection[Any], places: Sequence[int], n_rows: int) -> list[Any]:
     """Values at their indices among all rows, None elsewhere."""
     spread: list[Any] = [None] * n_rows
-    for place, value in zip(places, values, strict=True):
-        spread[place] = float(value) if isinstance(value, np.floating) else value
+    for number, value in zip(places, values, strict=True):
+        spread[number] = float(value) if isinstance(value, np.floating) else value
     return spread
 
 

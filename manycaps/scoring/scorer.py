@@ -184,7 +184,7 @@ class Scorer:
         while waiting:
             places = waiting.pop()
             try:
-                checked = self._checked([rows[place] for place in places])
+                checked = self._checked([rows[number] for number in places])
             except (TypeError, ValueError) as error:
                 if len(places) == 1:
                     bad[places[0]] = FIRST_ROW.sub(rf"\1[{rows[places[0]].row}]", str(error))
@@ -221,13 +221,15 @@ class Scorer:
             with without_warning_of_unread():
                 result = self.module._compute(**columns, options=options)
             reduced = result["meteor15_statistics"] if self.record.reduction == METEOR_SUMS else None
-        found = {name.removesuffix("_per_row"): values for name, values in result.items() if name.endswith("_per_row")}
-        found |= {name: values for name, values in result.items() if name.endswith("_per_candidate")}
+        row_columns = {
+            name.removesuffix("_per_row"): values for name, values in result.items() if name.endswith("_per_row")
+        }
+        row_columns |= {name: values for name, values in result.items() if name.endswith("_per_candidate")}
         counts = {name: result[name] for name in COUNTS if name in result}
         made = result["signature"]
         if self.counts_documents and documents:
             made = made.replace("document_frequency:table", "document_frequency:references")
-        return Scores(found, counts, made, reduced=reduced)
+        return Scores(row_columns, counts, made, reduced=reduced)
 
     def _checked(self, rows: Sequence[CaptionRow]) -> dict[str, Any]:
         given = {name: [getattr(row, ROW_FIELDS[name]) for row in rows] for name in self.columns}
@@ -254,15 +256,17 @@ class Scorer:
             signature = self.module._signature(self.options, self._settings(rows, documents if counted else None))
             return _parity_scores(rows, options, signature)._replace(counts=counts)
         compared = compare_rows(rows, options, lambda steps, **_: steps, n_earlier)
-        found: dict[str, Collection[Any]] = {self.name: compared.statistic}
+        row_columns: dict[str, Collection[Any]] = {self.name: compared.statistic}
         if compared.plain is not None:
-            found[self.module.PLAIN] = compared.plain
+            row_columns[self.module.PLAIN] = compared.plain
         signature = self.module._signature(self.options, self._settings(rows, documents if counted else None))
         if compared.splits is None:
-            return Scores(found, counts, signature, reduced=reduced)
+            return Scores(row_columns, counts, signature, reduced=reduced)
         tests = compared.splits.row_tests(compared.statistic)
-        found |= dict(zip(columns_of_tests(self.name), tests, strict=True))
-        return Scores(found, counts, signature, compared.splits.drawn_sums.parts(), compared.splits.smallest, reduced)
+        row_columns |= dict(zip(columns_of_tests(self.name), tests, strict=True))
+        return Scores(
+            row_columns, counts, signature, compared.splits.drawn_sums.parts(), compared.splits.smallest, reduced
+        )
 
     def _long_text_counts(self, columns: Mapping[str, list[Any]], options: Mapping[str, Any]) -> dict[str, int]:
         """How many texts a network does not read as a whole."""

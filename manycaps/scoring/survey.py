@@ -36,15 +36,15 @@ class EarlierParts(NamedTuple):
 
 def read_earlier(folder: RunFolder, part: int) -> EarlierParts:
     """Return the state carried over to a part; empty if there is none."""
-    found = folder.report("earlier", part) or {"keys": {}, "bad": []}
-    keys = {bytes.fromhex(key): count for key, count in found["keys"].items()}
-    return EarlierParts(keys, dict(found["bad"]))
+    report = folder.report("earlier", part) or {"keys": {}, "bad": []}
+    keys = {bytes.fromhex(key): count for key, count in report["keys"].items()}
+    return EarlierParts(keys, dict(report["bad"]))
 
 
-def write_earlier(folder: RunFolder, part: int, found: EarlierParts) -> None:
+def write_earlier(folder: RunFolder, part: int, earlier: EarlierParts) -> None:
     """Write the state carried over to a part."""
-    keys = {key.hex(): count for key, count in sorted(found.keys.items())}
-    folder.finish("earlier", part, {"keys": keys, "bad": sorted(found.bad.items())})
+    keys = {key.hex(): count for key, count in sorted(earlier.keys.items())}
+    folder.finish("earlier", part, {"keys": keys, "bad": sorted(earlier.bad.items())})
 
 
 class ReadableRows:
@@ -184,18 +184,18 @@ def repeated_ids(
         The bad row, its part, and its place among the rows of the part that can be read.
     """
     folder = settings.run_folder()
-    wanted = {digest for found in find_repeated(folder, len(parts), "ids", step).values() for digest in found}
+    wanted = {digest for repeated in find_repeated(folder, len(parts), "ids", step).values() for digest in repeated}
     for part in parts:
         wanted |= _within(np.load(folder.part_file(step, part.number, "ids.npy")))
     first: dict[str, CaptionRow] = {}
     for part in parts if wanted else ():
         rows = (row for row in settings.rows(part) if isinstance(row, CaptionRow))
-        for place, row in enumerate(rows):
+        for number, row in enumerate(rows):
             if id_digest(row.id) not in wanted:
                 continue
             before = first.setdefault(row.id, row)
             if before is not row:
-                yield BadRow(row.file, row.row, row.id, _taken(row, before)), part.number, place
+                yield BadRow(row.file, row.row, row.id, _taken(row, before)), part.number, number
 
 
 def merge_documents(folder: RunFolder, n_parts: int) -> None:
@@ -208,9 +208,9 @@ def merge_documents(folder: RunFolder, n_parts: int) -> None:
     n_documents = 0
     for part in range(n_parts):
         path = folder.part_file("survey", part, "frequencies.json")
-        found = read_saved(path)
-        counts.update(found["counts"])
-        n_documents += found["n_documents"]
+        saved = read_saved(path)
+        counts.update(saved["counts"])
+        n_documents += saved["n_documents"]
     if n_documents < 2:
         raise ValueError(
             f"references: expected at least 2 rows to count document frequencies in, got {n_documents}. Add rows, or "
@@ -246,13 +246,13 @@ def _several(arrays: Sequence[np.ndarray], i: int, n_ranges: int) -> Iterator[tu
 
 def _within(ids: np.ndarray) -> set[bytes]:
     """Digests that one part has more than once."""
-    found, counts = np.unique(ids, return_counts=True)
-    return {digest.tobytes() for digest in found[counts > 1]}
+    distinct, counts = np.unique(ids, return_counts=True)
+    return {digest.tobytes() for digest in distinct[counts > 1]}
 
 
 def _taken(row: CaptionRow, before: CaptionRow) -> str:
-    place = f"row {before.row}" + ("" if before.file == row.file else f" of {before.file}")
-    return f"id[{row.row}]: expected a unique id, got that of {place}. Leave one of them out."
+    earlier = f"row {before.row}" + ("" if before.file == row.file else f" of {before.file}")
+    return f"id[{row.row}]: expected a unique id, got that of {earlier}. Leave one of them out."
 
 
 def id_digest(name: str) -> bytes:

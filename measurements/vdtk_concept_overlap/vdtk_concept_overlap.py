@@ -104,10 +104,10 @@ class VdtkConceptOverlap(CollectionModule, evaluate.Measurement):
         result, per_row = {}, {}
         for name, labels in lists.items():
             for way in WAYS:
-                found = row_matches(data, labels, way, options["tokenizer"])
-                has_one = found.sum(axis=1) > 0
+                matches = row_matches(data, labels, way, options["tokenizer"])
+                has_one = matches.sum(axis=1) > 0
                 result[f"{name}_{way}"] = float(has_one.mean())
-                result[f"{name}_labels_{way}"] = float((found.sum(axis=0) > 0).mean())
+                result[f"{name}_labels_{way}"] = float((matches.sum(axis=0) > 0).mean())
                 per_row[f"{name}_{way}_per_row"] = has_one.tolist()
             result[f"{name}_n_labels"] = len(labels)
             if options["transfer"]:

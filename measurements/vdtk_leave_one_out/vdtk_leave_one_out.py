@@ -225,8 +225,10 @@ class VdtkLeaveOneOut(EncodingModule, evaluate.Measurement):
         if vectors is None and not set(options["metrics"]).isdisjoint(EMBEDDING_METRICS):
             result |= self.encoder.count_long_texts([text for row in rows for text in row], options)
         if options["details"]:
-            result |= {f"{key}_per_iteration": each for key, each in values.corpus.items()}
-            result |= {f"{key}_per_row": placed(each, used, len(data)) for key, each in values.rows.items()}
+            result |= {f"{key}_per_iteration": values_of_key for key, values_of_key in values.corpus.items()}
+            result |= {
+                f"{key}_per_row": placed(values_of_key, used, len(data)) for key, values_of_key in values.rows.items()
+            }
             result["signature"] = self._signature(options, vectors is not None)
         return result
 
@@ -272,6 +274,6 @@ class VdtkLeaveOneOut(EncodingModule, evaluate.Measurement):
 def placed(values, places, n_rows):
     """Return the values of some rows as a list with NaN for the others."""
     result = [math.nan] * n_rows
-    for place, value in zip(places, values.tolist(), strict=True):
-        result[place] = value
+    for number, value in zip(places, values.tolist(), strict=True):
+        result[number] = value
     return result

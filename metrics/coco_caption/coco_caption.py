@@ -126,15 +126,15 @@ class CocoCaption(CollectionModule, evaluate.Metric):
         progress = type(self).progress
         tokens = (ngram_tokens(rows, options["tokenizer"]) for rows in (predictions, references))
         lexicon = load_lexicon(options["meteor15_data"], progress, options["language"])
-        found = coco_scores(*tokens, lexicon, progress, self._table(options["document_frequency"]))
+        scored = coco_scores(*tokens, lexicon, progress, self._table(options["document_frequency"]))
         sizes = [len(row) for row in predictions]
-        best = best_candidates(found, sizes) if options["best_of"] else {}
-        sums = corpus_sums(found, best)
-        result = scored_result(found.scores, sizes, options["details"])
-        chosen = {f"{name}{BEST_OF}": found.scores[name][these] for name, these in best.items()}
+        best = best_candidates(scored, sizes) if options["best_of"] else {}
+        sums = corpus_sums(scored, best)
+        result = scored_result(scored.scores, sizes, options["details"])
+        chosen = {f"{name}{BEST_OF}": scored.scores[name][these] for name, these in best.items()}
         result |= scored_result(chosen, [1] * len(sizes), details=False)
         for name in (BLEUS[-1], METEOR):
-            result |= {f"{each}_mean": result[each] for each in (name, f"{name}{BEST_OF}") if each in result}
+            result |= {f"{key}_mean": result[key] for key in (name, f"{name}{BEST_OF}") if key in result}
         result |= corpus_numbers(sums, lexicon.data.language)
         if options["details"]:
             result |= {f"{name}_per_row": values.tolist() for name, values in chosen.items()}
