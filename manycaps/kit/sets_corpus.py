@@ -20,16 +20,6 @@ from .sets_splits import TIE_TOLERANCE, RowGenerators, SplitsOfRow, splits_of
 # Null values held at once, 8 bytes each; one row's are always held together.
 MAX_NULL_VALUES = 8_000_000
 
-# Drawn statistics are added as whole numbers of 2^-SUM_BITS of a power of 2 above the row's largest null value: sums of
-# whole numbers depend on no order. The powers are multiples of SUM_STEP, so that few different ones occur; the error of
-# a value is at most 2^-43 of the largest, a ten-thousandth of `TIE_TOLERANCE`.
-SUM_BITS = 50
-SUM_STEP = 8
-
-# Bits below which the sums are kept apart from those above, and rows after which they are: 2^50 x 4096 = 2^62.
-LOW_BITS = 32
-ROWS_PER_CARRY = 4096
-
 
 class RowTests(NamedTuple):
     """Tests of every row by its splits: arrays of shape (n_rows,), or other collections of as many floats."""
@@ -58,72 +48,6 @@ class CorpusTest(NamedTuple):
     # all splits, around whose p-value that of the draws scatters.
     smallest_p: float
     smallest_corpus_p: float
-
-
-class DrawnSums:
-    """Sums over rows of one drawn value each, for every draw: exact, so that parts of a corpus can be merged.
-
-    >>> whole, part, other = DrawnSums(2), DrawnSums(2), DrawnSums(2)
-    >>> for sums, value in ((whole, 0.1), (whole, 1e-9), (part, 1e-9), (other, 0.1)):
-    ...     sums.add(np.array([value, -value]), np.array([0, 1]))
-    >>> part.merge(other.parts())
-    >>> part.totals().tolist() == whole.totals().tolist()
-    True
-    """
-
-    def __init__(self, n_draws: int):
-        """Begin with zeros."""
-        self._n_draws = n_draws
-        self._n_rows = 0
-        # By power of 2: whole numbers, shape (2, n_draws), above and below `LOW_BITS`.
-        self._parts: dict[int, np.ndarray] = {}
-
-    def add(self, values: np.ndarray, drawn: np.ndarray) -> None:
-        """Add a row.
-
-        Args:
-            values: float64 array, shape (n_splits,): its null values.
-            drawn: array of whole numbers, shape (n_draws,): which of them each draw takes.
-        """
-        largest = float(np.abs(values).max())
-        if not largest:
-            return
-        power = -(-math.frexp(largest)[1] // SUM_STEP) * SUM_STEP
-        steps = np.rint(np.ldexp(values, SUM_BITS - power)).astype(np.int64)
-        self._of(power)[1] += steps[drawn]
-        self._n_rows += 1
-        if self._n_rows % ROWS_PER_CARRY == 0:
-            self._carry()
-
-    def merge(self, parts: Mapping[int, np.ndarray]) -> None:
-        """Add what `parts` of other sums gave."""
-        self._carry()
-        for power, sums in parts.items():
-            self._of(power)[:] += sums
-        self._carry()
-
-    def parts(self) -> dict[int, np.ndarray]:
-        """Return the complete state of the sums, for `merge`: int64 arrays, shape (2, n_draws), by power of 2."""
-        self._carry()
-        return self._parts
-
-    def totals(self) -> np.ndarray:
-        """Return the sums: float64 array, shape (n_draws,)."""
-        self._carry()
-        totals = np.zeros(self._n_draws)
-        for power in sorted(self._parts):
-            high, low = self._parts[power]
-            totals += np.ldexp(high.astype(np.float64) * 2.0**LOW_BITS + low, power - SUM_BITS)
-        return totals
-
-    def _of(self, power: int) -> np.ndarray:
-        return self._parts.setdefault(power, np.zeros((2, self._n_draws), dtype=np.int64))
-
-    def _carry(self) -> None:
-        """Carry the bits above `LOW_BITS` to the upper number, so that equal sums have equal numbers."""
-        for high, low in self._parts.values():
-            high += low >> LOW_BITS
-            low &= (1 << LOW_BITS) - 1
 
 
 class RowSplits:
@@ -155,7 +79,8 @@ class RowSplits:
         smallest = {size: _smallest_p_value(size, self, options) for size in self.splits}
         self.smallest = collections.Counter(smallest[size] for size in sizes)
         self.n_draws, self._is_drawn = options["n_resamples"], options["p_value"] == "permutation"
-        self.drawn_sums = DrawnSums(self.n_draws)
+        # float64 array, shape (n_draws,): sums over rows of the null value that each draw takes.
+        self.drawn_sums = np.zeros(self.n_draws)
         self._generators = RowGenerators([options["seed"]], n_earlier)
         self._p_values, self._means, self._variances, self._units = np.empty((4, len(sizes)))
 
@@ -195,7 +120,7 @@ class RowSplits:
             self._units[places] = units[part]
             for i, values, unit in zip(places, nulls, units[part], strict=True):
                 drawn = self._generators.of(row_key(i)).integers(len(values), size=self.n_draws)
-                self.drawn_sums.add(unit * values, drawn)
+                self.drawn_sums += unit * values[drawn]
 
     def row_tests(self, values: np.ndarray) -> RowTests:
         """Test every row.
@@ -210,7 +135,7 @@ class RowSplits:
 
     def test(self, values: np.ndarray) -> CorpusTest:
         """Test every row and the mean over rows; `values` is as for `row_tests`."""
-        return mean_test(values, self.row_tests(values), self.drawn_sums.totals(), self.smallest)
+        return mean_test(values, self.row_tests(values), self.drawn_sums, self.smallest)
 
 
 def mean_test(
@@ -219,13 +144,13 @@ def mean_test(
     """Test the mean over rows.
 
     p = (1 + number of drawn means that reach the observed one) / (n_resamples + 1), ties within the tolerance
-    counted (Phipson and Smyth 2010, https://doi.org/10.2202/1544-6115.1585). One row keeps its own p-value. All sums
-    are exact, so that the order of the rows changes nothing.
+    counted (Phipson and Smyth 2010, https://doi.org/10.2202/1544-6115.1585). One row keeps its own p-value. The order
+    of the rows changes the sums of draws by their rounding, far below the tolerance; all other sums are exact.
 
     Args:
         values: n_rows observed statistics in their own unit.
         rows: the tests of the rows.
-        drawn_sums: float64 array, shape (n_resamples,): sums over rows of a null value each, as from `DrawnSums`.
+        drawn_sums: float64 array, shape (n_resamples,): sums over rows of a null value each.
         smallest: the smallest p-values that rows can have, and how many rows each.
 
     Returns:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .sets_corpus import DrawnSums
 from .sets_gaps import GapsTest, row_gaps
 from .sets_splits import TIE_TOLERANCE, Comparison, RowGenerators, SplitsOfRow, split_forms, split_values, splits_of
 
@@ -67,7 +66,7 @@ class DrawnGaps:
         # float64 array, shape (n_rows,): the rows' own p-values.
         self.p_values = np.empty(n_rows)
         self._generators = RowGenerators([options["seed"]])
-        self._sums = [DrawnSums(options["n_resamples"]) for _ in range(2)]
+        self._sums = np.zeros((2, options["n_resamples"]))
 
     def add(
         self, distances: np.ndarray, size: tuple[int, int], rows: Sequence[int], row_key: Callable[[int], bytes]
@@ -85,14 +84,13 @@ class DrawnGaps:
         for i, row in enumerate(rows):
             nulls = np.concatenate(list(null_gaps(distances[i : i + 1], size[0], splits)), axis=2)[:, 0]
             drawn = self._generators.of(row_key(row)).integers(nulls.shape[1], size=self._options["n_resamples"])
-            for sums, values in zip(self._sums, nulls, strict=True):
-                sums.add(values, drawn)
+            self._sums += nulls[:, drawn]
             statistics = np.einsum("is,ij,js->s", nulls, inverses[i], nulls)
             self.p_values[row] = (statistics >= statistics[0] - TIE_TOLERANCE * max(1.0, statistics[0])).mean()
 
     def test(self, observed: "ParityCorpus") -> GapsTest:
         """Return the test with p-values by the draws, ties counted: (1 + draws that reach it) / (1 + draws)."""
-        draws = np.stack([sums.totals() for sums in self._sums])  # (2, n_resamples)
+        draws = self._sums
         inverse = _inverses(observed.covariance[None])[0]
         statistics = np.einsum("is,ij,js->s", draws, inverse, draws)
         if not observed.test.degrees:

@@ -189,16 +189,15 @@ def _corpus_test(
     values: StoredColumn,
     tested: Sequence[StoredColumn],
 ) -> "CorpusTest":
-    from manycaps.kit.sets_corpus import DrawnSums, RowTests, mean_test
+    from manycaps.kit.sets_corpus import RowTests, mean_test
 
-    drawn = DrawnSums(scorer.options["n_resamples"])
+    drawn_sums = np.zeros(scorer.options["n_resamples"])
     smallest: collections.Counter[float] = collections.Counter()
     for part, report in reports.items():
         smallest.update(dict(report["smallest"]))
         with np.load(folder.part_file("score", part, "npz")) as arrays:
-            mine = [name for name in arrays.files if name.startswith(f"{scorer.name}:")]
-            drawn.merge({int(name.partition(":")[2]): arrays[name] for name in mine})
-    return mean_test(values, RowTests(*tested), drawn.totals(), smallest)
+            drawn_sums += arrays[f"drawn:{scorer.name}"]
+    return mean_test(values, RowTests(*tested), drawn_sums, smallest)
 
 
 def columns_of_tests(name: str) -> list[str]:

@@ -19,7 +19,7 @@ from manycaps.scoring.scorer import DocumentTable, Scorer, Scores
 from manycaps.scoring.survey import ReadableRows, id_digest, read_earlier, write_digests
 
 if TYPE_CHECKING:
-    from manycaps.kit.sets_corpus import DrawnSums
+    pass
 
 # Rows of a row group.
 GROUP_ROWS = 1 << 15
@@ -133,12 +133,7 @@ class _PartScores:
 
     def save_sums(self, path: pathlib.Path) -> None:
         """Write the sums of the corpus tests, and what other values of the corpus need."""
-        arrays = {
-            f"{name}:{power}": sums
-            for name, metric in self.metrics.items()
-            if metric.drawn is not None
-            for power, sums in metric.drawn.parts().items()
-        }
+        arrays = {f"drawn:{name}": metric.drawn for name, metric in self.metrics.items() if metric.drawn is not None}
         for name, metric in self.metrics.items():
             if metric.reduction is not None:
                 arrays |= {f"reduced:{name}:{key}": array for key, array in metric.reduction.arrays().items()}
@@ -155,7 +150,7 @@ class _MetricSums:
     """What the corpus needs of a metric besides the columns of the rows."""
 
     def __init__(self, scorer: Scorer):
-        self.drawn = _sums_of_draws(scorer) if scorer.has_p_values else None
+        self.drawn = np.zeros(scorer.options["n_resamples"]) if scorer.has_p_values else None
         self.reduction = scorer.reduction()
         self.n_rows = 0
         self.columns: list[str] = []
@@ -170,8 +165,8 @@ class _MetricSums:
         self.counts.update(scores.counts)
         self.smallest.update(scores.smallest or {})
         self.signature = scores.signature
-        if self.drawn is not None:
-            self.drawn.merge(scores.drawn or {})
+        if self.drawn is not None and scores.drawn is not None:
+            self.drawn += scores.drawn
         if self.reduction is not None:
             self.reduction.add(scores.reduced)
 
@@ -184,12 +179,6 @@ class _MetricSums:
             "smallest": sorted(self.smallest.items()),
             "signature": self.signature,
         }
-
-
-def _sums_of_draws(scorer: Scorer) -> "DrawnSums":
-    from manycaps.kit.sets_corpus import DrawnSums
-
-    return DrawnSums(scorer.options["n_resamples"])
 
 
 class _RowWriter(contextlib.AbstractContextManager["_RowWriter"]):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from manycaps.caption_tables import CaptionRow
 from manycaps.catalog import BLEU_SUMS, CLIP, COCO_SUMS, METEOR_SUMS, MODULES, PARITY, WORD_COUNTS
 from manycaps.installed_modules import load_for_command
+from manycaps.kit.base_types import Floats
 from manycaps.kit.sets_module import CAPTION_COLUMNS, compare_rows, text_counts
 from manycaps.kit.text_windows import without_warning_of_unread
 from manycaps.scoring.corpus_values import (
@@ -55,7 +56,7 @@ class Scores(NamedTuple):
     # How the numbers were made.
     signature: str
     # Of a metric with p-values: sums for every draw of the corpus test, and how many rows have which smallest p-value.
-    drawn: Mapping[int, Any] | None = None
+    drawn: Floats | None = None
     smallest: Mapping[Any, int] | None = None
     # What the reduction of the corpus takes in, where the metric has one.
     reduced: Any = None
@@ -264,9 +265,7 @@ class Scorer:
             return Scores(row_columns, counts, signature, reduced=reduced)
         tests = compared.splits.row_tests(compared.statistic)
         row_columns |= dict(zip(columns_of_tests(self.name), tests, strict=True))
-        return Scores(
-            row_columns, counts, signature, compared.splits.drawn_sums.parts(), compared.splits.smallest, reduced
-        )
+        return Scores(row_columns, counts, signature, compared.splits.drawn_sums, compared.splits.smallest, reduced)
 
     def _long_text_counts(self, columns: Mapping[str, list[Any]], options: Mapping[str, Any]) -> dict[str, int]:
         """How many texts a network does not read as a whole."""

@@ -61,7 +61,6 @@ from .base_feature_memory import RememberedFeatures as RememberedFeatures
 from .base_files import is_regular_file as is_regular_file
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
-from .sets_corpus import RowTests as RowTests
 from .sets_gaps import RowGaps as RowGaps
 from .sets_intervals import ClusteredMean as ClusteredMean
 from .sets_parity_power import RowsNeeded as RowsNeeded
@@ -83,6 +82,7 @@ from .meteor15_stems import Stemmer
 from .meteor15_table import compile_table
 from .meteor15_texts import PhraseTable
 from .meteor15_tokens import Prefixes
+from .sets_corpus import RowTests
 '''  # fmt: skip
 
 _DESCRIPTION = """

@@ -9,7 +9,7 @@ import pytest
 import scipy.integrate
 import scipy.stats
 
-from manycaps.kit.sets_corpus import DrawnSums, RowSplits, RowTests, combined_p_value, harmonic_mean_p, upper_tail
+from manycaps.kit.sets_corpus import RowSplits, RowTests, combined_p_value, harmonic_mean_p, upper_tail
 from manycaps.kit.sets_corpus import mean_test as corpus_test_of_parts
 from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS
 from tests.each_case import each_case
@@ -152,46 +152,13 @@ def test_too_many_splits_are_refused_before_any_work():
         RowSplits([(1, 2), (5, 5)], EXACT | {"max_partitions": 5})
 
 
-def drawn_sums(values, drawn, order=None, cuts=()):
-    """Totals of rows in an order, put together out of the parts between the cuts."""
-    order = range(len(values)) if order is None else order
-    whole = DrawnSums(drawn.shape[1])
-    for rows in np.split(np.array(list(order)), cuts):
-        part = DrawnSums(drawn.shape[1])
-        for i in rows:
-            part.add(values[i], drawn[i])
-        whole.merge(part.parts())
-    return whole.totals()
-
-
-@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e9])
-def test_drawn_sums_are_exact_and_depend_on_no_order_and_no_parts(scale):
-    rng = np.random.default_rng(0)
-    values = rng.normal(size=(50, 7)) * np.exp(rng.normal(size=(50, 1)) * 4) * scale
-    values[3] = 0
-    drawn = rng.integers(7, size=(50, 20))
-    expected = [math.fsum(values[i, drawn[i, k]] for i in range(50)) for k in range(20)]
-    totals = drawn_sums(values, drawn)
-    assert totals == pytest.approx(expected, rel=0, abs=1e-12 * np.abs(values).max())
-    for order, cuts in ((rng.permutation(50), (1, 30)), (range(49, -1, -1), ()), (range(50), range(1, 50))):
-        assert drawn_sums(values, drawn, order, cuts).tolist() == totals.tolist()
-
-
-def test_drawn_sums_of_many_rows_do_not_overflow(monkeypatch):
-    monkeypatch.setattr("manycaps.kit.sets_corpus.ROWS_PER_CARRY", 64)
-    sums = DrawnSums(1)
-    for _ in range(20_000):
-        sums.add(np.array([255.0]), np.array([0]))
-    assert sums.totals().tolist() == [255.0 * 20_000]
-
-
 def test_a_corpus_in_parts_has_the_test_of_the_whole():
     nulls = np.random.default_rng(0).normal(size=(40, 3)).cumsum(axis=1)
     keys = [bytes([i % 9]) for i in range(40)]  # equal rows in different parts
     nulls = nulls[[i % 9 for i in range(40)]]
     options = EXACT | {"n_resamples": 99}
     whole = mean_test(nulls, options, keys=keys)
-    sums, tests, smallest = DrawnSums(99), [], collections.Counter()
+    sums, tests, smallest = np.zeros(99), [], collections.Counter()
     for part in (range(5), range(5, 23), range(23, 40)):
         earlier = collections.Counter(keys[: part.start])
         rows = RowSplits([(2, 1)] * len(part), options, earlier)
@@ -204,11 +171,11 @@ def test_a_corpus_in_parts_has_the_test_of_the_whole():
             placed[:, 0],
             lambda some, _, blocks=blocks: [block[some] for block in blocks],
         )
-        sums.merge(rows.drawn_sums.parts())
+        sums += rows.drawn_sums
         tests.append(rows.row_tests(placed[:, 0]))
         smallest += rows.smallest
     together = RowTests(*map(list, map(itertools.chain.from_iterable, zip(*tests, strict=True))))
-    result = corpus_test_of_parts(nulls[:, 0].tolist(), together, sums.totals(), smallest)
+    result = corpus_test_of_parts(nulls[:, 0].tolist(), together, sums, smallest)
     assert list(result.p_values) == list(whole.p_values)
     assert list(result.excesses) == list(whole.excesses)
     assert result[2:] == whole[2:]
