@@ -79,7 +79,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit status; `SystemExit` is raised for --help and mistaken command lines.
     """
     arguments = sys.argv[1:] if arguments is None else list(arguments)
-    _open_closed_streams()
     parser = argparse.ArgumentParser(
         prog="manycaps", description="Many candidate captions against many human references."
     )
@@ -96,7 +95,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             command.add_arguments(own)
     given = parser.parse_args(arguments)
     try:
-        _check_current_folder()
         _drop_bad_progress_variables()
         if "MPLBACKEND" in os.environ:  # commands draw into files alone, and open no window
             os.environ["MPLBACKEND"] = "agg"
@@ -172,29 +170,6 @@ def _plain_warnings(command: str) -> Iterator[None]:
             yield
     finally:
         handler.removeFilter(is_new_record)
-
-
-def _open_closed_streams() -> None:
-    """Open standard streams that were closed before this process began on the null device.
-
-    Python has None for them, which nothing can be printed to; and the next file that is opened would get the number of
-    one, so that whatever a library prints would be written into it.
-    """
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            nowhere = os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: that of the stream
-            os.set_inheritable(nowhere, True)
-            setattr(sys, name, os.fdopen(nowhere, mode, encoding="utf-8", closefd=False))
-
-
-def _check_current_folder() -> None:
-    """Raise if the current folder was deleted: packages look there, and say only that something is missing."""
-    try:
-        os.getcwd()
-    except FileNotFoundError:
-        raise FileNotFoundError(
-            "current folder: expected one that exists, got one that was deleted. Change to another (`cd`)."
-        ) from None
 
 
 def _drop_bad_progress_variables() -> None:

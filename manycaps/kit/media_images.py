@@ -37,11 +37,10 @@ LARGEST_IMAGE_FILE = 1 << 29
 # Longest side that an image may have after its shorter side is scaled; beyond, only the part that is kept is computed.
 MAX_SCALED_SIDE = 16_384
 
-# What a PNG file begins with, its values per pixel by its type of colour, and the passes of its interlaced form: first
-# column, first row, and the steps to the next ones (W3C, PNG specification, sections 5.2, 11.2.1 and 8.2).
+# What a PNG file begins with, and its values per pixel by its type of colour (W3C, PNG specification, sections 5.2 and
+# 11.2.1).
 PNG_MARK = b"\x89PNG\r\n\x1a\n"
 PNG_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
-PNG_PASSES = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
 
 # Bytes of a PNG's pixels that are held at once where they are counted.
 INFLATED_AT_ONCE = 1 << 20
@@ -180,7 +179,6 @@ def as_rgb_image(source: ImageSource, where: str) -> PIL.Image.Image:
     if isinstance(source, bytes):
         image = _opened(source, where)  # as if no other frame had been looked for
     with _damage_named(image, where):
-        _check_strips(image)
         image = PIL.ImageOps.exif_transpose(image)
         image.load()
         if isinstance(source, bytes) and source.startswith(PNG_MARK) and _may_be_short(image):
@@ -278,30 +276,17 @@ def _has_more_frames(image: PIL.Image.Image) -> bool:
     return True
 
 
-def _check_strips(image: PIL.Image.Image) -> None:
-    """Raise if the strips of a TIFF do not cover it: Pillow silently leaves the rest black."""
-    if image.format != "TIFF" or not getattr(image, "tile", None):
-        return
-    boxes = {tile[1] for tile in image.tile}  # type: ignore[attr-defined]
-    covered = sum((right - left) * (lower - upper) for left, upper, right, lower in boxes)
-    if covered < image.width * image.height:
-        raise ValueError(f"pixels for {covered:,} of {image.width * image.height:,} places")
-
-
 def _may_be_short(image: PIL.Image.Image) -> bool:
-    """Whether the last row is empty, as it is where pixels are missing; an interlaced image may lack some of it."""
+    """Whether the last row is empty, as it is where pixels are missing; interlaced images are taken as they are."""
     last = image.crop((0, image.height - 1, image.width, image.height))
-    return bool(image.info.get("interlace")) or not np.asarray(last).any()
+    return not image.info.get("interlace") and not np.asarray(last).any()
 
 
 def _check_png_rows(content: bytes) -> None:
     """Raise if a PNG has fewer pixels than its size says: Pillow silently leaves the rest black."""
-    width, height, bits, colour, _, _, interlaced = struct.unpack(">IIBBBBB", content[16:29])
-    passes = PNG_PASSES if interlaced else ((0, 0, 1, 1),)
-    sizes = [(-(-(width - x) // dx), -(-(height - y) // dy)) for x, y, dx, dy in passes]
-    bits_per_pixel = bits * PNG_CHANNELS[colour]
+    width, height, bits, colour = struct.unpack(">IIBB", content[16:26])
     # Each row has a byte for its filter.
-    expected = sum(rows * (1 + -(-columns * bits_per_pixel // 8)) for columns, rows in sizes if rows > 0 < columns)
+    expected = height * (1 + -(-width * bits * PNG_CHANNELS[colour] // 8))
     pixels, inflater, n_bytes = _png_pixels(content), zlib.decompressobj(), 0
     while pixels and n_bytes < expected:
         n_bytes += len(inflater.decompress(pixels, INFLATED_AT_ONCE))

@@ -1,4 +1,4 @@
-"""Commands in bad surroundings: closed or full streams, a deleted folder, odd variables, little of what they need.
+"""Commands in bad surroundings: full streams, odd variables, little of what they need.
 
 A command line that is right must do its work, and write the same bytes as ever, or say in one line what is missing.
 """
@@ -26,13 +26,8 @@ COMMANDS: Mapping[str, tuple[Sequence[str], str]] = {
 
 # Programs of a shell, in which a command line stands in place of `{command}`.
 SURROUNDINGS = {
-    "stdin_closed": "{command} <&-",
-    "stdout_closed": "{command} >&-",
-    "stderr_closed": "{command} 2>&-",
-    "all_closed": "{command} <&- >&- 2>&-",
     "stdout_full": "{command} >/dev/full",
     "reader_gone": "{command} | true; exit ${{PIPESTATUS[0]}}",
-    "folder_deleted": "mkdir gone && cd gone && rmdir ../gone && {command}",
     "folder_of_other_modules": "cd shadows && {command}",
     "ascii_only": "LC_ALL=C PYTHONIOENCODING=ascii PYTHONUTF8=0 PYTHONCOERCECLOCALE=0 {command}",
     "no_home": "env -u HOME {command}",
@@ -49,11 +44,10 @@ SURROUNDINGS = {
 }
 
 # Surroundings in which a command that starts processes is tried, too: it takes ten times as long as the others.
-OF_PROCESSES = {"stdout_closed", "all_closed", "folder_deleted", "without_docstrings", "few_open_files", "small_files"}
+OF_PROCESSES = {"without_docstrings", "few_open_files", "small_files"}
 
-# Surroundings in which no message can be seen, and those in which nothing of what a command prints can.
-NO_MESSAGES = {"stderr_closed", "all_closed"}
-NO_OUTPUT = {"stdout_closed", "all_closed", "stdout_full", "reader_gone"}
+# Surroundings in which nothing of what a command prints can be seen.
+NO_OUTPUT = {"stdout_full", "reader_gone"}
 
 # Names of modules that lie in the current folder, and must not be taken for those that the program means.
 SHADOWS = ("json", "types", "random", "copy", "numpy", "evaluate", "tests")
@@ -92,7 +86,7 @@ def complaint(name: str, program: Sequence[str] | None = None) -> str | None:
         return f"status {done.returncode}: {line[:300]}"
     if place == "reader_gone":
         return None  # who reads no further needs no message
-    return None if HOUSE_FORM.fullmatch(line) and place not in NO_MESSAGES else f"message: {line[:300]}"
+    return None if HOUSE_FORM.fullmatch(line) else f"message: {line[:300]}"
 
 
 @functools.cache
