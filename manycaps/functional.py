@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
+from .comparison.paired_tests import PairedTest
 from .functional_checks import (
     MAX_SPLITS,
     as_finite,
@@ -38,9 +39,18 @@ from .functional_kernels import (
     laplace_kernel,
     polynomial_kernel,
 )
-from .functional_parity import human_gaps, human_parity_test, human_tails, plan_human_parity, plan_wrong_captions
+from .functional_parity import (
+    HumanGaps,
+    HumanTails,
+    ParityTest,
+    human_gaps,
+    human_parity_test,
+    human_tails,
+    plan_human_parity,
+    plan_wrong_captions,
+)
 from .functional_rewards import energy_rewards, kernel_rewards, self_critical
-from .functional_systems import holm_p_values, paired_corpus_bleu_test, paired_test
+from .functional_systems import CorpusBleuTest, holm_p_values, paired_corpus_bleu_test, paired_test
 from .kit.base_module import check_choice
 from .kit.base_scores import row_means
 from .kit.base_types import Floats, TokenRows
@@ -51,6 +61,7 @@ from .kit.meteor15_references import best_statistics
 from .kit.meteor15_scores import scores as _meteor15_scores
 from .kit.sets_corpus import combined_p_value as _combined_p_value
 from .kit.sets_corpus import harmonic_mean_p as _harmonic_mean_p
+from .kit.sets_parity_power import ParityPlan
 from .kit.sets_splits import upper_tail_p_values
 from .kit.sets_triangle_rank import STATISTICS, check_statistic_sizes, null_statistics, triangle_rank_counts
 from .kit.sets_triangle_rank import triangle_rank_statistic as _triangle_rank_statistic
@@ -73,7 +84,13 @@ from .kit.vectors_mmd import mmd_p_values as _mmd_p_values
 from .kit.vectors_mmd import mmd_squared as _mmd_squared
 
 __all__ = [
+    "CorpusBleuTest",
+    "HumanGaps",
+    "HumanTails",
     "Lexicon",
+    "PairedTest",
+    "ParityPlan",
+    "ParityTest",
     "bleu",
     "cider_d",
     "cider_d_distances",

@@ -1,13 +1,22 @@
 """Comparison of captioning systems: paired tests, tables, and a page."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .compare_options import CompareOptions
 
 if TYPE_CHECKING:
     from .compared_systems import SystemComparison
 
-__all__ = ["CompareOptions", "compare"]
+__all__ = ["CompareOptions", "SystemComparison", "compare"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the class of results when it is asked for: it needs most of the package."""
+    if name == "SystemComparison":
+        from .compared_systems import SystemComparison
+
+        return SystemComparison
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def compare(options: CompareOptions) -> "SystemComparison":

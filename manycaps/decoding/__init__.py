@@ -1,13 +1,22 @@
 """Settings of decoding beside people: sampled, compared, and the nearest one chosen."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .decoding_options import DecodingOptions
 
 if TYPE_CHECKING:
     from .run import ComparedSettings
 
-__all__ = ["DecodingOptions", "decoding"]
+__all__ = ["ComparedSettings", "DecodingOptions", "decoding"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the class of results when it is asked for: it needs most of the package."""
+    if name == "ComparedSettings":
+        from .run import ComparedSettings
+
+        return ComparedSettings
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def decoding(options: DecodingOptions) -> "ComparedSettings":

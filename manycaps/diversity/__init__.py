@@ -1,13 +1,22 @@
 """Diversity of captions: figures of caption files beside those of published data sets, and a page."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .diversity_options import DiversityOptions
 
 if TYPE_CHECKING:
     from .measured import MeasuredDiversity
 
-__all__ = ["DiversityOptions", "diversity"]
+__all__ = ["DiversityOptions", "MeasuredDiversity", "diversity"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the class of results when it is asked for: it needs most of the package."""
+    if name == "MeasuredDiversity":
+        from .measured import MeasuredDiversity
+
+        return MeasuredDiversity
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def diversity(options: DiversityOptions) -> "MeasuredDiversity":

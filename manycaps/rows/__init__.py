@@ -1,13 +1,22 @@
 """Rows of captions, chosen and ordered to be looked at, and a page."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .rows_options import RowsOptions
 
 if TYPE_CHECKING:
     from .chosen import ChosenRows
 
-__all__ = ["RowsOptions", "rows"]
+__all__ = ["ChosenRows", "RowsOptions", "rows"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the class of results when it is asked for: it needs most of the package."""
+    if name == "ChosenRows":
+        from .chosen import ChosenRows
+
+        return ChosenRows
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def rows(options: RowsOptions) -> "ChosenRows":
