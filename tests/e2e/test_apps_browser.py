@@ -20,7 +20,7 @@ import PIL.Image
 import pytest
 
 from scripts.repository import push_to_hub
-from tests.comparison_cases import rows_of_text_box as rows_of_systems
+from tests.comparison_cases import caption_rows as rows_of_systems
 from tests.comparison_cases import write_captions
 from tests.modules.sample_inputs import CLIP_MODULES, load_options
 
