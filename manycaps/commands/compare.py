@@ -5,36 +5,38 @@ manycaps compare systems/*.jsonl -r references.jsonl --images photos/ -o report/
 manycaps compare a.csv b.csv c.csv -m trm_meteor,mmd_bert -f latex
 manycaps compare scores/baseline scores/mine
 
-Each file holds the captions of one system, one or several for every image; the first is the baseline, or the one that
---baseline names. References are in a file of their own, or beside the captions. Rows are put together by their ids; all
-systems must have the same rows. Files may be .jsonl, .json (also results and annotations of COCO), .csv, .tsv, .parquet
-or .tar; captions of a row may stand in one cell, as a list, or in numbered columns, caption_1 to caption_5. --columns
-names columns with unusual names: --columns predictions=samples,id=image_id; refs.csv:references=human is for that file
-alone. With --common-rows, rows that one of the files lacks are left out; else they are an error. In place of files,
-folders that `manycaps score` wrote: nothing is computed again, and the page has no captions, unless --with-captions
-reads them again from the files that were scored, for the page and for --full.
+Each file holds the captions of one system, one or several for every image; the first is the baseline, unless --baseline
+names another. References are in a file of their own, or beside the captions. Rows are matched by their ids; all systems
+must have the same rows. Files may be .jsonl, .json (including COCO's results and annotations), .csv, .tsv, .parquet or
+.tar; the captions of a row may be in one cell, as a list, or in numbered columns, caption_1 to caption_5. --columns
+says which columns to read if their names are unusual: --columns predictions=samples,id=image_id;
+refs.csv:references=human applies to that file alone. With --common-rows, rows that one of the files lacks are left out;
+otherwise they are an error. Folders that `manycaps score` wrote may take the place of files: nothing is computed again,
+and the page has no captions, unless --with-captions reads them again from the files that were scored, for the page and
+for --full.
 
-The answer first, by the module human_parity, where every row has two references: can each system be distinguished
+The answer comes first, from the module human_parity, if every row has two references: can each system be distinguished
 from people, after how many rows, and how does it differ; and which of two systems is nearer to people, or what one
 trades for the other. Three shares say how, and people give 5 % of each: captions farther from the references than 19
 of 20 human ones, captions nearer than 19 of 20, and pairs of captions nearer to each other than 19 of 20 human pairs.
 p is corrected by Holm's method, over the systems and over the pairs. One system dominates another if it is nearer to
 people in a share and shown to be no farther in the others and in the fidelity gap. --distance says how captions are
-compared: by sentence embeddings where they are installed, else by METEOR, which sees about a third of the wrong
-captions. --margin 0.02 also says which systems are shown to be within a gap of 0.02 of people and of each other, in
-the unit of the distance.
+compared: by default with sentence embeddings where they are installed, otherwise with METEOR, which sees about a third
+of the wrong captions. With --margin 0.02, the answer also says which systems are shown to be within a gap of 0.02 of
+people and of each other, in the unit of the distance.
 
-Then tables: every two systems row by row by each metric of -m, with a paired test that counts ties, p corrected for the
-number of pairs by Holm's method, the least difference that could have been found, and the rows that the observed one
-needs; each system beside people by the set metrics, and with --full every two systems as sets. Metrics by default:
-trm_meteor and trm_cider where there are references, pac_score with --images, ref_pac_score with both, emscore_pac with
---videos; -m chooses others in their place, such as meteor15. Rows of one image file are not independent and belong
-together; --clusters says so of ids: --clusters '^[^#]+' puts 12.jpg#0 and 12.jpg#1 together.
+Tables follow. They compare every two systems row by row by each metric of -m, with a paired test that counts ties, p
+corrected for the number of pairs by Holm's method, the least difference that could have been found, and the number of
+rows that the observed difference needs; each system with people by the set metrics; and, with --full, every two systems
+as sets. The default metrics are trm_meteor and trm_cider where there are references, pac_score with --images,
+ref_pac_score with both, emscore_pac with --videos; -m replaces them with others, such as meteor15. Rows of one image
+file are not independent and form a cluster; --clusters forms clusters by id: --clusters '^[^#]+' puts 12.jpg#0 and
+12.jpg#1 together.
 
-Standard output gets the answer, with the captions of each system that are most unlike people's and the pair that is
-most alike, as far as they fit a terminal, and with --full or another format than text the tables; the folder of
---output gets index.html, a page that makes no request to the network, with twenty such captions and pairs of each
-system, and comparison.json with every number. An existing report is replaced only with --overwrite.
+Standard output gets the answer, with the captions of each system that are most unlike people's and its most similar
+pair, as far as they fit a terminal; with --full, or a format other than text, it also gets the tables. The folder of
+--output gets index.html, a page that makes no network requests, with twenty such captions and pairs of each system, and
+comparison.json with every number. An existing report is replaced only with --overwrite.
 """
 
 import argparse
@@ -72,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--images", metavar="FOLDER", help=f"images, for {modules_with('images')}")
     parser.add_argument("--videos", metavar="FOLDER", help=f"videos, for {modules_with('videos')}")
     parser.add_argument(
-        "--clusters", metavar="PATTERN", help="regular expression: ids that match alike belong together"
+        "--clusters", metavar="PATTERN", help="regular expression: ids with the same match belong together"
     )
     parser.add_argument("--limit", type=int, metavar="N", help="read the first N rows")
     parser.add_argument(
@@ -83,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--language", metavar="CODE", help=f"of {modules_with('language')}: en, de, fr, es, cs, ru")
     parser.add_argument("--encoder", metavar="NAME", help=f"sentence encoder of {modules_with('encoder')}")
     parser.add_argument(
-        "--long-texts", choices=("truncate", "window"), help="of texts longer than the sentence encoder reads; truncate"
+        "--long-texts", choices=("truncate", "window"), help="for texts longer than the encoder reads (truncate)"
     )
     parser.add_argument(
         "--meteor15-data",

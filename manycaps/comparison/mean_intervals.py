@@ -51,8 +51,8 @@ def minimum_detectable_difference(standard_error: float, n_clusters: int, level:
     """Least true difference that a paired test finds with a power of 80 %, two-sided.
 
     It is that of Student's test at the level that a sign-flip test can have with so many clusters; as their number
-    grows, both have the same power (Hoeffding 1952, https://doi.org/10.1214/aoms/1177729436). With so few that only
-    differences of one sign are found, it is the one at which all of them have it.
+    grows, both have the same power (Hoeffding 1952, https://doi.org/10.1214/aoms/1177729436). With so few clusters that
+    a finding requires all differences to have one sign, it is the difference at which all have it.
 
     Args:
         standard_error: of the mean difference.

@@ -221,7 +221,7 @@ def sign_flip_tests(
 
 
 def smallest_sign_p_value(n_clusters: int, n_resamples: int) -> float:
-    """Return the p-value of clusters that all differ, and all with one sign, which is the least one.
+    """Return the least possible p-value: that of clusters that all differ, and all with the same sign.
 
     >>> smallest_sign_p_value(5, 9_999), smallest_sign_p_value(100, 9_999)
     (0.0625, 0.0001)

@@ -57,7 +57,7 @@ def example_lines(system: SystemParity, rows: Sequence[SystemRow], n: int) -> li
         for shown in most_unlike(system, rows, n)
     ]
     if "near-duplicates" in words:
-        # The pair comes before captions that are no reason for what is said.
+        # The pair comes first, unless the captions themselves are a reason for what is said.
         line = len(lines) if "unlike" in words else 0
         lines[line:line] = [_pair_line(shown) for shown in most_alike(system, rows, 1)]
     return lines

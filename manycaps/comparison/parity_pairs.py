@@ -63,8 +63,8 @@ class ParityPair(NamedTuple):
     adjusted_p_value: float
     # Where that test holds, how they differ.
     shares: Sequence[ShareTest]
-    # Difference of the fidelity gaps that is found 80 % of the time, after Holm's rule as well; infinity where the rows
-    # are too few to tell any two systems apart, and the rows from which on they are not.
+    # Difference of the fidelity gaps that is found 80 % of the time, after Holm's rule as well; infinity where there
+    # are too few rows to distinguish any two systems; and the least number of rows that suffices.
     detectable_gap: float
     least_rows: int
     # Names of the systems whose captions also occur among the references: then they are not ranked.
@@ -213,7 +213,7 @@ def _gaps(result: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def _without_merit_of_wrong_captions(tests: Sequence[ShareTest], first: PairSide, second: PairSide) -> list[ShareTest]:
-    """Do not count for a system with more wrong captions, and farther from people, that it is less bland for them."""
+    """Give a system that has more wrong captions, and is farther from people, no credit for being less bland."""
     unlike = next((test.better for test in tests if test.key == "unlike_people_share"), None)
     if unlike is None:
         return list(tests)

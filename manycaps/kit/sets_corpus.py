@@ -112,7 +112,8 @@ class RowSplits:
             nulls = np.concatenate(list(null_values(part, self.splits[size])), axis=1)  # (rows of the part, n_splits)
             places = rows[part]
             self._p_values[places] = (nulls >= observed[part, None] - TIE_TOLERANCE).mean(axis=1)
-            # Of drawn splits the observed one, the first, is no draw: with few of them it would shift their mean.
+            # Where splits are drawn, the first is the observed one and not a draw: with few draws it would shift the
+            # mean.
             draws = nulls[:, 1:] if self._is_drawn else nulls
             self._means[places] = draws.mean(axis=1) * units[part]
             deviations = draws.std(axis=1)

@@ -1,8 +1,8 @@
 """What may be said in words of a result of human parity: the one place that says what each word needs.
 
 A word needs the p-value, which is that of the gaps and of the tails together, to be at most 0.05, and the 95 %
-interval of its share to lie above the 5 % of people. So of people's captions anything is said in at most 5 % of the
-cases, and of a system with one damage each word for another one in at most 5 %. Measured by
+interval of its share to lie above the 5 % of people. So people's captions get any word at all in at most 5 % of the
+cases, and a system with one damage gets each word for another damage in at most 5 %. Measured by
 `python -m scripts.studies.human_parity_truth`.
 
 Three shares are read with care. Captions far from the references are a lower bound of those that people would not have

@@ -32,7 +32,7 @@ def completion_texts(completions: Sequence[Any]) -> list[str]:
 
 
 def _text_of(value: Any, where: str, roles: set[str]) -> str:
-    """The text of a string or of a conversation, in which messages of `roles` count, of none: of anybody."""
+    """The text of a string or of a conversation, in which messages of `roles` count; without roles, all messages."""
     if isinstance(value, str):
         return value
     try:

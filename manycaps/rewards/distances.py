@@ -1,6 +1,6 @@
 """Distances of the captions of a row for rewards: equal texts have distance 0, a text without a word is far from all.
 
-A reward is searched for weak spots by what it trains. So a text that has no vector (no word, or none that the distance
+A model in training searches its reward for weak spots. So a text that has no vector (no word, or none that the distance
 knows) is as far from every other text as any can be; its distance from itself is 0, whatever its vector.
 """
 

@@ -19,7 +19,7 @@ NOTHING = "."
 
 
 class CaptionsFile:
-    """Samples on the disk: `<path>.partial` until the last row is there, then `path`.
+    """Samples on the disk: `<path>.partial` until the last row is written, then `path`.
 
     Args:
         path: of the captions.

@@ -24,7 +24,7 @@ from manycaps.sampling.row_numbers import request_seed
 # Variable of the key; a server without keys needs none.
 KEY = "OPENAI_API_KEY"
 
-# What a server is told that takes no key: the package openai wants one.
+# The key for a server that takes none: the package openai requires one.
 NO_KEY = "none"
 
 # Statuses of a request that has a field which the server does not take.

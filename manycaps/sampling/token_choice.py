@@ -1,7 +1,7 @@
 """The next token of every sequence, by random numbers of its own: batch, shard and order change nothing.
 
-transformers draws the tokens of a batch from one generator, so that a row's samples depend on its neighbours. Here the
-scores get a largest one, at the token that was chosen by inverting the cumulative probabilities at a random number that
+transformers draws the tokens of a batch from one generator, so that a row's samples depend on its neighbours. Here one
+score is made the largest: that of the token chosen by inverting the cumulative probabilities at a random number that
 belongs to the row, the sample and the step; the loop of `generate` takes the largest, which costs less than a draw.
 """
 
@@ -81,7 +81,7 @@ class SampledTokens(TokenChoice):
 
     @property
     def has_overflowed(self) -> bool:
-        """Whether the last probabilities were no numbers; those of a step after such ones are none either."""
+        """Whether the last probabilities were not numbers; once they are not, those of later steps are not either."""
         return self._total is not None and not bool(torch.isfinite(self._total).all())
 
 

@@ -46,6 +46,7 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 start_tool(__name__, parsed, "scripts/requirements.txt", "metrics/trm_bert/requirements.txt", "scikit-learn")
 
 import numpy as np
+import scipy.integrate
 import sklearn.cluster
 from tqdm import tqdm
 
@@ -88,7 +89,7 @@ def divergence_area(first: np.ndarray, second: np.ndarray) -> float:
         mixture = share * first + (1 - share) * second
         points.append((math.exp(-SCALING * _kl(second, mixture)), math.exp(-SCALING * _kl(first, mixture))))
     x, y = np.array(sorted(points, key=lambda point: (point[0], -point[1]))).T
-    return round(float(np.trapezoid(y, x)), 12)
+    return round(float(scipy.integrate.trapezoid(y, x)), 12)
 
 
 def _kl(first: np.ndarray, second: np.ndarray) -> float:
