@@ -170,9 +170,14 @@ def _ngram_cosines(rows: TokenRows, documents: DocumentFrequency) -> list[Floats
     for order, (ids, last) in enumerate(ngram_ids(words, lengths, MAX_ORDER), start=1):
         weights = inverse_document_frequencies(ids, last, order, line, documents.counts, documents.n_documents)
         total += _cosines_of_order(ids, text_of_word[last], weights, row_of_text)
-    total /= MAX_ORDER
-    ends = np.cumsum(n_texts)
-    return [total[end - n : end, end - n : end].toarray() for end, n in zip(ends, n_texts, strict=True)]
+    # Only texts of one row have a common column: all values of a row go into a square of its own.
+    pairs, first = total.tocoo(), np.cumsum(n_texts) - n_texts
+    row = row_of_text[pairs.coords[0]]
+    cell = (pairs.coords[0] - first[row]) * n_texts[row] + pairs.coords[1] - first[row]
+    squares = np.zeros((n_texts**2).sum())
+    squares[(np.cumsum(n_texts**2) - n_texts**2)[row] + cell] = pairs.data / MAX_ORDER
+    ends = np.cumsum(n_texts**2)[:-1]
+    return [square.reshape(n, n) for square, n in zip(np.split(squares, ends), n_texts, strict=True)]
 
 
 def _cosines_of_order(ids: Any, text: Any, weights: Floats, row_of_text: Any) -> scipy.sparse.csr_array:
