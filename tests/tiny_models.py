@@ -38,6 +38,9 @@ DECODER = {
     "initializer_range": 0.5,
 }
 
+# Transformers 4, whose names and checks differ.
+IS_OLD = transformers.__version__.startswith("4.")
+
 CHAT = (
     "{% for m in messages %}<|im_start|> {{ m['role'] }} : {% if m['content'] is string %}{{ m['content'] }}{% else %}"
     "{% for c in m['content'] %}{% if c['type'] == 'image' %} <image> {% else %}{{ c['text'] }}{% endif %}{% endfor %}"
@@ -158,13 +161,17 @@ def save_image_chat(folder):
 def save_qwen(folder):
     """Write a Qwen2-VL, whose images have as many tokens as their sizes ask for."""
     vision = {"depth": 1, "embed_dim": 16, "hidden_size": 16, "num_heads": 2, "mlp_ratio": 1, "patch_size": 8}
-    text = {**DECODER, "rope_parameters": {"rope_type": "default", "mrope_section": [1, 1, 2]}}
+    rotation = "rope_scaling" if IS_OLD else "rope_parameters"
+    text = {**DECODER, rotation: {"rope_type": "default", "mrope_section": [1, 1, 2]}}
     markers = {f"{name}_token_id": WORDS.index(token) for name, token in QWEN_WORDS.items()}
     config = transformers.Qwen2VLConfig(text_config=text, vision_config=vision, **markers)
     sizes = {"patch_size": 8, "size": {"shortest_edge": 256, "longest_edge": 1_024}}
+    tokenizer = new_tokenizer()
+    if IS_OLD:  # its processor takes no other class
+        tokenizer.__class__ = transformers.Qwen2TokenizerFast
     processor = transformers.Qwen2VLProcessor(
         transformers.Qwen2VLImageProcessor(**sizes),
-        new_tokenizer(),
+        tokenizer,
         transformers.Qwen2VLVideoProcessor(**sizes),
         chat_template=CHAT.replace(" <image> ", " <|vision_start|> <|image_pad|> <|vision_end|> "),
     )
