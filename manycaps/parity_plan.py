@@ -70,6 +70,10 @@ def plan(options: PlanOptions) -> PlannedTest:
     module = load_for_command(NAME, distance=options.distance, **given_options)
     source = open_source(options.pilot, options.references, options.columns, None, None, options.limit)
     rows = list(good_rows(source.rows()))
+    for row in rows:
+        for column, remedy in (("predictions", "--columns predictions=NAME"), ("references", "-r FILE")):
+            if getattr(row, column) is None:
+                raise ValueError(f"{row.file}, row {row.row}: expected {column}, got none. Give them with {remedy}.")
     given: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in MODULES[NAME].columns}
     columns = module.checked_columns(module.load_options, **given)
     values = module.row_values(**columns)

@@ -99,3 +99,5 @@ def test_command(tmp_path, capsys):
     single = write_captions(tmp_path, {"references": [row[:1] for row in rows["references"]]})
     assert main(["plan", files["base"], "-r", single["references"], "--distance", "meteor"]) == 1
     assert "references[0]: expected at least two references" in capsys.readouterr().err
+    assert main(["plan", files["base"], "--distance", "meteor"]) == 1
+    assert "base.jsonl, row 0: expected references, got none. Give them with -r FILE." in capsys.readouterr().err
