@@ -19,6 +19,9 @@ CLIP_VARIANTS = (
     "clip-vit-l-14-336",
 )
 
+# Distances of two captions that human_parity has.
+PARITY_DISTANCES = ("bert", "meteor", "meteor15", "cider")
+
 # Networks that modules run.
 SENTENCE_ENCODER = "sentence encoder"
 CLIP = "clip"

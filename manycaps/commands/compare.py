@@ -61,9 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--distance", metavar="NAME", help="how human_parity compares captions: bert, meteor, meteor15 or cider"
     )
-    parser.add_argument("--margin", type=float, metavar="GAP", help="a gap that counts as none: adds equivalence")
+    parser.add_argument("--margin", type=float, metavar="GAP", help="gap that counts as none; adds equivalence tests")
     parser.add_argument(
-        "--full", action="store_true", help="print all pairs and tables, also of systems as sets beside each other"
+        "--full", action="store_true", help="print all pairs and tables, including those of systems compared as sets"
     )
     parser.add_argument("-f", "--format", choices=("text", "md", "latex", "json"), default="text")
     parser.add_argument("--names", nargs="+", metavar="NAME", help="names of the systems; default: those of the files")

@@ -18,6 +18,8 @@ import argparse
 import json
 import math
 
+from manycaps.catalog import PARITY_DISTANCES
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
@@ -27,9 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--wrong", type=float, metavar="SHARE", help="a share of wrong captions to be found, as 0.1")
     parser.add_argument("--power", type=float, metavar="X", help="chance of finding it (0.8)")
     parser.add_argument("--rows", type=int, metavar="N", help="rows to be tested; default: as many as the pilot has")
-    parser.add_argument(
-        "--distance", choices=("bert", "meteor", "meteor15", "cider"), default="bert", help="as in human_parity (bert)"
-    )
+    parser.add_argument("--distance", choices=PARITY_DISTANCES, default="bert", help="as in human_parity (bert)")
     parser.add_argument("--encoder", metavar="NAME", help="sentence encoder of the distance bert")
     parser.add_argument(
         "--long-texts", choices=("truncate", "window"), help="of texts longer than the encoder reads; truncate"

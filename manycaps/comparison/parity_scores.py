@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from manycaps.catalog import PARITY_DISTANCES
 from manycaps.comparison.caption_language import looks_english
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL
 from manycaps.comparison.parity import MODULE, ParityRows
@@ -10,9 +11,6 @@ from manycaps.comparison.systems import SystemRow
 from manycaps.installed_modules import load_for_command
 from manycaps.installed_packages import is_installed
 from manycaps.kit.base_messages import shown_value
-
-# Distances that `--distance` takes.
-DISTANCES = ("bert", "meteor", "meteor15", "cider")
 
 # Captions of all systems that are embedded together: the encoder remembers as many until they are needed.
 MOST_AT_ONCE = 50_000
@@ -32,10 +30,11 @@ NOT_ENGLISH = (
 
 
 def check_distance_name(distance: str | None) -> None:
-    """Raise unless a distance is None or one of `DISTANCES`."""
-    if distance is not None and distance not in DISTANCES:
+    """Raise unless a distance is None or one of `PARITY_DISTANCES`."""
+    if distance is not None and distance not in PARITY_DISTANCES:
         raise ValueError(
-            f"--distance: expected one of {', '.join(DISTANCES)}, got {shown_value(distance)}. Check the spelling."
+            f"--distance: expected one of {', '.join(PARITY_DISTANCES)}, got {shown_value(distance)}. Check the "
+            "spelling."
         )
 
 

@@ -19,7 +19,7 @@ from manycaps.comparison.systems import ScoredSystem, SystemRow, check_same_ids
 from manycaps.kit.base_messages import reason_of, shown_value
 from manycaps.kit.sets_parity import OF_PAIRS
 from manycaps.kit.sets_tails import KeptDistances
-from manycaps.scoring.corpus_values import DISTANCES, stored_blocks
+from manycaps.scoring.corpus_values import DISTANCE_COLUMN, stored_blocks
 from manycaps.scoring.run_folder import RunFolder, read_saved
 
 # What to do where the captions of scored rows are unavailable.
@@ -145,9 +145,9 @@ def _values(folder: ScoreFolder, keys: Sequence[str], ids: Sequence[str]) -> dic
 
 def _distances(folder: ScoreFolder, ids: Sequence[str]) -> KeptDistances:
     """Distances of the rows' texts in the order of `ids`."""
-    if DISTANCES not in folder.rows.column_names:
+    if DISTANCE_COLUMN not in folder.rows.column_names:
         raise ValueError(f"{folder.path}: expected distances of all rows for {PARITY}, got none. {SCORE_AGAIN}")
-    table = folder.rows.select(["n_candidates", DISTANCES])
+    table = folder.rows.select(["n_candidates", DISTANCE_COLUMN])
     indices = {row_id: i for i, row_id in enumerate(ids)}
     kept = KeptDistances(len(ids))
     for block in stored_blocks(table, np.array([indices[row_id] for row_id in folder.ids])):

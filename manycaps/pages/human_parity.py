@@ -14,7 +14,7 @@ from .sets_of_captions import CONFIDENCE, LIMITS
 from .text_boxes import caption_boxes, rows_of_text_box
 
 # Distances of the page: no data are read for them but those of the installation.
-DISTANCES = {"sentence embeddings": "bert", "METEOR": "meteor"}
+DISTANCE_OF_LABEL = {"sentence embeddings": "bert", "METEOR": "meteor"}
 
 # Captions of the drawing.
 N_DRAWN = 12
@@ -40,7 +40,7 @@ MEANINGS = {
 
 def form(module: Any) -> Form:
     """Return the inputs and outputs of the page."""
-    names = list(DISTANCES)
+    names = list(DISTANCE_OF_LABEL)
     return Form(
         title="Human Parity",
         introduction=(
@@ -62,7 +62,7 @@ def measure(module: Any, candidates: str, references: str, distance: str) -> tup
         module: human_parity.
         candidates: text of the box of candidates.
         references: text of the box of human captions.
-        distance: a key of `DISTANCES`.
+        distance: a key of `DISTANCE_OF_LABEL`.
 
     Returns:
         Markdown, the captions among people's distances, and the captions that are most unlike people's.
@@ -76,7 +76,7 @@ def measure(module: Any, candidates: str, references: str, distance: str) -> tup
     }
     several = len(rows["predictions"]) > 1
     result = module.compute(
-        **rows, distance=DISTANCES[distance], details=True, confidence_level=CONFIDENCE if several else None
+        **rows, distance=DISTANCE_OF_LABEL[distance], details=True, confidence_level=CONFIDENCE if several else None
     )
     result |= {
         key: int(result[key])

@@ -32,7 +32,7 @@ from ..kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, check
 from ..kit.text_tokens import Tokenizer, check_tokenizer, ngram_tokens, same_tokens, tokenize_rows
 
 # Distances by name.
-DISTANCES = ("bert", "cider", "meteor")
+REWARD_DISTANCES = ("bert", "cider", "meteor")
 
 # Where document frequencies come from: a table, its path, or lists of references to be counted.
 Documents = str | os.PathLike[str] | Mapping[str, Any] | Sequence[Sequence[str]]
@@ -47,8 +47,8 @@ def row_distances(
     """Return the distance of rows of texts that the options name.
 
     Args:
-        distance: one of `DISTANCES`, or a function from two lists of n texts to n numbers, whose mean over both
-            directions is taken.
+        distance: a name of `REWARD_DISTANCES`, or a function from two lists of n texts to n numbers, whose mean over
+            both directions is taken.
         documents: for "cider".
         tokenizer: for "cider" and "meteor".
         encoder: options of the encoder for "bert", by the names of `ENCODER_DEFAULTS`.
@@ -59,7 +59,7 @@ def row_distances(
     check_tokenizer(tokenizer)
     if callable(distance):
         return lambda rows: [_symmetric(matrix) for matrix in text_distances(rows, distance)]
-    check_choice("distance", distance, DISTANCES)
+    check_choice("distance", distance, REWARD_DISTANCES)
     if distance == "bert":
         return EmbeddingDistances(encoder)
     if distance == "cider":

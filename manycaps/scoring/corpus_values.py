@@ -30,7 +30,7 @@ Arrays = Mapping[str, np.ndarray]
 BATCH_ROWS = 1 << 14
 
 # Column of human parity: one triangle of the distances of a row's texts, out of which the tails of all rows are made.
-DISTANCES = "human_parity_distances"
+DISTANCE_COLUMN = "human_parity_distances"
 
 # Options that run a model or a tagger over all captions, where words are counted.
 MODEL_OPTIONS = ("pos", "semantic", "encoder")
@@ -71,7 +71,7 @@ class StoredDistances:
         n_earlier = 0
         for path in self._paths:
             with pq.ParquetFile(path) as file:
-                for batch in file.iter_batches(BATCH_ROWS, columns=["n_candidates", DISTANCES]):
+                for batch in file.iter_batches(BATCH_ROWS, columns=["n_candidates", DISTANCE_COLUMN]):
                     table = pa.table(batch).drop_null()
                     yield from stored_blocks(table, np.arange(n_earlier, n_earlier + len(table)))
                     n_earlier += len(table)
@@ -82,12 +82,12 @@ def stored_blocks(table: pa.Table, rows: np.ndarray) -> Iterator["DistanceBlock"
     """Yield the distances in a table of scores, in blocks of rows of equal sizes.
 
     Args:
-        table: with the columns n_candidates and `DISTANCES`, without missing values.
+        table: with the columns n_candidates and `DISTANCE_COLUMN`, without missing values.
         rows: indices of its rows in the corpus.
     """
     from manycaps.kit.sets_tails import unpacked_blocks
 
-    lists = table.column(DISTANCES).combine_chunks()
+    lists = table.column(DISTANCE_COLUMN).combine_chunks()
     starts = lists.offsets.to_numpy()
     n_candidates, n_pairs = table.column("n_candidates").to_numpy(), np.diff(starts)
     values = lists.values.to_numpy()
@@ -121,7 +121,7 @@ def metric_corpus_result(folder: RunFolder, scorer: "Scorer", n_parts: int) -> d
     columns = {
         name: StoredColumn(folder, list(reports), name, n_rows)
         for name in first["columns"]
-        if not name.endswith("_per_candidate") and name != DISTANCES
+        if not name.endswith("_per_candidate") and name != DISTANCE_COLUMN
     }
     if scorer.is_parity:
         result = _parity_result(folder, scorer, list(reports), columns)

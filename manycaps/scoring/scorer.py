@@ -14,7 +14,7 @@ from manycaps.kit.base_types import Floats
 from manycaps.kit.sets_module import CAPTION_COLUMNS, compare_rows, text_counts
 from manycaps.kit.text_windows import without_warning_of_unread
 from manycaps.scoring.corpus_values import (
-    DISTANCES,
+    DISTANCE_COLUMN,
     MODEL_OPTIONS,
     Reduction,
     columns_of_tests,
@@ -297,7 +297,7 @@ def _parity_scores(rows: Any, options: Mapping[str, Any], signature: str) -> Sco
     from manycaps.kit.sets_parity import values_of_rows
 
     values = values_of_rows(rows, options, lambda steps, **_: steps)
-    return Scores({**values.columns, DISTANCES: values.distances.packed()}, {}, signature)
+    return Scores({**values.columns, DISTANCE_COLUMN: values.distances.packed()}, {}, signature)
 
 
 class DocumentTable(NamedTuple):

@@ -5,9 +5,10 @@ import ast
 import evaluate
 import pytest
 
-from manycaps.catalog import COMPARED_MODULES, EMBEDDINGS, METEOR_SUMS, MODULES, MOMENTS
+from manycaps.catalog import COMPARED_MODULES, EMBEDDINGS, METEOR_SUMS, MODULES, MOMENTS, PARITY_DISTANCES
 from manycaps.comparison.caption_scores import check_modules
 from manycaps.comparison.run import MODULE_OPTIONS
+from manycaps.kit import human_parity
 from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS
 from manycaps.scoring.scorer import Scorer
 from tests.modules.conftest import FOLDERS, ROOT
@@ -82,6 +83,10 @@ def test_compare_takes_a_module_or_says_why_not(folder):
             check_modules([folder.name], [])
         assert str(found.value).startswith("--metrics: expected some of trm_meteor, ")
         assert str(found.value).endswith(f", got {folder.name!r}. {record.not_compared}")
+
+
+def test_the_distances_are_those_of_the_module():
+    assert PARITY_DISTANCES == human_parity.DISTANCES
 
 
 def test_a_value_that_is_replaced_has_a_value_in_its_place():
