@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("annotations", metavar="ANNOTATIONS")
     parser.add_argument("results", metavar="RESULTS")
     parser.add_argument(
-        "--output", type=pathlib.Path, metavar="FILE", help="write the values of every image, too: JSON"
+        "--output", type=pathlib.Path, metavar="FILE", help="also write the values of every image, as JSON"
     )
     parser.add_argument("--meteor15-data", metavar="PATH", help="meteor-1.5.jar, or a folder that holds it")
 

@@ -5,15 +5,15 @@ manycaps core-set train.csv --test test.csv --thresholds 0.3 0.5 0.7
 manycaps core-set train.jsonl --test test.jsonl --metric cider_d
 manycaps core-set train.jsonl --test test.jsonl --scores scores.npy --thresholds 0.8
 
-For each threshold X a greedy set cover: at each step the caption that reaches BLEU-4 of X on most of the rows that
-are not reached yet, until no caption reaches another row (Chan, Myers et al. 2022, section 6.1 and Figure
+For each threshold X, a greedy set cover takes at each step the caption that reaches a BLEU-4 of X on the most rows not
+reached yet, until no caption reaches another row (Chan, Myers et al. 2022, section 6.1 and Figure
 5, https://arxiv.org/abs/2205.06253). BLEU and CIDEr-D are those of single captions in the COCO caption code, against
 all captions of the row; the document frequencies of CIDEr-D are those of the rows of --test, whatever captions are
 scored. Tokens are those of that code, or of --tokenizer. Captions of equal tokens count once.
 
 The files are tables of captions as `manycaps score` reads them: JSON, JSON Lines, CSV, TSV, parquet and tar, one row
-per image or one per caption. Where rows have references, these are taken, else predictions. --scores takes the scores
-of any other metric, larger ones better, as an array of NumPy of shape (distinct captions, rows); distances are given
+per image or one per caption. Where rows have references, these are used, otherwise the predictions. --scores takes the
+scores of any other metric, larger ones better, as a NumPy array of shape (distinct captions, rows); distances are given
 with their sign reversed. The output is JSON: for each threshold the number of captions, the rows that they reach, and
 the captions with their ids and the rows that each added; and `best_mean`, the mean over rows of the best score of all.
 

@@ -5,20 +5,20 @@ manycaps decoding my-captioner photos/ -r references.jsonl --temperature 0.5,0.7
 manycaps decoding samples-t0.5.jsonl samples-t1.jsonl samples-t1.3.jsonl -r references.jsonl
 
 Every temperature is combined with every --top-p, --top-k and --min-p; --greedy and --num-beams add searches. Models,
-rows and their options are those of `manycaps sample`; rows without two references are left out. Or files of samples,
-one for each setting.
+rows and their options are those of `manycaps sample`; rows without two references are left out. Files of samples, one
+for each setting, may be given instead.
 
 A line for each setting: p of the test against people, the rows after which it is distinguished from them, captions
 unlike people's, ordinary ones and near-duplicates (people give 5 % of each), and the energy distance, which is 0 for
 people. The nearest setting has the lowest one; that of a search counts by how far it is from 0. A paired test, p
 corrected by Holm's method over all pairs, says which others cannot be distinguished from the nearest. The lowest of
-many is too low by chance, so the rows are split in halves: the setting that is nearest in one is tested in the other,
+many is too low by chance, so the rows are split into halves: the setting that is nearest in one is tested in the other,
 both ways round.
 
---budget N samples N rows in all, each for one setting. A quarter tests the setting that is chosen with the others.
-These are shared out in rounds, and settings that are clearly worse are dropped after each.
+--budget N samples N rows in all, each for one setting. A quarter of them test the setting that is chosen with the rest.
+The rest are shared out in rounds, and settings that are clearly worse are dropped after each round.
 
-FOLDER gets samples/, which a stopped run resumes, index.html with curves over the temperature, and decoding.json.
+FOLDER gets samples/, from which a stopped run resumes, index.html with curves over the temperature, and decoding.json.
 
 A model needs `pip install 'manycaps[sample]'`.
 """
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--top-p", type=_numbers, default=[1.0], metavar="P,...", help="default 1: all tokens")
     how.add_argument("--top-k", type=_numbers, default=[0], metavar="K,...", help="default 0: all tokens")
     how.add_argument("--min-p", type=_numbers, default=[0.0], metavar="P,...", help="default 0: all tokens")
-    how.add_argument("--num-beams", type=_numbers, default=[], metavar="N,...", help="beam search with so many beams")
+    how.add_argument("--num-beams", type=_numbers, default=[], metavar="N,...", help="beam search with this many beams")
     how.add_argument("--diverse", type=_numbers, default=[], metavar="P,...", help="diverse beam search, penalties")
     how.add_argument("--greedy", action="store_true", help="greedy search as well")
     how.add_argument("--max-new-tokens", type=int, default=Setting.max_new_tokens, metavar="N", help="default 64")

@@ -9,11 +9,11 @@ manycaps human-correlation --benchmark flickr8k-expert --metric trm_cider --key 
 manycaps human-correlation --benchmark foil --metric meteor15 --data FOIL --against trm_cider --against-key cider_d
 
 Prints Kendall's tau_b and tau_c, or the accuracy of choosing between two captions, beside the published value and the
-difference; vatex-eval has tau_b and Spearman's rho, coco-systems a table of systems. Behind each is its 95 % interval:
-Student's, over images or videos, since captions of one image are not independent. --against names a second metric, with
-options of its own, that is scored on the same rows: the differences have intervals and p-values, paired by row, as
-Williams' test has for Pearson's correlation (Kendall's tau: Cliff and Charlin, 1991). Public copies on the Hub are used
-for flickr8k-expert, flickr8k-cf, composite and polaris; the others have no copy and need --data.
+difference; vatex-eval has tau_b and Spearman's rho, coco-systems a table of systems. After each comes its 95 %
+interval: Student's, over images or videos, since captions of one image are not independent. --against names a second
+metric, with options of its own, that is scored on the same rows: the differences have intervals and p-values, paired by
+row, as in Williams' test for Pearson's correlation (Kendall's tau: Cliff and Charlin, 1991). Public copies on the Hub
+are used for flickr8k-expert, flickr8k-cf, composite and polaris; the others have no copy and need --data.
 
 --data takes a `datasets` folder (save_to_disk, or with .parquet or .jsonl files) or one such file, with the columns of
 the public copies:
@@ -37,7 +37,7 @@ https://doi.org/10.1613/jair.3994): Flickr8k.token.txt (or .gz), ExpertAnnotatio
 and for metrics of images Flicker8k_Dataset. On flickr8k-expert, --metric trm_cider --key cider_d gives the published
 CIDEr, --metric meteor15 the published METEOR; --metric trm_meteor --key meteor gives NLTK's, which is another metric.
 --metric human_parity --key distance --lower-is-better is the mean distance of a caption from the references: by default
-1 - cosine of MiniLM, whose training data hold captions of Flickr30k, so that its figure on Flickr8k is no clean
+1 - cosine of MiniLM, whose training data hold captions of Flickr30k, so that its figure on Flickr8k is not a clean
 comparison with metrics that saw none.
 
 Protocols (Sarto et al., 2023, sections 4.2-4.4). flickr8k-expert: each judgement is one data point, rows whose
@@ -49,7 +49,7 @@ foil: with all references given. abstract-50s: as pascal-50s. vatex-eval: scores
 compared with each judge alone, and the correlations averaged; --references N uses the first N, with --config
 references and --key combined_emscore_pac. The published values come with 10 frames and the IDF of VATEX's training
 captions: --options '{"frames": 10, "idf": "TABLE"}'. activitynet-foil: the score of a paragraph is the mean over its
-sentences, each against its segment and the references of about that time. A tie between two captions counts one half.
+sentences, each against its segment and the references from about that time. A tie between two captions counts one half.
 A metric of this collection is given by its name, any other one as `evaluate.load` takes it.
 """
 

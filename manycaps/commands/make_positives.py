@@ -10,7 +10,7 @@ each different image (Sarto et al., 2023, section 4.1). OUTPUT is a folder of pa
 
 The work is done shard by shard, each file written whole: if interrupted at any time, it resumes when the same
 command is given again. `accelerate launch` shares the shards between processes, one GPU each. Images that the safety
-checker of Stable Diffusion rejects are drawn again from other noise; rows that still have none are left out and
+checker of Stable Diffusion rejects are drawn again from new noise; rows that still have none are left out and
 counted. Needs `pip install 'manycaps[train]'`.
 """
 

@@ -1,17 +1,17 @@
 """Plan a test of human parity: how small a difference is found, and how many rows that takes.
 
-manycaps plan pilot.jsonl                                   what as many rows as the pilot's find
+manycaps plan pilot.jsonl                                   what is found with as many rows as the pilot has
 manycaps plan pilot.jsonl --find 0.02 --power 0.9           rows for a gap of 0.02
-manycaps plan pilot.jsonl --wrong 0.1                       rows that find 10 % wrong captions
+manycaps plan pilot.jsonl --wrong 0.1                       rows that it takes to find 10 % wrong captions
 manycaps plan people.jsonl -r references.jsonl --rows 500 --distance meteor
 
 The pilot is a table of captions as `manycaps score` reads them, with references: some rows of the data that the test is
-for, with any system's captions, or people's, as many of them per row as later. The gaps are those of the module
-human_parity, in the unit of the distance: fidelity, how much farther the captions are from people than people are from
-each other, and diversity, how much more varied they are. The level is 5 %.
+for, with any system's captions, or people's, as many per row as there will be in the test. The gaps are those of the
+module human_parity, in the unit of the distance: fidelity, how much farther the captions are from people than people
+are from each other, and diversity, how much more varied they are. The level is 5 %.
 
---find assumes that all rows share the gap. Wrong captions in some of the rows do not: --wrong plans for them, with
-captions of the pilot's other rows in place of its own.
+--find assumes that all rows share the gap. Wrong captions occur only in some of the rows: --wrong plans for them, with
+captions of the pilot's other rows in place of a row's own.
 """
 
 import argparse
@@ -25,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument("pilot", nargs="+", metavar="PILOT", help="files of captions")
     parser.add_argument("-r", "--references", nargs="+", default=(), metavar="FILE", help="files of references")
-    parser.add_argument("--find", type=float, metavar="GAP", help="a gap to be found; prints the rows that it takes")
-    parser.add_argument("--wrong", type=float, metavar="SHARE", help="a share of wrong captions to be found, as 0.1")
+    parser.add_argument("--find", type=float, metavar="GAP", help="a gap to be found; prints how many rows that takes")
+    parser.add_argument("--wrong", type=float, metavar="SHARE", help="share of wrong captions to be found, such as 0.1")
     parser.add_argument("--power", type=float, metavar="X", help="chance of finding it (0.8)")
     parser.add_argument("--rows", type=int, metavar="N", help="rows to be tested; default: as many as the pilot has")
     parser.add_argument("--distance", choices=PARITY_DISTANCES, default="bert", help="as in human_parity (bert)")

@@ -6,8 +6,8 @@ manycaps quickstart --captions FILE     captions of your own, alone
 manycaps quickstart --no-images         without the second part, which needs torch
 
 Writes the sample as files, diverse.jsonl and others, runs `manycaps compare` on them, and prints the command and its
-answer: each system beside people, by sentence embeddings where they are installed and else by METEOR, and how every
-two differ; its page, with the map, is report/index.html. Then a table of the metrics of the papers, which it writes
+answer: each system beside people, by sentence embeddings where they are installed and else by METEOR, and how each pair
+differs; its page, with the map, is report/index.html. Then a table of the metrics of the papers, which it writes
 as table.csv, with a picture, null_distributions.png: for every system the mean over scenes that chance alone would
 give, and the observed one. Then the image and video metrics on scenes of a made world, with tiny-pac, a toy that
 knows nothing else: a second table, made_world.csv and made_world.png.

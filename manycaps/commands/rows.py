@@ -8,9 +8,9 @@ manycaps rows captions.parquet --ids 1014.jpg 2207.jpg
 Human captions are those of -r, or of a column of references, else those of the input. Each is shown with its
 distance to the mean of its row, 1 minus the cosine, and with its score against the others of its row by --metric.
 Distances are those of bags of words, or of sentence embeddings with --encoder. Captions of a system are scored
-against human captions. Marked are the caption nearest to the mean, and the best and the worst by the metric: all of
-equal ones as shown, or none where more than a third are equal. Input and columns are those of `manycaps score`; a row
-needs two different human captions. The page makes no request to the network.
+against human captions. The caption nearest to the mean is marked, and so are the best and the worst by the metric: all
+captions whose scores are equal as shown, or none where more than a third are equal. Input and columns are those of
+`manycaps score`; a row needs two different human captions. The page makes no request to the network.
 
 --encoder needs `pip install 'manycaps[embeddings]'`, --images needs `pip install 'manycaps[clip]'`.
 """
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--metric",
         choices=tuple(METRICS),
         default=RowsOptions.metric,
-        help="for best and worst: rouge_l; most pairs of captions have no 4-gram in common",
+        help="for best and worst; default: rouge_l, as most pairs of captions have no 4-gram in common",
     )
     parser.add_argument("--tokenizer", default="ptb", metavar="NAME", help="such as zh-jieba; default: ptb")
     parser.add_argument("--encoder", metavar="NAME", help="sentence-transformers model for distances")

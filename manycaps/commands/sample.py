@@ -7,16 +7,16 @@ manycaps sample my-lm prompts.jsonl -n 10 --temperature 0.7 --top-p 0.9 -o answe
 
 MODEL is a folder, or a name on the Hub at --revision: captioners of images, chat models with or without images,
 encoder-decoders and causal language models of transformers; code of their own is never run. With --url, a server that
-speaks OpenAI's chat completions is asked: vLLM, SGLang, `transformers serve`; OPENAI_API_KEY has its key, if it wants
+speaks OpenAI's chat completions is asked: vLLM, SGLang, `transformers serve`; OPENAI_API_KEY has its key, if it needs
 one. SOURCE is a folder of images, an image, or a table as everywhere (tar, parquet, JSON Lines, a data set of
 `datasets` or the Hub) with a column of images or of prompts (prompt, question, instruction).
 
 Tokens are drawn from all of the model's probabilities: temperature 1, no top-k, no top-p, no penalty, whatever the
 model's own configuration asks for. Of a model that runs here, the samples of a row follow from --seed and its id alone,
-not from --batch-size, --shard or the order of the rows; in float16 and bfloat16 rounding depends on the batch, so that
---batch-size counts, too.
+not from --batch-size, --shard or the order of the rows; in float16 and bfloat16, rounding depends on the batch, so that
+--batch-size matters, too.
 
-FILE gets a row a line, {"id": "12.jpg", "captions": ["a dog", "a brown dog"]}, for `manycaps compare` and `manycaps
+FILE gets one row per line, {"id": "12.jpg", "captions": ["a dog", "a brown dog"]}, for `manycaps compare` and `manycaps
 score`; FILE.settings says how they were made. The same command resumes a run that was stopped; it refuses if a setting
 has changed. Shards are put together with `cat`.
 
@@ -38,9 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--restart", action="store_true", help="begin from scratch")
     how = parser.add_argument_group("how to decode")
     how.add_argument("--temperature", type=float, default=1.0, metavar="T", help="default 1")
-    how.add_argument("--top-p", type=float, default=1.0, metavar="P", help="likeliest tokens up to this sum (1: all)")
-    how.add_argument("--top-k", type=int, default=0, metavar="K", help="so many of the likeliest tokens (0: all)")
-    how.add_argument("--min-p", type=float, default=0.0, metavar="P", help="of the likeliest's probability (0: all)")
+    how.add_argument(
+        "--top-p", type=float, default=1.0, metavar="P", help="likeliest tokens up to this total probability (1: all)"
+    )
+    how.add_argument("--top-k", type=int, default=0, metavar="K", help="this many of the likeliest tokens (0: all)")
+    how.add_argument(
+        "--min-p", type=float, default=0.0, metavar="P", help="least share of the likeliest's probability (0: all)"
+    )
     how.add_argument("--num-beams", type=int, metavar="N", help="beam search: the samples are the best beams")
     how.add_argument("--diverse", type=float, metavar="PENALTY", help="diverse beam search, such as 0.5")
     how.add_argument("--greedy", action="store_true", help="the likeliest token of each step: equal samples")

@@ -6,7 +6,7 @@ manycaps score -m pac_score -i 'shards/{00000..00999}.tar' -o scores/ --on-error
 manycaps score -m trm_meteor -i rows.parquet -o scores/ --option p_value=exact --option confidence_level=0.95
 
 Inputs are files, folders and patterns, on this machine or at addresses that fsspec knows (s3://, gs://, https://):
-  .parquet  a row a line, with columns of captions: lists of them, or one
+  .parquet  one item per row, with columns of captions: lists of them, or single ones
   .jsonl    the same as objects, {"id": 7, "predictions": ["a dog"], "references": ["dogs", "two dogs"]}
   .json     a list of such objects, an object from ids to captions, or COCO's results and annotations
   .csv      a column of single captions; .tsv with tabs
@@ -16,7 +16,7 @@ are joined by id. Columns have their usual names (predictions, candidates, sampl
 id, image_id; image, file_name; video), or are named with --columns. --dry-run shows how the input is read.
 
 FOLDER gets rows/*.parquet (id, file and row of every row, and its values), summary.json (values of the corpus, as the
-module computes them of all rows at once), and rejected.jsonl (what was left out, and why). The same command resumes
+module computes them from all rows at once), and rejected.jsonl (what was left out, and why). The same command resumes
 a run that was killed; it refuses if the input, an option or a version has changed. Values of all captions together
 are part of it: --option pooled=true of fid_bert and mmd_bert, the corpus score of meteor15, and -m vdtk_diversity.
 

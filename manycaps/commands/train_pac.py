@@ -17,7 +17,7 @@ a row of its own; rows with the same image belong together, and an epoch sees ea
 
 The features of the frozen encoders are computed once, so that from then on an epoch costs only the projections. A
 training that was interrupted at any time resumes when the same command is given again, and ends with the same bits
-as one that was not. In OUTPUT lie the checkpoint, losses.png, history.json, TensorBoard's files (tensorboard/),
+as one that was not. OUTPUT holds the checkpoint, losses.png, history.json, TensorBoard's files (tensorboard/),
 the features (features/, may be deleted at the end) and the saved state. Needs `pip install
 'manycaps[train]'`.
 """

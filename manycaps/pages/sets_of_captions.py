@@ -172,8 +172,8 @@ def corpus_meanings(name: str) -> dict[str, str]:
         f"{name}_excess_ci_low": f"lower end of the {CONFIDENCE:.0%} interval of the excess over rows",
         f"{name}_excess_ci_high": "upper end",
         f"{name}_p_value": (
-            "the paper's combination, a calibrated harmonic mean of the p-values of single rows; more rows that say "
-            "the same do not make it smaller"
+            "the paper's combination, a calibrated harmonic mean of the p-values of single rows; more rows that agree "
+            "do not make it smaller"
         ),
         f"{name}_smallest_p": "smallest p-value that a row can have; a harmonic mean of the rows' is never below it",
     }
@@ -290,8 +290,8 @@ MMD_BERT = set_page(
         option="estimator",
         choices={
             "unbiased": (
-                "the `unbiased` estimator, which leaves out the pairs of a caption with itself: around 0, also below, "
-                "for human captions."
+                "the `unbiased` estimator, which leaves out the pairs of a caption with itself: around 0, sometimes "
+                "below, for human captions."
             ),
             "biased": (
                 "the `biased` estimator, which counts the pairs of a caption with itself: above 0 for human captions, "

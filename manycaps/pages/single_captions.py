@@ -103,7 +103,7 @@ COCO_CAPTION = word_page(
         title="COCO Caption",
         introduction=(
             "The numbers of COCO's caption evaluation, computed without Java. CIDEr needs the document frequencies of "
-            "a data set: of one image it is not defined."
+            "a data set: for one image it is not defined."
         ),
         meanings={
             "Bleu_1": "BLEU-1 of all captions together, 0 (worst) to 1 (best)",

@@ -32,7 +32,7 @@ MEANINGS = {
     "fine_f": "F score of words and frames",
     "fine_precision": "how well the words fit their best frames",
     "fine_recall": "how well the frames fit their best words",
-    "n_truncated": "captions of more tokens than the model reads, of which only the first were read",
+    "n_truncated": "captions with more tokens than the model reads; only their first tokens were read",
 }
 
 # For each label of the drawing the key of its values per candidate.
