@@ -50,6 +50,7 @@ def _no_java(monkeypatch):
         yield
 
 
+@pytest.mark.slow
 def test_the_packages_own_example(golden, dataset, tmp_path, monkeypatch, capsys):
     """Files of annotations and of results, read by pycocotools; a subset is set by `params`."""
     (tmp_path / "captions_val2014.json").write_text(

@@ -59,6 +59,7 @@ def check(reward):
         assert of_mixed[:, :N_CANDIDATES].mean() > of_mixed[:, N_CANDIDATES:].mean(), name
 
 
+@pytest.mark.slow
 @each_case("distance", ("cider", "meteor"))
 def test_no_hack_of_texts_is_rewarded_above_people(distance):
     check(reward_named(distance))

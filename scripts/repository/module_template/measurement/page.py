@@ -8,7 +8,7 @@ import gradio as gr
 from .form import Form, Page
 from .limits import CaptionLimits
 from .results import result_table
-from .text_boxes import caption_rows
+from .text_boxes import rows_of_text_box
 
 # Limits of one call of a public page: rows, captions in a row, characters of a caption.
 LIMITS = CaptionLimits(rows=50, captions_per_row=50, characters_per_caption=300)
@@ -31,7 +31,7 @@ def form(module: Any) -> Form:
 
 def measure(module: Any, captions: str) -> list[str]:
     """Compute the box."""
-    return [result_table(module.compute(data=caption_rows(captions, "data", LIMITS)), MEANINGS)]
+    return [result_table(module.compute(data=rows_of_text_box(captions, "data", LIMITS)), MEANINGS)]
 
 
 NEW_SLUG = Page(form, "new_slug")

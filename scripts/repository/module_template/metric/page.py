@@ -7,7 +7,7 @@ from .examples import EXAMPLE_CAPTIONS
 from .form import Form, Page
 from .limits import CaptionLimits
 from .results import result_table
-from .text_boxes import caption_boxes, caption_rows
+from .text_boxes import caption_boxes, rows_of_text_box
 
 # Limits of one call of a public page: rows, captions of a set in a row, characters of a caption.
 LIMITS = CaptionLimits(rows=50, captions_per_row=50, characters_per_caption=300)
@@ -33,8 +33,8 @@ def form(module: Any) -> Form:
 def measure(module: Any, candidates: str, references: str) -> list[str]:
     """Compute both boxes."""
     result = module.compute(
-        predictions=caption_rows(candidates, "predictions", LIMITS),
-        references=caption_rows(references, "references", LIMITS),
+        predictions=rows_of_text_box(candidates, "predictions", LIMITS),
+        references=rows_of_text_box(references, "references", LIMITS),
     )
     return [result_table(result, MEANINGS)]
 
