@@ -308,10 +308,7 @@ def _wrong_mixture(rows: Floats, m: int, share: float) -> _Mixture:
         texts = [*range(m - n_wrong), *range(m, m + n_wrong), *range(2 * m, n_texts)]
         of_rows = rows[:, texts][:, :, texts]
         gaps, of_tail = row_gaps(of_rows, m), tail_distances(of_rows, m)
-        people, candidates = (
-            threshold.shares(distances_of_side).mean(axis=1)
-            for distances_of_side in of_tail.of(TAILS["unlike_people_share"])
-        )
+        people, candidates = (threshold.shares(side).mean(axis=1) for side in of_tail.of(TAILS["unlike_people_share"]))
         both = [gaps.fidelity, gaps.diversity][:k_gaps]
         values = np.stack([*both, candidates - people], axis=1)
         if not n_wrong:

@@ -134,25 +134,25 @@ def find_caption_layout(names: Collection[str], chosen: CaptionColumn, where: st
     Layout(predictions='references', references=None, id=None, image='image', video=None)
     """
     usual = (*CAPTION_COLUMNS[1:], *PREDICTION_COLUMNS, *REFERENCE_COLUMNS)
-    candidates = [name for name in names if name in usual]
+    caption_columns = [name for name in names if name in usual]
     if CAPTION_COLUMNS[0] in names:  # text beside an image in a tar comes before what its metadata repeat
-        candidates = [CAPTION_COLUMNS[0]]
+        caption_columns = [CAPTION_COLUMNS[0]]
     shown = shown_value(list(names)) if names else "no columns"
     for name, option in ((chosen.captions, chosen.captions_option), (chosen.group, chosen.group_option)):
         if name is not None and name not in names:
             raise ValueError(f"{where}: expected a column {name!r}, got {shown}. Check the spelling of {option}.")
-    if chosen.captions is None and not candidates:
+    if chosen.captions is None and not caption_columns:
         raise ValueError(
             f"{where}: expected one of the columns {', '.join(usual)}, got {shown}. Name the column of the captions "
             f"with {chosen.captions_option}."
         )
-    if chosen.captions is None and len(candidates) > 1:
+    if chosen.captions is None and len(caption_columns) > 1:
         raise ValueError(
-            f"{where}: expected one column of captions, got {' and '.join(candidates)}. Name the one to read with "
+            f"{where}: expected one column of captions, got {' and '.join(caption_columns)}. Name the one to read with "
             f"{chosen.captions_option}."
         )
     return Layout(
-        chosen.captions or candidates[0],
+        chosen.captions or caption_columns[0],
         None,
         chosen.group or _first(names, ID_COLUMNS),
         _first(names, IMAGE_COLUMNS),

@@ -111,7 +111,7 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
     rows, of_files = read_systems(
         files, options.references, columns, **given, limit=options.limit, needed=media, common_rows=options.common_rows
     )
-    modules = [item for item in options.metrics or () if item != MODULE]
+    modules = [module for module in options.metrics or () if module != MODULE]
     if options.metrics is None:
         modules = default_modules(rows, media)
     check_modules(modules, rows)
@@ -128,17 +128,17 @@ def compare_files(files: Mapping[str, str], options: CompareOptions) -> SystemCo
         distance, note = chosen_distance(options.distance, options.encoder)
         note = note or note_of_language(rows, distance, options.encoder)
         with without_warning_of_unread():
-            scored_parity = parity_of_captions(rows, parity_options(options, distance, clusters))
+            parity_scores = parity_of_captions(rows, parity_options(options, distance, clusters))
         parity, of_parity = (
-            parity_of_systems(scored_parity.rows, clusters, options, distance, note),
-            scored_parity.results,
+            parity_of_systems(parity_scores.rows, clusters, options, distance, note),
+            parity_scores.results,
         )
     n_results = len(files) * len(modules) + (len(scores.exchanged()) if options.full else 0)
     with tqdm.tqdm(total=n_results, desc="systems x metrics", unit="result") as bar:
         systems = scores.systems(bar.update)
         exchanges = list(scores.exchanges(bar.update)) if options.full else []
     if parity is not None:
-        systems = [item._replace(results={MODULE: of_parity[item.name], **item.results}) for item in systems]
+        systems = [system._replace(results={MODULE: of_parity[system.name], **system.results}) for system in systems]
     systems = [_with_settings(system, files[system.name]) for system in systems]
     if any(result.get("n_truncated") for system in systems for result in system.results.values()):
         warn_of_unread(options.long_texts or "truncate")

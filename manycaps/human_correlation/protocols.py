@@ -115,15 +115,15 @@ def correlation(rows: Any, benchmark: Benchmark, score: ProtocolScorer) -> Agree
             "--limit."
         )
     if benchmark.averages_judgements:
-        judgements = [[float(np.mean(item))] if item else [] for item in judgements]
-    places = np.repeat(np.arange(len(kept)), [len(item) for item in judgements])
+        judgements = [[float(np.mean(judged))] if judged else [] for judged in judgements]
+    places = np.repeat(np.arange(len(kept)), [len(judged) for judged in judgements])
     scores = score(kept, [row["cand"] for row in kept])
     coefficients = kendall(scores[places], np.concatenate(judgements))
     moved = {
-        name: np.asarray(100 / len(places) * np.bincount(places, item.influences, len(kept)), dtype=np.float64)
-        for name, item in coefficients.items()
+        name: np.asarray(100 / len(places) * np.bincount(places, coefficient.influences, len(kept)), dtype=np.float64)
+        for name, coefficient in coefficients.items()
     }
-    figures = {name: 100 * item.value for name, item in coefficients.items()}
+    figures = {name: 100 * coefficient.value for name, coefficient in coefficients.items()}
     counts = {"n_rows": len(kept), "n_judgements": n_judgements}
     return Agreement(figures | counts, moved, [row_image(row, i) for i, row in enumerate(kept)])
 

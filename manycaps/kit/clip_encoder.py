@@ -139,7 +139,9 @@ class ClipEncoder:
         """
         places: dict[str, int] = {}
         rows = np.array([places.setdefault(text, len(places)) for text in texts])
-        known = {text: of_text for text in places if (of_text := self.remembered.get(("text", text))) is not None}
+        known = {
+            text: text_features for text in places if (text_features := self.remembered.get(("text", text))) is not None
+        }
         new = {text: self.model.tokenize(text) for text in places if text not in known}
         if new:
             with self._texts_named(list(new)):

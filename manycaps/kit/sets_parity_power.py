@@ -275,7 +275,7 @@ def _noncentral_f(value: float, degrees: int, others: int, share: float) -> floa
 
 
 def _rows(wanted: float, effect: float) -> float:
-    """Whole number of rows, at least 1, at which n lambda is the wanted one up to rounding; infinity for none."""
+    """Whole number of rows, at least 1, at which n lambda is the wanted one to 1e-12; infinity for none."""
     return float(max(1, math.ceil(wanted / effect * (1 - 1e-12)))) if effect > 0 else math.inf
 
 

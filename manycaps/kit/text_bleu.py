@@ -193,15 +193,15 @@ def self_statistics(sets: Sequence[Sequence[Sequence[str]]]) -> list[np.ndarray]
     [[1, 2], [1, 2]]
     """
     larger = [i for i, texts in enumerate(sets) if len(texts) > 1]
-    of_sets = [np.zeros((0, 2 * MAX_ORDER + 2), dtype=np.int64) for _ in sets]
+    statistics_of_sets = [np.zeros((0, 2 * MAX_ORDER + 2), dtype=np.int64) for _ in sets]
     if not larger:
-        return of_sets
+        return statistics_of_sets
     table = BleuTable([sets[i] for i in larger])
     everyone = np.arange(sum(len(sets[i]) for i in larger))
     statistics = table.statistics(everyone, table.texts.others(everyone))
     for i, rows in zip(larger, np.split(statistics, table.texts.first[1:-1]), strict=True):
-        of_sets[i] = rows
-    return of_sets
+        statistics_of_sets[i] = rows
+    return statistics_of_sets
 
 
 def self_bleu_values(statistics: Sequence[np.ndarray]) -> dict[str, list[float]]:

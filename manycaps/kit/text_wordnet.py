@@ -161,8 +161,8 @@ def _corpus_root() -> "nltk.data.PathPointer":
 def _open_corpus(root: "nltk.data.PathPointer") -> list[_PartOfSpeech]:
     """Open the corpus, if it is of the release that the scores rest on."""
     parts = [_PartOfSpeech(root, name) for name in ENDINGS]
-    stated = re.search(rb"Word[nN]et (\S+) Copyright", parts[0].data)
-    version = stated.group(1).decode() if stated else "another"
+    version_line = re.search(rb"Word[nN]et (\S+) Copyright", parts[0].data)
+    version = version_line.group(1).decode() if version_line else "another"
     if version != WORDNET_VERSION:
         raise LookupError(f"METEOR needs WordNet {WORDNET_VERSION}, got {version} in {root}. {HOW_TO_GET_WORDNET}")
     return parts

@@ -116,8 +116,8 @@ def compare_uploads(
     systems = scores.systems(lambda: None)
     parity = None
     if can_be_compared(rows):
-        scored_parity = parity_of_captions(rows, {"distance": DISTANCE})
-        parity = compared_parity(scored_parity.rows, None, distance=DISTANCE, n_resamples=N_RESAMPLES, seed=0)
+        parity_scores = parity_of_captions(rows, {"distance": DISTANCE})
+        parity = compared_parity(parity_scores.rows, None, distance=DISTANCE, n_resamples=N_RESAMPLES, seed=0)
     exchanges = list(scores.exchanges(lambda: None))
     compared = compared_systems(systems, rows, None, exchanges, parity=parity, of_files=notes, n_resamples=N_RESAMPLES)
     report = new_folder() / "index.html"

@@ -94,8 +94,8 @@ def parity_answer(scenes: list[dict[str, Any]]) -> str:
     if not can_be_compared(rows):
         return "Not compared with people: expected two references or more for every scene."
     distance, note = chosen_distance(None, None)
-    scored_parity = parity_of_captions(rows, {"distance": distance})
-    parity = compared_parity(scored_parity.rows, None, distance=distance, note=note, n_resamples=N_RESAMPLES, seed=0)
+    parity_scores = parity_of_captions(rows, {"distance": distance})
+    parity = compared_parity(parity_scores.rows, None, distance=distance, note=note, n_resamples=N_RESAMPLES, seed=0)
     return parity_screen(parity, [note] if note else [], rows)
 
 

@@ -447,12 +447,12 @@ class CodedData:
         """Return the words, and the rows as their numbers."""
         fields = ("words", "n_tokens", "n_captions")
         coded = {
-            name: np.concatenate([np.empty(0, np.uint32), *(getattr(coded_row, name) for coded_row in self._kept)])
+            name: np.concatenate([np.empty(0, np.uint32), *(getattr(row, name) for row in self._kept)])
             for name in fields
         }
         return {
             "names": _as_bytes(list(self._words)),
-            **{name: coded_row.astype("<u4") for name, coded_row in coded.items()},
+            **{name: numbers.astype("<u4") for name, numbers in coded.items()},
         }
 
     def merge(self, arrays: Arrays) -> None:
