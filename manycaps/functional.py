@@ -68,12 +68,11 @@ from .kit.sets_triangle_rank import triangle_rank_statistic as _triangle_rank_st
 from .kit.text_bleu import bleu_scores
 from .kit.text_bleu import corpus_bleu as _corpus_bleu
 from .kit.text_cider import cider_d_scores, cider_distances, multi_reference_cider_d
-from .kit.text_meteor import Lexicon, meteor_scores, multi_reference_meteor
+from .kit.text_meteor import Lexicon, meteor_scores, multi_reference_meteor, wordnet_lexicon
 from .kit.text_meteor import meteor_distances as _meteor_distances
 from .kit.text_ptb_tokenizer import tokenize_captions
 from .kit.text_rouge import rouge_l_scores
 from .kit.text_tokens import Tokenizer, check_tokenizer, tokenize_rows
-from .kit.text_wordnet import wordnet_lexicon
 from .kit.vectors_distance import cosine_distances as _cosine_distances
 from .kit.vectors_distance import cosine_similarities
 from .kit.vectors_frechet import frechet_p_values as _frechet_p_values

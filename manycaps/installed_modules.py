@@ -266,7 +266,7 @@ def load_for_command(name: str, **options: Any) -> Any:
     evaluate.utils.logging.disable_progress_bar()
     with _without_packages("sklearn"):
         module = load(name, **options)
-    if "manycaps.kit.text_wordnet" in sys.modules:
+    if "manycaps.kit.text_meteor" in sys.modules:
         with _without_packages("sklearn", "scipy.stats"):
             import nltk  # noqa: F401  # it would be imported at its first use
     return module

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .sets_gaps import GapsTest, RowGaps, gaps_test, gaps_test_of_sums, row_gaps
+from .sets_gaps import DrawnGaps, GapsTest, RowGaps, gaps_test, gaps_test_of_sums, row_gaps
 from .sets_intervals import interval_of_rows, mean_of_rows, upper_tail_p_value
 from .sets_module import ComparableRows
-from .sets_parity_draws import DrawnGaps
 from .sets_parity_power import (
     RowsNeeded,
     joint_p_value,

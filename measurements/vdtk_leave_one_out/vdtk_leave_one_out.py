@@ -26,11 +26,11 @@ from .leave_one_out_options import (
 )
 from .leave_one_out_scores import EMBEDDING_METRICS, METRICS, Sources, scored_texts
 from .meteor15_data import check_data_source, load_lexicon
+from .text_meteor import wordnet_lexicon
 from .text_ngrams import RowTexts
 from .text_sentence_encoder import ENCODER_DEFAULTS, EncodingModule, check_encoder_options, encoder_settings
 from .text_spacy import check_pos
 from .text_tokens import check_tokenizer, tokenize_rows, tokenizer_name
-from .text_wordnet import wordnet_lexicon
 from .vectors_mmd import ESTIMATORS
 from .vectors_rows import embed_caption_rows
 
@@ -53,7 +53,6 @@ from .sets_splits import exact_splits as exact_splits
 from .sets_triangle_rank import statistic_range as statistic_range
 from .text_bleu import bleu_scores as bleu_scores
 from .text_cider_table import CiderTable as CiderTable
-from .text_meteor import Lexicon as Lexicon
 from .text_named_tokenizers import TokenizerSource as TokenizerSource
 from .text_ptb_tokenizer import Shape as Shape
 from .text_reference_ngrams import NgramOrder as NgramOrder

@@ -13,6 +13,7 @@ with open(__file__.removesuffix("human_parity.py") + "base_messages.py", encodin
 
 from .base_messages import shown_value
 from .base_module import About, check_choice, signature
+from .sets_gaps import parity_comparison
 from .sets_module import (
     CAPTION_COLUMNS,
     DISTRIBUTION_DEFAULTS,
@@ -34,7 +35,6 @@ from .sets_parity import (
     warn_of_few_rows,
 )
 from .sets_parity_captions import listed_captions
-from .sets_parity_draws import parity_comparison
 from .sets_parity_words import words_of
 from .sets_splits import TIE_TOLERANCE
 from .sets_tails import TAIL
@@ -61,7 +61,6 @@ from .base_feature_memory import RememberedFeatures as RememberedFeatures
 from .base_files import is_regular_file as is_regular_file
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
-from .sets_gaps import RowGaps as RowGaps
 from .sets_intervals import ClusteredMean as ClusteredMean
 from .sets_parity_power import RowsNeeded as RowsNeeded
 from .text_named_tokenizers import TokenizerSource as TokenizerSource
@@ -69,7 +68,6 @@ from .text_ngrams import RowTexts as RowTexts
 from .text_ptb_tokenizer import Shape as Shape
 from .text_reference_ngrams import NgramOrder as NgramOrder
 from .text_windows import sentences as sentences
-from .text_wordnet import WordNetLexicon as WordNetLexicon
 from .vectors_checks import check_no_captions as check_no_captions
 
 # The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
@@ -218,17 +216,19 @@ class HumanParity(CountsDocuments, EmbeddingModule, evaluate.Metric):
         if not callable(distance):
             check_choice("distance", distance, DISTANCES)
         check_tokenizer(options["tokenizer"])
-        check_document_frequency(options["document_frequency"])
-        if options["document_frequency"] is not None and distance != "cider":
-            raise ValueError(
-                f"document_frequency: expected none with distance={shown_value(distance)}, got a table. Leave it out, "
-                "or give distance='cider' beside it."
-            )
+        if options["document_frequency"] is not None:
+            check_document_frequency(options["document_frequency"])
+            if distance != "cider":
+                raise ValueError(
+                    f"document_frequency: expected none with distance={shown_value(distance)}, got a table. Leave it "
+                    "out, or give distance='cider' beside it."
+                )
         if options["meteor15_data"] is not None:
             from .meteor15_data import check_data_source
 
             check_data_source(options["meteor15_data"])
-        check_encoder_options(options)
+        if distance == "bert":
+            check_encoder_options(options)
         check_distribution_options(options, PARITY_P_VALUES)
 
     def check_vectors(self, embedded, columns, options):

@@ -26,12 +26,10 @@ from .text_tokens import check_tokenizer, tokenize_rows, tokenizer_name
 
 # isort: split
 # What the files above import: evaluate's loader copies only what is named here. Written by `make format`.
-from .base_feature_memory import RememberedFeatures as RememberedFeatures
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .text_named_tokenizers import TokenizerSource as TokenizerSource
 from .text_ptb_tokenizer import Shape as Shape
-from .text_wordnet import WordNetLexicon as WordNetLexicon
 
 # The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
 IMPORTED_LATER = '''

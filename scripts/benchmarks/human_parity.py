@@ -8,9 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from manycaps.kit.sets_corpus import RowSplits
-from manycaps.kit.sets_gaps import gaps_test, row_gaps
+from manycaps.kit.sets_gaps import DrawnGaps, gaps_test, row_gaps
 from manycaps.kit.sets_parity import row_columns
-from manycaps.kit.sets_parity_draws import DrawnGaps
 from manycaps.kit.sets_triangle_rank import triangle_rank_comparison
 from scripts.benchmarks.timing import Comparison, compare
 

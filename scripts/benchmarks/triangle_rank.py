@@ -30,9 +30,8 @@ from manycaps.kit.meteor15_texts import Meteor15Lexicon
 from manycaps.kit.sets_splits import exact_splits, upper_tail_p_values
 from manycaps.kit.sets_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
 from manycaps.kit.text_cider import cider_d_scores, document_frequencies
-from manycaps.kit.text_meteor import meteor_distances, meteor_scores
+from manycaps.kit.text_meteor import WordNetLexicon, meteor_distances, meteor_scores
 from manycaps.kit.text_ptb_tokenizer import tokenize_captions
-from manycaps.kit.text_wordnet import WordNetLexicon
 from scripts.benchmarks.cider_d_loop import cider_d
 from scripts.benchmarks.timing import Comparison, compare
 

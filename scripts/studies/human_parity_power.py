@@ -55,9 +55,8 @@ start_tool(
 import numpy as np
 import scipy.stats
 
-from manycaps.kit.sets_gaps import gaps_test_of_sums, row_gaps
+from manycaps.kit.sets_gaps import gaps_test_of_sums, null_gaps, row_gaps
 from manycaps.kit.sets_parity import row_columns
-from manycaps.kit.sets_parity_draws import null_gaps
 from manycaps.kit.sets_parity_power import joint_p_value
 from manycaps.kit.sets_splits import TIE_TOLERANCE, SplitsOfRow, exact_splits, random_splits, split_forms, split_values
 from manycaps.kit.sets_tails import corpus_tails

@@ -334,7 +334,7 @@ def _tokenizer() -> Any:
 
 @functools.cache
 def _lexicon() -> Any:
-    from manycaps.kit.text_wordnet import WordNetLexicon
+    from manycaps.kit.text_meteor import WordNetLexicon
 
     return WordNetLexicon()
 

@@ -10,8 +10,8 @@ import pytest
 from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
 from manycaps import wordnet_corpus
-from manycaps.kit import text_wordnet as wordnet_lexicon
-from manycaps.kit.text_wordnet import WordNetLexicon
+from manycaps.kit import text_meteor as wordnet_lexicon
+from manycaps.kit.text_meteor import WordNetLexicon
 
 
 def test_each_word_form_is_looked_up_once(lexicon, monkeypatch):
