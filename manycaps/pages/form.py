@@ -78,7 +78,7 @@ class Page(NamedTuple):
     form: Callable[[Any], Form]
     # Name of the module; None for the page of a command.
     module: str | None = None
-    # Options with which the module is loaded, and the environment variables that set them.
+    # Options with which the module is loaded where these environment variables are set.
     variables: Mapping[str, str] = MappingProxyType({})
     # Largest upload.
     megabytes: int = 1
@@ -101,7 +101,7 @@ class Page(NamedTuple):
             return None
         import evaluate  # not on top: the page of a command imports it without transformers
 
-        options = {option: os.environ.get(variable) or None for option, variable in self.variables.items()}
+        options = {option: os.environ[name] for option, name in self.variables.items() if os.environ.get(name)}
         return evaluate.load(str(folder / f"{self.module}.py"), **options)
 
     def serve(self, page: gr.Blocks) -> None:

@@ -8,9 +8,9 @@ import gradio as gr
 
 from .examples import EXAMPLE_CAPTIONS
 from .form import Form, Page
+from .module_page import CONFIDENCE, LIMITS
 from .plots import caption_bars, histogram_figure
 from .results import Drawing, result_table
-from .sets_of_captions import CONFIDENCE, LIMITS
 from .text_boxes import caption_boxes, rows_of_text_box
 
 # Distances of the page: no data are read for them but those of the installation.

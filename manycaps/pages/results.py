@@ -1,7 +1,8 @@
 """Result of a page: a table, and drawings with their descriptions."""
 
+import html
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import PIL.Image
@@ -32,6 +33,34 @@ def result_table(result: Mapping[str, Any], meanings: Mapping[str, str]) -> str:
     shown = ((key, meaning) for key, meaning in meanings.items() if key in result)
     lines = [f"| `{key}` | {as_table_cell(result[key])} | {meaning} |" for key, meaning in shown]
     return "\n".join(["| result | value | meaning |", "|:---|---:|:---|", *lines])
+
+
+def candidate_table(result: Mapping[str, Any], captions: Sequence[str]) -> str:
+    """Write the scores of the candidates of the first row as a Markdown table.
+
+    Args:
+        result: what a module returned with details.
+        captions: the candidates of the first row.
+
+    Returns:
+        Markdown; an empty text where the result has no scores of single candidates.
+
+    >>> print(candidate_table({"rouge_l_per_candidate": [[0.5, 1.0]]}, ["a dog", "a | b"]))
+    | candidate | `rouge_l` |
+    |:---|---:|
+    | a dog | 0.5000 |
+    | a &#124; b | 1.0000 |
+    """
+    columns = {
+        key.removesuffix("_per_candidate"): rows[0] for key, rows in result.items() if key.endswith("_per_candidate")
+    }
+    if not columns:
+        return ""
+    cells = [[as_table_cell(value) for value in values] for values in columns.values()]
+    names = [html.escape(caption).replace("|", "&#124;") for caption in captions]
+    lines = [f"| {' | '.join(row)} |" for row in zip(names, *cells, strict=True)]
+    header = f"| candidate | {' | '.join(f'`{name}`' for name in columns)} |"
+    return "\n".join([header, f"|:---|{'---:|' * len(columns)}", *lines])
 
 
 def as_table_cell(value: float) -> str:

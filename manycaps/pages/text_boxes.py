@@ -10,20 +10,22 @@ from .limits import CaptionLimits, check_caption_limits
 NEWLINE = re.compile(r"\r\n?|\n")
 
 
+# Labels and explanations of the text boxes for several rows.
+BOXES = {
+    "predictions": ("Candidate captions", "captions of a system: one per line, an empty line before the next image"),
+    "references": ("Human captions", "human captions: the same images in the same order"),
+    "data": ("Captions", "one per line, an empty line before the next image"),
+}
+
+
 def caption_boxes() -> list[gr.Textbox]:
     """Return text boxes for the candidates and the references of several rows."""
-    return [
-        gr.Textbox(label=label, info=info, lines=12, max_lines=12, render=False)
-        for label, info in (
-            ("Candidate captions", "captions of a system: one per line, an empty line before the next image"),
-            ("Human captions", "human captions: the same images in the same order"),
-        )
-    ]
+    return [caption_box(*BOXES[column]) for column in ("predictions", "references")]
 
 
-def caption_box(label: str, info: str = "one caption per line") -> gr.Textbox:
-    """Return a text box for the captions of one row."""
-    return gr.Textbox(label=label, info=info, lines=10, max_lines=10, render=False)
+def caption_box(label: str, info: str) -> gr.Textbox:
+    """Return a text box."""
+    return gr.Textbox(label=label, info=info, lines=12, max_lines=12, render=False)
 
 
 def rows_of_text_box(text: str, column: str, limits: CaptionLimits) -> list[list[str]]:

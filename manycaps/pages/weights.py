@@ -3,12 +3,6 @@
 import logging
 from typing import Any
 
-# The option that names weights other than the published ones, a file, a folder or a Hub repository, and its variable.
-WEIGHTS = {"checkpoint": "MANYCAPS_CHECKPOINT"}
-
-# The variant whose scores the paper prints, and the pages without MANYCAPS_CHECKPOINT use.
-PUBLISHED = "pac-vit-b-32"
-
 # What a folder's weights are called (open_clip, constants.py): then the folder's name says more.
 WEIGHTS_NAME = "open_clip_model.safetensors"
 
@@ -63,22 +57,6 @@ def usable_weights(encoder: Any) -> Any:
     except (ValueError, OSError) as error:
         logger.error("%s", error)
         raise ValueError(NO_WEIGHTS) from error
-
-
-def score_meaning(meaning: str, checkpoint: Any, published: str = "") -> str:
-    """Add a note on these weights to the meaning of a score.
-
-    Args:
-        meaning: what the score is, with any weights.
-        checkpoint: from `usable_weights`.
-        published: what is known of it with the published weights.
-
-    Returns:
-        The words for the table.
-    """
-    if checkpoint.variant == PUBLISHED:
-        return f"{meaning}; {published}" if published else meaning
-    return f"{meaning}. Weights: {_worth(checkpoint)}"
 
 
 def _worth(checkpoint: Any) -> str:

@@ -1,10 +1,11 @@
 """Demo page of VDTK Leave One Out: `python app.py`, or a Space made of this folder."""
 
 try:
-    from manycaps.pages.leave_one_out import VDTK_LEAVE_ONE_OUT as PAGE
+    from manycaps.pages.module_page import module_page
 except ImportError as error:
     raise SystemExit(f"app.py: {error}. Run pip install -r requirements.txt 'manycaps[demo]'.") from error
 
+PAGE = module_page("vdtk_leave_one_out", "VDTK Leave One Out")
 page = PAGE.build(__file__)
 
 if __name__ == "__main__":

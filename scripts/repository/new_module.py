@@ -18,7 +18,6 @@ from scripts.repository import sync_kit
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TEMPLATES = ROOT / "scripts" / "repository" / "module_template"
-PAGES = ROOT / "manycaps" / "pages"
 
 CATALOG = ROOT / "manycaps" / "catalog.py"
 
@@ -37,7 +36,7 @@ def check_name(name: str) -> None:
     """
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name):
         raise ValueError(f"name: expected lower-case words joined by _, got {name!r}. Choose a name like word_share.")
-    if (PAGES / f"{name}.py").exists() or any((ROOT / folder / name).exists() for folder in KINDS.values()):
+    if any((ROOT / folder / name).exists() for folder in KINDS.values()):
         raise ValueError(f"name: expected a new name, got {name!r}, which already exists. Choose another.")
     if importlib.util.find_spec(name):
         raise ValueError(f"name: expected a name that no library has, got {name!r}. A Space would import this instead.")
@@ -77,10 +76,9 @@ def renew_tables() -> None:
 
 
 def target_of(template: str, folder: pathlib.Path) -> pathlib.Path:
-    """Return where a file of the template goes: maths and hand cases to those of the kit, the page to the pages."""
+    """Return where a file of the template goes: maths and hand cases to those of the kit."""
     name = folder.name
     elsewhere = {
-        "page.py": PAGES / f"{name}.py",
         "text_new_slug.py": sync_kit.KIT / f"text_{name}.py",
         "test_text_new_slug.py": ROOT / "tests" / "unit" / "kit" / f"test_text_{name}.py",
     }

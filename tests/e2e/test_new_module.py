@@ -78,9 +78,8 @@ def test_a_new_module_is_one_folder_and_one_record(repository, before):
     folders = ("metrics/word_share/", "measurements/word_count/")
     maths = {f"manycaps/kit/text_{slug}.py" for slug in KINDS.values()}
     tests = {f"tests/unit/kit/test_text_{slug}.py" for slug in KINDS.values()}
-    pages = {f"manycaps/pages/{slug}.py" for slug in KINDS.values()}
     links = {f"manycaps/kit/{slug}.py" for slug in KINDS.values()}
-    assert {path for path in new if not path.startswith(folders)} == maths | tests | pages | links
+    assert {path for path in new if not path.startswith(folders)} == maths | tests | links
     assert all((repository / path).is_symlink() for path in links)
     changed = {path for path, content in before.items() if after[path] != content}
     assert changed - WRITTEN_TABLES == {"manycaps/catalog.py"}

@@ -354,7 +354,6 @@ def _json_readers() -> dict[str, tuple[bytes, Callable[[pathlib.Path], Any]]]:
     from manycaps.kit.clip_variants import as_treatment, config_treatment
     from manycaps.kit.text_document_frequency import load_document_frequency
     from manycaps.kit.text_sentence_encoder import _module_paths
-    from manycaps.pages.caption_files import caption_file_rows
     from manycaps.quickstart.scenes import read_scenes
     from tests.hostile_inputs.commands import GOOD_LINES, GOOD_SCENES
     from tests.hostile_inputs.weights import MODULES
@@ -376,7 +375,6 @@ def _json_readers() -> dict[str, tuple[bytes, Callable[[pathlib.Path], Any]]]:
         "config": (config, lambda path: as_treatment(defaults | config_treatment(path), path)),
         "scenes": (json.dumps(GOOD_SCENES).encode(), read_scenes),
         "lines": (GOOD_LINES, lambda path: list(caption_lists(open_captions([str(path)])))),
-        "demo": (GOOD_LINES, caption_file_rows),
         "table": (GOOD_LINES, lambda path: list(table_records(path))),
         "modules": (MODULES, modules),
     }

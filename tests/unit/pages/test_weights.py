@@ -8,7 +8,7 @@ from tqdm.auto import tqdm
 from manycaps.kit import base_files, clip_checkpoints, clip_variants
 from manycaps.kit.clip_encoder import ClipEncoder
 from manycaps.kit.clip_options import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS
-from manycaps.pages.weights import NO_WEIGHTS, PUBLISHED, WEIGHTS_NAME, score_meaning, usable_weights, weights_note
+from manycaps.pages.weights import NO_WEIGHTS, WEIGHTS_NAME, usable_weights, weights_note
 from tests.clip_checkpoints import save_checkpoint
 
 TINY_PAC = pathlib.Path(__file__).resolve().parents[3] / "checkpoints" / "tiny-pac"
@@ -31,7 +31,6 @@ def nothing_is_fetched(monkeypatch):
 
 
 def test_names_are_those_of_the_clip_helpers():
-    assert PUBLISHED == clip_variants.DEFAULT_VARIANT
     assert WEIGHTS_NAME == clip_variants.WEIGHTS_NAME
 
 
@@ -55,10 +54,6 @@ def test_a_file_known_by_its_hash_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(variants, "clip-vit-b-32", known)
     encoder = encoder_of(str(path))
     assert weights_note(encoder) == "Weights: `clip-vit-b-32`, the published ones."
-    # Published too, but not those of which the paper's scores are.
-    assert score_meaning("PAC-S", usable_weights(encoder), "good is 0.7").startswith(
-        "PAC-S. Weights: not the published"
-    )
 
 
 @pytest.mark.parametrize("name", ["gone.pth", "/somewhere/gone"])
@@ -78,13 +73,3 @@ def test_a_damaged_file_is_a_message_too(tmp_path, caplog):
     with pytest.raises(ValueError, match="^weights: expected the CLIP of this page"):
         usable_weights(encoder_of(str(path)))
     assert "expected a file of tensors, got damaged.pth" in caplog.text
-
-
-def test_a_good_score_is_promised_with_the_published_weights_only(tmp_path):
-    toy = usable_weights(encoder_of(str(TINY_PAC)))
-    assert score_meaning("PAC-S", toy, "good is 0.7") == f"PAC-S. Weights: {TOY}"
-    custom = usable_weights(encoder_of(str(save_checkpoint(tmp_path / "small.pth"))))
-    assert score_meaning("PAC-S", custom, "good is 0.7") == f"PAC-S. Weights: {OTHER}"
-    published = custom._replace(variant=PUBLISHED)
-    assert score_meaning("PAC-S", published, "good is 0.7") == "PAC-S; good is 0.7"
-    assert score_meaning("PAC-S", published) == "PAC-S"

@@ -1,0 +1,261 @@
+"""The demo page of a module, made of its columns, its options and what its docstring says of its results."""
+
+import functools
+import pathlib
+import re
+import tempfile
+from collections.abc import Mapping
+from typing import Any
+
+import gradio as gr
+
+from .examples import EXAMPLE_CAPTIONS, example_picture
+from .form import Form, Page
+from .limits import CaptionLimits, check_at_most
+from .results import candidate_table, result_table
+from .text_boxes import BOXES, caption_box, caption_lines, rows_of_text_box
+from .uploads import check_megapixels, check_uploaded, uploaded_file
+from .verdict import verdict
+from .weights import usable_weights, weights_note
+
+# Limits of one call of a public page: rows, captions of a set in a row, characters of a caption. Of a module that
+# compares two sets, of one that measures a single one, and of the captions of one image or clip.
+LIMITS = CaptionLimits(rows=20, captions_per_row=20, characters_per_caption=300)
+DATA_LIMITS = CaptionLimits(rows=50, captions_per_row=50, characters_per_caption=300)
+MEDIA_LIMITS = CaptionLimits(rows=1, captions_per_row=20, characters_per_caption=300)
+LABEL_LIMITS = CaptionLimits(rows=1, captions_per_row=2_000, characters_per_caption=300)
+# The file of an image and, decoded, its pixels.
+IMAGE_MEGABYTES, IMAGE_MEGAPIXELS = 10, 20
+# The file of a clip, its length, its frames in a second, and the pixels of a frame.
+CLIP_MEGABYTES, CLIP_SECONDS, CLIP_RATE, CLIP_MEGAPIXELS = 50, 60, 60, 9
+# Pixels of all frames of a clip: 7.5 billion in a minute of 1920 x 1080, 60 frames a second.
+CLIP_GIGAPIXELS = 8
+
+# Options that a page offers to modules which have them, with their labels and choices, the default first.
+OFFERED = {
+    "distance": ("Distance of sentence embeddings", ("cosine", "euclidean", "cityblock", "chebyshev")),
+    "kernel": ("Kernel of sentence embeddings", ("rbf", "laplace", "polynomial", "linear")),
+    "statistic": ("Statistic", ("per_side", "pooled")),
+    "estimator": ("Estimator", ("unbiased", "biased", "authors")),
+    "sizes": ("Captions to measure on each side", ("equal", "all")),
+    "p_value": ("p-value", ("exact", "permutation")),
+}
+
+# Options that a page sets. Splits of a row for an exact p-value: 8 + 7 captions have 6,435.
+FIXED: Mapping[str, Any] = {"max_partitions": 10_000, "n_iterations": 200, "transfer": True, "details": True}
+
+# Environment variables that name weights or data other than the published ones: a file, a folder, or for weights a
+# repository of the Hub.
+VARIABLES = {"checkpoint": "MANYCAPS_CHECKPOINT", "meteor15_data": "MANYCAPS_METEOR15_DATA"}
+
+# Confidence level of the interval beside an effect.
+CONFIDENCE = 0.95
+
+# Labels and explanations of the text boxes for one image or clip.
+MEDIA_BOXES = {
+    "predictions": ("Candidate captions", "one caption per line"),
+    "references": ("Human captions", "of the same image, one per line"),
+}
+
+# Example captions of the picture and of the clip, and example labels.
+PICTURE_CAPTIONS = {
+    "predictions": "a red square and a blue circle\na red square\ntwo shapes on a white background\na dog on the beach",
+    "references": "a red square beside a blue circle\na square and a circle",
+}
+CLIP_CAPTIONS = "shapes move to the left\na red square and a blue circle\na dog runs on the beach"
+LABELS = "dog\nbicycle\ntaking a train"
+
+# Keys before their meaning in a docstring: "bleu_1, bleu_2: mean over rows". "<name>" stands for any name, and
+# "..._low" for any beginning.
+KEYS = re.compile(r"(?:^    |; |\. )([\w<>.]+(?:, [\w<>.]+)*): ", re.MULTILINE)
+
+
+def module_page(name: str, title: str) -> Page:
+    """Return the page of a module.
+
+    Args:
+        name: of the module and of its main script.
+        title: the name as a person writes it.
+    """
+    return Page(functools.partial(module_form, title), name, VARIABLES, CLIP_MEGABYTES)
+
+
+def module_form(title: str, module: Any) -> Form:
+    """Return the inputs and outputs of the page of a loaded module."""
+    columns = module.own_columns()
+    media = [column for column in columns if column in ("images", "videos")]
+    boxes = MEDIA_BOXES if media else BOXES
+    inputs = [_upload(column) for column in media]
+    inputs += [caption_box(*boxes[column]) for column in columns if column in boxes]
+    if "labels" in module.DEFAULTS:
+        inputs.append(caption_box("Labels", "one per line"))
+    introduction = " ".join(module.ABOUT.description.split())
+    if media:
+        introduction += f"\n\n{weights_note(module.encoder)}"
+    offered = _offered(module)
+    return Form(
+        title=title,
+        introduction=introduction,
+        inputs=inputs,
+        options=[
+            gr.Dropdown(list(choices), value=choices[0], label=label, render=False)
+            for label, choices in offered.values()
+        ],
+        examples=_examples(columns, "labels" in module.DEFAULTS, [choices[0] for _, choices in offered.values()]),
+        measure=functools.partial(measure, title, module),
+    )
+
+
+def measure(title: str, module: Any, *values: Any) -> tuple[str]:
+    """Compute the module.
+
+    Args:
+        title: name of the module, as a person writes it.
+        module: the loaded module.
+        values: uploads, text boxes and options, in the order of the form.
+
+    Returns:
+        Markdown: a verdict where the module tests, the table of results, and the scores of the captions of one row.
+
+    Raises:
+        ValueError: more than the page allows, or what the module says.
+    """
+    columns, left = module.own_columns(), list(values)
+    media = [column for column in columns if column in ("images", "videos")]
+    rows: dict[str, Any] = {column: [_uploaded_bytes(column, left.pop(0), module)] for column in media}
+    for column in columns:
+        if column in media:
+            continue
+        if media:
+            rows[column] = caption_lines(left.pop(0), column, MEDIA_LIMITS)
+        else:
+            rows[column] = rows_of_text_box(left.pop(0), column, DATA_LIMITS if column == "data" else LIMITS)
+    options = {option: value for option, value in FIXED.items() if option in module.DEFAULTS}
+    if "labels" in module.DEFAULTS:
+        labels = rows_of_text_box(left.pop(0), "labels", LABEL_LIMITS)
+        options["labels"] = {"labels": [label for row in labels for label in row]}
+    options |= dict(zip(_offered(module), left, strict=True))
+    several = len(next(iter(rows.values()))) > 1
+    if "confidence_level" in module.DEFAULTS and several:
+        options["confidence_level"] = CONFIDENCE
+    if media:
+        usable_weights(module.encoder)
+    result = module.compute(**rows, **options)
+    parts = [result_table(result, result_meanings(module.ABOUT.inputs_description, result))]
+    if "p_value" in options:
+        parts.insert(
+            0, f"### {verdict(result, module.name, title)}\n\nWhat it sees and what it misses: [card below](#card)."
+        )
+    if "predictions" in rows and not several:
+        parts.append(candidate_table(result, rows["predictions"][0]))
+    return ("\n\n".join(parts),)
+
+
+def result_meanings(description: str, result: Mapping[str, Any]) -> dict[str, str]:
+    r"""Return what the numbers of a result mean, by key, in the order of the result.
+
+    Args:
+        description: arguments, results and examples of a module: its `inputs_description`.
+        result: what the module computed.
+
+    Returns:
+        The meaning of every number; an empty text where the description does not name its key.
+
+    >>> result_meanings("Returns:\n    a, b: first\n        line.\nExamples:", {"b": 0.5, "c": 1, "s": "text"})
+    {'b': 'first line.', 'c': ''}
+    """
+    returns = description.partition("Returns:\n")[2].partition("Examples:")[0]
+    found = list(KEYS.finditer(returns))
+    ends = [*(match.start() for match in found[1:]), len(returns)]
+    meanings = {
+        re.compile(re.escape(key).replace(r"\.\.\.", ".+").replace("<name>", ".+")): " ".join(
+            returns[match.end() : end].split()
+        )
+        for match, end in zip(found, ends, strict=True)
+        for key in match[1].split(", ")
+        if key != "..."
+    }
+    return {
+        key: next((meaning for pattern, meaning in meanings.items() if pattern.fullmatch(key)), "")
+        for key, value in result.items()
+        if isinstance(value, int | float)
+    }
+
+
+def _offered(module: Any) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Options of the page of a module that compares two sets: those whose choices are its own."""
+    if module.own_columns() == ("data",):
+        return {}
+    return {
+        option: offer
+        for option, offer in OFFERED.items()
+        if option in module.DEFAULTS and module.DEFAULTS[option] in (*offer[1], "none")
+    }
+
+
+def _examples(columns: tuple[str, ...], has_labels: bool, options: list[str]) -> dict[str, Any]:
+    """Values of all inputs and options, by the name of the example."""
+    if "images" in columns:
+        captions = [PICTURE_CAPTIONS[column] for column in columns if column in PICTURE_CAPTIONS]
+        return {"A picture and captions": lambda: (example_picture(), *captions, *options)}
+    if "videos" in columns:
+        return {"A clip and captions": lambda: (_example_clip(), CLIP_CAPTIONS, *options)}
+    if columns == ("data",):
+        more = [*([LABELS] if has_labels else []), *options]
+        names = ("Varied captions", "One caption repeated")
+        # With a single box gradio takes what the example returns for the value of the box.
+        boxes = {name: EXAMPLE_CAPTIONS[name][0] for name in names}
+        return {name: (lambda box=box: (box, *more) if more else box) for name, box in boxes.items()}
+    return {name: (*boxes, *options) for name, boxes in EXAMPLE_CAPTIONS.items()}
+
+
+def _upload(column: str) -> Any:
+    """Upload component of an image or a clip."""
+    if column == "images":
+        return uploaded_file(gr.Image(label="Image", sources=["upload"], type="filepath", height=320, render=False))
+    return uploaded_file(gr.Video(label="Clip", sources=["upload"], height=320, render=False))
+
+
+def _uploaded_bytes(column: str, path: str | None, module: Any) -> bytes:
+    """Content of an uploaded image or clip within the limits of the page; nothing is decoded."""
+    where = f"{column}[0]"
+    if column == "images":
+        image = check_uploaded(path, where, IMAGE_MEGABYTES)
+        check_megapixels(image, where, IMAGE_MEGAPIXELS)
+        return image.read_bytes()
+    clip = check_uploaded(path, where, CLIP_MEGABYTES).read_bytes()
+    check_clip(module.examine_video(clip))
+    return clip
+
+
+def check_clip(size: Any) -> None:
+    """Raise if a clip is too long, or its frames are too large or too many; nothing is decoded.
+
+    Args:
+        size: from the module's `examine_video`.
+
+    Raises:
+        ValueError: it is above a limit of this page.
+    """
+    pixels = size.width * size.height
+    check_at_most(round(size.seconds, 1), CLIP_SECONDS, "videos[0]", "seconds")
+    check_at_most(size.n_frames, CLIP_SECONDS * CLIP_RATE, "videos[0]", "frames")
+    check_at_most(round(pixels / 1e6, 1), CLIP_MEGAPIXELS, "videos[0]", "megapixels a frame")
+    check_at_most(round(size.n_frames * pixels / 1e9, 1), CLIP_GIGAPIXELS, "videos[0]", "gigapixels in all frames")
+
+
+def _example_clip() -> str:
+    """Path of a clip of two seconds in which a picture moves to the left."""
+    import av
+    import numpy as np
+
+    path = pathlib.Path(tempfile.mkdtemp()) / "shapes.mp4"
+    picture = np.asarray(example_picture())
+    with av.open(str(path), "w") as clip:
+        stream = clip.add_stream("h264", rate=10)
+        stream.width, stream.height, stream.pix_fmt = picture.shape[1], picture.shape[0], "yuv420p"
+        for shift in range(0, 160, 8):
+            frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(np.roll(picture, -shift, axis=1)), format="rgb24")
+            clip.mux(stream.encode(frame))
+        clip.mux(stream.encode(None))
+    return str(path)
