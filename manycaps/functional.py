@@ -62,7 +62,7 @@ from .kit.meteor15_scores import scores as _meteor15_scores
 from .kit.sets_corpus import combined_p_value as _combined_p_value
 from .kit.sets_corpus import harmonic_mean_p as _harmonic_mean_p
 from .kit.sets_parity_power import ParityPlan
-from .kit.sets_splits import upper_tail_p_values
+from .kit.sets_splits import split_p_values
 from .kit.sets_triangle_rank import STATISTICS, check_statistic_sizes, null_statistics, triangle_rank_counts
 from .kit.sets_triangle_rank import triangle_rank_statistic as _triangle_rank_statistic
 from .kit.text_bleu import bleu_scores
@@ -533,7 +533,7 @@ def triangle_rank_p_values(
     options = {"statistic": statistic, "p_value": "exact"}
     check_statistic_sizes([(n_candidates, n_texts - n_candidates)] * n_rows, ("candidates", "references"), options)
     splits = row_splits(n_candidates, n_texts, n_resamples, max_splits, seed)
-    return upper_tail_p_values(
+    return split_p_values(
         _triangle_rank_statistic(triangle_rank_counts(rows, n_candidates), statistic),
         null_statistics(rows, splits, statistic),
     )

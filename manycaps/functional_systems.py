@@ -51,9 +51,9 @@ def paired_test(
         A named tuple: `difference`, first minus second, mean over rows, with `ci_low` and `ci_high`; `p_value`,
         two-sided, and `is_exact`; `n_larger`, `n_equal`, `n_smaller`, rows by the sign of their difference;
         `effect_size`, the difference in standard deviations of the rows' differences; with a power of 80 % at the level
-        of 5 % the `minimum_detectable_difference`, and the `rows_needed` for the observed one. Infinite, where so few
+        of 5 % the `minimum_detectable_difference`, and the `rows_to_detect` the observed one. Infinite, where so few
         clusters can reject nothing (up to five, at 5 %): the ends of the interval, the detectable difference. NaN with
-        one cluster: the detectable difference and the rows needed; where the differences do not vary: the effect size
+        one cluster: the detectable difference and the rows; where the differences do not vary: the effect size
         and the detectable difference.
 
     Raises:

@@ -128,7 +128,7 @@ def pair_table(comparison: SystemComparison) -> FormattedTable:
             Cell(f"{pair.test.n_larger}/{pair.test.n_equal}/{pair.test.n_smaller}"),
             _number(pair.test.effect_size),
             _number(pair.test.minimum_detectable_difference),
-            _number(pair.test.rows_needed, _as_rows),
+            _number(pair.test.rows_to_detect, _as_rows),
         ]
         for compared in comparison.metrics
         for pair in compared.pairs
@@ -137,7 +137,7 @@ def pair_table(comparison: SystemComparison) -> FormattedTable:
         "Differences of two systems, mean over rows with its 95% interval; p before and after Holm, marked: at most "
         "0.05; rows in which the first system's value is larger, equal, smaller; effect in standard deviations of the "
         "rows' differences; least difference that is found 80% of the time, and rows to find the observed one.",
-        ["metric", "difference", "mean", "interval", "p", "p Holm", "+/=/-", "effect", "detectable", "rows needed"],
+        ["metric", "difference", "mean", "interval", "p", "p Holm", "+/=/-", "effect", "detectable", "rows to detect"],
         rows,
     )
 

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.optimize
 import scipy.special
 
-from manycaps.kit.sets_corpus import upper_tail
+from manycaps.kit.sets_corpus import survival_function
 from manycaps.kit.sets_intervals import clustered_mean
 from manycaps.kit.sets_parity_power import LEVEL as LEVEL
 from manycaps.kit.sets_parity_power import POWER as POWER
@@ -112,6 +112,6 @@ def _noncentrality(n_clusters: int, level: float) -> float:
 
     # The chance of a finding on the wrong side is below 1e-5 here, and left out.
     def lacking(distance: float) -> float:
-        return upper_tail("nct", critical, degrees, distance) - POWER
+        return survival_function("nct", critical, degrees, distance) - POWER
 
     return float(scipy.optimize.brentq(lacking, 0.01, 2 * critical + 5))

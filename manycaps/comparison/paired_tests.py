@@ -53,7 +53,7 @@ class PairedTest(NamedTuple):
     # With a power of 80 % at `level`; NaN with a single cluster, and where all differences are equal.
     minimum_detectable_difference: float
     # To find the observed difference with that power: a whole number, infinity for a difference of 0.
-    rows_needed: float
+    rows_to_detect: float
 
 
 def paired_tests(
@@ -104,7 +104,7 @@ def paired_tests(
             n_smaller=int(n_smaller[i]),
             effect_size=float(mean / deviations[i]) if deviations[i] > 0 else float("nan"),
             minimum_detectable_difference=minimum_detectable_difference(errors[i], len(sizes), level),
-            rows_needed=rows_for_difference(float(mean), errors[i], len(sizes), len(rows), level),
+            rows_to_detect=rows_for_difference(float(mean), errors[i], len(sizes), len(rows), level),
         )
         for i, mean in enumerate(differences.means)
     ]

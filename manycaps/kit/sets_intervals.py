@@ -115,7 +115,7 @@ def wilson_interval(
     return max(0.0, middle - reach), min(1.0, middle + reach)
 
 
-def upper_tail_p_value(of: ClusteredMean) -> float:
+def one_sided_p_value(of: ClusteredMean) -> float:
     """p-value of "the mean is 0" against "it is larger", by the same transformation.
 
     Args:
@@ -124,7 +124,7 @@ def upper_tail_p_value(of: ClusteredMean) -> float:
     Returns:
         0 to 1; NaN with a single cluster, and where the values are all equal.
 
-    >>> round(upper_tail_p_value(clustered_mean(np.array([1.0, 2.0, 3.0]), np.ones(3, dtype=int))), 4)
+    >>> round(one_sided_p_value(clustered_mean(np.array([1.0, 2.0, 3.0]), np.ones(3, dtype=int))), 4)
     0.0371
     """
     if not of.standard_error > 0:
@@ -178,7 +178,7 @@ def clustered_test(name: str, excess: ClusteredMean) -> dict[str, float]:
         p-value, z and smallest p-value of the mean over rows, by the keys of a distribution module.
     """
     z = excess.mean / excess.standard_error if excess.standard_error > 0 else math.nan
-    return {f"{name}_corpus_p_value": upper_tail_p_value(excess), f"{name}_z": z, f"{name}_smallest_corpus_p": 0.0}
+    return {f"{name}_corpus_p_value": one_sided_p_value(excess), f"{name}_z": z, f"{name}_smallest_corpus_p": 0.0}
 
 
 def cluster_numbers(clusters: Iterable[Hashable]) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .sets_gaps import DrawnGaps, GapsTest, RowGaps, gaps_test, gaps_test_of_sums, row_gaps
-from .sets_intervals import interval_of_rows, mean_of_rows, upper_tail_p_value
+from .sets_intervals import interval_of_rows, mean_of_rows, one_sided_p_value
 from .sets_module import ComparableRows
 from .sets_parity_power import (
     RowsNeeded,
@@ -292,7 +292,7 @@ def warn_of_copies(columns: ParityColumns, clusters: Sequence[Hashable] | None) 
     """Warn where candidates also occur among the references of their row more often than people's would."""
     copied, of_people, expected = _stacked(columns, ("copied_share", *PEOPLES_COPIES))
     excess = mean_of_rows(copied - expected, clusters)
-    p_value = upper_tail_p_value(excess)
+    p_value = one_sided_p_value(excess)
     are_alike = len(copied) > 1 and excess.standard_error == 0  # p is not defined where all rows say the same
     if excess.mean > 0 and (p_value < COPIES_LEVEL or are_alike):
         warnings.warn(
@@ -393,18 +393,18 @@ def parity_p_values(
     Returns:
         p-value of both tests, p-value of the gaps, and the smallest one.
     """
-    smallest = 0.0 if clusters is not None else smallest_p_value(tails.sizes)
+    smallest = 0.0 if clusters is not None else smallest_parity_p_value(tails.sizes)
     of_gaps = max(of_gaps, smallest)  # NaN stays NaN
     return joint_p_value(of_gaps, max(tails.p_value, smallest)), of_gaps, smallest
 
 
-def smallest_p_value(sizes: Mapping[tuple[int, int], int]) -> float:
+def smallest_parity_p_value(sizes: Mapping[tuple[int, int], int]) -> float:
     """Smallest p-value by all splits of all rows; where all rows have sets of one size, the two may change places.
 
     Args:
         sizes: how many rows have which (n_candidates, n_references).
 
-    >>> round(smallest_p_value({(1, 2): 2}), 6), round(smallest_p_value({(2, 2): 1}), 6)
+    >>> round(smallest_parity_p_value({(1, 2): 2}), 6), round(smallest_parity_p_value({(2, 2): 1}), 6)
     (0.111111, 0.333333)
     """
     n_alike = 2 if all(m == n for m, n in sizes) else 1

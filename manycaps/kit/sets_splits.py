@@ -126,7 +126,7 @@ def both_candidates(labels: np.ndarray, dtype: type[np.floating[Any]] = np.float
     return np.concatenate([z[i] & z[i:] for i in range(len(z))]).astype(dtype)
 
 
-def upper_tail_p_values(observed: np.ndarray, null_blocks: Iterable[np.ndarray]) -> np.ndarray:
+def split_p_values(observed: np.ndarray, null_blocks: Iterable[np.ndarray]) -> np.ndarray:
     """Share of the splits whose statistic is at least the observed one.
 
     Args:
@@ -137,7 +137,7 @@ def upper_tail_p_values(observed: np.ndarray, null_blocks: Iterable[np.ndarray])
         float64 array, shape (n_rows,), above 0 and at most 1; ties within `TIE_TOLERANCE` count, so that both
         arguments should be in the rows' own units, see `row_scales`.
 
-    >>> upper_tail_p_values(np.array([2.0]), [np.array([[2.0, 1.0]]), np.array([[0.0, 3.0]])]).tolist()
+    >>> split_p_values(np.array([2.0]), [np.array([[2.0, 1.0]]), np.array([[0.0, 3.0]])]).tolist()
     [0.5]
     """
     n_reached, n_splits = np.zeros(len(observed)), 0

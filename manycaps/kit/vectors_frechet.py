@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .base_types import Progress
-from .sets_splits import TIE_TOLERANCE, SplitsOfRow, label_blocks, split_forms, split_values, upper_tail_p_values
+from .sets_splits import TIE_TOLERANCE, SplitsOfRow, label_blocks, split_forms, split_p_values, split_values
 from .vectors_moments import BLOCK_SIZE, Moments, triangular
 
 # Numbers in the cross blocks of splits held at once, 8 bytes each.
@@ -66,7 +66,7 @@ def frechet_p_values(vectors: np.ndarray, n_candidates: int, splits: SplitsOfRow
     scaled = from_first(vectors) / np.sqrt(scatter)[:, None, None]
     distances = frechet_squared(vectors, n_candidates)
     null = null_frechet_squared(scaled, n_candidates, splits)
-    return distances, upper_tail_p_values(distances / scatter, null)
+    return distances, split_p_values(distances / scatter, null)
 
 
 def null_frechet_squared(vectors: np.ndarray, n_candidates: int, splits: SplitsOfRow) -> Iterator[np.ndarray]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .sets_splits import Comparison, SplitsOfRow, row_scales, split_forms, split_values, upper_tail_p_values
+from .sets_splits import Comparison, SplitsOfRow, row_scales, split_forms, split_p_values, split_values
 from .vectors_kernels import gaussian_kernel
 
 # Which normalisation of the three sums is used; see `mmd_from_sums`.
@@ -63,7 +63,7 @@ def mmd_p_values(
     """
     kernel = gaussian_kernel(vectors, sigma)
     observed = mmd_of_kernel(kernel, n_candidates, estimator)
-    return observed, upper_tail_p_values(observed, null_mmd(kernel, n_candidates, splits, estimator))
+    return observed, split_p_values(observed, null_mmd(kernel, n_candidates, splits, estimator))
 
 
 def mmd_comparison(kernel: np.ndarray, n_candidates: int, estimator: str, own: float = 1.0) -> Comparison:

@@ -186,13 +186,14 @@ def _as_function(example: Any) -> Callable[[], Any]:
     return example if callable(example) else lambda: example
 
 
-def _shown(measure: Callable[..., Sequence[Any]]) -> Callable[..., list[Any]]:
+def _shown(measure: Callable[..., Sequence[Any]]) -> Callable[..., Any]:
     """Wrap `measure`: messages in boxes, drawings as images with their description, files to be fetched."""
 
-    def compute(*values: Any) -> list[Any]:
+    def compute(*values: Any) -> Any:
         with house_messages():
             table, *others = measure(*values)
-        return [table, *map(_as_component, others)]
+        # gradio takes a list for several outputs, and for a single one its value.
+        return [table, *map(_as_component, others)] if others else table
 
     return compute
 

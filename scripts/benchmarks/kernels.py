@@ -16,7 +16,7 @@ import evaluate
 import numpy as np
 import torch
 
-from manycaps.kit.sets_splits import exact_splits, upper_tail_p_values
+from manycaps.kit.sets_splits import exact_splits, split_p_values
 from manycaps.kit.sets_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
 from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder, load_model, model_folder
 from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
@@ -139,7 +139,7 @@ def p_value_comparisons(vectors: np.ndarray, tensors: torch.Tensor) -> Iterator[
     def exact_ranks() -> np.ndarray:
         distances = cosine_distances(cosine_similarities(vectors[:64]))
         observed = triangle_rank_statistic(triangle_rank_counts(distances, N_CANDIDATES))
-        return upper_tail_p_values(observed, null_statistics(distances, splits))
+        return split_p_values(observed, null_statistics(distances, splits))
 
     # The limits that the project claims, as peers: 5 ms and 30 ms a row.
     for work, ours, n_ours, milliseconds in (

@@ -27,7 +27,7 @@ from manycaps.kit import text_meteor, text_ptb_tokenizer, text_tokens
 from manycaps.kit.meteor15_data import load_lexicon
 from manycaps.kit.meteor15_scores import meteor15_scores
 from manycaps.kit.meteor15_texts import Meteor15Lexicon
-from manycaps.kit.sets_splits import exact_splits, upper_tail_p_values
+from manycaps.kit.sets_splits import exact_splits, split_p_values
 from manycaps.kit.sets_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
 from manycaps.kit.text_cider import cider_d_scores, document_frequencies
 from manycaps.kit.text_meteor import WordNetLexicon, meteor_distances, meteor_scores
@@ -199,7 +199,7 @@ def p_value_comparisons(distances: np.ndarray, rng: np.random.Generator) -> Iter
 
             def exact(texts=texts, n_references=n_references, kind=kind, observed=observed):
                 splits = exact_splits(10, n_references, 10**6)
-                return upper_tail_p_values(observed, null_statistics(texts, splits, kind))
+                return split_p_values(observed, null_statistics(texts, splits, kind))
 
             yield compare(
                 f"exact p-value, 10 + {n_references}, {n_partitions:,} partitions, {kind}",

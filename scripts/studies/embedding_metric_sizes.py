@@ -29,7 +29,7 @@ start_tool(__name__, parsed, "metrics/mmd_bert/requirements.txt")
 import numpy as np
 
 from manycaps.kit.sets_corpus import harmonic_mean_p
-from manycaps.kit.sets_splits import exact_splits, upper_tail_p_values
+from manycaps.kit.sets_splits import exact_splits, split_p_values
 from manycaps.kit.sets_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
 from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
@@ -70,7 +70,7 @@ def trm(vectors: np.ndarray, n: int) -> np.ndarray:
 def trm_p_values(vectors: np.ndarray, n: int, splits) -> np.ndarray:
     """Return the p-value of that statistic for each row."""
     distances = cosine_distances(cosine_similarities(vectors))
-    return upper_tail_p_values(trm(vectors, n), null_statistics(distances, splits))
+    return split_p_values(trm(vectors, n), null_statistics(distances, splits))
 
 
 def main(path: pathlib.Path, n_clips: int) -> int:

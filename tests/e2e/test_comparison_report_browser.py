@@ -143,7 +143,7 @@ def test_numbers_are_those_of_the_json(browser, page, compared):
         (2, lambda pair: pair["test"]["difference"]),
         (4, lambda pair: pair["test"]["p_value"]),
         (5, lambda pair: pair["adjusted_p_value"]),
-        (9, lambda pair: pair["test"]["rows_needed"]),
+        (9, lambda pair: pair["test"]["rows_to_detect"]),
     ):
         assert [float(value) for value, _ in column(browser, "table-pairs", place)] == list(map(of_pair, pairs))
     rows = {name: i for i, name in enumerate(numbers["ids"])}

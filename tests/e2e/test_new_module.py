@@ -137,7 +137,7 @@ for path, texts in (("metrics/word_share", ["a dog", "a dog runs"]), ("measureme
     app = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(app)
     (compute,) = (event.fn for event in app.page.fns.values() if event.api_name == "compute")
-    print(*compute(*texts))
+    print(compute(*texts))
 """
 
 

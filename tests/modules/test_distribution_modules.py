@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-from manycaps.kit.sets_intervals import mean_interval, mean_of_rows, upper_tail_p_value
+from manycaps.kit.sets_intervals import mean_interval, mean_of_rows, one_sided_p_value
 from manycaps.kit.sets_splits import splits_of
 from tests.each_case import each_case
 from tests.large_packages import datasets, evaluate
@@ -397,7 +397,7 @@ def test_clusters_decide_intervals_and_the_test_of_the_corpus(module, name):
     together = module.compute(**CAPTION_ROWS, **options, clusters=labels)
     mean = mean_of_rows(single[f"{name}_excess_per_row"], labels)
     assert (together[f"{name}_excess_ci_low"], together[f"{name}_excess_ci_high"]) == mean_interval(mean, 0.9)
-    assert together[f"{name}_corpus_p_value"] == upper_tail_p_value(mean)
+    assert together[f"{name}_corpus_p_value"] == one_sided_p_value(mean)
     assert together[f"{name}_z"] == mean.mean / mean.standard_error
     assert together[f"{name}_per_row"] == single[f"{name}_per_row"]
     assert "|interval:hall-t|clusters:3|" in together["signature"]

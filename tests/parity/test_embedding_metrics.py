@@ -9,7 +9,7 @@ import json
 import numpy as np
 import pytest
 
-from manycaps.kit.sets_splits import exact_splits, upper_tail_p_values
+from manycaps.kit.sets_splits import exact_splits, split_p_values
 from manycaps.kit.sets_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
 from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
 from manycaps.kit.vectors_frechet import frechet_squared, pooled_frechet_squared
@@ -107,7 +107,7 @@ def test_trm_bert(vectors, golden_folder):
         assert observed[0] == pytest.approx(golden["Q_tol_1e_9"], abs=1e-12), sample["name"]
         if golden.get("p_tol_1e_9") is not None:
             splits = exact_splits(n, sample["m"], 10**6)
-            p_value = upper_tail_p_values(observed, null_statistics(distances, splits, "pooled"))[0]
+            p_value = split_p_values(observed, null_statistics(distances, splits, "pooled"))[0]
             assert p_value == pytest.approx(golden["p_tol_1e_9"], abs=1e-12), sample["name"]
             n_p_values += 1
     assert n_p_values >= 14

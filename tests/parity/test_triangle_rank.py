@@ -9,7 +9,7 @@ import json
 import numpy as np
 import pytest
 
-from manycaps.kit.sets_splits import exact_splits, upper_tail_p_values
+from manycaps.kit.sets_splits import exact_splits, split_p_values
 from manycaps.kit.sets_triangle_rank import STATISTICS, null_statistics, triangle_rank_counts, triangle_rank_statistic
 from manycaps.kit.text_cider import cider_d_scores, cider_distances
 from manycaps.kit.text_meteor import meteor_distances, meteor_scores
@@ -22,7 +22,7 @@ def exact_p_value(distance, n_candidates, kind):
     distances = np.asarray(distance)[None]
     observed = triangle_rank_statistic(triangle_rank_counts(distances, n_candidates), kind)
     splits = exact_splits(n_candidates, distances.shape[1] - n_candidates, 10**6)
-    return upper_tail_p_values(observed, null_statistics(distances, splits, kind))[0]
+    return split_p_values(observed, null_statistics(distances, splits, kind))[0]
 
 
 @pytest.fixture(scope="module")

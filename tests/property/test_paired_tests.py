@@ -55,7 +55,7 @@ def test_exchanging_the_systems_changes_the_sign_alone(drawn):
     one = paired_test(first, second, clusters, n_resamples=99)
     other = paired_test(second, first, clusters, n_resamples=99)
     assert (one.difference, one.p_value, one.n_equal) == (-other.difference, other.p_value, other.n_equal)
-    assert (one.n_larger, one.rows_needed) == (other.n_smaller, pytest.approx(other.rows_needed, nan_ok=True))
+    assert (one.n_larger, one.rows_to_detect) == (other.n_smaller, pytest.approx(other.rows_to_detect, nan_ok=True))
     assert [one.ci_low, one.ci_high] == pytest.approx([-other.ci_high, -other.ci_low], abs=1e-12, nan_ok=True)
 
 

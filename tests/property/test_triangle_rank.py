@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from manycaps.kit.sets_splits import exact_splits, random_splits, upper_tail_p_values
+from manycaps.kit.sets_splits import exact_splits, random_splits, split_p_values
 from manycaps.kit.sets_triangle_rank import STATISTICS, null_statistics, triangle_rank_counts, triangle_rank_statistic
 from tests.oracles import triangle_rank_loop
 
@@ -41,7 +41,7 @@ def test_counts_equal_the_loop(row):
 def test_exact_pooled_p_value_equals_the_loop(row):
     distance, n = row
     nulls = null_statistics(distance[None], exact_splits(n, len(distance) - n, 10**6), "pooled")
-    p_value = upper_tail_p_values(np.array([statistic(distance, n)]), nulls)[0]
+    p_value = split_p_values(np.array([statistic(distance, n)]), nulls)[0]
     assert p_value == pytest.approx(triangle_rank_loop.exact_p_value(distance, n), abs=1e-12)
 
 
@@ -50,7 +50,7 @@ def test_exact_pooled_p_value_equals_the_loop(row):
 def test_exact_per_side_p_value_equals_the_loop(row):
     distance, n = row
     nulls = null_statistics(distance[None], exact_splits(n, len(distance) - n, 10**6), "per_side")
-    p_value = upper_tail_p_values(np.array([statistic(distance, n, "per_side")]), nulls)[0]
+    p_value = split_p_values(np.array([statistic(distance, n, "per_side")]), nulls)[0]
     assert p_value == pytest.approx(triangle_rank_loop.exact_p_value(distance, n, "per_side"), abs=1e-12)
 
 

@@ -16,7 +16,7 @@ import pytest
 import scipy.stats
 
 import manycaps
-from manycaps.kit.sets_splits import exact_splits, upper_tail_p_values
+from manycaps.kit.sets_splits import exact_splits, split_p_values
 from manycaps.kit.sets_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
 from manycaps.kit.text_cider import cider_d_scores, cider_distances, document_frequencies
 from manycaps.kit.text_meteor import meteor_distances, meteor_scores
@@ -36,7 +36,7 @@ SPLITS = exact_splits(N_CANDIDATES, N_REFERENCES, 1000)
 
 def triangle_rank_p_values(distances, statistic="pooled", n_candidates=N_CANDIDATES, splits=SPLITS):
     observed = triangle_rank_statistic(triangle_rank_counts(distances, n_candidates), statistic)
-    return upper_tail_p_values(observed, null_statistics(distances, splits, statistic))
+    return split_p_values(observed, null_statistics(distances, splits, statistic))
 
 
 def assert_level_is_kept(p_values, level=LEVEL, name=""):

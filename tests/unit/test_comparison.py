@@ -191,7 +191,7 @@ def test_numbers_are_json_and_whole():
     assert list(numbers["metrics"][ZERO]["systems"]) == list(NAMES)
     assert len(numbers["metrics"][ZERO]["per_row"][NAMES[0]]) == len(numbers["ids"]) == 40
     identical = comparison(shifts=(0.0, 0.0), names=("a", "b"), n_rows=1).to_dict()
-    assert identical["metrics"][ZERO]["pairs"][0]["test"]["rows_needed"] is None
+    assert identical["metrics"][ZERO]["pairs"][0]["test"]["rows_to_detect"] is None
 
 
 def test_text_table():

@@ -42,7 +42,7 @@ def test_identical_systems(n_rows):
     values = np.random.default_rng(0).normal(size=n_rows)
     result = paired_test(values, values)
     assert (result.difference, result.p_value, result.n_equal) == (0.0, 1.0, n_rows)
-    assert result.rows_needed == (math.inf if n_rows > 1 else pytest.approx(math.nan, nan_ok=True))
+    assert result.rows_to_detect == (math.inf if n_rows > 1 else pytest.approx(math.nan, nan_ok=True))
     assert math.isnan(result.effect_size)
 
 
@@ -65,7 +65,7 @@ def test_one_cluster_says_nothing():
     result = paired_test([1.0, 2.0], [0.0, 0.0], ["a", "a"])
     assert result.p_value == 1.0
     assert (result.ci_low, result.ci_high) == (-math.inf, math.inf)
-    for value in (result.minimum_detectable_difference, result.rows_needed):
+    for value in (result.minimum_detectable_difference, result.rows_to_detect):
         assert math.isnan(value)
 
 
@@ -188,7 +188,7 @@ def test_rows_needed_for_the_detectable_difference_are_those_at_hand():
 
 
 def test_rows_needed_of_a_constant_difference():
-    assert paired_test([1.0, 2.0, 3.0], [0.0, 1.0, 2.0]).rows_needed == 2
+    assert paired_test([1.0, 2.0, 3.0], [0.0, 1.0, 2.0]).rows_to_detect == 2
 
 
 def test_holm_by_hand():

@@ -9,7 +9,7 @@ import pytest
 import scipy.integrate
 import scipy.stats
 
-from manycaps.kit.sets_corpus import RowSplits, RowTests, combined_p_value, harmonic_mean_p, upper_tail
+from manycaps.kit.sets_corpus import RowSplits, RowTests, combined_p_value, harmonic_mean_p, survival_function
 from manycaps.kit.sets_corpus import mean_test as corpus_test_of_parts
 from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS
 from tests.each_case import each_case
@@ -187,4 +187,4 @@ def test_tails_are_those_of_scipys_distributions(monkeypatch, hidden):
         monkeypatch.setattr("scipy.special._ufuncs", object())
     for name, parameters in (("landau", (0, 1)), ("nct", (7, 2.5))):
         expected = [float(getattr(scipy.stats, name).sf(x, *parameters)) for x in (-3.0, 0.5, 40.0)]
-        assert [upper_tail(name, x, *parameters) for x in (-3.0, 0.5, 40.0)] == expected
+        assert [survival_function(name, x, *parameters) for x in (-3.0, 0.5, 40.0)] == expected

@@ -12,7 +12,7 @@ from manycaps.kit.sets_intervals import (
     clustered_test,
     interval_of_rows,
     mean_of_rows,
-    upper_tail_p_value,
+    one_sided_p_value,
 )
 from tests.each_case import each_case
 
@@ -26,7 +26,7 @@ def test_values_without_skewness_have_students_interval():
     values = symmetric(12)
     expected = scipy.stats.ttest_1samp(values, 0.0).confidence_interval(0.9)
     assert interval_of_rows(values, 0.9) == pytest.approx((expected.low, expected.high), rel=1e-12)
-    assert upper_tail_p_value(mean_of_rows(values - 2.5)) == pytest.approx(
+    assert one_sided_p_value(mean_of_rows(values - 2.5)) == pytest.approx(
         scipy.stats.ttest_1samp(values - 2.5, 0.0, alternative="greater").pvalue, rel=1e-12
     )
 
@@ -45,7 +45,7 @@ def test_the_transformation_is_halls():
     quantile = scipy.stats.t.isf(0.025, 8)
     assert transformed(low) == pytest.approx(quantile, rel=1e-9)
     assert transformed(high) == pytest.approx(-quantile, rel=1e-9)
-    assert upper_tail_p_value(mean_of_rows(values - low)) == pytest.approx(0.025, rel=1e-9)
+    assert one_sided_p_value(mean_of_rows(values - low)) == pytest.approx(0.025, rel=1e-9)
 
 
 @pytest.mark.parametrize(("spread", "is_zero"), [(0.0, True), (2e-16, True), (1e-13, False)])
@@ -81,7 +81,7 @@ def test_copied_rows_in_clusters_say_as_much_as_the_originals():
 def test_equal_values_have_a_point_and_one_cluster_has_nothing():
     assert interval_of_rows([0.1] * 7, 0.95) == pytest.approx((0.1, 0.1), rel=1e-15)
     assert all(math.isnan(end) for end in interval_of_rows([1.0, 2.0], 0.95, ["a", "a"]))
-    assert math.isnan(upper_tail_p_value(clustered_mean(np.ones(1), np.ones(1, dtype=int))))
+    assert math.isnan(one_sided_p_value(clustered_mean(np.ones(1), np.ones(1, dtype=int))))
 
 
 def test_the_clustered_test_by_hand():

@@ -9,7 +9,7 @@ import scipy.stats
 
 import manycaps
 from manycaps.kit.sets_gaps import row_gaps
-from manycaps.kit.sets_parity import FURTHER_KEYS, row_columns, smallest_p_value
+from manycaps.kit.sets_parity import FURTHER_KEYS, row_columns, smallest_parity_p_value
 from manycaps.kit.sets_parity_power import (
     detectable_gap,
     noncentrality,
@@ -153,8 +153,8 @@ def test_a_row_keeps_its_own_p_value(human_parity):
 
 
 def test_smallest_p_values_are_those_of_enumeration():
-    assert smallest_p_value({(5, 5): 1}) == pytest.approx(2 / 252)
-    assert smallest_p_value({(1, 4): 2, (2, 2): 1}) == pytest.approx(1 / 25 / 6)
+    assert smallest_parity_p_value({(5, 5): 1}) == pytest.approx(2 / 252)
+    assert smallest_parity_p_value({(1, 4): 2, (2, 2): 1}) == pytest.approx(1 / 25 / 6)
 
 
 def test_single_captions_are_tested_by_fidelity_alone(human_parity):

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from manycaps.kit.sets_splits import RowGenerators, exact_splits, random_splits, row_keys, upper_tail_p_values
+from manycaps.kit.sets_splits import RowGenerators, exact_splits, random_splits, row_keys, split_p_values
 from tests.each_case import each_case
 
 
@@ -56,7 +56,7 @@ def test_random_splits_are_uniform():
 
 def test_ties_count_as_reached():
     values = [np.array([[1.0, 1.0 - 5e-10, 0.5]])]
-    assert upper_tail_p_values(np.array([1.0]), values).tolist() == [2 / 3]
+    assert split_p_values(np.array([1.0]), values).tolist() == [2 / 3]
 
 
 # The test over the rows of a corpus.
