@@ -12,6 +12,7 @@ with open(__file__.removesuffix("fid_bert.py") + "base_module.py", encoding="utf
         )
 
 from .base_module import About, check_flag, signature
+from .sets_descriptions import CHAN_CITATION, with_shared_parts
 from .sets_module import DISTRIBUTION_DEFAULTS, check_distribution_options, signature_settings
 from .sets_splits import Comparison
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
@@ -54,18 +55,9 @@ same image or video: the squared Fréchet distance of their sentence embeddings,
 small matrices, with exact p-values. 0 means equal means and covariances; larger values mean that the sets differ.
 """
 
-_CITATION = """
-@inproceedings{chan2022distribution,
-  title={Distribution Aware Metrics for Conditional Natural Language Generation},
-  author={Chan, David M. and Ni, Yiming and Ross, David A. and Vijayanarasimhan, Sudheendra
-          and Myers, Austin and Canny, John F.},
-  year={2022},
-  eprint={2209.07518},
-  archivePrefix={arXiv}
-}
-"""
-
-_KWARGS_DESCRIPTION = """
+_KWARGS_DESCRIPTION = with_shared_parts(
+    "fid_bert",
+    """
 Args:
     predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
     references: n_rows lists of reference captions, or n_rows strings.
@@ -73,41 +65,17 @@ Args:
     prediction_embeddings, reference_embeddings: ready vectors in place of predictions and references, for compute only:
         n_rows floating-point arrays of shape (n_captions, d).
     pooled: True adds the value of all candidates against all references of all rows; default False.
-    p_value: "none" (default), "exact" (all splits of a row) or "permutation" (n_resamples random ones).
-    max_partitions: largest number of splits of a row for "exact", default 1,000,000.
-    n_resamples: random splits of a row, and draws of the corpus test; default 9,999.
-    confidence_level: for example 0.95 adds an interval of the mean over rows; default: no interval.
-    clusters: one label per row, equal ones for rows that depend on each other; default: none do.
-    seed: non-negative whole number, default 0.
-    details: True adds per-row lists and the signature; default False.
-    encoder: name or folder of a sentence-transformers model, or a function from a list of distinct captions to a
-        floating-point array of shape (n, d); default sentence-transformers/all-MiniLM-L6-v2.
-    device: "auto" (default, the best available one), or for example "cuda:0".
-    dtype: "float32" (default), "bfloat16" or "float16", for the model's arithmetic.
-    batch_size: captions embedded at once, default 64.
-    long_texts: of texts that are longer than the model reads (256 word pieces for the default): "truncate" (default) or
-        "window", the mean over windows of whole sentences.
+    <test options>
+    <encoder>
+    <encoder options>
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:
     fid_bert: mean squared Fréchet distance over rows, 0 (alike) or more;
         lower is better. It depends on the numbers of captions: compare only equal ones.
     n_rows: number of rows.
-    n_truncated: texts of which words were not read, of a model that says how much it reads; n_windowed: with
-        long_texts="window", texts read in several windows.
-    fid_bert_pooled: with pooled.
-    fid_bert_pooled_p_value: with pooled and p_value; candidates and references exchanged within rows only, n_resamples
-        times.
-    fid_bert_corpus_p_value: with p_value; do the sets differ over all rows? p-value of the mean over rows: one split of
-        every row is drawn, n_resamples times; at least 1 / (n_resamples + 1). One row keeps its own p-value.
-    fid_bert_z, fid_bert_excess: with p_value; how far the mean over rows lies above its mean under all splits, in
-        standard deviations of the null distribution (NaN where no split changes it), and in the statistic's own unit.
-        Around 0 for human captions, whatever their number.
-    fid_bert_p_value, fid_bert_harmonic_mean_p: with p_value; the rows' p-values combined as in the paper, calibrated
-        and raw. The harmonic mean cannot fall below fid_bert_smallest_p, however many rows there are.
-    fid_bert_smallest_p, fid_bert_smallest_corpus_p: with p_value; the smallest p-value that any row, and the corpus,
-        can have with sets of these sizes.
-    fid_bert_ci_low, fid_bert_ci_high: with confidence_level; with p_value also fid_bert_excess_ci_low and
-        fid_bert_excess_ci_high.
+    <long texts>
+    <pooled results>
+    <test results>
     fid_bert_per_row, fid_bert_excess_per_row,
         fid_bert_p_value_per_row, signature: with details.
 Examples:
@@ -120,14 +88,15 @@ Examples:
     >>> keys = ("fid_bert", "fid_bert_excess", "fid_bert_corpus_p_value")
     >>> {key: round(result[key], 2) for key in keys}
     {'fid_bert': 6.22, 'fid_bert_excess': 1.13, 'fid_bert_corpus_p_value': 0.1}
-"""
+""",
+)
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class FidBert(EmbeddingModule, evaluate.Metric):
     """Squared Fréchet distance of sentence embeddings, as an evaluate module."""
 
-    ABOUT = About(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/2209.07518"])
+    ABOUT = About(_DESCRIPTION, CHAN_CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/2209.07518"])
     DEFAULTS = {"pooled": False, **ENCODER_DEFAULTS, **DISTRIBUTION_DEFAULTS}
     progress = evaluate.utils.logging.tqdm
 

@@ -14,6 +14,7 @@ with open(__file__.removesuffix("mmd.py") + "base_messages.py", encoding="utf-8"
 from .base_messages import shown_value
 from .base_module import About, check_choice, check_flag, check_number, check_whole_number, signature
 from .clip_sets import CLIP_SET_DEFAULTS, PRESETS, ClipSetModule, check_clip_set_options, check_features
+from .sets_descriptions import with_shared_parts
 from .sets_module import DISTRIBUTION_DEFAULTS, check_distribution_options, signature_settings
 from .text_sentence_encoder import ENCODER_DEFAULTS, check_encoder_options
 from .vectors_kernels import (
@@ -78,15 +79,15 @@ _CITATION = """
 }
 """
 
-_KWARGS_DESCRIPTION = """
+_KWARGS_DESCRIPTION = with_shared_parts(
+    "mmd",
+    """
 Args:
     predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
     references: n_rows lists of reference captions, or n_rows strings.
     prediction_embeddings, reference_embeddings: ready features in place of predictions and references, for compute
         only: n_rows floating-point arrays of shape (n, d), of texts, images or anything else.
-    prediction_images, reference_images: images in place of predictions, of references or of both, for compute only:
-        n_rows lists of images, or one list of images, which is one row: paths, bytes, PIL images, arrays, tensors
-        or a `datasets` column. They, and captions beside them, become features of a CLIP, of length 1.
+    <images>
     kernels, n_candidates: ready kernel values in place of both, for compute only: n_rows symmetric arrays of shape (n,
         n), candidates first, and the number of candidates, one for all rows or a list of n_rows.
     kernel: "rbf" (default, exp(-|a - b|^2 / (2 sigma^2))), "laplace" (exp(-|a - b|_1 / sigma)), "polynomial" ((gamma
@@ -102,44 +103,21 @@ Args:
     preset: "cmmd" (of images, captions or ready features) or "kid" (of ready features) adds that value of all
         candidates against all references; default None.
     n_subsets, subset_size: of "kid", default 100 subsets of 1,000 of each set.
-    p_value: "none" (default), "exact" (all splits of a row) or "permutation" (n_resamples random ones).
-    max_partitions: largest number of splits of a row for "exact", default 1,000,000.
-    n_resamples: random splits of a row, and draws of the corpus test; default 9,999.
-    confidence_level: for example 0.95 adds an interval of the mean over rows; default: no interval.
-    clusters: one label per row, equal ones for rows that depend on each other; default: none do.
-    seed: non-negative whole number, default 0.
-    details: True adds per-row lists and the signature; default False.
+    <test options>
     encoder: name or folder of a sentence-transformers model, or a function from a list of distinct captions to a
         floating-point array of shape (n, d); default sentence-transformers/all-MiniLM-L6-v2. "clip" for the text
         encoder of a CLIP, which "cmmd" and captions beside images have in any case.
     variant: which CLIP: "clip-vit-l-14-336" (default, that of CMMD) or another one of pac_score's.
-    checkpoint: a .pth, .pt or .safetensors file, a folder or a Hub repository in place of its weights.
-    long_captions: "truncate" (default) or "window", of captions that are longer than the CLIP reads, as in pac_score.
-    device: "auto" (default, the best available one), or for example "cuda:0".
-    dtype: "float32" (default), "bfloat16" or "float16", for the model's arithmetic.
-    batch_size: captions embedded at once, default 64.
-    long_texts: of texts that are longer than the model reads (256 word pieces for the default): "truncate" (default) or
-        "window", the mean over windows of whole sentences.
+    <CLIP options>
+    <encoder options>
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:
     mmd: mean squared discrepancy over rows; lower is better, and around 0 is alike.
     n_rows: number of rows.
-    mmd_pooled: with pooled.
-    mmd_pooled_p_value: with pooled and p_value; candidates and references exchanged within rows only, n_resamples
-        times.
+    <pooled results>
     cmmd: with preset "cmmd"; 0 to 2,000, of features of length 1 to 39.6; lower is better.
     kid, kid_deviation: with preset "kid"; mean and standard deviation over the subsets; lower is better.
-    mmd_corpus_p_value: with p_value; do the sets differ over all rows? p-value of the mean over rows: one split of
-        every row is drawn, n_resamples times; at least 1 / (n_resamples + 1). One row keeps its own p-value.
-    mmd_z, mmd_excess: with p_value; how far the mean over rows lies above its mean under all splits, in
-        standard deviations of the null distribution (NaN where no split changes it), and in the statistic's own unit.
-        Around 0 for human captions, whatever their number.
-    mmd_p_value, mmd_harmonic_mean_p: with p_value; the rows' p-values combined as in the paper, calibrated
-        and raw. The harmonic mean cannot fall below mmd_smallest_p, however many rows there are.
-    mmd_smallest_p, mmd_smallest_corpus_p: with p_value; the smallest p-value that any row, and the corpus,
-        can have with sets of these sizes.
-    mmd_ci_low, mmd_ci_high: with confidence_level; with p_value also mmd_excess_ci_low and
-        mmd_excess_ci_high.
+    <test results>
     n_truncated: texts of which words were not read, of a model that says how much it reads; n_windowed: with "window".
     mmd_per_row, mmd_excess_per_row,
         mmd_p_value_per_row, signature: with details.
@@ -164,7 +142,8 @@ Examples:
     ... )
     >>> round(result["cmmd"], 2)
     35.02
-"""
+""",
+)
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)

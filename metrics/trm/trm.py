@@ -14,6 +14,7 @@ with open(__file__.removesuffix("trm.py") + "base_messages.py", encoding="utf-8"
 from .base_messages import shown_value
 from .base_module import About, check_choice, signature
 from .clip_sets import CLIP_SET_DEFAULTS, ClipSetModule, check_clip_set_options
+from .sets_descriptions import CHAN_CITATION, with_shared_parts
 from .sets_module import (
     DISTRIBUTION_DEFAULTS,
     DistributionModule,
@@ -69,26 +70,15 @@ metric of the package evaluate, or ready distances of texts, images, sounds or a
 exact p-values. The statistic grows when candidates are wrong, and also when they are all alike.
 """
 
-_CITATION = """
-@inproceedings{chan2022distribution,
-  title={Distribution Aware Metrics for Conditional Natural Language Generation},
-  author={Chan, David M. and Ni, Yiming and Ross, David A. and Vijayanarasimhan, Sudheendra
-          and Myers, Austin and Canny, John F.},
-  year={2022},
-  eprint={2209.07518},
-  archivePrefix={arXiv}
-}
-"""
-
-_KWARGS_DESCRIPTION = """
+_KWARGS_DESCRIPTION = with_shared_parts(
+    "trm",
+    """
 Args:
     predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
     references: n_rows lists of reference captions, or n_rows strings. At least three captions per row in all.
     prediction_embeddings, reference_embeddings: ready vectors in place of predictions and references, for compute only:
         n_rows floating-point arrays of shape (n_texts, d), of texts, images, sounds or anything else.
-    prediction_images, reference_images: images in place of predictions, of references or of both, for compute only:
-        n_rows lists of images, or one list of images, which is one row: paths, bytes, PIL images, arrays, tensors
-        or a `datasets` column. They, and captions beside them, become features of a CLIP, of length 1.
+    <images>
     distances, n_candidates: ready distances in place of both, for compute only: n_rows arrays of shape (n_texts,
         n_texts), candidates first, and the number of candidates, one for all rows or a list of n_rows.
     distance: between embeddings, "cosine" (default), "euclidean", "sqeuclidean", "cityblock", "chebyshev",
@@ -96,42 +86,20 @@ Args:
         of n texts that returns n distances, or an evaluate metric as "evaluate:rouge:rougeL", the key of its result
         last.
     evaluate_scores: "similarity" (default: the distance is 1 - score) or "distance" (it is the score, as of "wer").
-    statistic: "per_side" (default, one Q for each kind of triangle, as in the authors' program) or "pooled" (equation 4
-        of the paper as printed, in which opposite deviations of the two kinds cancel).
-    p_value: "none" (default), "exact" (all splits of a row) or "permutation" (n_resamples random ones).
-    max_partitions: largest number of splits of a row for "exact", default 1,000,000.
-    n_resamples: random splits of a row, and draws of the corpus test; default 9,999.
-    confidence_level: for example 0.95 adds an interval of the mean over rows; default: no interval.
-    clusters: one label per row, equal ones for rows that depend on each other; default: none do.
-    seed: non-negative whole number, default 0.
-    details: True adds per-row lists and the signature; default False.
+    <statistic>
+    <test options>
     encoder: name or folder of a sentence-transformers model, or a function from a list of distinct captions to a
         floating-point array of shape (n, d); default sentence-transformers/all-MiniLM-L6-v2. "clip" for the text
         encoder of a CLIP, which captions beside images have in any case.
     variant: which CLIP: "clip-vit-l-14-336" (default) or another one of pac_score's.
-    checkpoint: a .pth, .pt or .safetensors file, a folder or a Hub repository in place of its weights.
-    long_captions: "truncate" (default) or "window", of captions that are longer than the CLIP reads, as in pac_score.
-    device: "auto" (default, the best available one), or for example "cuda:0".
-    dtype: "float32" (default), "bfloat16" or "float16", for the model's arithmetic.
-    batch_size: captions embedded at once, default 64.
-    long_texts: of texts that are longer than the model reads (256 word pieces for the default): "truncate" (default) or
-        "window", the mean over windows of whole sentences.
+    <CLIP options>
+    <encoder options>
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:
     trm: mean statistic over rows, 0 to 8/3, or to 4/3 for "pooled"; lower is better.
     nearest_distance: mean over rows of the candidates' mean of the distance of the nearest reference; lower is better.
     n_rows: number of rows.
-    trm_corpus_p_value: with p_value; do the sets differ over all rows? p-value of the mean over rows: one split of
-        every row is drawn, n_resamples times; at least 1 / (n_resamples + 1). One row keeps its own p-value.
-    trm_z, trm_excess: with p_value; how far the mean over rows lies above its mean under all splits, in
-        standard deviations of the null distribution (NaN where no split changes it), and in the statistic's own unit.
-        Around 0 for human captions, whatever their number.
-    trm_p_value, trm_harmonic_mean_p: with p_value; the rows' p-values combined as in the paper, calibrated
-        and raw. The harmonic mean cannot fall below trm_smallest_p, however many rows there are.
-    trm_smallest_p, trm_smallest_corpus_p: with p_value; the smallest p-value that any row, and the corpus,
-        can have with sets of these sizes.
-    trm_ci_low, trm_ci_high: with confidence_level; with p_value also trm_excess_ci_low and
-        trm_excess_ci_high.
+    <test results>
     n_truncated: texts of which words were not read, of a model that says how much it reads; n_windowed: with "window".
     trm_per_row, nearest_distance_per_row, trm_excess_per_row,
         trm_p_value_per_row, signature: with details.
@@ -153,14 +121,15 @@ Examples:
     >>> ready = trm.compute(distances=[abs(points[:, None] - points)], n_candidates=3, p_value="exact")
     >>> round(ready["trm"], 2), round(ready["trm_corpus_p_value"], 2)
     (2.67, 0.1)
-"""
+""",
+)
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class Trm(ClipSetModule, evaluate.Metric):
     """Triangle-rank statistic over any distance, as an evaluate module."""
 
-    ABOUT = About(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/2209.07518"])
+    ABOUT = About(_DESCRIPTION, CHAN_CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/2209.07518"])
     DEFAULTS = {
         "distance": "cosine",
         "evaluate_scores": "similarity",

@@ -11,6 +11,7 @@ with open(__file__.removesuffix("trm_bert.py") + "base_module.py", encoding="utf
         )
 
 from .base_module import About, check_choice, signature
+from .sets_descriptions import CHAN_CITATION, with_shared_parts
 from .sets_module import DISTRIBUTION_DEFAULTS, check_distribution_options, signature_settings
 from .sets_splits import TIE_TOLERANCE
 from .sets_triangle_rank import STATISTICS, check_statistic_sizes, statistic_range, triangle_rank_comparison
@@ -40,57 +41,25 @@ exact p-values. The statistic grows when candidates are wrong, and also when the
 not at 0 even when both are human; the excess over the mean of all splits is.
 """
 
-_CITATION = """
-@inproceedings{chan2022distribution,
-  title={Distribution Aware Metrics for Conditional Natural Language Generation},
-  author={Chan, David M. and Ni, Yiming and Ross, David A. and Vijayanarasimhan, Sudheendra
-          and Myers, Austin and Canny, John F.},
-  year={2022},
-  eprint={2209.07518},
-  archivePrefix={arXiv}
-}
-"""
-
-_KWARGS_DESCRIPTION = """
+_KWARGS_DESCRIPTION = with_shared_parts(
+    "trm_bert",
+    """
 Args:
     predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
     references: n_rows lists of reference captions, or n_rows strings. At least three captions per row in all.
     prediction_embeddings, reference_embeddings: ready vectors in place of predictions and references, for compute only:
         n_rows floating-point arrays of shape (n_captions, d).
-    statistic: "per_side" (default, one Q for each kind of triangle, as in the authors' program) or "pooled" (equation 4
-        of the paper as printed, in which opposite deviations of the two kinds cancel).
-    p_value: "none" (default), "exact" (all splits of a row) or "permutation" (n_resamples random ones).
-    max_partitions: largest number of splits of a row for "exact", default 1,000,000.
-    n_resamples: random splits of a row, and draws of the corpus test; default 9,999.
-    confidence_level: for example 0.95 adds an interval of the mean over rows; default: no interval.
-    clusters: one label per row, equal ones for rows that depend on each other; default: none do.
-    seed: non-negative whole number, default 0.
-    details: True adds per-row lists and the signature; default False.
-    encoder: name or folder of a sentence-transformers model, or a function from a list of distinct captions to a
-        floating-point array of shape (n, d); default sentence-transformers/all-MiniLM-L6-v2.
-    device: "auto" (default, the best available one), or for example "cuda:0".
-    dtype: "float32" (default), "bfloat16" or "float16", for the model's arithmetic.
-    batch_size: captions embedded at once, default 64.
-    long_texts: of texts that are longer than the model reads (256 word pieces for the default): "truncate" (default) or
-        "window", the mean over windows of whole sentences.
+    <statistic>
+    <test options>
+    <encoder>
+    <encoder options>
     Every option can be given to `evaluate.load` as well; None means "as given there".
 Returns:
     trm_bert: mean statistic over rows, 0 to 8/3, or to 4/3 for "pooled"; lower is better.
     cosine: mean over rows of the candidates' mean of the cosine with the nearest reference, -1 to 1; higher is better.
     n_rows: number of rows.
-    n_truncated: texts of which words were not read, of a model that says how much it reads; n_windowed: with
-        long_texts="window", texts read in several windows.
-    trm_bert_corpus_p_value: with p_value; do the sets differ over all rows? p-value of the mean over rows: one split of
-        every row is drawn, n_resamples times; at least 1 / (n_resamples + 1). One row keeps its own p-value.
-    trm_bert_z, trm_bert_excess: with p_value; how far the mean over rows lies above its mean under all splits, in
-        standard deviations of the null distribution (NaN where no split changes it), and in the statistic's own unit.
-        Around 0 for human captions, whatever their number.
-    trm_bert_p_value, trm_bert_harmonic_mean_p: with p_value; the rows' p-values combined as in the paper, calibrated
-        and raw. The harmonic mean cannot fall below trm_bert_smallest_p, however many rows there are.
-    trm_bert_smallest_p, trm_bert_smallest_corpus_p: with p_value; the smallest p-value that any row, and the corpus,
-        can have with sets of these sizes.
-    trm_bert_ci_low, trm_bert_ci_high: with confidence_level; with p_value also trm_bert_excess_ci_low and
-        trm_bert_excess_ci_high.
+    <long texts>
+    <test results>
     trm_bert_per_row, cosine_per_row, trm_bert_excess_per_row,
         trm_bert_p_value_per_row, signature: with details.
 Examples:
@@ -103,14 +72,15 @@ Examples:
     >>> keys = ("trm_bert", "trm_bert_excess", "trm_bert_corpus_p_value")
     >>> {key: round(result[key], 2) for key in keys}
     {'trm_bert': 2.67, 'trm_bert_excess': 1.64, 'trm_bert_corpus_p_value': 0.1}
-"""
+""",
+)
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class TrmBert(EmbeddingModule, evaluate.Metric):
     """Triangle-rank statistic over cosine distances, as an evaluate module."""
 
-    ABOUT = About(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/2209.07518"])
+    ABOUT = About(_DESCRIPTION, CHAN_CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/2209.07518"])
     DEFAULTS = {"statistic": "per_side", **ENCODER_DEFAULTS, **DISTRIBUTION_DEFAULTS}
     PLAIN = "cosine"
     LEAST_TEXTS = 3  # a triangle

@@ -12,6 +12,7 @@ with open(__file__.removesuffix("trm_meteor.py") + "base_module.py", encoding="u
         )
 
 from .base_module import About, check_choice, signature
+from .sets_descriptions import CHAN_CITATION, with_shared_parts
 from .sets_module import (
     DISTRIBUTION_DEFAULTS,
     DistributionModule,
@@ -55,30 +56,14 @@ statistic grows when candidates are wrong, and also when they are all alike. Set
 both are human; the excess over the mean of all splits is.
 """
 
-_CITATION = """
-@inproceedings{chan2022distribution,
-  title={Distribution Aware Metrics for Conditional Natural Language Generation},
-  author={Chan, David M. and Ni, Yiming and Ross, David A. and Vijayanarasimhan, Sudheendra
-          and Myers, Austin and Canny, John F.},
-  year={2022},
-  eprint={2209.07518},
-  archivePrefix={arXiv}
-}
-"""
-
-_KWARGS_DESCRIPTION = """
+_KWARGS_DESCRIPTION = with_shared_parts(
+    "trm_meteor",
+    """
 Args:
     predictions: n_rows lists of candidate captions, or n_rows strings: one caption a row.
     references: n_rows lists of reference captions, or n_rows strings. At least three captions per row in all.
-    statistic: "per_side" (default, one Q for each kind of triangle, as in the authors' program) or "pooled" (equation 4
-        of the paper as printed, in which opposite deviations of the two kinds cancel).
-    p_value: "none" (default), "exact" (all splits of a row) or "permutation" (n_resamples random ones).
-    max_partitions: largest number of splits of a row for "exact", default 1,000,000.
-    n_resamples: random splits of a row, and draws of the corpus test; default 9,999.
-    confidence_level: for example 0.95 adds an interval of the mean over rows; default: no interval.
-    clusters: one label per row, equal ones for rows that depend on each other; default: none do.
-    seed: non-negative whole number, default 0.
-    details: True adds per-row lists and the signature; default False.
+    <statistic>
+    <test options>
     meteor: "nltk" (default, METEOR as the paper's program computes it) or "1.5" (that of the Java program, without
         Java), whose data `pip install pycocoevalcap` brings.
     meteor15_data: path of meteor-1.5.jar, or of a folder that holds it, instead of pycocoevalcap's.
@@ -88,17 +73,7 @@ Returns:
     trm_meteor: mean statistic over rows, 0 to 8/3, or to 4/3 for "pooled"; lower is better.
     meteor: mean METEOR of the candidates against all their references, 0 to below 1 ("1.5": 1); higher is better.
     n_rows: number of rows.
-    trm_meteor_corpus_p_value: with p_value; do the sets differ over all rows? p-value of the mean over rows: one split
-        of every row is drawn, n_resamples times; at least 1 / (n_resamples + 1). One row keeps its own p-value.
-    trm_meteor_z, trm_meteor_excess: with p_value; how far the mean over rows lies above its mean under all splits, in
-        standard deviations of the null distribution (NaN where no split changes it), and in the statistic's own unit.
-        Around 0 for human captions, whatever their number.
-    trm_meteor_p_value, trm_meteor_harmonic_mean_p: with p_value; the rows' p-values combined as in the paper,
-        calibrated and raw. The harmonic mean cannot fall below trm_meteor_smallest_p, however many rows there are.
-    trm_meteor_smallest_p, trm_meteor_smallest_corpus_p: with p_value; the smallest p-value that any row, and the
-        corpus, can have with sets of these sizes.
-    trm_meteor_ci_low, trm_meteor_ci_high: with confidence_level; with p_value also trm_meteor_excess_ci_low and
-        trm_meteor_excess_ci_high.
+    <test results>
     trm_meteor_per_row, meteor_per_row, trm_meteor_excess_per_row,
         trm_meteor_p_value_per_row, signature: with details.
 Examples:
@@ -111,14 +86,15 @@ Examples:
     >>> keys = ("trm_meteor", "trm_meteor_excess", "trm_meteor_corpus_p_value")
     >>> {key: round(result[key], 2) for key in keys}
     {'trm_meteor': 2.08, 'trm_meteor_excess': 0.65, 'trm_meteor_corpus_p_value': 0.06}
-"""
+""",
+)
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class TrmMeteor(DistributionModule, evaluate.Metric):
     """Triangle-rank statistic over METEOR distances, as an evaluate module."""
 
-    ABOUT = About(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/2209.07518"])
+    ABOUT = About(_DESCRIPTION, CHAN_CITATION, _KWARGS_DESCRIPTION, ["https://arxiv.org/abs/2209.07518"])
     DEFAULTS = {
         "statistic": "per_side",
         "meteor": "nltk",
