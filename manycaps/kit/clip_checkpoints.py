@@ -62,18 +62,9 @@ class Checkpoint(NamedTuple):
 def find_checkpoint(variant: str | None, checkpoint: str | os.PathLike[str] | None, progress: Any) -> Checkpoint:
     """Find the weights of a module, and download them if needed.
 
-    Args:
-        variant: name of published weights; with `checkpoint` it only says how pixels and activations are treated
-            where the checkpoint itself does not.
-        checkpoint: path of a .safetensors, .pth or .pt file or of a folder that `manycaps convert-checkpoint` wrote,
-            or a Hub repository; None for the variant's own source.
-        progress: a tqdm class for the download.
-
-    Returns:
-        The checkpoint on this disk.
-
-    Raises:
-        ValueError: nothing usable is there.
+    A checkpoint is the path of a .safetensors, .pth or .pt file or of a folder that `manycaps convert-checkpoint`
+    wrote, or a Hub repository; None means the variant's own source. Beside a checkpoint, a variant only says how pixels and
+    activations are treated where the checkpoint itself does not.
     """
     name = variant_name(variant)
     if checkpoint is None:
@@ -83,18 +74,7 @@ def find_checkpoint(variant: str | None, checkpoint: str | os.PathLike[str] | No
 
 
 def local_checkpoint(variant: str | None, checkpoint: str | os.PathLike[str]) -> Checkpoint | None:
-    """Find weights on this disk; nothing is downloaded.
-
-    Args:
-        variant: as for `find_checkpoint`.
-        checkpoint: a path or a Hub repository.
-
-    Returns:
-        The checkpoint, or None where the name is that of a Hub repository.
-
-    Raises:
-        ValueError: a path that does not exist, the name of a variant, or nothing usable.
-    """
+    """Find weights on this disk, without a download; None where the name is that of a Hub repository."""
     name, given = variant_name(variant), os.fspath(checkpoint)
     path = local_path(checkpoint)
     if is_folder(path):

@@ -57,9 +57,6 @@ def as_features(array: np.ndarray, name_of: Callable[[int], str], what: str) -> 
     Returns:
         float32 array, shape (n, d).
 
-    Raises:
-        ValueError: a vector without a cosine: numbers that are not finite, or all 0.
-
     >>> as_features(np.eye(2), "videos[0][{}]".format, "frame").dtype
     dtype('float32')
     """

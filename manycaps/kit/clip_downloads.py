@@ -39,15 +39,7 @@ CHECKPOINT_STARTS = (b"PK\x03\x04", b"\x80\x02", b"\x80\x04")
 
 
 def downloaded_weights(name: str, progress: Any) -> pathlib.Path:
-    """Return the converted weights of a variant, downloaded if need be.
-
-    Args:
-        name: a key of `VARIANTS` whose source is an address.
-        progress: a tqdm class for the download.
-
-    Raises:
-        ValueError: the download failed, or is no usable checkpoint.
-    """
+    """Return the converted weights of a variant, downloaded if need be."""
     path = cached_weights_path(name)
     with filelock.FileLock(path.with_suffix(".lock")):  # two processes: the second finds what the first has made
         if not path.is_file():
@@ -62,16 +54,7 @@ def cached_weights_path(name: str) -> pathlib.Path:
 
 
 def convert_checkpoint(source: pathlib.Path, target: pathlib.Path, facts: Mapping[str, Any]) -> None:
-    """Write a checkpoint as safetensors in float32, LoRA merged, atomically, after the check that it is a CLIP.
-
-    Args:
-        source: any file that `read_weights` reads.
-        target: path of the new file.
-        facts: strings, numbers and lists about the weights; kept in the file.
-
-    Raises:
-        ValueError: the source is no usable checkpoint.
-    """
+    """Write a checkpoint as safetensors in float32, LoRA merged, atomically, after the check that it is a CLIP."""
     weights = merge_lora(read_weights(source))
     network = build_network(weights, facts["activation"])
     temporary = target.with_suffix(f".{os.getpid()}.incomplete")
@@ -122,14 +105,7 @@ def _download(name: str, target: pathlib.Path, progress: Any) -> str:
 
 
 def try_download(name: str) -> None:
-    """Raise unless the address of a variant answers with a file of weights, of which the beginning alone is read.
-
-    Args:
-        name: a key of `VARIANTS` whose source is an address.
-
-    Raises:
-        ValueError: as `downloaded_weights`.
-    """
+    """Raise unless the address of a variant answers with a file of weights, of which the beginning alone is read."""
     try:
         with _answer(name, TRIAL_TIMEOUT) as answer:
             _check_answer(name, answer.headers.get_content_type(), answer.read(len(CHECKPOINT_STARTS[0])))

@@ -64,12 +64,7 @@ class ClipTokens(NamedTuple):
 
 
 class FeatureError(ValueError):
-    """Features without a cosine: NaN, infinite, or all 0.
-
-    Args:
-        place: number of the image or text among those that were encoded.
-        got: what its features are.
-    """
+    """Features without a cosine: NaN, infinite, or all 0."""
 
     def __init__(self, place: int, got: str) -> None:
         super().__init__(
@@ -146,9 +141,6 @@ class ClipModel:
 
         Returns:
             float32 array, shape (n, d), not normalised.
-
-        Raises:
-            FeatureError: the model gives values that are not finite, or all 0.
         """
         with self._inference():
             features = self._embed_pixels(torch.from_numpy(pixels).to(self.device))
@@ -157,16 +149,8 @@ class ClipModel:
     def text_features(self, texts: Sequence[ClipTokens], batch_size: int, progress: Any = iter) -> np.ndarray:
         """Encode texts in batches of similar length, so that short ones are not padded to the longest.
 
-        Args:
-            texts: n tokenised texts.
-            batch_size: images that would be encoded at once.
-            progress: called on the iterable of batches, such as tqdm.
-
         Returns:
             float32 array, shape (n, d): the end token's features, not normalised.
-
-        Raises:
-            FeatureError: the model gives values that are not finite, or all 0.
         """
         features = np.empty((len(texts), self.n_features), np.float32)
         with self._inference():
@@ -179,16 +163,8 @@ class ClipModel:
     def token_features(self, texts: Sequence[ClipTokens], batch_size: int, progress: Any = iter) -> list[np.ndarray]:
         """Encode every token of each text, the start and the end token included.
 
-        Args:
-            texts: n tokenised texts.
-            batch_size: images that would be encoded at once.
-            progress: called on the iterable of batches, such as tqdm.
-
         Returns:
             n float32 arrays, shape (n_tokens, d); the last row of each is what `text_features` returns.
-
-        Raises:
-            FeatureError: the model gives values that are not finite, or all 0.
         """
         features: list[np.ndarray] = [np.empty(0)] * len(texts)
         with self._inference():
@@ -252,14 +228,6 @@ def first_tokens(tokenizer: Any, text: str, n_characters: int = MOST_CHARACTERS)
     The time of CLIP's tokenizer grows with the square of the length of a word, and of how often a character is escaped:
     so what cannot be read is left out before. Only a single word, or escapes, as long as that can have other tokens
     than at the beginning of the whole text.
-
-    Args:
-        tokenizer: open_clip's.
-        text: any.
-        n_characters: how many characters are tokenized.
-
-    Returns:
-        Token numbers without start and end, and whether characters beyond `n_characters` were left out.
     """
     if len(text) > n_characters:
         text = " ".join(text.split())  # the tokenizer sees no other blanks
@@ -268,13 +236,6 @@ def first_tokens(tokenizer: Any, text: str, n_characters: int = MOST_CHARACTERS)
 
 def text_batches(texts: Sequence[ClipTokens], batch_size: int) -> list[list[int]]:
     """Split texts into batches of similar length.
-
-    Args:
-        texts: n tokenised texts.
-        batch_size: images that would be encoded at once; a batch has about as many tokens as they.
-
-    Returns:
-        Lists of row numbers, shortest texts first.
 
     >>> text_batches([ClipTokens((1, 5, 6, 2), False), ClipTokens((1, 2), False)], batch_size=1)
     [[1, 0]]
@@ -293,17 +254,6 @@ def build_network(weights: Weights, activation: str, heads: tuple[int, int] | No
     """Build open_clip's CLIP with the shapes of `weights`, and put them into it, in float32.
 
     open_clip's own function for such state dicts rounds to 16 bits on the way and ignores keys that do not fit.
-
-    Args:
-        weights: state dict in OpenAI's naming.
-        activation: one of `ACTIVATIONS`.
-        heads: as for `ClipModel`.
-
-    Returns:
-        `open_clip.CLIP` in float32 on the CPU.
-
-    Raises:
-        ValueError: keys are missing, unknown or of a wrong shape; a weight is not finite.
     """
     weights = join_positions({name: tensor for name, tensor in weights.items() if name not in DESCRIPTIVE_KEYS})
     check_shape_keys(weights)
@@ -318,11 +268,7 @@ def build_network(weights: Weights, activation: str, heads: tuple[int, int] | No
 
 
 def as_device(name: str) -> "torch.device":
-    """Return a torch device that this machine has.
-
-    Raises:
-        ValueError: there is no such device on this machine.
-    """
+    """Return a torch device that this machine has."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     try:

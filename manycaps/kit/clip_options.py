@@ -35,13 +35,6 @@ MOST_WORKERS = 1024
 def chosen_variant(variant: str | None, config_name: str | None) -> str:
     """Return the full name of the chosen variant, in either form.
 
-    Args:
-        variant: the option.
-        config_name: evaluate's second argument, or None.
-
-    Raises:
-        ValueError: there is no such variant, or both are given and differ.
-
     >>> chosen_variant(None, "openclip-vit-l-14")
     'pac-openclip-vit-l-14'
     """
@@ -54,12 +47,7 @@ def chosen_variant(variant: str | None, config_name: str | None) -> str:
 
 
 def check_clip_options(options: Mapping[str, Any]) -> None:
-    """Raise unless the options of the encoder have legal values; those that are absent are not checked.
-
-    Raises:
-        TypeError: a value of the wrong type.
-        ValueError: a value out of range.
-    """
+    """Raise unless the options of the encoder have legal values; those that are absent are not checked."""
     variant_name(options.get("variant"))
     checkpoint = options.get("checkpoint")
     if checkpoint is not None and not isinstance(checkpoint, str | os.PathLike):
@@ -90,11 +78,7 @@ def long_captions_name(options: Mapping[str, Any]) -> str | None:
 
 
 def check_prompt(prompt: object) -> None:
-    """Raise unless `prompt` is a string.
-
-    Raises:
-        TypeError: it is not.
-    """
+    """Raise unless `prompt` is a string."""
     if not isinstance(prompt, str):
         raise TypeError(f"prompt: expected a string, got {type(prompt).__name__}. Give '' for no prompt.")
 

@@ -137,13 +137,6 @@ def as_text_features(columns: Mapping[str, Any]) -> list[list[np.ndarray]]:
 
     Args:
         columns: by name n_rows floating-point arrays, shape (n_captions, d).
-
-    Returns:
-        Of each column n_rows float32 arrays.
-
-    Raises:
-        TypeError: a column is missing, or is no list of such arrays.
-        ValueError: different numbers of rows or of features, or features without a cosine.
     """
     sides = [as_embedding_arrays(rows, name) for name, rows in columns.items()]
     (first, n), d = (next(iter(columns)), len(sides[0])), sides[0][0].shape[1]
@@ -166,11 +159,7 @@ def as_text_features(columns: Mapping[str, Any]) -> list[list[np.ndarray]]:
 
 
 def as_image_rows(images: Any, d: int, n_rows: int) -> np.ndarray:
-    """Return ready features of images, as long as those of captions: float32 array, shape (n_rows, d).
-
-    Raises:
-        TypeError, ValueError: no column of features, another number of rows or of features.
-    """
+    """Return ready features of images, as long as those of captions: float32 array, shape (n_rows, d)."""
     check_image_column(images, "images", ready=True)
     rows = decoded_values(images, "images", "an image")
     whose = f"{ARRAY_COLUMNS[0]} have"

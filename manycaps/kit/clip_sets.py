@@ -178,12 +178,7 @@ class ClipSetModule(EmbeddingModule):
 
 
 def check_clip_set_options(options: Mapping[str, Any]) -> None:
-    """Raise unless the options of `CLIP_SET_DEFAULTS` have legal values.
-
-    Raises:
-        TypeError: a value of the wrong type.
-        ValueError: a name that there is not.
-    """
+    """Raise unless the options of `CLIP_SET_DEFAULTS` have legal values."""
     variant, checkpoint = options["variant"], options["checkpoint"]
     if variant is not None:
         if not isinstance(variant, str):
@@ -206,11 +201,7 @@ def check_clip_set_options(options: Mapping[str, Any]) -> None:
 def check_one_of_each(
     images: Sequence[object], captions: Sequence[object], embeddings: Sequence[object], n_added: int
 ) -> None:
-    """Raise unless each side has either images or captions, and nothing besides.
-
-    Raises:
-        ValueError: a side has both or neither; there are ready embeddings, or rows from `add` or `add_batch`.
-    """
+    """Raise unless each side has either images or captions, and nothing besides."""
     if n_added or any(rows is not None for rows in embeddings):
         raise ValueError(
             f"{IMAGE_COLUMNS[0]}: expected images in place of ready embeddings and of rows added before, got both. "
@@ -224,11 +215,7 @@ def check_one_of_each(
 
 
 def check_set_counts(columns: Sequence[str], sizes: Sequence[Sequence[int]]) -> None:
-    """Raise unless both sides have as many rows, and no row has more than `MOST_IN_ROW` images and captions.
-
-    Raises:
-        ValueError: the numbers of rows differ, or a row is too large.
-    """
+    """Raise unless both sides have as many rows, and no row has more than `MOST_IN_ROW` images and captions."""
     first, second = sizes
     if len(first) != len(second):
         raise ValueError(
@@ -246,17 +233,6 @@ def check_set_counts(columns: Sequence[str], sizes: Sequence[Sequence[int]]) -> 
 
 def as_image_sets(images: object, column: str) -> ImageSets:
     """Read a column of images: a list of lists is one set a row, a list of images one row.
-
-    Args:
-        images: n_rows lists of images, or an iterable of images; of what `as_image_source` takes.
-        column: its name, for the messages.
-
-    Returns:
-        The images; none is decoded yet, and a generator of images is read when they are encoded.
-
-    Raises:
-        TypeError: no list of images, or a row that is none.
-        ValueError: no images at all, or none in a row.
 
     >>> sets = as_image_sets([["a.png", "b.png"], ["c.png"]], "prediction_images")
     >>> sets.sizes, sets.place(2), as_image_sets(["a.png"], "prediction_images").sizes
@@ -287,13 +263,6 @@ def as_image_sets(images: object, column: str) -> ImageSets:
 
 def as_caption_sets(captions: object, column: str) -> CaptionSets:
     """Read a column of captions beside one of images: a list of lists is one set a row, a list of captions one row.
-
-    Args:
-        captions: n_rows lists of captions, or a list of captions.
-        column: its name, for the messages.
-
-    Raises:
-        TypeError, ValueError: as `as_caption_rows`.
 
     >>> as_caption_sets(["a dog", "a cat"], "predictions").sizes, as_caption_sets([["a dog"]], "predictions").sizes
     ([2], [1])
@@ -350,17 +319,7 @@ PRESETS = {
 
 
 def check_features(preset: str | None, encoder: object, what: str) -> None:
-    """Raise if the features of a preset differ from those of captions or images.
-
-    Args:
-        preset: a key of `PRESETS`, or None.
-        encoder: that of captions.
-        what: "captions" or "images".
-
-    Raises:
-        OSError: the features would have to be made by weights that this module does not run; the message names them.
-        ValueError: the captions would be embedded by another encoder than a CLIP.
-    """
+    """Raise if the features of a preset differ from those of captions or images."""
     if preset == "kid":
         made = PRESETS[preset]
         raise OSError(

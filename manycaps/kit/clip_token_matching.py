@@ -271,12 +271,7 @@ def inverse_document_frequency(frequency: TokenFrequency, start: int, end: int) 
 
 
 def check_idf(source: object) -> None:
-    """Raise unless `source` is True, False, a mapping, or the path of a file that exists; no table is read.
-
-    Raises:
-        TypeError: another type.
-        ValueError: there is no such file.
-    """
+    """Raise unless `source` is True, False, a mapping, or the path of a file that exists; no table is read."""
     if not isinstance(source, bool):
         check_count_table(source, "idf", "True, False, ", HOW_TO_MAKE_A_TABLE)
 

@@ -43,12 +43,7 @@ def is_model(value: object) -> bool:
 
 
 def check_model(options: Mapping[str, Any]) -> None:
-    """Raise unless the options model and processor have legal values, and no other option names weights as well.
-
-    Raises:
-        TypeError: a value of the wrong type.
-        ValueError: weights are named twice, or a processor stands without a model in memory.
-    """
+    """Raise unless the options model and processor have legal values, and no other option names weights as well."""
     model, processor = options.get("model"), options.get("processor")
     if model is not None and not isinstance(model, str | os.PathLike) and not is_model(model):
         raise TypeError(
@@ -88,11 +83,7 @@ def is_of_transformers(path: pathlib.Path) -> bool:
 
 
 def folder_weights(folder: pathlib.Path) -> pathlib.Path:
-    """Return the file with the weights of a model's folder.
-
-    Raises:
-        ValueError: there are none as safetensors in one file.
-    """
+    """Return the file with the weights of a model's folder."""
     path = folder / WEIGHTS_FILE
     if not is_regular_file(path):
         raise ValueError(
@@ -103,11 +94,7 @@ def folder_weights(folder: pathlib.Path) -> pathlib.Path:
 
 
 def folder_settings(folder: pathlib.Path) -> Settings:
-    """Return the settings of a model's folder.
-
-    Raises:
-        ValueError: it is no CLIP, or not read as CLIPs are here.
-    """
+    """Return the settings of a model's folder."""
     advice = "Save model and processor again with save_pretrained."
     config = read_json(folder / CONFIG_FILE, "checkpoint", advice)
     pixel_file = next((folder / name for name in PIXEL_FILES if is_regular_file(folder / name)), None)
@@ -116,18 +103,7 @@ def folder_settings(folder: pathlib.Path) -> Settings:
 
 
 def read_model(model: Any, processor: Any) -> tuple[Weights, Settings, str]:
-    """Read a model in memory: what it holds now, so that training it further changes nothing here.
-
-    Args:
-        model: a `transformers.CLIPModel`.
-        processor: its `AutoProcessor`, or None for the pixels of OpenAI's models.
-
-    Returns:
-        Its weights under OpenAI's names, its settings, and the SHA-256 of names and weights.
-
-    Raises:
-        ValueError: it is no CLIP, or not read as CLIPs are here.
-    """
+    """Read a model in memory: what it holds now, so that training it further changes nothing here."""
     path = pathlib.Path(type(model).__name__)
     pixels = {} if processor is None else _json_of(getattr(processor, "image_processor", processor), path)
     settings = _settings(_json_of(model.config, path), pixels, path)

@@ -75,17 +75,6 @@ DEFAULT_VARIANT = "pac-vit-b-32"
 def variant_name(variant: str | None, option: str = "variant") -> str:
     """Return the full name of a variant; "pac-" may be left out, and no name means the default.
 
-    Args:
-        variant: what the user wrote.
-        option: under which name, for the message.
-
-    Returns:
-        A key of `VARIANTS`.
-
-    Raises:
-        ValueError: there is no such variant.
-        TypeError: it is no name.
-
     >>> variant_name("openclip-vit-l-14")
     'pac-openclip-vit-l-14'
     """
@@ -105,19 +94,7 @@ def variant_name(variant: str | None, option: str = "variant") -> str:
 
 
 def as_treatment(facts: Mapping[str, Any], path: pathlib.Path) -> Treatment:
-    """Check the settings of pixels and activations.
-
-    Args:
-        facts: activation, mean and std.
-        path: of the file, for messages.
-
-    Returns:
-        The treatment.
-
-    Raises:
-        ValueError: an unknown activation; a mean or a deviation that is not three finite numbers, the deviations above
-            0.
-    """
+    """Check the settings of pixels and activations."""
     activation = facts["activation"]
     if activation not in ACTIVATIONS:
         raise ValueError(
@@ -167,11 +144,7 @@ def config_treatment(path: pathlib.Path) -> dict[str, Any]:
 
 
 def read_facts(path: pathlib.Path) -> dict[str, Any]:
-    """Return the metadata that `convert_checkpoint` wrote to a safetensors file; empty for other files.
-
-    Raises:
-        ValueError: the file has that ending but is not whole.
-    """
+    """Return the metadata that `convert_checkpoint` wrote to a safetensors file; empty for other files."""
     if path.suffix != ".safetensors":
         return {}
     safe_open = safetensors.safe_open

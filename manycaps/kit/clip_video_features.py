@@ -28,11 +28,7 @@ UNWANTED = "unwanted"
 
 
 class VideoEncoder:
-    """The frame features of videos; the encoder remembers those used last, within its bound.
-
-    Args:
-        encoder: the model.
-    """
+    """The frame features of videos; the encoder remembers those used last, within its bound."""
 
     def __init__(self, encoder: ClipEncoder) -> None:
         self.encoder = encoder
@@ -51,10 +47,6 @@ class VideoEncoder:
 
         Returns:
             Of each row float32 features, shape (n_frames, d); rows of one video share them.
-
-        Raises:
-            TypeError, ValueError: a video cannot be used: that of the first such row, however threads run. Nothing of
-                the column is kept then but finished features.
         """
         n_workers = n_workers or min(8, os.cpu_count() or 1)
         work = _Work(self.encoder.model, self.encoder.checkpoint.source, batch_size)
@@ -203,11 +195,7 @@ class _Work:
 
 
 def check_video_column(videos: object, column: str) -> None:
-    """Raise unless `videos` is a column of videos, not one video.
-
-    Raises:
-        TypeError: it is not one.
-    """
+    """Raise unless `videos` is a column of videos, not one video."""
     check_no_table(videos, column, "a list of videos")
     kinds = (str, bytes, bytearray, os.PathLike, Mapping, set, frozenset, PIL.Image.Image, io.IOBase)
     if isinstance(videos, kinds) or getattr(videos, "ndim", None) in (0, 2) or not isinstance(videos, Iterable):
@@ -217,11 +205,7 @@ def check_video_column(videos: object, column: str) -> None:
 
 
 def check_video_count(n_predictions: int, n_videos: int) -> None:
-    """Raise unless there are as many videos as rows of captions.
-
-    Raises:
-        ValueError: the numbers differ.
-    """
+    """Raise unless there are as many videos as rows of captions."""
     if n_predictions != n_videos:
         raise ValueError(
             f"videos: expected one video for each of the {n_predictions} rows of predictions, got {n_videos}. "

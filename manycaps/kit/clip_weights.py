@@ -22,9 +22,6 @@ class LazyLibrary:
 
     So a module that can do without a CLIP neither needs these libraries nor waits seconds for them.
 
-    Args:
-        name: of the library.
-
     >>> LazyLibrary("math").floor(2.5)
     2
     """
@@ -106,16 +103,9 @@ Weights = dict[str, "torch.Tensor"]
 
 
 def read_weights(path: pathlib.Path) -> Weights:
-    """Read a checkpoint without running any of its code.
+    """Read a state dict without running any code of the file.
 
-    Args:
-        path: .safetensors, or a .pth or .pt file with a dict of tensors, bare or under the key `state_dict`.
-
-    Returns:
-        The state dict, as stored.
-
-    Raises:
-        ValueError: the file is no such checkpoint, or holds more than tensors.
+    The file is .safetensors, or .pth or .pt with a dict of tensors, bare or under the key `state_dict`.
     """
     try:
         if path.suffix == ".safetensors":
@@ -163,15 +153,6 @@ def merge_lora(weights: Weights) -> Weights:
     PAC-S++ files: `visual.conv1.lora_A`, `...in_proj_weight_lora_A`, `...out_proj.lora_A`. Updates of the layers `mlp`
     are left out: the authors' program takes them for merged before it reads the file, so its published numbers are
     made without them.
-
-    Args:
-        weights: state dict, with or without LoRA entries.
-
-    Returns:
-        State dict without LoRA entries.
-
-    Raises:
-        ValueError: an update without its weight, or without its other factor, or of another shape.
     """
     merged = {name: tensor for name, tensor in weights.items() if "lora_" not in name}
     for name in (name for name in weights if "lora_" in name):
@@ -210,17 +191,7 @@ def openai_names(weights: Weights) -> Weights:
 
 
 def join_positions(weights: Weights) -> Weights:
-    """Make one table of positions of LongCLIP's two: its model adds the first 20 rows of one, the rest of the other.
-
-    Args:
-        weights: state dict, of LongCLIP or of any other CLIP.
-
-    Returns:
-        State dict without `STRETCHED_KEY`; the same where there is none.
-
-    Raises:
-        ValueError: the second table has no partner of its shape, or none of its rows is used.
-    """
+    """Make one table of positions of LongCLIP's two: its model adds the first 20 rows of one, the rest of the other."""
     if STRETCHED_KEY not in weights:
         return weights
     first, second = weights.get("positional_embedding"), weights[STRETCHED_KEY]
@@ -237,11 +208,7 @@ def join_positions(weights: Weights) -> Weights:
 
 
 def check_shape_keys(weights: Weights) -> None:
-    """Raise unless all weights are there from whose shapes the architecture is read, with their dimensions.
-
-    Raises:
-        ValueError: the message names up to three that are missing, or have other dimensions.
-    """
+    """Raise unless all weights are there from whose shapes the architecture is read, with their dimensions."""
     missing = [name for name in SHAPE_KEYS if name not in weights]
     if missing:
         raise _weights_error(missing, [], [])
@@ -276,9 +243,6 @@ def check_architecture(
         n_tokens: most tokens of a text.
         n_words: rows of the token embedding.
         heads: of the image and of the text encoder, where they are known.
-
-    Raises:
-        ValueError: the message says which.
     """
     width, channels, height, length = conv_shape
     grid = math.isqrt(max(n_places - 1, 0))
@@ -302,11 +266,7 @@ def check_architecture(
 
 
 def check_weights(weights: Weights, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Raise unless names and shapes are exactly those expected, and every value is finite.
-
-    Raises:
-        ValueError: they are not; the message names up to three of each kind.
-    """
+    """Raise unless names and shapes are exactly those expected, and every value is finite."""
     missing = [name for name in shapes if name not in weights]
     unknown = [name for name in weights if name not in shapes]
     misshapen = [

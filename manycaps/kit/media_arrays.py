@@ -21,11 +21,7 @@ def is_array(value: object) -> bool:
 
 
 def as_numpy(value: Any, where: str) -> np.ndarray:
-    """Return an array or a tensor as a NumPy array: also one with gradients or on an accelerator; a mask stays.
-
-    Raises:
-        TypeError: NumPy has no such numbers.
-    """
+    """Return an array or a tensor as a NumPy array: also one with gradients or on an accelerator; a mask stays."""
     try:
         return np.asanyarray(without_torch(value))
     except Exception as error:  # each library raises its own
@@ -47,11 +43,6 @@ def as_pixels(array: np.ndarray, where: str) -> np.ndarray:
 
     Returns:
         uint8 array, shape (height, width), or (height, width, 3 or 4).
-
-    Raises:
-        TypeError: a masked array.
-        ValueError: another type or shape, no pixels, floats out of range, or a shape whose channels may be at either
-            end.
 
     >>> as_pixels(np.array([[[0.0, 1.0]], [[0.2, 0.2]], [[0.0, 0.0]]]), "images[0]").tolist()
     [[[0, 51, 0], [255, 51, 0]]]

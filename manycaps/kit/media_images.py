@@ -70,20 +70,7 @@ def stored_value(value: Any) -> Any:
 
 
 def decoded_values(values: Iterable[object], column: str, what: str) -> Iterator[object]:
-    """Yield a column, and name the row that a library cannot decode.
-
-    Args:
-        values: a column; a decoded one of `datasets` decodes each value when it is asked for. A generator's errors are
-            those of its author, and stay as they are.
-        column: its name, for the message.
-        what: an image or a video.
-
-    Yields:
-        Its values.
-
-    Raises:
-        ValueError: a value cannot be decoded.
-    """
+    """Yield a column, and name the row that a library cannot decode."""
     row = 0
     try:
         for value in values:
@@ -112,17 +99,8 @@ def is_one_image(value: object) -> bool:
 def as_image_source(image: object, where: str) -> ImageSource:
     """Return the encoded bytes of an image where it has any, else the picture itself; nothing is decoded yet.
 
-    Args:
-        image: a path, encoded bytes, also in an `io.BytesIO`, a PIL image, an array or tensor as `as_pixels` takes, or
-            a dict with "bytes" and "path" as undecoded `datasets.Image` columns have.
-        where: column and row, for the messages.
-
-    Returns:
-        bytes, PIL image or array.
-
-    Raises:
-        TypeError: any other kind.
-        ValueError: a path that cannot be read, a web address, an array of a wrong shape or type.
+    An image is a path, encoded bytes, also in an `io.BytesIO`, a PIL image, an array or tensor as `as_pixels` takes, or
+    a dict with "bytes" and "path" as undecoded `datasets.Image` columns have.
 
     >>> as_image_source({"bytes": b"GIF89a", "path": None}, "images[0]")
     b'GIF89a'
@@ -148,16 +126,6 @@ def as_rgb_image(source: ImageSource, where: str) -> PIL.Image.Image:
     Orientation marks (EXIF) are applied whatever the kind of input, as `datasets` does when it decodes. Alpha is
     dropped, not blended; a palette is looked up; grey is repeated; 16-bit grey is divided by 257; CMYK is converted
     by Pillow's plain formula.
-
-    Args:
-        source: what `as_image_source` returned.
-        where: column and row, for the messages.
-
-    Returns:
-        PIL image of mode RGB.
-
-    Raises:
-        ValueError: damaged, whatever Pillow raises then; animated; too large; with pixels that have no 8-bit meaning.
 
     >>> as_rgb_image(np.array([[0, 255]], dtype=np.uint8), "images[0]").getpixel((1, 0))
     (255, 255, 255)
@@ -188,10 +156,6 @@ def as_rgb_image(source: ImageSource, where: str) -> PIL.Image.Image:
 
 def as_model_pixels(image: PIL.Image.Image, size: int) -> np.ndarray:
     """Scale the shorter side to `size`, bicubic, and cut out the middle: CLIP's preprocessing before normalisation.
-
-    Args:
-        image: RGB image.
-        size: side of the square.
 
     Returns:
         uint8 array, shape (size, size, 3).

@@ -52,13 +52,6 @@ def as_video_source(video: object, where: str) -> VideoSource:
             `datasets.Video` columns have, or a decoder of torchcodec as decoded ones have.
         where: column and row, for the messages.
 
-    Returns:
-        `EncodedVideo`, `FrameList`, or a float32 array of features.
-
-    Raises:
-        TypeError: any other kind.
-        ValueError: a path that cannot be read, a web address, no frames, features that are not finite or are 0.
-
     >>> as_video_source({"bytes": b"RIFF", "path": None}, "videos[0]")
     EncodedVideo(content=b'RIFF')
     """
@@ -81,19 +74,7 @@ def as_video_source(video: object, where: str) -> VideoSource:
 
 
 def iterate_videos(videos: Iterable[object], column: str) -> Iterator[object]:
-    """Yield a column, and say what is missing if `datasets` cannot decode its videos.
-
-    Args:
-        videos: a column; a `datasets.Video()` column decodes each video when it is asked for.
-        column: its name, for the message.
-
-    Yields:
-        Its videos.
-
-    Raises:
-        ImportError: `datasets` decodes with torchcodec, which is not installed.
-        ValueError: a video cannot be decoded.
-    """
+    """Yield a column, and say what is missing if `datasets` cannot decode its videos."""
     row = 0
     try:
         for video in decoded_values(videos, column, "a video"):
@@ -112,16 +93,6 @@ def video_key(source: VideoSource, where: str) -> bytes:
     """Hash the content of a video: equal keys, equal frames.
 
     Files are hashed by their bytes, wherever they lie.
-
-    Args:
-        source: what `as_video_source` returned.
-        where: column and row, for the messages.
-
-    Returns:
-        16 bytes.
-
-    Raises:
-        TypeError, ValueError: a frame is no image; a file cannot be read.
     """
     digest = hashlib.blake2b(type(source).__name__.encode(), digest_size=16)
     if isinstance(source, EncodedVideo):
@@ -142,13 +113,6 @@ def frame_places(n_frames: int, frames: int | str) -> np.ndarray:
     So the first and the last frame are always among them, and a video with fewer frames has some of them twice
     (VATEX-EVAL-demo.py of https://github.com/ShiYaya/emscore, which has 10 frames a video).
 
-    Args:
-        n_frames: frames of the video, at least 1.
-        frames: "all", or how many.
-
-    Returns:
-        Integers, rising, from 0 to n_frames - 1.
-
     >>> frame_places(250, 4).tolist(), frame_places(2, 3).tolist(), frame_places(2, "all").tolist()
     ([0, 83, 166, 249], [0, 0, 1], [0, 1])
     """
@@ -158,12 +122,7 @@ def frame_places(n_frames: int, frames: int | str) -> np.ndarray:
 
 
 def check_frames(frames: object) -> None:
-    """Raise unless `frames` is "all" or a whole number from 1 to `MOST_FRAMES`.
-
-    Raises:
-        TypeError: it is neither a string nor an int.
-        ValueError: another string, less than 1, or too many.
-    """
+    """Raise unless `frames` is "all" or a whole number from 1 to `MOST_FRAMES`."""
     if isinstance(frames, bool) or not isinstance(frames, int | str):
         raise TypeError(f"frames: expected 'all' or a whole number, got {type(frames).__name__}. Give an int.")
     if frames != "all" and (isinstance(frames, str) or not 1 <= frames <= MOST_FRAMES):

@@ -36,12 +36,6 @@ def export_checkpoint(
         treatment: activation and pixels of the model.
         facts: strings, numbers and dicts about the training; kept in the file.
         keeps_factors: whether to write a second file with the factors not merged.
-
-    Returns:
-        Path of the merged weights. The folder or the file is what `checkpoint=` takes.
-
-    Raises:
-        ValueError: a weight is not finite.
     """
     projections = {name: tensor.cpu().float() for name, tensor in trained.items() if "lora_" not in name}
     factors = {name: tensor for name, tensor in trained.items() if "lora_" in name}

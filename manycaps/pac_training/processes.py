@@ -14,9 +14,6 @@ class AcceleratedProcesses:
     An image is compared with the captions of all processes, so every process computes the loss of the whole batch from
     gathered features. Its gradient then reaches the rows that the process made itself; the sum over the processes is
     the gradient of the whole batch, exactly, where averaging losses of separate batches would be another loss.
-
-    Args:
-        accelerator: of `accelerate`.
     """
 
     def __init__(self, accelerator: Accelerator) -> None:

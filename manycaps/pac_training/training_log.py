@@ -17,12 +17,7 @@ RECALLS = {"image_to_caption_recall@1": "caption of an image", "caption_to_image
 
 
 class TensorBoardLog:
-    """Event files of one training; after an interruption, what was written beyond the saved state is replaced.
-
-    Args:
-        folder: for the files.
-        next_iteration: first iteration whose values are still to come.
-    """
+    """Event files of one training; after an interruption, what was written beyond the saved state is replaced."""
 
     def __init__(self, folder: pathlib.Path, next_iteration: int) -> None:
         self._writer = SummaryWriter(str(folder), purge_step=next_iteration)

@@ -87,9 +87,6 @@ class Training:
         scale: 1 / tau; not trained.
         recipe: the numbers.
         processes: other processes that see other rows of each batch.
-
-    Raises:
-        ValueError: there are fewer training images than a batch has.
     """
 
     def __init__(
@@ -134,9 +131,6 @@ class Training:
         Yields:
             The losses of each step and, in its turn, the record of each validation (it has the key
             "validation_loss"). Whenever control is with the caller, `state` may be saved.
-
-        Raises:
-            ValueError: a loss is not finite.
         """
         while True:
             validated = bool(self.history) and self.history[-1]["iteration"] == self.iteration
@@ -160,11 +154,7 @@ class Training:
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Resume from a state of a training with the same rows, weights and recipe.
-
-        Raises:
-            ValueError: the weights or the recipe are others; patience and max_iterations may differ.
-        """
+        """Resume from a state of a training with the same rows, weights and recipe."""
         self._check_state(state)
         with torch.no_grad():
             for name, weight in self.weights.items():

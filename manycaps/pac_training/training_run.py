@@ -70,11 +70,7 @@ class TrainedCheckpoint(NamedTuple):
 
 
 def run_training(options: TrainOptions, accelerator: accelerate.Accelerator) -> TrainedCheckpoint | None:
-    """Train, or resume a training, and export.
-
-    Raises:
-        ValueError: data, checkpoint, options or the saved state cannot be used.
-    """
+    """Train, or resume a training, and export."""
     bar = functools.partial(tqdm, disable=not accelerator.is_main_process)
     output = options.output
     start = load_start(options, accelerator, bar)
@@ -102,11 +98,7 @@ def run_training(options: TrainOptions, accelerator: accelerate.Accelerator) -> 
 
 
 def recipe_of(options: TrainOptions) -> Recipe:
-    """Take the options that decide the steps.
-
-    Raises:
-        ValueError: one is out of range.
-    """
+    """Take the options that decide the steps."""
     limits = {"lambda_v": 0, "lambda_t": 0, "learning_rate": 0, "weight_decay": 0, "batch_size": 2, "patience": 1}
     limits |= {"max_iterations": 0, "validate_every": 1, "save_every": 1, "lora_rank": 0, "seed": 0}
     for name, least in (limits | {"encode_batch_size": 1, "workers": 1}).items():
@@ -122,11 +114,7 @@ def prompt_of(options: TrainOptions) -> str:
 
 
 def load_start(options: TrainOptions, accelerator: accelerate.Accelerator, bar: Any) -> Start:
-    """Load the CLIP to start from, frozen, with low-rank updates if they are asked for.
-
-    Raises:
-        ValueError: there is no such checkpoint, or it cannot be used.
-    """
+    """Load the CLIP to start from, frozen, with low-rank updates if they are asked for."""
     checkpoint = find_checkpoint(options.variant, options.checkpoint, bar)
     weights = merge_lora(read_weights(checkpoint.path))
     network = build_network(weights, checkpoint.treatment.activation)  # checks every tensor
@@ -140,11 +128,7 @@ def load_start(options: TrainOptions, accelerator: accelerate.Accelerator, bar: 
 
 
 def load_training_data(options: TrainOptions, bar: Any) -> tuple[TupleRows, TupleRows]:
-    """Load and check the rows for training and for validation.
-
-    Raises:
-        ValueError: they cannot be used.
-    """
+    """Load and check the rows for training and for validation."""
     splits = {
         "training": (options.train_split, options.batch_size),
         "validation": (options.validation_split, LEAST_VALIDATION_IMAGES),
@@ -175,11 +159,7 @@ def load_training_data(options: TrainOptions, bar: Any) -> tuple[TupleRows, Tupl
 
 
 def caches_features(options: TrainOptions) -> bool:
-    """Whether the encoders run once; by default whenever the features never change.
-
-    Raises:
-        ValueError: a cache is asked for features that change.
-    """
+    """Whether the encoders run once; by default whenever the features never change."""
     change = options.lora_rank > 0 or options.augment
     if options.cache_features and change:
         raise ValueError(
@@ -246,11 +226,7 @@ def make_features(
 
 
 def load_state(path: pathlib.Path, training: Training, facts: dict[str, Any]) -> None:
-    """Resume from a saved state, if there is one.
-
-    Raises:
-        ValueError: it is that of another training.
-    """
+    """Resume from a saved state, if there is one."""
     if not path.is_file():
         return
     state = read_state(path)
@@ -265,11 +241,7 @@ def load_state(path: pathlib.Path, training: Training, facts: dict[str, Any]) ->
 
 
 def read_state(path: pathlib.Path) -> dict[str, Any]:
-    """Read a saved state without running any of its code.
-
-    Raises:
-        ValueError: the file holds something else.
-    """
+    """Read a saved state without running any of its code."""
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
         if not isinstance(state["facts"], dict):
