@@ -63,8 +63,8 @@ def find_checkpoint(variant: str | None, checkpoint: str | os.PathLike[str] | No
     """Find the weights of a module, and download them if needed.
 
     A checkpoint is the path of a .safetensors, .pth or .pt file or of a folder that `manycaps convert-checkpoint`
-    wrote, or a Hub repository; None means the variant's own source. Beside a checkpoint, a variant only says how pixels and
-    activations are treated where the checkpoint itself does not.
+    wrote, or a Hub repository; None means the variant's own source. Beside a checkpoint, a variant only says how
+    pixels and activations are treated where the checkpoint itself does not.
     """
     name = variant_name(variant)
     if checkpoint is None:
