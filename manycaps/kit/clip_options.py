@@ -61,10 +61,11 @@ def check_clip_options(options: Mapping[str, Any]) -> None:
     if "dtype" in options:
         check_choice("dtype", options["dtype"], DTYPES)
         check_flag("compile", options["compile"])
-    check_whole_number("batch_size", options["batch_size"], 1, LARGEST_BATCH)
+    if "batch_size" in options:
+        check_whole_number("batch_size", options["batch_size"], 1, LARGEST_BATCH)
     if "long_captions" in options:
         check_choice("long_captions", options["long_captions"], LONG_TEXTS)
-    if options["n_workers"] is not None:
+    if options.get("n_workers") is not None:
         check_whole_number("n_workers", options["n_workers"], 1, MOST_WORKERS)
 
 

@@ -16,11 +16,9 @@ from .clip_cosines import unit_vectors
 from .clip_encoder import ClipEncoder, count_long_texts
 from .clip_image_features import as_feature_rows, encode_images
 from .clip_model import DTYPES
-from .clip_options import long_captions_name
-from .clip_variants import variant_name
+from .clip_options import check_clip_options, long_captions_name
 from .media_images import decoded_values, is_one_image
 from .text_sentence_encoder import DEFAULT_ENCODER
-from .text_windows import LONG_TEXTS
 from .vectors_rows import EmbeddingModule, as_embedding_rows
 
 # The keywords of `compute` for images, in the order candidates, references; and the columns in whose place they stand.
@@ -179,17 +177,7 @@ class ClipSetModule(EmbeddingModule):
 
 def check_clip_set_options(options: Mapping[str, Any]) -> None:
     """Raise unless the options of `CLIP_SET_DEFAULTS` have legal values."""
-    variant, checkpoint = options["variant"], options["checkpoint"]
-    if variant is not None:
-        if not isinstance(variant, str):
-            raise TypeError(f"variant: expected a name, got {shown_value(variant)}. Give for example 'clip-vit-b-32'.")
-        variant_name(variant)
-    if checkpoint is not None and not isinstance(checkpoint, str | os.PathLike):
-        raise TypeError(
-            f"checkpoint: expected a path or a Hub repository, got {type(checkpoint).__name__}. Save the weights with "
-            "torch.save or safetensors and give the path."
-        )
-    check_choice("long_captions", options["long_captions"], LONG_TEXTS)
+    check_clip_options({name: options[name] for name in CLIP_SET_DEFAULTS})
     encoder = options["encoder"]
     if isinstance(encoder, str) and encoder == CLIP and options["long_texts"] == "window":
         raise ValueError(

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import hashlib
 import pathlib
 import sys
 from collections.abc import Iterator, Mapping
@@ -19,15 +20,12 @@ from manycaps.kit.clip_pac_scores import PAC_PROMPT
 from manycaps.kit.clip_variants import variant_name
 from manycaps.kit.clip_weights import Weights, merge_lora, read_weights
 from manycaps.pac_training.data_set import TupleRows, checked_rows, load_split
-from manycaps.pac_training.encoders import EncodedRows, Encoders
-from manycaps.pac_training.exported_checkpoint import export_checkpoint
-from manycaps.pac_training.feature_cache import FeatureCache, cache_key
+from manycaps.pac_training.encoders import EncodedRows, Encoders, FeatureCache
 from manycaps.pac_training.low_rank import add_low_rank_updates
-from manycaps.pac_training.processes import AcceleratedProcesses
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, ProjectedRows, check_cached_features
 from manycaps.pac_training.recipe import Recipe, TrainOptions
-from manycaps.pac_training.training_log import TensorBoardLog, draw_history, save_history
 from manycaps.pac_training.training_loop import Training, TrainingRows
+from manycaps.pac_training.training_output import TensorBoardLog, draw_history, export_checkpoint, save_history
 from manycaps.saved_files import made_folder, write_atomically
 
 STATE_NAME = "training_state.pt"
@@ -84,7 +82,7 @@ def run_training(options: TrainOptions, accelerator: accelerate.Accelerator) -> 
         {**start.encoders.projections, **start.factors},
         start.encoders.scale,
         recipe_of(options),
-        AcceleratedProcesses(accelerator),
+        accelerator,
     )
     load_state(output / STATE_NAME, training, facts)
     accelerator.wait_for_everyone()
@@ -205,16 +203,14 @@ def make_features(
             )
             for split in rows
         ]
-    key = cache_key(facts, options.encode_batch_size)
+    key = hashlib.sha256(repr((facts, options.encode_batch_size)).encode()).hexdigest()[:16]
     cache = FeatureCache(
         options.output / "features" / key,
         start.encoders,
         batch_size=options.encode_batch_size,
         n_threads=options.workers,
         progress=bar,
-        rank=accelerator.process_index,
-        n_processes=accelerator.num_processes,
-        wait=accelerator.wait_for_everyone,
+        accelerator=accelerator,
     )
     made: list[TrainingRows] = []
     for split, name in zip(rows, ("training", "validation"), strict=True):

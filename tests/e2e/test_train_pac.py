@@ -18,7 +18,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from manycaps.command_line import main
 from manycaps.kit.clip_weights import read_weights
-from manycaps.pac_training import feature_cache
+from manycaps.pac_training import encoders
 from tests.clip_checkpoints import save_checkpoint
 from tests.module_folders import PAC_SCORE, ROOT
 from tests.training_data import picture, save_data
@@ -112,13 +112,13 @@ def test_a_finished_training_is_not_trained_again(folder, trained):
 
 def run_quietly(arguments):
     """Entry of a process that is to be killed."""
-    feature_cache.SHARD_SIZE = 16
+    encoders.SHARD_SIZE = 16
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
         sys.exit(main(["train-pac", *arguments]))
 
 
 def test_killed_again_and_again_it_ends_with_the_same_bits(folder, monkeypatch):
-    monkeypatch.setattr(feature_cache, "SHARD_SIZE", 16)
+    monkeypatch.setattr(encoders, "SHARD_SIZE", 16)
     whole = train(folder, "whole")
     # A server that has imported everything once makes each process in no time.
     monkeypatch.setenv("PYTHONPATH", str(ROOT))

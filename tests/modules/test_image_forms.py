@@ -1,6 +1,8 @@
 """Every form of an image means the same pixels, in every module that reads images: features and scores are equal."""
 
 import io
+import pathlib
+import tempfile
 
 import numpy as np
 import PIL.Image
@@ -45,11 +47,17 @@ def tv_video(pictures):
     return tv_tensors.Video(torch.from_numpy(first(pictures)))
 
 
-def column_of(pictures, file_format):
+def column_of(pictures, file_format, decode=True):
     """A column of a dataset, as its format gives it."""
     column = [png(picture).getvalue() for picture in pictures]
     table = datasets.Dataset.from_dict({"image": [{"bytes": content, "path": None} for content in column]})
-    return table.cast_column("image", datasets.Image()).with_format(file_format)
+    return table.cast_column("image", datasets.Image(decode=decode)).with_format(file_format)
+
+
+def saved(picture):
+    path = pathlib.Path(tempfile.mkdtemp()) / "picture.png"
+    path.write_bytes(png(picture).getvalue())
+    return path
 
 
 # From (n, height, width, 3) pixels to n images.
@@ -73,6 +81,14 @@ FORMS = {
     "tv_image": lambda x: [tv_image(picture) for picture in x],
     "tv_video": tv_video,
     "bytes_io": lambda x: [png(picture) for picture in x],
+    "bytes": lambda x: tuple(png(picture).getvalue() for picture in x),
+    "paths": lambda x: [str(saved(picture)) for picture in x],
+    "path_objects": lambda x: [saved(picture) for picture in x],
+    "pil": lambda x: [PIL.Image.fromarray(picture) for picture in x],
+    "generator": iter,
+    "dataset": lambda x: column_of(x, None)["image"],
+    "dataset_not_decoded": lambda x: column_of(x, None, decode=False)["image"],
+    "dataset_arrow": lambda x: column_of(x, "arrow")["image"],
     "dataset_torch": lambda x: column_of(x, "torch")["image"],
     "dataset_numpy": lambda x: column_of(x, "numpy")["image"],
     "dataset_torch_rows": lambda x: column_of(x, "torch")[:]["image"],

@@ -1,13 +1,12 @@
 import numpy as np
 import pytest
 
-from manycaps.pac_training import row_schedule
 from tests.each_case import each_case
 from tests.large_packages import OnFirstUse, torch
 from tests.oracles import positive_augmented_loop as loop
 
 losses = OnFirstUse("manycaps.pac_training.losses")
-retrieval = OnFirstUse("manycaps.pac_training.retrieval")
+training_loop = OnFirstUse("manycaps.pac_training.training_loop")
 
 
 def batch(n=5, d=3, seed=0):
@@ -35,24 +34,12 @@ def test_gradients_equal_differences():
     assert torch.autograd.gradcheck(lambda *x: losses.positive_augmented_loss(*x)[0], (*batch(), scale))
 
 
-def test_gradients_of_the_projections_equal_differences():
-    cached = [x.detach() for x in batch(n=6, d=4)]
-    visual, text = (x[:, :3].detach().clone().requires_grad_() for x in batch(n=4, d=4, seed=1)[:2])
-
-    def loss(visual, text):
-        v, t, generated_v, generated_t = cached
-        return losses.positive_augmented_loss(v @ visual, t @ text, generated_v @ visual, generated_t @ text, 10.0)[0]
-
-    assert torch.autograd.gradcheck(loss, (visual, text))
-
-
 @pytest.mark.parametrize(("lambdas", "absent"), [((0, 0.1), [2]), ((0.05, 0), [3]), ((0, 0), [2, 3])])
 def test_a_term_of_weight_0_needs_no_features(lambdas, absent):
     features = batch()
     whole, _ = losses.positive_augmented_loss(*features, 10.0, *lambdas)
-    without, parts = losses.positive_augmented_loss(
-        *[None if i in absent else x for i, x in enumerate(features)], 10.0, *lambdas
-    )
+    given = [None if i in absent else x for i, x in enumerate(features)]
+    without, parts = losses.positive_augmented_loss(*given, 10.0, *lambdas)
     assert without.item() == whole.item()
     assert len(parts) == 3 - len(absent)
 
@@ -60,14 +47,8 @@ def test_a_term_of_weight_0_needs_no_features(lambdas, absent):
 def test_lengths_of_the_features_do_not_matter():
     features = batch()
     longer = [x * torch.linspace(0.1, 9, len(x))[:, None] for x in features]
-    assert losses.positive_augmented_loss(*longer, 10.0)[0].item() == pytest.approx(
-        losses.positive_augmented_loss(*features, 10.0)[0].item(), rel=1e-12
-    )
-
-
-def test_matching_pairs_have_a_lower_loss_than_exchanged_ones():
-    images, texts = torch.eye(4), torch.eye(4)
-    assert losses.symmetric_info_nce(images, texts, 10.0) < losses.symmetric_info_nce(images, texts.roll(1, 0), 10.0)
+    expected = losses.positive_augmented_loss(*features, 10.0)[0].item()
+    assert losses.positive_augmented_loss(*longer, 10.0)[0].item() == pytest.approx(expected, rel=1e-12)
 
 
 def test_sharp_cosines_stay_finite():
@@ -82,22 +63,15 @@ def test_16_bit_features_are_compared_in_float32():
     features = [x.detach().bfloat16() for x in batch(64, 16)]
     loss, _ = losses.positive_augmented_loss(*features, 100.0)
     assert loss.dtype == torch.float32
-    assert loss.item() == pytest.approx(
-        losses.positive_augmented_loss(*[x.double() for x in features], 100.0)[0].item(), rel=1e-5
-    )
+    exact = losses.positive_augmented_loss(*[x.double() for x in features], 100.0)[0]
+    assert loss.item() == pytest.approx(exact.item(), rel=1e-5)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            (0, 1, None, 3, 10.0),
-            "generated_images: expected features, got None. Give them, or lambda_v=0 to leave their",
-        ),
-        (
-            (0, 1, 2, None, 10.0),
-            "generated_texts: expected features, got None. Give them, or lambda_t=0 to leave their",
-        ),
+        ((0, 1, None, 3, 10.0), "generated_images: expected features, got None. Give them, or lambda_v=0 to leave"),
+        ((0, 1, 2, None, 10.0), "generated_texts: expected features, got None. Give them, or lambda_t=0 to leave"),
         ((0, 1, 2, 3, 10.0, -0.1), "lambda_v: expected 0 or more, got -0.1. Give 0 to leave the term out."),
         ((0, 1, 2, 3, 10.0, 0.1, -1), "lambda_t: expected 0 or more, got -1. Give 0 to leave the term out."),
     ],
@@ -118,24 +92,24 @@ def test_rows_that_do_not_match():
 
 def test_recall_by_hand():
     # Caption 0 lies nearest to image 0; captions 1 and 2 are exchanged.
-    found = retrieval.retrieval_recall(torch.eye(12), torch.eye(12)[[0, 2, 1, *range(3, 12)]])
+    found = losses.retrieval_recall(torch.eye(12), torch.eye(12)[[0, 2, 1, *range(3, 12)]])
     assert found["image_to_caption_recall@1"] == pytest.approx(10 / 12)
     # The exchanged ones tie with all others at cosine 0, which count as nearer.
     assert found["image_to_caption_recall@10"] == pytest.approx(10 / 12)
-    assert retrieval.retrieval_recall(torch.ones(20, 2), torch.ones(20, 2))["caption_to_image_recall@10"] == 0
+    assert losses.retrieval_recall(torch.ones(20, 2), torch.ones(20, 2))["caption_to_image_recall@10"] == 0
 
 
 def test_recall_does_not_depend_on_how_many_queries_are_compared_at_once(monkeypatch):
     generator = torch.Generator().manual_seed(0)
     images, captions = (torch.randn(50, 4, generator=generator) for _ in range(2))
-    whole = retrieval.retrieval_recall(images, captions + images)
-    monkeypatch.setattr(retrieval, "QUERIES_AT_ONCE", 7)
-    assert retrieval.retrieval_recall(images, captions + images) == whole
+    whole = losses.retrieval_recall(images, captions + images)
+    monkeypatch.setattr(losses, "QUERIES_AT_ONCE", 7)
+    assert losses.retrieval_recall(images, captions + images) == whole
 
 
 def test_an_epoch_shows_every_image_once_with_one_of_its_rows():
     image_rows = np.array([2, 0, 1, 1, 3, 0, 1, 4, 5, 6])
-    schedule = row_schedule.RowSchedule(image_rows, batch_size=3, seed=4)
+    schedule = training_loop.RowSchedule(image_rows, batch_size=3, seed=4)
     assert schedule.iterations_per_epoch == 2
     seen = set()
     for epoch in range(40):
@@ -147,15 +121,15 @@ def test_an_epoch_shows_every_image_once_with_one_of_its_rows():
 
 def test_a_batch_depends_on_seed_and_number_only():
     image_rows = np.arange(20) // 2
-    schedule = row_schedule.RowSchedule(image_rows, batch_size=4, seed=1)
+    schedule = training_loop.RowSchedule(image_rows, batch_size=4, seed=1)
     forward = [schedule.batch(i).tolist() for i in range(10)]
     assert [schedule.batch(i).tolist() for i in reversed(range(10))][::-1] == forward
-    assert [row_schedule.RowSchedule(image_rows, 4, seed=2).batch(i).tolist() for i in range(10)] != forward
+    assert [training_loop.RowSchedule(image_rows, 4, seed=2).batch(i).tolist() for i in range(10)] != forward
 
 
 def test_validation_batches_have_every_row_once_and_no_image_twice():
     image_rows = np.random.default_rng(0).permutation(np.concatenate([np.arange(30), np.arange(12), np.arange(5)]))
-    batches = row_schedule.validation_batches(image_rows, batch_size=7)
+    batches = training_loop.validation_batches(image_rows, batch_size=7)
     assert sorted(np.concatenate(batches)) == list(range(47))
     assert all(len(set(image_rows[rows])) == len(rows) for rows in batches)
     assert [len(rows) for rows in batches] == [8, 8, 7, 7, 12, 5]
