@@ -158,14 +158,8 @@ def test_rejected_images_are_drawn_again_and_then_left_out(folder, capsys, monke
     ("flags", "message"),
     [
         (["--caption-column", "text"], "train text: expected this column, got image, captions. See --image-column and"),
-        (
-            ["--captioner", "nowhere"],
-            "--captioner: expected a model of the Hub or a folder of one, got 'nowhere', which c",
-        ),
-        (
-            ["--painter", "nowhere"],
-            "--painter: expected a model of the Hub or a folder of one, got 'nowhere', which can",
-        ),
+        (["--captioner", "nowhere"], "--captioner: expected a model of the Hub or a folder of one, got 'nowhere', whi"),
+        (["--painter", "nowhere"], "--painter: expected a model of the Hub or a folder of one, got 'nowhere', which c"),
         (["--steps", "0"], "--steps: expected 1 or more, got 0. See --help."),
         (["--split", "test"], "data: expected a data set with a split 'test', got '"),
     ],

@@ -121,13 +121,6 @@ def test_one_lazy_pil_image_in_many_rows_is_safe(encoder):
     assert len(set(features)) == 1
 
 
-def test_an_error_names_the_row_and_the_encoder_stays_usable(encoder):
-    arrays = pictures(6)
-    with pytest.raises(ValueError, match=r"^images\[4\]: expected an image file, got 'gone\.png'"):
-        encode_images(encoder, [*arrays[:4], "gone.png", arrays[5]], "images", batch_size=2, n_workers=2)
-    assert len(encode_images(encoder, arrays, "images", batch_size=2, n_workers=2)) == 6
-
-
 def test_no_more_images_are_taken_than_two_batches_ahead(encoder, monkeypatch):
     taken, most = [0], [0]
 

@@ -44,14 +44,10 @@ def test_features_are_those_of_open_clip(quick_gelu):
     assert model.text_features([model.tokenize(c) for c in CAPTIONS], 2) == pytest.approx(texts, abs=5e-6)
 
 
-def test_the_activation_matters():
-    quick, exact = (ClipModel(small_weights(), activation=a, device="cpu") for a in ("quick_gelu", "gelu"))
-    assert np.abs(quick.image_features(PIXELS) - exact.image_features(PIXELS)).max() > 1e-3
-
-
-def test_mean_and_std_matter(model):
-    other = ClipModel(small_weights(), mean=(0.5,) * 3, std=(0.5,) * 3, device="cpu")
-    assert np.abs(model.image_features(PIXELS) - other.image_features(PIXELS)).max() > 1e-3
+def test_activation_mean_and_std_matter(model):
+    for options in ({"activation": "gelu"}, {"mean": (0.5,) * 3}, {"std": (0.5,) * 3}):
+        other = ClipModel(small_weights(), **options, device="cpu")
+        assert np.abs(model.image_features(PIXELS) - other.image_features(PIXELS)).max() > 1e-3
 
 
 def test_the_shape_of_the_weights_decides():
@@ -137,10 +133,7 @@ def without(name):
         (lambda: without("visual.proj"), "got 1 missing: visual.proj."),
         (lambda: without("ln_final.bias"), "got 1 missing: ln_final.bias."),
         (lambda: small_weights() | {"head.weight": torch.ones(1)}, "got 1 unknown: head.weight."),
-        (
-            lambda: small_weights() | {"ln_final.bias": torch.ones(3)},
-            "got 1 of another shape: ln_final.bias (3,) instead of (64,).",
-        ),
+        (lambda: small_weights() | {"ln_final.bias": torch.ones(3)}, "got 1 of another shape: ln_final.bias (3,) inst"),
         (
             lambda: {f"module.{key}": value for key, value in small_weights().items()},
             "got 7 missing: visual.conv1.weight, visual.positional_embedding, visual.proj, ....",

@@ -225,15 +225,9 @@ def test_a_photograph_with_previews_is_its_first_picture():
 @each_case(
     ("image", "message"),
     [
-        (
-            None,
-            "images[3]: expected an image (path, bytes, io.BytesIO, PIL image, array or tensor), got NoneType. Give",
-        ),
+        (None, "images[3]: expected an image (path, bytes, io.BytesIO, PIL image, array or tensor), got NoneType. Giv"),
         (3.5, "images[3]: expected an image (path, bytes, io.BytesIO, PIL image, array or tensor), got float."),
-        (
-            {"bytes": None, "path": None},
-            "images[3]: expected an image (path, bytes, io.BytesIO, PIL image, array or te",
-        ),
+        ({"bytes": None, "path": None}, "images[3]: expected an image (path, bytes, io.BytesIO, PIL image, array or t"),
         (np.zeros((0, 8, 3), np.uint8), "images[3]: expected at least one pixel, got an array of shape (0, 8, 3)."),
         (PIL.Image.new("RGB", (0, 4)), "images[3]: expected at least one pixel, got a PIL image of (0, 4)."),
         (PIL.Image.new("F", (2, 2)), "images[3]: expected 8-bit or 16-bit pixels, got Pillow's mode F."),

@@ -307,16 +307,8 @@ def test_a_playlist_opens_nothing_else(folder, mp4):
         ([None], TypeError, "videos[3][0]: expected an image (path, bytes, io.BytesIO, PIL image, array or ten"),
         (np.zeros((4, 4, 3), np.uint8), ValueError, "videos[3]: expected frames of shape (n_frames, height, width, 3)"),
         (np.zeros((4, 4), int), ValueError, "videos[3]: expected frames of shape (n_frames, height, width, 3) or"),
-        (
-            np.array([[1.0], [0.0]]),
-            ValueError,
-            "videos[3][1]: expected finite features that are not all 0 as float32, got [0.0]",
-        ),
-        (
-            np.array([[np.nan], [0.0]]),
-            ValueError,
-            "videos[3][0]: expected finite features that are not all 0 as float32, got [n",
-        ),
+        (np.array([[1.0], [0.0]]), ValueError, "videos[3][1]: expected finite features that are not all 0 as float32,"),
+        (np.array([[np.nan], [0.0]]), ValueError, "videos[3][0]: expected finite features that are not all 0 as float"),
     ],
 )
 def test_bad_input_is_named(video, error, message):

@@ -124,10 +124,7 @@ BROKEN = {"bytes": NOISE[: len(NOISE) // 2], "path": None}
             lambda rows: with_values(rows, "generated_image", {2: {"bytes": b"no image", "path": None}}),
             "training generated_image[2]: expected an image, got 8 bytes that begin with b'no image'",
         ),
-        (
-            lambda rows: rows.select(range(3)),
-            "training rows: expected at least 4 rows, got 3. Give more data, or a smaller",
-        ),
+        (lambda rows: rows.select(range(3)), "training rows: expected at least 4 rows, got 3. Give more data, or a sm"),
         (
             lambda rows: rows.select(range(6)),
             "training rows: expected at least 4 different images, got 3. Give more data, or a smaller --batch-size",
