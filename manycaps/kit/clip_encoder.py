@@ -14,8 +14,7 @@ from .base_messages import shown_value
 from .clip_checkpoints import Checkpoint, find_checkpoint, local_checkpoint
 from .clip_model import ClipModel, ClipTokens, FeatureError, as_device, engine_name
 from .clip_options import chosen_variant, with_prompt
-from .clip_transformers import CONFIG_FILE, PIXEL_FILES, is_model, read_model
-from .clip_variants import CONFIG_NAME
+from .clip_variants import CONFIG_FILE, CONFIG_NAME, PIXEL_FILES, is_model, read_model
 from .clip_weights import HOW_TO_GET_LIBRARIES, LIBRARIES, Weights, merge_lora, openai_names, read_weights
 from .media_images import scaler_name
 from .text_windows import mean_direction, sentence_windows

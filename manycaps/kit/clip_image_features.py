@@ -16,8 +16,15 @@ from .base_rows import check_no_table
 from .clip_cosines import as_features
 from .clip_encoder import ClipEncoder
 from .clip_model import FeatureError
-from .media_arrays import as_numpy, is_array
-from .media_images import as_image_source, as_model_pixels, as_rgb_image, decoded_values, is_one_image
+from .media_images import (
+    as_image_source,
+    as_model_pixels,
+    as_numpy,
+    as_rgb_image,
+    decoded_values,
+    is_array,
+    is_one_image,
+)
 
 
 def encode_images(
@@ -192,12 +199,13 @@ def check_image_column(images: object, column: str, *, ready: bool = False) -> N
         raise TypeError(f"{column}: expected a list of images, got one {kind}. Give one image per row, in a list.")
 
 
-def check_image_count(n_predictions: int, n_images: int) -> None:
-    """Raise unless there are as many images as rows of captions."""
-    if n_predictions != n_images:
+def check_item_count(n_predictions: int, n_items: int, item: str) -> None:
+    """Raise unless there are as many items, images or videos, as rows of captions."""
+    if n_predictions != n_items:
         raise ValueError(
-            f"images: expected one image for each of the {n_predictions} rows of predictions, got {n_images}. "
-            "Row i of both columns belongs together; several captions of an image go into one list."
+            f"{item}s: expected one {item} for each of the {n_predictions} rows of predictions, got {n_items}. "
+            f"Row i of both columns belongs together; several captions of {'an' if item == 'image' else 'a'} {item} go "
+            "into one list."
         )
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from .base_module import check_choice, check_flag, check_whole_number
 from .clip_model import DTYPES
-from .clip_transformers import check_model
-from .clip_variants import variant_name
+from .clip_variants import check_model, variant_name
 from .text_windows import LONG_TEXTS
 
 # Options that decide the model; given at load time only, since images are encoded when they are added.

@@ -11,7 +11,7 @@ from .clip_cosines import as_features
 from .clip_encoder import ClipEncoder, TextFeatures
 from .clip_image_features import (
     check_image_column,
-    check_image_count,
+    check_item_count,
     encode_images,
     features_of_rows,
     ready_features,
@@ -64,7 +64,7 @@ class PacModule(CollectionModule):
         check_image_column(images, "images", ready=True)
         settings = options["batch_size"], options["n_workers"]
         features = encode_images(self.encoder, images, "images", *settings, ready=True)
-        check_image_count(len(checked["predictions"]), len(features))
+        check_item_count(len(checked["predictions"]), len(features), "image")
         return {**checked, "images": stored_features(features)}
 
     def compute(
@@ -164,5 +164,5 @@ def as_image_rows(images: Any, d: int, n_rows: int) -> np.ndarray:
     rows = decoded_values(images, "images", "an image")
     whose = f"{ARRAY_COLUMNS[0]} have"
     features = [ready_features(image, f"images[{i}]", d, whose) for i, image in enumerate(rows)]
-    check_image_count(n_rows, len(features))
+    check_item_count(n_rows, len(features), "image")
     return np.stack(features)

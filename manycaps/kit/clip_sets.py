@@ -291,28 +291,19 @@ def _nothing(values: object) -> str:
     return "an empty list" if isinstance(values, Sized) and not len(values) else "None"
 
 
-class Preset(NamedTuple):
-    """What a preset is made for."""
+# Distances with a name, and the features that they are made for.
+PRESETS = {"cmmd": "CLIP ViT-L/14 at 336 pixels, of length 1", "kid": "the 2,048 numbers of Inception's last pooling"}
 
-    # Features of its authors.
-    features: str
-    # Weights that make them.
-    weights: str
-
-
-PRESETS = {
-    "cmmd": Preset("CLIP ViT-L/14 at 336 pixels, of length 1", "openai/clip-vit-large-patch14-336"),
-    "kid": Preset("the 2,048 numbers of Inception's last pooling", "pt_inception-2015-12-05-6726825d.pth"),
-}
+# Weights that make the features of "kid".
+KID_WEIGHTS = "pt_inception-2015-12-05-6726825d.pth"
 
 
 def check_features(preset: str | None, encoder: object, what: str) -> None:
     """Raise if the features of a preset differ from those of captions or images."""
     if preset == "kid":
-        made = PRESETS[preset]
         raise OSError(
-            f"preset={preset!r}: expected ready features ({made.features}), got {what}. Make them with the weights "
-            f"{made.weights}, which are not run here, and give them as prediction_embeddings=... and "
+            f"preset={preset!r}: expected ready features ({PRESETS[preset]}), got {what}. Make them with the weights "
+            f"{KID_WEIGHTS}, which are not run here, and give them as prediction_embeddings=... and "
             "reference_embeddings=..."
         )
     if preset == "cmmd" and not (isinstance(encoder, str) and encoder in (DEFAULT_ENCODER, CLIP)):

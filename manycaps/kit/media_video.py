@@ -4,8 +4,6 @@ import contextlib
 import hashlib
 import io
 import os
-import pathlib
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,8 +13,15 @@ import PIL.Image
 from .base_files import is_folder, open_regular_file
 from .base_messages import reason_of, shown_path, shown_value
 from .clip_cosines import as_features
-from .media_arrays import as_numpy, is_array
-from .media_images import as_image_source, as_rgb_image, decoded_values, stored_value
+from .media_images import (
+    as_image_source,
+    as_numpy,
+    as_rgb_image,
+    check_no_address,
+    decoded_values,
+    is_array,
+    stored_value,
+)
 
 # Largest video file: an hour of film at 9 Mbit/s.
 LARGEST_VIDEO_FILE = 1 << 32
@@ -62,7 +67,7 @@ def as_video_source(video: object, where: str) -> VideoSource:
     if isinstance(video, bytes | bytearray | memoryview):
         return EncodedVideo(bytes(video))
     if hasattr(video, "get_frame_at") and hasattr(video, "__len__"):
-        return _checked_frames(_DecoderFrames(video), where)
+        return _checked_frames(video, where)
     if is_array(video):
         return _checked_array(as_numpy(video, where), where)
     if isinstance(video, Iterable) and not isinstance(video, Mapping | PIL.Image.Image):
@@ -132,23 +137,9 @@ def check_frames(frames: object) -> None:
         )
 
 
-class _DecoderFrames(Sequence[object]):
-    """The frames of a torchcodec decoder as images."""
-
-    def __init__(self, decoder: Any) -> None:
-        self.decoder = decoder
-
-    def __len__(self) -> int:
-        return len(self.decoder)
-
-    def __getitem__(self, i: Any) -> Any:
-        return self.decoder[i]
-
-
 def _checked_path(name: str, where: str) -> str:
     """Return the path of an existing file; a web address is refused, as it is for images."""
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", name) and not pathlib.PureWindowsPath(name).drive:
-        raise ValueError(f"{where}: expected a local path, got the address {shown_path(name)}. Download it first.")
+    check_no_address(name, where)
     if is_folder(name):
         raise ValueError(
             f"{where}: expected a video file, got the folder {shown_path(name)}. Give a list of its images."
@@ -211,12 +202,7 @@ def opened_file(source: EncodedVideo, where: str) -> Iterator[Any]:
         with open_regular_file(source.content, LARGEST_VIDEO_FILE) as file:
             yield file
     except OSError as error:
-        raise _no_file(source.content, error, where) from error
-
-
-def _no_file(name: str, error: Exception, where: str) -> ValueError:
-    """Build the error for a file that cannot be opened or read."""
-    return ValueError(
-        f"{where}: expected a video file, got {shown_path(name)} ({reason_of(error)}). Check the path; relative paths "
-        "start at the working directory."
-    )
+        raise ValueError(
+            f"{where}: expected a video file, got {shown_path(source.content)} ({reason_of(error)}). Check the path; "
+            "relative paths start at the working directory."
+        ) from error

@@ -50,8 +50,7 @@ class Processes:
     the gradient of the whole batch, exactly, where averaging losses of separate batches would be another loss.
 
     Args:
-        accelerator: that of `accelerate`, with the processes that `accelerate launch` or `torchrun` started; None for
-            one process.
+        accelerator: that of `accelerate`; None for one process.
     """
 
     def __init__(self, accelerator: Any = None) -> None:
@@ -105,9 +104,6 @@ class RowSchedule:
         batch_size: images of a batch.
         seed: of the orders and draws.
 
-    Raises:
-        ValueError: there are fewer images than a batch has.
-
     >>> schedule = RowSchedule(np.array([0, 0, 1, 2]), batch_size=2, seed=0)
     >>> [schedule.batch(i).tolist() for i in range(3)]
     [[3, 0], [3, 1], [3, 2]]
@@ -142,7 +138,7 @@ class RowSchedule:
 
 
 def validation_batches(image_rows: np.ndarray, batch_size: int) -> list[np.ndarray]:
-    """Split all rows into batches in which no image occurs twice.
+    """Split all rows into batches in which no image occurs twice; every row occurs once.
 
     First come the first rows of all images, then their second rows, and so on; each of these rounds is cut into
     batches of nearly equal size, `batch_size` or somewhat more (fewer only where the round itself has fewer).
@@ -150,9 +146,6 @@ def validation_batches(image_rows: np.ndarray, batch_size: int) -> list[np.ndarr
     Args:
         image_rows: integers, shape (n_rows,): the image of each row.
         batch_size: least number of rows of a batch.
-
-    Returns:
-        Row numbers of each batch; every row occurs once.
 
     >>> [rows.tolist() for rows in validation_batches(np.array([0, 0, 1, 2, 3]), batch_size=2)]
     [[0, 2], [3, 4], [1]]

@@ -113,11 +113,6 @@ class TensorBoardLog:
         self._writer.close()
 
 
-def save_history(path: pathlib.Path, history: Sequence[LoggedValues]) -> None:
-    """Write the records of all validations as JSON."""
-    write_atomically(path, lambda target: target.write_text(json.dumps(list(history), indent=1), encoding="utf-8"))
-
-
 def draw_history(path: pathlib.Path, history: Sequence[LoggedValues], best_iteration: int) -> None:
     """Draw losses and recall over the iterations as a PNG, with the weights that were kept marked."""
     figure = matplotlib.figure.Figure(figsize=(11, 4), layout="constrained")

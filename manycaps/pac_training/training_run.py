@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import hashlib
+import json
 import pathlib
 import sys
 from collections.abc import Iterator, Mapping
@@ -25,7 +26,7 @@ from manycaps.pac_training.low_rank import add_low_rank_updates
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, ProjectedRows, check_cached_features
 from manycaps.pac_training.recipe import Recipe, TrainOptions
 from manycaps.pac_training.training_loop import Training, TrainingRows
-from manycaps.pac_training.training_output import TensorBoardLog, draw_history, export_checkpoint, save_history
+from manycaps.pac_training.training_output import TensorBoardLog, draw_history, export_checkpoint
 from manycaps.saved_files import made_folder, write_atomically
 
 STATE_NAME = "training_state.pt"
@@ -65,34 +66,6 @@ class TrainedCheckpoint(NamedTuple):
         for name in ("validation_loss", "image_to_caption_recall@1", "caption_to_image_recall@1"):
             lines.append(f"{name.replace('_', ' ')}: {self.before[name]:.4f} before, {self.now[name]:.4f} now")
         return "\n".join([*lines, f"{self.weights}: sha256 {self.sha256}; give {self.folder} as checkpoint="])
-
-
-def run_training(options: TrainOptions, accelerator: accelerate.Accelerator) -> TrainedCheckpoint | None:
-    """Train, or resume a training, and export."""
-    bar = functools.partial(tqdm, disable=not accelerator.is_main_process)
-    output = options.output
-    start = load_start(options, accelerator, bar)
-    rows = load_training_data(options, bar)
-    facts = facts_of(options, accelerator, start, rows)
-    made_folder(output)
-    training_features, validation_features = make_features(options, accelerator, start, rows, facts, bar)
-    training = Training(
-        training_features,
-        validation_features,
-        {**start.encoders.projections, **start.factors},
-        start.encoders.scale,
-        recipe_of(options),
-        accelerator,
-    )
-    load_state(output / STATE_NAME, training, facts)
-    accelerator.wait_for_everyone()
-    for validated in logged_steps(training, output, accelerator.is_main_process, bar):
-        if accelerator.is_main_process and (validated or training.iteration % options.save_every == 0):
-            state = {"facts": facts, "training": training.state()}
-            write_atomically(output / STATE_NAME, functools.partial(torch.save, state))
-    trained = finish(options, training, start, facts) if accelerator.is_main_process else None
-    accelerator.wait_for_everyone()
-    return trained
 
 
 def recipe_of(options: TrainOptions) -> Recipe:
@@ -281,7 +254,8 @@ def finish(options: TrainOptions, training: Training, start: Start, facts: dict[
     path = export_checkpoint(
         output, start.weights, training.best_weights, start.checkpoint.treatment, told, keeps_factors=options.save_lora
     )
-    save_history(output / "history.json", training.history)
+    history = json.dumps(training.history, indent=1)
+    write_atomically(output / "history.json", lambda target: target.write_text(history, encoding="utf-8"))
     draw_history(output / "losses.png", training.history, int(best["iteration"]))
     return TrainedCheckpoint(
         output, path, file_sha256(path), training.stop_reason, int(best["iteration"]), before=first, now=best
@@ -300,7 +274,31 @@ def train_pac(options: TrainOptions) -> TrainedCheckpoint | None:
     recipe_of(options)
     caches_features(options)
     options = dataclasses.replace(options, variant=variant_name(options.variant, "--variant"))
-    return run_training(options, make_accelerator(options))
+    accelerator = make_accelerator(options)
+    bar = functools.partial(tqdm, disable=not accelerator.is_main_process)
+    output = options.output
+    start = load_start(options, accelerator, bar)
+    rows = load_training_data(options, bar)
+    facts = facts_of(options, accelerator, start, rows)
+    made_folder(output)
+    training_features, validation_features = make_features(options, accelerator, start, rows, facts, bar)
+    training = Training(
+        training_features,
+        validation_features,
+        {**start.encoders.projections, **start.factors},
+        start.encoders.scale,
+        recipe_of(options),
+        accelerator,
+    )
+    load_state(output / STATE_NAME, training, facts)
+    accelerator.wait_for_everyone()
+    for validated in logged_steps(training, output, accelerator.is_main_process, bar):
+        if accelerator.is_main_process and (validated or training.iteration % options.save_every == 0):
+            state = {"facts": facts, "training": training.state()}
+            write_atomically(output / STATE_NAME, functools.partial(torch.save, state))
+    trained = finish(options, training, start, facts) if accelerator.is_main_process else None
+    accelerator.wait_for_everyone()
+    return trained
 
 
 def make_accelerator(options: TrainOptions) -> accelerate.Accelerator:

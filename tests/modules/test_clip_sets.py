@@ -1,12 +1,15 @@
 """mmd and trm of images and captions in the space of a CLIP: CMMD from pixels, and every bad input is named."""
 
+import functools
+
 import numpy as np
+import PIL.Image
 import pytest
 
-from tests.clip_checkpoints import save_checkpoint, small_network
+from tests.clip_checkpoints import SMALL, save_checkpoint, small_weights
 from tests.each_case import each_case
-from tests.large_packages import open_clip, torch
 from tests.modules.test_embedding_modules import bag_of_words, load
+from tests.oracles.open_clip_encoders import Encoders
 
 RNG = np.random.default_rng(0)
 # As large as the small CLIP sees them: nothing is scaled, so that the loop below is the whole way.
@@ -33,21 +36,22 @@ def mmd(modules):
     return modules["mmd"]
 
 
+@functools.cache
+def encoders():
+    return Encoders(small_weights(), SMALL)
+
+
 def image_features(images):
     """Features of images by open_clip itself, of length 1."""
-    mean, std = (torch.tensor(v)[:, None, None] for v in (open_clip.OPENAI_DATASET_MEAN, open_clip.OPENAI_DATASET_STD))
-    pixels = torch.stack([(torch.from_numpy(image).permute(2, 0, 1) / 255 - mean) / std for image in images])
-    with torch.inference_mode():
-        return unit(small_network().encode_image(pixels))
+    return unit([encoders().image(PIL.Image.fromarray(image)) for image in images])
 
 
 def text_features(texts):
-    with torch.inference_mode():
-        return unit(small_network().encode_text(open_clip.SimpleTokenizer()(texts)))
+    return unit([encoders().text(text) for text in texts])
 
 
 def unit(features):
-    features = features.double().numpy()
+    features = np.array(features)
     return features / np.linalg.norm(features, axis=1, keepdims=True)
 
 

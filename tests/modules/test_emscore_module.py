@@ -357,12 +357,6 @@ def test_bad_options_are_refused_at_load_time(load, names, options, error, messa
     assert str(raised.value).startswith(message)
 
 
-def test_variants_are_chosen_by_name(load):
-    assert load(variant="openclip-vit-l-14").encoder.variant == "pac-openclip-vit-l-14"
-    signature = load("references", variant="clip-vit-l-14").compute(**BOTH)["signature"]
-    assert "|variant:custom|checkpoint:small.pth|" in signature
-
-
 def test_idf_of_references_else_of_candidates_else_of_a_table(module, with_references):
     candidates = module.compute(**COLUMNS, idf=True)
     assert "|idf:candidates|n_documents:6" in candidates["signature"]
@@ -379,15 +373,3 @@ def test_idf_of_references_else_of_candidates_else_of_a_table(module, with_refer
     assert "|idf:table|n_documents:6" in result["signature"]
     with pytest.raises(ValueError, match="^idf: expected captions that differ in their words, got 1 with the same"):
         module.compute(predictions=["a dog"], videos=CLIPS[:1], idf=True)
-
-
-def test_each_distinct_video_is_stored_once_and_read_by_other_processes(load):
-    module = load()
-    module.add_batch(predictions=["a dog"] * 3, videos=[CLIPS[0], CLIPS[1], CLIPS[0]])
-    stored = module.added[0]["videos"]
-    assert [row["features"] is None for row in stored] == [False, False, True]
-    n_features = module.encoder.model.n_features
-    features = helper(module, "clip_image_features").features_of_rows(stored, n_features)
-    expected = module.videos.encode_videos([CLIPS[0], CLIPS[1], CLIPS[0]], "videos", "all", 4, 1)
-    assert [row.tolist() for row in features] == [row.tolist() for row in expected]
-    assert [row.shape for row in features] == [(len(CLIPS[i]), n_features) for i in (0, 1, 0)]

@@ -7,10 +7,11 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from tests.clip_checkpoints import save_checkpoint, small_network, small_weights, with_lora
+from tests.clip_checkpoints import SMALL, save_checkpoint, small_weights, with_lora
 from tests.each_case import each_case
-from tests.large_packages import evaluate, torch
+from tests.large_packages import evaluate
 from tests.module_folders import PAC_SCORE, REF_PAC_SCORE
+from tests.oracles.open_clip_encoders import Encoders, pac_scores
 
 RNG = np.random.default_rng(0)
 ARRAYS = list(RNG.integers(0, 256, (6, 40, 50, 3), dtype=np.uint8))
@@ -39,41 +40,14 @@ def columns_of(module, rows=slice(None)):
 def test_scores_are_those_of_a_slow_loop(load):
     module = load()
     result = module.compute(**columns_of(module), details=True)
-    for i, row in enumerate(slow_scores(module.name)):
+    encoders = Encoders(small_weights(), SMALL)
+    for i, (captions, array, references) in enumerate(zip(CAPTIONS, ARRAYS, REFERENCES, strict=True)):
+        both = [pac_scores(encoders, PIL.Image.fromarray(array), caption, references) for caption in captions]
+        row = [pac if module.name == "pac_score" else ref_pac for pac, ref_pac in both]
         assert result[f"{module.name}_per_candidate"][i] == pytest.approx(row, abs=2e-6)
         assert result[f"{module.name}_per_row"][i] == pytest.approx(sum(row) / len(row), abs=2e-6)
     assert result[module.name] == pytest.approx(np.mean(result[f"{module.name}_per_row"]), abs=1e-12)
     assert (result["n_rows"], result["n_truncated"]) == (6, 0)
-
-
-def slow_scores(name):
-    """The equations of the paper, one pair at a time, with open_clip's own functions."""
-    import open_clip
-    import torchvision.transforms as transforms
-
-    network = small_network()
-    see = transforms.Compose(
-        [
-            transforms.Resize(32, interpolation=transforms.InterpolationMode.BICUBIC),
-            transforms.CenterCrop(32),
-            transforms.ToTensor(),
-            transforms.Normalize(open_clip.OPENAI_DATASET_MEAN, open_clip.OPENAI_DATASET_STD),
-        ]
-    )
-
-    def read(text):
-        return network.encode_text(open_clip.tokenize("A photo depicts " + text), normalize=True)[0]
-
-    with torch.no_grad():
-        for captions, array, references in zip(CAPTIONS, ARRAYS, REFERENCES, strict=True):
-            picture = network.encode_image(see(PIL.Image.fromarray(array))[None], normalize=True)[0]
-            row = []
-            for caption in captions:
-                pac = 2 * max(float(read(caption) @ picture), 0)
-                closest = max(0, *(float(read(caption) @ read(reference)) for reference in references))
-                both = 2 * pac * closest / (pac + closest) if pac and closest else 0.0
-                row.append(pac if name == "pac_score" else both)
-            yield row
 
 
 def test_a_second_system_on_the_same_images_costs_its_own_captions_only(load, monkeypatch):

@@ -13,13 +13,7 @@ from tqdm.auto import tqdm
 from manycaps.kit import clip_image_features
 from manycaps.kit.base_feature_memory import BYTES_PER_ENTRY
 from manycaps.kit.clip_encoder import ClipEncoder
-from manycaps.kit.clip_image_features import (
-    as_feature_rows,
-    check_image_column,
-    check_image_count,
-    encode_images,
-    ordered_results,
-)
+from manycaps.kit.clip_image_features import as_feature_rows, check_image_column, encode_images, ordered_results
 from manycaps.kit.clip_options import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS
 from tests.clip_checkpoints import save_checkpoint
 
@@ -199,9 +193,3 @@ def test_one_image_is_no_column(column, got):
     assert str(error.value) == expected
     check_image_column([column], "images")
     check_image_column(np.zeros((2, 4, 4, 3), np.uint8), "images")
-
-
-def test_counts_must_agree():
-    check_image_count(2, 2)
-    with pytest.raises(ValueError, match="images: expected one image for each of the 2 rows of predictions, got 3"):
-        check_image_count(2, 3)
