@@ -154,7 +154,11 @@ class EmscorePac(CollectionModule, evaluate.Metric):
 
     def own_columns(self):
         """Return the names of the columns that the module reads in its configuration."""
-        check_config_name(self.config_name)
+        if self.config_name not in CONFIG_NAMES:
+            raise ValueError(
+                f"config_name: expected one of {', '.join(CONFIG_NAMES)}, got {self.config_name!r}. The weights are "
+                "chosen with variant=."
+            )
         return self.OWN_COLUMNS + (("references",) if self._has_references() else ())
 
     def checked_columns(self, options, videos, **captions):
@@ -244,13 +248,4 @@ class EmscorePac(CollectionModule, evaluate.Metric):
             n_documents=n_documents,
             reference_aggregation=options["reference_aggregation"] if self._has_references() else None,
             long_captions=long_captions_name(options),
-        )
-
-
-def check_config_name(config_name):
-    """Raise unless the configuration is one of this module's."""
-    if config_name not in CONFIG_NAMES:
-        raise ValueError(
-            f"config_name: expected one of {', '.join(CONFIG_NAMES)}, got {config_name!r}. The weights are chosen with "
-            "variant=."
         )

@@ -1,7 +1,5 @@
 """Captions of more than 77 tokens: checkpoints that read them, and windows for those that do not."""
 
-import pathlib
-
 import numpy as np
 import pytest
 
@@ -10,9 +8,8 @@ from manycaps.kit.clip_weights import join_positions
 from tests.clip_checkpoints import SMALL, save_checkpoint, small_network, small_weights
 from tests.each_case import each_case
 from tests.large_packages import evaluate, open_clip, torch
+from tests.module_folders import ROOT
 from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, VIDEOS
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # Positions of LongCLIP.
 N_LONG = 248

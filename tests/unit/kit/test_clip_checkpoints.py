@@ -24,7 +24,6 @@ from tests.clip_checkpoints import save_checkpoint, small_weights, with_lora
 from tests.each_case import each_case
 from tests.large_packages import torch
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
 TREATMENT = VARIANTS["pac-vit-b-32"].treatment
 
 

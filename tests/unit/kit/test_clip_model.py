@@ -14,7 +14,6 @@ from tests.clip_checkpoints import save_checkpoint, small_network, small_weights
 from tests.each_case import each_case
 from tests.large_packages import open_clip, torch
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
 CAPTIONS = ["a red square", "two dogs that run beside a long wall in the evening", "", "a dog", "A Dog!"]
 PIXELS = np.random.default_rng(0).integers(0, 256, (5, 32, 32, 3), dtype=np.uint8)
 
