@@ -11,8 +11,7 @@ import numpy as np
 
 from manycaps.kit.base_files import file_sha256, is_regular_file, no_such_path
 from manycaps.kit.base_messages import shown_path
-from manycaps.kit.clip_checkpoints import Checkpoint, find_checkpoint
-from manycaps.kit.clip_downloads import convert_checkpoint
+from manycaps.kit.clip_checkpoints import Checkpoint, convert_checkpoint, find_checkpoint
 from manycaps.kit.clip_model import ClipModel
 from manycaps.kit.clip_variants import CONFIG_NAME, WEIGHTS_NAME, Treatment, variant_name
 from manycaps.kit.clip_weights import HEAD_WIDTH, merge_lora, read_weights

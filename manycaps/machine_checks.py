@@ -70,7 +70,7 @@ def _tried(subject: str, attempt: Callable[[], None]) -> Check:
 
 
 def _try_weights(name: str) -> None:
-    from .kit.clip_downloads import try_download
+    from .kit.clip_checkpoints import try_download
     from .kit.clip_variants import VARIANTS
 
     source = VARIANTS[name].source
@@ -209,7 +209,7 @@ def _has_weights(name: str, source: str) -> bool:
     """Whether a variant's weights are in a cache."""
     import huggingface_hub
 
-    from .kit.clip_downloads import cached_weights_path
+    from .kit.clip_checkpoints import cached_weights_path
     from .kit.clip_variants import WEIGHTS_NAME
 
     if not source.startswith("hub:"):

@@ -12,16 +12,10 @@ tokenizers = OnFirstUse("tokenizers")
 
 WORDS = "<pad> <s> </s> <unk> <image> <|im_start|> <|im_end|>".split()
 # Those that Qwen2-VL looks for.
-QWEN_WORDS = {
-    "vision_start": "<|vision_start|>",
-    "vision_end": "<|vision_end|>",
-    "image": "<|image_pad|>",
-    "video": "<|video_pad|>",
-}
+QWEN_WORDS = {name: f"<|{name}|>" for name in ("vision_start", "vision_end", "image_pad", "video_pad")}
 WORDS += QWEN_WORDS.values()
-WORDS += (
-    "a the red blue green thing field table on number dog cat runs sleeps what is user assistant system : .".split()
-)
+WORDS += "a the red blue green thing field table on number dog cat runs sleeps what is user assistant".split()
+WORDS += "system : .".split()
 
 SPECIAL = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
 
@@ -37,6 +31,11 @@ DECODER = {
     "max_position_embeddings": 256,
     "initializer_range": 0.5,
 }
+
+# The same of GPT-2, and an encoder of images.
+GPT2 = {"vocab_size": len(WORDS), "n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 32, **SPECIAL}
+VISION = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+IMAGE = {"image_size": 16, "patch_size": 8}
 
 # Transformers 4, whose names and checks differ.
 IS_OLD = transformers.__version__.startswith("4.")
@@ -75,8 +74,7 @@ def save(model, folder, *others):
 
 def save_causal(folder):
     """Write a GPT-2."""
-    config = transformers.GPT2Config(vocab_size=len(WORDS), n_embd=16, n_layer=1, n_head=2, n_positions=32, **SPECIAL)
-    return save(transformers.GPT2LMHeadModel(config), folder, new_tokenizer())
+    return save(transformers.GPT2LMHeadModel(transformers.GPT2Config(**GPT2)), folder, new_tokenizer())
 
 
 def save_chat(folder):
@@ -90,33 +88,15 @@ def save_chat(folder):
 
 def save_encoder_decoder(folder):
     """Write a T5."""
-    config = transformers.T5Config(
-        vocab_size=len(WORDS),
-        d_model=16,
-        d_kv=8,
-        d_ff=16,
-        num_layers=1,
-        num_heads=2,
-        decoder_start_token_id=0,
-        **SPECIAL,
-    )
+    sizes = {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 1, "num_heads": 2}
+    config = transformers.T5Config(vocab_size=len(WORDS), decoder_start_token_id=0, **sizes, **SPECIAL)
     return save(transformers.T5ForConditionalGeneration(config), folder, new_tokenizer())
 
 
 def save_vision_encoder_decoder(folder):
     """Write a ViT with a GPT-2."""
-    small = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-    encoder = transformers.ViTConfig(image_size=16, patch_size=8, **small)
-    decoder = transformers.GPT2Config(
-        vocab_size=len(WORDS),
-        n_embd=16,
-        n_layer=1,
-        n_head=2,
-        n_positions=32,
-        add_cross_attention=True,
-        is_decoder=True,
-        **SPECIAL,
-    )
+    encoder = transformers.ViTConfig(**IMAGE, **VISION)
+    decoder = transformers.GPT2Config(add_cross_attention=True, is_decoder=True, **GPT2)
     config = transformers.VisionEncoderDecoderConfig.from_encoder_decoder_configs(encoder, decoder)
     config.decoder_start_token_id, config.pad_token_id, config.eos_token_id = 1, 0, 2
     model = transformers.VisionEncoderDecoderModel(config)
@@ -124,30 +104,28 @@ def save_vision_encoder_decoder(folder):
     return save(model, folder, new_tokenizer(), transformers.ViTImageProcessor(size={"height": 16, "width": 16}))
 
 
+def image_processor():
+    return transformers.CLIPImageProcessor(size={"shortest_edge": 16}, crop_size={"height": 16, "width": 16})
+
+
 def save_git(folder):
     """Write a GIT."""
     text = {"vocab_size": len(WORDS), "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
-    vision = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-    config = transformers.GitConfig(
-        vision_config={**vision, "image_size": 16, "patch_size": 8}, intermediate_size=16, **text, **SPECIAL
-    )
-    images = transformers.CLIPImageProcessor(size={"shortest_edge": 16}, crop_size={"height": 16, "width": 16})
-    processor = transformers.GitProcessor(images, new_tokenizer())
+    config = transformers.GitConfig(vision_config={**VISION, **IMAGE}, intermediate_size=16, **text, **SPECIAL)
+    processor = transformers.GitProcessor(image_processor(), new_tokenizer())
     return save(transformers.GitForCausalLM(config), folder, processor)
 
 
 def save_image_chat(folder):
     """Write a LLaVA."""
-    vision = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
     config = transformers.LlavaConfig(
-        vision_config=transformers.CLIPVisionConfig(image_size=16, patch_size=8, **vision),
+        vision_config=transformers.CLIPVisionConfig(**IMAGE, **VISION | {"num_hidden_layers": 2}),
         text_config=transformers.LlamaConfig(**DECODER),
         image_token_index=WORDS.index("<image>"),
         vision_feature_select_strategy="default",
     )
-    images = transformers.CLIPImageProcessor(size={"shortest_edge": 16}, crop_size={"height": 16, "width": 16})
     processor = transformers.LlavaProcessor(
-        images,
+        image_processor(),
         new_tokenizer(),
         patch_size=8,
         vision_feature_select_strategy="default",
@@ -163,7 +141,7 @@ def save_qwen(folder):
     vision = {"depth": 1, "embed_dim": 16, "hidden_size": 16, "num_heads": 2, "mlp_ratio": 1, "patch_size": 8}
     rotation = "rope_scaling" if IS_OLD else "rope_parameters"
     text = {**DECODER, rotation: {"rope_type": "default", "mrope_section": [1, 1, 2]}}
-    markers = {f"{name}_token_id": WORDS.index(token) for name, token in QWEN_WORDS.items()}
+    markers = {f"{name.removesuffix('_pad')}_token_id": WORDS.index(token) for name, token in QWEN_WORDS.items()}
     config = transformers.Qwen2VLConfig(text_config=text, vision_config=vision, **markers)
     sizes = {"patch_size": 8, "size": {"shortest_edge": 256, "longest_edge": 1_024}}
     tokenizer = new_tokenizer()

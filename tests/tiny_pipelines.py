@@ -33,16 +33,9 @@ def save_painter(folder):
     (words / "vocab.json").write_text(json.dumps({token: i for i, token in enumerate(tokens)}))
     (words / "merges.txt").write_text("#version: 0.2\n")
     tokenizer = transformers.CLIPTokenizer(str(words / "vocab.json"), str(words / "merges.txt"), model_max_length=20)
-    text = transformers.CLIPTextConfig(
-        vocab_size=len(tokens),
-        hidden_size=16,
-        intermediate_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        max_position_embeddings=20,
-        bos_token_id=len(tokens) - 2,
-        eos_token_id=len(tokens) - 1,
-    )
+    small = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    ends = {"bos_token_id": len(tokens) - 2, "eos_token_id": len(tokens) - 1}
+    text = transformers.CLIPTextConfig(vocab_size=len(tokens), max_position_embeddings=20, **small, **ends)
     unet = diffusers.UNet2DConditionModel(
         sample_size=8,
         block_out_channels=(8, 16),

@@ -14,8 +14,7 @@ from .base_messages import shown_value
 from .clip_checkpoints import Checkpoint, find_checkpoint, local_checkpoint
 from .clip_model import ClipModel, ClipTokens, FeatureError, as_device, engine_name
 from .clip_options import chosen_variant, with_prompt
-from .clip_transformers import CONFIG_FILE, PIXEL_FILES, is_model, read_model
-from .clip_variants import CONFIG_NAME
+from .clip_variants import CONFIG_FILE, CONFIG_NAME, PIXEL_FILES, is_model, read_model
 from .clip_weights import HOW_TO_GET_LIBRARIES, LIBRARIES, Weights, merge_lora, openai_names, read_weights
 from .media_images import scaler_name
 from .text_windows import mean_direction, sentence_windows
@@ -70,14 +69,6 @@ class ClipEncoder:
 
     Encoders of one process whose weights and arithmetic are the same share the model and its features: an image that
     several metrics score, or several systems describe, is encoded once.
-
-    Args:
-        options: `CLIP_LOAD_DEFAULTS` with the user's values.
-        progress: a tqdm class.
-        config_name: evaluate's short form of the option variant, in modules that give it no other meaning.
-
-    Raises:
-        ValueError: there is no such variant, or both forms are given and differ.
     """
 
     def __init__(self, options: Mapping[str, Any], progress: Any, config_name: str | None = None) -> None:
@@ -107,11 +98,7 @@ class ClipEncoder:
         return self._load()[1]
 
     def local_checkpoint(self) -> Checkpoint | None:
-        """Return the user's own weights if they are on this disk; nothing is downloaded.
-
-        Raises:
-            ValueError: they are missing, or cannot be used.
-        """
+        """Return the user's own weights if they are on this disk; nothing is downloaded."""
         given = self.options["checkpoint"]
         return None if given is None else local_checkpoint(self.variant, given)
 
@@ -125,18 +112,7 @@ class ClipEncoder:
         self.remembered.clear()
 
     def encode_texts(self, texts: Sequence[str], batch_size: int) -> TextFeatures:
-        """Encode texts, each distinct one once.
-
-        Args:
-            texts: n texts, the prompt already before them.
-            batch_size: images that would be encoded at once.
-
-        Returns:
-            The features of the distinct texts, and which text has which.
-
-        Raises:
-            ValueError: the model gives values that are not finite.
-        """
+        """Encode texts that have their prompt already, each distinct one once."""
         places: dict[str, int] = {}
         rows = np.array([places.setdefault(text, len(places)) for text in texts])
         known = {
@@ -156,16 +132,7 @@ class ClipEncoder:
     def encode_captions(self, prompt: str, captions: Sequence[str], options: Mapping[str, Any]) -> TextFeatures:
         """Encode captions behind a prompt, each distinct one once; long ones as the option `long_captions` says.
 
-        Args:
-            prompt: words before every caption, and before every window of one.
-            captions: n captions.
-            options: batch_size and long_captions.
-
-        Returns:
-            The features of the distinct captions; of one that is read in windows their `mean_direction`.
-
-        Raises:
-            ValueError: the model gives values that are not finite, or windows whose features cancel out.
+        A caption that is read in windows has their `mean_direction`.
         """
         if options["long_captions"] == "truncate":
             return self.encode_texts(with_prompt(prompt, captions), options["batch_size"])
@@ -201,15 +168,8 @@ class ClipEncoder:
     def encode_tokens(self, texts: Mapping[str, ClipTokens], batch_size: int) -> dict[str, np.ndarray]:
         """Encode every token of texts.
 
-        Args:
-            texts: distinct texts and their tokens.
-            batch_size: images that would be encoded at once.
-
         Returns:
             For each text a float32 array, shape (n_tokens, d).
-
-        Raises:
-            ValueError: the model gives values that are not finite.
         """
         known = {text: vectors for text in texts if (vectors := self.remembered.get(("tokens", text))) is not None}
         new = [text for text in texts if text not in known]

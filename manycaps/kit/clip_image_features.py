@@ -16,8 +16,15 @@ from .base_rows import check_no_table
 from .clip_cosines import as_features
 from .clip_encoder import ClipEncoder
 from .clip_model import FeatureError
-from .media_arrays import as_numpy, is_array
-from .media_images import as_image_source, as_model_pixels, as_rgb_image, decoded_values, is_one_image
+from .media_images import (
+    as_image_source,
+    as_model_pixels,
+    as_numpy,
+    as_rgb_image,
+    decoded_values,
+    is_array,
+    is_one_image,
+)
 
 
 def encode_images(
@@ -44,9 +51,6 @@ def encode_images(
     Returns:
         float32 features of each image, as bytes; those of equal pixels are the same, and an image that is
         remembered has the bits that it had the first time.
-
-    Raises:
-        TypeError, ValueError: an image cannot be used; nothing of the column is kept then but finished features.
     """
     work = _Work(encoder, batch_size, place or f"{column}[{{}}]".format, ready)
     bar = encoder.bar(column, "image", total=len(images) if isinstance(images, Sized) else None)
@@ -168,10 +172,6 @@ def ready_features(image: object, where: str, d: int, whose: str) -> np.ndarray:
 
     Returns:
         float32 array, shape (d,).
-
-    Raises:
-        TypeError: no such array.
-        ValueError: another length, or features without a cosine.
     """
     array = as_numpy(image, where) if is_vector(image) else None
     if array is None or not np.issubdtype(array.dtype, np.floating):
@@ -189,11 +189,7 @@ def ready_features(image: object, where: str, d: int, whose: str) -> np.ndarray:
 
 
 def check_image_column(images: object, column: str, *, ready: bool = False) -> None:
-    """Raise unless `images` is a column of images, not one image; with `ready` it may be an array of features (n, d).
-
-    Raises:
-        TypeError: it is not one.
-    """
+    """Raise unless `images` is a column of images, not one image; with `ready` also an array of features (n, d)."""
     check_no_table(images, column, "a list of images")
     is_table = ready and is_array(images) and getattr(images, "ndim", None) == 2
     is_table = is_table and np.issubdtype(as_numpy(images, column).dtype, np.floating)
@@ -203,27 +199,18 @@ def check_image_column(images: object, column: str, *, ready: bool = False) -> N
         raise TypeError(f"{column}: expected a list of images, got one {kind}. Give one image per row, in a list.")
 
 
-def check_image_count(n_predictions: int, n_images: int) -> None:
-    """Raise unless there are as many images as rows of captions.
-
-    Raises:
-        ValueError: the numbers differ.
-    """
-    if n_predictions != n_images:
+def check_item_count(n_predictions: int, n_items: int, item: str) -> None:
+    """Raise unless there are as many items, images or videos, as rows of captions."""
+    if n_predictions != n_items:
         raise ValueError(
-            f"images: expected one image for each of the {n_predictions} rows of predictions, got {n_images}. "
-            "Row i of both columns belongs together; several captions of an image go into one list."
+            f"{item}s: expected one {item} for each of the {n_predictions} rows of predictions, got {n_items}. "
+            f"Row i of both columns belongs together; several captions of {'an' if item == 'image' else 'a'} {item} go "
+            "into one list."
         )
 
 
 def stored_features(features: Iterable[bytes | np.ndarray]) -> list[dict[str, Any]]:
     """Return the features of a column of images or videos as evaluate stores them: equal ones once, at the first row.
-
-    Args:
-        features: of each row, contiguous float32 numbers or their bytes.
-
-    Returns:
-        For each row `key`, a hash of its features, and `features`, their bytes, or None if an earlier row has them.
 
     >>> [row["features"] for row in stored_features([b"1234", b"5678", b"1234"])]
     [b'1234', b'5678', None]
@@ -240,10 +227,6 @@ def stored_features(features: Iterable[bytes | np.ndarray]) -> list[dict[str, An
 
 def features_of_rows(stored: Iterable[Mapping[str, Any]], n_features: int) -> list[np.ndarray]:
     """Return the features of every row of a column that `stored_features` made, or several, one after the other.
-
-    Args:
-        stored: the column, as evaluate returns it.
-        n_features: d.
 
     Returns:
         n_rows float32 arrays, shape (n_vectors, d): one vector for an image, one per frame for a video.

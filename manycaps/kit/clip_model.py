@@ -64,12 +64,7 @@ class ClipTokens(NamedTuple):
 
 
 class FeatureError(ValueError):
-    """Features without a cosine: NaN, infinite, or all 0.
-
-    Args:
-        place: number of the image or text among those that were encoded.
-        got: what its features are.
-    """
+    """Features without a cosine: NaN, infinite, or all 0."""
 
     def __init__(self, place: int, got: str) -> None:
         super().__init__(
@@ -139,64 +134,40 @@ class ClipModel:
         return int(self.network.text_projection.shape[1])
 
     def image_features(self, pixels: np.ndarray) -> np.ndarray:
-        """Encode images.
-
-        Args:
-            pixels: uint8 array, shape (n, image_size, image_size, 3).
-
-        Returns:
-            float32 array, shape (n, d), not normalised.
-
-        Raises:
-            FeatureError: the model gives values that are not finite, or all 0.
-        """
+        """Map (n, image_size, image_size, 3) uint8 pixels to (n, d) float32 features, not normalised."""
         with self._inference():
-            features = self._embed_pixels(torch.from_numpy(pixels).to(self.device))
-            return _as_features(features)
+            features = _as_array(self._embed_pixels(torch.from_numpy(pixels).to(self.device)))
+        _check_features(features)
+        return features
 
     def text_features(self, texts: Sequence[ClipTokens], batch_size: int, progress: Any = iter) -> np.ndarray:
         """Encode texts in batches of similar length, so that short ones are not padded to the longest.
 
-        Args:
-            texts: n tokenised texts.
-            batch_size: images that would be encoded at once.
-            progress: called on the iterable of batches, such as tqdm.
-
         Returns:
             float32 array, shape (n, d): the end token's features, not normalised.
-
-        Raises:
-            FeatureError: the model gives values that are not finite, or all 0.
         """
         features = np.empty((len(texts), self.n_features), np.float32)
         with self._inference():
             for rows in progress(text_batches(texts, batch_size)):
                 ids, ends = self._as_batch([texts[i] for i in rows])
-                with _numbered_as(rows):
-                    features[rows] = _as_features(self._embed_tokens(ids, ends))
+                features[rows] = _as_array(self._embed_tokens(ids, ends))
+        _check_features(features)
         return features
 
     def token_features(self, texts: Sequence[ClipTokens], batch_size: int, progress: Any = iter) -> list[np.ndarray]:
         """Encode every token of each text, the start and the end token included.
 
-        Args:
-            texts: n tokenised texts.
-            batch_size: images that would be encoded at once.
-            progress: called on the iterable of batches, such as tqdm.
-
         Returns:
             n float32 arrays, shape (n_tokens, d); the last row of each is what `text_features` returns.
-
-        Raises:
-            FeatureError: the model gives values that are not finite, or all 0.
         """
         features: list[np.ndarray] = [np.empty(0)] * len(texts)
         with self._inference():
             for rows in progress(text_batches(texts, batch_size)):
                 ids, _ = self._as_batch([texts[i] for i in rows])
                 for i, embedded in zip(rows, self._embed_tokens(ids), strict=True):
-                    with _numbered_as([i] * len(texts[i].ids)):
-                        features[i] = _as_features(embedded[: len(texts[i].ids)])
+                    features[i] = _as_array(embedded[: len(texts[i].ids)])
+        for i, of_tokens in enumerate(features):
+            _check_features(of_tokens, i)
         return features
 
     def tokenize(self, text: str) -> ClipTokens:
@@ -252,14 +223,6 @@ def first_tokens(tokenizer: Any, text: str, n_characters: int = MOST_CHARACTERS)
     The time of CLIP's tokenizer grows with the square of the length of a word, and of how often a character is escaped:
     so what cannot be read is left out before. Only a single word, or escapes, as long as that can have other tokens
     than at the beginning of the whole text.
-
-    Args:
-        tokenizer: open_clip's.
-        text: any.
-        n_characters: how many characters are tokenized.
-
-    Returns:
-        Token numbers without start and end, and whether characters beyond `n_characters` were left out.
     """
     if len(text) > n_characters:
         text = " ".join(text.split())  # the tokenizer sees no other blanks
@@ -268,13 +231,6 @@ def first_tokens(tokenizer: Any, text: str, n_characters: int = MOST_CHARACTERS)
 
 def text_batches(texts: Sequence[ClipTokens], batch_size: int) -> list[list[int]]:
     """Split texts into batches of similar length.
-
-    Args:
-        texts: n tokenised texts.
-        batch_size: images that would be encoded at once; a batch has about as many tokens as they.
-
-    Returns:
-        Lists of row numbers, shortest texts first.
 
     >>> text_batches([ClipTokens((1, 5, 6, 2), False), ClipTokens((1, 2), False)], batch_size=1)
     [[1, 0]]
@@ -293,17 +249,6 @@ def build_network(weights: Weights, activation: str, heads: tuple[int, int] | No
     """Build open_clip's CLIP with the shapes of `weights`, and put them into it, in float32.
 
     open_clip's own function for such state dicts rounds to 16 bits on the way and ignores keys that do not fit.
-
-    Args:
-        weights: state dict in OpenAI's naming.
-        activation: one of `ACTIVATIONS`.
-        heads: as for `ClipModel`.
-
-    Returns:
-        `open_clip.CLIP` in float32 on the CPU.
-
-    Raises:
-        ValueError: keys are missing, unknown or of a wrong shape; a weight is not finite.
     """
     weights = join_positions({name: tensor for name, tensor in weights.items() if name not in DESCRIPTIVE_KEYS})
     check_shape_keys(weights)
@@ -318,11 +263,7 @@ def build_network(weights: Weights, activation: str, heads: tuple[int, int] | No
 
 
 def as_device(name: str) -> "torch.device":
-    """Return a torch device that this machine has.
-
-    Raises:
-        ValueError: there is no such device on this machine.
-    """
+    """Return a torch device that this machine has."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     try:
@@ -343,13 +284,11 @@ def engine_name() -> str:
 
 def _network_of_shape(weights: Weights, activation: str, heads: tuple[int, int] | None) -> Any:
     """An uninitialised CLIP with the architecture that the weights' shapes tell."""
+    n_layers = [_count_layers(weights, f"{tower}transformer.resblocks.") for tower in ("visual.", "")]
+    check_architecture(weights, n_layers, heads)
     width, _, patch_size, _ = weights["visual.conv1.weight"].shape
     grid = round((len(weights["visual.positional_embedding"]) - 1) ** 0.5)
     text_width = len(weights["ln_final.weight"])
-    context_length, vocabulary = len(weights["positional_embedding"]), len(weights["token_embedding.weight"])
-    n_layers = [_count_layers(weights, f"{tower}transformer.resblocks.") for tower in ("visual.", "")]
-    conv_shape, n_places = weights["visual.conv1.weight"].shape, len(weights["visual.positional_embedding"])
-    check_architecture(conv_shape, n_places, n_layers, text_width, context_length, vocabulary, heads)
     return open_clip.model.CLIP(
         embed_dim=weights["text_projection"].shape[1],
         vision_cfg=open_clip.CLIPVisionCfg(
@@ -360,8 +299,8 @@ def _network_of_shape(weights: Weights, activation: str, heads: tuple[int, int] 
             image_size=patch_size * grid,
         ),
         text_cfg=open_clip.CLIPTextCfg(
-            context_length=context_length,
-            vocab_size=vocabulary,
+            context_length=len(weights["positional_embedding"]),
+            vocab_size=len(weights["token_embedding.weight"]),
             width=text_width,
             heads=heads[1] if heads else max(1, text_width // HEAD_WIDTH),
             layers=n_layers[1],
@@ -374,21 +313,15 @@ def _count_layers(weights: Weights, prefix: str) -> int:
     return len({name.removeprefix(prefix).split(".")[0] for name in weights if name.startswith(prefix)})
 
 
-@contextlib.contextmanager
-def _numbered_as(rows: Sequence[int]) -> Iterator[None]:
-    """Context of a batch: errors name the text by its caller's number."""
-    try:
-        yield
-    except FeatureError as error:
-        raise FeatureError(rows[error.place], error.got) from None
-
-
-def _as_features(features: "torch.Tensor") -> np.ndarray:
-    """Features as a float32 array, checked."""
+def _as_array(features: "torch.Tensor") -> np.ndarray:
     array: np.ndarray = features.float().cpu().numpy()
-    is_finite = np.isfinite(array).all(axis=-1)
-    usable = is_finite & array.any(axis=-1)
+    return array
+
+
+def _check_features(features: np.ndarray, place: int | None = None) -> None:
+    """Raise at the first vector without a cosine, by its row, or by the place of the text that has them all."""
+    is_finite = np.isfinite(features).all(axis=-1)
+    usable = is_finite & features.any(axis=-1)
     if not usable.all():
         first = int(np.argmin(usable))
-        raise FeatureError(first, "zeros" if is_finite[first] else "NaN or infinity")
-    return array
+        raise FeatureError(first if place is None else place, "zeros" if is_finite[first] else "NaN or infinity")

@@ -6,8 +6,7 @@ from typing import Any
 
 from .base_module import check_choice, check_flag, check_whole_number
 from .clip_model import DTYPES
-from .clip_transformers import check_model
-from .clip_variants import variant_name
+from .clip_variants import check_model, variant_name
 from .text_windows import LONG_TEXTS
 
 # Options that decide the model; given at load time only, since images are encoded when they are added.
@@ -35,13 +34,6 @@ MOST_WORKERS = 1024
 def chosen_variant(variant: str | None, config_name: str | None) -> str:
     """Return the full name of the chosen variant, in either form.
 
-    Args:
-        variant: the option.
-        config_name: evaluate's second argument, or None.
-
-    Raises:
-        ValueError: there is no such variant, or both are given and differ.
-
     >>> chosen_variant(None, "openclip-vit-l-14")
     'pac-openclip-vit-l-14'
     """
@@ -54,12 +46,7 @@ def chosen_variant(variant: str | None, config_name: str | None) -> str:
 
 
 def check_clip_options(options: Mapping[str, Any]) -> None:
-    """Raise unless the options of the encoder have legal values; those that are absent are not checked.
-
-    Raises:
-        TypeError: a value of the wrong type.
-        ValueError: a value out of range.
-    """
+    """Raise unless the options of the encoder have legal values; those that are absent are not checked."""
     variant_name(options.get("variant"))
     checkpoint = options.get("checkpoint")
     if checkpoint is not None and not isinstance(checkpoint, str | os.PathLike):
@@ -73,10 +60,11 @@ def check_clip_options(options: Mapping[str, Any]) -> None:
     if "dtype" in options:
         check_choice("dtype", options["dtype"], DTYPES)
         check_flag("compile", options["compile"])
-    check_whole_number("batch_size", options["batch_size"], 1, LARGEST_BATCH)
+    if "batch_size" in options:
+        check_whole_number("batch_size", options["batch_size"], 1, LARGEST_BATCH)
     if "long_captions" in options:
         check_choice("long_captions", options["long_captions"], LONG_TEXTS)
-    if options["n_workers"] is not None:
+    if options.get("n_workers") is not None:
         check_whole_number("n_workers", options["n_workers"], 1, MOST_WORKERS)
 
 
@@ -90,11 +78,7 @@ def long_captions_name(options: Mapping[str, Any]) -> str | None:
 
 
 def check_prompt(prompt: object) -> None:
-    """Raise unless `prompt` is a string.
-
-    Raises:
-        TypeError: it is not.
-    """
+    """Raise unless `prompt` is a string."""
     if not isinstance(prompt, str):
         raise TypeError(f"prompt: expected a string, got {type(prompt).__name__}. Give '' for no prompt.")
 

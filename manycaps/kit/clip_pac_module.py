@@ -11,7 +11,7 @@ from .clip_cosines import as_features
 from .clip_encoder import ClipEncoder, TextFeatures
 from .clip_image_features import (
     check_image_column,
-    check_image_count,
+    check_item_count,
     encode_images,
     features_of_rows,
     ready_features,
@@ -64,7 +64,7 @@ class PacModule(CollectionModule):
         check_image_column(images, "images", ready=True)
         settings = options["batch_size"], options["n_workers"]
         features = encode_images(self.encoder, images, "images", *settings, ready=True)
-        check_image_count(len(checked["predictions"]), len(features))
+        check_item_count(len(checked["predictions"]), len(features), "image")
         return {**checked, "images": stored_features(features)}
 
     def compute(
@@ -137,13 +137,6 @@ def as_text_features(columns: Mapping[str, Any]) -> list[list[np.ndarray]]:
 
     Args:
         columns: by name n_rows floating-point arrays, shape (n_captions, d).
-
-    Returns:
-        Of each column n_rows float32 arrays.
-
-    Raises:
-        TypeError: a column is missing, or is no list of such arrays.
-        ValueError: different numbers of rows or of features, or features without a cosine.
     """
     sides = [as_embedding_arrays(rows, name) for name, rows in columns.items()]
     (first, n), d = (next(iter(columns)), len(sides[0])), sides[0][0].shape[1]
@@ -166,14 +159,10 @@ def as_text_features(columns: Mapping[str, Any]) -> list[list[np.ndarray]]:
 
 
 def as_image_rows(images: Any, d: int, n_rows: int) -> np.ndarray:
-    """Return ready features of images, as long as those of captions: float32 array, shape (n_rows, d).
-
-    Raises:
-        TypeError, ValueError: no column of features, another number of rows or of features.
-    """
+    """Return ready features of images, as long as those of captions: float32 array, shape (n_rows, d)."""
     check_image_column(images, "images", ready=True)
     rows = decoded_values(images, "images", "an image")
     whose = f"{ARRAY_COLUMNS[0]} have"
     features = [ready_features(image, f"images[{i}]", d, whose) for i, image in enumerate(rows)]
-    check_image_count(n_rows, len(features))
+    check_item_count(n_rows, len(features), "image")
     return np.stack(features)

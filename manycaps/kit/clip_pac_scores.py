@@ -35,12 +35,7 @@ def pac_s(cosines: np.ndarray, weight: float) -> np.ndarray:
 
 
 def check_weight(weight: Any) -> None:
-    """Raise unless `weight` is a positive number.
-
-    Raises:
-        TypeError: it is no number.
-        ValueError: it is not positive, or not finite.
-    """
+    """Raise unless `weight` is a positive number."""
     check_is_number("weight", weight, "Give a float such as 2.0.")
     if not 0 < weight <= sys.float_info.max:
         raise ValueError(

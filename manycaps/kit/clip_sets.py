@@ -16,11 +16,9 @@ from .clip_cosines import unit_vectors
 from .clip_encoder import ClipEncoder, count_long_texts
 from .clip_image_features import as_feature_rows, encode_images
 from .clip_model import DTYPES
-from .clip_options import long_captions_name
-from .clip_variants import variant_name
+from .clip_options import check_clip_options, long_captions_name
 from .media_images import decoded_values, is_one_image
 from .text_sentence_encoder import DEFAULT_ENCODER
-from .text_windows import LONG_TEXTS
 from .vectors_rows import EmbeddingModule, as_embedding_rows
 
 # The keywords of `compute` for images, in the order candidates, references; and the columns in whose place they stand.
@@ -178,23 +176,8 @@ class ClipSetModule(EmbeddingModule):
 
 
 def check_clip_set_options(options: Mapping[str, Any]) -> None:
-    """Raise unless the options of `CLIP_SET_DEFAULTS` have legal values.
-
-    Raises:
-        TypeError: a value of the wrong type.
-        ValueError: a name that there is not.
-    """
-    variant, checkpoint = options["variant"], options["checkpoint"]
-    if variant is not None:
-        if not isinstance(variant, str):
-            raise TypeError(f"variant: expected a name, got {shown_value(variant)}. Give for example 'clip-vit-b-32'.")
-        variant_name(variant)
-    if checkpoint is not None and not isinstance(checkpoint, str | os.PathLike):
-        raise TypeError(
-            f"checkpoint: expected a path or a Hub repository, got {type(checkpoint).__name__}. Save the weights with "
-            "torch.save or safetensors and give the path."
-        )
-    check_choice("long_captions", options["long_captions"], LONG_TEXTS)
+    """Raise unless the options of `CLIP_SET_DEFAULTS` have legal values."""
+    check_clip_options({name: options[name] for name in CLIP_SET_DEFAULTS})
     encoder = options["encoder"]
     if isinstance(encoder, str) and encoder == CLIP and options["long_texts"] == "window":
         raise ValueError(
@@ -206,11 +189,7 @@ def check_clip_set_options(options: Mapping[str, Any]) -> None:
 def check_one_of_each(
     images: Sequence[object], captions: Sequence[object], embeddings: Sequence[object], n_added: int
 ) -> None:
-    """Raise unless each side has either images or captions, and nothing besides.
-
-    Raises:
-        ValueError: a side has both or neither; there are ready embeddings, or rows from `add` or `add_batch`.
-    """
+    """Raise unless each side has either images or captions, and nothing besides."""
     if n_added or any(rows is not None for rows in embeddings):
         raise ValueError(
             f"{IMAGE_COLUMNS[0]}: expected images in place of ready embeddings and of rows added before, got both. "
@@ -224,11 +203,7 @@ def check_one_of_each(
 
 
 def check_set_counts(columns: Sequence[str], sizes: Sequence[Sequence[int]]) -> None:
-    """Raise unless both sides have as many rows, and no row has more than `MOST_IN_ROW` images and captions.
-
-    Raises:
-        ValueError: the numbers of rows differ, or a row is too large.
-    """
+    """Raise unless both sides have as many rows, and no row has more than `MOST_IN_ROW` images and captions."""
     first, second = sizes
     if len(first) != len(second):
         raise ValueError(
@@ -246,17 +221,6 @@ def check_set_counts(columns: Sequence[str], sizes: Sequence[Sequence[int]]) -> 
 
 def as_image_sets(images: object, column: str) -> ImageSets:
     """Read a column of images: a list of lists is one set a row, a list of images one row.
-
-    Args:
-        images: n_rows lists of images, or an iterable of images; of what `as_image_source` takes.
-        column: its name, for the messages.
-
-    Returns:
-        The images; none is decoded yet, and a generator of images is read when they are encoded.
-
-    Raises:
-        TypeError: no list of images, or a row that is none.
-        ValueError: no images at all, or none in a row.
 
     >>> sets = as_image_sets([["a.png", "b.png"], ["c.png"]], "prediction_images")
     >>> sets.sizes, sets.place(2), as_image_sets(["a.png"], "prediction_images").sizes
@@ -287,13 +251,6 @@ def as_image_sets(images: object, column: str) -> ImageSets:
 
 def as_caption_sets(captions: object, column: str) -> CaptionSets:
     """Read a column of captions beside one of images: a list of lists is one set a row, a list of captions one row.
-
-    Args:
-        captions: n_rows lists of captions, or a list of captions.
-        column: its name, for the messages.
-
-    Raises:
-        TypeError, ValueError: as `as_caption_rows`.
 
     >>> as_caption_sets(["a dog", "a cat"], "predictions").sizes, as_caption_sets([["a dog"]], "predictions").sizes
     ([2], [1])
@@ -334,38 +291,19 @@ def _nothing(values: object) -> str:
     return "an empty list" if isinstance(values, Sized) and not len(values) else "None"
 
 
-class Preset(NamedTuple):
-    """What a preset is made for."""
+# Distances with a name, and the features that they are made for.
+PRESETS = {"cmmd": "CLIP ViT-L/14 at 336 pixels, of length 1", "kid": "the 2,048 numbers of Inception's last pooling"}
 
-    # Features of its authors.
-    features: str
-    # Weights that make them.
-    weights: str
-
-
-PRESETS = {
-    "cmmd": Preset("CLIP ViT-L/14 at 336 pixels, of length 1", "openai/clip-vit-large-patch14-336"),
-    "kid": Preset("the 2,048 numbers of Inception's last pooling", "pt_inception-2015-12-05-6726825d.pth"),
-}
+# Weights that make the features of "kid".
+KID_WEIGHTS = "pt_inception-2015-12-05-6726825d.pth"
 
 
 def check_features(preset: str | None, encoder: object, what: str) -> None:
-    """Raise if the features of a preset differ from those of captions or images.
-
-    Args:
-        preset: a key of `PRESETS`, or None.
-        encoder: that of captions.
-        what: "captions" or "images".
-
-    Raises:
-        OSError: the features would have to be made by weights that this module does not run; the message names them.
-        ValueError: the captions would be embedded by another encoder than a CLIP.
-    """
+    """Raise if the features of a preset differ from those of captions or images."""
     if preset == "kid":
-        made = PRESETS[preset]
         raise OSError(
-            f"preset={preset!r}: expected ready features ({made.features}), got {what}. Make them with the weights "
-            f"{made.weights}, which are not run here, and give them as prediction_embeddings=... and "
+            f"preset={preset!r}: expected ready features ({PRESETS[preset]}), got {what}. Make them with the weights "
+            f"{KID_WEIGHTS}, which are not run here, and give them as prediction_embeddings=... and "
             "reference_embeddings=..."
         )
     if preset == "cmmd" and not (isinstance(encoder, str) and encoder in (DEFAULT_ENCODER, CLIP)):

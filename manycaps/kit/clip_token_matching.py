@@ -55,14 +55,12 @@ def match_video(caption: Text, frames: np.ndarray) -> Match:
     The cosines c_ij of token i and frame j give P = sum_i w_i max_j c_ij / sum_i w_i and R = mean_j max_i c_ij; the
     coarse value is the cosine of the end token with the mean of the unit frame features (Shi et al., 2022, section 3,
     https://arxiv.org/abs/2111.08919). There is no padding, so a negative cosine stays what it is: the authors' program
-    pads a batch with zeros, which win over negative cosines.
+    pads a batch with zeros, which win over negative cosines. Coarse is NaN where the unit frame features cancel out, F
+    where P + R is 0.
 
     Args:
         caption: tokens and weights.
         frames: float array, shape (n_frames, d), at least one row, no zero rows.
-
-    Returns:
-        The four values; coarse is NaN where the unit frame features cancel out, F where P + R is 0.
 
     >>> caption = Text(np.array([[1.0, 0.0], [0.0, 1.0]]), np.ones(2))
     >>> match_video(caption, np.array([[0.0, 2.0]]))
@@ -86,12 +84,7 @@ def match_video(caption: Text, frames: np.ndarray) -> Match:
 def match_reference(caption: Text, reference: Text) -> Match:
     """Match a caption with a reference caption: its tokens in place of the frames, both sides weighted.
 
-    Args:
-        caption: tokens and weights.
-        reference: tokens and weights.
-
-    Returns:
-        The four values; F is NaN where P + R is 0.
+    F is NaN where P + R is 0.
 
     >>> caption = Text(np.array([[1.0, 0.0], [0.0, 1.0]]), np.ones(2))
     >>> match_reference(caption, caption)
@@ -110,13 +103,6 @@ def closest_reference(matches: Sequence[Match], aggregation: str) -> Match:
     harmonic mean of the P and R beside it, and the parts may come from different references. "equation_8" takes the
     reference with the largest whole score, (coarse + F) / 2, the first of several such (Sarto et al., 2023,
     equation 8, https://arxiv.org/abs/2303.12112).
-
-    Args:
-        matches: one for each reference, at least one.
-        aggregation: one of `REFERENCE_AGGREGATIONS`.
-
-    Returns:
-        The four values.
 
     >>> closest_reference([Match(0.5, 0.2, 0.2, 0.2), Match(0.1, 0.4, 0.4, 0.4)], "authors")
     Match(coarse=0.5, fine_precision=0.4, fine_recall=0.4, fine_f=0.4)
@@ -143,9 +129,6 @@ def text_of_windows(windows: Sequence[np.ndarray], weights: Sequence[np.ndarray]
     Args:
         windows: float arrays, shape (n_tokens, d), one for each window, start and end token included.
         weights: float64 arrays, shape (n_tokens,), of their tokens.
-
-    Returns:
-        The caption with the tokens of all windows. The whole of several is the mean of their unit end tokens.
 
     >>> two = text_of_windows([np.array([[1.0, 0.0], [2.0, 0.0]]), np.array([[0.0, 1.0]])], [np.ones(2), np.ones(1)])
     >>> two.tokens.shape, two.whole.tolist()
@@ -221,13 +204,7 @@ EQUAL_WEIGHTS = TokenWeights({}, 1.0)
 
 
 def count_tokens(texts: Iterable[Sequence[int]]) -> TokenFrequency:
-    """Count in how many texts each token occurs.
-
-    Args:
-        texts: token numbers with the start token first and the end token last.
-
-    Returns:
-        The counts.
+    """Count in how many texts each token occurs; the start token is first, the end token last.
 
     >>> count_tokens([(7, 1, 1, 8), (7, 1, 2, 8)])
     TokenFrequency(counts={1: 2, 2: 1}, n_documents=2)
@@ -242,17 +219,6 @@ def inverse_document_frequency(frequency: TokenFrequency, start: int, end: int) 
     The start token and the padding are in every document and have weight 0. The end token gets the mean weight over
     all types, those two and itself (0) included: the authors' program does so, which makes it one of the largest
     weights in a caption of frequent words.
-
-    Args:
-        frequency: counts.
-        start: number of the start token.
-        end: number of the end token.
-
-    Returns:
-        Weights, at least 0; that of the end token is above 0.
-
-    Raises:
-        ValueError: every token is in every document, so that all weights are 0.
 
     >>> weights = inverse_document_frequency(TokenFrequency({1: 1, 2: 3}, 3), start=7, end=8)
     >>> {i: round(weight, 4) for i, weight in weights.known.items()}, round(weights.unseen, 4)
@@ -271,12 +237,7 @@ def inverse_document_frequency(frequency: TokenFrequency, start: int, end: int) 
 
 
 def check_idf(source: object) -> None:
-    """Raise unless `source` is True, False, a mapping, or the path of a file that exists; no table is read.
-
-    Raises:
-        TypeError: another type.
-        ValueError: there is no such file.
-    """
+    """Raise unless `source` is True, False, a mapping, or the path of a file that exists; no table is read."""
     if not isinstance(source, bool):
         check_count_table(source, "idf", "True, False, ", HOW_TO_MAKE_A_TABLE)
 
@@ -285,17 +246,6 @@ def load_token_frequency(
     source: str | os.PathLike[str] | Mapping[str, Any], vocabulary: Mapping[str, int]
 ) -> TokenFrequency:
     """Read and check a table.
-
-    Args:
-        source: path of a JSON file, or a mapping, of the layout `TABLE_LAYOUT`: every count a whole number from 1 to
-            n_documents.
-        vocabulary: number of each token of CLIP's tokenizer; words end in "</w>".
-
-    Returns:
-        The counts by token number.
-
-    Raises:
-        ValueError: the file is no JSON, or the table has another layout; the message names the first bad entry.
 
     >>> table = {"n_documents": 2, "document_frequency": {"dog</w>": 1}}
     >>> load_token_frequency(table, {"dog</w>": 1929})

@@ -27,81 +27,63 @@ PATIENCE = 0.1
 UNWANTED = "unwanted"
 
 
-class VideoEncoder:
-    """The frame features of videos; the encoder remembers those used last, within its bound.
+def encode_videos(
+    encoder: ClipEncoder,
+    videos: Iterable[object],
+    column: str,
+    frames: int | str,
+    batch_size: int,
+    n_workers: int | None,
+) -> list[np.ndarray]:
+    """Encode a column of videos as they come; at most a few batches of frames are in memory.
 
     Args:
-        encoder: the model.
+        encoder: the model, which remembers the features used last, within its bound.
+        videos: any iterable of what `as_video_source` takes.
+        column: name of the input column, for the messages.
+        frames: "all", or how many of each.
+        batch_size: frames encoded at once, whichever videos they are from.
+        n_workers: videos decoded at the same time.
+
+    Returns:
+        Of each row float32 features, shape (n_frames, d); rows of one video share them.
     """
-
-    def __init__(self, encoder: ClipEncoder) -> None:
-        self.encoder = encoder
-
-    def encode_videos(
-        self, videos: Iterable[object], column: str, frames: int | str, batch_size: int, n_workers: int | None
-    ) -> list[np.ndarray]:
-        """Encode a column of videos as they come; at most a few batches of frames are in memory.
-
-        Args:
-            videos: any iterable of what `as_video_source` takes.
-            column: name of the input column, for the messages.
-            frames: "all", or how many of each.
-            batch_size: frames encoded at once, whichever videos they are from.
-            n_workers: videos decoded at the same time.
-
-        Returns:
-            Of each row float32 features, shape (n_frames, d); rows of one video share them.
-
-        Raises:
-            TypeError, ValueError: a video cannot be used: that of the first such row, however threads run. Nothing of
-                the column is kept then but finished features.
-        """
-        n_workers = n_workers or min(8, os.cpu_count() or 1)
-        work = _Work(self.encoder.model, self.encoder.checkpoint.source, batch_size)
-        keys: list[str] = []
-        # By the video's key.
-        features: dict[str, np.ndarray] = {}
-        total = len(videos) if isinstance(videos, Sized) else None
-        bar = self.encoder.bar(column, "video", total=total)
-        with bar, ThreadPoolExecutor(n_workers) as pool:
-            try:
-                for row, video in enumerate(iterate_videos(videos, column)):
-                    where = f"{column}[{row}]"
-                    try:
-                        source = as_video_source(video, where)
-                        key = f"{video_key(source, where).hex()}-{frames}"
-                        if isinstance(source, np.ndarray):
-                            features[key] = self._ready(source, frames, where)
-                    except (TypeError, ValueError) as error:
-                        work.fail(row, error)
-                        break
-                    keys.append(key)
-                    if key not in features and (remembered := self.encoder.remembered.get(("video", key))) is not None:
-                        features[key] = remembered
-                    waits = key not in features and key not in work.begun
-                    if waits and not isinstance(source, np.ndarray):
-                        work.begin(pool, key, _Job(row, source, frames, where), n_workers)
-                    bar.update(1)
-                work.finish()
-            finally:
-                work.give_up()
-        for key, parts in work.done.items():
-            rows = np.concatenate(parts)
-            features[key] = chosen = rows[frame_places(len(rows), frames)]
-            self.encoder.remembered.put(("video", key), chosen, chosen.nbytes)
-        if work.error is not None:
-            raise work.error
-        return [features[key] for key in keys]
-
-    def _ready(self, features: np.ndarray, frames: int | str, where: str) -> np.ndarray:
-        """Return the chosen frames of features that the user computed."""
-        d = self.encoder.model.n_features
-        if features.shape[1] != d:
-            raise ValueError(
-                f"{where}: expected {d} features per frame, as this checkpoint has, got {features.shape[1]}. Encode "
-                "the frames with the same checkpoint."
-            )
-        return features[frame_places(len(features), frames)]
+    n_workers = n_workers or min(8, os.cpu_count() or 1)
+    work = _Work(encoder.model, encoder.checkpoint.source, batch_size)
+    keys: list[str] = []
+    # By the video's key.
+    features: dict[str, np.ndarray] = {}
+    total = len(videos) if isinstance(videos, Sized) else None
+    bar = encoder.bar(column, "video", total=total)
+    with bar, ThreadPoolExecutor(n_workers) as pool:
+        try:
+            for row, video in enumerate(iterate_videos(videos, column)):
+                where = f"{column}[{row}]"
+                try:
+                    source = as_video_source(video, where)
+                    key = f"{video_key(source, where).hex()}-{frames}"
+                    if isinstance(source, np.ndarray):
+                        features[key] = _ready(encoder.model.n_features, source, frames, where)
+                except (TypeError, ValueError) as error:
+                    work.fail(row, error)
+                    break
+                keys.append(key)
+                if key not in features and (remembered := encoder.remembered.get(("video", key))) is not None:
+                    features[key] = remembered
+                waits = key not in features and key not in work.begun
+                if waits and not isinstance(source, np.ndarray):
+                    work.begin(pool, key, _Job(row, source, frames, where), n_workers)
+                bar.update(1)
+            work.finish()
+        finally:
+            work.give_up()
+    for key, parts in work.done.items():
+        rows = np.concatenate(parts)
+        features[key] = chosen = rows[frame_places(len(rows), frames)]
+        encoder.remembered.put(("video", key), chosen, chosen.nbytes)
+    if work.error is not None:
+        raise work.error
+    return [features[key] for key in keys]
 
 
 class _Job(NamedTuple):
@@ -203,11 +185,7 @@ class _Work:
 
 
 def check_video_column(videos: object, column: str) -> None:
-    """Raise unless `videos` is a column of videos, not one video.
-
-    Raises:
-        TypeError: it is not one.
-    """
+    """Raise unless `videos` is a column of videos, not one video."""
     check_no_table(videos, column, "a list of videos")
     kinds = (str, bytes, bytearray, os.PathLike, Mapping, set, frozenset, PIL.Image.Image, io.IOBase)
     if isinstance(videos, kinds) or getattr(videos, "ndim", None) in (0, 2) or not isinstance(videos, Iterable):
@@ -216,14 +194,11 @@ def check_video_column(videos: object, column: str) -> None:
         )
 
 
-def check_video_count(n_predictions: int, n_videos: int) -> None:
-    """Raise unless there are as many videos as rows of captions.
-
-    Raises:
-        ValueError: the numbers differ.
-    """
-    if n_predictions != n_videos:
+def _ready(d: int, features: np.ndarray, frames: int | str, where: str) -> np.ndarray:
+    """Return the chosen frames of features that the user computed."""
+    if features.shape[1] != d:
         raise ValueError(
-            f"videos: expected one video for each of the {n_predictions} rows of predictions, got {n_videos}. "
-            "Row i of both columns belongs together; several captions of a video go into one list."
+            f"{where}: expected {d} features per frame, as this checkpoint has, got {features.shape[1]}. Encode "
+            "the frames with the same checkpoint."
         )
+    return features[frame_places(len(features), frames)]

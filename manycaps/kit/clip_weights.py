@@ -12,18 +12,10 @@ LIBRARIES = ("torch", "open_clip", "safetensors")
 HOW_TO_GET_LIBRARIES = "Run `pip install 'manycaps[clip]'`, or `pip install torch open_clip_torch safetensors`."
 
 
-def missing_library(error: ImportError) -> ImportError:
-    """Build the error for a library of the CLIP encoders that is not installed."""
-    return ImportError(f"{error.name}: expected it to be installed for the CLIP encoders. {HOW_TO_GET_LIBRARIES}")
-
-
 class LazyLibrary:
     """A library that is imported when something of it is first asked for.
 
     So a module that can do without a CLIP neither needs these libraries nor waits seconds for them.
-
-    Args:
-        name: of the library.
 
     >>> LazyLibrary("math").floor(2.5)
     2
@@ -37,7 +29,9 @@ class LazyLibrary:
         try:
             library = importlib.import_module(self._name)
         except ImportError as error:
-            raise missing_library(error) from error
+            raise ImportError(
+                f"{error.name}: expected it to be installed for the CLIP encoders. {HOW_TO_GET_LIBRARIES}"
+            ) from error
         return getattr(library, attribute)
 
 
@@ -106,16 +100,9 @@ Weights = dict[str, "torch.Tensor"]
 
 
 def read_weights(path: pathlib.Path) -> Weights:
-    """Read a checkpoint without running any of its code.
+    """Read a state dict without running any code of the file.
 
-    Args:
-        path: .safetensors, or a .pth or .pt file with a dict of tensors, bare or under the key `state_dict`.
-
-    Returns:
-        The state dict, as stored.
-
-    Raises:
-        ValueError: the file is no such checkpoint, or holds more than tensors.
+    The file is .safetensors, or .pth or .pt with a dict of tensors, bare or under the key `state_dict`.
     """
     try:
         if path.suffix == ".safetensors":
@@ -163,20 +150,13 @@ def merge_lora(weights: Weights) -> Weights:
     PAC-S++ files: `visual.conv1.lora_A`, `...in_proj_weight_lora_A`, `...out_proj.lora_A`. Updates of the layers `mlp`
     are left out: the authors' program takes them for merged before it reads the file, so its published numbers are
     made without them.
-
-    Args:
-        weights: state dict, with or without LoRA entries.
-
-    Returns:
-        State dict without LoRA entries.
-
-    Raises:
-        ValueError: an update without its weight, or without its other factor, or of another shape.
     """
     merged = {name: tensor for name, tensor in weights.items() if "lora_" not in name}
     for name in (name for name in weights if "lora_" in name):
-        target, factor = _lora_target(name)
-        partner = name[: -len(factor)] + ("lora_B" if factor == "lora_A" else "lora_A")
+        # `attn.in_proj_weight_lora_A` belongs to `attn.in_proj_weight`, `conv1.lora_A` to `conv1.weight`.
+        stem, factor = name[: -len("lora_A")], name[-len("lora_A") :]
+        target = stem.removesuffix("_") if stem.endswith("_") else stem + "weight"
+        partner = stem + ("lora_B" if factor == "lora_A" else "lora_A")
         if target not in weights or partner not in weights:
             missing = target if target not in weights else partner
             raise ValueError(
@@ -210,17 +190,7 @@ def openai_names(weights: Weights) -> Weights:
 
 
 def join_positions(weights: Weights) -> Weights:
-    """Make one table of positions of LongCLIP's two: its model adds the first 20 rows of one, the rest of the other.
-
-    Args:
-        weights: state dict, of LongCLIP or of any other CLIP.
-
-    Returns:
-        State dict without `STRETCHED_KEY`; the same where there is none.
-
-    Raises:
-        ValueError: the second table has no partner of its shape, or none of its rows is used.
-    """
+    """Make one table of positions of LongCLIP's two: its model adds the first 20 rows of one, the rest of the other."""
     if STRETCHED_KEY not in weights:
         return weights
     first, second = weights.get("positional_embedding"), weights[STRETCHED_KEY]
@@ -237,11 +207,7 @@ def join_positions(weights: Weights) -> Weights:
 
 
 def check_shape_keys(weights: Weights) -> None:
-    """Raise unless all weights are there from whose shapes the architecture is read, with their dimensions.
-
-    Raises:
-        ValueError: the message names up to three that are missing, or have other dimensions.
-    """
+    """Raise unless all weights are there from whose shapes the architecture is read, with their dimensions."""
     missing = [name for name in SHAPE_KEYS if name not in weights]
     if missing:
         raise _weights_error(missing, [], [])
@@ -257,35 +223,21 @@ def check_shape_keys(weights: Weights) -> None:
         raise _weights_error([], [], misshapen)
 
 
-def check_architecture(
-    conv_shape: Sequence[int],
-    n_places: int,
-    n_layers: Sequence[int],
-    text_width: int,
-    n_tokens: int,
-    n_words: int,
-    heads: tuple[int, int] | None = None,
-) -> None:
+def check_architecture(weights: Weights, n_layers: Sequence[int], heads: tuple[int, int] | None) -> None:
     """Raise unless shapes are those of a CLIP: violations would fail deep in a library, or not at all.
 
-    Args:
-        conv_shape: of the image encoder's first kernel.
-        n_places: of an image, with the class token.
-        n_layers: of the image and of the text encoder.
-        text_width: of the text encoder.
-        n_tokens: most tokens of a text.
-        n_words: rows of the token embedding.
-        heads: of the image and of the text encoder, where they are known.
-
-    Raises:
-        ValueError: the message says which.
+    Layers and heads are those of the image and of the text encoder.
     """
+    sizes = {name: len(weights[name]) for name in SHAPE_KEYS}
+    n_places, text_width = sizes["visual.positional_embedding"], sizes["ln_final.weight"]
+    n_tokens, n_words = sizes["positional_embedding"], sizes["token_embedding.weight"]
+    conv_shape = tuple(weights["visual.conv1.weight"].shape)
     width, channels, height, length = conv_shape
     grid = math.isqrt(max(n_places - 1, 0))
     head_width = min(HEAD_WIDTH, width) if heads is None else heads[0]  # or how many: either has to divide the width
     n_heads = max(1, text_width // HEAD_WIDTH) if heads is None else heads[1]
     demands = {
-        "square kernels of 3 colours": (channels == 3 and height == length, f"{tuple(conv_shape)}"),
+        "square kernels of 3 colours": (channels == 3 and height == length, f"{conv_shape}"),
         "a square grid of patches and a class token": (grid > 0 and grid**2 == n_places - 1, f"{n_places} positions"),
         f"images of at most {MOST_PIXELS} pixels a side": (grid * height <= MOST_PIXELS, f"{grid * height}"),
         "at least one layer in each encoder": (min(n_layers) > 0, f"{n_layers[0]} and {n_layers[1]}"),
@@ -302,11 +254,7 @@ def check_architecture(
 
 
 def check_weights(weights: Weights, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Raise unless names and shapes are exactly those expected, and every value is finite.
-
-    Raises:
-        ValueError: they are not; the message names up to three of each kind.
-    """
+    """Raise unless names and shapes are exactly those expected, and every value is finite."""
     missing = [name for name in shapes if name not in weights]
     unknown = [name for name in weights if name not in shapes]
     misshapen = [
@@ -322,13 +270,6 @@ def check_weights(weights: Weights, shapes: Mapping[str, tuple[int, ...]]) -> No
             f"checkpoint: expected finite weights, got NaN or infinity in {_some(bad)}. Its training diverged or the "
             "file is damaged: use another one."
         )
-
-
-def _lora_target(name: str) -> tuple[str, str]:
-    """Split a LoRA entry's name into the name of its weight and "lora_A" or "lora_B"."""
-    stem, factor = name[: -len("lora_A")], name[-len("lora_A") :]
-    # `attn.in_proj_weight_lora_A` belongs to `attn.in_proj_weight`, `conv1.lora_A` to `conv1.weight`.
-    return (stem.removesuffix("_") if stem.endswith("_") else stem + "weight"), factor
 
 
 def _lora_sum(weights: Weights, target: str, name_a: str, name_b: str) -> "torch.Tensor":

@@ -1,4 +1,4 @@
-"""Any image to RGB: exactly the pixels given, one rule for orientation, and no network access."""
+"""Any image or array of pixels to RGB: exactly the pixels given, one rule for orientation, and no network access."""
 
 import contextlib
 import inspect
@@ -17,7 +17,10 @@ import PIL.ImageOps
 
 from .base_files import open_regular_file
 from .base_messages import reason_of, shown_path
-from .media_arrays import as_numpy, as_pixels, is_array
+from .base_rows import without_torch
+
+# Channels of an image: grey; red, green and blue; and these with alpha.
+CHANNELS = (1, 3, 4)
 
 # What Pillow may open, as far as its build can (AVIF is optional). Formats that start other programs (EPS) and those
 # without photographs are left out.
@@ -70,20 +73,7 @@ def stored_value(value: Any) -> Any:
 
 
 def decoded_values(values: Iterable[object], column: str, what: str) -> Iterator[object]:
-    """Yield a column, and name the row that a library cannot decode.
-
-    Args:
-        values: a column; a decoded one of `datasets` decodes each value when it is asked for. A generator's errors are
-            those of its author, and stay as they are.
-        column: its name, for the message.
-        what: an image or a video.
-
-    Yields:
-        Its values.
-
-    Raises:
-        ValueError: a value cannot be decoded.
-    """
+    """Yield a column, and name the row that a library cannot decode."""
     row = 0
     try:
         for value in values:
@@ -112,17 +102,8 @@ def is_one_image(value: object) -> bool:
 def as_image_source(image: object, where: str) -> ImageSource:
     """Return the encoded bytes of an image where it has any, else the picture itself; nothing is decoded yet.
 
-    Args:
-        image: a path, encoded bytes, also in an `io.BytesIO`, a PIL image, an array or tensor as `as_pixels` takes, or
-            a dict with "bytes" and "path" as undecoded `datasets.Image` columns have.
-        where: column and row, for the messages.
-
-    Returns:
-        bytes, PIL image or array.
-
-    Raises:
-        TypeError: any other kind.
-        ValueError: a path that cannot be read, a web address, an array of a wrong shape or type.
+    An image is a path, encoded bytes, also in an `io.BytesIO`, a PIL image, an array or tensor as `as_pixels` takes, or
+    a dict with "bytes" and "path" as undecoded `datasets.Image` columns have.
 
     >>> as_image_source({"bytes": b"GIF89a", "path": None}, "images[0]")
     b'GIF89a'
@@ -148,16 +129,6 @@ def as_rgb_image(source: ImageSource, where: str) -> PIL.Image.Image:
     Orientation marks (EXIF) are applied whatever the kind of input, as `datasets` does when it decodes. Alpha is
     dropped, not blended; a palette is looked up; grey is repeated; 16-bit grey is divided by 257; CMYK is converted
     by Pillow's plain formula.
-
-    Args:
-        source: what `as_image_source` returned.
-        where: column and row, for the messages.
-
-    Returns:
-        PIL image of mode RGB.
-
-    Raises:
-        ValueError: damaged, whatever Pillow raises then; animated; too large; with pixels that have no 8-bit meaning.
 
     >>> as_rgb_image(np.array([[0, 255]], dtype=np.uint8), "images[0]").getpixel((1, 0))
     (255, 255, 255)
@@ -189,10 +160,6 @@ def as_rgb_image(source: ImageSource, where: str) -> PIL.Image.Image:
 def as_model_pixels(image: PIL.Image.Image, size: int) -> np.ndarray:
     """Scale the shorter side to `size`, bicubic, and cut out the middle: CLIP's preprocessing before normalisation.
 
-    Args:
-        image: RGB image.
-        size: side of the square.
-
     Returns:
         uint8 array, shape (size, size, 3).
 
@@ -219,11 +186,16 @@ def scaler_name() -> str:
     return f"pillow-{PIL.__version__}"
 
 
-def _file_bytes(path: str | bytes, where: str) -> bytes:
-    """Read a file; web addresses are refused, so that a data set cannot cause network requests."""
-    name = os.fsdecode(path)
+def check_no_address(name: str, where: str) -> None:
+    """Raise if a path is a web address, so that a data set cannot cause network requests."""
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", name) and not pathlib.PureWindowsPath(name).drive:
         raise ValueError(f"{where}: expected a local path, got the address {shown_path(name)}. Download it first.")
+
+
+def _file_bytes(path: str | bytes, where: str) -> bytes:
+    """Read a file."""
+    name = os.fsdecode(path)
+    check_no_address(name, where)
     try:
         with open_regular_file(name, LARGEST_IMAGE_FILE) as file:
             return file.read()
@@ -326,3 +298,80 @@ def _as_eight_bits(image: PIL.Image.Image, where: str) -> PIL.Image.Image:
             f"{where}: expected 16-bit pixels from 0 to 65535, got {low} to {high}. Convert the image to RGB."
         )
     return PIL.Image.fromarray(np.rint(values / SIXTEEN_BIT_STEP).astype(np.uint8))
+
+
+def is_array(value: object) -> bool:
+    """Return whether a value is an array or a tensor: of NumPy, torch, torchvision or any library that NumPy can read.
+
+    >>> is_array(np.zeros(2)), is_array([0.0, 0.0])
+    (True, False)
+    """
+    return hasattr(value, "__array__") and hasattr(value, "ndim")
+
+
+def as_numpy(value: Any, where: str) -> np.ndarray:
+    """Return an array or a tensor as a NumPy array: also one with gradients or on an accelerator; a mask stays."""
+    try:
+        return np.asanyarray(without_torch(value))
+    except Exception as error:  # each library raises its own
+        raise TypeError(
+            f"{where}: expected an array of numbers, got {type(value).__name__}, which is no array of NumPy's "
+            f"({reason_of(error)}). Convert it to a NumPy array."
+        ) from error
+
+
+def as_pixels(array: np.ndarray, where: str) -> np.ndarray:
+    """Return the pixels of an image as 8-bit levels, the channels last.
+
+    Floats are multiplied by 255 and rounded, so that k / 255 is level k, in any type of floats that NumPy has.
+
+    Args:
+        array: uint8, or floats from 0 to 1; shape (height, width, c) or (c, height, width) with c of `CHANNELS`, or of
+            uint8 also (height, width).
+        where: column and row, for the messages.
+
+    Returns:
+        uint8 array, shape (height, width), or (height, width, 3 or 4).
+
+    >>> as_pixels(np.array([[[0.0, 1.0]], [[0.2, 0.2]], [[0.0, 0.0]]]), "images[0]").tolist()
+    [[[0, 51, 0], [255, 51, 0]]]
+    """
+    shape, is_float = array.shape, np.issubdtype(array.dtype, np.floating)
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(
+            f"{where}: expected an array without a mask, got {type(array).__name__}. Fill it: image.filled(0)."
+        )
+    has_channels = array.ndim == 3 and (shape[0] in CHANNELS or shape[2] in CHANNELS)
+    if not (has_channels and is_float) and not (array.dtype == np.uint8 and (has_channels or array.ndim == 2)):
+        raise ValueError(
+            f"{where}: expected an image of uint8 or of floats from 0 to 1, got {array.dtype} of shape {shape}. Give "
+            "shape (height, width, 3) or (3, height, width), and levels from 0 to 255 as uint8."
+        )
+    if array.size == 0:
+        raise ValueError(f"{where}: expected at least one pixel, got an array of shape {shape}. Leave the row out.")
+    if has_channels:
+        array = _channels_last(array, where)
+    if is_float:
+        array = _as_levels(array, where)
+    return array[:, :, 0] if array.ndim == 3 and array.shape[2] == 1 else array
+
+
+def _channels_last(array: np.ndarray, where: str) -> np.ndarray:
+    shape = array.shape
+    if shape[0] in CHANNELS and shape[2] in CHANNELS:
+        raise ValueError(
+            f"{where}: expected channels at one end of the shape, got {shape}, with either end possible. Give a PIL "
+            "image: PIL.Image.fromarray of a uint8 NumPy array of shape (height, width, 3)."
+        )
+    return array if shape[2] in CHANNELS else array.transpose(1, 2, 0)
+
+
+def _as_levels(array: np.ndarray, where: str) -> np.ndarray:
+    """Floats from 0 to 1 as levels from 0 to 255."""
+    low, high = array.min(), array.max()
+    if not (low >= 0 and high <= 1):  # or NaN
+        raise ValueError(
+            f"{where}: expected floats from 0 to 1, got {low:g} to {high:g}. Give levels from 0 to 255 as uint8; undo "
+            "a normalisation by mean and deviation; clip what a filter left outside."
+        )
+    return np.rint(array.astype(np.float64) * 255).astype(np.uint8)

@@ -4,8 +4,6 @@ import contextlib
 import hashlib
 import io
 import os
-import pathlib
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,8 +13,15 @@ import PIL.Image
 from .base_files import is_folder, open_regular_file
 from .base_messages import reason_of, shown_path, shown_value
 from .clip_cosines import as_features
-from .media_arrays import as_numpy, is_array
-from .media_images import as_image_source, as_rgb_image, decoded_values, stored_value
+from .media_images import (
+    as_image_source,
+    as_numpy,
+    as_rgb_image,
+    check_no_address,
+    decoded_values,
+    is_array,
+    stored_value,
+)
 
 # Largest video file: an hour of film at 9 Mbit/s.
 LARGEST_VIDEO_FILE = 1 << 32
@@ -52,13 +57,6 @@ def as_video_source(video: object, where: str) -> VideoSource:
             `datasets.Video` columns have, or a decoder of torchcodec as decoded ones have.
         where: column and row, for the messages.
 
-    Returns:
-        `EncodedVideo`, `FrameList`, or a float32 array of features.
-
-    Raises:
-        TypeError: any other kind.
-        ValueError: a path that cannot be read, a web address, no frames, features that are not finite or are 0.
-
     >>> as_video_source({"bytes": b"RIFF", "path": None}, "videos[0]")
     EncodedVideo(content=b'RIFF')
     """
@@ -69,7 +67,7 @@ def as_video_source(video: object, where: str) -> VideoSource:
     if isinstance(video, bytes | bytearray | memoryview):
         return EncodedVideo(bytes(video))
     if hasattr(video, "get_frame_at") and hasattr(video, "__len__"):
-        return _checked_frames(_DecoderFrames(video), where)
+        return _checked_frames(video, where)
     if is_array(video):
         return _checked_array(as_numpy(video, where), where)
     if isinstance(video, Iterable) and not isinstance(video, Mapping | PIL.Image.Image):
@@ -81,19 +79,7 @@ def as_video_source(video: object, where: str) -> VideoSource:
 
 
 def iterate_videos(videos: Iterable[object], column: str) -> Iterator[object]:
-    """Yield a column, and say what is missing if `datasets` cannot decode its videos.
-
-    Args:
-        videos: a column; a `datasets.Video()` column decodes each video when it is asked for.
-        column: its name, for the message.
-
-    Yields:
-        Its videos.
-
-    Raises:
-        ImportError: `datasets` decodes with torchcodec, which is not installed.
-        ValueError: a video cannot be decoded.
-    """
+    """Yield a column, and say what is missing if `datasets` cannot decode its videos."""
     row = 0
     try:
         for video in decoded_values(videos, column, "a video"):
@@ -112,16 +98,6 @@ def video_key(source: VideoSource, where: str) -> bytes:
     """Hash the content of a video: equal keys, equal frames.
 
     Files are hashed by their bytes, wherever they lie.
-
-    Args:
-        source: what `as_video_source` returned.
-        where: column and row, for the messages.
-
-    Returns:
-        16 bytes.
-
-    Raises:
-        TypeError, ValueError: a frame is no image; a file cannot be read.
     """
     digest = hashlib.blake2b(type(source).__name__.encode(), digest_size=16)
     if isinstance(source, EncodedVideo):
@@ -142,13 +118,6 @@ def frame_places(n_frames: int, frames: int | str) -> np.ndarray:
     So the first and the last frame are always among them, and a video with fewer frames has some of them twice
     (VATEX-EVAL-demo.py of https://github.com/ShiYaya/emscore, which has 10 frames a video).
 
-    Args:
-        n_frames: frames of the video, at least 1.
-        frames: "all", or how many.
-
-    Returns:
-        Integers, rising, from 0 to n_frames - 1.
-
     >>> frame_places(250, 4).tolist(), frame_places(2, 3).tolist(), frame_places(2, "all").tolist()
     ([0, 83, 166, 249], [0, 0, 1], [0, 1])
     """
@@ -158,12 +127,7 @@ def frame_places(n_frames: int, frames: int | str) -> np.ndarray:
 
 
 def check_frames(frames: object) -> None:
-    """Raise unless `frames` is "all" or a whole number from 1 to `MOST_FRAMES`.
-
-    Raises:
-        TypeError: it is neither a string nor an int.
-        ValueError: another string, less than 1, or too many.
-    """
+    """Raise unless `frames` is "all" or a whole number from 1 to `MOST_FRAMES`."""
     if isinstance(frames, bool) or not isinstance(frames, int | str):
         raise TypeError(f"frames: expected 'all' or a whole number, got {type(frames).__name__}. Give an int.")
     if frames != "all" and (isinstance(frames, str) or not 1 <= frames <= MOST_FRAMES):
@@ -173,23 +137,9 @@ def check_frames(frames: object) -> None:
         )
 
 
-class _DecoderFrames(Sequence[object]):
-    """The frames of a torchcodec decoder as images."""
-
-    def __init__(self, decoder: Any) -> None:
-        self.decoder = decoder
-
-    def __len__(self) -> int:
-        return len(self.decoder)
-
-    def __getitem__(self, i: Any) -> Any:
-        return self.decoder[i]
-
-
 def _checked_path(name: str, where: str) -> str:
     """Return the path of an existing file; a web address is refused, as it is for images."""
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", name) and not pathlib.PureWindowsPath(name).drive:
-        raise ValueError(f"{where}: expected a local path, got the address {shown_path(name)}. Download it first.")
+    check_no_address(name, where)
     if is_folder(name):
         raise ValueError(
             f"{where}: expected a video file, got the folder {shown_path(name)}. Give a list of its images."
@@ -252,12 +202,7 @@ def opened_file(source: EncodedVideo, where: str) -> Iterator[Any]:
         with open_regular_file(source.content, LARGEST_VIDEO_FILE) as file:
             yield file
     except OSError as error:
-        raise _no_file(source.content, error, where) from error
-
-
-def _no_file(name: str, error: Exception, where: str) -> ValueError:
-    """Build the error for a file that cannot be opened or read."""
-    return ValueError(
-        f"{where}: expected a video file, got {shown_path(name)} ({reason_of(error)}). Check the path; relative paths "
-        "start at the working directory."
-    )
+        raise ValueError(
+            f"{where}: expected a video file, got {shown_path(source.content)} ({reason_of(error)}). Check the path; "
+            "relative paths start at the working directory."
+        ) from error

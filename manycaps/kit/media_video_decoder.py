@@ -65,10 +65,6 @@ def read_pixels(
 
     Yields:
         uint8 arrays, shape (size, size, 3).
-
-    Raises:
-        TypeError, ValueError: no video, no frame, or a frame that cannot be decoded, whose number is named; frames
-            before it have come by then.
     """
     if isinstance(source, FrameList):
         for j in np.unique(frame_places(len(source.images), frames)).tolist():
@@ -98,12 +94,6 @@ def is_cut_off(file: Any) -> bool:
 
     FFmpeg takes the end of a file for the end of the video, wherever it comes. Formats for broadcast have no total
     length, and are never said to be cut off.
-
-    Args:
-        file: binary file, seekable.
-
-    Returns:
-        True where the file is too short.
 
     >>> import io
     >>> whole = b"RIFF" + (8).to_bytes(4, "little") + b"AVI data"
@@ -138,19 +128,7 @@ def _segment_end(head: bytes) -> int:
 
 
 def video_size(source: VideoSource, where: str) -> VideoSize:
-    """Return the length and the size of a video, without decoding it.
-
-    Args:
-        source: what `as_video_source` returned for a path or bytes.
-        where: column and row, for the messages.
-
-    Returns:
-        The size of the video.
-
-    Raises:
-        TypeError: frames or features, which have no file.
-        ValueError: no video.
-    """
+    """Return the length and the size of a video, without decoding it."""
     if not isinstance(source, EncodedVideo):
         kind = f"features of {len(source)}" if isinstance(source, np.ndarray) else f"a list of {len(source.images)}"
         raise TypeError(

@@ -27,13 +27,7 @@ READ_AHEAD = 64
 
 
 class ImageColumn:
-    """A column of images as stored, not decoded.
-
-    Args:
-        data_set: the data set.
-        column: name of a column of `datasets.Image`, or of paths.
-        split: name for the messages.
-    """
+    """A column of images as stored, not decoded."""
 
     def __init__(self, data_set: datasets.Dataset, column: str, split: str) -> None:
         if isinstance(data_set.features[column], datasets.Image):
@@ -73,19 +67,10 @@ class TupleRows(NamedTuple):
 
 
 def load_split(source: str, configuration: str | None, split: str) -> datasets.Dataset:
-    """Load one split of a data set.
+    """Load one split of a data set, such as "train", or a part like "train[5%:]" (not for `save_to_disk`).
 
-    Args:
-        source: a Hub name; a folder of `save_to_disk`, of parquet or similar files, or of images with a metadata file
-            (`imagefolder`); or one parquet, JSON or CSV file.
-        configuration: of a Hub data set, or None.
-        split: such as "train", or a part like "train[5%:]" (not for `save_to_disk`).
-
-    Returns:
-        The split.
-
-    Raises:
-        ValueError: it cannot be loaded.
+    The source is a Hub name; a folder of `save_to_disk`, of parquet or similar files, or of images with a metadata file
+    (`imagefolder`); or one parquet, JSON or CSV file.
     """
     path = pathlib.Path(source).expanduser()
     try:
@@ -141,13 +126,6 @@ def checked_rows(
         n_threads: that read and decode.
         progress: a tqdm class.
         decodes: whether to decode every image; without, only their bytes are read.
-
-    Returns:
-        The rows.
-
-    Raises:
-        ValueError: a column is missing, a value is absent or of a wrong kind, an image cannot be decoded, there are
-            too few rows or images.
     """
     kinds = {IMAGE: "images", CAPTION: "captions"}
     kinds |= {GENERATED_IMAGE: "images"} if needs_images else {}
@@ -196,11 +174,7 @@ def _check_count(split: str, what: str, n: int, least: int) -> None:
 
 
 def caption_texts(values: Iterable[Any], split: str, column: str) -> list[str]:
-    """Return a column of captions; raise unless every one is a string with a word in it.
-
-    Raises:
-        ValueError: one is not; the message has the first and their number.
-    """
+    """Return a column of captions; raise unless every one is a string with a word in it."""
     texts = list(values)
     bad = [i for i, text in enumerate(texts) if not isinstance(text, str) or not text.strip()]
     if bad:
@@ -214,11 +188,7 @@ def caption_texts(values: Iterable[Any], split: str, column: str) -> list[str]:
 
 
 def image_hashes(column: ImageColumn, n_threads: int, progress: Callable[..., Any], decodes: bool) -> list[bytes]:
-    """Hash each image of a column as stored; also decode it, if asked to.
-
-    Raises:
-        ValueError: an image cannot be used; the message has the first and their number.
-    """
+    """Hash each image of a column as stored; also decode it, if asked to."""
 
     def check(item: tuple[int, Any]) -> bytes | str:
         where = column.where(item[0])

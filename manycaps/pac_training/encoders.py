@@ -1,6 +1,8 @@
-"""The two frozen encoders without their last projections, and rows that go through them at every step."""
+"""The two frozen encoders without their last projections, and rows that go through them once, or at every step."""
 
 import contextlib
+import functools
+import pathlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -9,16 +11,21 @@ import numpy as np
 import PIL.Image
 import torch
 
+from manycaps.kit.clip_image_features import ordered_results
 from manycaps.kit.clip_model import ClipModel
 from manycaps.kit.clip_variants import Treatment
 from manycaps.kit.clip_weights import Weights
 from manycaps.kit.media_images import as_image_source, as_model_pixels, as_rgb_image
-from manycaps.pac_training.data_set import TupleRows
-from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
+from manycaps.pac_training.data_set import ImageColumn, TupleRows
+from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, CachedFeatures
 from manycaps.pac_training.training_loop import Features
+from manycaps.saved_files import write_atomically
 
 # Least share of an image's area that a random crop keeps (open_clip's default for training).
 LEAST_CROP = 0.9
+
+# Images or texts of one file: an interruption loses at most one shard per process.
+SHARD_SIZE = 2048
 
 
 class Encoders:
@@ -143,3 +150,92 @@ def random_crop(image: PIL.Image.Image, rng: np.random.Generator) -> PIL.Image.I
     width, height = (max(1, round(length * side)) for length in image.size)
     left, top = (int(rng.integers(0, n + 1)) for n in (image.width - width, image.height - height))
     return image.crop((left, top, left + width, top + height))
+
+
+class FeatureCache:
+    """A folder of shards, which all processes fill and then read.
+
+    Which items are encoded together depends on the shard alone, so that the features are the same bits however often
+    the work was interrupted and however many processes share it. The processes must see the same folder.
+
+    Args:
+        folder: for the shards.
+        encoders: the model.
+        batch_size: images encoded at once.
+        n_threads: that decode.
+        progress: a tqdm class.
+        accelerator: that of `accelerate`, whose processes share the work; None for one process.
+    """
+
+    def __init__(
+        self,
+        folder: pathlib.Path,
+        encoders: Encoders,
+        *,
+        batch_size: int,
+        n_threads: int,
+        progress: Callable[..., Any],
+        accelerator: Any = None,
+    ) -> None:
+        self.folder, self.encoders = folder, encoders
+        self._batch_size, self._n_threads, self._progress = batch_size, n_threads, progress
+        self._accelerator = accelerator
+
+    def features(self, rows: TupleRows, split: str) -> CachedFeatures:
+        """Return the features of a split, computing the missing ones."""
+        generated_images, generated_captions = rows.generated_images, rows.generated_captions
+        everything = np.arange(len(rows.captions))
+        return CachedFeatures(
+            self._images(rows.images, rows.first_rows, split),
+            self._texts(rows.captions, f"{split} captions"),
+            None if generated_images is None else self._images(generated_images, everything, split),
+            None if generated_captions is None else self._texts(generated_captions, f"{split} generated captions"),
+            rows.image_rows,
+        )
+
+    def _images(self, column: ImageColumn, rows: np.ndarray, split: str) -> np.ndarray:
+        """Features of some images of a column, shape (n, d_visual)."""
+
+        def encode(some: slice) -> np.ndarray:
+            batches = []
+            with ThreadPoolExecutor(self._n_threads) as pool:
+                pixels: list[np.ndarray] = []
+                items = ((column[i], column.where(i)) for i in rows[some].tolist())
+                for picture in ordered_results(pool, lambda x: self.encoders.pixels(*x), items, 2 * self._batch_size):
+                    pixels.append(picture)
+                    if len(pixels) == self._batch_size:
+                        batches.append(self.encoders.model.image_features(np.stack(pixels)))
+                        pixels.clear()
+            if pixels:
+                batches.append(self.encoders.model.image_features(np.stack(pixels)))
+            features: np.ndarray = np.concatenate(batches)
+            return features
+
+        return self._sharded(encode, len(rows), f"{split} {column.name}s")
+
+    def _texts(self, texts: Sequence[str], name: str) -> np.ndarray:
+        """Features of texts, each distinct one encoded once, shape (n, d_text)."""
+        places: dict[str, int] = {}
+        rows = np.array([places.setdefault(text, len(places)) for text in texts])
+        tokens = [self.encoders.model.tokenize(text) for text in places]
+        distinct = self._sharded(
+            lambda some: self.encoders.model.text_features(tokens[some], self._batch_size), len(tokens), name
+        )
+        return distinct[rows]
+
+    def _sharded(self, encode: Callable[[slice], np.ndarray], n: int, name: str) -> np.ndarray:
+        """Make this process's shards, wait for those of the others, and merge all."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        starts = range(0, n, SHARD_SIZE)
+        paths = [self.folder / f"{name.replace(' ', '-')}-{start:08d}.npy" for start in starts]
+        mine = list(zip(starts, paths, strict=True))
+        if self._accelerator:
+            mine = mine[self._accelerator.process_index :: self._accelerator.num_processes]
+        for start, path in self._progress(mine, desc=f"encoding {name}", unit="shard"):
+            if not path.is_file():
+                shard = encode(slice(start, min(n, start + SHARD_SIZE)))
+                write_atomically(path, functools.partial(np.save, arr=shard))
+        if self._accelerator:
+            self._accelerator.wait_for_everyone()
+        features: np.ndarray = np.concatenate([np.load(path) for path in paths])
+        return features

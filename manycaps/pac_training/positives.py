@@ -60,9 +60,6 @@ def load_captioner(name: str, device: torch.device, dtype: torch.dtype) -> Capti
     """Load an image-captioning model of transformers.
 
     The model is called without transformers' pipeline, whose task has another name in each major version.
-
-    Raises:
-        ValueError: there is no such model.
     """
     import transformers
 
@@ -81,11 +78,7 @@ def load_captioner(name: str, device: torch.device, dtype: torch.dtype) -> Capti
 
 
 def load_painter(name: str, device: torch.device, dtype: torch.dtype, n_steps: int) -> Painter:
-    """Load a text-to-image pipeline of diffusers.
-
-    Raises:
-        ValueError: there is no such pipeline.
-    """
+    """Load a text-to-image pipeline of diffusers."""
     import diffusers
 
     load = diffusers.AutoPipelineForText2Image.from_pretrained
@@ -103,11 +96,7 @@ def load_painter(name: str, device: torch.device, dtype: torch.dtype, n_steps: i
 
 
 def _is_only_cached(option: str, name: str, file: str) -> bool:
-    """Whether a model must come out of the cache: the Hub is asked once, where a loader asks six times for every file.
-
-    Raises:
-        ValueError: neither the Hub nor the cache has it.
-    """
+    """Whether a model comes from the cache: the Hub is asked once, where a loader asks six times for every file."""
     if pathlib.Path(name).is_dir():
         return False
     try:
@@ -136,11 +125,7 @@ def _no_model(option: str, name: str, error: Exception) -> ValueError:
 
 
 def load_work(options: PositivesOptions, bar: Any) -> Work:
-    """Load the data set and check every caption and image.
-
-    Raises:
-        ValueError: something cannot be used.
-    """
+    """Load the data set and check every caption and image."""
     data_set = load_split(options.data, options.configuration, options.split)
     names = {options.image_column: IMAGE, options.caption_column: CAPTION}
     for name in names:
@@ -171,9 +156,6 @@ def make_shard(
         painter: None to make no images.
         batch_size: images or captions at once.
         seed: of the noise from which images are drawn; with the number of the row it decides the noise.
-
-    Returns:
-        The new rows, and how many were left out because no image was accepted.
     """
     captions = [work.captions[i] for i in rows]
     sources = [as_image_source(work.images[work.rows[i]], work.images.where(work.rows[i])) for i in rows]
@@ -287,11 +269,7 @@ def make_positives(options: PositivesOptions) -> Positives:
 
 
 def check_shard_inputs(options: PositivesOptions, name: str, work: Work) -> None:
-    """Record the inputs of the shards, or raise if existing ones have other inputs.
-
-    Raises:
-        ValueError: the folder has shards of other data or options.
-    """
+    """Record the inputs of the shards, or raise if existing ones have other inputs."""
     plan = {key: getattr(options, key) for key in ("captioner", "painter", "no_captions", "no_images", "steps", "seed")}
     plan |= {"batch_size": options.batch_size, "shard_size": options.shard_size, "data": work.digest}
     path = options.output / f".positives-{name}.json"  # `datasets` passes over hidden files

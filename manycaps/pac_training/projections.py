@@ -6,17 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from manycaps.pac_training.recipe import (
-    BATCH_SIZE,
-    LAMBDA_T,
-    LAMBDA_V,
-    LEARNING_RATE,
-    MAX_ITERATIONS,
-    PATIENCE,
-    VALIDATE_EVERY,
-    WEIGHT_DECAY,
-    Recipe,
-)
+from manycaps.pac_training.recipe import Recipe
 from manycaps.pac_training.training_loop import Features, Training
 
 # Names of the two projections in a CLIP's state dict.
@@ -99,18 +89,8 @@ def tune_projections(
     visual_projection: np.ndarray,
     text_projection: np.ndarray,
     scale: float,
-    *,
-    lambda_v: float = LAMBDA_V,
-    lambda_t: float = LAMBDA_T,
-    learning_rate: float = LEARNING_RATE,
-    weight_decay: float = WEIGHT_DECAY,
-    batch_size: int = BATCH_SIZE,
-    patience: int = PATIENCE,
-    max_iterations: int = MAX_ITERATIONS,
-    validate_every: int = VALIDATE_EVERY,
-    seed: int = 0,
+    recipe: Recipe,
     progress: Callable[..., Any] | None = None,
-    device: str = "cpu",
 ) -> TunedProjections:
     """Train the two final projections by positive-augmented contrastive learning (Sarto et al., 2023, section 3).
 
@@ -118,22 +98,13 @@ def tune_projections(
     them. The same arguments on the same machine with the same number of threads give the same bits.
 
     Args:
-        cached: features to learn from, of at least `batch_size` images.
+        cached: features to learn from, of at least as many images as a batch has.
         validation: features that decide when to stop.
         visual_projection: float32 array, shape (d_visual, d): `visual.proj` of a CLIP.
         text_projection: float32 array, shape (d_text, d): `text_projection`.
         scale: 1 / tau, not trained: `logit_scale.exp()`.
-        lambda_v: weight of the generated images; 0 to do without.
-        lambda_t: weight of the generated captions; 0 to do without.
-        learning_rate: of AdamW.
-        weight_decay: of AdamW.
-        batch_size: images of a batch, all different.
-        patience: iterations without a better validation loss after which to stop.
-        max_iterations: iterations after which to stop in any case.
-        validate_every: iterations between two validations.
-        seed: of the order of the images and the draws of their rows.
+        recipe: the numbers of the training.
         progress: such as tqdm; called with total= and desc=.
-        device: where to compute.
 
     Returns:
         The best projections and their history.
@@ -141,19 +112,8 @@ def tune_projections(
     Raises:
         ValueError: shapes do not fit, features are not finite or absent, fewer images than a batch.
     """
-    recipe = Recipe(
-        lambda_v=lambda_v,
-        lambda_t=lambda_t,
-        learning_rate=learning_rate,
-        weight_decay=weight_decay,
-        batch_size=batch_size,
-        patience=patience,
-        max_iterations=max_iterations,
-        validate_every=validate_every,
-        seed=seed,
-    )
     visual, text = (
-        torch.nn.Parameter(torch.tensor(np.asarray(x), dtype=torch.float32, device=device))
+        torch.nn.Parameter(torch.tensor(np.asarray(x), dtype=torch.float32))
         for x in (visual_projection, text_projection)
     )
     cached, validation = (_without_unneeded(x, recipe) for x in (cached, validation))
@@ -166,7 +126,7 @@ def tune_projections(
         scale,
         recipe,
     )
-    bar = progress(total=max_iterations, desc="projections") if progress else None
+    bar = progress(total=recipe.max_iterations, desc="projections") if progress else None
     for event in training.run():
         if bar is not None and "validation_loss" not in event:
             bar.update(1)
@@ -192,9 +152,6 @@ def check_cached_features(cached: CachedFeatures, name: str, recipe: Recipe, d_v
         recipe: says which are needed.
         d_visual: rows of the visual projection.
         d_text: rows of the text projection.
-
-    Raises:
-        ValueError: an array is absent, of another type or shape, or not finite; images are numbered with gaps.
     """
     n_rows = len(cached.captions)
     expected = {

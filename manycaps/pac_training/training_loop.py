@@ -1,6 +1,7 @@
-"""The optimisation itself: batches, loss, AdamW, validation and early stopping, whatever makes the features."""
+"""The optimisation itself: batches, processes, AdamW, validation and early stopping, whatever makes the features."""
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -8,10 +9,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import torch
 
-from manycaps.pac_training.losses import positive_augmented_loss
+from manycaps.pac_training.losses import positive_augmented_loss, retrieval_recall
 from manycaps.pac_training.recipe import Recipe
-from manycaps.pac_training.retrieval import retrieval_recall
-from manycaps.pac_training.row_schedule import RowSchedule, validation_batches
 
 # Name of the weighted sum of the terms, beside those of `losses.py`.
 TOTAL = "loss"
@@ -43,35 +42,123 @@ class TrainingRows(Protocol):
         ...
 
 
-class Processes(Protocol):
-    """Communication of processes that train together."""
+class Processes:
+    """Processes that train together as if they were one: each computes the features of its rows, all see the batch.
+
+    An image is compared with the captions of all processes, so every process computes the loss of the whole batch from
+    gathered features. Its gradient then reaches the rows that the process made itself; the sum over the processes is
+    the gradient of the whole batch, exactly, where averaging losses of separate batches would be another loss.
+
+    Args:
+        accelerator: that of `accelerate`; None for one process.
+    """
+
+    def __init__(self, accelerator: Any = None) -> None:
+        self.accelerator = accelerator
+        self._n, self._rank = (accelerator.num_processes, accelerator.process_index) if accelerator else (1, 0)
 
     def part(self, n: int) -> slice:
-        """This process's share of n rows."""
-        ...
+        """This process's share of n rows: the shares differ by one row at most."""
+        return slice(n * self._rank // self._n, n * (self._rank + 1) // self._n)
 
     def gather(self, share: torch.Tensor, n: int) -> torch.Tensor:
         """All n rows from the shares of all processes; gradients flow back to this process's share."""
-        ...
+        return share if self._n == 1 else _Gather.apply(share, self, n)
 
     def sum_gradients(self, parameters: Sequence[torch.nn.Parameter]) -> None:
         """Replace each gradient by its sum over the processes."""
-        ...
+        for parameter in parameters if self._n > 1 else ():
+            parameter.grad = self.accelerator.reduce(parameter.grad, "sum")
+
+    def all_rows(self, share: torch.Tensor, n: int) -> torch.Tensor:
+        """Rows of all shares, without gradients; shares are padded to one length on the way."""
+        ends = [n * rank // self._n for rank in range(self._n + 1)]
+        sizes = [end - start for start, end in itertools.pairwise(ends)]
+        padding = share.new_zeros(max(sizes) - len(share), *share.shape[1:])
+        blocks = self.accelerator.gather(torch.cat([share, padding])).split(max(sizes))
+        return torch.cat([block[:size] for block, size in zip(blocks, sizes, strict=True)])
 
 
-class OneProcess:
-    """Training without others: there is nothing to exchange."""
+class _Gather(torch.autograd.Function):
+    """Gather whose gradient is that of this process's rows."""
 
-    def part(self, n: int) -> slice:
-        """All rows."""
-        return slice(0, n)
+    @staticmethod
+    def forward(ctx: Any, share: torch.Tensor, processes: Processes, n: int) -> torch.Tensor:
+        ctx.rows = processes.part(n)
+        return processes.all_rows(share, n)
 
-    def gather(self, share: torch.Tensor, n: int) -> torch.Tensor:  # noqa: ARG002, as in `Processes`
-        """The rows as they are."""
-        return share
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None, None]:
+        return gradient[ctx.rows], None, None
 
-    def sum_gradients(self, parameters: Sequence[torch.nn.Parameter]) -> None:
-        """Leave the gradients as they are."""
+
+class RowSchedule:
+    """Batches of distinct images, each with one of its rows.
+
+    An epoch visits every image once, in an order of its own, and draws one row (caption, generated image, generated
+    caption) for each visit: two captions of one image in a batch would be negatives of each other. Images left over
+    at the end of an epoch, fewer than a batch, are left out of it.
+
+    Args:
+        image_rows: integers, shape (n_rows,): the image of each row, numbered from 0 without gaps.
+        batch_size: images of a batch.
+        seed: of the orders and draws.
+
+    >>> schedule = RowSchedule(np.array([0, 0, 1, 2]), batch_size=2, seed=0)
+    >>> [schedule.batch(i).tolist() for i in range(3)]
+    [[3, 0], [3, 1], [3, 2]]
+    """
+
+    def __init__(self, image_rows: np.ndarray, batch_size: int, seed: int) -> None:
+        self.batch_size, self.seed = batch_size, seed
+        self._rows = np.argsort(image_rows, kind="stable")
+        self._counts = np.bincount(image_rows)
+        self._starts = np.cumsum(self._counts) - self._counts
+        self._epoch, self._epoch_rows = -1, np.empty(0, np.int64)
+        if len(self._counts) < batch_size:
+            raise ValueError(
+                f"batch_size: expected at most the {len(self._counts)} different images of the training rows, got "
+                f"{batch_size}. Give more images or a smaller batch."
+            )
+
+    @property
+    def iterations_per_epoch(self) -> int:
+        """Number of batches in which every image is seen once."""
+        return len(self._counts) // self.batch_size
+
+    def batch(self, iteration: int) -> np.ndarray:
+        """Return the row numbers, shape (batch_size,), of an iteration counted from 0."""
+        epoch, batch_number = divmod(iteration, self.iterations_per_epoch)
+        if epoch != self._epoch:
+            rng = np.random.default_rng([self.seed, epoch])
+            order = rng.permutation(len(self._counts))
+            draws = (rng.random(len(self._counts)) * self._counts).astype(np.int64)
+            self._epoch, self._epoch_rows = epoch, self._rows[(self._starts + draws)[order]]
+        return self._epoch_rows[batch_number * self.batch_size :][: self.batch_size]
+
+
+def validation_batches(image_rows: np.ndarray, batch_size: int) -> list[np.ndarray]:
+    """Split all rows into batches in which no image occurs twice; every row occurs once.
+
+    First come the first rows of all images, then their second rows, and so on; each of these rounds is cut into
+    batches of nearly equal size, `batch_size` or somewhat more (fewer only where the round itself has fewer).
+
+    Args:
+        image_rows: integers, shape (n_rows,): the image of each row.
+        batch_size: least number of rows of a batch.
+
+    >>> [rows.tolist() for rows in validation_batches(np.array([0, 0, 1, 2, 3]), batch_size=2)]
+    [[0, 2], [3, 4], [1]]
+    """
+    by_image = np.argsort(image_rows, kind="stable")
+    counts = np.bincount(image_rows)
+    occurrence = np.empty(len(image_rows), np.int64)  # 0 for the first row of an image, 1 for the second, ...
+    occurrence[by_image] = np.arange(len(image_rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    batches = []
+    for k in range(int(counts.max())):
+        rows = np.flatnonzero(occurrence == k)
+        batches += np.array_split(rows, max(1, len(rows) // batch_size))
+    return batches
 
 
 class Training:
@@ -86,10 +173,7 @@ class Training:
         weights: what is trained, by name; changed in place.
         scale: 1 / tau; not trained.
         recipe: the numbers.
-        processes: other processes that see other rows of each batch.
-
-    Raises:
-        ValueError: there are fewer training images than a batch has.
+        accelerator: as for `Processes`.
     """
 
     def __init__(
@@ -99,11 +183,11 @@ class Training:
         weights: Mapping[str, torch.nn.Parameter],
         scale: float,
         recipe: Recipe,
-        processes: Processes | None = None,
+        accelerator: Any = None,
     ) -> None:
         self.training, self.validation = training, validation
         self.weights, self.scale, self.recipe = dict(weights), scale, recipe
-        self.processes = processes or OneProcess()
+        self.processes = Processes(accelerator)
         self.schedule = RowSchedule(training.image_rows, recipe.batch_size, recipe.seed)
         self.validation_batches = validation_batches(validation.image_rows, recipe.batch_size)
         self.optimizer = torch.optim.AdamW(
@@ -134,9 +218,6 @@ class Training:
         Yields:
             The losses of each step and, in its turn, the record of each validation (it has the key
             "validation_loss"). Whenever control is with the caller, `state` may be saved.
-
-        Raises:
-            ValueError: a loss is not finite.
         """
         while True:
             validated = bool(self.history) and self.history[-1]["iteration"] == self.iteration
@@ -160,11 +241,7 @@ class Training:
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Resume from a state of a training with the same rows, weights and recipe.
-
-        Raises:
-            ValueError: the weights or the recipe are others; patience and max_iterations may differ.
-        """
+        """Resume from a state of a training with the same rows, weights and recipe."""
         self._check_state(state)
         with torch.no_grad():
             for name, weight in self.weights.items():

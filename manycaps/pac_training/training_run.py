@@ -2,6 +2,8 @@
 
 import dataclasses
 import functools
+import hashlib
+import json
 import pathlib
 import sys
 from collections.abc import Iterator, Mapping
@@ -19,15 +21,12 @@ from manycaps.kit.clip_pac_scores import PAC_PROMPT
 from manycaps.kit.clip_variants import variant_name
 from manycaps.kit.clip_weights import Weights, merge_lora, read_weights
 from manycaps.pac_training.data_set import TupleRows, checked_rows, load_split
-from manycaps.pac_training.encoders import EncodedRows, Encoders
-from manycaps.pac_training.exported_checkpoint import export_checkpoint
-from manycaps.pac_training.feature_cache import FeatureCache, cache_key
+from manycaps.pac_training.encoders import EncodedRows, Encoders, FeatureCache
 from manycaps.pac_training.low_rank import add_low_rank_updates
-from manycaps.pac_training.processes import AcceleratedProcesses
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, ProjectedRows, check_cached_features
 from manycaps.pac_training.recipe import Recipe, TrainOptions
-from manycaps.pac_training.training_log import TensorBoardLog, draw_history, save_history
 from manycaps.pac_training.training_loop import Training, TrainingRows
+from manycaps.pac_training.training_output import TensorBoardLog, draw_history, export_checkpoint
 from manycaps.saved_files import made_folder, write_atomically
 
 STATE_NAME = "training_state.pt"
@@ -69,44 +68,8 @@ class TrainedCheckpoint(NamedTuple):
         return "\n".join([*lines, f"{self.weights}: sha256 {self.sha256}; give {self.folder} as checkpoint="])
 
 
-def run_training(options: TrainOptions, accelerator: accelerate.Accelerator) -> TrainedCheckpoint | None:
-    """Train, or resume a training, and export.
-
-    Raises:
-        ValueError: data, checkpoint, options or the saved state cannot be used.
-    """
-    bar = functools.partial(tqdm, disable=not accelerator.is_main_process)
-    output = options.output
-    start = load_start(options, accelerator, bar)
-    rows = load_training_data(options, bar)
-    facts = facts_of(options, accelerator, start, rows)
-    made_folder(output)
-    training_features, validation_features = make_features(options, accelerator, start, rows, facts, bar)
-    training = Training(
-        training_features,
-        validation_features,
-        {**start.encoders.projections, **start.factors},
-        start.encoders.scale,
-        recipe_of(options),
-        AcceleratedProcesses(accelerator),
-    )
-    load_state(output / STATE_NAME, training, facts)
-    accelerator.wait_for_everyone()
-    for validated in logged_steps(training, output, accelerator.is_main_process, bar):
-        if accelerator.is_main_process and (validated or training.iteration % options.save_every == 0):
-            state = {"facts": facts, "training": training.state()}
-            write_atomically(output / STATE_NAME, functools.partial(torch.save, state))
-    trained = finish(options, training, start, facts) if accelerator.is_main_process else None
-    accelerator.wait_for_everyone()
-    return trained
-
-
 def recipe_of(options: TrainOptions) -> Recipe:
-    """Take the options that decide the steps.
-
-    Raises:
-        ValueError: one is out of range.
-    """
+    """Take the options that decide the steps."""
     limits = {"lambda_v": 0, "lambda_t": 0, "learning_rate": 0, "weight_decay": 0, "batch_size": 2, "patience": 1}
     limits |= {"max_iterations": 0, "validate_every": 1, "save_every": 1, "lora_rank": 0, "seed": 0}
     for name, least in (limits | {"encode_batch_size": 1, "workers": 1}).items():
@@ -122,11 +85,7 @@ def prompt_of(options: TrainOptions) -> str:
 
 
 def load_start(options: TrainOptions, accelerator: accelerate.Accelerator, bar: Any) -> Start:
-    """Load the CLIP to start from, frozen, with low-rank updates if they are asked for.
-
-    Raises:
-        ValueError: there is no such checkpoint, or it cannot be used.
-    """
+    """Load the CLIP to start from, frozen, with low-rank updates if they are asked for."""
     checkpoint = find_checkpoint(options.variant, options.checkpoint, bar)
     weights = merge_lora(read_weights(checkpoint.path))
     network = build_network(weights, checkpoint.treatment.activation)  # checks every tensor
@@ -140,11 +99,7 @@ def load_start(options: TrainOptions, accelerator: accelerate.Accelerator, bar: 
 
 
 def load_training_data(options: TrainOptions, bar: Any) -> tuple[TupleRows, TupleRows]:
-    """Load and check the rows for training and for validation.
-
-    Raises:
-        ValueError: they cannot be used.
-    """
+    """Load and check the rows for training and for validation."""
     splits = {
         "training": (options.train_split, options.batch_size),
         "validation": (options.validation_split, LEAST_VALIDATION_IMAGES),
@@ -175,11 +130,7 @@ def load_training_data(options: TrainOptions, bar: Any) -> tuple[TupleRows, Tupl
 
 
 def caches_features(options: TrainOptions) -> bool:
-    """Whether the encoders run once; by default whenever the features never change.
-
-    Raises:
-        ValueError: a cache is asked for features that change.
-    """
+    """Whether the encoders run once; by default whenever the features never change."""
     change = options.lora_rank > 0 or options.augment
     if options.cache_features and change:
         raise ValueError(
@@ -225,16 +176,14 @@ def make_features(
             )
             for split in rows
         ]
-    key = cache_key(facts, options.encode_batch_size)
+    key = hashlib.sha256(repr((facts, options.encode_batch_size)).encode()).hexdigest()[:16]
     cache = FeatureCache(
         options.output / "features" / key,
         start.encoders,
         batch_size=options.encode_batch_size,
         n_threads=options.workers,
         progress=bar,
-        rank=accelerator.process_index,
-        n_processes=accelerator.num_processes,
-        wait=accelerator.wait_for_everyone,
+        accelerator=accelerator,
     )
     made: list[TrainingRows] = []
     for split, name in zip(rows, ("training", "validation"), strict=True):
@@ -246,11 +195,7 @@ def make_features(
 
 
 def load_state(path: pathlib.Path, training: Training, facts: dict[str, Any]) -> None:
-    """Resume from a saved state, if there is one.
-
-    Raises:
-        ValueError: it is that of another training.
-    """
+    """Resume from a saved state, if there is one."""
     if not path.is_file():
         return
     state = read_state(path)
@@ -265,11 +210,7 @@ def load_state(path: pathlib.Path, training: Training, facts: dict[str, Any]) ->
 
 
 def read_state(path: pathlib.Path) -> dict[str, Any]:
-    """Read a saved state without running any of its code.
-
-    Raises:
-        ValueError: the file holds something else.
-    """
+    """Read a saved state without running any of its code."""
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
         if not isinstance(state["facts"], dict):
@@ -313,7 +254,8 @@ def finish(options: TrainOptions, training: Training, start: Start, facts: dict[
     path = export_checkpoint(
         output, start.weights, training.best_weights, start.checkpoint.treatment, told, keeps_factors=options.save_lora
     )
-    save_history(output / "history.json", training.history)
+    history = json.dumps(training.history, indent=1)
+    write_atomically(output / "history.json", lambda target: target.write_text(history, encoding="utf-8"))
     draw_history(output / "losses.png", training.history, int(best["iteration"]))
     return TrainedCheckpoint(
         output, path, file_sha256(path), training.stop_reason, int(best["iteration"]), before=first, now=best
@@ -332,7 +274,31 @@ def train_pac(options: TrainOptions) -> TrainedCheckpoint | None:
     recipe_of(options)
     caches_features(options)
     options = dataclasses.replace(options, variant=variant_name(options.variant, "--variant"))
-    return run_training(options, make_accelerator(options))
+    accelerator = make_accelerator(options)
+    bar = functools.partial(tqdm, disable=not accelerator.is_main_process)
+    output = options.output
+    start = load_start(options, accelerator, bar)
+    rows = load_training_data(options, bar)
+    facts = facts_of(options, accelerator, start, rows)
+    made_folder(output)
+    training_features, validation_features = make_features(options, accelerator, start, rows, facts, bar)
+    training = Training(
+        training_features,
+        validation_features,
+        {**start.encoders.projections, **start.factors},
+        start.encoders.scale,
+        recipe_of(options),
+        accelerator,
+    )
+    load_state(output / STATE_NAME, training, facts)
+    accelerator.wait_for_everyone()
+    for validated in logged_steps(training, output, accelerator.is_main_process, bar):
+        if accelerator.is_main_process and (validated or training.iteration % options.save_every == 0):
+            state = {"facts": facts, "training": training.state()}
+            write_atomically(output / STATE_NAME, functools.partial(torch.save, state))
+    trained = finish(options, training, start, facts) if accelerator.is_main_process else None
+    accelerator.wait_for_everyone()
+    return trained
 
 
 def make_accelerator(options: TrainOptions) -> accelerate.Accelerator:

@@ -13,7 +13,7 @@ with open(__file__.removesuffix("emscore_pac.py") + "base_module.py", encoding="
 from .base_module import About, CollectionModule, check_choice, check_flag, signature
 from .base_scores import scored_result
 from .clip_encoder import ClipEncoder, count_long_texts
-from .clip_image_features import features_of_rows, stored_features
+from .clip_image_features import check_item_count, features_of_rows, stored_features
 from .clip_options import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS, check_clip_options, long_captions_name
 from .clip_token_matching import (
     EQUAL_WEIGHTS,
@@ -29,7 +29,7 @@ from .clip_token_matching import (
     match_video,
     text_of_windows,
 )
-from .clip_video_features import VideoEncoder, check_video_column, check_video_count
+from .clip_video_features import check_video_column, encode_videos
 from .media_video import as_video_source, check_frames
 from .media_video_decoder import decoder_name, video_size
 
@@ -41,12 +41,9 @@ from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .clip_checkpoints import Checkpoint as Checkpoint
 from .clip_cosines import paired_cosines as paired_cosines
-from .clip_downloads import downloaded_weights as downloaded_weights
 from .clip_model import ClipTokens as ClipTokens
-from .clip_transformers import Settings as Settings
 from .clip_variants import Treatment as Treatment
-from .clip_weights import missing_library as missing_library
-from .media_arrays import is_array as is_array
+from .clip_weights import LazyLibrary as LazyLibrary
 from .media_images import stored_value as stored_value
 from .text_windows import sentences as sentences
 
@@ -146,7 +143,6 @@ class EmscorePac(CollectionModule, evaluate.Metric):
     def __init__(self, /, *args, **keywords):
         super().__init__(*args, **keywords)
         self.encoder = ClipEncoder(self.load_options, evaluate.utils.logging.tqdm)
-        self.videos = VideoEncoder(self.encoder)
 
     def check_options(self, options):
         """Raise unless every option of this module has a legal value."""
@@ -158,7 +154,11 @@ class EmscorePac(CollectionModule, evaluate.Metric):
 
     def own_columns(self):
         """Return the names of the columns that the module reads in its configuration."""
-        check_config_name(self.config_name)
+        if self.config_name not in CONFIG_NAMES:
+            raise ValueError(
+                f"config_name: expected one of {', '.join(CONFIG_NAMES)}, got {self.config_name!r}. The weights are "
+                "chosen with variant=."
+            )
         return self.OWN_COLUMNS + (("references",) if self._has_references() else ())
 
     def checked_columns(self, options, videos, **captions):
@@ -168,8 +168,8 @@ class EmscorePac(CollectionModule, evaluate.Metric):
         columns = super().checked_columns(options, **captions)
         check_video_column(videos, "videos")
         settings = (options[name] for name in ("frames", "batch_size", "n_workers"))
-        features = self.videos.encode_videos(videos, "videos", *settings)
-        check_video_count(len(columns["predictions"]), len(features))
+        features = encode_videos(self.encoder, videos, "videos", *settings)
+        check_item_count(len(columns["predictions"]), len(features), "video")
         return {"videos": stored_features(features), **columns}
 
     def call_options(self, given):
@@ -248,13 +248,4 @@ class EmscorePac(CollectionModule, evaluate.Metric):
             n_documents=n_documents,
             reference_aggregation=options["reference_aggregation"] if self._has_references() else None,
             long_captions=long_captions_name(options),
-        )
-
-
-def check_config_name(config_name):
-    """Raise unless the configuration is one of this module's."""
-    if config_name not in CONFIG_NAMES:
-        raise ValueError(
-            f"config_name: expected one of {', '.join(CONFIG_NAMES)}, got {config_name!r}. The weights are chosen with "
-            "variant=."
         )

@@ -23,15 +23,12 @@ from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_scores import scored_result as scored_result
 from .clip_checkpoints import Checkpoint as Checkpoint
-from .clip_downloads import downloaded_weights as downloaded_weights
 from .clip_encoder import TextFeatures as TextFeatures
 from .clip_image_features import encode_images as encode_images
 from .clip_model import ClipTokens as ClipTokens
 from .clip_options import chosen_variant as chosen_variant
-from .clip_transformers import Settings as Settings
 from .clip_variants import Treatment as Treatment
-from .clip_weights import missing_library as missing_library
-from .media_arrays import is_array as is_array
+from .clip_weights import LazyLibrary as LazyLibrary
 from .media_images import stored_value as stored_value
 from .sets_splits import exact_splits as exact_splits
 from .text_windows import sentences as sentences

@@ -18,8 +18,7 @@ from tqdm import tqdm
 
 from manycaps.kit.clip_variants import VARIANTS
 from manycaps.pac_training.data_set import TupleRows, checked_rows
-from manycaps.pac_training.encoders import EncodedRows, Encoders
-from manycaps.pac_training.feature_cache import FeatureCache
+from manycaps.pac_training.encoders import EncodedRows, Encoders, FeatureCache
 from manycaps.pac_training.losses import positive_augmented_loss
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, CachedFeatures, ProjectedRows
 from manycaps.pac_training.recipe import BATCH_SIZE, LAMBDA_T, LAMBDA_V, LEARNING_RATE, Recipe

@@ -44,8 +44,7 @@ import torch
 
 from manycaps.kit.clip_variants import VARIANTS
 from manycaps.pac_training.data_set import TupleRows, checked_rows
-from manycaps.pac_training.encoders import Encoders
-from manycaps.pac_training.feature_cache import FeatureCache
+from manycaps.pac_training.encoders import Encoders, FeatureCache
 from manycaps.pac_training.losses import positive_augmented_loss
 from manycaps.pac_training.low_rank import add_low_rank_updates
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, ProjectedRows

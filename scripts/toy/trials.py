@@ -28,7 +28,7 @@ from manycaps.made_world.captions import (
 from manycaps.made_world.data_set import GRADES, N_REFERENCES
 from manycaps.made_world.pictures import draw_picture
 from manycaps.made_world.scenes import Scene, draw_scene, said_attributes
-from manycaps.pac_training.retrieval import retrieval_recall
+from manycaps.pac_training.losses import retrieval_recall
 from scripts.toy.small_clip import IMAGE_SIZE, SmallClip
 
 # Seed of the held-out scenes: the same for all checkpoints.

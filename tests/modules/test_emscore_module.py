@@ -1,7 +1,6 @@
 """emscore_pac as a user meets it: kinds of video, references, weights, options, errors, work that is not repeated."""
 
 import importlib.util
-import os
 import pathlib
 import threading
 import time
@@ -121,10 +120,6 @@ def test_keys(module, with_references):
     assert all(type(value) in (float, int) for value in result.values())
 
 
-def test_video_values_are_the_same_with_references(with_references, expected):
-    assert_same(with_references.compute(**BOTH), expected)
-
-
 def test_reference_aggregation(with_references):
     authors = with_references.compute(**BOTH)
     equation = with_references.compute(**BOTH, reference_aggregation="equation_8")
@@ -136,38 +131,6 @@ def test_reference_aggregation(with_references):
         assert f == pytest.approx([2 * a * b / (a + b) for a, b in zip(p, r, strict=True)])
     assert authors["signature"].endswith("|reference_aggregation:authors")
     assert equation["signature"].endswith("|reference_aggregation:equation_8")
-
-
-@pytest.mark.parametrize("order", ["backwards", "shuffled"])
-def test_the_order_of_frames_does_not_matter(module, expected, order):
-    places = np.random.default_rng(0)
-    turned = [
-        clip[::-1] if order == "backwards" else [clip[i] for i in places.permutation(len(clip))] for clip in CLIPS
-    ]
-    assert_same(module.compute(predictions=CAPTIONS, videos=turned), expected)
-
-
-def test_a_row_does_not_depend_on_its_neighbours(module, expected):
-    """Neither on their length, nor where every cosine is negative, where a padding with zeros would win."""
-    captions = [row[:1] for row in CAPTIONS]
-    model, unlike = module.encoder.model, []
-    for (caption,), clip in zip(captions, CLIPS, strict=True):
-        # Minus what the tokens have in common: far from each of them.
-        tokens = model.token_features([model.tokenize(caption)], 1)[0]
-        mean = (tokens / np.linalg.norm(tokens, axis=1, keepdims=True)).mean(axis=0)
-        unlike.append(-mean * np.arange(1, len(clip) + 1)[:, None])
-    together = module.compute(predictions=captions, videos=unlike)
-    assert max(together["fine_precision_per_row"]) < 0
-    for i in range(4):
-        alone = module.compute(predictions=captions[i : i + 1], videos=unlike[i : i + 1])
-        assert alone["emscore_pac"] == pytest.approx(together["emscore_pac_per_row"][i], abs=TOLERANCE)
-        alone = module.compute(predictions=CAPTIONS[i : i + 1], videos=CLIPS[i : i + 1])
-        assert alone["emscore_pac"] == pytest.approx(expected["emscore_pac_per_row"][i], abs=TOLERANCE)
-
-
-@each_case("options", [{"batch_size": b, "n_workers": w} for b in (1, 4, 100) for w in (1, 5)])
-def test_batches_and_threads_do_not_matter(module, expected, options):
-    assert_same(module.compute(**COLUMNS, **options), expected)
 
 
 def test_every_kind_of_video_gives_the_same(module, expected, tmp_path):
@@ -195,7 +158,7 @@ def test_some_frames(module):
     expected = module.compute(predictions=CAPTIONS, videos=chosen)
     result = module.compute(**COLUMNS, frames=3)
     assert_same(result, expected)
-    assert "|frames:3|decoder:av-" in result["signature"]
+    assert f"|scaling:pillow-{PIL.__version__}|frames:3|decoder:av-" in result["signature"]
     features = [np.random.default_rng(i).standard_normal((len(clip), 24)) for i, clip in enumerate(CLIPS)]
     ready = [rows[np.linspace(0, len(rows) - 1, 3).astype(int)] for rows in features]
     assert_same(
@@ -259,25 +222,6 @@ def test_each_distinct_text_is_encoded_once(with_references, monkeypatch):
     assert len(encoded) == n_texts + sum(map(len, other))
 
 
-def test_frames_that_are_overwritten_are_read_again(module, tmp_path):
-    path = tmp_path / "frame.bmp"
-    scores = []
-    for clip in (CLIPS[0], CLIPS[3]):
-        PIL.Image.fromarray(clip[0]).save(path)
-        os.utime(path, ns=(0, 0))  # of the same size and time
-        scores.append(module.compute(predictions=["a dog"], videos=[[path]])["emscore_pac"])
-    alone = [module.compute(predictions=["a dog"], videos=[clip[:1]])["emscore_pac"] for clip in (CLIPS[0], CLIPS[3])]
-    assert scores == pytest.approx(alone, abs=TOLERANCE)
-    assert abs(scores[0] - scores[1]) > 1e-4
-
-
-def test_what_is_remembered_is_bounded(module, monkeypatch):
-    monkeypatch.setattr(module.encoder.remembered, "n_bytes", 5000)
-    result = module.compute(predictions=["a dog"] * 30, videos=[noise(5, 40, 50, seed=i) for i in range(30)])
-    assert result["n_rows"] == 30
-    assert 0 < len(module.encoder.remembered) <= 5000 // (24 * 4 * 5)
-
-
 def test_a_decoded_column_without_torchcodec_says_what_is_missing(module, tmp_path):
     if importlib.util.find_spec("torchcodec"):
         pytest.skip("torchcodec is installed")
@@ -308,17 +252,6 @@ def test_only_files_are_examined(module, video, got):
         f"video: expected a video file (its path or bytes), got {got}. Take their number and their shape from the "
         "frames themselves."
     )
-
-
-def test_the_signature_names_what_decodes_and_scales(expected):
-    assert f"|scaling:pillow-{PIL.__version__}|" in expected["signature"]
-    assert "|decoder:av-" in expected["signature"]
-
-
-def test_the_name_of_weights_is_a_variant(load):
-    module = load(checkpoint="clip-vit-b-32")
-    with pytest.raises(ValueError, match="the name of published weights. Give variant='clip-vit-b-32' and no checkpo"):
-        module.add_batch(**COLUMNS)
 
 
 def test_decoding_runs_beside_the_model_and_not_far_ahead(module, monkeypatch):
@@ -375,16 +308,6 @@ def test_an_error_of_the_model_ends_all_threads(module, monkeypatch):
     assert module.compute(**COLUMNS)["n_rows"] == 4
 
 
-def test_rows_survive_an_error(module, expected):
-    module.add_batch(predictions=CAPTIONS[:2], videos=CLIPS[:2])
-    with pytest.raises(ValueError, match=r"^videos\[1\]: expected a video, got a file that cannot be opened"):
-        module.add_batch(predictions=CAPTIONS[2:], videos=[CLIPS[2], b"no"])
-    with pytest.raises(ValueError, match="^idf: expected captions that differ"):
-        module.compute(predictions=["a dog"], videos=CLIPS[:1], idf={"n_documents": 1, "document_frequency": {}})
-    module.add_batch(predictions=CAPTIONS[2:], videos=CLIPS[2:])
-    assert_same(module.compute(), expected)
-
-
 @each_case(
     ("changes", "error", "message"),
     [
@@ -393,17 +316,9 @@ def test_rows_survive_an_error(module, expected):
         ({"videos": "clip.mp4"}, TypeError, "videos: expected a list of videos, got one str."),
         ({"videos": np.ones((4, 24))}, TypeError, "videos: expected a list of videos, got one ndarray."),
         ({"videos": ["https://a.org/b.mp4"] * 4}, ValueError, "videos[0]: expected a local path, got the address"),
-        (
-            {"videos": [CLIPS[0], "gone.mp4", *CLIPS[2:]]},
-            ValueError,
-            "videos[1]: expected a video file, got 'gone.mp4'",
-        ),
+        ({"videos": [CLIPS[0], "gone.mp4", *CLIPS[2:]]}, ValueError, "videos[1]: expected a video file, got 'gone.mp4"),
         ({"videos": [CLIPS[0], [], *CLIPS[2:]]}, ValueError, "videos[1]: expected at least one frame, got none."),
-        (
-            {"videos": [np.ones((2, 5))] * 4},
-            ValueError,
-            "videos[0]: expected 24 features per frame, as this checkpoint has",
-        ),
+        ({"videos": [np.ones((2, 5))] * 4}, ValueError, "videos[0]: expected 24 features per frame, as this checkpoin"),
         ({"predictions": [["a"], [], ["b"], ["c"]]}, ValueError, "predictions[1]: expected at least one caption"),
         ({"predictions": None}, TypeError, "predictions: expected a list of rows"),
     ],
@@ -426,12 +341,7 @@ def test_references_are_needed_where_they_are_announced(with_references):
 @each_case(
     ("names", "options", "error", "message"),
     [
-        (
-            ["openclip-vit-l-14"],
-            {},
-            ValueError,
-            "config_name: expected one of default, references, got 'openclip-vit-l-14'",
-        ),
+        (["openclip-vit-l-14"], {}, ValueError, "config_name: expected one of default, references, got 'openclip-vit-"),
         ([], {"variant": "vit-b-33"}, ValueError, "variant: expected one of pac-vit-b-32, "),
         ([], {"idf": 3}, TypeError, "idf: expected True, False, a path to a JSON file or a mapping, got int."),
         ([], {"idf": "no.json"}, ValueError, "idf: expected a JSON file, got no file at 'no.json'."),
@@ -445,12 +355,6 @@ def test_bad_options_are_refused_at_load_time(load, names, options, error, messa
     with pytest.raises(error) as raised:
         load(*names, **options)
     assert str(raised.value).startswith(message)
-
-
-def test_variants_are_chosen_by_name(load):
-    assert load(variant="openclip-vit-l-14").encoder.variant == "pac-openclip-vit-l-14"
-    signature = load("references", variant="clip-vit-l-14").compute(**BOTH)["signature"]
-    assert "|variant:custom|checkpoint:small.pth|" in signature
 
 
 def test_idf_of_references_else_of_candidates_else_of_a_table(module, with_references):
@@ -469,38 +373,3 @@ def test_idf_of_references_else_of_candidates_else_of_a_table(module, with_refer
     assert "|idf:table|n_documents:6" in result["signature"]
     with pytest.raises(ValueError, match="^idf: expected captions that differ in their words, got 1 with the same"):
         module.compute(predictions=["a dog"], videos=CLIPS[:1], idf=True)
-
-
-def test_long_captions_are_cut_and_counted(with_references):
-    long = BOTH | {
-        "predictions": [["dog " * 90], *CAPTIONS[1:]],
-        "references": [["cat " * 100, "a cat"], *REFERENCES[1:]],
-    }
-    result = with_references.compute(**long)
-    assert result["n_truncated"] == 2
-    assert np.isfinite(result["combined_emscore_pac_per_row"]).all()
-
-
-def test_each_distinct_video_is_stored_once_and_read_by_other_processes(load):
-    module = load()
-    module.add_batch(predictions=["a dog"] * 3, videos=[CLIPS[0], CLIPS[1], CLIPS[0]])
-    stored = module.added[0]["videos"]
-    assert [row["features"] is None for row in stored] == [False, False, True]
-    n_features = module.encoder.model.n_features
-    features = helper(module, "clip_image_features").features_of_rows(stored, n_features)
-    expected = module.videos.encode_videos([CLIPS[0], CLIPS[1], CLIPS[0]], "videos", "all", 4, 1)
-    assert [row.tolist() for row in features] == [row.tolist() for row in expected]
-    assert [row.shape for row in features] == [(len(CLIPS[i]), n_features) for i in (0, 1, 0)]
-
-
-def test_a_compressed_clip_forwards_and_backwards(load, clip, tmp_path):
-    module = load(frames=25)
-    forwards = str(clip)
-    decode = helper(module, "media_video_decoder")._decoded
-    frames = [
-        frame.to_ndarray(format="rgb24") for frame in decode(decode.__globals__["EncodedVideo"](forwards), "v", 2)
-    ]
-    chosen = [frames[i] for i in np.linspace(0, len(frames) - 1, 25).astype(int)]
-    backwards = write_clip(tmp_path / "backwards.mkv", chosen[::-1], **LOSSLESS)
-    results = [module.compute(predictions=["a woman cooks"], videos=[video]) for video in (forwards, str(backwards))]
-    assert_same(*results)

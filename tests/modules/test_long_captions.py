@@ -1,7 +1,5 @@
 """Captions of more than 77 tokens: checkpoints that read them, and windows for those that do not."""
 
-import pathlib
-
 import numpy as np
 import pytest
 
@@ -10,9 +8,8 @@ from manycaps.kit.clip_weights import join_positions
 from tests.clip_checkpoints import SMALL, save_checkpoint, small_network, small_weights
 from tests.each_case import each_case
 from tests.large_packages import evaluate, open_clip, torch
+from tests.module_folders import ROOT
 from tests.modules.sample_inputs import CAPTION_ROWS, IMAGES, VIDEOS
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # Positions of LongCLIP.
 N_LONG = 248
@@ -131,10 +128,6 @@ def test_a_sentence_that_is_too_long_is_truncated_and_counted(name, short_checkp
     assert (both["n_truncated"], both["n_windowed"]) == (1, 1)
 
 
-def test_counts_are_there_without_details(name, short_checkpoint):
-    assert load(name, short_checkpoint).compute(**columns(name, LONG))["n_truncated"] == 1
-
-
 def test_windows_of_references(short_checkpoint):
     module = evaluate.load(
         str(ROOT / "metrics" / "emscore_pac"), "references", checkpoint=short_checkpoint, device="cpu"
@@ -177,12 +170,9 @@ ONES = np.ones((248, 64), np.float32)
 def test_bad_tables_of_positions(stretched, change, got):
     changed = {key: value if value is None else torch.from_numpy(value.copy()) for key, value in change.items()}
     weights = {key: value for key, value in (stretched | changed).items() if value is not None}
-    with pytest.raises(
-        ValueError, match="^checkpoint: expected positional_embedding and positional_embedding_res of one"
-    ):
-        join_positions(weights)
     with pytest.raises(ValueError) as caught:
         join_positions(weights)
+    assert str(caught.value).startswith("checkpoint: expected positional_embedding and positional_embedding_res of one")
     assert got in str(caught.value)
 
 

@@ -1,18 +1,17 @@
 """pac_score and ref_pac_score as a user meets them: loading, adding, errors, options, results."""
 
 import importlib
-import io
-import json
 import os
 
 import numpy as np
 import PIL.Image
 import pytest
 
-from tests.clip_checkpoints import save_checkpoint, small_network, small_weights, with_lora
+from tests.clip_checkpoints import SMALL, save_checkpoint, small_weights, with_lora
 from tests.each_case import each_case
-from tests.large_packages import datasets, evaluate, torch
+from tests.large_packages import evaluate
 from tests.module_folders import PAC_SCORE, REF_PAC_SCORE
+from tests.oracles.open_clip_encoders import Encoders, pac_scores
 
 RNG = np.random.default_rng(0)
 ARRAYS = list(RNG.integers(0, 256, (6, 40, 50, 3), dtype=np.uint8))
@@ -38,73 +37,17 @@ def columns_of(module, rows=slice(None)):
     return {name: COLUMNS[name][rows] for name in module.features[0]}
 
 
-def headline(module):
-    return module.name
-
-
 def test_scores_are_those_of_a_slow_loop(load):
     module = load()
     result = module.compute(**columns_of(module), details=True)
-    for i, row in enumerate(slow_scores(module.name)):
+    encoders = Encoders(small_weights(), SMALL)
+    for i, (captions, array, references) in enumerate(zip(CAPTIONS, ARRAYS, REFERENCES, strict=True)):
+        both = [pac_scores(encoders, PIL.Image.fromarray(array), caption, references) for caption in captions]
+        row = [pac if module.name == "pac_score" else ref_pac for pac, ref_pac in both]
         assert result[f"{module.name}_per_candidate"][i] == pytest.approx(row, abs=2e-6)
         assert result[f"{module.name}_per_row"][i] == pytest.approx(sum(row) / len(row), abs=2e-6)
     assert result[module.name] == pytest.approx(np.mean(result[f"{module.name}_per_row"]), abs=1e-12)
     assert (result["n_rows"], result["n_truncated"]) == (6, 0)
-
-
-def slow_scores(name):
-    """The equations of the paper, one pair at a time, with open_clip's own functions."""
-    import open_clip
-    import torchvision.transforms as transforms
-
-    network = small_network()
-    see = transforms.Compose(
-        [
-            transforms.Resize(32, interpolation=transforms.InterpolationMode.BICUBIC),
-            transforms.CenterCrop(32),
-            transforms.ToTensor(),
-            transforms.Normalize(open_clip.OPENAI_DATASET_MEAN, open_clip.OPENAI_DATASET_STD),
-        ]
-    )
-
-    def read(text):
-        return network.encode_text(open_clip.tokenize("A photo depicts " + text), normalize=True)[0]
-
-    with torch.no_grad():
-        for captions, array, references in zip(CAPTIONS, ARRAYS, REFERENCES, strict=True):
-            picture = network.encode_image(see(PIL.Image.fromarray(array))[None], normalize=True)[0]
-            row = []
-            for caption in captions:
-                pac = 2 * max(float(read(caption) @ picture), 0)
-                closest = max(0, *(float(read(caption) @ read(reference)) for reference in references))
-                both = 2 * pac * closest / (pac + closest) if pac and closest else 0.0
-                row.append(pac if name == "pac_score" else both)
-            yield row
-
-
-def test_add_batch_in_pieces_equals_one_compute_and_two_computes_agree(load):
-    module = load()
-    whole = module.compute(**columns_of(module), details=True)
-    module.encoder.forget()
-    for rows in (slice(0, 1), slice(1, 4), slice(4, 6)):
-        module.add_batch(**columns_of(module, rows))
-    pieces = module.compute(details=True)
-    again = module.compute(**columns_of(module), details=True)
-    for other in (pieces, again):
-        assert other.keys() == whole.keys()
-        assert other[f"{module.name}_per_row"] == pytest.approx(whole[f"{module.name}_per_row"], abs=2e-6)
-        assert other["signature"] == whole["signature"]
-
-
-def test_add_one_row_at_a_time(load):
-    module = load()
-    for i in range(6):
-        row = {"prediction": CAPTIONS[i], "image": ARRAYS[i], "reference": REFERENCES[i]}
-        module.add(**{name: value for name, value in row.items() if name + "s" in module.features[0]})
-    expected = module.compute()
-    assert expected["n_rows"] == 6
-    module.encoder.forget()
-    assert module.compute(**columns_of(module))[module.name] == pytest.approx(expected[module.name], abs=2e-6)
 
 
 def test_a_second_system_on_the_same_images_costs_its_own_captions_only(load, monkeypatch):
@@ -137,34 +80,6 @@ def test_an_image_that_is_overwritten_is_read_again(load, tmp_path):
     alone = [module.compute(**columns_of(module, slice(0, 1)) | {"images": [array]}) for array in ARRAYS[:2]]
     assert scores == pytest.approx([result[module.name] for result in alone], abs=2e-6)
     assert abs(scores[0] - scores[1]) > 1e-4
-
-
-def test_a_second_compute_starts_empty(load):
-    module = load()
-    module.add_batch(**columns_of(module))
-    assert module.compute()["n_rows"] == 6
-    with pytest.raises(ValueError, match="predictions: expected at least one row, got none"):
-        module.compute()
-    assert module.compute(**columns_of(module, slice(0, 2)))["n_rows"] == 2
-
-
-def test_rows_survive_an_error_and_the_instance_stays_usable(load):
-    module = load()
-    module.add_batch(**columns_of(module, slice(0, 3)))
-    broken = columns_of(module, slice(3, 6)) | {"images": [ARRAYS[3], b"not an image", ARRAYS[5]]}
-    with pytest.raises(ValueError, match=r"^images\[1\]: expected an image, got 12 bytes"):
-        module.add_batch(**broken)
-    with pytest.raises(ValueError, match=r"^images\[1\]: expected an image, got 12 bytes"):
-        module.compute(**broken)
-    with pytest.raises(ValueError, match="weight: expected a positive finite number, got -1"):
-        module.compute(weight=-1)
-    module.encoder.forget()
-    module.encoder.model.text_features, working = None, module.encoder.model.text_features
-    with pytest.raises(TypeError):
-        module.compute()  # fails inside, after evaluate has closed its file
-    module.encoder.model.text_features = working
-    module.add_batch(**columns_of(module, slice(3, 6)))
-    assert module.compute()[module.name] == pytest.approx(module.compute(**columns_of(module))[module.name], abs=2e-6)
 
 
 @each_case(
@@ -233,23 +148,17 @@ def test_clip_s_is_the_same_module_with_another_weight(checkpoint):
 
 
 def test_other_weights_give_other_scores(load, tmp_path):
-    ours = load().compute(**columns_of(load()), details=True)
-    for weights in (small_weights(7), with_lora(small_weights())):
+    """PAC differs from plain CLIP in the two projections only: the scores must show whose they are."""
+    module, plain, tuned = load(), small_weights(), small_weights(7)
+    columns = columns_of(module)
+    ours = module.compute(**columns, details=True)
+    projections = {name: tuned[name] for name in ("visual.proj", "text_projection")}
+    for weights in (tuned, plain | projections, with_lora(plain)):
         path = save_checkpoint(tmp_path / "other.pth", weights)
-        other = load(checkpoint=str(path)).compute(**columns_of(load()), details=True)
-        name = next(iter(ours))
-        assert np.abs(np.subtract(ours[f"{name}_per_row"], other[f"{name}_per_row"])).mean() > 1e-3
+        other = load(checkpoint=str(path)).compute(**columns, details=True)
+        differences = np.subtract(ours[f"{module.name}_per_row"], other[f"{module.name}_per_row"])
+        assert np.abs(differences).mean() > 1e-3
         assert ours["signature"] != other["signature"]
-
-
-def test_the_two_projections_alone_make_a_difference(load, tmp_path):
-    """PAC differs from plain CLIP in them only: the scores must show whose they are."""
-    plain, tuned = small_weights(), small_weights(7)
-    pac = plain | {name: tuned[name] for name in ("visual.proj", "text_projection")}
-    paths = [str(save_checkpoint(tmp_path / f"{i}.pth", weights)) for i, weights in enumerate((plain, pac))]
-    results = [load(checkpoint=path).compute(**columns_of(load()), details=True) for path in paths]
-    name = next(iter(results[0]))
-    assert abs(results[0][name] - results[1][name]) > 1e-3
 
 
 def test_the_signature_says_that_a_file_is_not_known_to_be_pac(load, checkpoint):
@@ -260,73 +169,6 @@ def test_the_signature_says_that_a_file_is_not_known_to_be_pac(load, checkpoint)
     for part in ("variant:custom", "checkpoint:small.pth", "sha256:", "activation:quick_gelu", "dtype:float32"):
         assert f"|{part}" in signature
     assert checkpoint not in signature
-
-
-def test_cut_captions_are_counted(load):
-    module = load()
-    columns = columns_of(module) | {"predictions": [["dog " * 90], *CAPTIONS[1:]]}
-    assert module.compute(**columns, details=True)["n_truncated"] == 1
-
-
-def test_results_are_json_and_can_be_saved(load, tmp_path):
-    module = load()
-    result = module.compute(**columns_of(module), details=True)
-    json.dumps(result)
-    evaluate.save(tmp_path / "result.json", **result)
-    plain = module.compute(**columns_of(module))
-    assert plain.keys() < result.keys()
-    assert all(type(value) in (float, int) for value in plain.values())
-
-
-def test_every_kind_of_column_gives_the_same_score(load, tmp_path):
-    module = load()
-    expected = module.compute(**columns_of(module))[module.name]
-    paths = []
-    for i, array in enumerate(ARRAYS):
-        PIL.Image.fromarray(array).save(tmp_path / f"{i}.png")
-        paths.append(str(tmp_path / f"{i}.png"))
-    decoded = datasets.Dataset.from_dict({"image": paths}).cast_column("image", datasets.Image())
-    undecoded = decoded.cast_column("image", datasets.Image(decode=False))
-    for images in (
-        paths,
-        (array for array in ARRAYS),
-        np.stack(ARRAYS),
-        [PIL.Image.fromarray(array) for array in ARRAYS],
-        decoded["image"],
-        undecoded["image"],
-        decoded.with_format("numpy")["image"],
-        decoded.with_format("arrow")["image"],
-    ):
-        result = module.compute(**columns_of(module) | {"images": images})
-        assert result[module.name] == pytest.approx(expected, abs=2e-6)
-
-
-def test_a_jpeg_from_memory_is_not_compressed_again(load, tmp_path):
-    """evaluate would save a JPEG that has no file name a second time, at its own quality."""
-    buffer = io.BytesIO()
-    PIL.Image.fromarray(ARRAYS[0]).save(buffer, "JPEG", quality=95)
-    (tmp_path / "a.jpg").write_bytes(buffer.getvalue())
-    module = load()
-    scores = {
-        module.compute(**columns_of(module, slice(0, 1)) | {"images": [image]})[module.name]
-        for image in (str(tmp_path / "a.jpg"), buffer.getvalue(), PIL.Image.open(io.BytesIO(buffer.getvalue())))
-    }
-    assert max(scores) - min(scores) < 1e-6
-
-
-def test_keeping_the_rows_in_memory_works(load):
-    module = load(keep_in_memory=True)
-    module.add_batch(**columns_of(module))
-    assert module.compute()["n_rows"] == 6
-
-
-def test_both_modules_can_be_combined(checkpoint):
-    modules = [evaluate.load(path, checkpoint=checkpoint, device="cpu") for path in (PAC_SCORE, REF_PAC_SCORE)]
-    both = evaluate.combine(modules)
-    both.add_batch(predictions=CAPTIONS, references=REFERENCES, images=ARRAYS)
-    result = both.compute()
-    assert result["ref_pac_score"] == pytest.approx(modules[1].compute(**COLUMNS)["ref_pac_score"], abs=2e-6)
-    assert result["pac_score_pac_score"] == pytest.approx(result["ref_pac_score_pac_score"], abs=2e-6)
 
 
 def test_bars_obey_evaluates_switch(load, capfd, monkeypatch):
@@ -373,9 +215,3 @@ def test_the_second_argument_of_evaluate_is_a_short_form_of_variant(load):
         ValueError, match="^variant: expected one choice of weights, got 'pac-vit-b-32' and 'clip-vit-b-32'. Give one.$"
     ):
         load(config_name="clip-vit-b-32", variant="pac-vit-b-32")
-
-
-def test_the_name_of_weights_is_a_variant(load):
-    module = load(checkpoint="clip-vit-b-32")
-    with pytest.raises(ValueError, match="the name of published weights. Give variant='clip-vit-b-32' and no chec"):
-        module.add_batch(**columns_of(module))

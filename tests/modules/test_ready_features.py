@@ -77,38 +77,18 @@ ONE, TWO = np.ones((1, 24)), np.ones((2, 24))
 GOOD = {"images": np.ones((2, 24)), "prediction_embeddings": [ONE, TWO], "reference_embeddings": [ONE, ONE]}
 BAD = {
     "captions_too": ({"predictions": ["a", "b"]}, ValueError, "prediction_embeddings: expected embeddings instead of"),
-    "references_too": (
-        {"references": [["a"], ["b"]]},
-        ValueError,
-        "prediction_embeddings: expected embeddings instead",
-    ),
+    "references_too": ({"references": [["a"], ["b"]]}, ValueError, "prediction_embeddings: expected embeddings instea"),
     "one_side": ({"reference_embeddings": None}, TypeError, "reference_embeddings: expected a list of arrays of shape"),
     "no_images": ({"images": None}, TypeError, "images: expected a list of images, got one NoneType."),
     "pictures": ({"images": IMAGES[:2]}, TypeError, "images[0]: expected features of an image, floats of shape (d,), "),
-    "paths": (
-        {"images": ["a.png", "b.png"]},
-        TypeError,
-        "images[0]: expected features of an image, floats of shape (d",
-    ),
+    "paths": ({"images": ["a.png", "b.png"]}, TypeError, "images[0]: expected features of an image, floats of shape ("),
     "fewer_images": ({"images": ONE}, ValueError, "images: expected one image for each of the 2 rows of prediction"),
     "fewer_references": ({"reference_embeddings": [ONE]}, ValueError, "reference_embeddings: expected one array for "),
     "narrow_images": ({"images": np.ones((2, 23))}, ValueError, "images[0]: expected 24 features per image, as "),
-    "narrow_texts": (
-        {"prediction_embeddings": [ONE, TWO[:, :5]]},
-        ValueError,
-        "prediction_embeddings[1]: expected 24 ",
-    ),
-    "zeros": (
-        {"images": np.zeros((2, 24))},
-        ValueError,
-        "images[0]: expected finite features that are not all 0 as fl",
-    ),
+    "narrow_texts": ({"prediction_embeddings": [ONE, TWO[:, :5]]}, ValueError, "prediction_embeddings[1]: expected 24"),
+    "zeros": ({"images": np.zeros((2, 24))}, ValueError, "images[0]: expected finite features that are not all 0 as f"),
     "nan": ({"images": np.full((2, 24), np.nan)}, ValueError, "images[0]: expected finite features that are not all "),
-    "text_zeros": (
-        {"prediction_embeddings": [ONE, 0 * TWO]},
-        ValueError,
-        "prediction_embeddings[1][0]: expected finite",
-    ),
+    "text_zeros": ({"prediction_embeddings": [ONE, 0 * TWO]}, ValueError, "prediction_embeddings[1][0]: expected fini"),
     "whole": ({"images": np.ones((2, 24), int)}, TypeError, "images: expected a list of images, got one array of sh"),
 }
 

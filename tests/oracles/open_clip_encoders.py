@@ -12,18 +12,18 @@ FACTOR = 2.0
 class Encoders:
     """open_clip's CLIP in float64, with its own tokenizer and preprocessing."""
 
-    def __init__(self, weights):
+    def __init__(self, weights, shape=SEEDED):
         network = open_clip.CLIP(
-            SEEDED["embed_dim"],
-            open_clip.CLIPVisionCfg(**SEEDED["vision_cfg"]),
-            open_clip.CLIPTextCfg(**SEEDED["text_cfg"]),
+            shape["embed_dim"],
+            open_clip.CLIPVisionCfg(**shape["vision_cfg"]),
+            open_clip.CLIPTextCfg(**shape["text_cfg"]),
             quick_gelu=True,
         )
         self.network = network.double().eval()
         self.network.load_state_dict(weights)
         self.tokenizer = open_clip.SimpleTokenizer()
         self.preprocess = open_clip.image_transform(
-            SEEDED["vision_cfg"]["image_size"],
+            shape["vision_cfg"]["image_size"],
             is_train=False,
             mean=open_clip.OPENAI_DATASET_MEAN,
             std=open_clip.OPENAI_DATASET_STD,

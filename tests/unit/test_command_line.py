@@ -290,7 +290,7 @@ def test_the_doctor_finds_a_package_without_init(monkeypatch, tmp_path):
 
 
 def test_the_doctor_finds_clip_weights(monkeypatch, tmp_path):
-    monkeypatch.setattr("manycaps.kit.clip_downloads.cached_weights_path", lambda name: tmp_path / name)
+    monkeypatch.setattr("manycaps.kit.clip_checkpoints.cached_weights_path", lambda name: tmp_path / name)
     assert not machine_checks._has_weights("pac-vit-b-32", VARIANTS["pac-vit-b-32"].source)
     (tmp_path / "pac-vit-b-32").write_bytes(b"")
     assert checks()["CLIP weights"].found.startswith("pac-vit-b-32")
@@ -318,7 +318,7 @@ def test_the_doctor_tries_addresses(monkeypatch, capsys):
         variants = {name: VARIANTS["pac-vit-b-32"]._replace(source=url + name) for name in answers}
         variants["c"] = VARIANTS["pac-vit-b-32"]._replace(source="hub:someone/clip")
         monkeypatch.setattr("manycaps.kit.clip_variants.VARIANTS", variants)
-        monkeypatch.setattr("manycaps.kit.clip_downloads.VARIANTS", variants)
+        monkeypatch.setattr("manycaps.kit.clip_checkpoints.VARIANTS", variants)
         assert main(["doctor", "--online", "--json"]) == 0
         server.shutdown()
     *_, good, refused, hub, encoder = json.loads(capsys.readouterr().out)

@@ -1,7 +1,6 @@
-"""A CLIP that several encoders share: what is loaded and encoded once, and what keeps encoders apart."""
+"""A CLIP that several encoders share: what is loaded and encoded once, what keeps encoders apart, and its options."""
 
 import gc
-import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,8 +12,14 @@ from manycaps.command_line import one_line
 from manycaps.kit import clip_encoder
 from manycaps.kit.clip_encoder import ClipEncoder
 from manycaps.kit.clip_image_features import encode_images
-from manycaps.kit.clip_options import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS
-from tests.clip_checkpoints import save_checkpoint, small_weights
+from manycaps.kit.clip_options import (
+    CLIP_CALL_DEFAULTS,
+    CLIP_LOAD_DEFAULTS,
+    check_clip_options,
+    check_prompt,
+    with_prompt,
+)
+from tests.clip_checkpoints import save_checkpoint
 
 OPTIONS = CLIP_LOAD_DEFAULTS | CLIP_CALL_DEFAULTS
 
@@ -57,17 +62,6 @@ def test_another_arithmetic_is_another_model(checkpoint_path, options):
     assert second.model is not first.model
 
 
-def test_a_file_that_was_overwritten_is_another_model(checkpoint_path):
-    first = encoder_of(checkpoint_path)
-    times = checkpoint_path.stat().st_mtime_ns
-    texts = first.encode_texts(["a dog"], batch_size=4).distinct
-    save_checkpoint(checkpoint_path, small_weights(7))
-    os.utime(checkpoint_path, ns=(times, times))
-    second = encoder_of(checkpoint_path)
-    assert (second.encode_texts(["a dog"], batch_size=4).distinct != texts).any()
-    assert second.checkpoint.sha256 != first.checkpoint.sha256
-
-
 def test_threads_that_load_at_once_get_one_model(checkpoint_path, n_builds):
     encoders = [encoder_of(checkpoint_path) for _ in range(8)]
     with ThreadPoolExecutor(8) as pool:
@@ -89,19 +83,12 @@ def test_a_text_is_encoded_once_and_counted_as_cut_each_time(encoder, monkeypatc
         encoder.model, "text_features", lambda new, *rest: n_texts.append(len(new)) or encode(new, *rest)
     )
     long = "dog " * 100
-    first = encoder.encode_texts(["a", long], batch_size=4)
-    second = encoder.encode_texts([long, "b", "a"], batch_size=4)
+    first = encoder.encode_texts(["a", long, "a"], batch_size=4)
+    second = encoder.encode_texts([long, "b", "a", long], batch_size=4)
     assert n_texts == [2, 1]
-    assert (first.n_truncated, second.n_truncated) == (1, 1)
+    assert (first.rows.tolist(), second.rows.tolist()) == ([0, 1, 0], [0, 1, 2, 0])
+    assert (first.n_truncated, second.n_truncated) == (1, 2)
     assert (second.distinct[[2, 0]] == first.distinct).all()
-
-
-def test_each_distinct_text_is_encoded_once_and_cut_texts_are_counted(encoder):
-    long = "dog " * 100
-    texts = encoder.encode_texts(["a", long, "a", "b", long], batch_size=4)
-    assert texts.distinct.shape == (3, 24)
-    assert texts.rows.tolist() == [0, 1, 0, 2, 1]
-    assert texts.n_truncated == 2
 
 
 def test_progress_bars_go_through_the_given_class(checkpoint_path):
@@ -130,3 +117,30 @@ def test_a_missing_library_is_said_before_weights_are_fetched(package, monkeypat
     assert one_line(error.value, "score") == (
         f"{package}: expected this package, got none. Run `pip install 'manycaps[clip]'`."
     )
+
+
+def test_the_prompt_is_parted_by_one_space():
+    assert with_prompt("p", ["c"]) == with_prompt("p ", ["c"]) == ["p c"]
+
+
+@pytest.mark.parametrize(
+    ("option", "error", "message"),
+    [
+        ({"checkpoint": 3}, TypeError, "checkpoint: expected a path or a Hub repository, got int."),
+        ({"device": 0}, TypeError, "device: expected a name, got int."),
+        ({"dtype": "float16"}, ValueError, "dtype: expected one of 'float32', 'bfloat16', got 'float16'."),
+        ({"compile": 1}, TypeError, "compile: expected True or False, got 1."),
+        ({"batch_size": 0}, ValueError, "batch_size: expected a whole number of at least 1, got 0."),
+        ({"n_workers": 1.0}, TypeError, "n_workers: expected a whole number, got float."),
+    ],
+)
+def test_options_are_checked(option, error, message):
+    check_clip_options(OPTIONS)
+    with pytest.raises(error) as raised:
+        check_clip_options(OPTIONS | option)
+    assert str(raised.value).startswith(message)
+
+
+def test_the_prompt_must_be_a_string():
+    with pytest.raises(TypeError, match=r"prompt: expected a string, got NoneType\. Give '' for no prompt\."):
+        check_prompt(None)

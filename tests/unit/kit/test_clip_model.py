@@ -1,4 +1,4 @@
-"""The CLIP engine against open_clip's own functions, and every message about a checkpoint that cannot be used."""
+"""The CLIP engine against open_clip's own functions; weights as files: read without running code, LoRA merged."""
 
 import os
 import pathlib
@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from manycaps.kit.clip_model import ClipModel, ClipTokens, as_device, build_network, text_batches
-from manycaps.kit.clip_weights import LazyLibrary, read_weights
-from tests.clip_checkpoints import small_network, small_weights
+from manycaps.kit.clip_weights import LazyLibrary, merge_lora, read_weights
+from tests.clip_checkpoints import save_checkpoint, small_network, small_weights, with_lora
 from tests.each_case import each_case
 from tests.large_packages import open_clip, torch
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
 CAPTIONS = ["a red square", "two dogs that run beside a long wall in the evening", "", "a dog", "A Dog!"]
 PIXELS = np.random.default_rng(0).integers(0, 256, (5, 32, 32, 3), dtype=np.uint8)
 
@@ -44,14 +43,10 @@ def test_features_are_those_of_open_clip(quick_gelu):
     assert model.text_features([model.tokenize(c) for c in CAPTIONS], 2) == pytest.approx(texts, abs=5e-6)
 
 
-def test_the_activation_matters():
-    quick, exact = (ClipModel(small_weights(), activation=a, device="cpu") for a in ("quick_gelu", "gelu"))
-    assert np.abs(quick.image_features(PIXELS) - exact.image_features(PIXELS)).max() > 1e-3
-
-
-def test_mean_and_std_matter(model):
-    other = ClipModel(small_weights(), mean=(0.5,) * 3, std=(0.5,) * 3, device="cpu")
-    assert np.abs(model.image_features(PIXELS) - other.image_features(PIXELS)).max() > 1e-3
+def test_activation_mean_and_std_matter(model):
+    for options in ({"activation": "gelu"}, {"mean": (0.5,) * 3}, {"std": (0.5,) * 3}):
+        other = ClipModel(small_weights(), **options, device="cpu")
+        assert np.abs(model.image_features(PIXELS) - other.image_features(PIXELS)).max() > 1e-3
 
 
 def test_the_shape_of_the_weights_decides():
@@ -137,10 +132,7 @@ def without(name):
         (lambda: without("visual.proj"), "got 1 missing: visual.proj."),
         (lambda: without("ln_final.bias"), "got 1 missing: ln_final.bias."),
         (lambda: small_weights() | {"head.weight": torch.ones(1)}, "got 1 unknown: head.weight."),
-        (
-            lambda: small_weights() | {"ln_final.bias": torch.ones(3)},
-            "got 1 of another shape: ln_final.bias (3,) instead of (64,).",
-        ),
+        (lambda: small_weights() | {"ln_final.bias": torch.ones(3)}, "got 1 of another shape: ln_final.bias (3,) inst"),
         (
             lambda: {f"module.{key}": value for key, value in small_weights().items()},
             "got 7 missing: visual.conv1.weight, visual.positional_embedding, visual.proj, ....",
@@ -199,3 +191,94 @@ def test_a_package_that_is_missing_is_not_taken_for_a_damaged_file(package, suff
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ImportError, match=rf"^{package}: expected it to be installed for the CLIP encoders\."):
         read_weights(tmp_path / f"weights{suffix}")
+
+
+def test_lora_updates_are_added_but_for_those_of_the_mlp():
+    plain = small_weights()
+    full = with_lora(plain)
+    merged = merge_lora(full)
+    assert merged.keys() == plain.keys()
+    name = "transformer.resblocks.1.attn.in_proj_weight"
+    update = full[name + "_lora_B"] @ full[name + "_lora_A"] / 4  # alpha 1 / rank 4
+    assert torch.allclose(merged[name], plain[name] + update)
+    kernel = (full["visual.conv1.lora_B"] @ full["visual.conv1.lora_A"] / 4).reshape(plain["visual.conv1.weight"].shape)
+    assert torch.allclose(merged["visual.conv1.weight"], plain["visual.conv1.weight"] + kernel)
+    changed = {name for name in plain if not torch.equal(merged[name], plain[name])}
+    assert changed == {
+        name for name in plain if name.endswith(("attn.in_proj_weight", "attn.out_proj.weight", "conv1.weight"))
+    }
+
+
+def test_weights_without_lora_stay_what_they_are():
+    plain = small_weights()
+    assert all(merge_lora(plain)[name] is tensor for name, tensor in plain.items())
+
+
+@pytest.mark.parametrize("gone", ["visual.conv1.lora_B", "transformer.resblocks.0.attn.out_proj.weight"])
+def test_a_lora_entry_alone_is_refused(gone):
+    weights = with_lora(small_weights())
+    del weights[gone]
+    with pytest.raises(ValueError, match=rf"checkpoint: expected {gone} beside "):
+        merge_lora(weights)
+
+
+def test_a_lora_update_of_a_wrong_shape_is_refused():
+    weights = with_lora(small_weights()) | {"visual.conv1.lora_B": torch.ones(3, 3)}
+    with pytest.raises(
+        ValueError, match=r"expected visual.conv1.lora_B times visual.conv1.lora_A to have 12288 values"
+    ):
+        merge_lora(weights)
+
+
+class RunsAtUnpickling:
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return pathlib.Path.touch, (self.path,)
+
+
+def test_a_pickle_with_code_is_refused_and_not_run(tmp_path):
+    proof, path = tmp_path / "it-ran", tmp_path / "evil.pth"
+    torch.save({"state_dict": RunsAtUnpickling(proof)}, path)
+    with pytest.raises(
+        ValueError, match=r"got evil.pth, which is a pickle with more than tensors in it .* It was not run"
+    ):
+        read_weights(path)
+    assert not proof.exists()
+    torch.load(path, weights_only=False)  # the file is really a trap
+    assert proof.exists()
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit:FutureWarning")
+def test_a_torchscript_archive_is_named_as_such(tmp_path):
+    path = tmp_path / "scripted.pt"
+    torch.jit.save(torch.jit.script(torch.nn.Linear(1, 1)), str(path))
+    with pytest.raises(ValueError, match="which is a TorchScript program"):
+        read_weights(path)
+
+
+def test_a_damaged_file_is_named_as_such(tmp_path):
+    path = save_checkpoint(tmp_path / "half.pth")
+    path.write_bytes(path.read_bytes()[:5000])
+    with pytest.raises(ValueError, match="which is damaged, not a torch file, or one with Python code in it"):
+        read_weights(path)
+    (tmp_path / "half.safetensors").write_bytes(b"\x08")
+    with pytest.raises(ValueError, match="which is an incomplete safetensors file"):
+        read_weights(tmp_path / "half.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("content", "got"),
+    [([1, 2], "with list"), ({"epoch": 3, "optimizer": {}}, "with the keys epoch, optimizer"), ({"a": "b"}, "keys a")],
+)
+def test_a_file_without_a_state_dict_is_refused(tmp_path, content, got):
+    torch.save(content, tmp_path / "other.pth")
+    with pytest.raises(ValueError, match=r"checkpoint: expected a dict of tensors, bare or under the key") as error:
+        read_weights(tmp_path / "other.pth")
+    assert got in str(error.value)
+
+
+def test_a_bare_state_dict_is_read_like_a_wrapped_one(tmp_path):
+    torch.save(small_weights(), tmp_path / "bare.pt")
+    assert read_weights(tmp_path / "bare.pt").keys() == read_weights(save_checkpoint(tmp_path / "wrapped.pth")).keys()

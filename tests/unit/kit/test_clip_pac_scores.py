@@ -1,10 +1,11 @@
-"""PAC-S and RefPAC-S by hand, and the pairing of candidates with references."""
+"""Cosines, PAC-S and RefPAC-S by hand, and the pairing of candidates with references."""
 
 import math
 
 import numpy as np
 import pytest
 
+from manycaps.kit.clip_cosines import PAIRS_AT_ONCE, paired_cosines
 from manycaps.kit.clip_pac_scores import (
     PAC_PROMPT,
     PAC_WEIGHT,
@@ -83,3 +84,17 @@ def test_the_weight_is_checked(weight, error, message):
     with pytest.raises(error) as raised:
         check_weight(weight)
     assert str(raised.value).startswith(message)
+
+
+def test_paired_cosines_equal_a_loop(monkeypatch):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(5, 8)), rng.normal(size=(4, 8)) * 1e-150
+    x_rows, y_rows = rng.integers(0, 5, 30), rng.integers(0, 4, 30)
+    slow = [
+        float(x[i] @ (y[j] * 1e150) / np.linalg.norm(x[i]) / np.linalg.norm(y[j] * 1e150))
+        for i, j in zip(x_rows, y_rows, strict=True)
+    ]
+    assert paired_cosines(x, y, x_rows, y_rows) == pytest.approx(slow, rel=1e-12)
+    monkeypatch.setattr("manycaps.kit.clip_cosines.PAIRS_AT_ONCE", 7)
+    assert paired_cosines(x, y, x_rows, y_rows) == pytest.approx(slow, rel=1e-12)
+    assert PAIRS_AT_ONCE > 7

@@ -1,22 +1,12 @@
 """Columns of images and captions as sets: rows, places for messages, and no model library before a model is needed."""
 
-import pathlib
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from manycaps.kit.clip_sets import (
-    MOST_IN_ROW,
-    PRESETS,
-    as_caption_sets,
-    as_image_sets,
-    check_features,
-    check_one_of_each,
-    check_set_counts,
-)
-from manycaps.kit.text_sentence_encoder import DEFAULT_ENCODER
+from manycaps.kit.clip_sets import MOST_IN_ROW, as_caption_sets, as_image_sets, check_set_counts
 from tests.each_case import each_case
 from tests.tools import ROOT
 
@@ -85,32 +75,3 @@ def test_a_row_may_have_just_so_many_images():
     check_set_counts(("a", "b"), ([MOST_IN_ROW - 1], [1]))
     with pytest.raises(ValueError, match=r"^a\[1\]: expected at most 10,000 images and captions in a row, got 10,001"):
         check_set_counts(("a", "b"), ([1, MOST_IN_ROW], [1, 1]))
-
-
-def test_either_side_has_one_thing():
-    check_one_of_each((["a"], None), (None, ["a cat"]), (None, None), 0)
-    with pytest.raises(ValueError, match=r"^reference_images: expected images in place of references, got both\."):
-        check_one_of_each((None, ["a"]), (["a dog"], ["a cat"]), (None, None), 0)
-    with pytest.raises(ValueError, match=r"^prediction_images: expected images, or captions as predictions, got neit"):
-        check_one_of_each((None, ["a"]), (None, None), (None, None), 0)
-
-
-@pytest.mark.parametrize("encoder", [DEFAULT_ENCODER, "clip"], ids=["default", "clip"])
-@pytest.mark.parametrize("what", ["captions", "images"])
-def test_cmmd_may_be_of_captions_and_of_images(encoder, what):
-    check_features("cmmd", encoder, what)
-    check_features(None, len, what)
-
-
-@each_case("encoder", [len, "a/b", pathlib.Path("clip"), "", "CLIP"], ids=str)
-def test_cmmd_by_another_encoder_is_refused(encoder):
-    with pytest.raises(ValueError, match=r"^encoder: expected 'clip' for preset='cmmd' of captions, got .+\. "):
-        check_features("cmmd", encoder, "captions")
-
-
-@pytest.mark.parametrize("what", ["captions", "images"])
-def test_kid_names_its_features_and_weights(what):
-    message = rf"^preset='kid': expected ready features \(the 2,048 numbers of Inception's last pooling\), got {what}"
-    with pytest.raises(OSError, match=message) as raised:
-        check_features("kid", DEFAULT_ENCODER, what)
-    assert PRESETS["kid"].weights in str(raised.value)

@@ -7,7 +7,6 @@ import pytest
 
 from manycaps.kit import clip_token_matching
 from manycaps.kit.clip_token_matching import (
-    EQUAL_WEIGHTS,
     Match,
     Text,
     TokenFrequency,
@@ -100,11 +99,6 @@ def test_equation_8_is_never_above_the_authors():
         assert scores[0] >= scores[1]
 
 
-def test_one_reference_is_the_same_for_both_rules():
-    match = match_reference(text(4), text(5))
-    assert closest_reference([match], "authors") == closest_reference([match], "equation_8") == match
-
-
 def test_full_values_are_means_of_coarse_and_fine():
     values = combined_match(Match(0.2, 0.4, 0.6, 0.8), Match(0.4, 0.4, 0.4, 0.4)).values()
     assert values == pytest.approx(
@@ -151,10 +145,6 @@ def test_captions_without_any_difference_have_no_weights():
     for texts in ([(START, 5, 6, END)], [(START, 5, END)] * 3, [(START, END)]):
         with pytest.raises(ValueError, match="^idf: expected captions that differ in their words, got"):
             inverse_document_frequency(count_tokens(texts), START, END)
-
-
-def test_equal_weights():
-    assert EQUAL_WEIGHTS.of((START, 5, END)).tolist() == [1, 1, 1]
 
 
 def test_a_file_and_a_mapping_give_the_same(tmp_path):

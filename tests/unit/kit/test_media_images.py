@@ -11,9 +11,9 @@ import PIL.Image
 import pyarrow as pa
 import pytest
 
-from manycaps.kit.media_images import FILE_FORMATS, as_image_source, as_model_pixels, as_rgb_image
+from manycaps.kit.media_images import FILE_FORMATS, as_image_source, as_model_pixels, as_numpy, as_pixels, as_rgb_image
 from tests.each_case import each_case
-from tests.large_packages import torchvision
+from tests.large_packages import torch, torchvision
 
 RNG = np.random.default_rng(0)
 PHOTO = RNG.integers(0, 256, (6, 8, 3), dtype=np.uint8)
@@ -48,6 +48,7 @@ def photo_path(tmp_path):
     [
         str,
         lambda path: path,
+        pathlib.PurePath,
         lambda path: path.read_bytes(),
         lambda path: bytearray(path.read_bytes()),
         PIL.Image.open,
@@ -225,15 +226,9 @@ def test_a_photograph_with_previews_is_its_first_picture():
 @each_case(
     ("image", "message"),
     [
-        (
-            None,
-            "images[3]: expected an image (path, bytes, io.BytesIO, PIL image, array or tensor), got NoneType. Give",
-        ),
+        (None, "images[3]: expected an image (path, bytes, io.BytesIO, PIL image, array or tensor), got NoneType. Giv"),
         (3.5, "images[3]: expected an image (path, bytes, io.BytesIO, PIL image, array or tensor), got float."),
-        (
-            {"bytes": None, "path": None},
-            "images[3]: expected an image (path, bytes, io.BytesIO, PIL image, array or te",
-        ),
+        ({"bytes": None, "path": None}, "images[3]: expected an image (path, bytes, io.BytesIO, PIL image, array or t"),
         (np.zeros((0, 8, 3), np.uint8), "images[3]: expected at least one pixel, got an array of shape (0, 8, 3)."),
         (PIL.Image.new("RGB", (0, 4)), "images[3]: expected at least one pixel, got a PIL image of (0, 4)."),
         (PIL.Image.new("F", (2, 2)), "images[3]: expected 8-bit or 16-bit pixels, got Pillow's mode F."),
@@ -245,5 +240,21 @@ def test_what_is_no_image_is_named(image, message):
     assert error_of(image).startswith(message)
 
 
-def test_a_path_object_of_any_system_is_read(photo_path):
-    assert isinstance(as_image_source(pathlib.PurePath(photo_path), WHERE), bytes)
+LEVELS = np.arange(256, dtype=np.uint8).reshape(16, 16, 1)
+
+
+@each_case("floats", [np.float16, np.float32, np.float64, np.longdouble, np.dtype(">f4")])
+def test_every_level_of_every_type_of_floats_is_exact(floats):
+    assert (as_pixels((LEVELS / 255).astype(floats), "images[0]") == LEVELS[:, :, 0]).all()
+    for tensor in (torch.from_numpy(LEVELS).float() / 255, torch.from_numpy(LEVELS).float().div(255).half()):
+        assert (as_pixels(as_numpy(tensor, "images[0]"), "images[0]") == LEVELS[:, :, 0]).all()
+
+
+@each_case("shape", [(3, 5, 3), (3, 5, 4), (1, 5, 3), (4, 5, 1)])
+def test_channels_at_both_ends(shape):
+    with pytest.raises(ValueError) as raised:
+        as_pixels(np.zeros(shape, np.uint8), "images[2]")
+    assert str(raised.value) == (
+        f"images[2]: expected channels at one end of the shape, got {shape}, with either end possible. Give a PIL "
+        "image: PIL.Image.fromarray of a uint8 NumPy array of shape (height, width, 3)."
+    )

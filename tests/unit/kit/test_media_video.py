@@ -1,6 +1,5 @@
 """Videos to frames: every kind of input, every kind of damage."""
 
-import importlib.util
 import io
 
 import av
@@ -60,16 +59,26 @@ def test_a_lossless_file_gives_back_its_frames_whatever_holds_it(folder):
         (frame for frame in frames),
         np.stack(frames),
         [PIL.Image.fromarray(frame) for frame in frames],
+        [png(folder / f"{i}.png", frame) for i, frame in enumerate(frames)],
     ):
         assert_equal(read(video), squares(frames))
+    assert_equal(read(frames, 2), squares([frames[0], frames[8]]))
+    assert_equal(read(frames[:1], 5), squares(frames[:1]))
 
 
-def test_frames_that_are_files(folder):
-    frames, paths = noise(3), []
-    for i, frame in enumerate(frames):
-        PIL.Image.fromarray(frame).save(folder / f"{i}.png")
-        paths.append(folder / f"{i}.png")
-    assert_equal(read(paths), squares(frames))
+@each_case(
+    ("size", "times"),
+    [((49, 65), None), ((47, 33), None), ((1, 5), None), ((48, 64), [0, 10, 400, 410, 3000, 3001])],
+    ids=["odd", "smaller", "tiny", "variable_rate"],
+)
+def test_sizes_and_rates_change_nothing(folder, size, times):
+    frames = noise(6, *size)
+    assert_equal(read(write_clip(folder / "lossless.mkv", frames, times=times, **LOSSLESS)), squares(frames))
+
+
+def png(path, frame):
+    PIL.Image.fromarray(frame).save(path)
+    return path
 
 
 class Decoder:
@@ -126,18 +135,6 @@ def test_hidden_packets_are_no_frames(folder):
     assert_equal(read(path, 7), [everything[i] for i in frame_places(30, 7)])
 
 
-@pytest.mark.parametrize(("n", "frames", "places"), [(1, "all", [0]), (1, 5, [0]), (3, 2, [0, 2])])
-def test_short_lists(n, frames, places):
-    images = noise(n)
-    assert_equal(read(images, frames), squares([images[i] for i in places]))
-
-
-@pytest.mark.parametrize("size", [(49, 65), (47, 33), (1, 5)])
-def test_odd_sizes(folder, size):
-    frames = noise(3, *size)
-    assert_equal(read(write_clip(folder / "odd.mkv", frames, **LOSSLESS)), squares(frames))
-
-
 def test_ten_bits_become_eight(folder):
     smooth = [np.indices((48, 64)).sum(axis=0)[:, :, None].repeat(3, axis=2).astype(np.uint8) + i for i in range(4)]
     path = write_clip(folder / "ten.mp4", smooth, pixels="yuv420p10le", options={"crf": "1"})
@@ -145,12 +142,6 @@ def test_ten_bits_become_eight(folder):
         assert container.streams.video[0].format.name == "yuv420p10le"
     for ours, expected in zip(read(path), squares(smooth), strict=True):
         assert np.abs(ours.astype(int) - expected).max() <= 3  # rounding of colours, and a little compression
-
-
-def test_a_variable_frame_rate_changes_nothing(folder):
-    frames = noise(6)
-    path = write_clip(folder / "variable.mkv", frames, times=[0, 10, 400, 410, 3000, 3001], **LOSSLESS)
-    assert_equal(read(path), squares(frames))
 
 
 @each_case("degrees", [0, 90, 180, 270])
@@ -161,18 +152,6 @@ def test_a_display_matrix_is_applied(folder, degrees, mirrored):
     turned = [np.rot90(frame, degrees // 90) for frame in frames]
     expected = [np.ascontiguousarray(frame[:, ::-1] if mirrored else frame) for frame in turned]
     assert_equal(read(path), squares(expected))
-
-
-@pytest.mark.skipif(importlib.util.find_spec("cv2") is None, reason="OpenCV is not installed")
-@pytest.mark.parametrize("degrees", [0, 90, 180, 270])
-def test_a_turned_clip_is_as_opencv_turns_it(folder, degrees):
-    import cv2
-
-    path = write_clip(folder / "opencv.mp4", noise(3, 48, 48), display=(degrees,))
-    capture = cv2.VideoCapture(str(path))
-    theirs = [capture.read()[1][:, :, ::-1] for _ in range(3)]
-    for ours, expected in zip(read(path), theirs, strict=True):
-        assert np.abs(ours.astype(int) - expected).max() <= 2
 
 
 def test_other_angles_are_left(folder):
@@ -304,30 +283,18 @@ def test_a_playlist_opens_nothing_else(folder, mp4):
         (None, TypeError, "videos[3]: expected a video (path, bytes, list of images or array of features), got None"),
         (3, TypeError, "videos[3]: expected a video (path, bytes, list of images or array of features), got int."),
         (PIL.Image.new("RGB", (4, 4)), TypeError, "videos[3]: expected a video (path, bytes, list of images or array"),
+        ([noise(1)[0], b"not an image"], ValueError, "videos[3][1]: expected an image, got 12 bytes"),
         ([None], TypeError, "videos[3][0]: expected an image (path, bytes, io.BytesIO, PIL image, array or ten"),
         (np.zeros((4, 4, 3), np.uint8), ValueError, "videos[3]: expected frames of shape (n_frames, height, width, 3)"),
         (np.zeros((4, 4), int), ValueError, "videos[3]: expected frames of shape (n_frames, height, width, 3) or"),
-        (
-            np.array([[1.0], [0.0]]),
-            ValueError,
-            "videos[3][1]: expected finite features that are not all 0 as float32, got [0.0]",
-        ),
-        (
-            np.array([[np.nan], [0.0]]),
-            ValueError,
-            "videos[3][0]: expected finite features that are not all 0 as float32, got [n",
-        ),
+        (np.array([[1.0], [0.0]]), ValueError, "videos[3][1]: expected finite features that are not all 0 as float32,"),
+        (np.array([[np.nan], [0.0]]), ValueError, "videos[3][0]: expected finite features that are not all 0 as float"),
     ],
 )
 def test_bad_input_is_named(video, error, message):
     with pytest.raises(error) as raised:
         read(video)
     assert str(raised.value).startswith(message)
-
-
-def test_a_bad_frame_in_a_list_is_named():
-    with pytest.raises(ValueError, match=r"^videos\[3\]\[1\]: expected an image, got 12 bytes"):
-        read([noise(1)[0], b"not an image"])
 
 
 @pytest.mark.parametrize("features", [np.ones((2, 3)), np.ones((2, 3), np.float16), np.ones((2, 3), np.float32)])
@@ -374,8 +341,3 @@ def test_size_of_a_clip(tmp_path):
     path = write_clip(tmp_path / "clip.mp4", noise(10))
     for content in (str(path), path.read_bytes()):
         assert video_size(EncodedVideo(content), "videos[0]") == (1.0, 10, 64, 48)
-
-
-def test_size_of_what_is_no_clip():
-    with pytest.raises(ValueError, match=r"^videos\[0\]: expected a video, got a file that cannot be opened as one"):
-        video_size(EncodedVideo(b"#EXTM3U\nhttp://127.0.0.1:9/a.ts\n"), "videos[0]")

@@ -1,6 +1,7 @@
 import csv
 import functools
 import io
+import pathlib
 
 import datasets
 import huggingface_hub
@@ -11,6 +12,7 @@ from tqdm import tqdm
 
 from manycaps.pac_training.data_set import checked_rows, load_split
 from tests.each_case import each_case
+from tests.large_packages import OnFirstUse
 from tests.training_data import data_set, save_data, tuples
 
 OPTIONS = {
@@ -124,10 +126,7 @@ BROKEN = {"bytes": NOISE[: len(NOISE) // 2], "path": None}
             lambda rows: with_values(rows, "generated_image", {2: {"bytes": b"no image", "path": None}}),
             "training generated_image[2]: expected an image, got 8 bytes that begin with b'no image'",
         ),
-        (
-            lambda rows: rows.select(range(3)),
-            "training rows: expected at least 4 rows, got 3. Give more data, or a smaller",
-        ),
+        (lambda rows: rows.select(range(3)), "training rows: expected at least 4 rows, got 3. Give more data, or a sm"),
         (
             lambda rows: rows.select(range(6)),
             "training rows: expected at least 4 different images, got 3. Give more data, or a smaller --batch-size",
@@ -214,3 +213,24 @@ def test_a_data_set_that_cannot_be_loaded(source, split, tmp_path, monkeypatch):
     with pytest.raises(ValueError) as error:
         load_split(paths.get(source, source), None, split)
     assert str(error.value).startswith(f"data: expected a data set with a split {split!r}, got '")
+
+
+positives = OnFirstUse("manycaps.pac_training.positives")
+
+
+@each_case(
+    ("split", "name", "got"),
+    [
+        ("train", "a/b", "'a/b'"),
+        ("train", "../train", "'../train'"),
+        ("train", "train.", "'train.'"),
+        ("/train", None, "''"),
+    ],
+)
+def test_a_name_that_no_file_can_begin_with(split, name, got):
+    options = positives.PositivesOptions("nowhere", pathlib.Path("nowhere"), split=split, name=name)
+    with pytest.raises(ValueError) as error:
+        positives.make_positives(options)
+    assert str(error.value).startswith(
+        f"--name: expected letters, digits and underscores, with full stops between them, got {got}."
+    )

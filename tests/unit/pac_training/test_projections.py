@@ -4,6 +4,7 @@ import pytest
 from tests.each_case import each_case
 from tests.large_packages import OnFirstUse
 
+recipes = OnFirstUse("manycaps.pac_training.recipe")
 tuning = OnFirstUse("manycaps.pac_training.projections")
 
 D_VISUAL, D_TEXT, D = 10, 8, 6
@@ -30,6 +31,11 @@ def cached_features(n, seed, captions_per_image=1):
     )
 
 
+def tune(training, validation, projections, scale=10.0, progress=None, **changes):
+    recipe = recipes.Recipe(**OPTIONS | changes)
+    return tuning.tune_projections(training, validation, *projections, scale, recipe, progress)
+
+
 @pytest.fixture(scope="module")
 def training():
     return cached_features(64, 0)
@@ -48,7 +54,7 @@ def projections():
 
 def test_the_validation_loss_falls_and_the_arguments_stay(training, validation, projections):
     before = [x.copy() for x in projections]
-    tuned = tuning.tune_projections(training, validation, *projections, 10.0, **OPTIONS)
+    tuned = tune(training, validation, projections)
     assert [record["iteration"] for record in tuned.history] == [0, 10, 20, 30, 40]
     assert tuned.best_loss < 0.6 * tuned.history[0]["validation_loss"]
     assert tuned.best_loss == min(record["validation_loss"] for record in tuned.history)
@@ -57,10 +63,7 @@ def test_the_validation_loss_falls_and_the_arguments_stay(training, validation, 
 
 
 def test_twice_the_same_bits_and_another_seed_others(training, validation, projections):
-    first, second, other = (
-        tuning.tune_projections(training, validation, *projections, 10.0, **OPTIONS | {"seed": seed})
-        for seed in (5, 5, 6)
-    )
+    first, second, other = (tune(training, validation, projections, seed=seed) for seed in (5, 5, 6))
     assert np.array_equal(first.visual_projection, second.visual_projection)
     assert np.array_equal(first.text_projection, second.text_projection)
     assert first.history == second.history
@@ -68,33 +71,30 @@ def test_twice_the_same_bits_and_another_seed_others(training, validation, proje
 
 
 def test_it_stops_without_a_better_loss_and_returns_the_best_weights(training, validation, projections):
-    options = OPTIONS | {"learning_rate": 1e-2, "max_iterations": 1000, "patience": 30}
-    tuned = tuning.tune_projections(training, validation, *projections, 10.0, **options)
+    options = {"learning_rate": 1e-2, "max_iterations": 1000, "patience": 30}
+    tuned = tune(training, validation, projections, **options)
     assert tuned.stop_reason == "no better validation loss for 30 iterations"
     assert tuned.n_iterations == tuned.best_iteration + 30 < 1000
     assert tuned.history[-1]["validation_loss"] > tuned.best_loss
     # Validated again, the returned weights have the loss that is told of them.
-    again = tuning.tune_projections(training, validation, *tuned[:2], 10.0, **options | {"max_iterations": 0})
+    again = tune(training, validation, tuned[:2], **options | {"max_iterations": 0})
     assert again.best_loss == tuned.best_loss
     assert np.array_equal(again.visual_projection, tuned.visual_projection)
 
 
 def test_several_captions_of_an_image(projections):
     training, validation = cached_features(40, 0, captions_per_image=3), cached_features(20, 1, captions_per_image=2)
-    tuned = tuning.tune_projections(training, validation, *projections, 10.0, **OPTIONS)
+    tuned = tune(training, validation, projections)
     assert tuned.history[-1]["epoch"] == 20  # 40 iterations of 16, two in an epoch of 40 images
     assert tuned.best_loss < 0.8 * tuned.history[0]["validation_loss"]
 
 
 def test_a_weight_of_0_leaves_its_features_unused(training, validation, projections):
-    options = OPTIONS | {"lambda_v": 0}
-    with_them = tuning.tune_projections(training, validation, *projections, 10.0, **options)
-    without = tuning.tune_projections(
-        *(x._replace(generated_images=None) for x in (training, validation)), *projections, 10.0, **options
-    )
+    with_them = tune(training, validation, projections, lambda_v=0)
+    without = tune(*(x._replace(generated_images=None) for x in (training, validation)), projections, lambda_v=0)
     assert np.array_equal(with_them.visual_projection, without.visual_projection)
     assert "validation_L(V',T)" not in without.history[0]
-    other = tuning.tune_projections(training, validation, *projections, 10.0, **OPTIONS)
+    other = tune(training, validation, projections)
     assert not np.array_equal(with_them.visual_projection, other.visual_projection)
 
 
@@ -111,7 +111,7 @@ def test_progress_counts_every_iteration(training, validation, projections):
             self.open = False
 
     bars = []
-    tuning.tune_projections(training, validation, *projections, 10.0, **OPTIONS, progress=Bar)
+    tune(training, validation, projections, progress=Bar)
     assert [(bar.total, bar.n, bar.open) for bar in bars] == [(40, 40, False)]
 
 
@@ -124,51 +124,31 @@ def with_a_nan(features):
 @each_case(
     ("change", "message"),
     [
-        (
-            lambda x: x._replace(generated_images=None),
-            "cached.generated_images: expected a float32 array of shape (64, 10)",
-        ),
-        (
-            lambda x: x._replace(images=x.images[:, :9]),
-            "cached.images: expected a float32 array of shape (64, 10), got fl",
-        ),
-        (
-            lambda x: x._replace(images=x.images[:60]),
-            "cached.images: expected a float32 array of shape (64, 10), got float",
-        ),
-        (
-            lambda x: x._replace(captions=x.captions.astype(float)),
-            "cached.captions: expected a float32 array of shape (64",
-        ),
-        (
-            with_a_nan,
-            "cached.captions[3]: expected finite features that are not all 0, got others in 1 rows. Leave those",
-        ),
-        (
-            lambda x: x._replace(image_rows=np.zeros(64, int)),
-            "cached.image_rows: expected for each of 64 captions the num",
-        ),
-        (
-            lambda x: tuning.CachedFeatures(*(y[:15] for y in x[:4])),
-            "batch_size: expected at most the 15 different images of the",
-        ),
+        (lambda x: x._replace(generated_images=None), "generated_images: expected a float32 array of shape (64, 10)"),
+        (lambda x: x._replace(images=x.images[:, :9]), "images: expected a float32 array of shape (64, 10), got float"),
+        (lambda x: x._replace(images=x.images[:60]), "images: expected a float32 array of shape (64, 10), got float32"),
+        (lambda x: x._replace(captions=x.captions.astype(float)), "captions: expected a float32 array of shape (64"),
+        (with_a_nan, "captions[3]: expected finite features that are not all 0, got others in 1 rows. Leave those"),
+        (lambda x: x._replace(image_rows=np.zeros(64, int)), "image_rows: expected for each of 64 captions the num"),
+        (lambda x: tuning.CachedFeatures(*(y[:15] for y in x[:4])), "batch_size: expected at most the 15 different"),
     ],
 )
 def test_messages(training, validation, projections, change, message):
     with pytest.raises(ValueError) as error:
-        tuning.tune_projections(change(training), validation, *projections, 10.0, **OPTIONS)
-    assert str(error.value).startswith(message)
+        tune(change(training), validation, projections)
+    assert str(error.value).removeprefix("cached.").startswith(message)
 
 
-def test_a_loss_that_is_not_finite_says_so(training, validation, projections):
+@each_case(
+    ("changes", "message"),
+    [
+        ({"scale": float("nan")}, "validation loss: expected a finite value, got nan after 0 iterations. Use a lower"),
+        ({"learning_rate": 1e30}, "loss: expected a finite value, got "),
+        ({"learning_rate": 1e300}, "step: expected a finite value, got a number too large for float32"),
+    ],
+)
+def test_a_loss_that_is_not_finite_says_so(training, validation, projections, changes, message):
     with pytest.raises(ValueError) as error:
-        tuning.tune_projections(training, validation, *projections, float("nan"), **OPTIONS)
-    assert str(error.value).startswith("validation loss: expected a finite value, got nan after 0 iterations. Use a")
-
-
-@each_case("learning_rate", [1e30, 1e38, 1e300])
-def test_a_learning_rate_that_is_too_high_says_so(training, validation, projections, learning_rate):
-    with pytest.raises(ValueError) as error:
-        tuning.tune_projections(training, validation, *projections, 10.0, **{**OPTIONS, "learning_rate": learning_rate})
-    assert ": expected a finite value, got " in str(error.value)
+        tune(training, validation, projections, **changes)
+    assert message in str(error.value)
     assert "Use a lower learning rate" in str(error.value)

@@ -1,11 +1,13 @@
-"""A trained checkpoint as the modules load it: a folder with safetensors, open_clip's configuration and a card."""
+"""What a training writes: TensorBoard's event files, a drawing and a table, and a checkpoint as the modules load it."""
 
 import json
 import pathlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import matplotlib.figure
 import torch
+from torch.utils.tensorboard import SummaryWriter
 
 from manycaps.checkpoint_conversion import open_clip_config
 from manycaps.kit.clip_model import ClipModel
@@ -36,12 +38,6 @@ def export_checkpoint(
         treatment: activation and pixels of the model.
         facts: strings, numbers and dicts about the training; kept in the file.
         keeps_factors: whether to write a second file with the factors not merged.
-
-    Returns:
-        Path of the merged weights. The folder or the file is what `checkpoint=` takes.
-
-    Raises:
-        ValueError: a weight is not finite.
     """
     projections = {name: tensor.cpu().float() for name, tensor in trained.items() if "lora_" not in name}
     factors = {name: tensor for name, tensor in trained.items() if "lora_" in name}
@@ -89,3 +85,46 @@ def _flat(facts: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in facts.items():
         flat |= _flat(value) if isinstance(value, Mapping) else {key: value}
     return flat
+
+
+LoggedValues = Mapping[str, float]
+
+# Curves of the drawing: left the losses, right the recall at its first place.
+LOSSES = {"training_loss": "training", "validation_loss": "validation"}
+RECALLS = {"image_to_caption_recall@1": "caption of an image", "caption_to_image_recall@1": "image of a caption"}
+
+
+class TensorBoardLog:
+    """Event files of one training; after an interruption, what was written beyond the saved state is replaced."""
+
+    def __init__(self, folder: pathlib.Path, next_iteration: int) -> None:
+        self._writer = SummaryWriter(str(folder), purge_step=next_iteration)
+
+    def write(self, record: LoggedValues) -> None:
+        """Write the values of one validation, losses and recall under a heading each."""
+        for name, value in record.items():
+            heading, _, rest = name.partition("_") if "loss" in name or "L(" in name else ("recall", "", name)
+            if name not in ("iteration", "epoch"):
+                self._writer.add_scalar(f"{heading}/{rest}", value, int(record["iteration"]))
+        self._writer.flush()
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._writer.close()
+
+
+def draw_history(path: pathlib.Path, history: Sequence[LoggedValues], best_iteration: int) -> None:
+    """Draw losses and recall over the iterations as a PNG, with the weights that were kept marked."""
+    figure = matplotlib.figure.Figure(figsize=(11, 4), layout="constrained")
+    axes = figure.subplots(1, 2)
+    for axis, curves, title in zip(axes, (LOSSES, RECALLS), ("Loss", "Retrieval recall@1 on validation"), strict=True):
+        for style, (name, label) in zip(("-", "--"), curves.items(), strict=True):
+            points = [(record["iteration"], record[name]) for record in history if name in record]
+            if points:
+                axis.plot(*zip(*points, strict=True), style, marker="." if len(points) < 30 else "", label=label)
+        axis.axvline(best_iteration, color="0.6", linestyle=":", label=f"kept: iteration {best_iteration}")
+        axis.set(title=title, xlabel="iteration")
+        axis.grid(alpha=0.3)
+        axis.legend()
+    axes[1].set_ylim(0, 1)
+    write_atomically(path, lambda target: figure.savefig(target, dpi=120, format="png"))
