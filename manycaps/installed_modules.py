@@ -274,7 +274,7 @@ def load_for_command(name: str, **options: Any) -> Any:
 
 @contextlib.contextmanager
 def _without_packages(*names: str) -> Iterator[None]:
-    """Let imports fail as if packages were not installed, those aside that are imported already."""
+    """Make imports fail as if packages were not installed, except for those already imported."""
     hidden = [name for name in names if name not in sys.modules]
     sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # so an import says that there is none
     try:

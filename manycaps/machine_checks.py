@@ -129,7 +129,7 @@ def check_meteor15_data() -> Check:
 
 
 def check_tokenizers() -> Check:
-    """Which tokenizers of other languages than English have their packages."""
+    """Which tokenizers of languages other than English have their packages."""
     from .kit.text_named_tokenizers import SOURCES
 
     missing = [

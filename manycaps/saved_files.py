@@ -129,7 +129,7 @@ def check_folder_can_be_made(path: pathlib.Path) -> None:
 
 @contextlib.contextmanager
 def sole_output(path: pathlib.Path) -> Iterator[None]:
-    """Make a folder for output, and lock it: no other program writes into it until this one has ended its work.
+    """Make a folder for output, and lock it: no other program writes into it until this one is done.
 
     A folder that is still empty when the work fails is removed again.
 

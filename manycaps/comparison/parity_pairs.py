@@ -117,7 +117,7 @@ class GapRows(NamedTuple):
     null_variance: float
 
     def mean(self, clusters: Sequence[Hashable] | None) -> ClusteredMean:
-        """Describe the mean over rows, with at least the standard error of splits."""
+        """Describe the mean over rows; its standard error is at least that of random splits."""
         known: np.ndarray = ~np.isnan(self.values)
         labels = None if clusters is None else [c for c, is_known in zip(clusters, known, strict=True) if is_known]
         mean = mean_of_rows(self.values[known], labels)

@@ -61,7 +61,7 @@ def chosen_distance(distance: str | None, encoder: str | None) -> tuple[str, str
 
 
 def note_of_language(rows: Sequence[SystemRow], distance: str, encoder: str | None) -> str:
-    """Return what a reader should know where captions are not in the language of the default encoder; may be empty."""
+    """Return a note for captions that are not in the language of the default encoder, or an empty text."""
     if distance != "bert" or encoder is not None:
         return ""
     return "" if looks_english(caption for row in rows for caption in row.references or []) else NOT_ENGLISH

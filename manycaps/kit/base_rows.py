@@ -63,7 +63,7 @@ def check_no_table(values: object, column: str, expected: str) -> None:
 
 
 def as_list(values: Iterable[Any], where: str, expected: str) -> list[Any]:
-    """Return the values: of an Arrow array Python's own, of an array without dimensions none.
+    """Return the values as a list: Python's own values of an Arrow array, none of an array without dimensions.
 
     Raises:
         TypeError: there is nothing to iterate over, although the type says so.

@@ -236,7 +236,7 @@ def cached_weights_path(name: str) -> pathlib.Path:
 
 
 def convert_checkpoint(source: pathlib.Path, target: pathlib.Path, facts: Mapping[str, Any]) -> None:
-    """Write a checkpoint as safetensors in float32, LoRA merged, atomically, after the check that it is a CLIP."""
+    """Check that a checkpoint is a CLIP, then write it atomically as safetensors in float32, with LoRA merged."""
     weights = merge_lora(read_weights(source))
     network = build_network(weights, facts["activation"])
     temporary = target.with_suffix(f".{os.getpid()}.incomplete")

@@ -226,7 +226,7 @@ class ClipEncoder:
         return tuple(path_state(file) for file in (*weights, *configurations))
 
     def _find(self) -> tuple[Checkpoint, Hashable, Callable[[], Weights]]:
-        """The weights, what tells them from others, and how they are read."""
+        """The weights, what distinguishes them from others, and how they are read."""
         model = self.options.get("model")
         if is_model(model):
             weights, settings, sha256 = read_model(model, self.options["processor"])

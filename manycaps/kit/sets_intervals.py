@@ -20,7 +20,7 @@ ROUNDING = 1e-14
 
 
 class ClusteredMean(NamedTuple):
-    """A mean over rows, its standard error, and what its distribution needs besides."""
+    """A mean over rows, its standard error, and what else its distribution depends on."""
 
     mean: float
     # sqrt(n / (n - 1) sum over clusters of (sum - size mean)^2) / rows (Cameron and Miller 2015, section II.B,

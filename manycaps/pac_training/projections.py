@@ -68,7 +68,7 @@ class ProjectedRows:
         )
 
     def expect(self, rows: np.ndarray, iteration: int) -> None:
-        """Prepare nothing: the features exist."""
+        """Do nothing: the features exist."""
 
     def features(self, rows: np.ndarray, iteration: int | None) -> Features:  # noqa: ARG002, as in `Rows`
         """Project the cached features of some rows."""

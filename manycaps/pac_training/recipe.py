@@ -66,7 +66,7 @@ class Recipe:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TrainOptions(Recipe):
-    """What is trained, from what and on what: the options of `manycaps train-pac`."""
+    """Options of `manycaps train-pac`: the model, the data and the recipe."""
 
     # Hub name, parquet file or folder; the configuration configuration of a Hub data set that has several.
     data: str
@@ -98,7 +98,7 @@ class TrainOptions(Recipe):
 
 @dataclasses.dataclass(frozen=True)
 class PositivesOptions:
-    """What gets positives, and from which models: the options of `manycaps make-positives`."""
+    """Options of `manycaps make-positives`: the data, and the models that make positives."""
 
     # Hub name, parquet file or folder.
     data: str

@@ -138,7 +138,7 @@ class RowSchedule:
 
 
 def validation_batches(image_rows: np.ndarray, batch_size: int) -> list[np.ndarray]:
-    """Split all rows into batches in which no image occurs twice; every row occurs once.
+    """Split all rows into batches in which no image occurs twice; each row is in one batch.
 
     First come the first rows of all images, then their second rows, and so on; each of these rounds is cut into
     batches of nearly equal size, `batch_size` or somewhat more (fewer only where the round itself has fewer).
