@@ -41,8 +41,9 @@ def test_empty_captions_are_said_once_on_screen_and_page(tmp_path, capsys):
     people, system = people_and_system(tmp_path)
     assert run(tmp_path, system, faults(tmp_path)["empties"], "-r", people) == 0
     said = capsys.readouterr()
-    assert (said.out + said.err).count("captions are empty") == 1
-    assert "empties.jsonl: 6 of 70 captions are empty, in 3 rows." in said.out.replace("\n  ", " ")
+    # Lines break where the path of the folder makes them too long.
+    assert " ".join((said.out + said.err).split()).count("captions are empty") == 1
+    assert "empties.jsonl: 6 of 70 captions are empty, in 3 rows." in " ".join(said.out.split())
     page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
     assert page.count("empties.jsonl: 6 of 70 captions are empty, in 3 rows.") == 1
 
