@@ -69,12 +69,6 @@ def test_one_cluster_says_nothing():
         assert math.isnan(value)
 
 
-def test_rows_of_a_cluster_flip_together():
-    first, second = np.arange(1.0, 9.0), np.zeros(8)
-    assert paired_test(first, second).p_value == 2 / 2**8
-    assert paired_test(first, second, [0, 0, 1, 1, 2, 2, 3, 3]).p_value == 2 / 2**4
-
-
 def test_smallest_sampled_p_value():
     first = np.random.default_rng(0).normal(5.0, size=50)
     result = paired_test(first, np.zeros(50), n_resamples=199)

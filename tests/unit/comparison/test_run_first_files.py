@@ -12,10 +12,9 @@ from PIL import Image
 from manycaps.command_line import main
 from manycaps.commands import list as list_command
 from manycaps.comparison import CompareOptions, compare
-from manycaps.comparison.caption_language import looks_english
 from manycaps.comparison.compared_systems import AgainstPeople
 from manycaps.comparison.comparison_tables import people_table, system_table
-from manycaps.comparison.parity_scores import NOT_ENGLISH, note_of_language
+from manycaps.comparison.parity_scores import NOT_ENGLISH, looks_english, note_of_language
 from manycaps.comparison.systems import SystemRow
 from manycaps.report.comparison_page import comparison_page
 from tests.each_case import each_case
