@@ -7,7 +7,7 @@ import pytest
 
 from scripts.studies.caption_rows import draw_rows
 from scripts.studies.damage_study import RowsWithNulls, as_shown, rows_needed
-from scripts.studies.design import DAMAGES
+from scripts.studies.study_options import DAMAGES
 
 IMAGES = [[f"{image}{caption}" for caption in range(8)] for image in "abcd"]
 
