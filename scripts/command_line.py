@@ -37,11 +37,7 @@ def start_tool(name: str, parsed: Callable[[], object], *requirements: str, need
 
 
 def check_wordnet() -> None:
-    """Raise if NLTK finds no WordNet.
-
-    Raises:
-        ValueError: it finds none.
-    """
+    """Raise if NLTK finds no WordNet."""
     from manycaps.wordnet_corpus import has_wordnet
 
     if not has_wordnet():
@@ -62,13 +58,6 @@ def report(
 def line_for_a_user(error: BaseException, tool: str) -> str | None:
     """Say what is wrong with data or files, or that a user stopped the tool.
 
-    Args:
-        error: any.
-        tool: its name.
-
-    Returns:
-        One line; None if the error is another one.
-
     >>> line_for_a_user(FileNotFoundError(2, "No such file or directory", "a.json"), "level_study")
     "'a.json': expected files that can be read and written, got No such file or directory. Check paths and disk."
     """
@@ -81,13 +70,6 @@ def line_for_a_user(error: BaseException, tool: str) -> str | None:
 
 def missing_package(error: BaseException, requirements: Sequence[str]) -> str | None:
     """Say which package is missing, and how to install it.
-
-    Args:
-        error: any.
-        requirements: as for `start_tool`.
-
-    Returns:
-        One line; None if the error is another one.
 
     >>> missing_package(ModuleNotFoundError("", name="PIL.Image"), ["scripts/requirements.txt"])
     'PIL.Image: expected this package, got none. Run `pip install -r scripts/requirements.txt`.'

@@ -10,6 +10,7 @@ metrics/pac_score/requirements.txt, no network and no data.
 """
 
 import argparse
+import functools
 import json
 import os
 import pathlib
@@ -42,6 +43,7 @@ import numpy as np
 import open_clip
 import PIL.Image
 import torch
+from tqdm import tqdm
 
 from manycaps.kit.clip_encoder import ClipEncoder
 from manycaps.kit.clip_image_features import encode_images
@@ -49,24 +51,8 @@ from manycaps.kit.clip_model import ClipModel
 from manycaps.kit.clip_options import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS
 from manycaps.kit.media_images import as_image_source, as_model_pixels, as_rgb_image
 
-
-class NoBar:
-    """A progress bar that shows nothing."""
-
-    def __init__(self, iterable: Sequence[object] = (), **_: object) -> None:
-        self.iterable = iterable
-
-    def __iter__(self) -> object:
-        return iter(self.iterable)
-
-    def __enter__(self) -> "NoBar":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def update(self, n: int) -> None:
-        """Do nothing."""
+# A progress bar that shows nothing.
+SILENT = functools.partial(tqdm, disable=True)
 
 
 def write_photographs(folder: pathlib.Path, n: int) -> list[str]:
@@ -129,7 +115,7 @@ def measure(arguments: argparse.Namespace, folder: pathlib.Path) -> dict[str, ob
     weights = open_clip.create_model(arguments.architecture, pretrained=None).state_dict()
     torch.save({"state_dict": weights}, folder / "clip.pth")
     options = {"checkpoint": folder / "clip.pth", "device": arguments.device, "dtype": arguments.dtype}
-    encoder = ClipEncoder(CLIP_LOAD_DEFAULTS | CLIP_CALL_DEFAULTS | options | {"compile": arguments.compile}, NoBar)
+    encoder = ClipEncoder(CLIP_LOAD_DEFAULTS | CLIP_CALL_DEFAULTS | options | {"compile": arguments.compile}, SILENT)
     paths = write_photographs(folder, arguments.images)
 
     def ours() -> None:

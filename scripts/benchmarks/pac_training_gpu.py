@@ -49,8 +49,8 @@ from manycaps.pac_training.losses import positive_augmented_loss
 from manycaps.pac_training.low_rank import add_low_rank_updates
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, ProjectedRows
 from scripts.benchmarks.clip import captions, random_clip
-from scripts.benchmarks.clip_gpu import rate, write_photographs
-from scripts.benchmarks.pac_training import SILENT, random_cache, steps_of
+from scripts.benchmarks.clip_gpu import SILENT, rate, write_photographs
+from scripts.benchmarks.pac_training import random_cache, steps_of
 
 TREATMENT = VARIANTS["clip-vit-b-32"].treatment
 LORA_RANK = 4

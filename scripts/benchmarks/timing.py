@@ -74,17 +74,7 @@ def from_scratch(module: Any, **columns: Any) -> Any:
 
 
 def compare_remembered(work: str, module: Any, systems: Sequence[Mapping[str, Any]], repeats: int = 3) -> Comparison:
-    """Time several systems on the same images or references, scored by one module, beside one module each.
-
-    Args:
-        work: as in `Comparison`.
-        module: has an encoder that remembers features.
-        systems: columns of each system.
-        repeats: as in `compare`.
-
-    Returns:
-        The comparison, in systems per second.
-    """
+    """Time several systems on the same images or references, scored by one module, beside one module each."""
 
     def one_module() -> None:
         module.encoder.forget()

@@ -29,11 +29,7 @@ END_OF_RECORDS = "\n)\n\nMODULES"
 
 
 def check_name(name: str) -> None:
-    """Raise unless a module may have this name.
-
-    Raises:
-        ValueError: it is no lower-case identifier, is taken, or is the name of a library.
-    """
+    """Raise unless a module may have this name."""
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name):
         raise ValueError(f"name: expected lower-case words joined by _, got {name!r}. Choose a name like word_share.")
     if any((ROOT / folder / name).exists() for folder in KINDS.values()):

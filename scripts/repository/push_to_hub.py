@@ -161,11 +161,7 @@ def installed_version(package: str) -> str | None:
 
 
 def check_gradio(name: str, sdk_version: str) -> None:
-    """Raise unless the gradio of the card is installed: only then do the versions here go together with it.
-
-    Raises:
-        PushError: there is none, or another version.
-    """
+    """Raise unless the gradio of the card is installed: only then do the versions here go together with it."""
     version = installed_version("gradio")
     if version != sdk_version:
         raise PushError(
@@ -228,16 +224,7 @@ def is_same(contents: bytes, mark: str) -> bool:
 
 
 def difference(api: HfApi, repo_id: str, space: Space, path: str, contents: bytes | None, folder: str) -> str:
-    """Return the unified difference of a file that the Space has, or one line where it is no text.
-
-    Args:
-        api: the Hub.
-        repo_id: the Space.
-        space: its state.
-        path: the file's path in the Space.
-        contents: the file here; None if there is none.
-        folder: where the file may be downloaded.
-    """
+    """Return the unified difference of a file that the Space has, or one line where it is no text."""
     there = pathlib.Path(
         api.hf_hub_download(repo_id, path, repo_type="space", revision=space.commit, cache_dir=folder)
     ).read_bytes()
@@ -250,11 +237,7 @@ def difference(api: HfApi, repo_id: str, space: Space, path: str, contents: byte
 
 
 def update_space(api: HfApi, repo_id: str, files: Mapping[str, bytes], dry_run: bool) -> str:
-    """Bring a Space up to date, printing what changes.
-
-    Returns:
-        "new", "updated" or "nothing to do".
-    """
+    """Bring a Space up to date, printing what changes; return "new", "updated" or "nothing to do"."""
     space = read_space(api, repo_id)
     changed = [path for path, contents in files.items() if not is_same(contents, space.files.get(path, ""))]
     gone = sorted(space.files.keys() - files.keys())
@@ -309,11 +292,7 @@ def reason(error: Exception, repo_id: str, n_attempts: int) -> str:
 
 
 def update_with_retries(api: HfApi, repo_id: str, files: Mapping[str, bytes], dry_run: bool) -> str:
-    """Bring a Space up to date; after a failure that may pass, wait and start again from what the Hub then has.
-
-    Raises:
-        PushError: it failed for good.
-    """
+    """Bring a Space up to date; after a failure that may pass, wait and start again from what the Hub then has."""
     for attempt in range(N_ATTEMPTS):
         try:
             return update_space(api, repo_id, files, dry_run)

@@ -132,17 +132,6 @@ def on_post_build(config: MkDocsConfig) -> None:
 def led(link: re.Match[str], source: str, place: str) -> str:
     """Lead one link of a document to a page.
 
-    Args:
-        link: as `LINK` finds it.
-        source: path of the document in the repository.
-        place: path of its page.
-
-    Returns:
-        The link.
-
-    Raises:
-        PluginError: it leads to no page.
-
     >>> led(LINK.search("](../metrics/trm/README.md#inputs)"), "docs/compare.md", "compare.md")
     '](cards/trm.md#inputs)'
     """

@@ -77,9 +77,7 @@ def kit_files() -> list[pathlib.Path]:
 def needed_files(first: set[str], at_once: bool = False) -> set[str]:
     """Return the names of the files of the kit that `first` name, and of those that these import, and so on.
 
-    Args:
-        first: names of files.
-        at_once: leave out imports within functions and conditions.
+    With `at_once`, imports within functions and conditions are left out.
     """
     needed: set[str] = set()
     waiting = set(first)

@@ -69,10 +69,6 @@ def scenes_needed(effects: Sequence[float], deviations: Sequence[float]) -> floa
     n = ((1.960 + 0.842) s / d)^2, d the mean difference of two systems and s the standard deviation of the scenes'
     differences.
 
-    Args:
-        effects: d by seed; its interval over seeds must not hold 0.
-        deviations: s by seed.
-
     >>> round(scenes_needed([0.5, 0.5, 0.5], [1.0, 1.0, 1.0]), 1)
     31.4
     """

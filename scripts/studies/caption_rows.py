@@ -19,7 +19,7 @@ from manycaps.kit.sets_corpus import CorpusTest
 from manycaps.kit.sets_module import ComparableRows, compare_rows
 from manycaps.kit.text_ptb_tokenizer import tokenize_captions
 from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
-from scripts.studies.design import DAMAGES, MODULES
+from scripts.studies.study_options import DAMAGES, MODULES
 
 # Images of Flickr8k that are used; a random choice.
 N_FLICKR8K_IMAGES = 1_000
@@ -37,13 +37,7 @@ def read_images(folder: pathlib.Path, data: str) -> list[list[str]]:
 
 
 def read_all_images(folder: pathlib.Path, data: str) -> list[list[str]]:
-    """Return the human captions of each image or clip of a public data set, as in the file, repeated ones too.
-
-    Args:
-        folder: holds Flickr8k.token.txt.gz (`image#number<TAB>caption`), coco_val_1000.json (a list of objects with
-            `references`) or msvd_val_references.txt (`clip<TAB>caption`).
-        data: "Flickr8k", "COCO" or "MSVD".
-    """
+    """Return the human captions of each image or clip of a public data set, as in the file, repeated ones too."""
     if data == "COCO":
         return [row["references"] for row in json.loads((folder / "coco_val_1000.json").read_text(encoding="utf-8"))]
     if data == "MSVD":
@@ -66,16 +60,6 @@ def draw_rows(
 
     Every damage takes the same random numbers, so that the rows of two damages differ in the damage alone, and what is
     replaced at one probability is replaced by the same caption at all larger ones.
-
-    Args:
-        images: the captions of every image.
-        chosen: numbers of images, one for each row; an image may be chosen again.
-        size: n_candidates and n_references.
-        damage: a key of `DAMAGES`.
-        rng: random numbers.
-
-    Returns:
-        Candidates and references of the rows.
     """
     predictions, references = [], []
     for i in chosen:

@@ -36,11 +36,9 @@ start_tool(__name__, parsed, "mauve-text", "metrics/mmd_bert/requirements.txt")
 import numpy as np
 
 from manycaps.kit.sets_splits import random_splits
-from manycaps.kit.sets_triangle_rank import triangle_rank_counts, triangle_rank_statistic
-from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
-from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
 from manycaps.kit.vectors_frechet import frechet_squared
 from manycaps.kit.vectors_mmd import mmd_squared
+from scripts.studies.embedding_metric_sizes import clip_vectors, trm
 from scripts.studies.study_inputs import read_clips
 
 # Candidates, and references, of each clip.
@@ -58,29 +56,19 @@ def one_minus_mauve(vectors: np.ndarray, n_buckets: int | str, seed: int = 25) -
     return 1 - np.array([score.mauve for score in scores])
 
 
-def triangle_ranks(vectors: np.ndarray) -> np.ndarray:
-    """Return the triangle-rank statistic of each row."""
-    distances = cosine_distances(cosine_similarities(vectors))
-    return triangle_rank_statistic(triangle_rank_counts(distances, N_CAPTIONS))
-
-
 # Each takes vectors (n_rows, n_texts, d), candidates first; large values say that the sets differ.
 MEASURES: dict[str, Callable[..., np.ndarray]] = {
     "1 - MAUVE, auto": functools.partial(one_minus_mauve, n_buckets="auto"),
     "1 - MAUVE, 5 clusters": functools.partial(one_minus_mauve, n_buckets=5),
     "MMD": lambda vectors: mmd_squared(vectors, N_CAPTIONS),
     "Fréchet": lambda vectors: frechet_squared(vectors, N_CAPTIONS),
-    "TRM-BERT": triangle_ranks,
+    "TRM-BERT": lambda vectors: trm(vectors, N_CAPTIONS),
 }
 
 
 def system_vectors(clips: list[list[str]]) -> dict[str, np.ndarray]:
     """Return, for each system, the vectors of all clips, shape (n_clips, 20, d), candidates first."""
-    flat = [caption for clip in clips for caption in clip]
-    distinct = list(dict.fromkeys(flat))
-    vectors = SentenceEncoder().embed(distinct, ENCODER_DEFAULTS, lambda steps, **_: steps).astype(np.float64)
-    numbers = {caption: i for i, caption in enumerate(distinct)}
-    human = vectors[[numbers[caption] for caption in flat]].reshape(len(clips), 2 * N_CAPTIONS, -1)
+    human = clip_vectors(clips)
     candidates, references = human[:, :N_CAPTIONS], human[:, N_CAPTIONS:]
     other = np.roll(candidates, 7, axis=0)
     systems = {

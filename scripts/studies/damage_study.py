@@ -35,7 +35,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from scripts.command_line import start_tool
-from scripts.studies.design import DAMAGES, MODULES, TRIANGLE_RANK_MODULES
+from scripts.studies.study_options import DAMAGES, MODULES, TRIANGLE_RANK_MODULES
 
 # Rows for each number of captions and damage.
 N_ROWS = 6_000

@@ -47,16 +47,7 @@ class Curve(NamedTuple):
 
 
 def decoding_lines(options: argparse.Namespace, name: str, settings: Sequence[Setting]) -> tuple[str, list[Line]]:
-    """Compute what the tables do not have yet, and write them.
-
-    Args:
-        options: of the study.
-        name: of the study.
-        settings: that are compared.
-
-    Returns:
-        What the captions are, and the lines of the table.
-    """
+    """Compute what the tables do not have yet, and write them."""
     captions = read_captions(options)
     by_name = {setting.name: setting for setting in settings}
     judge = Judge(DecodingOptions((), options.output, settings=settings, distance="meteor"))

@@ -44,12 +44,12 @@ SIZES = [(2, 2), (5, 5), (10, 5), (10, 10), (20, 10), (20, 20)]
 
 
 def clip_vectors(clips: list[list[str]]) -> np.ndarray:
-    """Return the MiniLM vectors of all clips, shape (n_clips, 40, d)."""
+    """Return the MiniLM vectors of all clips, as many captions of each: (n_clips, n_captions, d)."""
     flat = [caption for clip in clips for caption in clip]
     distinct = list(dict.fromkeys(flat))
     vectors = SentenceEncoder().embed(distinct, ENCODER_DEFAULTS, lambda steps, **_: steps).astype(np.float64)
     numbers = {caption: i for i, caption in enumerate(distinct)}
-    return vectors[[numbers[caption] for caption in flat]].reshape(len(clips), N_CAPTIONS, -1)
+    return vectors[[numbers[caption] for caption in flat]].reshape(len(clips), len(clips[0]), -1)
 
 
 def systems(vectors: np.ndarray, n: int, m: int) -> dict[str, np.ndarray]:

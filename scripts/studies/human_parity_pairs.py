@@ -31,8 +31,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scripts.command_line import start_tool
-from scripts.studies.parity_options import add_parity_options
 from scripts.studies.study_frame import Line, StudyTable, add_frame_options, matching, numbers, study_settings
+from scripts.studies.study_options import add_parity_options
 
 
 def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:

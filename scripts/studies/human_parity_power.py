@@ -29,8 +29,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scripts.command_line import start_tool
-from scripts.studies.parity_options import EMBEDDINGS, add_parity_options
 from scripts.studies.study_frame import Line, StudyTable, add_frame_options, matching, study_settings, write_lines
+from scripts.studies.study_options import EMBEDDINGS, add_parity_options
 
 
 def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -149,14 +149,7 @@ def splits_of_rows(size: tuple[int, int]) -> SplitsOfRow:
 def null_values(
     distances: np.ndarray, vectors: np.ndarray | None, m: int, *, with_frechet: bool
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the tests, and the statistic of every row under every split, the observed one first: (n_rows, n_splits).
-
-    Args:
-        distances: of rows, as for `row_gaps`.
-        vectors: of their texts; None of a distance of texts.
-        m: number of candidates.
-        with_frechet: whether the Frechet distance is among the tests of vectors.
-    """
+    """Yield the tests, and the statistic of every row under every split, the observed one first: (n_rows, n_splits)."""
     n = distances.shape[1] - m
     splits = splits_of_rows((m, n))
     yield "TRM", np.concatenate(list(null_statistics(distances, splits)), axis=1)

@@ -31,7 +31,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from scripts.command_line import start_tool
-from scripts.studies.parity_options import add_parity_options
 from scripts.studies.study_frame import (
     Line,
     StudyTable,
@@ -41,6 +40,7 @@ from scripts.studies.study_frame import (
     study_settings,
     write_lines,
 )
+from scripts.studies.study_options import add_parity_options
 
 
 def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:

@@ -24,7 +24,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from scripts.command_line import start_tool
-from scripts.studies.design import MODULES
+from scripts.studies.study_options import MODULES
 
 # Rows of a corpus.
 N_ROWS = (20, 200)

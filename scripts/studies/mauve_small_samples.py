@@ -27,9 +27,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from scripts.command_line import start_tool
-from scripts.studies.design import DAMAGES
 from scripts.studies.study_frame import StudyTable, add_frame_options, matching, numbers, study_settings
-from scripts.studies.study_options import add_caption_options
+from scripts.studies.study_options import DAMAGES, add_caption_options
 
 
 def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:

@@ -22,8 +22,8 @@ from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
 from manycaps.made_world.toy_scores import CHECKPOINT
 from scripts.studies.caption_rows import read_images
-from scripts.studies.parity_options import CORPORA, EMBEDDINGS
 from scripts.studies.study_inputs import bundled_images
+from scripts.studies.study_options import CORPORA, EMBEDDINGS
 
 # What is kept of every human caption, in this order: as it is, in its place one of another image, with one word
 # replaced, cut after five words, and with an object replaced.
@@ -89,16 +89,7 @@ class Pool(NamedTuple):
 
 
 def make_pool(images: Sequence[Sequence[str]], n_people: int, seed: int) -> Pool:
-    """Damage human captions in every way.
-
-    Args:
-        images: human captions, at least `n_people` of each image.
-        n_people: human captions of an image that are used, drawn at random.
-        seed: of what is drawn.
-
-    Returns:
-        The pool.
-    """
+    """Damage human captions in every way."""
     rng = np.random.default_rng(seed)
     people = [[captions[k] for k in rng.permutation(len(captions))[:n_people]] for captions in images]
     others = (np.arange(len(people))[:, None] + rng.integers(1, len(people), (len(people), n_people))) % len(people)
@@ -315,11 +306,7 @@ class ParityCorpus:
 
 
 def read_pool(options: argparse.Namespace) -> ParityCorpus:
-    """Return the captions that the options of `add_parity_options` name.
-
-    Raises:
-        ValueError: the folder of a corpus is not named.
-    """
+    """Return the captions that the options of `add_parity_options` name."""
     if options.corpus and not options.data:
         raise ValueError("--data: expected a folder with the files of --corpus, got none. Name one.")
     n_people = CORPORA[options.corpus] if options.corpus else N_BUNDLED

@@ -88,11 +88,7 @@ def loop_sums(vectors: np.ndarray, median: float, i: int) -> np.ndarray:
 
 
 def loop_value(vectors: np.ndarray, median: float) -> float:
-    """Return the unbiased squared MMD of the first half and the second, by sums over blocks.
-
-    Raises:
-        ArithmeticError: `median` is not the lower middle one of the squared distances.
-    """
+    """Return the unbiased squared MMD of the first half and the second, by sums over blocks."""
     n, m = len(vectors) // 2, len(vectors) - len(vectors) // 2
     with threadpoolctl.threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_threads()) as pool:
         parts = pool.map(lambda i: loop_sums(vectors, median, i), range(0, len(vectors), BLOCK))

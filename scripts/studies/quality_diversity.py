@@ -19,7 +19,7 @@ from typing import Any
 
 from scripts.command_line import start_tool
 from scripts.studies.study_frame import Line, StudyTable, add_frame_options, matching, numbers, study_settings
-from scripts.studies.study_options import add_caption_options
+from scripts.studies.study_options import MODULES, add_caption_options
 
 
 def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -37,7 +37,6 @@ start_tool(__name__, parsed, "scripts/requirements.txt", "metrics/trm_bert/requi
 import numpy as np
 
 from scripts.studies.caption_rows import CaptionMeasures
-from scripts.studies.design import MODULES
 from scripts.studies.set_scores import CONFIDENCE_LEVEL, LARGER_IS_BETTER, N_RESAMPLES, PLAIN, bootstrap_interval
 from scripts.studies.study_inputs import Captions, DrawnRows, draw_systems, read_captions
 from scripts.studies.study_pictures import new_picture

@@ -22,7 +22,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from scripts.command_line import start_tool
-from scripts.studies.design import DAMAGES, MODULES
 from scripts.studies.study_frame import (
     Line,
     StudyTable,
@@ -32,7 +31,7 @@ from scripts.studies.study_frame import (
     study_settings,
     write_lines,
 )
-from scripts.studies.study_options import add_caption_options
+from scripts.studies.study_options import DAMAGES, MODULES, add_caption_options
 
 # What candidates of people are made of, where no systems are given.
 SYSTEMS = ("human", "w = 0.2", "w = 0.5", "repeated")

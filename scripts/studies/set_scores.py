@@ -8,7 +8,7 @@ import scipy.stats
 
 from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS, compare_rows
 from scripts.studies.caption_rows import CaptionMeasures
-from scripts.studies.design import MODULES
+from scripts.studies.study_options import MODULES
 
 # Random splits of a row, for its excess, and resamples of the intervals.
 N_SPLITS, N_RESAMPLES = 199, 999
@@ -48,12 +48,6 @@ def set_scores(
     "shown" is the excess of a set metric, the value minus its mean over random splits of the same captions, so that it
     is about 0 where candidates have the human distribution; and the value of a plain score. The interval is that
     of "shown", a percentile bootstrap over rows.
-
-    Args:
-        measures: knows all captions.
-        predictions: candidates of every row, at least two each.
-        references: the same for the references.
-        modules: of `design.MODULES`.
     """
     for module in modules:
         options = {**DISTRIBUTION_DEFAULTS, "statistic": "per_side", "p_value": "permutation", "n_resamples": N_SPLITS}

@@ -28,12 +28,6 @@ class SimulatedSpeaker:
     """Describes an image in captions of people, with Zipf's weights, and in a share of captions of other images.
 
     References are drawn with the same weights and without mistakes.
-
-    Args:
-        images: lists of human captions.
-        mistakes: probability of a caption of another image, 0 to 1.
-        size: n_candidates and n_references.
-        n_rows: images drawn in a trial.
     """
 
     def __init__(self, images: Captions, mistakes: float, size: tuple[int, int], n_rows: int):

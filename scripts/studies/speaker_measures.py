@@ -16,7 +16,7 @@ from manycaps.made_world.pictures import draw_picture
 from manycaps.made_world.scenes import Scene, draw_scene
 from manycaps.made_world.speakers import N_SPEAKER_DRAWS, Speaker, draw_captions, speak
 from manycaps.made_world.toy_scores import CHECKPOINT
-from scripts.studies.design import MODULES
+from scripts.studies.study_options import MODULES
 from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY
 
 Captions = Sequence[Sequence[str]]
@@ -150,13 +150,7 @@ def loaded_modules() -> LoadedModules:
 
 
 class SpeakerMeasures:
-    """Values of rows of candidates.
-
-    Args:
-        clips: pictures of every scene; the first is the one that is described.
-        references: n_references captions of every scene.
-        n_splits: random splits of a row behind its excess.
-    """
+    """Values of rows of candidates."""
 
     def __init__(self, clips: Sequence[Sequence[PIL.Image.Image]], references: Captions, n_splits: int):
         self._clips, self._references, self._n_splits = clips, references, n_splits
@@ -238,13 +232,7 @@ class SpeakerMeasures:
 
 
 class SpokenWorld:
-    """One world, and how far the values of captions lie from those of people.
-
-    Args:
-        world: scenes and human captions.
-        n_splits: random splits of a row behind its excess.
-        captions: all that will be said of the scenes besides.
-    """
+    """One world, and how far the values of captions lie from those of people."""
 
     def __init__(self, world: World, n_splits: int, captions: Iterable[str]):
         self.world = world

@@ -51,11 +51,7 @@ class DrawnRows(NamedTuple):
 
 
 def read_captions(options: argparse.Namespace) -> StudyCaptions:
-    """Return the captions that the options of `add_caption_options` name; images with too few of them are left out.
-
-    Raises:
-        ValueError: an option is missing, a file cannot be read, or no image has enough captions.
-    """
+    """Return the captions that the options of `add_caption_options` name; images with too few of them are left out."""
     if options.corpus:
         if not options.data:
             raise ValueError("--data: expected a folder with the files of --corpus, got none. Name one.")
@@ -91,25 +87,13 @@ def read_corpus(folder: pathlib.Path, corpus: str) -> tuple[Captions, dict[str, 
 
 
 def read_people(files: Sequence[str]) -> dict[str, CaptionRow]:
-    """Return the rows of tables of human captions by id; their captions are the rows' references.
-
-    Raises:
-        ValueError: a file cannot be read, or has no column of captions.
-    """
+    """Return the rows of tables of human captions by id; their captions are the rows' references."""
     rows = good_rows(open_source(files, either=True).rows())
     return {row.id: row._replace(references=row.people) for row in rows}
 
 
 def read_tables(references: Sequence[str], predictions: Sequence[str]) -> tuple[Captions, dict[str, Captions]]:
-    """Return the human captions in tables, and those of systems in others, joined by the ids of the rows.
-
-    Args:
-        references: files, folders or patterns.
-        predictions: NAME=FILE of every system.
-
-    Raises:
-        ValueError: a file cannot be read, or a system lacks an image.
-    """
+    """Return the human captions in tables, and those of systems in others, joined by the ids of the rows."""
     humans = {name: row.references or [] for name, row in read_people(references).items()}
     systems: dict[str, Captions] = {}
     for given in predictions:
@@ -132,7 +116,7 @@ def draw_systems(captions: StudyCaptions, damages: Sequence[str], n_rows: int, s
 
     Args:
         captions: as from `read_captions`.
-        damages: keys of `design.DAMAGES`, for candidates written by people.
+        damages: keys of `study_options.DAMAGES`, for candidates written by people.
         n_rows: images to draw without replacement; all where there are fewer.
         seed: whole numbers.
 

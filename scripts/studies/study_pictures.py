@@ -35,14 +35,7 @@ RESOLUTION = 120
 
 @contextmanager
 def new_picture(folder: pathlib.Path, name: str, width: float, height: float) -> Iterator[matplotlib.figure.Figure]:
-    """Give an empty figure, and save it as NAME.png when the block ends.
-
-    Args:
-        folder: where the files go.
-        name: of the study.
-        width: in inches.
-        height: in inches.
-    """
+    """Give an empty figure, and save it as NAME.png when the block ends."""
     with matplotlib.rc_context(SETTINGS):
         figure = matplotlib.figure.Figure(figsize=(width, height), layout="constrained")
         yield figure
@@ -63,13 +56,6 @@ def label_p_axes(axes: matplotlib.axes.Axes, described: str, row: int, column: i
 
 
 def label_axes(axes: matplotlib.axes.Axes, x: str, y: str, *, better: str = "") -> None:
-    """Name both axes.
-
-    Args:
-        axes: to be labelled.
-        x: what stands on the horizontal axis, with its unit.
-        y: what stands on the vertical axis, with its unit.
-        better: which direction of the vertical axis means what, for example "lower is better".
-    """
+    """Name both axes."""
     axes.set_xlabel(x)
     axes.set_ylabel(f"{y}\n({better})" if better else y)

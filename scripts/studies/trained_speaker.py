@@ -153,16 +153,7 @@ def load_captioner(options: argparse.Namespace) -> Captioner:
 
 
 class DecodedWorld:
-    """One world, and what a captioner says of it by every search: embedded together, and before anything is measured.
-
-    Args:
-        captioner: says it.
-        world: scenes and human captions.
-        n: captions of every scene.
-        n_splits: random splits of a row behind its excess.
-        searches: with their settings.
-        seed: of the sampling.
-    """
+    """One world, and what a captioner says of it by every search, embedded together before anything is measured."""
 
     def __init__(
         self, captioner: Captioner, world: World, n: int, n_splits: int, searches: Sequence[tuple[str, str]], seed: int

