@@ -13,8 +13,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tests.hostile_inputs.command_form import Command, Run
-from tests.hostile_inputs.later_commands import LINES, later_commands
+from tests.hostile_inputs.later_commands import LINES, Command, Run, later_commands
 from tests.hostile_inputs.rule import HOUSE_FORM
 
 # What lies in every output file before a command runs.

@@ -23,8 +23,8 @@ import numpy as np
 
 from tests.hostile_inputs import mutated_tools
 from tests.hostile_inputs.bounded_process import BoundedProcess
-from tests.hostile_inputs.damaged_files import damaged
 from tests.hostile_inputs.images import FORMATS, encoded
+from tests.hostile_inputs.mutated_tools import damaged
 from tests.hostile_inputs.rule import against_the_form
 
 # Seconds of computing within which each must be answered.
