@@ -147,7 +147,7 @@ def _checked_path(name: str, where: str) -> str:
     return name
 
 
-def _checked_frames(images: Sequence[object], where: str) -> FrameList:
+def _checked_frames(images: Any, where: str) -> FrameList:
     if len(images) == 0:
         raise ValueError(f"{where}: expected at least one frame, got none. Leave the row out of all columns.")
     return FrameList(images)

@@ -369,8 +369,8 @@ def _remembered(
     score: PairScores, settings: tuple[Any, ...], rows: Sequence[Sequence[Sequence[str]]]
 ) -> list[np.ndarray]:
     keys = [(settings, tuple(map(tuple, row))) for row in rows]
-    known = {key: REMEMBERED.get(key) for key in keys}
-    new = [key for key, scores in known.items() if scores is None]
+    known = {key: scores for key in keys if (scores := REMEMBERED.get(key)) is not None}
+    new = [key for key in dict.fromkeys(keys) if key not in known]
     if new:
         for key, scores in zip(new, score([key[1] for key in new]), strict=True):
             known[key] = scores.copy()  # a part of a larger array would keep all of it in memory

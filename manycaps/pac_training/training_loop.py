@@ -55,7 +55,8 @@ class Processes:
 
     def __init__(self, accelerator: Any = None) -> None:
         self.accelerator = accelerator
-        self._n, self._rank = (accelerator.num_processes, accelerator.process_index) if accelerator else (1, 0)
+        self._n: int = accelerator.num_processes if accelerator else 1
+        self._rank: int = accelerator.process_index if accelerator else 0
 
     def part(self, n: int) -> slice:
         """This process's share of n rows: the shares differ by one row at most."""
