@@ -25,7 +25,7 @@ from manycaps.scoring.run_settings import (
     run_settings_of,
     versions,
 )
-from manycaps.scoring.score_options import ScoreOptions, ScoreResult
+from manycaps.scoring.score import ScoreOptions, ScoreResult
 from manycaps.scoring.score_parts import score_part
 from manycaps.scoring.scorer import Scorer
 from manycaps.scoring.survey import (
@@ -329,8 +329,7 @@ def _engine(options: ScoreOptions, scorers: Sequence[Scorer], n_parts: int) -> I
         with RayEngine(options.address, options.processes, options.num_gpus, has_model=has_model) as cluster:
             yield cluster
         return
-    default = 1 if has_model else n_threads()
-    n_processes = min(options.processes or default, n_parts)
+    n_processes = min(options.processes or (1 if has_model else n_threads()), n_parts)
     if n_processes <= 1:
         yield SerialEngine()
         return

@@ -15,7 +15,7 @@ from manycaps.caption_tables.files import Piece, is_local
 from manycaps.catalog import MODULES, WORD_COUNTS
 from manycaps.kit.base_module import VERSION
 from manycaps.scoring.run_folder import RunFolder, read_saved
-from manycaps.scoring.score_options import ScoreOptions
+from manycaps.scoring.score import ScoreOptions
 from manycaps.scoring.scorer import Scorer, loaded_scorer
 
 # Rows scored at once, and bytes of images and videos among them.

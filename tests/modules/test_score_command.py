@@ -6,8 +6,10 @@ import io
 import json
 import math
 import os
+import pathlib
 import random
 import shutil
+import sys
 import tarfile
 
 import numpy as np
@@ -500,6 +502,32 @@ def test_a_call_from_python_equals_the_command(capsys, tmp_path, lines):
     score(capsys, "-m", "trm_cider", "-i", lines, "-o", tmp_path / "called", code=1)
     with pytest.raises(TypeError, match=r"^inputs: expected a list of names, got the text 'a.jsonl'"):
         ScoreOptions(["trm_cider"], "a.jsonl", "scores")
+
+
+# What the metric's own compute enters: CONTRIBUTING counts these files for trm_meteor.
+FILES_OF_TRM_METEOR = """
+    trm_meteor base_module base_rows sets_module text_tokens text_ptb_tokenizer text_meteor text_wordnet
+    sets_triangle_rank sets_splits sets_corpus
+""".split()
+
+
+def test_a_reader_of_a_run_opens_few_files(tmp_path, rows):
+    """From the call in Python to the summary of a JSON Lines file, in one process."""
+    folder = pathlib.Path(manycaps.__file__).parent
+    for name in ("imports", "counted"):
+        new_captions = [{**row, "predictions": [f"{text} {name}" for text in row["predictions"]]} for row in rows[:5]]
+        lines = write_lines(tmp_path / f"{name}.jsonl", new_captions)
+        options = ScoreOptions({"trm_meteor": {"p_value": "exact"}}, [str(lines)], tmp_path / name, processes=1)
+        entered = set()
+        sys.setprofile(lambda frame, event, argument, seen=entered: seen.add(frame.f_code.co_filename))
+        try:
+            score_files(options)
+        finally:
+            sys.setprofile(None)
+    files = {path for path in map(pathlib.Path, entered) if folder in path.parents}
+    counted = {path for path in files if path.parent.name != "kit" or path.stem not in FILES_OF_TRM_METEOR}
+    assert folder / "scoring" / "score.py" in counted
+    assert len(counted) <= 16, sorted(counted)
 
 
 def test_stored_rows_say_where_they_come_from(capsys, tmp_path, rows, lines):
