@@ -79,12 +79,7 @@ class StoredDistances:
 
 
 def stored_blocks(table: pa.Table, rows: np.ndarray) -> Iterator["DistanceBlock"]:
-    """Yield the distances in a table of scores, in blocks of rows of equal sizes.
-
-    Args:
-        table: with the columns n_candidates and `DISTANCE_COLUMN`, without missing values.
-        rows: indices of its rows in the corpus.
-    """
+    """Yield the distances of rows in a table without missing values, in blocks of rows of equal sizes."""
     from manycaps.kit.sets_tails import unpacked_blocks
 
     lists = table.column(DISTANCE_COLUMN).combine_chunks()
@@ -98,15 +93,7 @@ def stored_blocks(table: pa.Table, rows: np.ndarray) -> Iterator["DistanceBlock"
 
 
 def metric_corpus_result(folder: RunFolder, scorer: "Scorer", n_parts: int) -> dict[str, Any]:
-    """Return the values of a metric over the corpus.
-
-    Args:
-        folder: of the run; all parts are finished.
-        scorer: the metric.
-        n_parts: number of parts.
-
-    Returns:
-        What the module's `compute` returns of all accepted rows, without lists, and its signature.
+    """Return what the module's `compute` returns of all accepted rows, without lists, and its signature.
 
     Raises:
         ValueError: no row was accepted, or too few for an interval.

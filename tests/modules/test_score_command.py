@@ -12,7 +12,6 @@ import shutil
 import sys
 import tarfile
 
-import numpy as np
 import PIL.Image
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
@@ -88,7 +87,7 @@ def lines(rows, tmp_path_factory):
     return write_lines(tmp_path_factory.mktemp("lines") / "rows.jsonl", rows)
 
 
-@pytest.mark.parametrize("part_size", [16, 0.002])
+@pytest.mark.parametrize("part_size", [16, 0.002, 0.0011])
 def test_corpus_values_are_the_modules_own_to_the_last_digit(capsys, tmp_path, rows, lines, part_size):
     found = summary(
         capsys, "-m", "trm_meteor,trm_cider", "-i", lines, "-o", tmp_path / "o", "--part-size", part_size, *TESTED
@@ -103,30 +102,6 @@ def test_corpus_values_are_the_modules_own_to_the_last_digit(capsys, tmp_path, r
             assert [stored[row["id"]][column] for row in rows] == expected[f"{column}_per_row"]
     assert (found["n_rows"], found["n_rejected"]) == (60, 0)
     assert (tmp_path / "o" / "rejected.jsonl").read_text() == ""
-
-
-def test_parts_change_no_row_and_no_digit(capsys, tmp_path, lines):
-    results = []
-    for part_size in (16, 0.004, 0.0011):
-        folder = tmp_path / str(part_size)
-        found = summary(
-            capsys, "-m", "trm_meteor,trm_cider", "-i", lines, "-o", folder, "--part-size", part_size, *TESTED
-        )
-        results.append((sorted_rows(folder), found))
-    assert results[1:] == results[:-1]
-
-
-def test_equal_rows_of_other_parts_count_for_the_draws(capsys, tmp_path, rows, lines):
-    """Otherwise equal rows would draw alike, and the test of the corpus would be another."""
-    arguments = ("-m", "trm_meteor", "-i", lines, "--part-size", 0.0011, *TESTED)
-    whole = summary(capsys, *arguments, "-o", tmp_path / "a")
-    sums = [np.load(path) for path in sorted((tmp_path / "a" / "parts").glob("score-*.npz"))]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("manycaps.scoring.run.find_repeated", lambda folder, n_parts, name: {})
-        summary(capsys, *arguments, "-o", tmp_path / "b")
-    others = [np.load(path) for path in sorted((tmp_path / "b" / "parts").glob("score-*.npz"))]
-    assert whole["metrics"]["trm_meteor"]["n_rows"] == 60
-    assert any((a[name] != b[name]).any() for a, b in zip(sums, others, strict=True) for name in a.files)
 
 
 def test_exact_p_values_and_one_row(capsys, tmp_path, rows):
@@ -277,7 +252,8 @@ def test_too_many_rejected_rows_stop_a_run(capsys, tmp_path, rows):
     assert summary(capsys, *arguments, "--max-rejected", "0.05")["n_rejected"] == 3
 
 
-def test_the_same_command_goes_on_and_another_is_refused(capsys, tmp_path, rows, lines, monkeypatch):
+def test_the_same_command_resumes_and_another_is_refused(capsys, tmp_path, rows):
+    lines = write_lines(tmp_path / "a.jsonl", rows)
     arguments = ("-m", "trm_meteor", "-i", lines, "-o", tmp_path / "o", "--part-size", 0.002)
     first = summary(capsys, *arguments)
     for path in sorted((tmp_path / "o" / "parts").glob("score-*.json"))[2:]:
@@ -295,6 +271,9 @@ def test_the_same_command_goes_on_and_another_is_refused(capsys, tmp_path, rows,
             f"{tmp_path / 'o'}: expected the run that this folder holds, got another one: {change}. Give the "
             "same command, --restart to start from scratch, or another -o."
         )
+    write_lines(lines, rows[:-1])
+    _, error = score(capsys, *arguments, code=1)
+    assert f"got another one: {lines} was [" in error
     limited = summary(capsys, *arguments, "--limit", "3", "--restart")
     assert limited["n_rows"] == len(sorted_rows(tmp_path / "o")) == 3
 
@@ -345,15 +324,6 @@ def test_scores_that_have_changed_are_not_compared(capsys, tmp_path, lines):
     assert "b/parts/score-00000.ids.npy': expected what a run has saved, got other content." in capsys.readouterr().err
     shutil.rmtree(folders[1] / "parts")
     assert main(compare) == 0
-
-
-def test_a_changed_input_is_refused(capsys, tmp_path, rows):
-    lines = write_lines(tmp_path / "a.jsonl", rows)
-    arguments = ("-m", "trm_meteor", "-i", lines, "-o", tmp_path / "o")
-    summary(capsys, *arguments)
-    write_lines(lines, rows[:-1])
-    _, error = score(capsys, *arguments, code=1)
-    assert f"got another one: {lines} was [" in error
 
 
 def test_predictions_and_references_of_two_files(capsys, tmp_path, rows):
@@ -428,17 +398,8 @@ def test_predictions_alone_are_refused_where_references_are_needed(capsys, tmp_p
 
 
 def test_an_option_may_be_for_one_metric(capsys, tmp_path, lines):
-    found = summary(
-        capsys,
-        "-m",
-        "trm_meteor,trm_cider",
-        "-i",
-        lines,
-        "-o",
-        tmp_path / "o",
-        "--option",
-        "trm_cider.statistic=pooled",
-    )
+    arguments = ("-m", "trm_meteor,trm_cider", "-i", lines, "-o", tmp_path / "o")
+    found = summary(capsys, *arguments, "--option", "trm_cider.statistic=pooled")
     assert found["options"] == {"trm_meteor": {}, "trm_cider": {"statistic": "pooled"}}
     assert "statistic:pooled" in found["metrics"]["trm_cider"]["signature"]
 
