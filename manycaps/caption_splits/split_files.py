@@ -1,6 +1,5 @@
 """Splits of caption files, written with the ids of their rows."""
 
-import collections
 import dataclasses
 import json
 import pathlib
@@ -82,7 +81,6 @@ def write_splits(options: SplitOptions) -> DataSplits:
         strata = concepts(captions, str(options.labels), options.seed, options.tokenizer)
         shown = [name for _, name in strata]
     splits = (held_out if options.hold_out else shared_out)(strata, ids, shares, options.seed)
-    check_splits(ids, splits, shares)
     written = [
         {"id": name, "split": split, options.by: stratum}
         for name, split, stratum in zip(ids, splits, shown, strict=True)
@@ -116,14 +114,7 @@ def concepts(
 ) -> list[tuple[bytes, str]]:
     """Return the rarest label that a row's captions name as whole words, with a number that sorts labels at random.
 
-    Args:
-        rows: n_rows lists of captions.
-        labels: path of a file with one label a line.
-        seed: of the order.
-        tokenizer: of captions and labels.
-
-    Returns:
-        n_rows pairs; a row without a label has the name `NO_CONCEPT`, and comes first.
+    A row without a label of the file has the name `NO_CONCEPT`, and comes first.
     """
     names = load_labels("labels", labels)
     matches = row_matches(rows, names, "words", tokenizer) > 0
@@ -174,30 +165,10 @@ def check_distinct_rows(rows: Sequence[CaptionRow], source: str) -> None:
                 )
 
 
-def check_splits(ids: Sequence[str], splits: Sequence[str], shares: Mapping[str, float]) -> None:
-    """Raise unless every row is in one split, and every split has its share within one row.
-
-    Raises:
-        AssertionError: never, if this program makes no mistake.
-    """
-    counts = collections.Counter(splits)
-    members = {name: {i for i, split in zip(ids, splits, strict=True) if split == name} for name in counts}
-    assert sum(map(len, members.values())) == len(set().union(*members.values())) == len(ids)
-    assert all(abs(counts[name] - share * len(ids)) < 1 for name, share in shares.items())
-
-
 def split_summary(
     splits: Sequence[str], rows: Sequence[Sequence[str]], strata: Sequence[Any], by: str, tokenizer: Tokenizer = "ptb"
 ) -> list[str]:
-    """Describe the size of each split, what it shares with the training split, and how it differs.
-
-    Args:
-        splits: n_rows names.
-        rows: n_rows lists of captions.
-        strata: n_rows lengths or names of concepts.
-        by: "length" or "concept".
-        tokenizer: captions of equal tokens are the same.
-    """
+    """Describe the size of each split, how it differs, and what it shares with the training split."""
     texts = [[tuple(text) for text in row] for row in tokenize_rows(rows, tokenizer)]
     train = {text for row, split in zip(texts, splits, strict=True) if split == REST for text in row}
     known = {stratum for stratum, split in zip(strata, splits, strict=True) if split == REST}

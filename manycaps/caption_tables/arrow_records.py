@@ -126,15 +126,7 @@ def arrow_columns(file: TableFile) -> list[str]:
 
 
 def arrow_records(file: TableFile, columns: Collection[str]) -> Iterator[Record | Unreadable]:
-    """Read the records of an Arrow file, up to the first damaged one.
-
-    Args:
-        file: of kind .arrow.
-        columns: those that are wanted.
-
-    Raises:
-        ValueError: the file is no Arrow file.
-    """
+    """Read the wanted columns of an Arrow file up to the first damage; raise a ValueError for another file."""
     row = 0
     with _batches(file) as (schema, batches):
         names = [name for name in schema.names if name in columns]

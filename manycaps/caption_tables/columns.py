@@ -117,15 +117,7 @@ class CaptionColumn(NamedTuple):
 
 
 def find_caption_layout(names: Collection[str], chosen: CaptionColumn, where: str) -> Layout:
-    """Find the column of captions, candidates or references, and the one that names their item.
-
-    Args:
-        names: of all columns.
-        chosen: as the user named them.
-        where: the file, for messages.
-
-    Returns:
-        The layout; captions are its predictions.
+    """Find the column of captions, candidates or references, as predictions, and the one that names their item.
 
     Raises:
         ValueError: a chosen column is missing; there are no captions, or several columns of them.
@@ -163,8 +155,7 @@ def find_caption_layout(names: Collection[str], chosen: CaptionColumn, where: st
 def wide_columns(names: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Return the columns that hold one caption each, by the usual name that they have in common.
 
-    Args:
-        names: of all columns. Numbered ones beside one with a usual name are not read.
+    Numbered columns beside one with a usual name are not read.
 
     >>> wide_columns(["file_name", "caption_2", "caption_1"]), wide_columns(["caption", "caption_1"])
     ({'caption': ('caption_1', 'caption_2')}, {})
@@ -267,18 +258,8 @@ def read_values(
 ) -> Values:
     """Read the columns of a layout from a record, and check them.
 
-    Args:
-        record: values by column.
-        layout: the columns.
-        row: number of the record in its file, for messages.
-        one_side: whether predictions or references may be missing, but not both.
-        optional: "image", "video" or both: what is neither a path nor bytes counts as none there.
-
-    Returns:
-        The values.
-
-    Raises:
-        TypeError, ValueError: a value is missing, or is not of its kind.
+    With `one_side`, predictions or references may be missing, but not both. Of the roles in `optional`, what is neither
+    a path nor bytes counts as none. A value that is missing or not of its kind raises a TypeError or ValueError.
 
     >>> read_values({"id": 7, "captions": ["a dog"]}, Layout("captions", None, "id", None, None), 0)
     Values(id='7', predictions=['a dog'], references=None, image=None, video=None)

@@ -203,13 +203,6 @@ class _ExpandedFile(gzip.GzipFile):
 def found_medium(folder: str, given: str | None, name: str, role: str, row: int) -> str | bytes:
     """Find the file of an image or a video in a folder, by the name that a column gives, or else by the id.
 
-    Args:
-        folder: path or address.
-        given: what the column holds; None without one.
-        name: the id of the row.
-        role: "image" or "video".
-        row: number of the row, for messages.
-
     Returns:
         The path; from an address the bytes.
 

@@ -30,15 +30,7 @@ def hub_file(source: str, config: str | None, split: str) -> TableFile | None:
 
 
 def hub_records(file: TableFile, columns: Collection[str] | None = None) -> Iterator[Record]:
-    """Read the records of a data set on the Hub, images undecoded.
-
-    Args:
-        file: as from `hub_file`.
-        columns: those that are wanted; None: all.
-
-    Raises:
-        ValueError: it cannot be loaded.
-    """
+    """Read the records of a data set on the Hub, images undecoded; raise a ValueError if it cannot be loaded."""
     try:
         for row, values in enumerate(_rows(file, columns)):
             yield Record(row, values)

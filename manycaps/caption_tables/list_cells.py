@@ -23,17 +23,7 @@ def looks_like_list(cell: str) -> bool:
 
 
 def read_list(cell: str, where: str) -> list[str]:
-    r"""Read a list of strings in a cell.
-
-    Args:
-        cell: text that looks like one.
-        where: column and row, for messages.
-
-    Returns:
-        The items.
-
-    Raises:
-        ValueError: it is not a list.
+    r"""Read a list of strings in a cell that looks like one; raise a ValueError if it is not a list.
 
     >>> read_list("['a dog' \"a cat's tail\"]", "captions[0]"), read_list('["a dog", "a cat"]', "captions[0]")
     (['a dog', "a cat's tail"], ['a dog', 'a cat'])

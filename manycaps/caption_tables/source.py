@@ -115,11 +115,7 @@ class CaptionSource(NamedTuple):
                 yield from self.read(piece, store)
 
     def fill_store(self, path: pathlib.Path) -> None:
-        """Join rows by id, in a new file.
-
-        Args:
-            path: of the file; an existing one is replaced.
-        """
+        """Join rows by id, in a new file that replaces an existing one."""
         with filled(path) as store:
             if self._is_joined:
                 for file, row, values in _values(self.main):
@@ -155,12 +151,7 @@ class CaptionSource(NamedTuple):
         yield from pieces if self.limit is None else self._limited(pieces, self.limit)
 
     def read(self, piece: Piece, store: str | None = None) -> Iterator[CaptionRow | BadRow]:
-        """Read the rows of a piece.
-
-        Args:
-            piece: as from `pieces`.
-            store: as for `pieces`.
-        """
+        """Read the rows of a piece, as from `pieces`."""
         with contextlib.ExitStack() as stack:
             opened = stack.enter_context(JoinedStore(store)) if store is not None else None
             if opened is not None and piece.first_row == 0 and piece.file == self._first_file(store):
@@ -320,10 +311,6 @@ def file_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
 
 def side_of(files: list[TableFile], find: Callable[..., Layout]) -> FileSide:
     """Find the layout of all files from the first one that can be read.
-
-    Args:
-        files: at least one.
-        find: from the names of all columns and `where`, the path of the file, to the layout.
 
     Raises:
         ValueError: no file has a row that can be read, or no layout is found.

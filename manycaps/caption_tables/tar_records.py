@@ -23,12 +23,7 @@ DAMAGE = (tarfile.TarError, OSError, EOFError, zlib.error)
 def tar_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
     """Split a tar between samples, by its headers alone; one that is compressed, remote or small is a single piece.
 
-    Args:
-        file: of kind .tar.
-        n_bytes: size of a piece.
-
-    Yields:
-        The pieces in order; of a damaged tar, up to the damage.
+    Of a damaged tar, there are pieces up to the damage.
     """
     if file.compressed or not is_local(file.path) or file.n_bytes < 2 * n_bytes:
         yield whole(file)

@@ -48,13 +48,6 @@ class Block(NamedTuple):
 def text_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
     """Split a text file between records; a compressed one, or one in UTF-16, is a single piece.
 
-    Args:
-        file: of kind .jsonl, .csv, .tsv or .txt.
-        n_bytes: least size of a piece but the last.
-
-    Yields:
-        The pieces in order.
-
     Raises:
         ValueError: the file is in another encoding, or its first line is too long.
     """
@@ -330,10 +323,7 @@ def _not_json(row: int, problem: str) -> ValueError:
 
 
 def as_values(value: Any, row: int) -> Any:
-    """Return a value of JSON as values by column; a list is the captions themselves.
-
-    Raises:
-        ValueError: it is neither an object nor a list.
+    """Return an object of JSON as values by column; a list is the captions; raise a ValueError for anything else.
 
     >>> as_values(["a dog"], 0)
     {'captions': ['a dog']}

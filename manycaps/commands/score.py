@@ -26,8 +26,7 @@ are part of it: --option pooled=true of fid_bert and mmd_bert, the corpus score 
 import argparse
 import json
 
-from manycaps.scoring.score import score
-from manycaps.scoring.score_options import MOST_POOLED_ROWS, ScoreOptions
+from manycaps.scoring.score import MOST_POOLED_ROWS, ScoreOptions, score
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

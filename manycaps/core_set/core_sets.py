@@ -12,9 +12,8 @@ from tqdm import tqdm
 
 from manycaps.caption_tables import good_rows, open_source
 from manycaps.caption_tables.columns import ColumnNames, check_files_of_columns, columns_of
+from manycaps.core_set.covers import ReachedRows, greedy_cover, reached_rows
 from manycaps.core_set.cross_cider import CrossCider
-from manycaps.core_set.greedy_cover import greedy_cover
-from manycaps.core_set.reached_rows import ReachedRows, reached_rows
 from manycaps.kit.base_files import is_regular_file
 from manycaps.kit.base_messages import shown_path
 from manycaps.kit.base_module import check_whole_number
@@ -96,14 +95,7 @@ def write_core_sets(options: CoreSetOptions) -> dict[str, Any]:
 
 
 def core_set(reached: ReachedRows, level: int, threshold: float, candidates: Sequence[Candidate]) -> dict[str, Any]:
-    """Return one point of the curve: the captions of the greedy cover at a threshold.
-
-    Args:
-        reached: as from `reached_rows`.
-        level: number of the threshold.
-        threshold: the threshold.
-        candidates: the captions.
-    """
+    """Return one point of the curve: the captions of the greedy cover at threshold number `level`."""
     first, rows = reached.at(level)
     cover = greedy_cover(first, rows, len(reached.best))
     return {
@@ -140,14 +132,9 @@ def distinct_captions(rows: Sequence[tuple[str, list[str]]], tokenizer: Tokenize
 
 
 def checked_thresholds(thresholds: Sequence[float], family: str | None) -> list[float]:
-    """Return the thresholds in order, each once, or raise.
+    """Return the thresholds in order, each once, or raise a ValueError.
 
-    Args:
-        thresholds: any numbers.
-        family: of `RANGES`; None for the user's own scores, which may have any range.
-
-    Raises:
-        ValueError: there are too many, or one is out of range.
+    The family is a name of `RANGES`; the user's own scores have none, and any range.
     """
     ordered = sorted(set(thresholds))
     if not 1 <= len(ordered) <= MOST_THRESHOLDS:

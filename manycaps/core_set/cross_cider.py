@@ -116,12 +116,7 @@ class _Entries(NamedTuple):
 def _entries(text: Ints, ids: Ints, n_candidates: int, row_of_reference: Ints, n_rows: int) -> _Entries:
     """Count the n-grams of one order, and weigh them by their document frequencies.
 
-    Args:
-        text: of each occurrence its text, candidates first.
-        ids: of each occurrence its n-gram.
-        n_candidates: number of candidates.
-        row_of_reference: of each reference its row.
-        n_rows: number of rows.
+    `text` and `ids` are the text (candidates first) and the n-gram of each occurrence.
     """
     n_ids = max(int(ids.max(initial=0)) + 1, 1)
     keys, frequency = np.unique(text * n_ids + ids, return_counts=True)

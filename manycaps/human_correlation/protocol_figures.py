@@ -20,11 +20,7 @@ ProtocolScorer = Callable[[ProtocolRows, Sequence[str]], np.ndarray]
 
 
 def first_references(rows: ProtocolRows, n_references: int | None) -> list[dict[str, Any]]:
-    """Return rows with their first references.
-
-    Raises:
-        ValueError: a row has fewer.
-    """
+    """Return rows with their first references; raise a ValueError if a row has fewer."""
     for i, row in enumerate(rows):
         if n_references is not None and len(row.get("refs") or []) < n_references:
             raise ValueError(
@@ -102,12 +98,7 @@ def system_scores(systems: Mapping[str, ProtocolRows], score: ProtocolScorer) ->
 def ranking_table(scores: Mapping[str, float], metric: str) -> str:
     """Write the systems from the best to the worst, beside the published scores, and how both rankings agree.
 
-    Args:
-        scores: by system.
-        metric: as `PUBLISHED_SYSTEMS` names it.
-
-    Returns:
-        Text; the last line has Kendall's tau_b over the systems that are published, where there are two of them.
+    The last line has Kendall's tau_b over the published systems, if there are two of them.
 
     >>> print(ranking_table({"vinvl": 0.82, "own": 0.9, "up_down": 0.8}, "pac_score"))
     system                 measured  published difference

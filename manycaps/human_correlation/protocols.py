@@ -225,10 +225,7 @@ def _shown_interval(ends: tuple[float, float], form: str) -> str:
 
 
 def load_options(text: str, argument: str = "--options") -> dict[str, Any]:
-    """Return the options that an argument of a command line gives as JSON.
-
-    Raises:
-        ValueError: it is no object in JSON.
+    """Return the options that an argument gives as JSON; raise a ValueError if it is no object.
 
     >>> load_options('{"device": "cpu"}')
     {'device': 'cpu'}
@@ -437,11 +434,7 @@ def _agreement(
 
 
 def _folder(data: pathlib.Path | None) -> pathlib.Path:
-    """Return the folder of a benchmark that is read from one.
-
-    Raises:
-        ValueError: none is given, or there is none.
-    """
+    """Return the folder of a benchmark that is read from one; raise a ValueError if there is none."""
     if data is None or not data.is_dir():
         got = "none" if data is None else no_such_path(str(data)) if not data.exists() else "a file"
         raise ValueError(f"--data: expected the folder of the benchmark's files, got {got}. See --help.")

@@ -13,12 +13,7 @@ VIDEO_ENDINGS = (".npy", ".mp4", ".webm", ".mkv", ".avi")
 
 
 def video_path(folder: pathlib.Path, name: str) -> str:
-    """Return the path of a video, whether it exists or not: a metric of captions alone never opens it.
-
-    Args:
-        folder: of the benchmark.
-        name: of the video, without an ending.
-    """
+    """Return the path of a video, whether it exists or not: a metric of captions alone never opens it."""
     paths = [folder / VIDEOS_NAME / (name + ending) for ending in VIDEO_ENDINGS]
     return str(next((path for path in paths if path.is_file()), paths[1]))
 

@@ -102,20 +102,7 @@ def usable_rows(rows: Sequence[CaptionRow], file: str) -> list[CaptionRow]:
 def chosen_rows(
     rows: Sequence[CaptionRow], options: RowsOptions, metric: TokenMetric, embed: Embedder | None
 ) -> list[ShownRow]:
-    """Choose rows, and order their captions.
-
-    Args:
-        rows: all rows.
-        options: `ids`, or `choose`, `rows` and `seed`; `tokenizer`.
-        metric: of captions against others.
-        embed: from captions to vectors, or None.
-
-    Returns:
-        The chosen rows in the order of the page; those of equal numbers in the order of the file.
-
-    Raises:
-        ValueError: there is no row with an id.
-    """
+    """Choose rows, and order their captions; rows of equal numbers stay in the order of the file."""
     show = functools.partial(shown_rows, metric=metric, embed=embed, tokenizer=options.tokenizer)
     if options.ids is not None:
         known = {row.id: row for row in rows}

@@ -73,17 +73,7 @@ def mean_score(captions: Sequence[ShownCaption]) -> float:
 def shown_rows(
     rows: Sequence[CaptionRow], metric: TokenMetric, embed: Embedder | None = None, tokenizer: Tokenizer = "ptb"
 ) -> list[ShownRow]:
-    """Order and score the captions of rows.
-
-    Args:
-        rows: each with two different human captions at least.
-        metric: scores captions against others.
-        embed: from captions to vectors; None for bags of words.
-        tokenizer: makes the words.
-
-    Returns:
-        The rows in their order.
-    """
+    """Order and score the captions of rows, each with two different human captions, by `embed` or by words."""
     people = [list(collections.Counter(row.people).items()) for row in rows]
     systems = [
         list(collections.Counter((row.predictions or []) if row.references is not None else []).items()) for row in rows
@@ -129,13 +119,7 @@ def mean_distances(vectors: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def token_metric(name: str, rows: Sequence[CaptionRow], tokenizer: Tokenizer = "ptb") -> TokenMetric:
-    """Return a metric of captions against others.
-
-    Args:
-        name: "bleu_4", "rouge_l", "meteor" or "cider_d".
-        rows: all rows, in whose human captions the documents of CIDEr-D are counted.
-        tokenizer: makes the words of these documents.
-    """
+    """Return a metric of captions by its name; CIDEr-D counts documents in the human captions of `rows`."""
     if name == "cider_d":
         return functools.partial(_cider_d, counts=_documents(rows, tokenizer), n_documents=len(rows))
     if name == "bleu_4":

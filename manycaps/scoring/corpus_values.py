@@ -79,12 +79,7 @@ class StoredDistances:
 
 
 def stored_blocks(table: pa.Table, rows: np.ndarray) -> Iterator["DistanceBlock"]:
-    """Yield the distances in a table of scores, in blocks of rows of equal sizes.
-
-    Args:
-        table: with the columns n_candidates and `DISTANCE_COLUMN`, without missing values.
-        rows: indices of its rows in the corpus.
-    """
+    """Yield the distances of rows in a table without missing values, in blocks of rows of equal sizes."""
     from manycaps.kit.sets_tails import unpacked_blocks
 
     lists = table.column(DISTANCE_COLUMN).combine_chunks()
@@ -98,15 +93,7 @@ def stored_blocks(table: pa.Table, rows: np.ndarray) -> Iterator["DistanceBlock"
 
 
 def metric_corpus_result(folder: RunFolder, scorer: "Scorer", n_parts: int) -> dict[str, Any]:
-    """Return the values of a metric over the corpus.
-
-    Args:
-        folder: of the run; all parts are finished.
-        scorer: the metric.
-        n_parts: number of parts.
-
-    Returns:
-        What the module's `compute` returns of all accepted rows, without lists, and its signature.
+    """Return what the module's `compute` returns of all accepted rows, without lists, and its signature.
 
     Raises:
         ValueError: no row was accepted, or too few for an interval.
@@ -256,15 +243,34 @@ def gathers(reduction: str, options: Mapping[str, Any]) -> bool:
     return is_pooled(options) and (reduction != MOMENTS or options["p_value"] != "none")
 
 
-class MeteorSums:
+class StatisticSums:
+    """Sums of the statistics of candidates."""
+
+    n_statistics: int
+
+    def __init__(self) -> None:
+        self._total = np.zeros(self.n_statistics, dtype=np.int64)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the sums."""
+        return {"statistics": self._total}
+
+    def merge(self, arrays: Arrays) -> None:
+        """Add the sums of another part."""
+        self._total += arrays["statistics"]
+
+
+class MeteorSums(StatisticSums):
     """Sums of the statistics of METEOR 1.5."""
 
+    n_statistics = 23
+
     def __init__(self, options: Mapping[str, Any]) -> None:
+        super().__init__()
         from manycaps.kit import meteor15_scores
         from manycaps.kit.meteor15_languages import LANGUAGES
 
         self._meteor, self._language = meteor15_scores, LANGUAGES[options["language"]]
-        self._total = np.zeros(23, dtype=np.int64)
 
     def add(self, part: Sequence[Sequence[Sequence[int]]]) -> None:
         """Take in the statistics of every candidate of some rows."""
@@ -272,43 +278,25 @@ class MeteorSums:
             np.array([caption_statistics for row in part for caption_statistics in row])
         )
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Return the sums."""
-        return {"statistics": self._total}
-
-    def merge(self, arrays: Arrays) -> None:
-        """Add the sums of another part."""
-        self._total += arrays["statistics"]
-
     def values(self) -> dict[str, Any]:
         """Return the score of the corpus."""
         return {"meteor15": float(self._meteor.scores(self._total[None], self._language)[0])}
 
 
-class BleuSums:
+class BleuSums(StatisticSums):
     """Sums of the statistics of BLEU."""
 
-    def __init__(self) -> None:
-        from manycaps.kit import text_bleu
-
-        self._bleu = text_bleu
-        self._total = np.zeros(10, dtype=np.int64)
+    n_statistics = 10
 
     def add(self, part: np.ndarray) -> None:
         """Take in the statistics of every candidate of some rows."""
         self._total += part.sum(axis=0)
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Return the sums."""
-        return {"statistics": self._total}
-
-    def merge(self, arrays: Arrays) -> None:
-        """Add the sums of another part."""
-        self._total += arrays["statistics"]
-
     def values(self) -> dict[str, Any]:
         """Return the scores of the corpus."""
-        scores = self._bleu.corpus_bleu(self._total[None]).tolist()
+        from manycaps.kit.text_bleu import corpus_bleu
+
+        scores = corpus_bleu(self._total[None]).tolist()
         return {f"bleu_{n}_corpus": score for n, score in enumerate(scores, start=1)}
 
 

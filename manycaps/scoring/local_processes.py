@@ -36,11 +36,7 @@ Done = tuple["RunPart", dict[str, Any]]
 
 
 def process_context(n_processes: int) -> BaseContext:
-    """Return how processes are started: forked by a server where that is safe, else each from scratch.
-
-    Args:
-        n_processes: how many there will be; the server runs when this returns, unless it did before.
-    """
+    """Return how processes are started: forked by a running server where that is safe, else each from scratch."""
     if not sys.platform.startswith("linux"):
         return multiprocessing.get_context("spawn")
     from multiprocessing import forkserver
@@ -67,15 +63,9 @@ def threads_for(n_processes: int) -> Iterator[None]:
 
 
 def start_early(inputs: Sequence[str], modules: Sequence[str], n_processes: int | None) -> bool:
-    """Start the server if processes will be wanted, as far as can be told before anything is read.
+    """Start the server if processes will be wanted, as far as that is known before anything is read.
 
-    Args:
-        inputs: sources, as they were given.
-        modules: names, also unknown ones.
-        n_processes: as they were asked for; None: one for each core.
-
-    Returns:
-        Whether it was started.
+    `n_processes` is None for one per core. Returns whether the server was started.
     """
     n_processes = n_processes or len(os.sched_getaffinity(0)) if sys.platform.startswith("linux") else 1
     # Modules with a network are run by one process where nothing else is asked.

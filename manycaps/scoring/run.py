@@ -25,7 +25,7 @@ from manycaps.scoring.run_settings import (
     run_settings_of,
     versions,
 )
-from manycaps.scoring.score_options import ScoreOptions, ScoreResult
+from manycaps.scoring.score import ScoreOptions, ScoreResult
 from manycaps.scoring.score_parts import score_part
 from manycaps.scoring.scorer import Scorer
 from manycaps.scoring.survey import (
@@ -95,11 +95,7 @@ def describe_run(options: ScoreOptions) -> dict[str, Any]:
 
 
 def check_pooled_rows(scorers: Sequence[Scorer], n_rows: int | None, most: int) -> None:
-    """Raise if a value over all captions together would need the embeddings of too many rows at once.
-
-    Raises:
-        ValueError: the message has the number of rows.
-    """
+    """Raise a ValueError if a value over all captions would need the embeddings of too many rows at once."""
     for scorer in scorers:
         if scorer.gathers and n_rows is not None and n_rows > most:
             remedy = "leave pooled out"
@@ -131,16 +127,16 @@ def _summarised(settings: RunSettings, scorers: Sequence[Scorer], options: Score
         if folder.report(step, 0) is not None:
             folder.check_files(step, 0)
     part_bytes = _part_bytes(settings, options.part_bytes)
-    parts = _planned(settings, part_bytes)
+    store = str(folder.store) if settings.source.needs_store else None
+    parts = plan_parts(settings.source.pieces(part_bytes, store), part_bytes)
     now = manifest(settings, list(scorers), parts, part_bytes)
     if not check_same(folder, now):
         folder.write_json(folder.manifest, now)
-    limits = _RejectedLimit(options.max_rejected, settings)
     with contextlib.ExitStack() as stack:
         engine = stack.enter_context(_engine(options, scorers, len(parts)))
-        n_rows = _survey(engine, settings, scorers, parts, limits)
+        n_rows = _survey(engine, settings, scorers, parts, options.max_rejected)
         check_pooled_rows(scorers, n_rows, options.max_pooled_rows)
-        _score(engine, settings, parts, n_rows, limits)
+        _score(engine, settings, parts, n_rows, options.max_rejected)
     return _write_summary(settings, scorers, parts)
 
 
@@ -152,14 +148,8 @@ def _part_bytes(settings: RunSettings, given: int | None) -> int:
     return given or min(max(n_bytes // N_PARTS, LEAST_PART_BYTES), MOST_PART_BYTES)
 
 
-def _planned(settings: RunSettings, part_bytes: int) -> list[RunPart]:
-    folder = settings.run_folder()
-    store = str(folder.store) if settings.source.needs_store else None
-    return plan_parts(settings.source.pieces(part_bytes, store), part_bytes)
-
-
 def _survey(
-    engine: Engine, settings: RunSettings, scorers: Sequence[Scorer], parts: Sequence[RunPart], limits: "_RejectedLimit"
+    engine: Engine, settings: RunSettings, scorers: Sequence[Scorer], parts: Sequence[RunPart], max_rejected: float
 ) -> int | None:
     """Do the first pass where it is needed; return the number of rows if it is known then."""
     has_keys = any(scorer.has_p_values for scorer in scorers)
@@ -168,9 +158,9 @@ def _survey(
     if settings.source.main.holds_media and not has_keys and not documents and not gathers:
         return None
     folder = settings.run_folder()
-    n_rows = _run(engine, survey_part, settings, parts, None, limits)
+    n_rows = _run(engine, survey_part, settings, parts, None, max_rejected)
     if _left_out_repeated(settings, parts, "survey"):
-        return _survey(engine, settings, scorers, parts, limits)
+        return _survey(engine, settings, scorers, parts, max_rejected)
     if has_keys:
         for part, keys in find_repeated(folder, len(parts), "keys").items():
             write_earlier(folder, part, EarlierParts(keys, read_earlier(folder, part).bad))
@@ -180,20 +170,16 @@ def _survey(
 
 
 def _score(
-    engine: Engine, settings: RunSettings, parts: Sequence[RunPart], n_rows: int | None, limits: "_RejectedLimit"
+    engine: Engine, settings: RunSettings, parts: Sequence[RunPart], n_rows: int | None, max_rejected: float
 ) -> None:
     """Do the second pass; rows whose ids no survey has compared are compared now, and their parts scored again."""
-    _run(engine, score_part, settings, parts, n_rows, limits)
+    _run(engine, score_part, settings, parts, n_rows, max_rejected)
     if _left_out_repeated(settings, parts, "score"):
-        _score(engine, settings, parts, n_rows, limits)
+        _score(engine, settings, parts, n_rows, max_rejected)
 
 
 def _left_out_repeated(settings: RunSettings, parts: Sequence[RunPart], step: str) -> bool:
-    """Leave out rows whose id an earlier row has, where a step has found any; say whether it is to be done again.
-
-    Raises:
-        ValueError: there is one, and the run stops at bad rows.
-    """
+    """Leave out rows whose id an earlier row has, or refuse them; say whether the step is to be done again."""
     folder = settings.run_folder()
     bad: dict[int, dict[int, str]] = {}
     for row, part, number in repeated_ids(settings, parts, step):
@@ -207,19 +193,14 @@ def _left_out_repeated(settings: RunSettings, parts: Sequence[RunPart], step: st
 
 
 def _run(
-    engine: Engine,
-    step: Step,
-    settings: RunSettings,
-    parts: Sequence[RunPart],
-    n_rows: int | None,
-    limits: "_RejectedLimit",
+    engine: Engine, step: Step, settings: RunSettings, parts: Sequence[RunPart], n_rows: int | None, max_rejected: float
 ) -> int:
     """Run a step on all parts, with a bar; return the number of rows."""
     name = "survey" if step is survey_part else "score"
     n_bytes = sum(part.n_bytes for part in parts)
     unit = {"unit": " rows", "total": n_rows} if n_rows else {"unit": "B", "total": n_bytes, "unit_scale": True}
     reports = {part.number: settings.run_folder().report(name, part.number) for part in parts}
-    limits.begin()
+    limits = _RejectedLimit(max_rejected, settings)
     n_done = 0
     for part in parts:
         if (report := reports[part.number]) is not None:
@@ -243,9 +224,6 @@ class _RejectedLimit:
         self.settings = settings
         self.n_rows = self.n_rejected = 0
 
-    def begin(self) -> None:
-        self.n_rows = self.n_rejected = 0
-
     def add(self, report: Mapping[str, Any]) -> None:
         self.n_rows += report["n_rows"]
         self.n_rejected += report["n_rejected"]
@@ -253,11 +231,7 @@ class _RejectedLimit:
             self.finish()
 
     def finish(self) -> None:
-        """Raise if the share of rejected rows is too large.
-
-        Raises:
-            ValueError: it is.
-        """
+        """Raise a ValueError if the share of rejected rows is too large."""
         if self.n_rejected > self.share * (self.n_rows + self.n_rejected):
             raise ValueError(
                 f"--max-rejected {self.share:g}: expected fewer bad rows, got {self.n_rejected} of "
@@ -329,8 +303,7 @@ def _engine(options: ScoreOptions, scorers: Sequence[Scorer], n_parts: int) -> I
         with RayEngine(options.address, options.processes, options.num_gpus, has_model=has_model) as cluster:
             yield cluster
         return
-    default = 1 if has_model else n_threads()
-    n_processes = min(options.processes or default, n_parts)
+    n_processes = min(options.processes or (1 if has_model else n_threads()), n_parts)
     if n_processes <= 1:
         yield SerialEngine()
         return

@@ -188,11 +188,7 @@ def read_saved(path: pathlib.Path) -> dict[str, Any]:
 
 
 def _read_sealed(path: pathlib.Path) -> dict[str, Any]:
-    """Read what `finish` has written.
-
-    Raises:
-        ValueError: something else is in it now.
-    """
+    """Read what `finish` has written; raise a ValueError if something else is in the file now."""
     saved = read_saved(path)
     digest = saved.pop("digest", None)
     if digest != _digest(saved):

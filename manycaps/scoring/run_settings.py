@@ -15,7 +15,7 @@ from manycaps.caption_tables.files import Piece, is_local
 from manycaps.catalog import MODULES, WORD_COUNTS
 from manycaps.kit.base_module import VERSION
 from manycaps.scoring.run_folder import RunFolder, read_saved
-from manycaps.scoring.score_options import ScoreOptions
+from manycaps.scoring.score import ScoreOptions
 from manycaps.scoring.scorer import Scorer, loaded_scorer
 
 # Rows scored at once, and bytes of images and videos among them.
@@ -81,15 +81,7 @@ Step = Callable[[RunSettings, RunPart], dict[str, Any]]
 
 
 def plan_parts(pieces: Iterator[Piece], n_bytes: int) -> list[RunPart]:
-    """Put pieces together to parts of at least `n_bytes` but the last: many small files make few parts.
-
-    Args:
-        pieces: of a source, in order.
-        n_bytes: least size of a part.
-
-    Returns:
-        The parts; they depend on the input and the size alone.
-    """
+    """Join pieces into parts of at least `n_bytes` but the last; they depend on the input and the size alone."""
     parts: list[RunPart] = []
     waiting: list[Piece] = []
     for piece in pieces:
@@ -237,14 +229,7 @@ def versions(scorers: list[Scorer]) -> dict[str, str]:
 
 
 def check_same(folder: RunFolder, now: dict[str, Any]) -> bool:
-    """Say whether a folder holds a run that can be resumed.
-
-    Returns:
-        False if it holds none.
-
-    Raises:
-        ValueError: it holds another run.
-    """
+    """Say whether a folder holds a run that can be resumed; raise a ValueError if it holds another run."""
     if not folder.manifest.exists():
         return False
     before = read_saved(folder.manifest)

@@ -1,9 +1,102 @@
-"""Score caption files of any size.
+"""Scores of caption files of any size: options, the call and its result.
 
 Light: the packages are imported when `score` is called, behind the processes that a command has started by then.
 """
 
-from manycaps.scoring.score_options import ScoreOptions, ScoreResult
+import dataclasses
+import html
+import os
+import pathlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from manycaps.caption_tables.columns import ColumnNames
+
+# Rows whose embeddings are compared all with all: 10,000 rows of 15 captions have 10^10 pairs, minutes of work.
+MOST_POOLED_ROWS = 10_000
+
+# Columns of a table of values.
+HEADER = ("metric", "value", "number")
+
+
+@dataclasses.dataclass(frozen=True)
+class ScoreOptions:
+    """What is scored, and how: the options of `manycaps score`."""
+
+    # Names of modules, or the options of each by its name: {"trm_meteor": {"p_value": "exact"}}.
+    metrics: Sequence[str] | Mapping[str, Mapping[str, Any]]
+    # Files, folders, addresses and patterns with predictions, or with complete rows.
+    inputs: Sequence[str]
+    # Folder of the results; the same options resume a run that was killed.
+    output: str | os.PathLike[str]
+    # Files of references, joined by id.
+    references: Sequence[str] = ()
+    # Names of columns by their roles: predictions, references, id, image, video.
+    columns: "ColumnNames | None" = None
+    # Folders where the images and videos of a column or id lie.
+    images: str | None = None
+    videos: str | None = None
+    # Number of rows that are read; None: all.
+    limit: int | None = None
+    # Whether a bad row stops the run or is left out, and the share of such rows that stops it.
+    on_error: Literal["raise", "reject"] = "raise"
+    max_rejected: float = 1.0
+    # Most rows of a value over all captions that needs every embedding at once.
+    max_pooled_rows: int = MOST_POOLED_ROWS
+    # Whether the folder's earlier results are removed first.
+    restart: bool = False
+    # This machine or a Ray cluster; the cluster's address (None starts one) and the graphics cards of each worker.
+    engine: Literal["local", "ray"] = "local"
+    address: str | None = None
+    num_gpus: float = 0.0
+    # None: one for each core, or one for a model.
+    processes: int | None = None
+    # Bytes of input of a part; None: a 32nd of all, 1 to 16 MiB.
+    part_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("metrics", "inputs", "references"):
+            value = getattr(self, name)
+            if isinstance(value, str):
+                raise TypeError(f"{name}: expected a list of names, got the text {value!r}. Write [{value!r}].")
+
+    def options_of_metrics(self) -> dict[str, dict[str, Any]]:
+        """Return the options that are given to each metric.
+
+        >>> ScoreOptions(["trm_meteor"], ["rows.jsonl"], "scores").options_of_metrics()
+        {'trm_meteor': {}}
+        """
+        given = self.metrics if isinstance(self.metrics, Mapping) else {name: {} for name in self.metrics}
+        return {name: dict(options) for name, options in given.items()}
+
+
+@dataclasses.dataclass(frozen=True)
+class ScoreResult:
+    """What a run has found; the values of single rows are in the folder."""
+
+    # Holds rows/*.parquet, summary.json and rejected.jsonl.
+    folder: pathlib.Path
+    # The content of summary.json.
+    summary: dict[str, Any]
+
+    @property
+    def metrics(self) -> dict[str, dict[str, Any]]:
+        """Values of the corpus by metric and key."""
+        metrics: dict[str, dict[str, Any]] = self.summary["metrics"]
+        return metrics
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary, which `json.dumps` accepts."""
+        return self.summary
+
+    def as_table(self, kind: str = "text") -> str:
+        """Return the values as a table: "text", "md" or "latex" (booktabs)."""
+        return values_table(self.metrics, kind)
+
+    def _repr_html_(self) -> str:
+        """Show the values as a table in a notebook."""
+        return values_table(self.metrics, "html")
 
 
 def score(options: ScoreOptions) -> ScoreResult:
@@ -31,3 +124,51 @@ def score(options: ScoreOptions) -> ScoreResult:
     from manycaps.scoring.run import run_score
 
     return run_score(options)
+
+
+def values_table(metrics: Mapping[str, Mapping[str, Any]], kind: str) -> str:
+    """Write the values of all metrics as a table.
+
+    Args:
+        metrics: results by the name of the metric.
+        kind: "text", "md", "latex" (booktabs) or "html".
+
+    Returns:
+        The table, with a line break at its end.
+
+    >>> print(values_table({"trm": {"trm": 0.5, "n_rows": 2, "signature": "trm|"}}, "md"), end="")
+    | metric | value | number |
+    |---|---|---|
+    | trm | trm | 0.5 |
+    | trm | n_rows | 2 |
+    """
+    rows = [
+        (name, key, f"{value:.6g}" if isinstance(value, float) else str(value))
+        for name, result in metrics.items()
+        for key, value in result.items()
+        if key != "signature"
+    ]
+    return {"text": _text, "md": _markdown, "latex": _latex, "html": _html}[kind](rows)
+
+
+def _text(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(HEADER, *rows, strict=True)]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (HEADER, *rows))
+    return "".join(line.rstrip() + "\n" for line in lines)
+
+
+def _markdown(rows: Sequence[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([f"| {' | '.join(HEADER)} |", "|---" * len(HEADER) + "|", *lines]) + "\n"
+
+
+def _latex(rows: Sequence[Sequence[str]]) -> str:
+    cells = [" & ".join(cell.replace("_", r"\_") for cell in row) + r" \\" for row in (HEADER, *rows)]
+    lines = [r"\begin{tabular}{llr}", r"\toprule", cells[0], r"\midrule", *cells[1:], r"\bottomrule", r"\end{tabular}"]
+    return "\n".join(lines) + "\n"
+
+
+def _html(rows: Sequence[Sequence[str]]) -> str:
+    cells = ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows]
+    header = "".join(f"<th>{name}</th>" for name in HEADER)
+    return "\n".join(["<table>", f"<tr>{header}</tr>", *(f"<tr>{line}</tr>" for line in cells), "</table>"]) + "\n"

@@ -5,7 +5,7 @@ import contextlib
 import json
 import pathlib
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +17,6 @@ from manycaps.scoring.run_folder import RunFolder
 from manycaps.scoring.run_settings import RunPart, RunSettings, chunks
 from manycaps.scoring.scorer import DocumentTable, Scorer, Scores
 from manycaps.scoring.survey import ReadableRows, id_digest, read_earlier, write_digests
-
-if TYPE_CHECKING:
-    pass
 
 # Rows of a row group.
 GROUP_ROWS = 1 << 15
@@ -35,19 +32,7 @@ ROW_COLUMNS = {
 
 
 def score_part(settings: RunSettings, part: RunPart) -> dict[str, Any]:
-    """Score the rows of a part and write them; do nothing if they exist.
-
-    Args:
-        settings: of the run.
-        part: its rows; where it is needed, all parts have been surveyed.
-
-    Returns:
-        The report, which holds no value of a row.
-
-    Raises:
-        ValueError: a row is bad, and the run stops at bad rows.
-        OSError: the results cannot be written.
-    """
+    """Score the rows of a part, write them unless they exist, and return the report, which holds no value of a row."""
     folder = settings.run_folder()
     report = folder.report("score", part.number)
     if report is not None:

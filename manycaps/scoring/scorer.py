@@ -175,8 +175,7 @@ class Scorer:
         """Check rows as the module does; a bad row costs no other.
 
         Returns:
-            The columns of the good rows as the module stores them; the places of these rows; and for the place of each
-            bad row what is wrong with it.
+            The stored columns of the good rows, the indices of these rows, and by the index of each bad row the reason.
         """
         columns: dict[str, list[Any]] = {name: [] for name in self.columns}
         good: list[int] = []
@@ -204,12 +203,10 @@ class Scorer:
         n_earlier: "collections.Counter[bytes]",
         documents: "DocumentTable | None" = None,
     ) -> Scores:
-        """Score rows that were accepted.
+        """Score accepted rows, at least one.
 
-        Args:
-            columns: as from `accepted`; at least one row.
-            n_earlier: how often rows of some content came before in the corpus; these are added.
-            documents: frequencies, where they are counted in all references.
+        `n_earlier` counts how often rows of some content came before in the corpus, and these rows are added to it;
+        `documents` are the frequencies where they are counted in all references.
         """
         if self.is_distribution:
             return self._distribution_scores(columns, n_earlier, documents)

@@ -78,18 +78,7 @@ class ReadableRows:
 
 
 def survey_part(settings: RunSettings, part: RunPart) -> dict[str, Any]:
-    """Read the rows of a part, and write the survey of them; do nothing if it exists.
-
-    Args:
-        settings: of the run.
-        part: its rows.
-
-    Returns:
-        The report: numbers of rows and of bad ones.
-
-    Raises:
-        ValueError: a row is bad, and the run stops at bad rows.
-    """
+    """Read the rows of a part, write the survey of them unless it exists, and return how many are good and bad."""
     folder = settings.run_folder()
     report = folder.report("survey", part.number)
     if report is not None:
@@ -148,17 +137,7 @@ def content_keys(rows: Sequence[CaptionRow]) -> list[bytes]:
 
 
 def find_repeated(folder: RunFolder, n_parts: int, name: str, step: str = "survey") -> dict[int, dict[bytes, int]]:
-    """Find digests that occur in several parts.
-
-    Args:
-        folder: of the run, whose parts have been surveyed.
-        n_parts: number of parts.
-        name: "keys" or "ids".
-        step: which step has written the digests, "survey" or "score".
-
-    Returns:
-        For each part that has any, the digests that came in parts before it, and how often.
-    """
+    """For each part with digests ("keys" or "ids" of a step) that also occur in earlier parts: these, and how often."""
     arrays = [np.load(folder.part_file(step, part, f"{name}.npy"), mmap_mode="r") for part in range(n_parts)]
     n_ranges = 1 + sum(map(len, arrays)) // DIGESTS_AT_ONCE
     earlier: dict[int, dict[bytes, int]] = collections.defaultdict(dict)
@@ -173,16 +152,7 @@ def find_repeated(folder: RunFolder, n_parts: int, name: str, step: str = "surve
 def repeated_ids(
     settings: RunSettings, parts: Sequence[RunPart], step: str = "survey"
 ) -> Iterator[tuple[BadRow, int, int]]:
-    """Yield rows whose id an earlier row has.
-
-    Args:
-        settings: of the run.
-        parts: all of them.
-        step: which step has written the digests of the ids.
-
-    Yields:
-        The bad row, its part, and its place among the rows of the part that can be read.
-    """
+    """Yield rows whose id an earlier row has: the bad row, its part, and its index among the part's readable rows."""
     folder = settings.run_folder()
     wanted = {digest for repeated in find_repeated(folder, len(parts), "ids", step).values() for digest in repeated}
     for part in parts:

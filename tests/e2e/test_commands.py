@@ -106,25 +106,29 @@ EXPECTED = {
 }
 
 
-def test_document_frequency_from_rows_of_captions(tmp_path):
-    source = tmp_path / "captions.jsonl"
-    source.write_text("\n".join(map(json.dumps, ROWS)))
-    run("count-document-frequency", source, "--output", tmp_path / "table.json")
+@pytest.mark.parametrize(
+    ("name", "content", "more"),
+    [
+        ("captions.jsonl", "\n".join(map(json.dumps, ROWS)), ()),
+        (
+            "captions.csv",
+            "image,caption\n1,a dog\n2,a cat\n1,the dog\n",
+            ("--column", "caption", "--document", "image"),
+        ),
+    ],
+    ids=["rows_of_captions", "one_caption_a_row"],
+)
+def test_document_frequency(tmp_path, name, content, more):
+    (tmp_path / name).write_text(content)
+    run("count-document-frequency", tmp_path / name, *more, "--output", tmp_path / "table.json")
     assert json.loads((tmp_path / "table.json").read_text()) == EXPECTED
 
 
-def test_document_frequency_from_one_caption_a_row(tmp_path):
-    source = tmp_path / "captions.csv"
-    source.write_text("image,caption\n1,a dog\n2,a cat\n1,the dog\n")
-    arguments = ("--column", "caption", "--document", "image", "--output", tmp_path / "table.json")
-    run("count-document-frequency", source, *arguments)
-    assert json.loads((tmp_path / "table.json").read_text()) == EXPECTED
-
-
-def test_document_frequency_of_a_missing_column(tmp_path):
+@pytest.mark.parametrize("of", ["document", pytest.param("token", marks=pytest.mark.slow)])
+def test_frequency_of_a_missing_column(tmp_path, of):
     source = tmp_path / "captions.jsonl"
     source.write_text(json.dumps(ROWS[0]))
-    printed = run("count-document-frequency", source, "--column", "captions", code=1)
+    printed = run(f"count-{of}-frequency", source, "--column", "captions", code=1)
     assert "expected a column 'captions', got ['references']. Check the spelling of --column." in printed
 
 
@@ -140,14 +144,6 @@ def test_token_frequency_takes_each_caption_for_a_document(tmp_path):
         printed = run("count-token-frequency", source, "--column", column, "--output", tmp_path / "table.json")
         assert json.loads((tmp_path / "table.json").read_text()) == TOKENS
         assert "4 tokens in 3 captions" in printed
-
-
-@pytest.mark.slow
-def test_token_frequency_of_a_missing_column(tmp_path):
-    source = tmp_path / "captions.jsonl"
-    source.write_text(json.dumps(ROWS[0]))
-    printed = run("count-token-frequency", source, "--column", "captions", code=1)
-    assert "expected a column 'captions', got ['references']. Check the spelling of --column." in printed
 
 
 @pytest.mark.slow

@@ -7,9 +7,8 @@ import pytest
 
 from manycaps import functional
 from manycaps.command_line import main
-from manycaps.core_set import reached_rows as module
-from manycaps.core_set.greedy_cover import greedy_cover
-from manycaps.core_set.reached_rows import reached_rows
+from manycaps.core_set import covers
+from manycaps.core_set.covers import greedy_cover, reached_rows
 from tests.each_case import each_case
 
 TRAIN = [
@@ -88,7 +87,7 @@ def test_parts_do_not_matter(monkeypatch):
         return [greedy_cover(*reached.at(level), 7) for level in range(3)], reached.best.tolist()
 
     whole = compared()
-    monkeypatch.setattr(module, "MAX_CELLS", 1)
+    monkeypatch.setattr(covers, "MAX_CELLS", 1)
     assert compared() == whole
     assert whole[1] == scores.max(axis=0).tolist()
 

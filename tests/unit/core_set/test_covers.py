@@ -1,4 +1,4 @@
-"""CIDEr-D of all candidates with all rows: against the function that scores one candidate of every row."""
+"""CIDEr-D of each candidate with each row is that of the plain function; the lazy greedy cover is exhaustive."""
 
 import numpy as np
 import pytest
@@ -6,13 +6,25 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from manycaps import functional
+from manycaps.core_set.covers import greedy_cover, reached_rows
 from manycaps.core_set.cross_cider import CrossCider
-from manycaps.core_set.greedy_cover import greedy_cover
-from manycaps.core_set.reached_rows import reached_rows
-from tests.unit.core_set.test_greedy_cover import exhaustive
 
 TEXTS = st.lists(st.sampled_from("a the dog cat runs red".split()), max_size=9)
 ROWS = st.lists(st.lists(TEXTS, min_size=1, max_size=4), min_size=2, max_size=5)
+SETS = st.lists(st.sets(st.integers(0, 9)), min_size=1, max_size=12)
+
+
+def exhaustive(sets):
+    """Count every candidate again at every step; of equal ones the first."""
+    covered, chosen, n_new = set(), [], []
+    while True:
+        gains = [len(own - covered) for own in sets]
+        if not max(gains):
+            return chosen, n_new
+        best = gains.index(max(gains))
+        chosen.append(best)
+        n_new.append(gains[best])
+        covered |= sets[best]
 
 
 def loop(candidates, rows):
@@ -54,3 +66,19 @@ def test_by_hand():
     scores = by_candidate([["dog", "runs"], ["a"]], [[["dog", "runs"]], [["a", "cat"], ["a"]]])
     assert scores[0].tolist() == pytest.approx([5, 0], abs=1e-12)
     assert scores[1].tolist() == pytest.approx([0, 2.5 * (np.exp(-1 / 72) / np.sqrt(2) + 1) / 2], abs=1e-12)
+
+
+@settings(max_examples=100, deadline=None)
+@given(SETS)
+def test_the_choice_is_that_of_the_exhaustive_search(sets):
+    first = np.append(0, np.cumsum([len(own) for own in sets]))
+    rows = np.array([row for own in sets for row in sorted(own)], np.int32)
+    assert greedy_cover(first, rows, 10) == exhaustive(sets)
+
+
+def test_greedy_is_not_the_smallest():
+    # The middle set covers four rows at once; the other two would do alone.
+    sets = [{0, 1, 2}, {1, 2, 4, 5}, {3, 4, 5}]
+    rows = np.array([0, 1, 2, 1, 2, 4, 5, 3, 4, 5])
+    cover = greedy_cover(np.array([0, 3, 7, 10]), rows, 6)
+    assert cover == ([1, 0, 2], [4, 1, 1]) == exhaustive(sets)

@@ -1,5 +1,6 @@
-"""Which rows each candidate reaches at several thresholds of a score: a summary of a matrix too large to keep."""
+"""Which rows each candidate reaches at several thresholds of a score, and the greedy cover of rows at one of them."""
 
+import heapq
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -33,21 +34,13 @@ class ReachedRows(NamedTuple):
     best: Floats
 
     def at(self, level: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-        """Pairs that reach one threshold, as `greedy_cover` takes them.
-
-        Args:
-            level: number of the threshold, counted from 0.
-        """
+        """Pairs that reach the threshold of a number, counted from 0, as `greedy_cover` takes them."""
         is_reached = self.levels > level
         before = np.append(0, np.cumsum(is_reached))
         return before[self.first], self.rows[is_reached]
 
     def reordered(self, order: npt.NDArray[np.int64]) -> "ReachedRows":
-        """Return the same with the candidates in another order.
-
-        Args:
-            order: int64 array, shape (n_candidates,): new place of each candidate.
-        """
+        """Return the same with the candidates in another order, shape (n_candidates,): the new place of each."""
         earlier = np.argsort(order)
         parts = [slice(*self.first[i : i + 2]) for i in earlier.tolist()]
         return ReachedRows(
@@ -65,18 +58,7 @@ def reached_rows(
     thresholds: Sequence[float],
     progress: Callable[..., Iterable[Any]],
 ) -> ReachedRows:
-    """Compare all scores with thresholds, part by part.
-
-    Args:
-        scores: gives them, larger ones better.
-        n_candidates: number of candidates.
-        n_rows: number of rows, at least 1.
-        thresholds: ascending, at most 255.
-        progress: shows the parts, called as tqdm is.
-
-    Returns:
-        The pairs that reach a threshold.
-    """
+    """Compare all scores, larger ones better, with ascending thresholds, at most 255, part by part."""
     limits = np.array(thresholds, np.float64) - TOLERANCE
     step = max(1, MAX_CELLS // n_rows)
     counts, rows, levels = [np.zeros(1, np.int64)], [], []
@@ -94,3 +76,51 @@ def reached_rows(
         np.concatenate([*levels, np.zeros(0, np.uint8)]),
         best,
     )
+
+
+class Cover(NamedTuple):
+    """Candidates in the order in which they were taken."""
+
+    candidates: list[int]
+    # Rows that each of them newly covered.
+    n_new: list[int]
+
+
+def greedy_cover(first: npt.NDArray[np.integer], rows: npt.NDArray[np.integer], n_rows: int) -> Cover:
+    """Cover as many rows as any candidates cover, one candidate after the other.
+
+    Each time the candidate with the most rows that are not covered yet is taken, of equal ones the first (Chan, Myers
+    et al. 2022, supplement B.7; the cover is at most ln(n_rows) + 1 times as large as the smallest: Chvatal 1979,
+    https://doi.org/10.1287/moor.4.3.233). Lazily: what a candidate newly covered before bounds what it newly covers
+    now, so that only the candidates with the largest bounds are counted again (Minoux 1978,
+    https://doi.org/10.1007/BFb0006528). The choice is the same.
+
+    Args:
+        first: int array, shape (n_candidates + 1,): where the rows of each candidate begin in `rows`.
+        rows: int array, shape (n_pairs,): rows that each candidate covers, none twice.
+        n_rows: number of rows.
+
+    Returns:
+        The cover.
+
+    >>> greedy_cover(np.array([0, 2, 5, 6]), np.array([0, 1, 1, 2, 3, 0]), 5)
+    Cover(candidates=[1, 0], n_new=[3, 1])
+    """
+    is_open = np.ones(n_rows, bool)
+    bounds = [(-size, i) for i, size in enumerate(np.diff(first).tolist()) if size]
+    heapq.heapify(bounds)
+    cover = Cover([], [])
+    while bounds:
+        bound, candidate = bounds[0]
+        own = rows[first[candidate] : first[candidate + 1]]
+        n_new = int(np.count_nonzero(is_open[own]))
+        if not n_new:
+            heapq.heappop(bounds)
+        elif n_new < -bound:
+            heapq.heapreplace(bounds, (-n_new, candidate))
+        else:
+            heapq.heappop(bounds)
+            is_open[own] = False
+            cover.candidates.append(candidate)
+            cover.n_new.append(n_new)
+    return cover
