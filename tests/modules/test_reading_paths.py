@@ -1,14 +1,12 @@
-"""How many files of the package a reader of `compare` and of `score` has to open, beside those of the metric."""
+"""How many files of the package a reader of `compare` has to open, beside those of the kit."""
 
 import json
 import pathlib
-import shutil
 import sys
 
 import manycaps
 from manycaps.comparison import CompareOptions, compare
 from manycaps.comparison.comparison_text import answer_text
-from manycaps.scoring import ScoreOptions, score
 
 PACKAGE = pathlib.Path(manycaps.__file__).parent
 
@@ -51,14 +49,3 @@ def test_the_path_of_compare_is_short(tmp_path):
 
     entered = entered_files(answer)
     assert len(entered) <= 22, entered
-
-
-def test_the_path_of_score_is_short(tmp_path):
-    rows = write_rows(tmp_path / "rows.jsonl", lambda verb: {"predictions": [f"a dog {verb}", "a dog"], **people(verb)})
-
-    def scores():
-        shutil.rmtree(tmp_path / "scores", ignore_errors=True)
-        return score(ScoreOptions(["trm_meteor"], [rows], tmp_path / "scores", processes=1))
-
-    entered = entered_files(scores)
-    assert len(entered) <= 16, entered
