@@ -23,11 +23,7 @@ ARRAY_COLUMNS = ("prediction_embeddings", "reference_embeddings")
 
 
 def check_no_captions(captions: Sequence[object], n_added: int) -> None:
-    """Raise if captions are given beside ready embeddings: it would be ambiguous which of them counts.
-
-    Raises:
-        ValueError: there are captions, or rows from `add` or `add_batch`.
-    """
+    """Raise if captions are given beside ready embeddings: it would be ambiguous which of them counts."""
     if n_added or any(column is not None for column in captions):
         raise ValueError(
             f"{ARRAY_COLUMNS[0]}: expected embeddings instead of captions, got both. Leave out predictions, "
@@ -61,17 +57,7 @@ def as_embedding_arrays(rows: object, column: str) -> list[np.ndarray]:
 
 
 def check_embeddings(array: np.ndarray, where: str) -> None:
-    """Raise unless `array` is a non-empty table of finite floating-point numbers.
-
-    Args:
-        array: any array.
-        where: what the message begins with.
-
-    Raises:
-        TypeError: other numbers than floating-point ones.
-        ValueError: another rank, no rows or columns, a number that is NaN, infinite or above `LARGEST_NUMBER`, a vector
-            that is not 0 and has all numbers below `SMALLEST_NUMBER`.
-    """
+    """Raise unless `array` is a non-empty table of finite floating-point numbers."""
     if not np.issubdtype(array.dtype, np.floating):
         raise TypeError(
             f"{where}: expected floating-point numbers, got {array.dtype}. Convert counts or ids that are meant as "
@@ -164,11 +150,7 @@ class PairMatrices(NamedTuple):
 
 
 def check_matrices_alone(given: dict[str, Any], column: str, n_added: int) -> None:
-    """Remove the other columns from the input, and raise if any is given.
-
-    Raises:
-        ValueError: there are captions or embeddings, or rows from `add` or `add_batch`.
-    """
+    """Remove the other columns from the input, and raise if any is given."""
     others = [given.pop(name, None) for name in OTHER_COLUMNS]
     if n_added or any(other is not None for other in others):
         raise ValueError(
@@ -184,9 +166,6 @@ def as_pair_matrices(values: object, n_candidates: object, column: str) -> PairM
         values: n_rows arrays of shape (n_texts, n_texts), candidates first, finite.
         n_candidates: number of candidates of every row, or a list of n_rows numbers.
         column: name of the values, for the messages.
-
-    Returns:
-        The rows.
 
     Raises:
         TypeError: no list of arrays of numbers, or no whole numbers.
@@ -267,9 +246,6 @@ def as_encoder_output(output: object, n_captions: int) -> np.ndarray:
     Args:
         output: should be a floating-point array, shape (n_captions, d).
         n_captions: number of captions it was given.
-
-    Returns:
-        The array.
 
     Raises:
         TypeError: no array of floating-point numbers.
