@@ -42,18 +42,21 @@ def as_embedding_arrays(rows: object, column: str) -> list[np.ndarray]:
         TypeError: the column is missing or no list of arrays; a row is no array of floating-point numbers.
         ValueError: no rows, a wrong shape, a number that is NaN, too large or too small.
     """
-    check_no_table(rows, column, "a list of arrays of shape (n, d)")
+    both = f"{ARRAY_COLUMNS[0]} and {ARRAY_COLUMNS[1]} together, " if column in ARRAY_COLUMNS else ""
+    listed = _listed_rows(rows, column, "a list of arrays of shape (n, d)", f"Give {both}one array per row.")
+    return [as_array(row, f"{column}[{i}]", "Convert it to a NumPy array.") for i, row in enumerate(listed)]
+
+
+def _listed_rows(rows: object, column: str, expected: str, advice: str) -> list[Any]:
+    """The rows of a column of arrays, at least one; the arrays are not checked."""
+    check_no_table(rows, column, expected)
     if rows is None or isinstance(rows, NOT_ROWS) or not isinstance(rows, Iterable):
         kind = "None" if rows is None else type(rows).__name__
-        both = f"{ARRAY_COLUMNS[0]} and {ARRAY_COLUMNS[1]} together, " if column in ARRAY_COLUMNS else ""
-        raise TypeError(
-            f"{column}: expected a list of arrays of shape (n, d), got {kind}. Give {both}one array per row."
-        )
-    listed = as_list(rows, column, "a list of arrays of shape (n, d)")
-    arrays = [as_array(row, f"{column}[{i}]", "Convert it to a NumPy array.") for i, row in enumerate(listed)]
-    if not arrays:
+        raise TypeError(f"{column}: expected {expected}, got {kind}. {advice}")
+    listed = as_list(rows, column, expected)
+    if not listed:
         raise ValueError(f"{column}: expected at least one row, got none. Give one array per row.")
-    return arrays
+    return listed
 
 
 def check_embeddings(array: np.ndarray, where: str) -> None:
@@ -174,13 +177,8 @@ def as_pair_matrices(values: object, n_candidates: object, column: str) -> PairM
     >>> as_pair_matrices([[[0, 1, 2], [1, 0, 2], [2, 2, 0]]], 2, "distances").sizes()
     [(2, 1)]
     """
-    check_no_table(values, column, EXPECTED)
-    if values is None or isinstance(values, NOT_ROWS) or not isinstance(values, Iterable):
-        kind = "None" if values is None else type(values).__name__
-        raise TypeError(f"{column}: expected {EXPECTED}, got {kind}. Give one array per row.")
-    matrices = [_as_matrix(row, f"{column}[{i}]") for i, row in enumerate(as_list(values, column, EXPECTED))]
-    if not matrices:
-        raise ValueError(f"{column}: expected at least one row, got none. Give one array per row.")
+    listed = _listed_rows(values, column, EXPECTED, "Give one array per row.")
+    matrices = [_as_matrix(row, f"{column}[{i}]") for i, row in enumerate(listed)]
     return PairMatrices(matrices, _as_counts(n_candidates, [len(matrix) for matrix in matrices], column))
 
 
