@@ -102,12 +102,7 @@ def read_json(path: str | os.PathLike[str], where: str | os.PathLike[str], advic
 
 
 def check_count_table(source: object, where: str, also: str, advice: str) -> None:
-    """Raise unless `source` is a mapping or the path of a file that exists; `also` words what else an option takes.
-
-    Raises:
-        TypeError: another type.
-        ValueError: there is no such file.
-    """
+    """Raise unless `source` is a mapping or the path of a file that exists; `also` words what else an option takes."""
     if isinstance(source, Mapping):
         return
     if not isinstance(source, str | os.PathLike):
@@ -200,16 +195,7 @@ HUB_PREFIX = "hub:"
 
 
 def check_installed(packages: Sequence[str], where: str, advice: str) -> None:
-    """Raise before anything is fetched for a package that is not installed.
-
-    Args:
-        packages: as they are imported.
-        where: what needs them, at the beginning of the message.
-        advice: how to install them.
-
-    Raises:
-        ModuleNotFoundError: one is not installed.
-    """
+    """Raise before anything is fetched for a package that is not installed."""
     for name in packages:
         if importlib.util.find_spec(name) is None:
             raise ModuleNotFoundError(f"{where}: expected the package {name}, got none. {advice}", name=name)

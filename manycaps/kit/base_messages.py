@@ -63,14 +63,6 @@ def reason_of(error: BaseException) -> str:
 def check_packages(packages: Iterable[str], requirement: str, wanted_by: str) -> None:
     """Raise unless optional packages are installed; nothing is imported.
 
-    Args:
-        packages: names to import.
-        requirement: what `pip install` needs to bring them.
-        wanted_by: what needs them, the beginning of the message.
-
-    Raises:
-        ImportError: one is missing.
-
     >>> check_packages(["numpy"], "numpy", "arrays")
     """
     missing = next((name for name in packages if importlib.util.find_spec(name) is None), None)

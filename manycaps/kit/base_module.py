@@ -278,23 +278,14 @@ def as_plain(value: Any, name: str = "") -> Any:
 
 
 def check_choice(name: str, value: object, choices: Collection[str]) -> None:
-    """Raise unless `value` is one of `choices`.
-
-    Raises:
-        ValueError: it is not; the message lists them.
-    """
+    """Raise unless `value` is one of `choices`."""
     if not isinstance(value, str) or value not in choices:
         expected = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name}: expected one of {expected}, got {shown_value(value)}. Check the spelling.")
 
 
 def check_whole_number(name: str, value: object, least: int, most: int | None = None) -> None:
-    """Raise unless `value` is an int (not a bool) from `least` to `most`.
-
-    Raises:
-        TypeError: it is no int.
-        ValueError: it is too small or too large.
-    """
+    """Raise unless `value` is an int (not a bool) from `least` to `most`."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"{name}: expected a whole number, got {type(value).__name__}. Give an int.")
     if value < least:
@@ -308,27 +299,13 @@ def check_whole_number(name: str, value: object, least: int, most: int | None = 
 
 
 def check_is_number(name: str, value: object, hint: str) -> None:
-    """Raise unless `value` is an int or a float (not a bool).
-
-    Args:
-        name: of the option, for the message.
-        value: anything.
-        hint: what to give, the end of the message.
-
-    Raises:
-        TypeError: it is neither.
-    """
+    """Raise unless `value` is an int or a float (not a bool)."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{name}: expected a number, got {type(value).__name__}. {hint}")
 
 
 def check_number(name: str, value: Any, above: float, below: float) -> None:
-    """Raise unless `value` is a number strictly between two others.
-
-    Raises:
-        TypeError: it is no number.
-        ValueError: it is out of range.
-    """
+    """Raise unless `value` is a number strictly between two others."""
     check_is_number(name, value, "Give a float.")
     if not above < value < below:
         raise ValueError(
@@ -337,12 +314,7 @@ def check_number(name: str, value: Any, above: float, below: float) -> None:
 
 
 def check_share(name: str, share: Any) -> None:
-    """Raise unless a share of the whole is above 0 and at most 1.
-
-    Raises:
-        TypeError: it is no number.
-        ValueError: it is out of range.
-    """
+    """Raise unless a share of the whole is above 0 and at most 1."""
     check_is_number(name, share, "Give a float such as 0.9.")
     if not 0 < share <= 1:
         raise ValueError(
@@ -351,22 +323,13 @@ def check_share(name: str, share: Any) -> None:
 
 
 def check_flag(name: str, value: object) -> None:
-    """Raise unless `value` is True or False.
-
-    Raises:
-        TypeError: it is neither.
-    """
+    """Raise unless `value` is True or False."""
     if not isinstance(value, bool):
         raise TypeError(f"{name}: expected True or False, got {shown_value(value)}. Give a bool.")
 
 
 def check_confidence_level(value: Any) -> None:
-    """Raise unless `value` is None or a number strictly between 0 and 1.
-
-    Raises:
-        TypeError: it is no number.
-        ValueError: it is out of range.
-    """
+    """Raise unless `value` is None or a number strictly between 0 and 1."""
     if value is None:
         return
     check_is_number("confidence_level", value, "Give a float such as 0.95.")

@@ -44,16 +44,7 @@ def as_caption_rows(rows: object, column: str) -> list[list[str]]:
 
 
 def check_no_table(values: object, column: str, expected: str) -> None:
-    """Raise if a whole table is given as a column or a row: iterating over it yields column names or dicts.
-
-    Args:
-        values: a column, or a row of one.
-        column: its name, for the message.
-        expected: what it should be.
-
-    Raises:
-        TypeError: it is a table of pandas, polars, Arrow or `datasets`.
-    """
+    """Raise if a whole table is given as a column or a row: iterating over it yields column names or dicts."""
     names = getattr(values, "column_names", getattr(values, "columns", None))
     if names is not None:
         raise TypeError(
@@ -89,11 +80,7 @@ def without_torch(values: Any) -> Any:
 
 
 def check_row_counts(n_predictions: int, n_references: int) -> None:
-    """Raise unless both columns have the same number of rows.
-
-    Raises:
-        ValueError: the numbers differ.
-    """
+    """Raise unless both columns have the same number of rows."""
     if n_predictions != n_references:
         raise ValueError(
             f"references: expected one row for each of the {n_predictions} rows of predictions, got {n_references}. "

@@ -153,9 +153,6 @@ def mean_test(
         rows: the tests of the rows.
         drawn_sums: float64 array, shape (n_resamples,): sums over rows of a null value each.
         smallest: the smallest p-values that rows can have, and how many rows each.
-
-    Returns:
-        The tests.
     """
     tolerance = TIE_TOLERANCE * math.fsum(rows.units)
     n_reached = int(np.count_nonzero(drawn_sums >= math.fsum(values) - tolerance))

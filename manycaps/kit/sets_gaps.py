@@ -54,9 +54,6 @@ def row_gaps(distances: np.ndarray, n_candidates: int) -> RowGaps:
         distances: float64 array, shape (n_rows, n_texts, n_texts), symmetric, zeros on the diagonal, candidates first.
         n_candidates: number of candidates of every row, at least 1; there are at least two references.
 
-    Returns:
-        The gaps.
-
     >>> gaps = row_gaps(np.array([[[0.0, 1.0, 4.0], [1.0, 0.0, 2.0], [4.0, 2.0, 0.0]]]), 1)
     >>> gaps.fidelity.tolist(), gaps.covariance[0, 0, 0].round(4).tolist()
     ([0.5], 3.5)
@@ -113,9 +110,6 @@ def gaps_test(gaps: Iterable[RowGaps], clusters: Sequence[Hashable] | None = Non
         gaps: those of all rows, in any number of parts.
         clusters: labels of the rows in the order of the parts; None: every row is independent.
 
-    Returns:
-        The test.
-
     >>> gaps = row_gaps(np.array([[[0.0, 1.0, 4.0], [1.0, 0.0, 2.0], [4.0, 2.0, 0.0]]] * 4), 1)
     >>> round(gaps_test([gaps]).p_value, 4)
     0.593
@@ -148,9 +142,6 @@ def gaps_test_of_sums(sums: np.ndarray, covariance: np.ndarray, n_clusters: int 
         sums: float64 array, shape (2,): fidelity and diversity gap, added over rows.
         covariance: float64 array, shape (2, 2): of the sums.
         n_clusters: number of clusters whose spread the covariance is; None: it is that of the splits.
-
-    Returns:
-        The test.
     """
     own = [
         _tail(float(sums[i] ** 2 / covariance[i, i]), 1, n_clusters) if covariance[i, i] > 0 else math.nan

@@ -192,12 +192,7 @@ def cluster_numbers(clusters: Iterable[Hashable]) -> np.ndarray:
 
 
 def check_clusters(clusters: object, n_rows: int) -> None:
-    """Raise unless there is a distinct label for every row.
-
-    Raises:
-        TypeError: there is no list of labels, or a label is none.
-        ValueError: there is another number of labels than rows, or a label is NaN or missing.
-    """
+    """Raise unless there is a distinct label for every row."""
     if isinstance(clusters, str | bytes) or not isinstance(clusters, Sequence | np.ndarray):
         raise TypeError(f"clusters: expected a label for each row, got {type(clusters).__name__}. Give a list.")
     if np.asarray(clusters, dtype=object).ndim != 1:  # objects: lists of different lengths make no other array

@@ -202,12 +202,7 @@ class DistributionModule(CollectionModule):
 
 
 def check_distribution_options(options: Mapping[str, Any], p_values: Collection[str] = P_VALUE_METHODS) -> None:
-    """Raise unless the options of `DISTRIBUTION_DEFAULTS` have legal values, among them p_value one of `p_values`.
-
-    Raises:
-        TypeError: a value of the wrong type.
-        ValueError: a value out of range.
-    """
+    """Raise unless the options of `DISTRIBUTION_DEFAULTS` have legal values, among them p_value one of `p_values`."""
     check_choice("p_value", options["p_value"], p_values)
     check_whole_number("max_partitions", options["max_partitions"], 1)
     check_whole_number("n_resamples", options["n_resamples"], 1, MOST_RESAMPLES)
@@ -246,16 +241,7 @@ def text_counts(predictions: Sequence[Any], references: Sequence[Any]) -> list[t
 
 
 def check_row_totals(sizes: Sequence[tuple[int, int]], columns: tuple[str, str], n_texts: int) -> None:
-    """Raise unless every row has `n_texts` texts in all, candidates and references together.
-
-    Args:
-        sizes: (n_candidates, n_references) of each row.
-        columns: names of the columns.
-        n_texts: least number of texts per row.
-
-    Raises:
-        ValueError: a row is too small; the message names it.
-    """
+    """Raise unless every row has `n_texts` texts in all, candidates and references together."""
     short = [i for i, size in enumerate(sizes) if sum(size) < n_texts]
     if short:
         i = short[0]
@@ -279,9 +265,6 @@ def caption_rows(
         references: n_rows lists of references.
         compare: from rows of texts of one length, candidates first, and the number of candidates to the comparison.
         settings: what the texts add to the signature.
-
-    Returns:
-        The rows.
     """
 
     def compare_batch(rows: Sequence[int]) -> Comparison:
@@ -311,9 +294,6 @@ def compare_rows(
         options: p_value, max_partitions, n_resamples and seed.
         progress: wraps the batches in a progress bar, as `tqdm` does.
         n_earlier: as for `RowSplits`.
-
-    Returns:
-        The results in the order of the rows.
 
     Raises:
         ValueError: p_value "exact" with a row too large.

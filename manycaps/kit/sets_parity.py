@@ -71,11 +71,7 @@ class ParityCorpus(NamedTuple):
 def check_two_references(
     sizes: Sequence[tuple[int, int]], columns: tuple[str, str], _options: Mapping[str, Any]
 ) -> None:
-    """Raise unless every row has two references.
-
-    Raises:
-        ValueError: a row has one.
-    """
+    """Raise unless every row has two references."""
     short = [i for i, (_, n) in enumerate(sizes) if n < 2]
     if short:
         raise ValueError(
@@ -228,9 +224,6 @@ def parity_corpus(columns: ParityColumns, clusters: Sequence[Hashable] | None) -
     Args:
         columns: as for `parity_result`.
         clusters: labels of the rows, or None.
-
-    Returns:
-        The test.
     """
     if clusters is not None:
         ((gaps, covariances),) = _blocks(columns, len(columns["fidelity_gap"]))

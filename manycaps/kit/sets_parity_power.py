@@ -317,9 +317,6 @@ def parity_plan(covariance: np.ndarray, n_rows: int, gap: float | None, power: f
         n_rows: rows to test.
         gap: fidelity or diversity gap to be found, above 0; None: none.
         power: share of the tests that are to find it.
-
-    Returns:
-        The plan.
     """
     variances = np.diagonal(covariance).tolist()
     degrees = 2 if variances[1] > 0 else 1

@@ -148,9 +148,6 @@ def tail_distances(distances: np.ndarray, n_candidates: int) -> TailDistances:
         distances: float64 array, shape (n_rows, n_texts, n_texts), symmetric, zeros on the diagonal, candidates first.
         n_candidates: number of candidates of every row, at least 1; there are at least two references.
 
-    Returns:
-        The distances.
-
     >>> row = np.array([[[0.0, 1.0, 4.0, 3.0], [1.0, 0.0, 2.0, 5.0], [4.0, 2.0, 0.0, 6.0], [3.0, 5.0, 6.0, 0.0]]])
     >>> of_row = tail_distances(row, 1)
     >>> of_row.people.tolist(), of_row.candidates.tolist()

@@ -42,16 +42,7 @@ def statistic_range(options: Mapping[str, Any]) -> tuple[float, float]:
 def check_statistic_sizes(
     sizes: Sequence[tuple[int, int]], columns: tuple[str, str], options: Mapping[str, Any]
 ) -> None:
-    """Raise if a row is too large for a p-value of the statistic "per_side".
-
-    Args:
-        sizes: (n_candidates, n_references) of each row.
-        columns: names of the columns.
-        options: statistic, "per_side" or "pooled"; p_value, "none", "exact" or "permutation".
-
-    Raises:
-        ValueError: "per_side", and a p-value is asked for more than `MAX_PER_SIDE_TEXTS` texts.
-    """
+    """Raise if a row is too large for a p-value of the statistic "per_side"."""
     if options["statistic"] == "pooled" or options["p_value"] == "none":
         return
     for i, size in enumerate(sizes):

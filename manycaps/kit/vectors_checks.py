@@ -23,11 +23,7 @@ ARRAY_COLUMNS = ("prediction_embeddings", "reference_embeddings")
 
 
 def check_no_captions(captions: Sequence[object], n_added: int) -> None:
-    """Raise if captions are given beside ready embeddings: it would be ambiguous which of them counts.
-
-    Raises:
-        ValueError: there are captions, or rows from `add` or `add_batch`.
-    """
+    """Raise if captions are given beside ready embeddings: it would be ambiguous which of them counts."""
     if n_added or any(column is not None for column in captions):
         raise ValueError(
             f"{ARRAY_COLUMNS[0]}: expected embeddings instead of captions, got both. Leave out predictions, "
@@ -46,32 +42,25 @@ def as_embedding_arrays(rows: object, column: str) -> list[np.ndarray]:
         TypeError: the column is missing or no list of arrays; a row is no array of floating-point numbers.
         ValueError: no rows, a wrong shape, a number that is NaN, too large or too small.
     """
-    check_no_table(rows, column, "a list of arrays of shape (n, d)")
+    both = f"{ARRAY_COLUMNS[0]} and {ARRAY_COLUMNS[1]} together, " if column in ARRAY_COLUMNS else ""
+    listed = _listed_rows(rows, column, "a list of arrays of shape (n, d)", f"Give {both}one array per row.")
+    return [as_array(row, f"{column}[{i}]", "Convert it to a NumPy array.") for i, row in enumerate(listed)]
+
+
+def _listed_rows(rows: object, column: str, expected: str, advice: str) -> list[Any]:
+    """The rows of a column of arrays, at least one; the arrays are not checked."""
+    check_no_table(rows, column, expected)
     if rows is None or isinstance(rows, NOT_ROWS) or not isinstance(rows, Iterable):
         kind = "None" if rows is None else type(rows).__name__
-        both = f"{ARRAY_COLUMNS[0]} and {ARRAY_COLUMNS[1]} together, " if column in ARRAY_COLUMNS else ""
-        raise TypeError(
-            f"{column}: expected a list of arrays of shape (n, d), got {kind}. Give {both}one array per row."
-        )
-    listed = as_list(rows, column, "a list of arrays of shape (n, d)")
-    arrays = [as_array(row, f"{column}[{i}]", "Convert it to a NumPy array.") for i, row in enumerate(listed)]
-    if not arrays:
+        raise TypeError(f"{column}: expected {expected}, got {kind}. {advice}")
+    listed = as_list(rows, column, expected)
+    if not listed:
         raise ValueError(f"{column}: expected at least one row, got none. Give one array per row.")
-    return arrays
+    return listed
 
 
 def check_embeddings(array: np.ndarray, where: str) -> None:
-    """Raise unless `array` is a non-empty table of finite floating-point numbers.
-
-    Args:
-        array: any array.
-        where: what the message begins with.
-
-    Raises:
-        TypeError: other numbers than floating-point ones.
-        ValueError: another rank, no rows or columns, a number that is NaN, infinite or above `LARGEST_NUMBER`, a vector
-            that is not 0 and has all numbers below `SMALLEST_NUMBER`.
-    """
+    """Raise unless `array` is a non-empty table of finite floating-point numbers."""
     if not np.issubdtype(array.dtype, np.floating):
         raise TypeError(
             f"{where}: expected floating-point numbers, got {array.dtype}. Convert counts or ids that are meant as "
@@ -164,11 +153,7 @@ class PairMatrices(NamedTuple):
 
 
 def check_matrices_alone(given: dict[str, Any], column: str, n_added: int) -> None:
-    """Remove the other columns from the input, and raise if any is given.
-
-    Raises:
-        ValueError: there are captions or embeddings, or rows from `add` or `add_batch`.
-    """
+    """Remove the other columns from the input, and raise if any is given."""
     others = [given.pop(name, None) for name in OTHER_COLUMNS]
     if n_added or any(other is not None for other in others):
         raise ValueError(
@@ -185,9 +170,6 @@ def as_pair_matrices(values: object, n_candidates: object, column: str) -> PairM
         n_candidates: number of candidates of every row, or a list of n_rows numbers.
         column: name of the values, for the messages.
 
-    Returns:
-        The rows.
-
     Raises:
         TypeError: no list of arrays of numbers, or no whole numbers.
         ValueError: no rows, a wrong shape, a number that is not finite, a number of candidates that leaves a set empty.
@@ -195,13 +177,8 @@ def as_pair_matrices(values: object, n_candidates: object, column: str) -> PairM
     >>> as_pair_matrices([[[0, 1, 2], [1, 0, 2], [2, 2, 0]]], 2, "distances").sizes()
     [(2, 1)]
     """
-    check_no_table(values, column, EXPECTED)
-    if values is None or isinstance(values, NOT_ROWS) or not isinstance(values, Iterable):
-        kind = "None" if values is None else type(values).__name__
-        raise TypeError(f"{column}: expected {EXPECTED}, got {kind}. Give one array per row.")
-    matrices = [_as_matrix(row, f"{column}[{i}]") for i, row in enumerate(as_list(values, column, EXPECTED))]
-    if not matrices:
-        raise ValueError(f"{column}: expected at least one row, got none. Give one array per row.")
+    listed = _listed_rows(values, column, EXPECTED, "Give one array per row.")
+    matrices = [_as_matrix(row, f"{column}[{i}]") for i, row in enumerate(listed)]
     return PairMatrices(matrices, _as_counts(n_candidates, [len(matrix) for matrix in matrices], column))
 
 
@@ -267,9 +244,6 @@ def as_encoder_output(output: object, n_captions: int) -> np.ndarray:
     Args:
         output: should be a floating-point array, shape (n_captions, d).
         n_captions: number of captions it was given.
-
-    Returns:
-        The array.
 
     Raises:
         TypeError: no array of floating-point numbers.

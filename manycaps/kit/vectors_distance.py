@@ -69,15 +69,7 @@ def multi_reference_cosine(cosines: np.ndarray, n_candidates: int) -> np.ndarray
 
 
 def check_nonzero(rows: EmbeddingRows, columns: tuple[str, str]) -> None:
-    """Raise if a text's vector is all zeros and so has no cosine.
-
-    Args:
-        rows: embedded texts.
-        columns: names of the columns of candidates and references, for the message.
-
-    Raises:
-        ValueError: some vectors are zero; the message names the first text and counts them.
-    """
+    """Raise if a text's vector is all zeros and so has no cosine."""
     is_zero = (rows.vectors == 0).all(axis=1)  # (n_vectors,)
     if not is_zero.any():
         return
@@ -132,15 +124,7 @@ def vector_distances(vectors: np.ndarray, name: str) -> np.ndarray:
 
 
 def check_defined(distances: np.ndarray, name: str) -> None:
-    """Raise if a pair of vectors has no distance.
-
-    Args:
-        distances: as from `vector_distances`.
-        name: of the distance.
-
-    Raises:
-        ValueError: a distance is NaN or infinite.
-    """
+    """Raise if a pair of vectors has no distance."""
     undefined = ~np.isfinite(distances)
     if undefined.any():
         _, i, j = (int(index) for index in np.argwhere(undefined)[0])
@@ -171,14 +155,7 @@ def nearest_reference_distance(distances: np.ndarray, n_candidates: int) -> np.n
 
 
 def check_distance_diagonals(matrices: Sequence[np.ndarray]) -> None:
-    """Raise unless every text of every row has distance 0 from itself.
-
-    Args:
-        matrices: n_rows arrays, shape (n_texts, n_texts).
-
-    Raises:
-        ValueError: a number on a diagonal is not 0.
-    """
+    """Raise unless every text of every row has distance 0 from itself."""
     for row, matrix in enumerate(matrices):
         own = np.flatnonzero(np.diag(matrix))
         if own.size:
@@ -190,14 +167,7 @@ def check_distance_diagonals(matrices: Sequence[np.ndarray]) -> None:
 
 
 def check_distance_scale(matrices: Sequence[np.ndarray]) -> None:
-    """Raise unless the squares of all distances stay within the range of float64.
-
-    Args:
-        matrices: n_rows arrays, shape (n_texts, n_texts).
-
-    Raises:
-        ValueError: the largest distance of a row is above `LARGEST_DISTANCE`, or not 0 and below `SMALLEST_DISTANCE`.
-    """
+    """Raise unless the squares of all distances stay within the range of float64."""
     for row, matrix in enumerate(matrices):
         largest = float(np.abs(matrix).max())
         if largest > LARGEST_DISTANCE or 0 < largest < SMALLEST_DISTANCE:

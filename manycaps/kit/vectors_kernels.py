@@ -22,12 +22,7 @@ MAX_DIFFERENCES = 4_000_000
 
 
 def check_bandwidth(sigma: object) -> None:
-    """Raise unless `sigma` is one of `BANDWIDTH_RULES`, or a number within `NUMBER_BOUNDS`.
-
-    Raises:
-        TypeError: neither a name nor a number.
-        ValueError: another name, or a number out of range.
-    """
+    """Raise unless `sigma` is one of `BANDWIDTH_RULES`, or a number within `NUMBER_BOUNDS`."""
     if isinstance(sigma, str):
         check_choice("sigma", sigma, BANDWIDTH_RULES)
     else:
@@ -259,15 +254,7 @@ def without_own(kernel: np.ndarray) -> np.ndarray:
 
 
 def check_kernel_values(kernel: np.ndarray, name: str) -> None:
-    """Raise unless all kernel values are finite, and so small that their sums are, too.
-
-    Args:
-        kernel: as from `kernel_values`.
-        name: of the kernel.
-
-    Raises:
-        ValueError: a power of a large product leaves the range of float64.
-    """
+    """Raise unless all kernel values are finite, and so small that their sums are, too."""
     if not (np.abs(kernel) < 1e280).all():
         raise ValueError(
             f"kernel={name!r}: expected kernel values within the range of float64, got infinite ones. Divide the "

@@ -214,9 +214,6 @@ def exact_median(
         progress: wraps the rows of blocks of each pass in a progress bar.
         block_size: vectors on a side of a block.
 
-    Returns:
-        The median.
-
     >>> points, steps = np.array([[0.0], [1.0], [3.0]]), lambda steps, **_: steps
     >>> exact_median(points, np.ones(3), lambda a, b: abs(a - (a if b is None else b).T), steps)
     2.0

@@ -288,11 +288,7 @@ def kid_values(
 
 
 def check_subset_size(subset_size: int, n_candidates: int, n_references: int) -> None:
-    """Raise unless both sets have as many vectors as a subset.
-
-    Raises:
-        ValueError: one has fewer.
-    """
+    """Raise unless both sets have as many vectors as a subset."""
     least = min(n_candidates, n_references)
     if subset_size > least:
         raise ValueError(

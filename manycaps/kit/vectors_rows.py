@@ -137,9 +137,6 @@ def vector_rows(
         compare: from float64 vectors of shape (n_rows, n_texts, d), candidates first, and the number of candidates to
             the comparison.
         settings: what the texts add to the signature.
-
-    Returns:
-        The rows.
     """
     n_dimensions = embedded.vectors.shape[1]
 
@@ -219,16 +216,7 @@ def as_embedding_rows(predictions: object, references: object) -> EmbeddingRows:
 
 
 def check_side_sizes(sizes: Sequence[tuple[int, int]], columns: tuple[str, str], reason: str) -> None:
-    """Raise if a row has fewer than two candidates or fewer than two references.
-
-    Args:
-        sizes: (n_candidates, n_references) of each row.
-        columns: names of the columns.
-        reason: why two are needed, and what to do, for the message.
-
-    Raises:
-        ValueError: a row is too small; the message names it.
-    """
+    """Raise if a row has fewer than two candidates or fewer than two references."""
     for side, name in enumerate(columns):
         short = [i for i, size in enumerate(sizes) if size[side] < 2]
         if short:

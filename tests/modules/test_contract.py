@@ -136,6 +136,7 @@ def test_the_way_from_a_call_to_a_number_is_short():
     glue = ast.parse((folder / "trm_meteor.py").read_text().partition("# isort: split")[0])
     first = {node.module for node in glue.body if isinstance(node, ast.ImportFrom) and node.level}
     # The way to the default METEOR by the default tokens; others leave it at `scorer` and in `text_tokens.py`.
+    # What evaluate shows of a module is put together when it is imported, and runs in no call.
     first = {name for name in first if not is_of_options(name) and name != "sets_descriptions"}
     steps, depth = dict.fromkeys(first, 1), 1
     while new := {

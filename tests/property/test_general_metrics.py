@@ -102,18 +102,9 @@ def test_triangle_ranks_of_every_distance_are_in_the_range_of_the_card(name, vec
 
 
 @few
-@given(VECTORS, st.randoms(use_true_random=False), st.sampled_from(["per_side", "pooled"]))
-def test_only_the_order_of_the_distances_counts(vectors, random, statistic):
+@given(VECTORS, st.sampled_from(["per_side", "pooled"]))
+def test_only_the_order_of_the_distances_counts(vectors, statistic):
     distances = distances_of("cityblock", vectors)  # whole numbers
     expected = functional.triangle_rank_statistic(distances, 2, statistic)
     for changed in (3 * distances, distances**3, np.where(distances > 0, distances + 5, 0)):
         assert functional.triangle_rank_statistic(changed, 2, statistic).tolist() == expected.tolist()
-    n = len(vectors)
-    order = np.array([*random.sample(range(2), 2), *random.sample(range(2, n), n - 2)])
-    assert functional.triangle_rank_statistic(distances[:, order][:, :, order], 2, statistic) == pytest.approx(
-        expected, abs=1e-12
-    )
-    swapped = np.array([*range(2, n), 0, 1])
-    assert functional.triangle_rank_statistic(distances[:, swapped][:, :, swapped], n - 2, statistic) == pytest.approx(
-        expected, abs=1e-12
-    )

@@ -36,22 +36,14 @@ def test_counts_equal_the_loop(row):
     assert triangle_rank_counts(distance[None], n)[0].tolist() == expected
 
 
+@pytest.mark.parametrize("kind", STATISTICS)
 @given(rows())
 @settings(max_examples=40)
-def test_exact_pooled_p_value_equals_the_loop(row):
+def test_exact_p_values_equal_the_loop(kind, row):
     distance, n = row
-    nulls = null_statistics(distance[None], exact_splits(n, len(distance) - n, 10**6), "pooled")
-    p_value = split_p_values(np.array([statistic(distance, n)]), nulls)[0]
-    assert p_value == pytest.approx(triangle_rank_loop.exact_p_value(distance, n), abs=1e-12)
-
-
-@given(rows())
-@settings(max_examples=40)
-def test_exact_per_side_p_value_equals_the_loop(row):
-    distance, n = row
-    nulls = null_statistics(distance[None], exact_splits(n, len(distance) - n, 10**6), "per_side")
-    p_value = split_p_values(np.array([statistic(distance, n, "per_side")]), nulls)[0]
-    assert p_value == pytest.approx(triangle_rank_loop.exact_p_value(distance, n, "per_side"), abs=1e-12)
+    nulls = null_statistics(distance[None], exact_splits(n, len(distance) - n, 10**6), kind)
+    p_value = split_p_values(np.array([statistic(distance, n, kind)]), nulls)[0]
+    assert p_value == pytest.approx(triangle_rank_loop.exact_p_value(distance, n, kind), abs=1e-12)
 
 
 @given(rows(least=2), st.sampled_from(STATISTICS))

@@ -21,10 +21,6 @@ DRAWN = {**DISTRIBUTION_DEFAULTS, "p_value": "permutation"}
 NULLS = np.array([[3.0, 1.0, 2.0], [5.0, 5.0, 2.0], [0.0, 1.0, 5.0]])
 
 
-def test_harmonic_mean():
-    assert harmonic_mean_p(np.array([1.0, 0.5, 0.25])) == pytest.approx(3 / 7)
-
-
 def landau_tail(x, n):
     """1 - CDF of Wilson's (2019) equation 4: his density integrated over x under the integral sign."""
     location, scale = math.log(n) + 1 - np.euler_gamma - math.log(2 / math.pi), math.pi / 2
@@ -48,10 +44,6 @@ def test_combined_p_value_is_uniform_under_the_null():
     for level in (0.01, 0.05, 0.1, 0.5):
         # Binomial standard error, four of them, and the approximation's own error at 300 rows.
         assert np.mean(combined <= level) == pytest.approx(level, abs=4 * math.sqrt(level * (1 - level) / 3000) + 0.01)
-
-
-def test_one_row_keeps_its_p_value():
-    assert combined_p_value(np.array([0.3])) == 0.3
 
 
 def mean_test(nulls, options=EXACT, order=None, units=None, keys=None):
@@ -145,11 +137,6 @@ def test_sets_of_equal_sizes_are_enumerated_without_mirror_images():
     rows = RowSplits([(3, 3), (3, 2)], EXACT)
     assert rows.n_splits == {(3, 3): 10, (3, 2): 10}
     assert all(rows.n_splits[size] == sum(map(len, splits(4))) for size, splits in rows.splits.items())
-
-
-def test_too_many_splits_are_refused_before_any_work():
-    with pytest.raises(ValueError, match=r"^p_value='exact': expected at most max_partitions=5 splits per row"):
-        RowSplits([(1, 2), (5, 5)], EXACT | {"max_partitions": 5})
 
 
 def test_a_corpus_in_parts_has_the_test_of_the_whole():

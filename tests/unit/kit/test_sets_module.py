@@ -7,7 +7,6 @@ from manycaps.kit.sets_corpus import CorpusTest
 from manycaps.kit.sets_module import (
     CAPTION_COLUMNS,
     DISTRIBUTION_DEFAULTS,
-    DistributionModule,
     check_row_totals,
     distribution_result,
     rows_by_size,
@@ -52,12 +51,3 @@ def test_small_rows_are_named():
         "prediction_embeddings[1], reference_embeddings[1]: expected at least 3 captions in all, got 1 candidate and 1 "
         "reference (1 such rows in all). Sample more"
     )
-
-
-def test_a_test_that_cannot_be_done_is_refused_before_any_work():
-    module, sizes = DistributionModule.__new__(DistributionModule), [(10, 10)]
-    module.check_sizes(sizes, CAPTION_COLUMNS, DISTRIBUTION_DEFAULTS)
-    with pytest.raises(ValueError, match="expected at most max_partitions=100 splits per row, got 184756"):
-        module.check_sizes(sizes, CAPTION_COLUMNS, {**DISTRIBUTION_DEFAULTS, "p_value": "exact", "max_partitions": 100})
-    with pytest.raises(ValueError, match="expected at least 2 rows"):
-        module.check_sizes(sizes, CAPTION_COLUMNS, {**DISTRIBUTION_DEFAULTS, "confidence_level": 0.9})

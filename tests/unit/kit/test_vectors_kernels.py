@@ -17,11 +17,6 @@ from manycaps.kit.vectors_kernels import (
 ROW = np.array([[[0.0, 0.0], [3.0, 4.0], [1.0, 0.0]]])
 
 
-def test_laplace_takes_sums_of_absolute_differences():
-    expected = [[1.0, math.exp(-3.5), math.exp(-0.5)], [math.exp(-3.5), 1.0, math.exp(-3)]]
-    assert laplace_kernel(ROW, 2.0)[0, :2].tolist() == [pytest.approx(row, rel=1e-15) for row in expected]
-
-
 @pytest.mark.parametrize(("rule", "sigma"), [("median", 3.0), ("mean", 14 / 6)])
 def test_the_bandwidth_of_laplace_is_half_an_average_of_its_own_distances(rule, sigma):
     # Distances 7, 1 and 6: the median is 6, the mean 14/3.
@@ -55,19 +50,10 @@ def test_a_vector_of_zeros_has_the_constant_of_the_polynomial(options, expected)
     assert kernel.tolist() == kernel.swapaxes(1, 2).tolist()
 
 
-def test_a_polynomial_by_hand():
-    # (25 / 2 + 1)^3, (3 / 2 + 1)^3 and (1 / 2 + 1)^3.
-    assert polynomial_kernel(ROW, 3, None, 1.0)[0, 1:, 1:].tolist() == [[2460.375, 15.625], [15.625, 3.375]]
-
-
 def test_several_bandwidths_add_their_kernels():
     parts = [gaussian_kernel(ROW, sigma) for sigma in (0.5, "median", 2.0)]
     assert kernel_values(ROW, "rbf", (0.5, "median", 2.0), 3, None, 1.0).tolist() == sum(parts).tolist()
     assert kernel_values(ROW, "laplace", (1.0, 1.0), 3, None, 1.0).tolist() == (2 * laplace_kernel(ROW, 1.0)).tolist()
-
-
-def test_the_linear_kernel_is_the_product():
-    assert kernel_values(ROW, "linear", (), 1, None, 0.0)[0, 1].tolist() == [0.0, 25.0, 3.0]
 
 
 def test_a_diagonal_is_taken_away_from_a_copy():

@@ -5,7 +5,7 @@ import pytest
 
 from manycaps.kit.sets_module import CAPTION_COLUMNS, DISTRIBUTION_DEFAULTS, compare_rows
 from manycaps.kit.sets_splits import Comparison
-from manycaps.kit.vectors_checks import ARRAY_COLUMNS, check_no_captions
+from manycaps.kit.vectors_checks import ARRAY_COLUMNS
 from manycaps.kit.vectors_rows import (
     as_embedding_rows,
     check_side_sizes,
@@ -131,13 +131,6 @@ def test_bad_arrays_are_named(case):
         as_embedding_rows(*columns)
     assert str(error.value).startswith(message)
     assert str(error.value).endswith(".")
-
-
-@pytest.mark.parametrize(("captions", "n_added"), [([[["a"]], None], 0), ([None, [["a"]]], 0), ([None, None], 2)])
-def test_captions_beside_arrays_are_refused(captions, n_added):
-    check_no_captions([None, None], 0)
-    with pytest.raises(ValueError, match=r"^prediction_embeddings: expected embeddings instead of captions, got both"):
-        check_no_captions(captions, n_added)
 
 
 @pytest.mark.parametrize("numbers_per_batch", [1, 20, 10**6])
