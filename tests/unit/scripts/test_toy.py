@@ -14,7 +14,7 @@ from scripts.toy.publishing import TREATMENT
 from scripts.toy.small_clip import IMAGE_SIZE, SmallClip
 from scripts.toy.tables import as_markdown, mean_and_half_width, read_csv, verdict, write_csv
 from scripts.toy.trials import PAIRS, Choices, Trials, draw_pairs, draw_trials, measure
-from scripts.toy.tuples import TupleMake, completed, draw_tuple
+from scripts.toy.tuning import TupleMake, completed, draw_tuple
 
 pytestmark = pytest.mark.slow
 
