@@ -159,9 +159,6 @@ def _setting_beside(file: str) -> Setting | None:
 class Samples:
     """Samples of a model for the rows that have references, made when they are needed.
 
-    Args:
-        options: settings, model, rows and references.
-
     Raises:
         ValueError: too few rows have references.
     """
@@ -183,13 +180,7 @@ class Samples:
         self._sampler: Sampler = load_sampler(self._sample, self.items[0])
 
     def rows(self, name: str, chosen: Sequence[int], suffix: str) -> list[SystemRow]:
-        """Return rows of a setting; what is not in its file yet is sampled.
-
-        Args:
-            name: of the setting.
-            chosen: indices of the items.
-            suffix: of the name of the file.
-        """
+        """Return rows of a setting; what is not in its file yet is sampled."""
         path = made_folder(self._options.output / "samples") / f"{name}{suffix}.jsonl"
         items = [self.items[i] for i in chosen]
         write_samples(self._sampler, items, self._sample, self.settings[name], path)

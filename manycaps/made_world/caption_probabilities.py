@@ -47,17 +47,6 @@ def caption_probabilities(speaker: Speaker, scene: Scene) -> dict[str, float]:
 def caption_probability(speaker: Speaker, scene: Scene, caption: str) -> float:
     """Return the probability that a speaker says just this caption of a scene.
 
-    Args:
-        speaker: who says it.
-        scene: what is there.
-        caption: any text.
-
-    Returns:
-        0 to 1: what `caption_probabilities` has for it, without listing the others.
-
-    Raises:
-        ValueError: the speaker's numbers are not legal.
-
     >>> caption_probability(Speaker(temperature=0), Scene((Group(1, "large", "red", "star"),), None, "white"), "a star")
     0.0
     """

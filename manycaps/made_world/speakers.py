@@ -65,13 +65,6 @@ def zipf_probabilities(n: int, exponent: float = ZIPF_EXPONENT) -> np.ndarray:
 
     p_k = k^-s / sum over j of j^-s.
 
-    Args:
-        n: number of wordings, at least 1.
-        exponent: s, at least 0.
-
-    Returns:
-        float64 array, shape (n,), sum 1.
-
     >>> zipf_probabilities(3, 1).round(4).tolist()  # 6/11, 3/11, 2/11
     [0.5455, 0.2727, 0.1818]
     """
@@ -102,11 +95,7 @@ def at_temperature(probabilities: np.ndarray, temperature: float) -> np.ndarray:
 
 
 def check_speaker(speaker: Speaker) -> None:
-    """Raise unless a speaker's numbers are legal.
-
-    Raises:
-        ValueError: one is not.
-    """
+    """Raise unless a speaker's numbers are legal."""
     if not 0 <= speaker.temperature < math.inf:
         raise ValueError(
             f"temperature: expected a number from 0, got {speaker.temperature}. 1 is the people, lower is sharper."

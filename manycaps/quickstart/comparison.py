@@ -113,11 +113,7 @@ def sample_files(scenes: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def check_none_is_replaced(files: Mapping[str, str], folder: pathlib.Path) -> None:
-    """Raise if a file of the sample would replace one of another content.
-
-    Raises:
-        FileExistsError: it would.
-    """
+    """Raise if a file of the sample would replace one of another content."""
     for name, text in files.items():
         path = folder / name
         if path.is_file() and path.read_bytes() != text.encode():
@@ -265,11 +261,7 @@ def missing_image_packages() -> list[str]:
 
 
 def compare_image_metrics(output: pathlib.Path) -> SystemsReport:
-    """Score scenes of the made world by the image and video metrics, and write table and picture.
-
-    Args:
-        output: folder for the files.
-    """
+    """Score scenes of the made world by the image and video metrics, and write table and picture."""
     # torch is loaded only where these are asked for.
     from manycaps.made_world.toy_scores import (
         draw_toy_scene,

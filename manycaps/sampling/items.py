@@ -47,19 +47,7 @@ class ItemOptions(NamedTuple):
 
 
 def read_items(sources: Sequence[str], options: ItemOptions) -> Iterator[Item]:
-    """Read all items, in the order of the sources.
-
-    Args:
-        sources: folders of images, images, and tables with a column of images or prompts: as everywhere, and names on
-            the Hub.
-        options: how.
-
-    Yields:
-        Items with different ids.
-
-    Raises:
-        ValueError: a source cannot be read, a row has neither image nor prompt, or an id occurs twice.
-    """
+    """Read all items, in the order of the sources."""
     names: dict[str, str] = {}
     for source in sources:
         for item in _items_of(source, options, len(sources) > 1):
@@ -105,11 +93,7 @@ def _image_paths(source: str) -> list[pathlib.Path]:
 
 
 def _layout(files: Sequence[TableFile], options: ItemOptions) -> tuple[Layout, str | None]:
-    """The columns of id and image, and that of prompts.
-
-    Raises:
-        ValueError: there is neither image nor prompt.
-    """
+    """The columns of id and image, and that of prompts."""
     file, records = first_records(files)
     names = list(dict.fromkeys(name for record in records for name in record.values))
     for role, name in options.columns.items():
@@ -129,11 +113,7 @@ def _layout(files: Sequence[TableFile], options: ItemOptions) -> tuple[Layout, s
 def _item(
     file: TableFile, record: Record, layout: Layout, prompt: str | None, options: ItemOptions, several: bool
 ) -> Item:
-    """One row of a table.
-
-    Raises:
-        ValueError: something in it cannot be used.
-    """
+    """One row of a table."""
     try:
         values = read_values(record.values, layout, record.row)
         number = f"{file.path}:{record.row}" if several else str(record.row)

@@ -33,17 +33,12 @@ class Sampler(Protocol):
 def load_sampler(options: SampleOptions, first: Item) -> Sampler:
     """Load the model, or ask the server how it wants to be asked."""
     if options.url is None:
-        from manycaps.sampling.local_model import LocalModel, ModelOptions
+        from manycaps.sampling.local_model import LocalModel
 
-        chosen = ModelOptions(
-            options.model, options.revision, options.device, options.dtype, options.batch_size, options.system
-        )
-        return LocalModel(chosen)
-    from manycaps.sampling.server import Server, ServerOptions
+        return LocalModel(options)
+    from manycaps.sampling.server import Server
 
-    server = Server(
-        ServerOptions(options.url, options.model, options.system, options.concurrency, options.retries, options.timeout)
-    )
+    server = Server(options)
     server.choose_dialect(first, options.setting)
     return server
 
@@ -72,15 +67,7 @@ def sampled(options: SampleOptions) -> pathlib.Path:
 def write_samples(
     sampler: Sampler, items: Sequence[Item], options: SampleOptions, setting: Setting, path: pathlib.Path
 ) -> None:
-    """Write what a file of samples does not have yet.
-
-    Args:
-        sampler: the model.
-        items: all rows of the file.
-        options: n, seed, shard, and whether to restart.
-        setting: how to decode.
-        path: of the file.
-    """
+    """Write what a file of samples does not have yet."""
     sampler.check(items[0])
     settings = {**sampler.facts, **setting.to_dict(), "n": options.n, "seed": options.seed}
     settings |= {"prompt": options.prompt, "shard": "/".join(map(str, options.shard))}
