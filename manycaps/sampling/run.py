@@ -7,10 +7,9 @@ from typing import Any, Protocol
 
 from tqdm import tqdm
 
-from manycaps.caption_tables.columns import as_columns, check_files_of_columns, columns_of
 from manycaps.sampling.captions_file import CaptionsFile
 from manycaps.sampling.decoding_setting import Setting
-from manycaps.sampling.items import Item, ItemOptions, read_items
+from manycaps.sampling.items import Item, read_items
 from manycaps.sampling.sample_options import SampleOptions
 
 
@@ -45,11 +44,7 @@ def load_sampler(options: SampleOptions, first: Item) -> Sampler:
 
 def items_of(options: SampleOptions) -> list[Item]:
     """Read the items of a shard; pictures stay in their files where these are no table."""
-    given = as_columns(options.columns)
-    check_files_of_columns(given, options.sources)
-    columns = columns_of(given, options.sources)
-    how = ItemOptions(columns, options.images, options.prompt, options.stems, options.split, options.limit)
-    items = list(read_items(options.sources, how))
+    items = list(read_items(options))
     k, n_shards = options.shard
     mine = items[k - 1 :: n_shards]
     if not mine:
