@@ -117,11 +117,7 @@ def numbers_of(rows: ParityRows, clusters: Sequence[Hashable] | None, level: flo
 
 
 def energies_of(rows: Mapping[str, ParityRows]) -> dict[str, Floats]:
-    """Return the energy distance of every row, by setting.
-
-    Raises:
-        ValueError: a row has one caption.
-    """
+    """Return the energy distance of every row, by setting."""
     energies_of_setting = {name: np.asarray(of_setting.columns[ENERGY]) for name, of_setting in rows.items()}
     for name, energies in energies_of_setting.items():
         if np.isnan(energies).any():
@@ -182,14 +178,7 @@ def nearest_setting(
     n_resamples: int,
     seed: int,
 ) -> NearestSetting:
-    """Compare settings on the same rows, and choose the nearest honestly.
-
-    Returns:
-        The settings.
-
-    Raises:
-        ValueError: there are too few rows for halves, or a row has one caption.
-    """
+    """Compare settings on the same rows, and choose the nearest honestly."""
     energies = energies_of(rows)
     n_rows = len(next(iter(energies.values())))
     halves = halves_of(n_rows, clusters, seed)

@@ -22,16 +22,6 @@ PartProbabilities = Mapping[str, float]
 def caption_probabilities(speaker: Speaker, scene: Scene) -> dict[str, float]:
     """Return every caption that a speaker can say of a scene, and its probability.
 
-    Args:
-        speaker: who says it; with `wrong` above 0 the captions of two groups are too many to be listed.
-        scene: what is there; of two groups there are up to half a million captions.
-
-    Returns:
-        Probabilities by caption, above 0, sum 1.
-
-    Raises:
-        ValueError: the speaker's numbers are not legal.
-
     >>> scene = Scene((Group(2, "small", "red", "cross"),), None, "white")
     >>> caption_probabilities(Speaker(temperature=0), scene)
     {'two small red crosses on a white background': 1.0}

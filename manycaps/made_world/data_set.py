@@ -87,16 +87,7 @@ def write_world(path: pathlib.Path, seed: int, n_rows: int) -> None:
 
 
 def make_world(output: pathlib.Path, *, rows: int, seed: int = 0) -> None:
-    """Write a data set of the made world.
-
-    Args:
-        output: the new parquet file.
-        rows: how many scenes.
-        seed: of all choices.
-
-    Raises:
-        ValueError, OSError: an option is wrong, or the file cannot be written.
-    """
+    """Write a data set of the made world."""
     if rows < 1:
         raise ValueError(f"--rows: expected 1 or more, got {rows}. Leave it out for 10,000.")
     if seed < 0:

@@ -133,10 +133,6 @@ def n_errors(claim: Scene, scene: Scene) -> int:
     A claim about one group may mean either group of the scene; of two groups, either may be named first. A group that
     the scene does not have is wrong in all that is said of it, and so is a relation to it.
 
-    Args:
-        claim: what a caption says.
-        scene: what is there.
-
     Returns:
         0 for a true claim, up to the number of said attributes.
 

@@ -226,11 +226,6 @@ class SystemsReport(NamedTuple):
 def compare_systems(captions: pathlib.Path, output: pathlib.Path, *, as_files: bool = False) -> SystemsReport:
     """Score the systems of a file of captions, and write table and picture.
 
-    Args:
-        captions: JSON with human captions and systems for each scene.
-        output: folder for the files.
-        as_files: whether systems and people are written as files and compared as `manycaps compare` does, with a page.
-
     Raises:
         TypeError, ValueError, OSError: the captions cannot be used, or the folder cannot be written.
     """

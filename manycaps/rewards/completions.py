@@ -19,9 +19,6 @@ class Completion(NamedTuple):
 def completion_texts(completions: Sequence[Any]) -> list[str]:
     """Return the texts of completions: plain ones, or conversations, of which the assistant's messages count.
 
-    Args:
-        completions: strings, or lists of messages with "role" and "content", a string or a list of parts with "text".
-
     Raises:
         TypeError: a completion is neither.
 

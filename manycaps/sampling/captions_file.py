@@ -19,12 +19,7 @@ NOTHING = "."
 
 
 class CaptionsFile:
-    """Samples on the disk: `<path>.partial` until the last row is written, then `path`.
-
-    Args:
-        path: of the captions.
-        settings: what decides them, as JSON has it.
-    """
+    """Samples on the disk: `<path>.partial` until the last row is written, then `path`."""
 
     def __init__(self, path: pathlib.Path, settings: Mapping[str, Any]):
         self.path, self._settings = path, json.loads(json.dumps(settings))

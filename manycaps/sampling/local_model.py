@@ -132,13 +132,6 @@ class LocalModel:
     ) -> Iterator[list[tuple[str, list[str]]]]:
         """Sample for all items, batch by batch; the next batch is read while the model writes.
 
-        Args:
-            items: all of them: batches are the same whatever is finished.
-            setting: how to decode.
-            n: samples of an item.
-            seed: with the id of an item it decides its samples.
-            finished: ids that are left out.
-
         Yields:
             Ids with n texts each, of a batch.
         """

@@ -115,11 +115,7 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def options_of(arguments: argparse.Namespace, output: pathlib.Path, setting: Setting) -> SampleOptions:
-    """Return the options of parsed arguments.
-
-    Raises:
-        ValueError: a server without a model, or no source.
-    """
+    """Return the options of parsed arguments."""
     names, model = list(arguments.names), arguments.model
     if arguments.url is not None and model is None:
         raise ValueError("--model: expected the name of a model at the server, got none. Name one.")

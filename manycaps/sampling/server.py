@@ -55,11 +55,7 @@ def transformers_fields(setting: Setting) -> dict[str, Any]:
 
 
 def plain_fields(setting: Setting) -> dict[str, Any]:
-    """OpenAI's own fields alone.
-
-    Raises:
-        RefusedError: they cannot say the setting.
-    """
+    """OpenAI's own fields alone."""
     if setting.top_k or setting.min_p:
         raise RefusedError("it takes neither --top-k nor --min-p")
     return {}
@@ -102,11 +98,7 @@ class Server:
             raise ValueError("--prompt: expected what to ask of an image, got none. Chat models need a prompt.")
 
     def choose_dialect(self, item: Item, setting: Setting) -> None:
-        """Ask for one sample, in the first way that the server does not refuse.
-
-        Raises:
-            ValueError: it refuses all of them, or gives no answer.
-        """
+        """Ask for one sample, in the first way that the server does not refuse."""
         if not setting.is_sampled:
             raise ValueError(
                 f"--url: expected options of sampling, got {setting.name}. Servers have no common way to search."
@@ -175,12 +167,7 @@ class Server:
         }
 
     def _answer(self, body: Mapping[str, Any], wanted: int) -> list[str]:
-        """Return the texts of a request: at least one, and at most as many as were wanted.
-
-        Raises:
-            RefusedError: the server does not take the request.
-            ValueError: all attempts failed.
-        """
+        """Return the texts of a request: at least one, and at most as many as were wanted."""
         got = ""
         for _ in range(self.options.retries + 1):
             try:
