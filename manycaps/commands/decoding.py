@@ -32,7 +32,7 @@ import sys
 from typing import Any
 
 from manycaps.sampling.decoding_setting import Setting
-from manycaps.sampling.model_arguments import add_model_arguments, options_of
+from manycaps.sampling.sample_options import add_model_arguments, options_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

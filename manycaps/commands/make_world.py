@@ -25,6 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.made_world.world_file import make_world
+    from manycaps.made_world.data_set import make_world
 
     make_world(arguments.output, rows=arguments.rows, seed=arguments.seed)

@@ -28,7 +28,7 @@ import pathlib
 import sys
 
 from manycaps.sampling.decoding_setting import Setting, setting_of
-from manycaps.sampling.model_arguments import add_model_arguments, options_of
+from manycaps.sampling.sample_options import add_model_arguments, options_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

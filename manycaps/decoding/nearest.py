@@ -117,11 +117,7 @@ def numbers_of(rows: ParityRows, clusters: Sequence[Hashable] | None, level: flo
 
 
 def energies_of(rows: Mapping[str, ParityRows]) -> dict[str, Floats]:
-    """Return the energy distance of every row, by setting.
-
-    Raises:
-        ValueError: a row has one caption.
-    """
+    """Return the energy distance of every row, by setting."""
     energies_of_setting = {name: np.asarray(of_setting.columns[ENERGY]) for name, of_setting in rows.items()}
     for name, energies in energies_of_setting.items():
         if np.isnan(energies).any():
@@ -141,13 +137,6 @@ def paired_with_best(
     seed: int,
 ) -> dict[str, float]:
     """Test every setting against the nearest one.
-
-    Args:
-        energies: by setting, float64 arrays of shape (n_rows,), of the same rows.
-        clusters: labels of the rows, or None.
-        searches: settings whose captions are those of a search.
-        n_resamples: random sign patterns.
-        seed: of the same.
 
     Returns:
         By setting the p-value, after Holm's rule over all pairs of settings: whichever is the nearest, one false
@@ -189,21 +178,7 @@ def nearest_setting(
     n_resamples: int,
     seed: int,
 ) -> NearestSetting:
-    """Compare settings on the same rows, and choose the nearest honestly.
-
-    Args:
-        rows: by setting what human_parity says of the same rows.
-        clusters: labels of the rows; None: all are independent.
-        searches: settings whose captions are those of a search, not independent samples.
-        n_resamples: random sign patterns of the paired tests.
-        seed: of the same, and of the halves.
-
-    Returns:
-        The settings.
-
-    Raises:
-        ValueError: there are too few rows for halves, or a row has one caption.
-    """
+    """Compare settings on the same rows, and choose the nearest honestly."""
     energies = energies_of(rows)
     n_rows = len(next(iter(energies.values())))
     halves = halves_of(n_rows, clusters, seed)

@@ -157,14 +157,7 @@ def _setting_beside(file: str) -> Setting | None:
 
 
 class Samples:
-    """Samples of a model for the rows that have references, made when they are needed.
-
-    Args:
-        options: settings, model, rows and references.
-
-    Raises:
-        ValueError: too few rows have references.
-    """
+    """Samples of a model for the rows that have references, made when they are needed."""
 
     def __init__(self, options: DecodingOptions):
         assert options.sample is not None  # the caller checked it
@@ -183,13 +176,7 @@ class Samples:
         self._sampler: Sampler = load_sampler(self._sample, self.items[0])
 
     def rows(self, name: str, chosen: Sequence[int], suffix: str) -> list[SystemRow]:
-        """Return rows of a setting; what is not in its file yet is sampled.
-
-        Args:
-            name: of the setting.
-            chosen: indices of the items.
-            suffix: of the name of the file.
-        """
+        """Return rows of a setting; what is not in its file yet is sampled."""
         path = made_folder(self._options.output / "samples") / f"{name}{suffix}.jsonl"
         items = [self.items[i] for i in chosen]
         write_samples(self._sampler, items, self._sample, self.settings[name], path)
@@ -217,11 +204,7 @@ class Plan(NamedTuple):
 
 
 def plan_of(n_items: int, n_settings: int, budget: int, seed: int) -> Plan:
-    """Share a budget out: a quarter tests the setting that is chosen, the rest chooses it in rounds.
-
-    Raises:
-        ValueError: there is less than a first round needs.
-    """
+    """Share a budget out: a quarter tests the setting that is chosen, the rest chooses it in rounds."""
     n_rounds = max(1, math.ceil(math.log2(n_settings)))
     n_a_round = int(budget * (1 - TEST_SHARE)) // n_rounds
     least = math.ceil(n_rounds * n_settings * LEAST_ROWS / (1 - TEST_SHARE)) + 1

@@ -22,16 +22,6 @@ PartProbabilities = Mapping[str, float]
 def caption_probabilities(speaker: Speaker, scene: Scene) -> dict[str, float]:
     """Return every caption that a speaker can say of a scene, and its probability.
 
-    Args:
-        speaker: who says it; with `wrong` above 0 the captions of two groups are too many to be listed.
-        scene: what is there; of two groups there are up to half a million captions.
-
-    Returns:
-        Probabilities by caption, above 0, sum 1.
-
-    Raises:
-        ValueError: the speaker's numbers are not legal.
-
     >>> scene = Scene((Group(2, "small", "red", "cross"),), None, "white")
     >>> caption_probabilities(Speaker(temperature=0), scene)
     {'two small red crosses on a white background': 1.0}
@@ -46,17 +36,6 @@ def caption_probabilities(speaker: Speaker, scene: Scene) -> dict[str, float]:
 
 def caption_probability(speaker: Speaker, scene: Scene, caption: str) -> float:
     """Return the probability that a speaker says just this caption of a scene.
-
-    Args:
-        speaker: who says it.
-        scene: what is there.
-        caption: any text.
-
-    Returns:
-        0 to 1: what `caption_probabilities` has for it, without listing the others.
-
-    Raises:
-        ValueError: the speaker's numbers are not legal.
 
     >>> caption_probability(Speaker(temperature=0), Scene((Group(1, "large", "red", "star"),), None, "white"), "a star")
     0.0

@@ -121,16 +121,7 @@ class Foil(NamedTuple):
 
 
 def draw_claim(rng: np.random.Generator, scene: Scene, habits: Habits = PERSON_HABITS) -> Scene:
-    """Draw what is said of a scene: a true claim.
-
-    Args:
-        rng: source of all choices.
-        scene: what is there.
-        habits: of the writer.
-
-    Returns:
-        The scene, with None for what is not said.
-    """
+    """Draw what is said of a scene: a true claim, with None for what is not said."""
     claim = scene
     if len(scene.groups) == 2 and rng.random() < habits.names_one:
         claim = Scene((pick(rng, scene.groups),), None, scene.background)
@@ -146,15 +137,7 @@ def draw_wording(rng: np.random.Generator) -> np.ndarray:
 
 
 def as_caption(claim: Scene, wording: np.ndarray, habits: Habits = PERSON_HABITS) -> str:
-    """Put a claim into words.
-
-    Args:
-        claim: what is said; a shape must be said or counts as any shape.
-        wording: numbers from 0 to 1, shape (N_DRAWS,).
-        habits: of the writer, whose sentences are used.
-
-    Returns:
-        A caption in lower case, without a full stop.
+    """Put a claim into words; a wording is `N_DRAWS` numbers from 0 to 1.
 
     >>> claim = Scene((Group(2, "small", "red", "cross"), Group(1, None, "blue", "ring")), "above", "white")
     >>> as_caption(claim, np.zeros(N_DRAWS))
@@ -164,17 +147,7 @@ def as_caption(claim: Scene, wording: np.ndarray, habits: Habits = PERSON_HABITS
 
 
 def caption_parts(claim: Scene, wording: np.ndarray, habits: Habits = PERSON_HABITS) -> list[tuple[str | None, str]]:
-    """Put a claim into words, part by part.
-
-    Args:
-        claim: what is said.
-        wording: numbers from 0 to 1, shape (N_DRAWS,).
-        habits: of the writer.
-
-    Returns:
-        Names and texts of the parts of `as_caption`: "first", "second", "relation", "opposite", "side", "there" and
-        "ground" as in the sentences, None for what the sentence says itself.
-    """
+    """Return names and texts of the parts of `as_caption`: names as in the sentences, None for their own words."""
     sentence, ground, ground_word, relation, *words = wording
     phrases = [_phrase(group, words[4 * i : 4 * i + 4]) for i, group in enumerate(claim.groups)]
     parts = {"first": phrases[0], "second": phrases[-1], "ground": "", "relation": "and", "opposite": "and", "side": ""}
@@ -223,34 +196,13 @@ def every_word() -> set[str]:
 
 
 def draw_foil(rng: np.random.Generator, scene: Scene, claim: Scene, wording: np.ndarray) -> Foil:
-    """Draw a foil: the same caption with one wrong word (in a count, with its plural).
-
-    Args:
-        rng: source of the choice.
-        scene: what is there.
-        claim: a true claim.
-        wording: how it is worded.
-
-    Returns:
-        The right caption and the wrong one.
-    """
+    """Draw a foil: the same caption with one wrong word (in a count, with its plural)."""
     wrong, (_, kind) = _one_error_more(rng, claim, scene, list(said_attributes(claim)))
     return Foil(as_caption(claim, wording), as_caption(wrong, wording), kind)
 
 
 def draw_foils(rng: np.random.Generator, scene: Scene, claim: Scene, wording: np.ndarray) -> list[Foil]:
-    """Draw a foil of every kind that a caption can have: each with one wrong word, of another field.
-
-    Args:
-        rng: source of the choices.
-        scene: what is there.
-        claim: a true claim.
-        wording: how it is worded.
-
-    Returns:
-        Foils of the same right caption, in the order of `VALUES`; none of a kind of which nothing is said, or of which
-        no single error is possible.
-    """
+    """Draw a foil of every kind for which a single error is possible, in the order of `VALUES`."""
     right, foils = as_caption(claim, wording), []
     for kind in VALUES:
         attributes = [attribute for attribute in said_attributes(claim) if attribute[1] == kind]
@@ -261,17 +213,7 @@ def draw_foils(rng: np.random.Generator, scene: Scene, claim: Scene, wording: np
 
 
 def wrong_claim(rng: np.random.Generator, scene: Scene, claim: Scene, errors: int) -> Scene:
-    """Draw a claim with a number of wrong attributes.
-
-    Args:
-        rng: source of the choices.
-        scene: what is there.
-        claim: a true claim that says at least `errors` attributes.
-        errors: how many are to be wrong.
-
-    Returns:
-        The claim with that many attributes changed; `n_errors` of it is `errors`.
-    """
+    """Change so many attributes of a true claim that `n_errors` of it is `errors`."""
     wrong, attributes = claim, list(said_attributes(claim))
     for _ in range(errors):
         wrong, changed = _one_error_more(rng, wrong, scene, attributes)

@@ -1,12 +1,16 @@
-"""Rows of a data set of the made world: scenes with right captions, positives, foils and graded captions."""
+"""A data set of the made world as a parquet file: scenes with right captions, positives, foils and graded captions."""
 
 import functools
+import pathlib
 from collections.abc import Iterator
 from typing import Any
 
 import datasets
 import numpy as np
+import tqdm
 
+from ..kit.base_messages import shown_path
+from ..saved_files import check_can_be_written, write_atomically
 from .captions import as_caption, draw_claim, draw_foil, draw_wording, other_caption, wrong_claim
 from .pictures import draw_picture
 from .scenes import draw_scene
@@ -16,6 +20,9 @@ N_REFERENCES = 4
 
 # Wrong attributes of the graded captions of a scene, one caption each.
 GRADES = (0, 1, 2, 3, 4)
+
+# Rows that are held at once.
+ROWS_AT_ONCE = 500
 
 # What every data set has, and what a test set has besides.
 FEATURES = datasets.Features(
@@ -63,3 +70,29 @@ def made_row(seed: int, row: int) -> dict[str, Any]:
 def made_rows(seed: int, n_rows: int) -> Iterator[dict[str, Any]]:
     """Make the rows of a data set, one after the other."""
     return map(functools.partial(made_row, seed), range(n_rows))
+
+
+def write_world(path: pathlib.Path, seed: int, n_rows: int) -> None:
+    """Write the rows as parquet, atomically."""
+    rows = tqdm.tqdm(made_rows(seed, n_rows), total=n_rows, desc=path.name, unit="scene")
+
+    def write(target: pathlib.Path) -> None:
+        options = {"features": FEATURES, "writer_batch_size": ROWS_AT_ONCE, "embed_local_files": True}
+        with datasets.arrow_writer.ParquetWriter(path=str(target), **options) as writer:
+            for row in rows:
+                writer.write(FEATURES.encode_example(row))
+            writer.finalize()
+
+    write_atomically(path, write)
+
+
+def make_world(output: pathlib.Path, *, rows: int, seed: int = 0) -> None:
+    """Write a data set of the made world."""
+    if rows < 1:
+        raise ValueError(f"--rows: expected 1 or more, got {rows}. Leave it out for 10,000.")
+    if seed < 0:
+        raise ValueError(f"--seed: expected 0 or more, got {seed}. Leave it out for 0.")
+    if output.suffix != ".parquet":
+        raise ValueError(f"output: expected a name ending in .parquet, got {shown_path(output)}. Add the ending.")
+    check_can_be_written(output)
+    write_world(output, seed, rows)

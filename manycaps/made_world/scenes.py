@@ -64,14 +64,7 @@ VALUES: dict[str, tuple[Value, ...]] = {
 
 
 def draw_scene(rng: np.random.Generator) -> Scene:
-    """Draw a scene; two groups of one scene differ in shape or colour.
-
-    Args:
-        rng: source of all choices.
-
-    Returns:
-        A scene in which everything is said.
-    """
+    """Draw a scene; two groups of one scene differ in shape or colour."""
     background = pick(rng, BACKGROUNDS)
     if rng.random() >= TWO_GROUPS:
         return Scene((_draw_group(rng),), None, background)
@@ -111,11 +104,7 @@ def stated_value(value: Value | None) -> Value: ...
 
 
 def stated_value(value: Value | None) -> Value:
-    """Return the value of an attribute that is said.
-
-    Raises:
-        ValueError: it is not.
-    """
+    """Return the value of an attribute that is said; raise if it is not."""
     if value is None:
         raise ValueError("scene: expected one in which everything is said, got a claim that leaves it open. Say it.")
     return value
@@ -144,10 +133,6 @@ def n_errors(claim: Scene, scene: Scene) -> int:
     A claim about one group may mean either group of the scene; of two groups, either may be named first. A group that
     the scene does not have is wrong in all that is said of it, and so is a relation to it.
 
-    Args:
-        claim: what a caption says.
-        scene: what is there.
-
     Returns:
         0 for a true claim, up to the number of said attributes.
 
@@ -160,16 +145,7 @@ def n_errors(claim: Scene, scene: Scene) -> int:
 
 
 def changed_claims(claim: Scene, scene: Scene, attribute: Attribute) -> list[Scene]:
-    """Return the claims that say one attribute differently and are wrong in exactly one more than before.
-
-    Args:
-        claim: what a caption says.
-        scene: what is there.
-        attribute: one that `claim` says.
-
-    Returns:
-        Every such claim that could be about some scene of this world; may be empty.
-    """
+    """Return the claims that say one attribute differently and are wrong in exactly one more than before."""
     present: Value = stated_value(value_of(claim, attribute))
     # Two groups may lie above and left of each other at once, so only the opposite relation is surely wrong.
     values: Sequence[Value] = [OPPOSITE[present]] if attribute[1] == "relation" else VALUES[attribute[1]]

@@ -146,13 +146,6 @@ def draw_toy_scenes(path: pathlib.Path, scenes: Sequence[ToyScene], scores: dict
 def mistake(rows: Mapping[str, Mapping[str, float]], kind: str) -> str:
     """Say which metrics do not put a wrong caption of a scene below the right one.
 
-    Args:
-        rows: scores of the scene's candidates by the metric's title.
-        kind: of the caption.
-
-    Returns:
-        A remark, empty where all metrics are right or the caption is.
-
     >>> mistake({"PAC-S": {"right caption": 1.2, "another scene": 1.3}}, "another scene")
     '   wrong, and not below the right caption: PAC-S'
     """

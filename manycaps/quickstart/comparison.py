@@ -113,11 +113,7 @@ def sample_files(scenes: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def check_none_is_replaced(files: Mapping[str, str], folder: pathlib.Path) -> None:
-    """Raise if a file of the sample would replace one of another content.
-
-    Raises:
-        FileExistsError: it would.
-    """
+    """Raise if a file of the sample would replace one of another content."""
     for name, text in files.items():
         path = folder / name
         if path.is_file() and path.read_bytes() != text.encode():
@@ -230,11 +226,6 @@ class SystemsReport(NamedTuple):
 def compare_systems(captions: pathlib.Path, output: pathlib.Path, *, as_files: bool = False) -> SystemsReport:
     """Score the systems of a file of captions, and write table and picture.
 
-    Args:
-        captions: JSON with human captions and systems for each scene.
-        output: folder for the files.
-        as_files: whether systems and people are written as files and compared as `manycaps compare` does, with a page.
-
     Raises:
         TypeError, ValueError, OSError: the captions cannot be used, or the folder cannot be written.
     """
@@ -265,11 +256,7 @@ def missing_image_packages() -> list[str]:
 
 
 def compare_image_metrics(output: pathlib.Path) -> SystemsReport:
-    """Score scenes of the made world by the image and video metrics, and write table and picture.
-
-    Args:
-        output: folder for the files.
-    """
+    """Score scenes of the made world by the image and video metrics, and write table and picture."""
     # torch is loaded only where these are asked for.
     from manycaps.made_world.toy_scores import (
         draw_toy_scene,

@@ -19,9 +19,6 @@ class Completion(NamedTuple):
 def completion_texts(completions: Sequence[Any]) -> list[str]:
     """Return the texts of completions: plain ones, or conversations, of which the assistant's messages count.
 
-    Args:
-        completions: strings, or lists of messages with "role" and "content", a string or a list of parts with "text".
-
     Raises:
         TypeError: a completion is neither.
 
@@ -60,18 +57,7 @@ def _parts(content: Any) -> Iterator[str]:
 def as_completions(
     completions: Sequence[Any], prompts: Sequence[Any] | None, references: Sequence[Sequence[str]], labels: Any
 ) -> list[Completion]:
-    """Put together what a row's completions share.
-
-    Args:
-        completions: as for `completion_texts`.
-        prompts: as many prompts, plain or conversations.
-        references: as many lists of texts.
-        labels: as many labels of rows, or None.
-
-    Raises:
-        TypeError: a completion or a prompt is no text.
-        ValueError: neither prompts nor labels are given, or there are more or fewer of them than completions.
-    """
+    """Put together what a row's completions share."""
     texts = completion_texts(completions)
     if labels is None and prompts is None:
         raise ValueError("prompts: expected one for each completion, got none. Or give a column group.")

@@ -44,18 +44,7 @@ RowDistances = Callable[[CaptionRows], list[Floats]]
 def row_distances(
     distance: Any, *, documents: Documents | None, tokenizer: Tokenizer, encoder: Mapping[str, Any]
 ) -> RowDistances:
-    """Return the distance of rows of texts that the options name.
-
-    Args:
-        distance: a name of `REWARD_DISTANCES`, or a function from two lists of n texts to n numbers, whose mean over
-            both directions is taken.
-        documents: for "cider".
-        tokenizer: for "cider" and "meteor".
-        encoder: options of the encoder for "bert", by the names of `ENCODER_DEFAULTS`.
-
-    Raises:
-        TypeError, ValueError: an option that is of no use.
-    """
+    """Return the distance of rows of texts that the options name."""
     check_tokenizer(tokenizer)
     if callable(distance):
         return lambda rows: [_symmetric(matrix) for matrix in text_distances(rows, distance)]
@@ -68,12 +57,7 @@ def row_distances(
 
 
 def as_documents(documents: Documents | None, tokenizer: Tokenizer) -> DocumentFrequency:
-    """Return document frequencies: of a table, or counted in lists of references, one document each.
-
-    Raises:
-        TypeError: another type.
-        ValueError: none are given, a single document, or another layout.
-    """
+    """Return document frequencies: of a table, or counted in lists of references, one document each."""
     if documents is None:
         raise ValueError(
             "document_frequency: expected those of the training corpus, got none. Give the lists of references of all "
@@ -90,9 +74,6 @@ class EmbeddingDistances:
     """Distances of sentence embeddings of length 1, sqrt(2 - 2 cosine): Euclidean, 0 to 2.
 
     A text without a word, or with a vector of zeros, has distance 2 from every other text.
-
-    Args:
-        options: those of `ENCODER_DEFAULTS` that differ.
     """
 
     def __init__(self, options: Mapping[str, Any]):
@@ -213,11 +194,6 @@ def _same(row: Sequence[str]) -> np.ndarray:
 
 def kernel_of_distances(distances: Floats, kernel: str, sigma: float) -> Floats:
     """Kernel of texts from their distances, which are Euclidean: positive definite (Schoenberg 1938).
-
-    Args:
-        distances: float64 array of any shape.
-        kernel: "gaussian", exp(-d^2 / (2 sigma^2)), or "laplace", exp(-d / sigma).
-        sigma: in the unit of the distance, above 0.
 
     >>> kernel_of_distances(np.array([0.0, 1.0]), "laplace", 1.0).round(4).tolist()
     [1.0, 0.3679]

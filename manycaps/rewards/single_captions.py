@@ -40,13 +40,7 @@ class SingleCaptionReward(CaptionReward):
 
 
 class TokenReward(SingleCaptionReward):
-    """A score of tokens.
-
-    Args:
-        tokenizer: as the option of the modules.
-        references: name of the column of human texts.
-        name: what TRL's logs call it.
-    """
+    """A score of tokens."""
 
     def __init__(self, *, tokenizer: Tokenizer = "ptb", references: str = "references", name: str | None = None):
         super().__init__(references=references, name=name)

@@ -19,12 +19,7 @@ NOTHING = "."
 
 
 class CaptionsFile:
-    """Samples on the disk: `<path>.partial` until the last row is written, then `path`.
-
-    Args:
-        path: of the captions.
-        settings: what decides them, as JSON has it.
-    """
+    """Samples on the disk: `<path>.partial` until the last row is written, then `path`."""
 
     def __init__(self, path: pathlib.Path, settings: Mapping[str, Any]):
         self.path, self._settings = path, json.loads(json.dumps(settings))
@@ -34,18 +29,7 @@ class CaptionsFile:
 
     @contextlib.contextmanager
     def opened(self, *, restart: bool) -> Iterator[list[str]]:
-        """Open the file to append to it.
-
-        Args:
-            restart: whether to begin from scratch, whatever there is.
-
-        Yields:
-            Ids of the rows that are finished, in order.
-
-        Raises:
-            ValueError: there are captions of other settings.
-            OSError: it cannot be written, or another program writes it.
-        """
+        """Open the file to append to it."""
         for path in (self.path, self._partial, self._beside):
             check_can_be_written(path)
         with self._partial.open("ab") if not self.is_complete or restart else open(os.devnull, "ab") as rows:
@@ -65,11 +49,7 @@ class CaptionsFile:
         return self.path.exists()
 
     def add(self, rows: Sequence[tuple[str, Sequence[str]]]) -> int:
-        """Append rows, and put them on the disk.
-
-        Returns:
-            Samples without a word.
-        """
+        """Append rows, and put them on the disk."""
         lines = [{"id": name, "captions": [text or NOTHING for text in texts]} for name, texts in rows]
         self._rows.write("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode())
         self._rows.flush()

@@ -5,11 +5,20 @@ import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from manycaps.caption_tables.columns import ID_COLUMNS, IMAGE_COLUMNS, Layout, read_values
+from manycaps.caption_tables.columns import (
+    ID_COLUMNS,
+    IMAGE_COLUMNS,
+    Layout,
+    as_columns,
+    check_files_of_columns,
+    columns_of,
+    read_values,
+)
 from manycaps.caption_tables.files import MEDIA_ENDINGS, Record, TableFile, found_medium, shown_source, table_files
 from manycaps.caption_tables.hub_records import hub_file
 from manycaps.caption_tables.source import file_records, first_records
 from manycaps.kit.base_messages import shown_value
+from manycaps.sampling.sample_options import SampleOptions
 
 # Usual names of a column of prompts.
 PROMPT_COLUMNS = ("prompt", "question", "instruction")
@@ -29,40 +38,15 @@ class Item(NamedTuple):
     prompt: str | None
 
 
-class ItemOptions(NamedTuple):
-    """How items are read."""
-
-    # Names of the columns of id and image; those of usual names otherwise.
-    columns: Mapping[str, str]
-    # Folder of the images that a column or the ids name; None: paths are as they stand.
-    images: str | None
-    # Prompt of the items that have none of their own.
-    prompt: str | None
-    # Whether files of a folder of images are named without their endings.
-    stems: bool
-    # Of saved data sets with several, and on the Hub.
-    split: str
-    # Number of items to read; None: all.
-    limit: int | None
-
-
-def read_items(sources: Sequence[str], options: ItemOptions) -> Iterator[Item]:
-    """Read all items, in the order of the sources.
-
-    Args:
-        sources: folders of images, images, and tables with a column of images or prompts: as everywhere, and names on
-            the Hub.
-        options: how.
-
-    Yields:
-        Items with different ids.
-
-    Raises:
-        ValueError: a source cannot be read, a row has neither image nor prompt, or an id occurs twice.
-    """
+def read_items(options: SampleOptions) -> Iterator[Item]:
+    """Read all items, in the order of the sources."""
+    sources = options.sources
+    given = as_columns(options.columns)
+    check_files_of_columns(given, sources)
+    columns = columns_of(given, sources)
     names: dict[str, str] = {}
     for source in sources:
-        for item in _items_of(source, options, len(sources) > 1):
+        for item in _items_of(source, options, columns, len(sources) > 1):
             if item.id in names:
                 raise ValueError(
                     f"{item.where}: expected ids that differ, got {shown_value(item.id)} also at {names[item.id]}. "
@@ -76,7 +60,7 @@ def read_items(sources: Sequence[str], options: ItemOptions) -> Iterator[Item]:
         raise ValueError(f"{sources[0]}: expected at least one image or prompt, got none. Check the path.")
 
 
-def _items_of(source: str, options: ItemOptions, several: bool) -> Iterator[Item]:
+def _items_of(source: str, options: SampleOptions, columns: Mapping[str, str], several: bool) -> Iterator[Item]:
     """Items of one source."""
     if paths := _image_paths(source):
         root = pathlib.Path(source) if os.path.isdir(source) else pathlib.Path(source).parent
@@ -87,7 +71,7 @@ def _items_of(source: str, options: ItemOptions, several: bool) -> Iterator[Item
         return
     hub = hub_file(source, None, options.split)
     files = table_files([source], options.split) if hub is None else [hub]
-    layout, prompt = _layout(files, options)
+    layout, prompt = _layout(files, columns, options.images)
     for file in files:
         for record in file_records(file):
             if not isinstance(record, Record):
@@ -104,21 +88,17 @@ def _image_paths(source: str) -> list[pathlib.Path]:
     return [path] if path.suffix.lower() in IMAGE_ENDINGS and path.is_file() else []
 
 
-def _layout(files: Sequence[TableFile], options: ItemOptions) -> tuple[Layout, str | None]:
-    """The columns of id and image, and that of prompts.
-
-    Raises:
-        ValueError: there is neither image nor prompt.
-    """
+def _layout(files: Sequence[TableFile], columns: Mapping[str, str], images: str | None) -> tuple[Layout, str | None]:
+    """The columns of id and image, and that of prompts."""
     file, records = first_records(files)
     names = list(dict.fromkeys(name for record in records for name in record.values))
-    for role, name in options.columns.items():
+    for role, name in columns.items():
         if name not in names:
             raise ValueError(f"{file.path}: expected a column {name!r} of {role}, got {names}. Check --columns.")
-    image = options.columns.get("image") or next((name for name in IMAGE_COLUMNS if name in names), None)
+    image = columns.get("image") or next((name for name in IMAGE_COLUMNS if name in names), None)
     prompt = next((name for name in PROMPT_COLUMNS if name in names), None)
-    id_column = options.columns.get("id") or next((name for name in ID_COLUMNS if name in names), None)
-    if image is None and prompt is None and options.images is None:
+    id_column = columns.get("id") or next((name for name in ID_COLUMNS if name in names), None)
+    if image is None and prompt is None and images is None:
         raise ValueError(
             f"{shown_source(file.path)}: expected a column of images ({', '.join(IMAGE_COLUMNS)}) or of prompts "
             f"({', '.join(PROMPT_COLUMNS)}), got {', '.join(names) or 'none'}. Name one with --columns image=NAME."
@@ -127,13 +107,9 @@ def _layout(files: Sequence[TableFile], options: ItemOptions) -> tuple[Layout, s
 
 
 def _item(
-    file: TableFile, record: Record, layout: Layout, prompt: str | None, options: ItemOptions, several: bool
+    file: TableFile, record: Record, layout: Layout, prompt: str | None, options: SampleOptions, several: bool
 ) -> Item:
-    """One row of a table.
-
-    Raises:
-        ValueError: something in it cannot be used.
-    """
+    """One row of a table."""
     try:
         values = read_values(record.values, layout, record.row)
         number = f"{file.path}:{record.row}" if several else str(record.row)

@@ -17,10 +17,11 @@ from manycaps.kit.clip_model import as_device
 from manycaps.kit.media_images import as_image_source, as_rgb_image
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.items import Item
+from manycaps.sampling.sample_options import DTYPE_NAMES, SampleOptions
 from manycaps.sampling.token_choice import SampledTokens, chosen_tokens, token_choice
 
 # Floating-point numbers of a model, by the names of --dtype.
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+DTYPES = {name: getattr(torch, name) for name in DTYPE_NAMES}
 
 # What is kept of a model's own settings of `generate`: special tokens, and what its cache needs; not its temperature,
 # top-k, penalties and lengths.
@@ -33,20 +34,6 @@ KEPT_SETTINGS = (
 MODEL_FILES = (".json", ".safetensors", ".bin", ".model", ".txt", ".jinja")
 
 
-class ModelOptions(NamedTuple):
-    """Which model, and how it runs."""
-
-    # Folder, or name on the Hub at a revision; None: its newest one.
-    name: str
-    revision: str | None = None
-    device: str = "auto"
-    # One of `DTYPES`.
-    dtype: str = "float32"
-    batch_size: int = 8
-    # Message of the system; for chat models.
-    system: str | None = None
-
-
 class ModelBatch(NamedTuple):
     """Rows as the model takes them."""
 
@@ -55,24 +42,17 @@ class ModelBatch(NamedTuple):
 
 
 class LocalModel:
-    """A model of transformers.
+    """A model of transformers."""
 
-    Args:
-        options: which one.
-
-    Raises:
-        ValueError: it cannot be loaded, or writes no text.
-    """
-
-    def __init__(self, options: ModelOptions):
+    def __init__(self, options: SampleOptions):
         self.options = options
         self._device = as_device(options.device)
         source = {"revision": options.revision, "trust_remote_code": False}
-        config = _loaded(options.name, transformers.AutoConfig.from_pretrained, **source)
+        config = _loaded(options.model, transformers.AutoConfig.from_pretrained, **source)
         self._kind = _kind_of(config)
         load = self._kind.from_pretrained
-        self.model = _loaded(options.name, load, dtype=DTYPES[options.dtype], **source).to(self._device).eval()
-        processor = _loaded(options.name, transformers.AutoProcessor.from_pretrained, **source)
+        self.model = _loaded(options.model, load, dtype=DTYPES[options.dtype], **source).to(self._device).eval()
+        processor = _loaded(options.model, transformers.AutoProcessor.from_pretrained, **source)
         self._takes_images = self._kind in (
             transformers.AutoModelForImageTextToText,
             transformers.VisionEncoderDecoderModel,
@@ -80,11 +60,11 @@ class LocalModel:
         self._processor: Any = processor if hasattr(processor, "tokenizer") else None
         tokenizer = processor.tokenizer if self._processor else processor
         if not hasattr(tokenizer, "batch_decode") or not hasattr(tokenizer, "pad"):
-            tokenizer = _loaded(options.name, transformers.AutoTokenizer.from_pretrained, **source)
+            tokenizer = _loaded(options.model, transformers.AutoTokenizer.from_pretrained, **source)
         self._tokenizer: Any = tokenizer
         self._images: Any = getattr(processor, "image_processor", None)
         if self._takes_images and self._images is None:
-            self._images = _loaded(options.name, transformers.AutoImageProcessor.from_pretrained, **source)
+            self._images = _loaded(options.model, transformers.AutoImageProcessor.from_pretrained, **source)
         self._chat = next(
             (owner for owner in (self._processor, tokenizer) if getattr(owner, "chat_template", None)), None
         )
@@ -118,8 +98,8 @@ class LocalModel:
     def facts(self) -> dict[str, Any]:
         """What decides the samples, beside the setting."""
         settings = {
-            "model": self.options.name,
-            "revision": _revision(self.options.name, self.model.config),
+            "model": self.options.model,
+            "revision": _revision(self.options.model, self.model.config),
             "kind": self.model.config.model_type,
             "dtype": self.options.dtype,
             "system": self.options.system,
@@ -130,16 +110,12 @@ class LocalModel:
         return settings if self.options.dtype == "float32" else {**settings, "batch_size": self.options.batch_size}
 
     def check(self, item: Item) -> None:
-        """Raise if the model cannot take an item.
-
-        Raises:
-            ValueError: the item has an image or a prompt that the model does not take, or lacks one.
-        """
+        """Raise if the model cannot take an item."""
         if item.image is None and item.prompt is None:
             raise ValueError(f"{item.where}: expected an image or a prompt, got none. Add it, or leave the row out.")
         if item.image is not None and not self._takes_images:
             raise ValueError(
-                f"{self.options.name}: expected a model that takes images, got one of texts alone "
+                f"{self.options.model}: expected a model that takes images, got one of texts alone "
                 f"({self.model.config.model_type}). Name another model, or give prompts."
             )
         if item.image is None and (self._chat is None or item.prompt is None) and self._takes_images:
@@ -155,13 +131,6 @@ class LocalModel:
         self, items: Sequence[Item], setting: Setting, n: int, seed: int, finished: Collection[str] = ()
     ) -> Iterator[list[tuple[str, list[str]]]]:
         """Sample for all items, batch by batch; the next batch is read while the model writes.
-
-        Args:
-            items: all of them: batches are the same whatever is finished.
-            setting: how to decode.
-            n: samples of an item.
-            seed: with the id of an item it decides its samples.
-            finished: ids that are left out.
 
         Yields:
             Ids with n texts each, of a batch.

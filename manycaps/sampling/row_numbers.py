@@ -10,12 +10,6 @@ from manycaps.kit.base_types import Floats
 def random_numbers(seed: int, name: str, n: int, n_steps: int) -> Floats:
     """Draw the random numbers of a row; those of a sample depend on neither n nor n_steps.
 
-    Args:
-        seed: of the run.
-        name: id of the row.
-        n: samples.
-        n_steps: tokens of a sample.
-
     Returns:
         float64 array, shape (n, n_steps), from 0 to below 1.
 

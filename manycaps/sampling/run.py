@@ -7,10 +7,9 @@ from typing import Any, Protocol
 
 from tqdm import tqdm
 
-from manycaps.caption_tables.columns import as_columns, check_files_of_columns, columns_of
 from manycaps.sampling.captions_file import CaptionsFile
 from manycaps.sampling.decoding_setting import Setting
-from manycaps.sampling.items import Item, ItemOptions, read_items
+from manycaps.sampling.items import Item, read_items
 from manycaps.sampling.sample_options import SampleOptions
 
 
@@ -33,28 +32,19 @@ class Sampler(Protocol):
 def load_sampler(options: SampleOptions, first: Item) -> Sampler:
     """Load the model, or ask the server how it wants to be asked."""
     if options.url is None:
-        from manycaps.sampling.local_model import LocalModel, ModelOptions
+        from manycaps.sampling.local_model import LocalModel
 
-        chosen = ModelOptions(
-            options.model, options.revision, options.device, options.dtype, options.batch_size, options.system
-        )
-        return LocalModel(chosen)
-    from manycaps.sampling.server import Server, ServerOptions
+        return LocalModel(options)
+    from manycaps.sampling.server import Server
 
-    server = Server(
-        ServerOptions(options.url, options.model, options.system, options.concurrency, options.retries, options.timeout)
-    )
+    server = Server(options)
     server.choose_dialect(first, options.setting)
     return server
 
 
 def items_of(options: SampleOptions) -> list[Item]:
     """Read the items of a shard; pictures stay in their files where these are no table."""
-    given = as_columns(options.columns)
-    check_files_of_columns(given, options.sources)
-    columns = columns_of(given, options.sources)
-    how = ItemOptions(columns, options.images, options.prompt, options.stems, options.split, options.limit)
-    items = list(read_items(options.sources, how))
+    items = list(read_items(options))
     k, n_shards = options.shard
     mine = items[k - 1 :: n_shards]
     if not mine:
@@ -72,15 +62,7 @@ def sampled(options: SampleOptions) -> pathlib.Path:
 def write_samples(
     sampler: Sampler, items: Sequence[Item], options: SampleOptions, setting: Setting, path: pathlib.Path
 ) -> None:
-    """Write what a file of samples does not have yet.
-
-    Args:
-        sampler: the model.
-        items: all rows of the file.
-        options: n, seed, shard, and whether to restart.
-        setting: how to decode.
-        path: of the file.
-    """
+    """Write what a file of samples does not have yet."""
     sampler.check(items[0])
     settings = {**sampler.facts, **setting.to_dict(), "n": options.n, "seed": options.seed}
     settings |= {"prompt": options.prompt, "shard": "/".join(map(str, options.shard))}

@@ -11,7 +11,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import openai
 
@@ -20,6 +20,7 @@ from manycaps.kit.media_images import as_image_source, as_rgb_image
 from manycaps.sampling.decoding_setting import Setting
 from manycaps.sampling.items import Item
 from manycaps.sampling.row_numbers import request_seed
+from manycaps.sampling.sample_options import SampleOptions
 
 # Variable of the key; a server without keys needs none.
 KEY = "OPENAI_API_KEY"
@@ -29,21 +30,6 @@ NO_KEY = "none"
 
 # Statuses of a request that has a field which the server does not take.
 REFUSED = (400, 422)
-
-
-class ServerOptions(NamedTuple):
-    """Which server, and how it is asked."""
-
-    url: str
-    model: str
-    # Message of the system.
-    system: str | None = None
-    # Requests at a time.
-    concurrency: int = 8
-    # Further attempts of a request that failed.
-    retries: int = 5
-    # Seconds of one attempt.
-    timeout: float = 120.0
 
 
 class RefusedError(Exception):
@@ -69,11 +55,7 @@ def transformers_fields(setting: Setting) -> dict[str, Any]:
 
 
 def plain_fields(setting: Setting) -> dict[str, Any]:
-    """OpenAI's own fields alone.
-
-    Raises:
-        RefusedError: they cannot say the setting.
-    """
+    """OpenAI's own fields alone."""
     if setting.top_k or setting.min_p:
         raise RefusedError("it takes neither --top-k nor --min-p")
     return {}
@@ -88,13 +70,9 @@ DIALECTS: Mapping[str, Callable[[Setting], dict[str, Any]]] = {
 
 
 class Server:
-    """A server of chat completions.
+    """A server of chat completions."""
 
-    Args:
-        options: which one.
-    """
-
-    def __init__(self, options: ServerOptions):
+    def __init__(self, options: SampleOptions):
         self.options = options
         self._key = os.environ.get(KEY) or NO_KEY
         self._client = openai.OpenAI(
@@ -120,11 +98,7 @@ class Server:
             raise ValueError("--prompt: expected what to ask of an image, got none. Chat models need a prompt.")
 
     def choose_dialect(self, item: Item, setting: Setting) -> None:
-        """Ask for one sample, in the first way that the server does not refuse.
-
-        Raises:
-            ValueError: it refuses all of them, or gives no answer.
-        """
+        """Ask for one sample, in the first way that the server does not refuse."""
         if not setting.is_sampled:
             raise ValueError(
                 f"--url: expected options of sampling, got {setting.name}. Servers have no common way to search."
@@ -193,12 +167,7 @@ class Server:
         }
 
     def _answer(self, body: Mapping[str, Any], wanted: int) -> list[str]:
-        """Return the texts of a request: at least one, and at most as many as were wanted.
-
-        Raises:
-            RefusedError: the server does not take the request.
-            ValueError: all attempts failed.
-        """
+        """Return the texts of a request: at least one, and at most as many as were wanted."""
         got = ""
         for _ in range(self.options.retries + 1):
             try:

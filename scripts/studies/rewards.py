@@ -84,7 +84,6 @@ from manycaps.made_world.speakers import Speaker
 from manycaps.made_world.toy_scores import CHECKPOINT
 from manycaps.rewards import CiderReward, EnergyReward, MeteorReward, PacReward
 from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, label_axes, new_picture
-from scripts.toy.captioner_likelihood import draw_held_out
 from scripts.toy.captioner_rewards import (
     Advantages,
     CaptionedScenes,
@@ -94,7 +93,7 @@ from scripts.toy.captioner_rewards import (
     sample_captions,
     train_with_rewards,
 )
-from scripts.toy.small_captioner import CaptionerRecipe, new_captioner, train_captioner
+from scripts.toy.small_captioner import CaptionerRecipe, draw_held_out, new_captioner, train_captioner
 
 NAME = "rewards"
 KEY = ("start", "reward", "seed")

@@ -73,8 +73,14 @@ from manycaps.sampling.token_choice import DiverseTokens
 from scripts.studies.best_temperatures import best_temperature, interval
 from scripts.studies.speaker_measures import LINE_COLUMNS, MEASURES, SpokenWorld, World, draw_world
 from scripts.studies.study_pictures import label_axes, new_picture
-from scripts.toy.captioner_likelihood import draw_held_out
-from scripts.toy.small_captioner import CaptionerRecipe, as_pixel_values, as_text, new_captioner, train_captioner
+from scripts.toy.small_captioner import (
+    CaptionerRecipe,
+    as_pixel_values,
+    as_text,
+    draw_held_out,
+    new_captioner,
+    train_captioner,
+)
 
 NAME = "trained_speaker"
 KEY = ("search", "setting", "seed")

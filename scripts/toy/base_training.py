@@ -82,16 +82,7 @@ class Batch(NamedTuple):
 
 
 def train_base(seed: int, recipe: BaseRecipe, progress: Callable[..., Any]) -> SmallClip:
-    """Train a small CLIP from scratch.
-
-    Args:
-        seed: of the first weights, the scenes and the order of all.
-        recipe: how.
-        progress: a tqdm class.
-
-    Returns:
-        The trained model.
-    """
+    """Train a small CLIP from scratch."""
     rng = np.random.default_rng([seed, 0])
     families = draw_families(rng, recipe, progress)
     clip = SmallClip(seed)
@@ -204,13 +195,6 @@ def base_loss(clip: SmallClip, questions: Questions, batch: Batch, recipe: BaseR
 
 def label_contrast(logits: torch.Tensor, labels: Sequence[str]) -> torch.Tensor:
     """Symmetric InfoNCE in which labels that read the same are right for each of their images, with equal shares.
-
-    Args:
-        logits: scaled cosines of images and labels, shape (n, n), pairs on the diagonal.
-        labels: the n labels.
-
-    Returns:
-        Scalar, the mean of both directions.
 
     >>> round(label_contrast(torch.zeros(3, 3), ["a star", "a ring", "a star"]).item(), 4)  # log 3
     1.0986

@@ -95,17 +95,7 @@ def train_with_rewards(
     n_steps: int,
     watch: Callable[[int], Any],
 ) -> None:
-    """Train: the gradient of a step is the mean over captions of the advantage times that of log p.
-
-    Args:
-        model: a trained captioner.
-        scenes: of the training.
-        advantages: of sampled captions.
-        recipe: how.
-        seed: of the order of scenes and of the sampling.
-        n_steps: number of steps.
-        watch: called after each step with the number of steps so far.
-    """
+    """Train: the gradient of a step is the mean over captions of the advantage times that of log p."""
     rng = np.random.default_rng([seed, 2])
     torch.manual_seed(seed)
     learned = [weight for weight in model.parameters() if weight.requires_grad]

@@ -54,12 +54,11 @@ from manycaps.kit.clip_variants import WEIGHTS_NAME
 from manycaps.kit.clip_weights import read_weights
 from scripts.studies.study_frame import Line, StudyTable
 from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, new_picture
-from scripts.toy.positives_gain import LAMBDAS, NAME, gain
 from scripts.toy.publishing import UNTUNED_NAME
 from scripts.toy.small_clip import SmallClip
+from scripts.toy.tables import LAMBDAS, STUDY_NAME, gain
 from scripts.toy.trials import Trials, draw_trials, encode, measure
-from scripts.toy.tuning import TuningRecipe, cached_tuples, tune_variant
-from scripts.toy.tuples import TupleMake
+from scripts.toy.tuning import TuningRecipe, TupleMake, cached_tuples, tune_variant
 
 KEY = ("setting", "seed")
 MEASURED = ("tau_b", "foil accuracy", "foil relation", "pairs mean", "image_to_caption_recall@1")
@@ -138,7 +137,7 @@ def tuned_lines(start: Start, recipe: TuningRecipe, seed: int) -> Iterator[list[
 
 def draw(folder: pathlib.Path, lines: Sequence[Line], names: Sequence[str]) -> None:
     """Draw what positives add in each setting, by their weights."""
-    with new_picture(folder, NAME, 9, 0.42 * len(names) + 1.6) as figure:
+    with new_picture(folder, STUDY_NAME, 9, 0.42 * len(names) + 1.6) as figure:
         axes = figure.add_subplot()
         for k, (lambdas, colour) in enumerate(zip(LAMBDAS[1:], (BLUE, GREEN, ORANGE), strict=True)):
             means, errors = zip(*(gain(lines, name, lambdas, "tau_b") for name in names), strict=True)
@@ -158,7 +157,7 @@ def main(options: argparse.Namespace) -> int:
     """Fill the table and draw it."""
     torch.set_num_threads(1)
     try:
-        table = StudyTable(options.output, NAME, KEY, COLUMNS, {"trials": N_TRIALS, "validation": N_VALIDATION})
+        table = StudyTable(options.output, STUDY_NAME, KEY, COLUMNS, {"trials": N_TRIALS, "validation": N_VALIDATION})
         start = load_start()
         cells = [(name, seed) for name in options.settings for seed in options.seeds]
 

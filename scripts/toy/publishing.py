@@ -17,9 +17,8 @@ from manycaps.kit.clip_variants import CONFIG_NAME, WEIGHTS_NAME, Treatment
 from manycaps.kit.clip_weights import Weights, read_weights, write_safetensors
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
 from manycaps.saved_files import write_atomically, write_text_atomically
-from scripts.toy.positives_gain import study_section
 from scripts.toy.small_clip import ACTIVATION, PIXEL_MEAN, PIXEL_STD, SmallClip
-from scripts.toy.tables import as_markdown, foil_table, learned_kinds, verdict, write_csv
+from scripts.toy.tables import as_markdown, foil_table, learned_kinds, study_section, verdict, write_csv
 from scripts.toy.tuning import PAC, PLAIN, Projections
 
 # Names of a seed's files: weights with the tuned projections, the projections of all variants, and what is known; and
@@ -84,14 +83,7 @@ def publish(
     measurements: Mapping[str, Sequence[Mapping[str, float]]],
     facts: Sequence[Mapping[str, Any]],
 ) -> None:
-    """Write the published folder from a finished seed.
-
-    Args:
-        folder: the new folder; files of the same names are replaced.
-        seed_folder: what `write_seed` wrote for the published seed.
-        measurements: of all variants and seeds.
-        facts: of all seeds, the published one first.
-    """
+    """Write the published folder from a finished seed."""
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / WEIGHTS_NAME, lambda path: shutil.copyfile(seed_folder / WEIGHTS_NAME, path))
     model = ClipModel(read_weights(folder / WEIGHTS_NAME), **TREATMENT._asdict(), device="cpu")

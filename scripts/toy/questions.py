@@ -123,14 +123,7 @@ def sides_of(claim: Scene) -> list[int]:
 
 
 class Answers(torch.nn.Module):
-    """A linear layer that answers questions, and how wrong it is.
-
-    Args:
-        width: of what it reads.
-        sizes: number of answers of each question. Where those of a part come last, their last answers, that there is
-            no group, count less than the others.
-        counts: numbers of the questions how many there are, which count more than the others.
-    """
+    """A linear layer that answers questions, of which some ask for a count, and how wrong it is."""
 
     def __init__(self, width: int, sizes: tuple[int, ...], counts: Sequence[int]) -> None:
         super().__init__()
@@ -141,20 +134,13 @@ class Answers(torch.nn.Module):
         self._weights = torch.ones(len(sizes), MOST_ANSWERS)
         self._question_weights = torch.ones(len(sizes))
         self._question_weights[list(counts)] = COUNT_WEIGHT
-        if sizes[-len(PART_ANSWERS) :] == PART_ANSWERS:
+        if sizes[-len(PART_ANSWERS) :] == PART_ANSWERS:  # their last answers: no group on that side
             parts = torch.arange(len(sizes) - len(PART_ANSWERS), len(sizes))
             self._weights[parts, n_answers[parts] - 1] = NONE_WEIGHT
 
+    # States have shape (n, width), right answers (n, n_questions), `NOT_ASKED` where there is none.
     def forward(self, states: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-        """Mean over the questions of their weighted cross-entropies; a question that nobody was asked counts 0.
-
-        Args:
-            states: shape (n, width).
-            right: right answers, integers from 0, `NOT_ASKED` where there is none; shape (n, n_questions).
-
-        Returns:
-            Scalar.
-        """
+        """Mean over the questions of their weighted cross-entropies; a question that nobody was asked counts 0."""
         logits = self._linear(states).unflatten(1, self._absent.shape) + self._absent
         found = right.clamp(min=0)[:, :, None]  # (n, n_questions, 1)
         losses = -logits.log_softmax(dim=2).gather(2, found).squeeze(2)  # (n, n_questions)

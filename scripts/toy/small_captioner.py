@@ -5,6 +5,7 @@ CLIP vision model with the weights of tiny-pac, without its last layer, which ga
 is a GPT-2 of two layers whose words are those of the made world.
 """
 
+import math
 import pathlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -18,10 +19,11 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from manycaps.kit.clip_weights import Weights, read_weights
 from manycaps.kit.media_images import as_model_pixels
+from manycaps.made_world.caption_probabilities import caption_probability
 from manycaps.made_world.captions import every_word
 from manycaps.made_world.pictures import draw_picture
 from manycaps.made_world.scenes import Scene, draw_scene
-from manycaps.made_world.speakers import N_SPEAKER_DRAWS, Speaker, speak
+from manycaps.made_world.speakers import N_SPEAKER_DRAWS, Speaker, draw_captions, speak
 
 # Tokens that are no words.
 PADDING, BEGIN, END = "<pad>", "<begin>", "<end>"
@@ -55,12 +57,7 @@ class CaptionerRecipe(NamedTuple):
 
 
 def new_captioner(checkpoint: pathlib.Path, seed: int) -> transformers.VisionEncoderDecoderModel:
-    """Build a captioner whose encoder is that of a checkpoint, frozen, and whose decoder has learned nothing.
-
-    Args:
-        checkpoint: weights of a small CLIP, as `train_tiny_pac` writes them.
-        seed: of the decoder's first weights.
-    """
+    """Build a captioner whose encoder is that of a checkpoint, frozen, and whose decoder has learned nothing."""
     weights = read_weights(checkpoint)
     width, _, patch, _ = weights["visual.conv1.weight"].shape
     side = int((len(weights["visual.positional_embedding"]) - 1) ** 0.5) * patch
@@ -173,27 +170,14 @@ def as_text(tokens: Sequence[int]) -> str:
 def next_word_logits(
     model: transformers.VisionEncoderDecoderModel, states: torch.Tensor, tokens: torch.Tensor
 ) -> torch.Tensor:
-    """Return what the model predicts for every next token: logits, shape (n, n_tokens - 1, n_words).
-
-    Args:
-        model: a captioner.
-        states: of the encoder, shape (n, n_states, width).
-        tokens: as from `as_tokens`.
-    """
+    """Return what the model predicts for every next token: logits, shape (n, n_tokens - 1, n_words)."""
     return model(encoder_outputs=BaseModelOutput(last_hidden_state=states), decoder_input_ids=tokens[:, :-1]).logits
 
 
 def train_captioner(
     model: transformers.VisionEncoderDecoderModel, seed: int, recipe: CaptionerRecipe, progress: Callable[..., Any]
 ) -> None:
-    """Teach a captioner what people say of scenes; every step has captions that were not said before.
-
-    Args:
-        model: as from `new_captioner`.
-        seed: of scenes, pictures, captions and their order.
-        recipe: how.
-        progress: a tqdm class.
-    """
+    """Teach a captioner what people say of scenes; every step has captions that were not said before."""
     scenes, states = encoded_scenes(model, seed, recipe.n_scenes, progress)
     rng = np.random.default_rng([seed, 1])
     learned = [weight for weight in model.parameters() if weight.requires_grad]
@@ -237,3 +221,36 @@ def encoded_scenes(
 def encode_pictures(model: transformers.VisionEncoderDecoderModel, pixel_values: torch.Tensor) -> torch.Tensor:
     """Return the states of the encoder, shape (n, n_states, width)."""
     return model.encoder(pixel_values=pixel_values).last_hidden_state
+
+
+class HeldOut(NamedTuple):
+    """Human captions, and what a captioner predicts for each of their words."""
+
+    # Shape (n_captions, n_tokens - 1, n_words).
+    logits: torch.Tensor
+    # The words that people said, padded, shape (n_captions, n_tokens - 1).
+    said: torch.Tensor
+    # Mean of -log p of the people themselves: what no speaker can be below.
+    nats_of_people: float
+
+    def nats(self, temperature: float) -> float:
+        """Return the mean of -log p of a caption, sampled at a temperature; the human captions are given."""
+        log_p = torch.log_softmax(self.logits.double() / temperature, dim=2)
+        of_words = log_p.gather(2, self.said[..., None])[..., 0]
+        return -float(of_words.masked_fill(self.said == NUMBERS[PADDING], 0.0).sum(dim=1).mean())
+
+
+@torch.no_grad()
+def draw_held_out(model: transformers.VisionEncoderDecoderModel, seed: int, n_scenes: int) -> HeldOut:
+    """Draw scenes with a caption of people each, and let a captioner predict their words."""
+    scenes, pictures, captions = [], [], []
+    for i in range(n_scenes):
+        rng = np.random.default_rng([seed, i])
+        scenes.append(draw_scene(rng))
+        captions += draw_captions(Speaker(), scenes[-1], 1, rng)
+        pictures.append(draw_picture(rng, scenes[-1]))
+    tokens = as_tokens(captions)
+    states = encode_pictures(model, as_pixel_values(pictures, model.config.encoder.image_size))
+    people = [caption_probability(Speaker(), scene, said) for scene, said in zip(scenes, captions, strict=True)]
+    logits = next_word_logits(model, states, tokens)
+    return HeldOut(logits, tokens[:, 1:], -math.fsum(map(math.log, people)) / n_scenes)

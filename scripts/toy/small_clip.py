@@ -53,11 +53,7 @@ class Encoded(NamedTuple):
 
 
 class SmallClip:
-    """A CLIP that can be trained; its text encoder knows the words of the made world only, to be quick.
-
-    Args:
-        seed: of the first weights.
-    """
+    """A CLIP that can be trained; its text encoder knows the words of the made world only, to be quick."""
 
     def __init__(self, seed: int) -> None:
         torch.manual_seed(seed)
@@ -106,20 +102,12 @@ class SmallClip:
         return own + [weight for weight in self.network.parameters() if weight.requires_grad]
 
     def tokenize(self, text: str) -> list[int]:
-        """Turn a text into numbers of known tokens, the start and the end included.
-
-        Raises:
-            KeyError: a word is not of this world.
-        """
+        """Turn a text into numbers of known tokens, the start and the end included."""
         ends = self.model.tokenizer
         return [self._known[ends.sot_token_id], *self.word_tokens(text), self._known[ends.eot_token_id]]
 
     def word_tokens(self, text: str) -> list[int]:
-        """Turn a text into numbers of known tokens: CLIP's tokenizer goes word by word, so each is read once.
-
-        Raises:
-            KeyError: a word is not of this world.
-        """
+        """Turn a text into numbers of known tokens: CLIP's tokenizer goes word by word, so each is read once."""
         tokens = []
         for word in text.split():
             if word not in self._tokens:

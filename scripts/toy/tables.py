@@ -1,4 +1,4 @@
-"""Tables of the trials over seeds, after Tables 1, 4 and 6 of Sarto et al. (2023): means with intervals."""
+"""Tables of the trials over seeds, after Tables 1, 4 and 6 of Sarto et al. (2023), and of the study of positives."""
 
 import csv
 import io
@@ -9,6 +9,8 @@ import numpy as np
 import scipy.stats
 
 from manycaps.saved_files import write_text_atomically
+from scripts.studies.study_frame import Line, matching, numbers, read_lines
+from scripts.toy.tuning import Lambdas
 
 # Share of samples whose interval holds the true mean.
 CONFIDENCE = 0.95
@@ -57,7 +59,6 @@ TABLES: Mapping[str, Sequence[tuple[str, str]]] = {
     ),
 }
 
-
 # What the verdict is about.
 VERDICT_COLUMNS = (
     ("PAC-S tau_b", "tau_b"),
@@ -66,6 +67,15 @@ VERDICT_COLUMNS = (
     ("foils with PAC-S", "foil accuracy"),
     ("foils with RefPAC-S", "foil accuracy ref"),
 )
+
+# Name of the files of the study of positives.
+STUDY_NAME = "positives"
+
+# Without positives, the paper's weights, and larger ones.
+LAMBDAS = (Lambdas(0.0, 0.0), Lambdas(0.05, 0.1), Lambdas(0.2, 0.2), Lambdas(0.4, 0.4))
+
+# A gain counts if it is larger than this many standard errors.
+N_ERRORS = 2
 
 
 def mean_and_half_width(values: Sequence[float]) -> tuple[float, float]:
@@ -82,15 +92,7 @@ def mean_and_half_width(values: Sequence[float]) -> tuple[float, float]:
 
 
 def as_markdown(measurements: Measurements, plain: str) -> str:
-    """Write all tables, each variant with its difference to the plain checkpoint under it.
-
-    Args:
-        measurements: of each variant, one for each seed, seeds in the same order.
-        plain: name of the variant that the others are compared with, seed by seed.
-
-    Returns:
-        Markdown: a heading and a table for each of `TABLES`.
-    """
+    """Write all tables, each variant with its difference to the plain checkpoint under it."""
     parts = []
     for title, columns in TABLES.items():
         lines = [f"### {title}", "", "| | " + " | ".join(heading for heading, _ in columns) + " |"]
@@ -110,14 +112,7 @@ def as_markdown(measurements: Measurements, plain: str) -> str:
 
 
 def foil_table(measurements: Measurements) -> str:
-    """Write how many foils of each kind are found, by PAC-S and by RefPAC-S: means and their standard errors.
-
-    Args:
-        measurements: of each variant, one for each seed.
-
-    Returns:
-        A Markdown table.
-    """
+    """Write how many foils of each kind are found, by PAC-S and by RefPAC-S: means and their standard errors."""
     lines = ["| | " + " | ".join(kind for kind, _ in FOIL_KINDS) + " |", "|---" * (len(FOIL_KINDS) + 1) + "|"]
     for name, by_seed in measurements.items():
         for metric, suffix in (("PAC-S", ""), ("RefPAC-S", " ref")):
@@ -134,12 +129,6 @@ def verdict(measurements: Measurements) -> str:
     """Say in words what the tables show of tuning, and of each kind of positives.
 
     A difference counts if its interval over the seeds does not hold 0.
-
-    Args:
-        measurements: of the checkpoint before tuning, of the recipe, and of its ablations, in this order.
-
-    Returns:
-        One line for the tuning and one for each ablation, as a Markdown list.
     """
     plain, recipe, *ablations = measurements
     lines = [f"- Tuning as a whole ({recipe} minus {plain}): {_compared(measurements, recipe, plain)}."]
@@ -148,14 +137,7 @@ def verdict(measurements: Measurements) -> str:
 
 
 def learned_kinds(variant: Sequence[Mapping[str, float]]) -> str:
-    """Say which kinds of wrong words one variant finds with PAC-S, and which it does not.
-
-    Args:
-        variant: its measurements, one for each seed.
-
-    Returns:
-        One sentence or two.
-    """
+    """Say which kinds of wrong words one variant finds with PAC-S, and which it does not."""
     means = {kind: float(np.mean([_value(found, key) for found in variant])) for kind, key in FOIL_KINDS}
     named = {kind: f"{kind} {mean:.2f} %" for kind, mean in means.items()}
     weak = [named[kind] for kind, mean in means.items() if not mean >= LEARNED]
@@ -183,6 +165,73 @@ def read_csv(path: pathlib.Path) -> dict[str, list[dict[str, float]]]:
             by_seed = found.setdefault(row["variant"], {})
             by_seed.setdefault(row["seed"], {})[row["measurement"]] = float(row["percent"])
     return {name: list(by_seed.values()) for name, by_seed in found.items()}
+
+
+def values(lines: Sequence[Line], setting: str, lambdas: Lambdas, column: str) -> np.ndarray:
+    """Return a column of the lines of one setting and pair of lambdas, by seeds, shape (n_seeds,)."""
+    where = {"setting": setting, "lambda_v": f"{lambdas.v:g}", "lambda_t": f"{lambdas.t:g}"}
+    seeds = [int(line["seed"]) for line in matching(lines, **where)]
+    return np.array(numbers(lines, column, **where))[np.argsort(seeds)]
+
+
+def gain(lines: Sequence[Line], setting: str, lambdas: Lambdas, column: str) -> tuple[float, float]:
+    """Return what positives add to the same tuning without them: the mean over seeds, and its standard error.
+
+    >>> def line(seed, v, tau):
+    ...     return {"setting": "a", "seed": seed, "lambda_v": v, "lambda_t": v, "tau_b": tau}
+    >>> lines = [line("0", "0", "60"), line("1", "0", "61"), line("0", "0.2", "61"), line("1", "0.2", "64")]
+    >>> gain(lines, "a", Lambdas(0.2, 0.2), "tau_b")  # 1 and 3
+    (2.0, 1.0)
+    """
+    differences = values(lines, setting, lambdas, column) - values(lines, setting, LAMBDAS[0], column)
+    return float(differences.mean()), float(differences.std(ddof=1) / np.sqrt(len(differences)))
+
+
+def gain_table(lines: Sequence[Line], column: str = "tau_b") -> str:
+    """Write for each setting the measurement without positives, and what each pair of lambdas adds, as Markdown."""
+    heads = ["setting", "without", *(f"lambda_v {x.v:g}, lambda_t {x.t:g}" for x in LAMBDAS[1:])]
+    rows = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for setting in dict.fromkeys(line["setting"] for line in lines):
+        cells = [f"{values(lines, setting, LAMBDAS[0], column).mean():.1f}"]
+        for lambdas in LAMBDAS[1:]:
+            mean, error = gain(lines, setting, lambdas, column)
+            text = f"{mean:+.2f} ({error:.2f})"
+            cells.append(f"**{text}**" if mean > N_ERRORS * error else text)
+        rows.append(f"| {setting} | {' | '.join(cells)} |")
+    return "\n".join(rows) + "\n"
+
+
+def gain_words(lines: Sequence[Line], column: str = "tau_b") -> str:
+    """Say where positives help beyond two standard errors, where they harm, and where nothing was learnt without."""
+    parts: dict[str, list[str]] = {"help": [], "harm": []}
+    names = list(dict.fromkeys(line["setting"] for line in lines))
+    for setting in names:
+        found = [gain(lines, setting, lambdas, column) for lambdas in LAMBDAS[1:]]
+        best, worst = max(found), min(found)
+        if any(mean > N_ERRORS * error for mean, error in found):
+            parts["help"].append(f"{setting} ({best[0]:+.2f})")
+        if any(mean < -N_ERRORS * error for mean, error in found):
+            parts["harm"].append(f"{setting} ({worst[0]:+.2f})")
+    helped = ", ".join(parts["help"]) or "none of the settings"
+    harmed = ", ".join(parts["harm"]) or "none"
+    idle = [name for name in names if not values(lines, name, LAMBDAS[0], "iterations").any()]
+    stopped = (
+        f" Without positives, no step lowered the validation loss for any seed in: {', '.join(idle)}." if idle else ""
+    )
+    return (
+        f"Positives help beyond two standard errors, with one of the weights at least, in {len(parts['help'])} of "
+        f"{len(names)} settings: {helped}; they harm in: {harmed}.{stopped}"
+    )
+
+
+def study_section(folder: pathlib.Path) -> str:
+    """Return what a card says of the study in a folder; a sentence where it has not run there."""
+    path = folder / f"{STUDY_NAME}.csv"
+    if not path.is_file():
+        return "Not measured for this checkpoint; `scripts/toy/positives_study.py` does it.\n"
+    lines = read_lines(path)
+    n_seeds = len({line["seed"] for line in lines})
+    return f"{gain_words(lines)}\n\n![Gains by setting]({STUDY_NAME}.png)\n\n{n_seeds} seeds.\n\n{gain_table(lines)}"
 
 
 def _compared(measurements: Measurements, name: str, other: str) -> str:

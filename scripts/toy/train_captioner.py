@@ -35,12 +35,11 @@ import tqdm
 from manycaps.kit.base_files import file_sha256
 from manycaps.made_world.toy_scores import CHECKPOINT
 from manycaps.saved_files import made_folder, write_text_atomically
-from scripts.toy.captioner_likelihood import HeldOut, draw_held_out
-from scripts.toy.small_captioner import CaptionerRecipe, new_captioner, save_captioner, train_captioner
+from scripts.toy.small_captioner import CaptionerRecipe, draw_held_out, new_captioner, save_captioner, train_captioner
 
 WEIGHTS = CHECKPOINT / "open_clip_model.safetensors"
 
-# Seed and number of the scenes on which the loss is told.
+# Seed and number of the scenes on which the loss is measured.
 HELD_OUT = (1_000_000, 500)
 
 
@@ -52,7 +51,7 @@ def main(options: argparse.Namespace) -> int:
     model = new_captioner(WEIGHTS, options.seed)
     train_captioner(model, options.seed, recipe, tqdm.tqdm)
     minutes = (time.process_time() - start) / 60
-    held_out: HeldOut = draw_held_out(model, *HELD_OUT)
+    held_out = draw_held_out(model, *HELD_OUT)
     facts = {
         "seed": options.seed,
         "recipe": recipe._asdict(),

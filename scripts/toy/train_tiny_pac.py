@@ -73,13 +73,7 @@ QUICK = Recipe(
 
 
 def train_seed(folder: pathlib.Path, seed: int, recipe: Recipe) -> None:
-    """Train, tune and measure one seed, and write what came of it, unless it already exists.
-
-    Args:
-        folder: of this seed.
-        seed: of everything but the trials.
-        recipe: how.
-    """
+    """Train, tune and measure one seed, and write what came of it, unless it already exists."""
     torch.set_num_threads(1)
     clip, minutes_before = trained_base(folder, seed, recipe.base)
     start = time.process_time()
@@ -100,11 +94,7 @@ def train_seed(folder: pathlib.Path, seed: int, recipe: Recipe) -> None:
 
 
 def trained_base(folder: pathlib.Path, seed: int, recipe: BaseRecipe) -> tuple[SmallClip, float]:
-    """Return the checkpoint before tuning and the processor minutes that it took, trained now unless it is there.
-
-    Raises:
-        ValueError: the folder has one of another recipe.
-    """
+    """Return the checkpoint before tuning and the processor minutes that it took, trained now unless it is there."""
     if (found := read_base(folder)) is None:
         start = time.process_time()
         clip = train_base(seed, recipe, tqdm.tqdm)
@@ -132,11 +122,7 @@ def train_seeds(output: pathlib.Path, seeds: Sequence[int], recipe: Recipe, n_jo
 
 
 def is_done(folder: pathlib.Path, recipe: Recipe) -> bool:
-    """Whether a seed is finished in this folder.
-
-    Raises:
-        ValueError: it is, with another recipe.
-    """
+    """Whether a seed is finished in this folder."""
     if not (folder / FACTS_NAME).is_file():
         return False
     check_recipe(folder, read_facts(folder)["recipe"], dataclasses.asdict(recipe))
@@ -144,11 +130,7 @@ def is_done(folder: pathlib.Path, recipe: Recipe) -> bool:
 
 
 def check_recipe(folder: pathlib.Path, found: dict[str, Any], recipe: dict[str, Any]) -> None:
-    """Raise unless a folder was made by a recipe.
-
-    Raises:
-        ValueError: it was made by another one.
-    """
+    """Raise unless a folder was made by a recipe."""
     # As JSON has it: a list for a tuple.
     if found != json.loads(json.dumps(recipe)):
         raise ValueError(f"--output: expected a folder for this recipe, got {folder} of another. Choose a new folder.")
@@ -175,11 +157,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def check(arguments: argparse.Namespace) -> None:
-    """Raise unless the command line can be followed.
-
-    Raises:
-        ValueError: it cannot.
-    """
+    """Raise unless the command line can be followed."""
     if arguments.jobs < 1:
         raise ValueError(f"--jobs: expected 1 or more, got {arguments.jobs}. Give the number of free processors.")
     if min(arguments.seeds) < 0 or len(set(arguments.seeds)) < len(arguments.seeds):

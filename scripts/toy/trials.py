@@ -156,11 +156,6 @@ def encode(clip: SmallClip, pixels: np.ndarray, texts: Sequence[str]) -> tuple[n
 def measure(trials: Trials, images: np.ndarray, texts: np.ndarray) -> dict[str, float]:
     """Measure features on all trials.
 
-    Args:
-        trials: what is asked.
-        images: features after the projection, shape (n, d).
-        texts: of `trials.texts`, shape (n_texts, d).
-
     Returns:
         Percentages: accuracies, Kendall's taus, recalls; keys that end in ` ref` are RefPAC-S with all references,
         in ` ref1` with one, the others PAC-S.

@@ -13,8 +13,7 @@ from manycaps.made_world.scenes import draw_scene
 from manycaps.made_world.speakers import Speaker, draw_captions
 from manycaps.made_world.toy_scores import CHECKPOINT
 from scripts.studies.best_temperatures import best_temperature
-from scripts.toy.captioner_likelihood import draw_held_out
-from scripts.toy.small_captioner import CaptionerRecipe, new_captioner, save_captioner, train_captioner
+from scripts.toy.small_captioner import CaptionerRecipe, draw_held_out, new_captioner, save_captioner, train_captioner
 
 pytestmark = pytest.mark.slow
 

@@ -21,10 +21,23 @@ from manycaps.made_world.toy_scores import COLUMNS, KINDS, draw_toy_scene, draw_
 from manycaps.quickstart import comparison
 from scripts.studies.study_frame import read_lines
 from scripts.toy import train_tiny_pac
-from scripts.toy.positives_gain import LAMBDAS, N_ERRORS, gain, study_section, values
 from scripts.toy.positives_study import NAMES, SETTINGS
 from scripts.toy.publishing import TRIALS_NAME, UNTUNED_NAME
-from scripts.toy.tables import FOIL_KINDS, LEARNED, TABLES, as_markdown, foil_table, learned_kinds, read_csv, verdict
+from scripts.toy.tables import (
+    FOIL_KINDS,
+    LAMBDAS,
+    LEARNED,
+    N_ERRORS,
+    TABLES,
+    as_markdown,
+    foil_table,
+    gain,
+    learned_kinds,
+    read_csv,
+    study_section,
+    values,
+    verdict,
+)
 from scripts.toy.tuning import PAC, PLAIN, VARIANTS, TuningRecipe
 from tests.module_folders import EMSCORE_PAC, PAC_SCORE, REF_PAC_SCORE, ROOT
 

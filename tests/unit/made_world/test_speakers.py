@@ -1,4 +1,4 @@
-"""Speakers of the made world: temperature 1 is the people, 0 says the likeliest, and draws follow the probabilities."""
+"""Speakers of the made world: draws follow their exact probabilities, which agree with a slow loop."""
 
 import math
 
@@ -7,8 +7,8 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 
-from manycaps.made_world.caption_probabilities import caption_probabilities
-from manycaps.made_world.captions import draw_caption, every_word
+from manycaps.made_world.caption_probabilities import caption_probabilities, caption_probability
+from manycaps.made_world.captions import ONE_GROUP, PERSON_HABITS, TWO_GROUPS, Habits, draw_caption, every_word
 from manycaps.made_world.scenes import Group, Scene, draw_scene, n_errors
 from manycaps.made_world.speakers import (
     N_SPEAKER_DRAWS,
@@ -19,10 +19,13 @@ from manycaps.made_world.speakers import (
     zipf_probabilities,
 )
 from tests.each_case import each_case
+from tests.oracles.speaker_loop import one_group_probabilities
 
 SEEDS = st.integers(0, 2**32 - 1)
 ALONE = Scene((Group(2, "small", "red", "cross"),), None, "white")
 PAIR = Scene((Group(1, "small", "orange", "circle"), Group(2, "large", "blue", "star")), "left", "brown")
+STAR = Scene((Group(1, "small", "orange", "star"),), None, "brown")
+STARS = Scene((Group(1, "small", "orange", "star"), Group(2, "large", "orange", "star")), "above", "brown")
 
 
 def shares_of_words(captions, weights):
@@ -54,7 +57,7 @@ def test_draws_follow_the_probabilities(speaker):
 
 def test_draws_of_two_groups_follow_the_probabilities():
     speaker = Speaker(0.4)  # bold enough for few captions
-    alike = Scene((Group(1, "small", "orange", "star"), Group(2, "large", "orange", "star")), "left", "brown")
+    alike = STARS._replace(relation="left")
     captions = draw_captions(speaker, alike, 4_000, np.random.default_rng(0))
     probabilities = caption_probabilities(speaker, alike)
     likely = sorted(probabilities, key=probabilities.get, reverse=True)[:40]
@@ -114,23 +117,79 @@ def test_temperature_of_one_choice_by_hand():
 @pytest.mark.parametrize(
     ("speaker", "message"),
     [
-        (
-            Speaker(temperature=-1.0),
-            "temperature: expected a number from 0, got -1.0. 1 is the people, lower is sharper.",
-        ),
-        (
-            Speaker(temperature=math.nan),
-            "temperature: expected a number from 0, got nan. 1 is the people, lower is sharper.",
-        ),
+        (Speaker(-1.0), "temperature: expected a number from 0, got -1.0. 1 is the people, lower is sharper."),
+        (Speaker(math.nan), "temperature: expected a number from 0, got nan. 1 is the people, lower is sharper."),
         (Speaker(wrong=1.5), "wrong: expected a share from 0 to 1, got 1.5. 0 says nothing wrong."),
         (Speaker(exponent=-0.5), "exponent: expected a number from 0, got -0.5. 0 likes all wordings equally."),
     ],
     ids=["temperature", "no temperature", "wrong", "exponent"],
 )
 def test_messages(speaker, message):
-    with pytest.raises(ValueError) as raised:
-        draw_captions(speaker, ALONE, 1, np.random.default_rng(0))
-    assert str(raised.value) == message
-    with pytest.raises(ValueError) as raised:
-        caption_probabilities(speaker, ALONE)
-    assert str(raised.value) == message
+    for call in (
+        lambda: draw_captions(speaker, ALONE, 1, np.random.default_rng(0)),
+        lambda: caption_probabilities(speaker, ALONE),
+    ):
+        with pytest.raises(ValueError) as raised:
+            call()
+        assert str(raised.value) == message
+
+
+@each_case(
+    ("scene", "temperature", "wrong"),
+    [
+        *((scene, temperature, 0.0) for scene in (STAR, STARS) for temperature in (0.0, 0.5, 1.0, 3.0)),
+        (STAR, 0.0, 0.2),
+        (STAR, 1.0, 0.2),
+    ],
+    ids=lambda value: f"{len(value.groups)} groups" if isinstance(value, Scene) else str(value),
+)
+def test_probabilities_sum_to_one(scene, temperature, wrong):
+    probabilities = caption_probabilities(Speaker(temperature, wrong), scene)
+    assert sum(probabilities.values()) == pytest.approx(1, abs=1e-12)
+    assert min(probabilities.values()) > 0
+    assert len(probabilities) == 1 or temperature > 0 or wrong > 0
+
+
+# Habits with few captions, for a loop over all of them with every wrong value.
+TERSE = Habits((ONE_GROUP[:2], TWO_GROUPS), {"size": 1.0, "colour": 0.1, "background": 1.0}, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("speaker", "scene"),
+    [
+        (Speaker(), STAR),
+        (Speaker(0.6, exponent=1.0), STAR),
+        (Speaker(1.7, 0.3, 0.0, TERSE), Scene((Group(3, "small", "orange", "star"),), None, "brown")),
+    ],
+    ids=["people", "bold", "wrong"],
+)
+def test_probabilities_agree_with_the_slow_loop(speaker, scene):
+    ours = caption_probabilities(speaker, scene)
+    slow = one_group_probabilities(scene, speaker.habits, speaker.temperature, speaker.wrong, speaker.exponent)
+    assert ours.keys() == slow.keys()
+    assert [ours[caption] for caption in slow] == pytest.approx(list(slow.values()), rel=1e-9)
+
+
+def test_the_probability_of_one_caption_is_that_of_the_list():
+    probabilities = caption_probabilities(Speaker(0.8), STARS)
+    for caption in draw_captions(Speaker(0.8), STARS, 20, np.random.default_rng(0)):
+        assert caption_probability(Speaker(0.8), STARS, caption) == pytest.approx(probabilities[caption], rel=1e-12)
+    assert caption_probability(Speaker(0.8), STARS, "a purple ring") == 0
+    assert caption_probability(Speaker(0.8, wrong=0.1), STARS, "a purple ring") > 0
+
+
+def test_a_temperature_of_zero_says_the_likeliest_caption_of_people():
+    """At every choice the likeliest is the likeliest caption: it leaves nothing out, though people often do."""
+    rng = np.random.default_rng(0)
+    for scene in [STAR, STARS, *(draw_scene(rng) for _ in range(4))]:
+        people = caption_probabilities(Speaker(), scene)
+        assert speak(Speaker(0.0), scene, rng.random(N_SPEAKER_DRAWS)) == max(people, key=people.get)
+
+
+def test_a_sharpened_choice_is_a_share_of_the_captions():
+    """By hand: people leave the background out in 30 of 100 captions; at 1/2 in 9 of 9 + 49."""
+    for temperature, expected in ((1.0, 0.3), (0.5, 9 / 58)):
+        probabilities = caption_probabilities(Speaker(temperature), STAR)
+        assert sum(p for caption, p in probabilities.items() if "brown" not in caption) == pytest.approx(expected)
+    assert at_temperature(np.array([0.7, 0.3]), 0.5)[1] == pytest.approx(9 / 58)
+    assert PERSON_HABITS.leaves_out["background"] == 0.3

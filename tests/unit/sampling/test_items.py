@@ -2,17 +2,19 @@
 
 import io
 import json
+import pathlib
 import tarfile
 
 import pyarrow
 import pyarrow.parquet
 import pytest
 
-from manycaps.sampling.items import ItemOptions, read_items
+from manycaps.sampling import SampleOptions
+from manycaps.sampling.items import read_items
 from tests.each_case import each_case
 from tests.tiny_models import save_pictures
 
-PLAIN = ItemOptions({}, None, None, stems=False, split="train", limit=None)
+OUTPUT = pathlib.Path("samples.jsonl")
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +23,7 @@ def photos(tmp_path_factory):
 
 
 def read(*sources, **changed):
-    return list(read_items([str(source) for source in sources], PLAIN._replace(**changed)))
+    return list(read_items(SampleOptions("model", [str(source) for source in sources], OUTPUT, **changed)))
 
 
 def write_lines(path, *rows):

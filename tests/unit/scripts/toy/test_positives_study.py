@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 
 from scripts.toy import positives_study
-from scripts.toy.positives_gain import LAMBDAS, gain, gain_table, gain_words, study_section
 from scripts.toy.positives_study import SETTINGS, Setting, main, parsed
+from scripts.toy.tables import LAMBDAS, gain, gain_table, gain_words, study_section
 
 pytestmark = pytest.mark.slow
 

@@ -13,15 +13,16 @@ from manycaps.made_world.pictures import draw_picture
 from manycaps.made_world.scenes import draw_scene
 from manycaps.made_world.speakers import Speaker, draw_captions
 from manycaps.made_world.toy_scores import CHECKPOINT
-from scripts.toy.captioner_likelihood import HeldOut, draw_held_out
 from scripts.toy.small_captioner import (
     NUMBERS,
     PADDING,
     WORDS,
     CaptionerRecipe,
+    HeldOut,
     as_pixel_values,
     as_text,
     as_tokens,
+    draw_held_out,
     encode_pictures,
     new_captioner,
     train_captioner,
