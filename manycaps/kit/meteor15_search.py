@@ -140,14 +140,6 @@ def search(matches: Matches, starts: Starts, n_pairs: int) -> Chosen:
     words are free, and last skips the word. An exact match of words counts 2, any other half of its words on each side,
     rounded down. The distance of a match counts for the paths made after it out of the same path, not for its own: the
     Java program adds it to the path that it copied.
-
-    Args:
-        matches: candidates of all pairs.
-        starts: reference words at which these start, and those behind a match.
-        n_pairs: number of pairs.
-
-    Returns:
-        The chosen matches and the numbers of chunks.
     """
     n_steps = np.bincount(starts.pair, minlength=n_pairs)
     first_start = np.cumsum(n_steps) - n_steps
@@ -221,12 +213,7 @@ class _Beam:
         return (1 << (end - self.layout.chunks)) - 1
 
     def _best(self, children: _Children, used: npt.NDArray[np.uint64]) -> tuple[_Paths, Ints]:
-        """The best children of every pair, from the best to the worst, and their numbers.
-
-        Args:
-            children: of paths.
-            used: words that these paths had used, shape (n_masks, n_paths).
-        """
+        """The best children of every pair, from the best to the worst, and their numbers."""
         order = _stable_order(children.rank, self.layout.width)
         rank = children.rank.take(order)
         pair = rank >> self.layout.pair
@@ -370,11 +357,7 @@ def _words(matches: Matches) -> _Words:
 
 
 def _layout(n_pairs: int, n_words: int, distance: int) -> _Layout:
-    """Widths in bits that no path exceeds: a chunk has a word of each side, and the end of a text closes one.
-
-    Raises:
-        ValueError: the texts are too long.
-    """
+    """Widths in bits that no path exceeds: a chunk has a word of each side, and the end of a text closes one."""
     chunks = distance.bit_length()
     unmatched = chunks + (n_words + 1).bit_length()
     pair = unmatched + n_words.bit_length()

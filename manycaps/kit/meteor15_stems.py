@@ -51,9 +51,6 @@ def load_stemmer(language: str) -> Callable[[str], str]:
     Args:
         language: "en", "de", "fr", "es", "ru"; another one has no stemmer, and every word is its own stem.
 
-    Raises:
-        ImportError: Spanish or Russian, and snowballstemmer is not installed.
-
     >>> load_stemmer("de")("verhältnisse"), load_stemmer("fr")("joueuses"), load_stemmer("cs")("psi")
     ('verhaltniss', 'joueux', 'psi')
     """

@@ -183,9 +183,6 @@ def smoothed_bleu(statistics: np.ndarray) -> np.ndarray:
 def self_statistics(sets: Sequence[Sequence[Sequence[str]]]) -> list[np.ndarray]:
     """Count the statistics of BLEU for each caption of a set against all others of it.
 
-    Args:
-        sets: n_sets lists of token lists.
-
     Returns:
         For each set an int64 array, shape (n_captions, 10), as from `bleu_statistics`; shape (0, 10) for one caption.
 
@@ -210,9 +207,6 @@ def self_bleu_values(statistics: Sequence[np.ndarray]) -> dict[str, list[float]]
     mBLEU-4 is the mean over a set's captions of the COCO caption code's BLEU-4 against the others (Shetty et al., 2017,
     section 5.1, https://arxiv.org/abs/1703.10476); self-BLEU-4 the same with `smoothed_bleu`.
 
-    Args:
-        statistics: of each set, as from `self_statistics`.
-
     Returns:
         `mbleu_4` and `self_bleu_4`: lists of n_sets floats, 0 (nothing in common) to 1; NaN for one caption.
     """
@@ -228,9 +222,6 @@ def corpus_mbleu_4(statistics: Sequence[np.ndarray]) -> float:
 
     The mean over places of the COCO caption code's corpus BLEU-4: what programs for several captions per image print.
     Unlike all other values it depends on the order of the captions in a set.
-
-    Args:
-        statistics: of each set, as from `self_statistics`.
 
     Returns:
         0 to 1; NaN where no set has two captions.

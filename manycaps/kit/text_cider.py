@@ -16,9 +16,6 @@ from .text_tokens import same_tokens
 def document_frequencies(documents: Iterable[Sequence[Sequence[str]]]) -> dict[str, int]:
     """Count the documents in which each n-gram occurs.
 
-    Args:
-        documents: for each image or video, the token lists of its references.
-
     Returns:
         Dict from an n-gram of 1 to 4 tokens, joined by blanks, to the number of documents that contain it.
 
@@ -42,9 +39,6 @@ def shared_document_frequencies(documents: Iterable[Sequence[Sequence[str]]]) ->
     """Count the documents of the n-grams that several documents have, in a sixth of the memory of all n-grams.
 
     `cider_d_scores` needs no others: what is not in its table counts as an n-gram of one document.
-
-    Args:
-        documents: as for `document_frequencies`.
 
     Returns:
         As `document_frequencies`, without the n-grams of a single document.

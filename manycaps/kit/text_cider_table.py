@@ -91,11 +91,7 @@ class CiderTable:
         return cells
 
     def _terms(self, candidates: Ints, document_frequency: Ints) -> Iterator[tuple[Ints, Ints, Floats]]:
-        """What each n-gram of each candidate adds to CIDEr-D against each text with it, in parts.
-
-        Yields:
-            Number of the candidate among `candidates`, number of the other text, and the term.
-        """
+        """What each n-gram of each candidate adds to CIDEr-D against each text with it, in parts."""
         n_documents = len(self.texts.sizes)
         squared = (np.log(n_documents) - np.log(np.maximum(document_frequency, 1))) ** 2
         norms = np.sqrt(self.squares @ squared)

@@ -96,10 +96,6 @@ def meteor_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon) -> 
     METEOR = (1 - gamma (chunks / matches)^beta) P R / (alpha P + (1 - alpha) R), P = matches / hypothesis length,
     R = matches / reference length; 0 without a match. The score against several references is the largest.
 
-    Args:
-        rows: n_rows rows of token lists; letter case is ignored.
-        lexicon: stems and synonyms, for example `WordNetLexicon`.
-
     Returns:
         For each row a float64 array, shape (n_texts, n_texts), 0 (no match) to below 1; [i, j] has text i as the
         reference and text j as the hypothesis.
@@ -262,12 +258,7 @@ def _align(
     stages: Sequence[tuple[_Places, np.ndarray]],
     dtype: np.dtype,
 ) -> np.ndarray:
-    """Align pairs of texts, hypotheses from the longest to the shortest.
-
-    Returns:
-        Array of `dtype`, shape (longest hypothesis, n_pairs): the bit of the reference word that the hypothesis word at
-        each place from the end is aligned with, or 0.
-    """
+    """Align pairs of texts, hypotheses from the longest to the shortest."""
     longest = int(lengths[hypothesis[0]])
     picks = np.zeros((longest, len(hypothesis)), dtype)
     free = np.full(len(hypothesis), (1 << int(max(lengths[reference].max(), 1))) - 1, dtype)
@@ -337,11 +328,6 @@ REMEMBERED = RememberedScores()
 def meteor_scorer(version: str, meteor15_data: Any, progress: Callable[..., Any]) -> PairScores:
     """Return the METEOR of all pairs of texts of rows; one that another metric has asked for is not computed again.
 
-    Args:
-        version: one of `METEORS`.
-        meteor15_data: source of the data of METEOR 1.5.
-        progress: a tqdm class for the compilation of its table.
-
     Returns:
         Function from n_rows rows of token lists to n_rows float64 arrays, shape (n_texts, n_texts).
     """
@@ -393,14 +379,7 @@ class WordNetLexicon:
         self._synonyms: dict[str, frozenset[str]] = {}
 
     def stem(self, word: str) -> str:
-        """Return the Porter stem (NLTK's extended algorithm) of a lower-case word.
-
-        Args:
-            word: any string; longer than `MAX_WORD_LENGTH`, it is returned as it is.
-
-        Returns:
-            The stem.
-        """
+        """Return the Porter stem (NLTK's extended algorithm) of a lower-case word."""
         stem = self._stems.get(word)
         if stem is None:
             stem = self._stemmer.stem(word) if len(word) <= MAX_WORD_LENGTH else word
@@ -412,12 +391,6 @@ class WordNetLexicon:
 
         NLTK's METEOR looks up words that the stem stage has left over, so already stemmed ones: "couch" finds "sofa",
         while "movi" finds nothing and "movie" never meets "film".
-
-        Args:
-            stem: any string.
-
-        Returns:
-            Lemmas as WordNet writes them, without those of several words.
         """
         words = self._synonyms.get(stem)
         if words is None:
@@ -468,11 +441,7 @@ _OPENED: dict[str, WordNetLexicon] = {}
 
 
 def wordnet_lexicon() -> WordNetLexicon:
-    """Return the lexicon of this process, opened at the first use.
-
-    Raises:
-        LookupError: WordNet 3.0 is not installed; the message names the ways to get it.
-    """
+    """Return the lexicon of this process, opened at the first use."""
     root = str(_corpus_root())
     if root not in _OPENED:
         _OPENED[root] = WordNetLexicon()

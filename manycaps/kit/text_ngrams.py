@@ -76,10 +76,6 @@ class RowTexts:
 def word_ids(captions: Iterable[Sequence[str]], vocabulary: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:
     """Number the tokens of all captions; new words are added to `vocabulary`.
 
-    Args:
-        captions: n_captions token lists.
-        vocabulary: word to number, 0 to len - 1; grows.
-
     Returns:
         int64 array, shape (n_tokens,), the word numbers of all captions in one line; and int64 array, shape
         (n_captions,), the number of tokens of each caption.

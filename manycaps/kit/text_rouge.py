@@ -68,10 +68,6 @@ def rouge_l_scores(candidates: Sequence[TokenList], references: TokenRows) -> Fl
 def rouge_l_of_ngrams(texts: ReferenceNgrams, beta: float = BETA) -> Floats:
     """Score every candidate by ROUGE-L, as `rouge_l_scores`, where the words have been numbered.
 
-    Args:
-        texts: candidates and references.
-        beta: as for `f_measure`.
-
     Returns:
         float64 array, shape (n_candidates in all,), row after row.
 

@@ -42,10 +42,6 @@ def sentences(caption: str) -> list[str]:
 def sentence_windows(caption: str, fits: Callable[[str], bool]) -> list[str]:
     """Split a caption into runs of whole sentences, each as long as can be read.
 
-    Args:
-        caption: a text.
-        fits: whether a text can be read as a whole.
-
     Returns:
         The caption where it fits; else runs of consecutive sentences, in order, each with as many as fit. A sentence
         that does not fit stands alone, and will be truncated.
@@ -75,9 +71,6 @@ def mean_direction(features: np.ndarray, option: str = "long_captions") -> np.nd
     Returns:
         Array of the same type, shape (d,). Only its direction counts.
 
-    Raises:
-        ValueError: the unit vectors cancel out.
-
     >>> mean_direction(np.array([[2.0, 0.0], [0.0, 1.0]])).tolist()
     [0.5, 0.5]
     """
@@ -105,9 +98,6 @@ def mean_of_windows(vectors: np.ndarray) -> np.ndarray:
     Returns:
         Array of the same type, shape (d,).
 
-    Raises:
-        ValueError: the directions cancel out.
-
     >>> mean_of_windows(np.array([[3.0, 0.0], [0.0, 1.0]])).round(4).tolist()
     [1.4142, 1.4142]
     """
@@ -122,12 +112,7 @@ def mean_of_windows(vectors: np.ndarray) -> np.ndarray:
 
 
 def warn_of_unread(long_texts: str, is_any: bool = True) -> None:
-    """Warn of texts that are not read to their end.
-
-    Args:
-        long_texts: the treatment, one of `LONG_TEXTS`.
-        is_any: whether there is such a text.
-    """
+    """Warn of texts that are not read to their end."""
     if is_any:
         warnings.warn(UNREAD[long_texts], stacklevel=3)
 
