@@ -42,11 +42,6 @@ class NumberTable:
         """All keys in the order of their numbers: uint64 array, shape (len,)."""
         return self._keys[: self._size]
 
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of the arrays, the room to grow included."""
-        return self._keys.nbytes + self._slots.nbytes
-
     def numbers(self, keys: np.ndarray) -> np.ndarray:
         """Return the numbers of keys; new keys are entered.
 

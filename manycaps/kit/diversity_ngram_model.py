@@ -103,10 +103,6 @@ class NgramModel:
         """All n-grams, repeated ones and marks included: tokens + (order - 1) * captions."""
         return int(self._tables[order].counts.sum())
 
-    def n_distinct_ngrams(self, order: int) -> int:
-        """Distinct n-grams, those with marks included."""
-        return int(np.count_nonzero(self._tables[order].counts))
-
     def log_likelihood(self, order: int) -> float:
         """Mean over all captions of the mean log probability of their n-grams, in nats; NaN without captions.
 
@@ -137,11 +133,6 @@ class NgramModel:
         n_ngrams = captions.n_tokens + order - 1
         caption = np.repeat(np.arange(len(n_ngrams)), n_ngrams)
         return np.bincount(caption, logs, minlength=len(n_ngrams)) / n_ngrams
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of the tables."""
-        return sum(table.n_bytes for table in self._tables.values())
 
     def _log_probabilities(self, order: int, numbers: slice | np.ndarray) -> np.ndarray:
         table = self._tables[order]
@@ -205,10 +196,6 @@ class _NgramTable:
     @property
     def weights(self) -> np.ndarray:
         return self._weights[: len(self._numbers)]
-
-    @property
-    def n_bytes(self) -> int:
-        return self._numbers.n_bytes + self._counts.nbytes + self._weights.nbytes
 
 
 def _context(keys: np.ndarray) -> np.ndarray:

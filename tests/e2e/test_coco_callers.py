@@ -50,27 +50,6 @@ def _no_java(monkeypatch):
         yield
 
 
-@pytest.mark.slow
-def test_the_packages_own_example(golden, dataset, tmp_path, monkeypatch, capsys):
-    """Files of annotations and of results, read by pycocotools; a subset is set by `params`."""
-    (tmp_path / "captions_val2014.json").write_text(
-        json.dumps({**dataset, "info": {}, "licenses": [], "type": "captions"})
-    )
-    (tmp_path / "results.json").write_text(json.dumps(golden["results"]))
-    monkeypatch.chdir(tmp_path)
-    from pycocoevalcap.eval import COCOEvalCap
-    from pycocotools.coco import COCO
-
-    annotated = COCO("captions_val2014.json")
-    results = annotated.loadRes("results.json")
-    evaluation = COCOEvalCap(annotated, results)
-    evaluation.params["image_id"] = results.getImgIds()
-    evaluation.evaluate()
-    assert list(evaluation.eval) == KEYS
-    assert evaluation.eval == pytest.approx(golden["meta"]["eval"], abs=1e-15, rel=0)
-    assert capsys.readouterr().out.splitlines()[-1] == golden["printed"][-1]
-
-
 def test_lavis_and_nocaps(golden, dataset, tmp_path):
     """The table of `eval`, and values of images: `coco_eval.eval.items()`, `imgToEval`, `evalImgs`."""
     paths = tmp_path / "gt.json", tmp_path / "results.json"

@@ -8,8 +8,6 @@ import gzip
 import importlib.util
 import json
 import random
-import shutil
-import subprocess
 
 import numpy as np
 import pytest
@@ -239,48 +237,6 @@ def test_the_corpus_score_of_coco(data_folder, english):
     found = best_statistics(candidates, references, english, _without_progress)
     assert round(corpus_score(found), 6) == 0.189302
     assert round(scores(found).mean(), 6) == 0.194009
-
-
-class Program:
-    """The Java program, called as pycocoevalcap calls it."""
-
-    def __init__(self):
-        folder = meteor15_data.find_data(None).program.parent
-        command = "java -Dfile.encoding=UTF-8 -Xmx2G -jar meteor-1.5.jar - - -stdio -l en -norm".split()
-        self.process = subprocess.Popen(
-            command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-
-    def statistics(self, hypothesis, references):
-        line = " ||| ".join(("SCORE", *references, hypothesis))
-        self.process.stdin.write(f"{line}\n".encode())
-        self.process.stdin.flush()
-        return [int(float(number)) for number in self.process.stdout.readline().split()]
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.stdout.close()
-        self.process.kill()
-        self.process.wait()
-
-
-@pytest.mark.slow
-@NEEDS_DATA
-@pytest.mark.java
-@pytest.mark.skipif(not shutil.which("java"), reason="needs Java")
-def test_the_program_itself(english):
-    generator = random.Random(5)
-    rows = json.loads((OWN_GOLDEN / "captions.json").read_text(encoding="utf-8"))["rows"]
-    words = sorted({word for row in rows for text in row["references"] for word in text.split()})
-    odd = [*"20s 225 as c5 “ -- a--b p.m. No. 5 don't ... 1,000 Ž İ 😀".split(), "\u2003"]
-    texts = [" ".join(generator.choices(words[::3] + odd, k=generator.randrange(1, 40))) for _ in range(400)]
-    program = Program()
-    try:
-        for hypothesis, *references in zip(texts, texts[1:], texts[7:], strict=False):
-            [found] = best_statistics([[hypothesis]], [references], english, _without_progress).tolist()
-            assert found == program.statistics(hypothesis, references), (hypothesis, references)
-    finally:
-        program.close()
 
 
 @NEEDS_DATA

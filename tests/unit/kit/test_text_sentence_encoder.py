@@ -18,8 +18,6 @@ from manycaps.kit.text_sentence_encoder import (
     DEFAULT_ENCODER,
     ENCODER_DEFAULTS,
     SentenceEncoder,
-    check_encoder_options,
-    encoder_settings,
     load_model,
     model_folder,
 )
@@ -220,13 +218,6 @@ def test_the_accelerator_gives_the_same_vectors():
     assert embed(CAPTIONS, device="cuda") == pytest.approx(embed(CAPTIONS, device="cpu"), abs=1e-5)
 
 
-def test_a_function_gets_the_captions_once_and_its_array_is_kept():
-    asked = []
-    vectors = embed(("b", "a"), encoder=lambda captions: asked.append(captions) or [[1.0], [2.0]])
-    assert asked == [["b", "a"]]
-    assert vectors.tolist() == [[1.0], [2.0]]
-
-
 BAD_OUTPUT = {
     "too few rows": (
         np.ones((2, 3)),
@@ -285,40 +276,10 @@ def test_bad_output_of_a_function_is_named(case):
     assert str(error.value).startswith(message)
 
 
-BAD_OPTIONS = {
-    "encoder": (
-        3,
-        TypeError,
-        "encoder: expected a model's name or folder, or a function from captions to vectors, got int",
-    ),
-    "device": (0, TypeError, "device: expected a name, got int"),
-    "dtype": ("int8", ValueError, "dtype: expected one of 'float32', 'bfloat16', 'float16', got 'int8'"),
-    "batch_size": (0, ValueError, "batch_size: expected a whole number of at least 1, got 0"),
-}
-
-
-@pytest.mark.parametrize("name", BAD_OPTIONS)
-def test_bad_options_are_named(name):
-    value, error_type, message = BAD_OPTIONS[name]
-    check_encoder_options(ENCODER_DEFAULTS)
-    with pytest.raises(error_type) as error:
-        check_encoder_options(options(**{name: value}))
-    assert str(error.value).startswith(message)
-
-
 @pytest.mark.parametrize("device", ["cuda:99", "abacus", "meta", "hpu"])
 def test_a_device_that_is_not_there(tiny_model, device):
     with pytest.raises(ValueError, match=f"^device: expected a device of this machine, got '{device}'"):
         embed(CAPTIONS, encoder=tiny_model, device=device)
-
-
-def test_settings_for_the_signature(tiny_model):
-    assert encoder_settings(options(encoder=tiny_model)) == {"encoder": str(tiny_model), "dtype": "float32"}
-
-    def bag_of_words(captions):
-        raise NotImplementedError
-
-    assert encoder_settings(options(encoder=bag_of_words))["encoder"] == "bag_of_words"
 
 
 @pytest.mark.parametrize("name", ["/no/such/folder", "~/model", pathlib.Path("someone/model")])
