@@ -140,9 +140,6 @@ class CaptionDiversity:
         Args:
             head_shares: shares of all tokens for the vocabulary head, above 0, at most 1.
             lengths: caption lengths N for ED@N.
-
-        Returns:
-            Dict of Python numbers; NaN where a figure is not defined.
         """
         return {
             "n_rows": self.vocabulary.n_rows,

@@ -30,12 +30,6 @@ def expected_decisions(evs_2: float, evs_3: float, evs_4: float, length: int) ->
 
     ED@N = 1 + sum over i = 1 ... N of EVS@min(i + 1, 4), which is 1 + EVS@2 + EVS@3 + (N - 2) EVS@4 from N = 2 on.
 
-    Args:
-        evs_2: EVS@2, 0 to 1.
-        evs_3: EVS@3, 0 to 1.
-        evs_4: EVS@4, 0 to 1.
-        length: N, at least 0.
-
     Returns:
         1 (no choice after the first token) to N + 1.
 

@@ -109,10 +109,6 @@ def check_interval(confidence_level: object) -> None:
 def as_row_vectors(embeddings: object, rows: Sequence[Sequence[str]]) -> list[np.ndarray]:
     """Check ready embeddings against the captions that they belong to.
 
-    Args:
-        embeddings: n_rows floating-point arrays of shape (n_captions, d), or one of shape (n_rows, n_captions, d).
-        rows: n_rows lists of captions.
-
     >>> [array.shape for array in as_row_vectors([[[1.0, 0.0], [0.0, 1.0]]], [["a dog", "a cat"]])]
     [(2, 2)]
     """
@@ -137,12 +133,7 @@ def as_row_vectors(embeddings: object, rows: Sequence[Sequence[str]]) -> list[np
 
 
 def check_cosines(rows: Sequence[np.ndarray], places: Sequence[int]) -> None:
-    """Raise if a vector is all zeros and so has no cosine.
-
-    Args:
-        rows: vectors of rows, shape (n_captions, d).
-        places: number of each row in the data.
-    """
+    """Raise if a vector is all zeros and so has no cosine."""
     zeros = [
         (i, int(j)) for i, vectors in zip(places, rows, strict=True) for j in np.flatnonzero((vectors == 0).all(axis=1))
     ]

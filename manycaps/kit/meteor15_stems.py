@@ -48,9 +48,6 @@ class Stemmer:
 def load_stemmer(language: str) -> Callable[[str], str]:
     """Return the function from a lower-case word of a language to its stem.
 
-    Args:
-        language: "en", "de", "fr", "es", "ru"; another one has no stemmer, and every word is its own stem.
-
     >>> load_stemmer("de")("verhältnisse"), load_stemmer("fr")("joueuses"), load_stemmer("cs")("psi")
     ('verhaltniss', 'joueux', 'psi')
     """

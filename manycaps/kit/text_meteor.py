@@ -122,10 +122,6 @@ def meteor_distances(rows: Sequence[Sequence[Sequence[str]]], scores: Sequence[n
     Texts with equal tokens, letter case ignored, have distance 0 by definition: METEOR of a text against itself is
     below 1 (its single chunk is penalised) and the triangle-rank statistic needs d(x, x) = 0.
 
-    Args:
-        rows: n_rows rows of token lists.
-        scores: for each row a float64 array, shape (n_texts, n_texts), as from `meteor_scores`.
-
     Returns:
         For each row a float64 array, shape (n_texts, n_texts), 0 to 1, not symmetric.
 
@@ -140,10 +136,6 @@ def multi_reference_meteor(scores: np.ndarray, n_candidates: int) -> np.ndarray:
     """Mean over the candidates of METEOR against all references, which is the best reference's.
 
     Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with NLTK's `meteor_score`.
-
-    Args:
-        scores: float64 array, shape (n_rows, n_texts, n_texts), as from `meteor_scores`, candidates first.
-        n_candidates: number of candidates of every row.
 
     Returns:
         float64 array, shape (n_rows,), 0 (worst) to below 1 (best).
@@ -299,30 +291,8 @@ def _combine(
     return scores
 
 
-class RememberedScores:
-    """Scores of rows that several metrics of a process ask for; cleared when there are too many."""
-
-    def __init__(self) -> None:
-        self._scores: dict[Hashable, np.ndarray] = {}
-        self._n_scores = 0
-
-    def get(self, key: Hashable) -> np.ndarray | None:
-        """Return the scores of a row, or None."""
-        return self._scores.get(key)
-
-    def put(self, key: Hashable, scores: np.ndarray) -> None:
-        """Remember the scores of a row."""
-        if self._n_scores + scores.size > MAX_REMEMBERED:
-            self.clear()
-        self._scores[key] = scores
-        self._n_scores += scores.size
-
-    def clear(self) -> None:
-        """Forget all rows."""
-        self._scores, self._n_scores = {}, 0
-
-
-REMEMBERED = RememberedScores()
+# Scores of rows that several metrics of a process ask for; cleared when there are too many.
+REMEMBERED: dict[Hashable, np.ndarray] = {}
 
 
 def meteor_scorer(version: str, meteor15_data: Any, progress: Callable[..., Any]) -> PairScores:
@@ -358,9 +328,12 @@ def _remembered(
     known = {key: REMEMBERED.get(key) for key in keys}
     new = [key for key, scores in known.items() if scores is None]
     if new:
-        for key, scores in zip(new, score([key[1] for key in new]), strict=True):
-            known[key] = scores.copy()  # a part of a larger array would keep all of it in memory
-            REMEMBERED.put(key, known[key])
+        # Copies: a part of a larger array would keep all of it in memory.
+        found = {key: scores.copy() for key, scores in zip(new, score([key[1] for key in new]), strict=True)}
+        if sum(scores.size for scores in (*list(REMEMBERED.values()), *found.values())) > MAX_REMEMBERED:
+            REMEMBERED.clear()
+        REMEMBERED.update(found)
+        known |= found
     return [known[key] for key in keys]
 
 

@@ -136,9 +136,6 @@ def check_named(name: str) -> None:
 def named_tokenizer(name: str) -> Callable[[str], list[str]]:
     """Load a tokenizer.
 
-    Args:
-        name: one of `NAMES` behind "none", or "spacy:" and a language or an installed pipeline of spaCy.
-
     Returns:
         Function from a caption to its tokens: those of sacrebleu under its names; else lower-case, without punctuation
         and blanks.

@@ -64,10 +64,6 @@ def sentence_windows(caption: str, fits: Callable[[str], bool]) -> list[str]:
 def mean_direction(features: np.ndarray, option: str = "long_captions") -> np.ndarray:
     """Mean of the unit vectors of a caption's windows; of one window its own vector, with its length.
 
-    Args:
-        features: float array, shape (n_windows, d), no row of 0.
-        option: that asked for windows, for the message.
-
     Returns:
         Array of the same type, shape (d,). Only its direction counts.
 
@@ -91,9 +87,6 @@ def mean_of_windows(vectors: np.ndarray) -> np.ndarray:
     """Mean of the vectors of a text's windows: of their directions, with the mean of their lengths.
 
     Of vectors of length 1 it is the mean, normalised. Windows whose vectors are 0 have no direction, and do not count.
-
-    Args:
-        vectors: float array, shape (n_windows, d).
 
     Returns:
         Array of the same type, shape (d,).

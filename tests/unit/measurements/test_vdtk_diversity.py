@@ -74,13 +74,6 @@ def test_count_distribution_without_numbers_is_not_defined():
     assert all(math.isnan(value) for value in CountDistribution().summary("x").values())
 
 
-def test_count_distribution_refuses_a_share_above_one():
-    counts = CountDistribution()
-    counts.update(np.array([1, 2]))
-    with pytest.raises(IndexError, match=r"index: expected one below 2\. Ask for a share from 0 to 1\."):
-        counts.quantile(2)
-
-
 # ---- n-grams ----
 
 
