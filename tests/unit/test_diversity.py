@@ -9,6 +9,7 @@ import pytest
 
 from manycaps import command_line
 from manycaps.caption_tables import CaptionColumn, caption_lists, open_captions
+from manycaps.caption_tables.files import source_name
 from manycaps.diversity import DiversityOptions, diversity
 from manycaps.diversity import measured as engine
 from manycaps.diversity.published import PUBLISHED, PUBLISHED_PARTS_OF_SPEECH
@@ -64,6 +65,11 @@ def test_lists_are_put_together_where_a_column_is_named_for_it(tmp_path):
     path = write_text(tmp_path / "a.jsonl", '{"id": 1, "captions": ["a", "b"]}\n{"id": 1, "captions": ["c"]}\n')
     assert load_rows(str(path)) == [["a", "b"], ["c"]]
     assert load_rows(str(path), group_by="id") == [["a", "b", "c"]]
+
+
+def test_names_of_sources():
+    names = ("x/a.jsonl.gz", "b.csv", "someone/set", "v1.5.parquet")
+    assert [source_name(name) for name in names] == ["a", "b", "set", "v1.5"]
 
 
 def test_messages_of_the_loader(tmp_path):
