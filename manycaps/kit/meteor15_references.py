@@ -16,11 +16,7 @@ PAIRS_PER_BATCH = 57_600
 
 
 def check_meteor15_tokenizer(tokenizer: object) -> None:
-    """Raise unless `tokenizer` is "raw", another name of a tokenizer, or a function.
-
-    Raises:
-        ValueError, TypeError: it is something else.
-    """
+    """Raise unless `tokenizer` is "raw", another name of a tokenizer, or a function."""
     if not isinstance(tokenizer, str) or tokenizer != "raw":
         check_tokenizer(tokenizer, ("raw",))
 

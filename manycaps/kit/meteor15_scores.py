@@ -58,9 +58,6 @@ def pair_statistics(
 
     Returns:
         int64 array, shape (n_pairs, 23), columns as `STATISTICS`.
-
-    Raises:
-        ValueError: two texts have more than `MOST_CELLS` or `MOST_MATCHES`.
     """
     hypotheses, references = np.asarray(hypothesis, np.int64), np.asarray(reference, np.int64)
     statistics = np.zeros((len(hypotheses), len(STATISTICS)), np.int64)
@@ -102,10 +99,6 @@ def scores(statistics: npt.NDArray[np.number], language: Language = ENGLISH) -> 
     reference; content words count delta, function words 1 - delta. There is no penalty where one chunk covers both
     texts. 0 without a match.
 
-    Args:
-        statistics: array, shape (n, 23), as from `pair_statistics`.
-        language: its parameters.
-
     Returns:
         float64 array, shape (n,), 0 (worst) to 1 (best).
 
@@ -128,10 +121,6 @@ def scores(statistics: npt.NDArray[np.number], language: Language = ENGLISH) -> 
 def corpus_score(statistics: Ints, language: Language = ENGLISH) -> float:
     """Score a corpus from the sums of its segments' statistics, as the Java program's EVAL does.
 
-    Args:
-        statistics: int64 array, shape (n_segments, 23): of each segment against its best reference.
-        language: its parameters.
-
     Returns:
         0 (worst) to 1 (best). It is not the mean of the segments' scores: long segments weigh more, and the chunks of
         segments that are matched whole are left out.
@@ -144,9 +133,6 @@ def corpus_score(statistics: Ints, language: Language = ENGLISH) -> float:
 
 def corpus_statistics(statistics: Ints) -> Ints:
     """Add up the statistics of a corpus, as the Java program's EVAL does: sums of parts can be added.
-
-    Args:
-        statistics: as for `corpus_score`.
 
     Returns:
         int64 array, shape (23,).
@@ -358,11 +344,6 @@ def _starts(matches: Matches, coverage: Ints, reference_length: Ints) -> Starts:
 
 def meteor15_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Meteor15Lexicon) -> list[np.ndarray]:
     """Score every text of a row as a hypothesis against every text of the row as its only reference.
-
-    Args:
-        rows: n_rows rows of token lists; as in the COCO caption code, the program splits the tokens, joined by spaces,
-            into words of its own.
-        lexicon: of the data of METEOR 1.5.
 
     Returns:
         For each row a float64 array, shape (n_texts, n_texts), 0 (no match) to 1; [i, j] has text i as the reference

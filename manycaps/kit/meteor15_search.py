@@ -44,15 +44,7 @@ class Matches(NamedTuple):
 
 def taken(matches: Matches, numbers: Ints) -> Matches:
     """Return some of the matches."""
-    return Matches(
-        matches.pair[numbers],
-        matches.reference_start[numbers],
-        matches.reference_length[numbers],
-        matches.hypothesis_start[numbers],
-        matches.hypothesis_length[numbers],
-        matches.kind[numbers],
-        matches.is_fixed[numbers],
-    )
+    return Matches(*(column[numbers] for column in matches))
 
 
 class Starts(NamedTuple):
@@ -126,13 +118,6 @@ class _Tried(NamedTuple):
     distance: Ints
 
 
-class _Step(NamedTuple):
-    """How each path of a step came about: number of the path before it, and of its match or -1."""
-
-    before: Ints
-    match: Ints
-
-
 def search(matches: Matches, starts: Starts, n_pairs: int) -> Chosen:
     """Find the alignment of every pair with the beam search of METEOR 1.5.
 
@@ -140,14 +125,6 @@ def search(matches: Matches, starts: Starts, n_pairs: int) -> Chosen:
     words are free, and last skips the word. An exact match of words counts 2, any other half of its words on each side,
     rounded down. The distance of a match counts for the paths made after it out of the same path, not for its own: the
     Java program adds it to the path that it copied.
-
-    Args:
-        matches: candidates of all pairs.
-        starts: reference words at which these start, and those behind a match.
-        n_pairs: number of pairs.
-
-    Returns:
-        The chosen matches and the numbers of chunks.
     """
     n_steps = np.bincount(starts.pair, minlength=n_pairs)
     first_start = np.cumsum(n_steps) - n_steps
@@ -191,7 +168,7 @@ class _Beam:
         n_pairs = len(self.n_steps)
         children = self._first_children(n_pairs)
         used = np.zeros((self.n_masks, n_pairs), np.uint64)
-        history: list[_Step] = []
+        history: list[tuple[Ints, Ints]] = []  # of each step: number of the path before each path, and its match or -1
         chunks, ended = np.zeros(n_pairs, np.int64), np.zeros(n_pairs, np.int64)
         for step in range(int(self.n_steps[0]) + 1):
             paths, order = self._best(children, used)
@@ -207,7 +184,7 @@ class _Beam:
                     paths.rank[:split], paths.used[:, :split], paths.last_end[:split], paths.next_place[:split]
                 )
                 children, used = self._step(paths, step), paths.used
-                history.append(_Step(order[children.before], children.match))
+                history.append((order[children.before], children.match))
         return self._trace(history, ended), chunks
 
     def _first_children(self, n_pairs: int) -> _Children:
@@ -221,12 +198,7 @@ class _Beam:
         return (1 << (end - self.layout.chunks)) - 1
 
     def _best(self, children: _Children, used: npt.NDArray[np.uint64]) -> tuple[_Paths, Ints]:
-        """The best children of every pair, from the best to the worst, and their numbers.
-
-        Args:
-            children: of paths.
-            used: words that these paths had used, shape (n_masks, n_paths).
-        """
+        """The best children of every pair, from the best to the worst, and their numbers."""
         order = _stable_order(children.rank, self.layout.width)
         rank = children.rank.take(order)
         pair = rank >> self.layout.pair
@@ -336,16 +308,17 @@ class _Beam:
     def _chunk(self, is_one_more: npt.NDArray[np.bool_]) -> Ints:
         return is_one_more.astype(np.int64) << self.layout.chunks
 
-    def _trace(self, history: list[_Step], ended: Ints) -> Ints:
+    def _trace(self, history: list[tuple[Ints, Ints]], ended: Ints) -> Ints:
         """The matches on the way to the paths `ended`, one per pair."""
         chosen = []
         at = ended.copy()
         for step in range(len(history) - 1, -1, -1):
             n_going_on = int(np.searchsorted(-self.n_steps, -step))
             path = at[:n_going_on]
-            match = history[step].match[path]
+            before, matches = history[step]
+            match = matches[path]
             chosen.append(match[match >= 0])
-            at[:n_going_on] = history[step].before[path]
+            at[:n_going_on] = before[path]
         return np.concatenate(chosen)
 
 
@@ -370,11 +343,7 @@ def _words(matches: Matches) -> _Words:
 
 
 def _layout(n_pairs: int, n_words: int, distance: int) -> _Layout:
-    """Widths in bits that no path exceeds: a chunk has a word of each side, and the end of a text closes one.
-
-    Raises:
-        ValueError: the texts are too long.
-    """
+    """Widths in bits that no path exceeds: a chunk has a word of each side, and the end of a text closes one."""
     chunks = distance.bit_length()
     unmatched = chunks + (n_words + 1).bit_length()
     pair = unmatched + n_words.bit_length()

@@ -48,12 +48,6 @@ class Stemmer:
 def load_stemmer(language: str) -> Callable[[str], str]:
     """Return the function from a lower-case word of a language to its stem.
 
-    Args:
-        language: "en", "de", "fr", "es", "ru"; another one has no stemmer, and every word is its own stem.
-
-    Raises:
-        ImportError: Spanish or Russian, and snowballstemmer is not installed.
-
     >>> load_stemmer("de")("verhältnisse"), load_stemmer("fr")("joueuses"), load_stemmer("cs")("psi")
     ('verhaltniss', 'joueux', 'psi')
     """

@@ -37,18 +37,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 def compile_table(source: pathlib.Path, progress: Callable[..., Any]) -> PhraseTable:
-    """Read a compressed table of paraphrases: lines of probability, phrase and paraphrase.
-
-    Args:
-        source: of the table; the entries of a phrase follow each other in rank order.
-        progress: a tqdm class.
-
-    Returns:
-        The table.
-
-    Raises:
-        ValueError: the file ends inside an entry, is not a gzip file, or has other lines.
-    """
+    """Read a compressed table of paraphrases: lines of probability, phrase and paraphrase."""
     vocabulary = _Vocabulary()
     pieces = []
     with (

@@ -139,10 +139,6 @@ def base_form(word: str, known: Container[str]) -> str:
 def encode(texts: Sequence[Sequence[str]], lexicon: Meteor15Lexicon) -> EncodedTexts:
     """Turn the words of some texts into arrays.
 
-    Args:
-        texts: n_texts lists of words, as from `meteor15_tokens.words_of`.
-        lexicon: of the data.
-
     Returns:
         The arrays. Their largest one grows with the square of the number of distinct words.
     """

@@ -67,14 +67,6 @@ class Prefixes(NamedTuple):
 def meteor15_words(text: str, prefixes: Prefixes, language: str = "en") -> list[str]:
     """Split a text into the words that METEOR 1.5 compares, lower-case, with punctuation.
 
-    Args:
-        text: any text; the COCO caption code gives PTB tokens joined by spaces.
-        prefixes: of the program's data.
-        language: English and French have rules of their own for apostrophes.
-
-    Returns:
-        The words.
-
     >>> meteor15_words("A man's well-known dog, No. 5.", Prefixes((), ("No",)))
     ['a', 'man', "'s", 'well', 'known', 'dog', ',', 'no.', '5', '.']
     >>> meteor15_words("L'eau d'Yves", Prefixes((), ()), "fr")

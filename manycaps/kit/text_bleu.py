@@ -57,9 +57,6 @@ def bleu_scores(statistics: npt.NDArray[np.number]) -> Floats:
 def corpus_bleu(statistics: npt.NDArray[np.number]) -> Floats:
     """BLEU-1 to BLEU-4 of a corpus: those of the summed statistics, not the mean over the candidates.
 
-    Args:
-        statistics: array, shape (n, 10), columns as `STATISTICS`.
-
     Returns:
         float64 array, shape (4,), 0 (worst) to 1 (best).
 
@@ -71,10 +68,6 @@ def corpus_bleu(statistics: npt.NDArray[np.number]) -> Floats:
 
 def bleu_statistics(candidates: Sequence[TokenList], references: TokenRows) -> Ints:
     """Count the statistics of BLEU, for each candidate against its own references.
-
-    Args:
-        candidates: n token lists.
-        references: n lists of at least one token list.
 
     Returns:
         int64 array, shape (n, 10), columns as `STATISTICS`. An n-gram of a candidate matches as often as it occurs in
@@ -161,9 +154,6 @@ def smoothed_bleu(statistics: np.ndarray) -> np.ndarray:
     Self-BLEU is made of it (Zhu et al., 2018, section 2.3, https://arxiv.org/abs/1802.01886). It differs from the BLEU
     of the COCO caption code where an order has no match: that counts 0.1 matches here, and 1e-15 there.
 
-    Args:
-        statistics: array, shape (n, 10): matches and numbers of the 1- to 4-grams, length, nearest reference's length.
-
     Returns:
         float64 array, shape (n,), 0 to 1; 0 where no word matches.
 
@@ -182,9 +172,6 @@ def smoothed_bleu(statistics: np.ndarray) -> np.ndarray:
 
 def self_statistics(sets: Sequence[Sequence[Sequence[str]]]) -> list[np.ndarray]:
     """Count the statistics of BLEU for each caption of a set against all others of it.
-
-    Args:
-        sets: n_sets lists of token lists.
 
     Returns:
         For each set an int64 array, shape (n_captions, 10), as from `bleu_statistics`; shape (0, 10) for one caption.
@@ -210,9 +197,6 @@ def self_bleu_values(statistics: Sequence[np.ndarray]) -> dict[str, list[float]]
     mBLEU-4 is the mean over a set's captions of the COCO caption code's BLEU-4 against the others (Shetty et al., 2017,
     section 5.1, https://arxiv.org/abs/1703.10476); self-BLEU-4 the same with `smoothed_bleu`.
 
-    Args:
-        statistics: of each set, as from `self_statistics`.
-
     Returns:
         `mbleu_4` and `self_bleu_4`: lists of n_sets floats, 0 (nothing in common) to 1; NaN for one caption.
     """
@@ -228,9 +212,6 @@ def corpus_mbleu_4(statistics: Sequence[np.ndarray]) -> float:
 
     The mean over places of the COCO caption code's corpus BLEU-4: what programs for several captions per image print.
     Unlike all other values it depends on the order of the captions in a set.
-
-    Args:
-        statistics: of each set, as from `self_statistics`.
 
     Returns:
         0 to 1; NaN where no set has two captions.

@@ -16,9 +16,6 @@ from .text_tokens import same_tokens
 def document_frequencies(documents: Iterable[Sequence[Sequence[str]]]) -> dict[str, int]:
     """Count the documents in which each n-gram occurs.
 
-    Args:
-        documents: for each image or video, the token lists of its references.
-
     Returns:
         Dict from an n-gram of 1 to 4 tokens, joined by blanks, to the number of documents that contain it.
 
@@ -42,9 +39,6 @@ def shared_document_frequencies(documents: Iterable[Sequence[Sequence[str]]]) ->
     """Count the documents of the n-grams that several documents have, in a sixth of the memory of all n-grams.
 
     `cider_d_scores` needs no others: what is not in its table counts as an n-gram of one document.
-
-    Args:
-        documents: as for `document_frequencies`.
 
     Returns:
         As `document_frequencies`, without the n-grams of a single document.
@@ -123,10 +117,6 @@ def cider_distances(rows: Sequence[Sequence[Sequence[str]]], scores: Sequence[np
     Equal token sequences have distance 0 by definition, since a short text scores below 10 against itself and the
     triangle-rank statistic needs d(x, x) = 0.
 
-    Args:
-        rows: n_rows rows of token lists.
-        scores: for each row a float64 array, shape (n_texts, n_texts), as from `cider_d_scores`.
-
     Returns:
         For each row a float64 array, shape (n_texts, n_texts), 0 to 10, not symmetric.
 
@@ -143,10 +133,6 @@ def multi_reference_cider_d(scores: np.ndarray, n_candidates: int) -> np.ndarray
     """Mean over the candidates of CIDEr-D against all references, which is the mean over the references.
 
     Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with the CIDEr-D of the COCO caption code.
-
-    Args:
-        scores: float64 array, shape (n_rows, n_texts, n_texts), as from `cider_d_scores`, candidates first.
-        n_candidates: number of candidates of every row.
 
     Returns:
         float64 array, shape (n_rows,), 0 (worst) to 10 (best).

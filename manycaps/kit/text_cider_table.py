@@ -74,28 +74,8 @@ class CiderTable:
             totals += np.bincount(candidate[chosen], value[chosen], len(totals))
         return totals / np.bincount(position, minlength=len(totals))
 
-    def pair_scores(self) -> Floats:
-        """Score every text against every text of its row, with document frequencies counted in all texts.
-
-        Returns:
-            float64 array: the cells [candidate, reference] of a square matrix for each row, row after row.
-        """
-        sizes = self.texts.sizes
-        everything = self.texts.masks(self.texts.row, self.texts.place, len(sizes))
-        first_cell = np.cumsum(sizes**2) - sizes**2
-        cells = np.zeros(int((sizes**2).sum()))
-        texts = np.arange(len(self.texts.row))
-        line = first_cell[self.texts.row] + self.texts.place * sizes[self.texts.row]
-        for candidate, other, value in self._terms(texts, self.document_frequencies(everything)):
-            cells += np.bincount(line[candidate] + self.texts.place[other], value, len(cells))
-        return cells
-
     def _terms(self, candidates: Ints, document_frequency: Ints) -> Iterator[tuple[Ints, Ints, Floats]]:
-        """What each n-gram of each candidate adds to CIDEr-D against each text with it, in parts.
-
-        Yields:
-            Number of the candidate among `candidates`, number of the other text, and the term.
-        """
+        """What each n-gram of each candidate adds to CIDEr-D against each text with it, in parts."""
         n_documents = len(self.texts.sizes)
         squared = (np.log(n_documents) - np.log(np.maximum(document_frequency, 1))) ** 2
         norms = np.sqrt(self.squares @ squared)

@@ -78,15 +78,7 @@ def best_candidates(scored: CocoScores, sizes: Sequence[int]) -> dict[str, Ints]
 
 
 def corpus_sums(scored: CocoScores, best: Mapping[str, Ints]) -> dict[str, Ints]:
-    """Add up the statistics of a corpus: whole numbers, which parts of any sizes add up to.
-
-    Args:
-        scored: scores of its candidates.
-        best: as from `best_candidates`; empty for sums over all candidates alone.
-
-    Returns:
-        Sums by the name of a number of the corpus.
-    """
+    """Add up the statistics of a corpus: whole numbers, which parts of any sizes add up to."""
     everyone = np.arange(len(scored.bleu))
     chosen = dict.fromkeys((*BLEUS, METEOR), everyone) | {f"{name}{BEST_OF}": these for name, these in best.items()}
     return {
@@ -98,10 +90,6 @@ def corpus_sums(scored: CocoScores, best: Mapping[str, Ints]) -> dict[str, Ints]
 
 def corpus_numbers(sums: Mapping[str, Ints], language: Language = ENGLISH) -> dict[str, float]:
     """Turn sums into the numbers of the corpus.
-
-    Args:
-        sums: as from `corpus_sums`, or those of parts added.
-        language: parameters of METEOR.
 
     Returns:
         BLEU-1 to 4 and METEOR, 0 (worst) to 1 (best).

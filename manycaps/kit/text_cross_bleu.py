@@ -50,10 +50,6 @@ class CrossBleu:
     def scores(self, begin: int, end: int) -> Floats:
         """Score some candidates against every row.
 
-        Args:
-            begin: number of the first candidate.
-            end: number behind the last one.
-
         Returns:
             float64 array, shape (end - begin, n_rows), 0 (worst) to 1 (best).
         """

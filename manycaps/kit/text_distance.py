@@ -28,16 +28,8 @@ def text_distances(rows: Sequence[Sequence[str]], distance: TextDistance) -> lis
 
     Each distinct pair is asked for once.
 
-    Args:
-        rows: n_rows lists of texts.
-        distance: from two lists of n texts to n finite numbers.
-
     Returns:
         For each row a float64 array, shape (n_texts, n_texts): [i, j] is distance(text i, text j).
-
-    Raises:
-        TypeError: the function returns no numbers.
-        ValueError: it returns another number of them, or one that is not finite.
 
     >>> text_distances([["a", "bcd", "a"]], lambda xs, ys: [abs(len(x) - len(y)) for x, y in zip(xs, ys)])[0].tolist()
     [[0.0, 2.0, 0.0], [2.0, 0.0, 2.0], [0.0, 2.0, 0.0]]
@@ -82,11 +74,7 @@ def _as_values(returned: object, n_pairs: int) -> np.ndarray:
 
 
 def check_evaluate_name(name: str) -> None:
-    """Raise unless `name` is "evaluate:", the name of a metric, and if need be ":" and the key of its result.
-
-    Raises:
-        ValueError: a part is missing.
-    """
+    """Raise unless `name` is "evaluate:", the name of a metric, and if need be ":" and the key of its result."""
     metric, _, key = name.removeprefix(EVALUATE_PREFIX).partition(":")
     if not metric.strip() or (":" in name.removeprefix(EVALUATE_PREFIX) and not key.strip()):
         raise ValueError(
@@ -109,9 +97,6 @@ def evaluate_distance(name: str, scores: str, load: Callable[[str], Any]) -> Tex
     Returns:
         Function from two lists of texts to their distances. A metric that gives a list under its key is asked once, any
         other one pair by pair.
-
-    Raises:
-        ImportError: the metric cannot be loaded: it is not known, not to be fetched, or lacks a package.
     """
     metric_name, _, key = name.removeprefix(EVALUATE_PREFIX).partition(":")
     try:

@@ -32,12 +32,7 @@ class LoadedTable(NamedTuple):
 
 
 def check_document_frequency(source: object) -> None:
-    """Raise unless `source` is None, a mapping, or the path of a file that exists; the table itself is not read.
-
-    Raises:
-        TypeError: another type.
-        ValueError: there is no such file.
-    """
+    """Raise unless `source` is None, a mapping, or the path of a file that exists; the table itself is not read."""
     if source is not None:
         check_count_table(source, "document_frequency", "", HOW_TO_MAKE_A_TABLE)
 
@@ -49,12 +44,6 @@ def load_document_frequency(source: str | os.PathLike[str] | Mapping[str, Any]) 
         source: path of a JSON file, or a mapping, of the layout `TABLE_LAYOUT`: every count a whole number from 1 to
             n_documents, n_documents at least 2 (a single document gives no inverse document frequency) and at most
             2**53.
-
-    Returns:
-        The table.
-
-    Raises:
-        ValueError: the file is no JSON, or the table has another layout; the message names the first bad entry.
 
     >>> load_document_frequency({"n_documents": 2, "document_frequency": {"a dog": 1}})
     DocumentFrequency(counts={'a dog': 1}, n_documents=2)
@@ -71,15 +60,7 @@ def load_document_frequency(source: str | os.PathLike[str] | Mapping[str, Any]) 
 
 
 def reloaded_table(source: str | os.PathLike[str] | Mapping[str, Any], last: LoadedTable | None) -> LoadedTable:
-    """Return the table that was loaded last, or load it where the source is another one or has changed since.
-
-    Args:
-        source: as for `load_document_frequency`.
-        last: what this function returned last, or None.
-
-    Raises:
-        ValueError: as `load_document_frequency`.
-    """
+    """Return the table that was loaded last, or load it where the source is another one or has changed since."""
     if isinstance(source, Mapping):  # whose counts are read where they stand
         state: tuple[Hashable, ...] = id(source), source.get("n_documents"), id(source.get("document_frequency"))
     else:
@@ -90,11 +71,7 @@ def reloaded_table(source: str | os.PathLike[str] | Mapping[str, Any], last: Loa
 
 
 def check_enough_documents(n_rows: int) -> None:
-    """Raise if document frequencies cannot be counted in the references, because there is only one row of them.
-
-    Raises:
-        ValueError: n_rows is 1: every n-gram is in every document, and all weights are log(1 / 1) = 0.
-    """
+    """Raise if document frequencies cannot be counted in the references, because there is only one row of them."""
     if n_rows < 2:
         raise ValueError(
             "references: expected at least 2 rows to count document frequencies in, got 1. Add rows, or give "

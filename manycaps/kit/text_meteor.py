@@ -96,10 +96,6 @@ def meteor_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon) -> 
     METEOR = (1 - gamma (chunks / matches)^beta) P R / (alpha P + (1 - alpha) R), P = matches / hypothesis length,
     R = matches / reference length; 0 without a match. The score against several references is the largest.
 
-    Args:
-        rows: n_rows rows of token lists; letter case is ignored.
-        lexicon: stems and synonyms, for example `WordNetLexicon`.
-
     Returns:
         For each row a float64 array, shape (n_texts, n_texts), 0 (no match) to below 1; [i, j] has text i as the
         reference and text j as the hypothesis.
@@ -126,10 +122,6 @@ def meteor_distances(rows: Sequence[Sequence[Sequence[str]]], scores: Sequence[n
     Texts with equal tokens, letter case ignored, have distance 0 by definition: METEOR of a text against itself is
     below 1 (its single chunk is penalised) and the triangle-rank statistic needs d(x, x) = 0.
 
-    Args:
-        rows: n_rows rows of token lists.
-        scores: for each row a float64 array, shape (n_texts, n_texts), as from `meteor_scores`.
-
     Returns:
         For each row a float64 array, shape (n_texts, n_texts), 0 to 1, not symmetric.
 
@@ -144,10 +136,6 @@ def multi_reference_meteor(scores: np.ndarray, n_candidates: int) -> np.ndarray:
     """Mean over the candidates of METEOR against all references, which is the best reference's.
 
     Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with NLTK's `meteor_score`.
-
-    Args:
-        scores: float64 array, shape (n_rows, n_texts, n_texts), as from `meteor_scores`, candidates first.
-        n_candidates: number of candidates of every row.
 
     Returns:
         float64 array, shape (n_rows,), 0 (worst) to below 1 (best).
@@ -262,12 +250,7 @@ def _align(
     stages: Sequence[tuple[_Places, np.ndarray]],
     dtype: np.dtype,
 ) -> np.ndarray:
-    """Align pairs of texts, hypotheses from the longest to the shortest.
-
-    Returns:
-        Array of `dtype`, shape (longest hypothesis, n_pairs): the bit of the reference word that the hypothesis word at
-        each place from the end is aligned with, or 0.
-    """
+    """Align pairs of texts, hypotheses from the longest to the shortest."""
     longest = int(lengths[hypothesis[0]])
     picks = np.zeros((longest, len(hypothesis)), dtype)
     free = np.full(len(hypothesis), (1 << int(max(lengths[reference].max(), 1))) - 1, dtype)
@@ -308,39 +291,12 @@ def _combine(
     return scores
 
 
-class RememberedScores:
-    """Scores of rows that several metrics of a process ask for; cleared when there are too many."""
-
-    def __init__(self) -> None:
-        self._scores: dict[Hashable, np.ndarray] = {}
-        self._n_scores = 0
-
-    def get(self, key: Hashable) -> np.ndarray | None:
-        """Return the scores of a row, or None."""
-        return self._scores.get(key)
-
-    def put(self, key: Hashable, scores: np.ndarray) -> None:
-        """Remember the scores of a row."""
-        if self._n_scores + scores.size > MAX_REMEMBERED:
-            self.clear()
-        self._scores[key] = scores
-        self._n_scores += scores.size
-
-    def clear(self) -> None:
-        """Forget all rows."""
-        self._scores, self._n_scores = {}, 0
-
-
-REMEMBERED = RememberedScores()
+# Scores of rows that several metrics of a process ask for; cleared when there are too many.
+REMEMBERED: dict[Hashable, np.ndarray] = {}
 
 
 def meteor_scorer(version: str, meteor15_data: Any, progress: Callable[..., Any]) -> PairScores:
     """Return the METEOR of all pairs of texts of rows; one that another metric has asked for is not computed again.
-
-    Args:
-        version: one of `METEORS`.
-        meteor15_data: source of the data of METEOR 1.5.
-        progress: a tqdm class for the compilation of its table.
 
     Returns:
         Function from n_rows rows of token lists to n_rows float64 arrays, shape (n_texts, n_texts).
@@ -372,9 +328,12 @@ def _remembered(
     known = {key: scores for key in keys if (scores := REMEMBERED.get(key)) is not None}
     new = [key for key in dict.fromkeys(keys) if key not in known]
     if new:
-        for key, scores in zip(new, score([key[1] for key in new]), strict=True):
-            known[key] = scores.copy()  # a part of a larger array would keep all of it in memory
-            REMEMBERED.put(key, known[key])
+        # Copies: a part of a larger array would keep all of it in memory.
+        found = {key: scores.copy() for key, scores in zip(new, score([key[1] for key in new]), strict=True)}
+        if sum(scores.size for scores in (*list(REMEMBERED.values()), *found.values())) > MAX_REMEMBERED:
+            REMEMBERED.clear()
+        REMEMBERED.update(found)
+        known |= found
     return [known[key] for key in keys]
 
 
@@ -393,14 +352,7 @@ class WordNetLexicon:
         self._synonyms: dict[str, frozenset[str]] = {}
 
     def stem(self, word: str) -> str:
-        """Return the Porter stem (NLTK's extended algorithm) of a lower-case word.
-
-        Args:
-            word: any string; longer than `MAX_WORD_LENGTH`, it is returned as it is.
-
-        Returns:
-            The stem.
-        """
+        """Return the Porter stem (NLTK's extended algorithm) of a lower-case word."""
         stem = self._stems.get(word)
         if stem is None:
             stem = self._stemmer.stem(word) if len(word) <= MAX_WORD_LENGTH else word
@@ -412,12 +364,6 @@ class WordNetLexicon:
 
         NLTK's METEOR looks up words that the stem stage has left over, so already stemmed ones: "couch" finds "sofa",
         while "movi" finds nothing and "movie" never meets "film".
-
-        Args:
-            stem: any string.
-
-        Returns:
-            Lemmas as WordNet writes them, without those of several words.
         """
         words = self._synonyms.get(stem)
         if words is None:
@@ -468,11 +414,7 @@ _OPENED: dict[str, WordNetLexicon] = {}
 
 
 def wordnet_lexicon() -> WordNetLexicon:
-    """Return the lexicon of this process, opened at the first use.
-
-    Raises:
-        LookupError: WordNet 3.0 is not installed; the message names the ways to get it.
-    """
+    """Return the lexicon of this process, opened at the first use."""
     root = str(_corpus_root())
     if root not in _OPENED:
         _OPENED[root] = WordNetLexicon()

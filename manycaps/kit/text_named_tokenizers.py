@@ -128,11 +128,7 @@ def is_named(tokenizer: str) -> bool:
 
 
 def check_named(name: str) -> None:
-    """Raise unless the packages of a tokenizer are installed.
-
-    Raises:
-        ImportError: one is missing.
-    """
+    """Raise unless the packages of a tokenizer are installed."""
     source = _source(name)
     check_packages(source.packages, source.requirement, f"tokenizer={name!r}")
 
@@ -140,17 +136,9 @@ def check_named(name: str) -> None:
 def named_tokenizer(name: str) -> Callable[[str], list[str]]:
     """Load a tokenizer.
 
-    Args:
-        name: one of `NAMES` behind "none", or "spacy:" and a language or an installed pipeline of spaCy.
-
     Returns:
         Function from a caption to its tokens: those of sacrebleu under its names; else lower-case, without punctuation
         and blanks.
-
-    Raises:
-        ImportError: a package is missing.
-        OSError: the model of "spm" cannot be downloaded.
-        ValueError: spaCy has no such language and no such pipeline.
 
     >>> named_tokenizer("char")("Ein Ａ!"), named_tokenizer("char-caption")("Ein Ａ!")
     (['E', 'i', 'n', 'Ａ', '!'], ['e', 'i', 'n', 'a'])

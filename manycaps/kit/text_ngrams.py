@@ -30,13 +30,7 @@ class RowTexts:
         self.n_blocks = max(1, -(-int(self.sizes.max(initial=1)) // BITS))
 
     def masks(self, group: Ints, position: Ints, n_groups: int) -> Masks:
-        """Masks of the positions of each group: uint64 array, shape (n_groups, n_blocks).
-
-        Args:
-            group: int64 array, shape (n,): number of a set.
-            position: int64 array, shape (n,): a place in it.
-            n_groups: number of sets.
-        """
+        """Masks of the positions of each group: uint64 array, shape (n_groups, n_blocks)."""
         masks = np.zeros((n_groups, self.n_blocks), np.uint64)
         block, bit = np.divmod(position, BITS)
         np.bitwise_or.at(masks, (group, block), np.left_shift(np.uint64(1), bit.astype(np.uint64)))
@@ -75,10 +69,6 @@ class RowTexts:
 
 def word_ids(captions: Iterable[Sequence[str]], vocabulary: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:
     """Number the tokens of all captions; new words are added to `vocabulary`.
-
-    Args:
-        captions: n_captions token lists.
-        vocabulary: word to number, 0 to len - 1; grows.
 
     Returns:
         int64 array, shape (n_tokens,), the word numbers of all captions in one line; and int64 array, shape

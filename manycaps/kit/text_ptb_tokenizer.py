@@ -284,14 +284,8 @@ def tokenize(caption: str) -> list[str]:
     token that it prints with blanks inside (a web page's tag) becomes one token per blank-free piece, as the metrics
     split it.
 
-    Args:
-        caption: any text, of any length n; takes time in O(n).
-
     Returns:
         Lower-case tokens in reading order: none is empty, holds white space or is one of `REMOVED_TOKENS`.
-
-    Raises:
-        TypeError: the caption is not a string.
 
     >>> tokenize("A dog (brown) can't catch it.")
     ['a', 'dog', '-lrb-', 'brown', '-rrb-', 'ca', "n't", 'catch', 'it']
@@ -305,9 +299,6 @@ def tokenized_line(caption: str) -> str:
     It splits lines by blanks for ROUGE-L, by any white space for BLEU and CIDEr-D: a token that Java prints with
     no-break spaces inside is one word there and several here, so that it is kept as it is printed.
 
-    Raises:
-        TypeError: the caption is not a string.
-
     >>> tokenized_line("Add 3 1/2 cups.")
     'add 3\xa01/2 cups'
     """
@@ -316,15 +307,6 @@ def tokenized_line(caption: str) -> str:
 
 def tokenize_captions(captions: Iterable[str]) -> list[list[str]]:
     """Split many captions into tokens, each by itself as `tokenize` does.
-
-    Args:
-        captions: n texts; a string is an iterable of strings too, and is refused.
-
-    Returns:
-        n lists of tokens; list i belongs to caption i.
-
-    Raises:
-        TypeError: `captions` is one string; or a caption is not a string.
 
     >>> tokenize_captions(["A dog .", "", "Two dogs' toys"])
     [['a', 'dog'], [], ['two', 'dogs', 'toys']]

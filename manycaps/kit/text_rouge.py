@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .base_types import Floats, Ints, TokenList, TokenRows
-from .text_bleu import bleu_scores, bleu_statistics
+from .text_bleu import bleu_scores
 from .text_ngrams import word_ids
 from .text_reference_ngrams import ReferenceNgrams
 
@@ -55,31 +55,19 @@ def rouge_l_scores(candidates: Sequence[TokenList], references: TokenRows) -> Fl
     >>> rouge_l_scores([["a", "red", "dog"]], [[["a", "dog"], ["cat"]]]).round(4).tolist()
     [0.8299]
     """
-    texts = [*candidates, *(tokens for own in references for tokens in own)]
-    sizes = np.array([len(own) for own in references], np.int64)
-    if not len(sizes):
-        return np.zeros(0)
-    candidate = np.repeat(np.arange(len(sizes)), sizes)
-    precision, recall = precisions_and_recalls(texts, candidate, len(sizes) + np.arange(len(candidate)))
-    starts = np.cumsum(sizes) - sizes
-    return f_measure(np.maximum.reduceat(precision, starts), np.maximum.reduceat(recall, starts))
+    return rouge_l_of_ngrams(ReferenceNgrams.of_rows([[candidate] for candidate in candidates], references))
 
 
 def rouge_l_of_ngrams(texts: ReferenceNgrams, beta: float = BETA) -> Floats:
     """Score every candidate by ROUGE-L, as `rouge_l_scores`, where the words have been numbered.
-
-    Args:
-        texts: candidates and references.
-        beta: as for `f_measure`.
-
-    Returns:
-        float64 array, shape (n_candidates in all,), row after row.
 
     >>> rouge_l_of_ngrams(ReferenceNgrams.of_rows([[["a", "red", "dog"]]], [[["a", "dog"], ["cat"]]])).round(4).tolist()
     [0.8299]
     """
     candidate, reference = texts.pairs()
     text = texts.candidates[candidate]
+    if not len(text):
+        return np.zeros(0)
     common = common_lengths_of_ids(texts.words, texts.lengths, text, reference)
     filled = np.maximum(texts.lengths, 1)  # a text without tokens counts as one empty token
     common[(texts.lengths[text] == 0) & (texts.lengths[reference] == 0)] = 1
@@ -90,11 +78,6 @@ def rouge_l_of_ngrams(texts: ReferenceNgrams, beta: float = BETA) -> Floats:
 
 def precisions_and_recalls(texts: Sequence[TokenList], candidate: Ints, reference: Ints) -> tuple[Floats, Floats]:
     """Share of the candidate, and of the reference, in the longest common subsequence of each pair.
-
-    Args:
-        texts: n_texts token lists.
-        candidate: int64 array, shape (n_pairs,): number of the text that is scored.
-        reference: the same for the text that it is compared with.
 
     Returns:
         Two float64 arrays, shape (n_pairs,), 0 to 1.
@@ -110,11 +93,6 @@ def precisions_and_recalls(texts: Sequence[TokenList], candidate: Ints, referenc
 
 def common_lengths(texts: Sequence[TokenList], first: Ints, second: Ints) -> Ints:
     """Length of the longest common subsequence of each pair of texts.
-
-    Args:
-        texts: n_texts token lists.
-        first: int64 array, shape (n_pairs,): number of one text.
-        second: the same for the other text.
 
     Returns:
         int64 array, shape (n_pairs,).
@@ -196,10 +174,6 @@ def candidate_scores(
 ) -> tuple[dict[str, np.ndarray], npt.NDArray[np.int64]]:
     """Score every candidate, and return the statistics for BLEU of the corpus.
 
-    Args:
-        candidates: n_rows lists of at least one token list.
-        references: the same for the references.
-
     Returns:
         Float64 arrays, shape (n_candidates,), row after row, by key: "bleu_1" to "bleu_4" and "rouge_l", 0 (worst) to 1
         (best); and an int64 array, shape (n_candidates, 10), as from `bleu_statistics`.
@@ -208,8 +182,7 @@ def candidate_scores(
     >>> {key: round(float(values[0]), 4) for key, values in scores.items() if key != "bleu_4"}
     {'bleu_1': 1.0, 'bleu_2': 1.0, 'bleu_3': 1.0, 'rouge_l': 1.0}
     """
-    texts = [tokens for row in candidates for tokens in row]
-    own = [row for mine, row in zip(candidates, references, strict=True) for _ in mine]
-    statistics = bleu_statistics(texts, own)
+    texts = ReferenceNgrams.of_rows(candidates, references)
+    statistics = texts.bleu_statistics()
     scores = {f"bleu_{n}": values for n, values in enumerate(bleu_scores(statistics).T, start=1)}
-    return scores | {"rouge_l": rouge_l_scores(texts, own)}, statistics
+    return scores | {"rouge_l": rouge_l_of_ngrams(texts)}, statistics

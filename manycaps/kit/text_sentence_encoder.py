@@ -96,12 +96,7 @@ logger = logging.getLogger(__name__)
 
 
 def check_encoder_options(options: Mapping[str, Any]) -> None:
-    """Raise unless the options of `ENCODER_DEFAULTS` have legal values.
-
-    Raises:
-        TypeError: a value of the wrong type.
-        ValueError: a value out of range.
-    """
+    """Raise unless the options of `ENCODER_DEFAULTS` have legal values."""
     encoder, device = options["encoder"], options["device"]
     if not isinstance(encoder, str | os.PathLike) and not callable(encoder):
         raise TypeError(
@@ -162,11 +157,6 @@ class SentenceEncoder:
     ) -> np.ndarray:
         """Embed captions, the longest first, in batches of similar length.
 
-        Args:
-            captions: distinct captions.
-            options: encoder, device, dtype, batch_size and long_texts.
-            progress: wraps the steps in a progress bar, as `tqdm` does.
-
         Returns:
             Floating-point array, shape (len(captions), d), in the order of the captions: float32 from a model, which
             the maths widens to float64; what a function returned otherwise. A model's vectors vary by about 1e-7 with
@@ -195,10 +185,6 @@ class SentenceEncoder:
 
     def count_long_texts(self, texts: Iterable[str], options: Mapping[str, Any]) -> dict[str, int]:
         """Count the texts that the model does not read as a whole, and warn where words are not read.
-
-        Args:
-            texts: any texts; one that occurs twice counts twice.
-            options: encoder, device, dtype and long_texts.
 
         Returns:
             n_truncated: texts of which words are not read; with windows those of which a sentence is too long, and
@@ -260,11 +246,7 @@ def _vectors(
 
 
 def _windows(shared: SharedModel[Any], texts: Sequence[str]) -> dict[str, list[str]]:
-    """Windows of the texts that the model does not read as a whole.
-
-    Raises:
-        ValueError: the model does not say how much it reads.
-    """
+    """Windows of the texts that the model does not read as a whole."""
     with shared.lock:
         long = unread_texts(shared.model, texts)
         if long is None:
@@ -281,12 +263,7 @@ def _windows(shared: SharedModel[Any], texts: Sequence[str]) -> dict[str, list[s
 
 
 def unread_texts(model: Any, texts: Sequence[str]) -> set[str] | None:
-    """Return the texts of which a model does not read all word pieces; None if it does not say how many it reads.
-
-    Args:
-        model: as from `load_model`.
-        texts: distinct texts.
-    """
+    """Return the texts of which a model does not read all word pieces; None if it does not say how many it reads."""
     most = model.max_seq_length
     if most is None or math.isinf(most):
         return set()
@@ -334,11 +311,6 @@ def load_model(folder: pathlib.Path, device: str, dtype: str) -> Any:
 
     Returns:
         A `sentence_transformers.SentenceTransformer`.
-
-    Raises:
-        ImportError: sentence-transformers is not installed.
-        ValueError: there is no such device.
-        OSError: the folder's files are no readable model.
     """
     import torch
     from sentence_transformers import SentenceTransformer
@@ -368,17 +340,7 @@ def load_model(folder: pathlib.Path, device: str, dtype: str) -> Any:
 
 
 def model_folder(encoder: str) -> pathlib.Path:
-    """Find the folder of a model: a local one, the Hub's cache, the Hub, or a package for the default model.
-
-    Args:
-        encoder: folder, or name on the hub, if need be after `HUB_PREFIX`.
-
-    Returns:
-        A folder with a sentence-transformers model whose weights are safetensors.
-
-    Raises:
-        OSError: there is no such folder, the hub does not give the model, or its files are not the expected ones.
-    """
+    """Find the folder of a model: a local one, the Hub's cache, the Hub, or a package for the default model."""
     folder = local_path(encoder)
     if is_folder(folder):
         return _checked_folder(folder)
@@ -465,11 +427,7 @@ def _checked_folder(folder: pathlib.Path, needed: Sequence[str] = ()) -> pathlib
 
 
 def _module_paths(folder: pathlib.Path) -> list[str]:
-    """Folders of a model's parts, as its `modules.json` lists them.
-
-    Raises:
-        OSError: the file is no list of parts with a path, whatever is in it.
-    """
+    """Folders of a model's parts, as its `modules.json` lists them."""
     advice = "Save the model with SentenceTransformer.save_pretrained, or fetch it again."
     try:
         modules = read_json(folder / "modules.json", "encoder", advice)

@@ -17,9 +17,6 @@ def load_spacy_tokenizer() -> Callable[[str], list[str]]:
 
     It needs no trained pipeline.
 
-    Raises:
-        ImportError: spaCy is not installed.
-
     >>> load_spacy_tokenizer()("A dog's toy.")
     ['a', 'dog', "'s", 'toy', '.']
     """
@@ -28,11 +25,7 @@ def load_spacy_tokenizer() -> Callable[[str], list[str]]:
 
 
 def check_pos(pos: object) -> None:
-    """Raise unless `pos` is None, a pipeline's name, a pipeline or a function.
-
-    Raises:
-        TypeError: it is not one of these.
-    """
+    """Raise unless `pos` is None, a pipeline's name, a pipeline or a function."""
     if pos is not None and not isinstance(pos, str) and not callable(pos):
         raise TypeError(
             f"pos: expected the name of a spaCy pipeline, a pipeline or a function, got {type(pos).__name__}. "
@@ -42,17 +35,6 @@ def check_pos(pos: object) -> None:
 
 def as_tagger(pos: object) -> Tagger:
     """Return the function that tags captions.
-
-    Args:
-        pos: name of an installed spaCy pipeline, a pipeline, or a function from one caption to its (word, tag) pairs.
-
-    Returns:
-        Function from captions to a list of (word, tag) pairs for each.
-
-    Raises:
-        ImportError: a name is given and spaCy is not installed.
-        ValueError: spaCy has no pipeline of that name.
-        TypeError: `pos` is not one of these.
 
     >>> list(as_tagger(lambda caption: [(word, "NOUN") for word in caption.split()])(["red dog"]))
     [[('red', 'NOUN'), ('dog', 'NOUN')]]
@@ -70,12 +52,7 @@ def as_tagger(pos: object) -> Tagger:
 
 
 def load_pipeline(name: str) -> Any:
-    """Return the installed spaCy pipeline of that name.
-
-    Raises:
-        ImportError: spaCy is not installed.
-        ValueError: spaCy has no pipeline of that name.
-    """
+    """Return the installed spaCy pipeline of that name."""
     spacy = _import_spacy(f"pos={shown_value(name)}")
     try:
         return spacy.load(name)

@@ -34,17 +34,7 @@ _ANY_UNSPACED = re.compile("|".join(script.pattern for script, _ in _UNSPACED))
 
 
 def check_tokenizer(tokenizer: object, also: Sequence[str] = ()) -> None:
-    """Raise unless `tokenizer` is the name of a tokenizer whose packages are installed, or a function.
-
-    Args:
-        tokenizer: anything.
-        also: names that only the caller knows, for the message.
-
-    Raises:
-        ValueError: another name.
-        ImportError: a package of the tokenizer is missing.
-        TypeError: neither a name nor a function.
-    """
+    """Raise unless `tokenizer` is the name of a tokenizer whose packages are installed, or a function."""
     if isinstance(tokenizer, str):
         if tokenizer in BUILT_IN:
             return
@@ -83,10 +73,6 @@ def tokenize_rows(rows: Sequence[Sequence[str]], tokenizer: Tokenizer) -> list[l
 
     Returns:
         n_rows lists of token lists, in the same order; equal captions share one list, also over calls.
-
-    Raises:
-        TypeError: the function returned something else than a list of strings; the message names the caption.
-        ImportError, OSError, ValueError: as `named_tokenizer`.
 
     >>> tokenize_rows([["A dog."], ["A dog.", "Two cats"]], "ptb")
     [[['a', 'dog']], [['a', 'dog'], ['two', 'cats']]]
@@ -135,12 +121,7 @@ def _is_unspaced(caption: str) -> bool:
 
 
 def ngram_tokens(rows: Sequence[Sequence[str]], tokenizer: Tokenizer) -> list[list[Sequence[str]]]:
-    """Tokenize every caption of every row for n-grams, as `tokenize_rows`; no token may hold a blank.
-
-    Raises:
-        TypeError: the function returned something else than a list of strings; the message names the caption.
-        ValueError: a token holds a blank.
-    """
+    """Tokenize every caption of every row for n-grams, as `tokenize_rows`; no token may hold a blank."""
     tokens = tokenize_rows(rows, tokenizer)
     if not isinstance(tokenizer, str):
         check_tokens(tokens)
@@ -149,12 +130,6 @@ def ngram_tokens(rows: Sequence[Sequence[str]], tokenizer: Tokenizer) -> list[li
 
 def same_tokens(row: Sequence[Sequence[str]]) -> np.ndarray:
     """Mask of the texts of a row that have equal token sequences.
-
-    Args:
-        row: n_texts token lists.
-
-    Returns:
-        Boolean array, shape (n_texts, n_texts).
 
     >>> same_tokens([["a", "dog"], ["a"], ["a", "dog"]]).tolist()
     [[True, False, True], [False, True, False], [True, False, True]]
@@ -165,14 +140,7 @@ def same_tokens(row: Sequence[Sequence[str]]) -> np.ndarray:
 
 
 def check_tokens(rows: Sequence[Sequence[Sequence[str]]]) -> None:
-    """Raise if a token holds a blank: n-grams are tokens joined by blanks, and "a b" would be ambiguous.
-
-    Args:
-        rows: n_rows rows of token lists.
-
-    Raises:
-        ValueError: a token holds a blank, or is one.
-    """
+    """Raise if a token holds a blank: n-grams are tokens joined by blanks, and "a b" would be ambiguous."""
     for token in {token for row in rows for tokens in row for token in tokens}:
         if " " in token:
             raise ValueError(

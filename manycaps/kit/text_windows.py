@@ -42,10 +42,6 @@ def sentences(caption: str) -> list[str]:
 def sentence_windows(caption: str, fits: Callable[[str], bool]) -> list[str]:
     """Split a caption into runs of whole sentences, each as long as can be read.
 
-    Args:
-        caption: a text.
-        fits: whether a text can be read as a whole.
-
     Returns:
         The caption where it fits; else runs of consecutive sentences, in order, each with as many as fit. A sentence
         that does not fit stands alone, and will be truncated.
@@ -68,15 +64,8 @@ def sentence_windows(caption: str, fits: Callable[[str], bool]) -> list[str]:
 def mean_direction(features: np.ndarray, option: str = "long_captions") -> np.ndarray:
     """Mean of the unit vectors of a caption's windows; of one window its own vector, with its length.
 
-    Args:
-        features: float array, shape (n_windows, d), no row of 0.
-        option: that asked for windows, for the message.
-
     Returns:
         Array of the same type, shape (d,). Only its direction counts.
-
-    Raises:
-        ValueError: the unit vectors cancel out.
 
     >>> mean_direction(np.array([[2.0, 0.0], [0.0, 1.0]])).tolist()
     [0.5, 0.5]
@@ -99,14 +88,8 @@ def mean_of_windows(vectors: np.ndarray) -> np.ndarray:
 
     Of vectors of length 1 it is the mean, normalised. Windows whose vectors are 0 have no direction, and do not count.
 
-    Args:
-        vectors: float array, shape (n_windows, d).
-
     Returns:
         Array of the same type, shape (d,).
-
-    Raises:
-        ValueError: the directions cancel out.
 
     >>> mean_of_windows(np.array([[3.0, 0.0], [0.0, 1.0]])).round(4).tolist()
     [1.4142, 1.4142]
@@ -122,12 +105,7 @@ def mean_of_windows(vectors: np.ndarray) -> np.ndarray:
 
 
 def warn_of_unread(long_texts: str, is_any: bool = True) -> None:
-    """Warn of texts that are not read to their end.
-
-    Args:
-        long_texts: the treatment, one of `LONG_TEXTS`.
-        is_any: whether there is such a text.
-    """
+    """Warn of texts that are not read to their end."""
     if is_any:
         warnings.warn(UNREAD[long_texts], stacklevel=3)
 

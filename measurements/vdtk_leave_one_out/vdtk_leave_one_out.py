@@ -52,6 +52,7 @@ from .sets_module import ComparableRows as ComparableRows
 from .sets_splits import exact_splits as exact_splits
 from .sets_triangle_rank import statistic_range as statistic_range
 from .text_bleu import bleu_scores as bleu_scores
+from .text_cider import document_frequencies as document_frequencies
 from .text_cider_table import CiderTable as CiderTable
 from .text_named_tokenizers import TokenizerSource as TokenizerSource
 from .text_ptb_tokenizer import Shape as Shape

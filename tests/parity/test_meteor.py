@@ -13,7 +13,6 @@ from nltk.translate.meteor_score import meteor_score, single_meteor_score
 
 from manycaps.kit import text_meteor as meteor_distance
 from manycaps.kit.text_meteor import meteor_scores, multi_reference_meteor
-from manycaps.kit.text_ptb_tokenizer import tokenize
 from tests.golden_folders import OWN_GOLDEN
 
 # Words that meet in every stage: equal, equal stems, WordNet synonyms of stems, and none of these.
@@ -90,14 +89,6 @@ def test_golden_sets(lexicon):
     assert len(golden) > 50
     for found, matrix in zip(golden, scores, strict=True):
         assert multi_reference_meteor(matrix[None], 1)[0] == pytest.approx(found["score"], abs=1e-12), found
-
-
-def test_captions_pair_by_pair(lexicon):
-    rows = json.loads((OWN_GOLDEN / "captions.json").read_text(encoding="utf-8"))["rows"][::9]
-    rows = [[tokenize(caption)[:30] for caption in (row["candidates"] + row["references"])[3:9]] for row in rows]
-    assert len(rows) == 6
-    for row, matrix in zip(rows, meteor_scores(rows, lexicon), strict=True):
-        assert matrix == pytest.approx(nltk_matrix(row), abs=1e-12)
 
 
 @pytest.mark.realdata

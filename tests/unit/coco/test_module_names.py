@@ -100,10 +100,3 @@ def test_sources_and_reloads():
     assert module.Cider is coco.Cider
     assert importlib.reload(sys.modules["pycocoevalcap"]) is sys.modules["pycocoevalcap"]
     assert importlib.import_module("pycocoevalcap.eval").Meteor is coco.Meteor
-
-
-def test_nothing_is_left_behind():
-    n_finders = len(sys.meta_path)
-    with coco.installed():
-        assert len(sys.meta_path) == n_finders  # the block of this test has it
-    assert len(sys.meta_path) == n_finders

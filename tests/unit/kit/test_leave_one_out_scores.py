@@ -168,71 +168,50 @@ def test_scores_of_rows_are_means_of_their_captions(module):
         assert result[f"{key}_per_row"] == pytest.approx([expected[0], math.nan, expected[1]], abs=1e-12, nan_ok=True)
 
 
-@each_case(
-    ("options", "error", "message"),
-    [
-        (
-            {"metrics": ["fid_bert"]},
-            ValueError,
-            "n_hypotheses: expected at least 2 for the metric fid_bert, got 1. Give",
-        ),
-        (
-            {"metrics": ["mmd_bert"]},
-            ValueError,
-            "n_hypotheses: expected at least 2 for the metric mmd_bert, got 1. Give n_hypotheses=2, or estimat",
-        ),
-        (
-            {"metrics": ["trm_bert"], "n_references": 1},
-            ValueError,
-            "n_references: expected at least 2 for the metric trm_bert, got 1. Give n_references=2, or leave t",
-        ),
-        (
-            {"metrics": ["trm_bert"], "head_share": 0.9},
-            ValueError,
-            "metrics: expected metrics of tokens where words are masked by pos or head_share, got 'trm_bert'. Leave it",
-        ),
-        (
-            {"n_hypotheses": 4},
-            ValueError,
-            "data[0]: expected at least 5 captions for bleu, 4 drawn and 1 or more references, got 4 (2 such r",
-        ),
-        ({"n_hypotheses": 0}, ValueError, "n_hypotheses: expected a whole number of at least 1, got 0. Give a larger"),
-        ({"estimator": "x"}, ValueError, "estimator: expected one of 'unbiased', 'biased', 'authors', got 'x'. Check"),
-        (
-            {"data_embeddings": [np.ones((4, 2))]},
-            ValueError,
-            "data_embeddings: expected one of trm_bert, mmd_bert, fid_bert among the metrics, got bleu, rouge_",
-        ),
-        (
-            {"metrics": ["trm_bert"], "data_embeddings": 5},
-            TypeError,
-            "data_embeddings: expected a list of arrays of shape (n, d), got int. Give one array per row.",
-        ),
-        (
-            {"metrics": ["trm_bert"], "data_embeddings": [np.ones((4, 2))]},
-            ValueError,
-            "data_embeddings: expected one array for each of the 3 rows of data, got 1. Row i of both belongs ",
-        ),
-        (
-            {"metrics": ["trm_bert"], "data_embeddings": [np.ones((4, 2)), np.ones((2, 2)), np.ones((4, 2))]},
-            ValueError,
-            "data_embeddings[1]: expected 1 vectors, as many as captions in data[1], got 2. Give one vector pe",
-        ),
-        (
-            {"metrics": ["trm_bert"], "data_embeddings": [np.ones((4, 2)), np.ones((1, 3)), np.ones((4, 2))]},
-            ValueError,
-            "data_embeddings[1]: expected 2 dimensions as in data_embeddings[0], got 3. Use one encoder for al",
-        ),
-        (
-            {"metrics": ["trm_bert"], "data_embeddings": [np.ones((4, 2)), np.ones((1, 2)), np.zeros((4, 2))]},
-            ValueError,
-            "data[2][0]: expected an embedding that is not all zeros, which has no cosine (4 such captions in ",
-        ),
-    ],
-    ids=lambda value: None if isinstance(value, dict | type) else value[:46],
-)
-def test_messages(module, options, error, message):
-    with pytest.raises(error) as found:
+TRM = {"metrics": ["trm_bert"]}
+VECTORS = [np.ones((4, 2)), np.ones((1, 2)), np.ones((4, 2))]
+
+# Options by the message that refuses them; those of a wrong type are a TypeError.
+BAD_OPTIONS = {
+    "n_hypotheses: expected at least 2 for the metric fid_bert, got 1. Give": {"metrics": ["fid_bert"]},
+    "n_hypotheses: expected at least 2 for the metric mmd_bert, got 1. Give n_hypotheses=2, or estimat": {
+        "metrics": ["mmd_bert"]
+    },
+    "n_references: expected at least 2 for the metric trm_bert, got 1. Give n_references=2, or leave t": {
+        **TRM, "n_references": 1
+    },
+    "metrics: expected metrics of tokens where words are masked by pos or head_share, got 'trm_bert'. Leave it": {
+        **TRM, "head_share": 0.9
+    },
+    "data[0]: expected at least 5 captions for bleu, 4 drawn and 1 or more references, got 4 (2 such r": {
+        "n_hypotheses": 4
+    },
+    "n_hypotheses: expected a whole number of at least 1, got 0. Give a larger": {"n_hypotheses": 0},
+    "estimator: expected one of 'unbiased', 'biased', 'authors', got 'x'. Check": {"estimator": "x"},
+    "data_embeddings: expected one of trm_bert, mmd_bert, fid_bert among the metrics, got bleu, rouge_": {
+        "data_embeddings": VECTORS[:1]
+    },
+    "data_embeddings: expected a list of arrays of shape (n, d), got int. Give one array per row.": {
+        **TRM, "data_embeddings": 5
+    },
+    "data_embeddings: expected one array for each of the 3 rows of data, got 1. Row i of both belongs ": {
+        **TRM, "data_embeddings": VECTORS[:1]
+    },
+    "data_embeddings[1]: expected 1 vectors, as many as captions in data[1], got 2. Give one vector pe": {
+        **TRM, "data_embeddings": [VECTORS[0], np.ones((2, 2)), VECTORS[2]]
+    },
+    "data_embeddings[1]: expected 2 dimensions as in data_embeddings[0], got 3. Use one encoder for al": {
+        **TRM, "data_embeddings": [VECTORS[0], np.ones((1, 3)), VECTORS[2]]
+    },
+    "data[2][0]: expected an embedding that is not all zeros, which has no cosine (4 such captions in ": {
+        **TRM, "data_embeddings": [*VECTORS[:2], np.zeros((4, 2))]
+    },
+}  # fmt: skip
+
+
+@each_case(("message", "options"), BAD_OPTIONS.items(), ids=list(BAD_OPTIONS))
+def test_messages(module, options, message):
+    with pytest.raises(TypeError if isinstance(options.get("data_embeddings"), int) else ValueError) as found:
         module.compute(data=DATA, **options)
     assert str(found.value).startswith(message)
 

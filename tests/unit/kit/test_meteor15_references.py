@@ -72,12 +72,3 @@ def test_swapping_candidates_and_references_changes_the_score(data):
     more = module.compute(predictions=[long], references=[[short]])["meteor15"]
     less = module.compute(predictions=[short], references=[[long]])["meteor15"]
     assert more > less
-
-
-def test_options_are_refused_by_name():
-    with pytest.raises(
-        ValueError, match=r"^tokenizer: expected one of 'ptb', .*, 'raw', or a function, got 'spacy'\. Check"
-    ):
-        load(tokenizer="spacy")
-    with pytest.raises(TypeError, match=r"^load: expected options among \[.*\], got \['task'\]. Check the spelling"):
-        load(task="de")

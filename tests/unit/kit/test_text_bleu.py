@@ -11,7 +11,6 @@ from manycaps.kit.text_bleu import (
     BleuTable,
     bleu_scores,
     bleu_statistics,
-    corpus_bleu,
     corpus_mbleu_4,
     self_bleu_values,
     self_statistics,
@@ -32,41 +31,8 @@ def test_a_word_matches_as_often_as_one_reference_has_it():
     assert bleu_scores(statistics[None])[0, 0] == pytest.approx(2 / 7, abs=1e-9)
 
 
-@pytest.mark.parametrize(("lengths", "nearest"), [((4, 8), 4), ((8, 4), 4), ((7, 3), 7), ((6, 6), 6)])
-def test_the_reference_of_the_nearest_length_counts_and_of_two_the_shorter(lengths, nearest):
-    assert bleu_statistics([["a"] * 6], [[["b"] * n for n in lengths]])[0, 9] == nearest
-
-
-def test_without_a_match_the_constants_of_the_coco_caption_code_remain():
-    score = bleu_scores(bleu_statistics([list("abcd")], [[list("abce")]]))[0, 3]
-    # 3/4, 2/3, 1/2, and 1e-15 of one 4-gram: 0.0001 in papers.
-    assert score == pytest.approx((0.25 * 1e-15) ** 0.25, rel=1e-6)
-
-
-def test_the_corpus_is_not_the_mean():
-    statistics = bleu_statistics([list("abcd"), ["x"]], [[list("abcd")], [["y"]]])
-    assert corpus_bleu(statistics)[0] == pytest.approx(0.8, abs=1e-9)
-    assert bleu_scores(statistics)[:, 0].mean() == pytest.approx(0.5, abs=1e-9)
-
-
-def test_more_texts_in_a_row_than_a_mask_has_bits():
-    references = [[f"w{i}"] for i in range(130)]
-    found = bleu_statistics([["w0", "w64", "w129", "none"]], [references])
-    assert found[0, 0] == 3
-
-
 def test_no_candidates():
     assert bleu_statistics([], []).shape == (0, 10)
-
-
-@settings(max_examples=40)
-@given(ROWS)
-def test_statistics_and_scores_equal_the_loop(rows):
-    candidates, references = [row[0] for row in rows], [row[1:] for row in rows]
-    statistics = bleu_statistics(candidates, references)
-    expected = [bleu_rouge_loop.bleu_statistics(c, r) for c, r in zip(candidates, references, strict=True)]
-    assert statistics.tolist() == expected
-    assert bleu_scores(statistics) == pytest.approx(np.array([bleu_rouge_loop.bleu(s) for s in expected]), abs=1e-12)
 
 
 @settings(max_examples=25)

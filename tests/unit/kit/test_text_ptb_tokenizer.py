@@ -125,11 +125,6 @@ def test_hand_cases(caption, printed):
     assert tokenize(caption) == printed.split(" " if printed else None)
 
 
-def test_the_bracket_names_survive_as_in_the_caption_code():
-    assert {"-LRB-", "-RRB-"} <= REMOVED_TOKENS
-    assert tokenize("(a)") == ["-lrb-", "a", "-rrb-"]
-
-
 @given(CAPTIONS)
 def test_tokens_are_clean_for_any_text(caption):
     tokens = tokenize(caption)

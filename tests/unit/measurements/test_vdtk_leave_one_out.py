@@ -16,7 +16,7 @@ from manycaps.kit import text_cider_table
 from manycaps.kit.leave_one_out_draws import draws, iteration_values, summary
 from manycaps.kit.leave_one_out_masking import masked_captions, without_tail
 from manycaps.kit.leave_one_out_options import check_interval, check_metrics, check_numbers
-from manycaps.kit.leave_one_out_scores import METRICS, Sources, cider_d_distances, scored_texts
+from manycaps.kit.leave_one_out_scores import METRICS, Sources, scored_texts
 from manycaps.kit.meteor15_data import load_lexicon
 from manycaps.kit.text_cider_table import CiderTable
 from manycaps.kit.text_ngrams import RowTexts
@@ -98,19 +98,6 @@ def test_meteor15_and_triangle_ranks_of_an_iteration(tmp_path, n_references):
     each = [triangle_rank_loop.statistic(d, [0], range(1, len(d)), "per_side") for d in distances]
     assert values["trm_meteor"] == pytest.approx(np.mean(each), abs=1e-12)
     assert 0 <= values["trm_cider"] <= 4 / 3
-
-
-@settings(max_examples=20, deadline=None)
-@given(ROWS)
-def test_cider_d_of_pairs_is_that_of_trm_cider(rows):
-    counted = collections.Counter(
-        ngram
-        for row in rows
-        for ngram in {" ".join(t[i : i + n]) for t in row for n in (1, 2, 3, 4) for i in range(len(t) - n + 1)}
-    )
-    expected = functional.cider_d_distances(rows, {"n_documents": len(rows), "document_frequency": counted})
-    for ours, theirs in zip(cider_d_distances(rows), expected, strict=True):
-        assert ours == pytest.approx(theirs, abs=1e-9)
 
 
 def test_parts_do_not_matter(monkeypatch):
