@@ -330,10 +330,12 @@ def _remembered(
     if new:
         # Copies: a part of a larger array would keep all of it in memory.
         found = {key: scores.copy() for key, scores in zip(new, score([key[1] for key in new]), strict=True)}
-        if sum(scores.size for scores in (*list(REMEMBERED.values()), *found.values())) > MAX_REMEMBERED:
-            REMEMBERED.clear()
-        REMEMBERED.update(found)
         known |= found
+        n_found = sum(scores.size for scores in found.values())
+        if n_found + sum(scores.size for scores in list(REMEMBERED.values())) > MAX_REMEMBERED:
+            REMEMBERED.clear()
+        if n_found <= MAX_REMEMBERED:
+            REMEMBERED.update(found)
     return [known[key] for key in keys]
 
 
