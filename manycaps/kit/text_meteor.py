@@ -325,11 +325,17 @@ def _remembered(
     score: PairScores, settings: tuple[Any, ...], rows: Sequence[Sequence[Sequence[str]]]
 ) -> list[np.ndarray]:
     keys = [(settings, tuple(map(tuple, row))) for row in rows]
-    known = {key: REMEMBERED.get(key) for key in keys}
-    new = [key for key, scores in known.items() if scores is None]
+    known: dict[Hashable, np.ndarray] = {}
+    for key in keys:
+        scores = REMEMBERED.get(key)
+        if scores is not None:
+            known[key] = scores
+    new = [key for key in dict.fromkeys(keys) if key not in known]
     if new:
         # Copies: a part of a larger array would keep all of it in memory.
-        found = {key: scores.copy() for key, scores in zip(new, score([key[1] for key in new]), strict=True)}
+        found: dict[Hashable, np.ndarray] = {
+            key: scores.copy() for key, scores in zip(new, score([key[1] for key in new]), strict=True)
+        }
         if sum(scores.size for scores in (*list(REMEMBERED.values()), *found.values())) > MAX_REMEMBERED:
             REMEMBERED.clear()
         REMEMBERED.update(found)
