@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from manycaps.coco import scorers
-from manycaps.coco.files import CaptionFile, results_of
+from manycaps.coco.files import CaptionFile
 from manycaps.coco.scorers import Bleu, Meteor, Spice
 from manycaps.kit.text_coco_scores import BLEUS
 
@@ -37,7 +37,8 @@ class COCOEvalCap:
         self.eval: dict[str, Any] = {}
         self.imgToEval: dict[Hashable, dict[str, Any]] = {}
         self.coco = CaptionFile(coco) if isinstance(coco, str | os.PathLike) else coco
-        self.cocoRes = results_of(self.coco, cocoRes) if isinstance(cocoRes, str | os.PathLike | list) else cocoRes
+        results = os.fspath(cocoRes) if isinstance(cocoRes, os.PathLike) else cocoRes
+        self.cocoRes = self.coco.loadRes(results) if isinstance(results, str | list) else results
         self.params: dict[str, Any] = {"image_id": self.coco.getImgIds()}
 
     def evaluate(self) -> None:

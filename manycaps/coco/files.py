@@ -77,11 +77,6 @@ class CaptionFile:
         return CaptionFile({"images": images, "annotations": content})
 
 
-def results_of(coco: Any, results: str | os.PathLike[str] | Sequence[Mapping[str, Any]]) -> Any:
-    """Return results as an object, whichever class the annotations are of."""
-    return coco.loadRes(os.fspath(results) if isinstance(results, os.PathLike) else results)
-
-
 def _by_image(entries: Sequence[Any], name: str, advice: str) -> "collections.defaultdict[Hashable, list[Any]]":
     """Captions by the id of their image; as in pycocotools an unknown id has none."""
     captions: collections.defaultdict[Hashable, list[Any]] = collections.defaultdict(list)

@@ -110,7 +110,6 @@ class CaptionDiversity:
         keep_rows: bool = False,
     ) -> None:
         self._tokenizer: Tokenizer = load_spacy_tokenizer() if tokenizer == "spacy" else tokenizer
-        self._keep_rows = keep_rows
         self.word_numbers = WordNumbers()
         self.vocabulary = VocabularyCount(keep_rows)
         self.tokens_per_caption = CountDistribution()

@@ -44,7 +44,7 @@ class Matches(NamedTuple):
 
 def taken(matches: Matches, numbers: Ints) -> Matches:
     """Return some of the matches."""
-    return Matches(*(column[numbers] for column in matches))
+    return Matches._make(column[numbers] for column in matches)
 
 
 class Starts(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.each_case import each_case
-from tests.large_packages import datasets, evaluate
+from tests.large_packages import evaluate
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "measurements" / "vdtk_diversity"
 
@@ -111,14 +111,6 @@ def test_a_sentence_model(module):
     result = module.compute(data=data, encoder="sentence-transformers/all-MiniLM-L6-v2", details=True)
     assert result["row_distance_minimum"] < 0.3 < 0.8 < result["row_distance_maximum"]
     assert "all-MiniLM-L6-v2" in result["signature"]
-
-
-def test_lazy_columns_tuples_arrays_and_generators(module):
-    expected = module.compute(data=DATA)
-    assert module.compute(data=datasets.Dataset.from_dict({"data": DATA})["data"]) == expected
-    assert module.compute(data=tuple(map(tuple, DATA))) == expected
-    assert module.compute(data=[np.array(row) for row in DATA]) == expected
-    assert module.compute(data=(row for row in DATA)) == expected
 
 
 BAD_OPTIONS = [

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nltk.translate.meteor_score import meteor_score, single_meteor_score
+from nltk.translate.meteor_score import single_meteor_score
 
 from manycaps.kit import text_meteor as meteor_distance
 from manycaps.kit.text_meteor import meteor_scores, multi_reference_meteor
@@ -60,18 +60,6 @@ def test_pairs_in_blocks_of_any_size(lexicon, monkeypatch):
     whole = meteor_scores(rows, lexicon)
     monkeypatch.setattr(meteor_distance, "MAX_PAIRS", 2)
     assert [part.tolist() for part in meteor_scores(rows, lexicon)] == [part.tolist() for part in whole]
-
-
-def test_the_best_reference_counts(lexicon):
-    row = [["a", "small", "dog"], ["two", "kids"], ["one", "cat"], ["a", "dog", "runs"], ["two", "children", "run"]]
-    expected = np.mean([meteor_score(row[2:], hypothesis) for hypothesis in row[:2]])
-    assert multi_reference_meteor(meteor_scores([row], lexicon)[0][None], 2)[0] == pytest.approx(expected, abs=1e-12)
-
-
-def test_stemmed_words_are_looked_up(lexicon):
-    """NLTK asks WordNet for stems: couch/sofa match, movie/film and car/automobile do not."""
-    scores = meteor_scores([[["couch"], ["sofa"]], [["movie"], ["film"]], [["car"], ["automobile"]]], lexicon)
-    assert [matrix[0, 1] > 0 for matrix in scores] == [True, False, False]
 
 
 def test_golden_pairs(golden_folder, lexicon):

@@ -4,11 +4,7 @@ import json
 
 import pytest
 
-from manycaps.kit.text_document_frequency import (
-    check_document_frequency,
-    check_enough_documents,
-    load_document_frequency,
-)
+from manycaps.kit.text_document_frequency import check_document_frequency, load_document_frequency
 from tests.each_case import each_case
 
 GOOD = {"n_documents": 3, "document_frequency": {"a": 3, "a dog": 1}}
@@ -65,10 +61,3 @@ def test_sources_are_checked_without_reading():
         check_document_frequency("/no/such/file")
     with pytest.raises(TypeError, match="^document_frequency: expected a path to a JSON file or a mapping, got int"):
         check_document_frequency(3)
-
-
-def test_one_document_gives_no_weights():
-    with pytest.raises(
-        ValueError, match="^references: expected at least 2 rows to count document frequencies in, got 1"
-    ):
-        check_enough_documents(1)

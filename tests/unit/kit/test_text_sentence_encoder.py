@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import manycaps.kit.text_sentence_encoder as encoders
-from manycaps.kit.base_feature_memory import BYTES_PER_ENTRY
 from manycaps.kit.text_sentence_encoder import (
     DEFAULT_ENCODER,
     ENCODER_DEFAULTS,
@@ -156,24 +155,6 @@ def test_other_settings_remember_nothing(counted):
     assert not np.array_equal(embed_counted(CAPTIONS, dtype="bfloat16"), full)
     embed_counted(CAPTIONS, device="cpu")
     assert len(asked) == 3 * len(CAPTIONS)
-
-
-def test_what_was_not_used_for_the_longest_time_is_forgotten_first(counted, monkeypatch):
-    embed_counted, asked = counted
-    monkeypatch.setattr(encoders.LOADED, "n_bytes", 3 * (16 * 4 + BYTES_PER_ENTRY) + 1)  # three vectors of 16 numbers
-    whole = embed_counted(list("abcde"))
-    assert whole == pytest.approx(np.concatenate([embed_counted([letter]) for letter in "abcde"]), abs=1e-6)
-    asked.clear()
-    for letters in ("cde", "c", "f", "ce", "d"):
-        embed_counted(list(letters))
-    assert asked == ["f", "d"]
-
-
-def test_encoders_of_one_model_share_it_and_its_vectors(tiny_model, counted):
-    embed_counted, asked = counted
-    first = embed_counted(CAPTIONS)
-    assert (embed([*CAPTIONS[1:], "a bird"], encoder=tiny_model)[:-1] == first[1:]).all()
-    assert asked[len(CAPTIONS) :] == ["a bird"]
 
 
 def test_a_folder_that_was_changed_is_another_model(tiny_model, tmp_path):

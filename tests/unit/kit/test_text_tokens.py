@@ -6,7 +6,7 @@ import pytest
 
 from manycaps.kit import text_named_tokenizers, text_tokens
 from manycaps.kit.text_named_tokenizers import TokenizerSource
-from manycaps.kit.text_tokens import check_tokenizer, same_tokens, tokenize_rows, tokenizer_name
+from manycaps.kit.text_tokens import check_tokenizer, tokenize_rows, tokenizer_name
 from tests.each_case import each_case
 
 
@@ -42,15 +42,6 @@ def test_names_and_kinds():
         TypeError, match="^tokenizer: expected a name such as 'ptb', or a function from a .* tokens, got int"
     ):
         check_tokenizer(3)
-
-
-def test_same_tokens_compares_sequences():
-    assert same_tokens([["a", "b"], ["a b"], ["a", "b"], []]).astype(int).tolist() == [
-        [1, 0, 1, 0],
-        [0, 1, 0, 0],
-        [1, 0, 1, 0],
-        [0, 0, 0, 1],
-    ]
 
 
 UNSPACED = {

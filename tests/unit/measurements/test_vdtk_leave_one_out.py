@@ -108,14 +108,6 @@ def test_parts_do_not_matter(monkeypatch):
     assert CiderTable(rows).scores(draw.hypotheses[:, 0], draw.references) == pytest.approx(whole, abs=1e-15)
 
 
-def test_by_hand():
-    # Both captions of the first row score 1/2 in words against each other, those of the second are equal: 3 of 4 words.
-    rows = [[["a", "dog"], ["a", "cat"]], [["x", "y"], ["x", "y"]]]
-    values = own_values(rows, one_draw(rows, None), ("bleu", "rouge_l"))
-    assert values["bleu_1"] == pytest.approx(0.75, abs=1e-9)
-    assert values["rouge_l"] == pytest.approx(0.75, abs=1e-12)
-
-
 def test_draws_take_every_caption_equally_often_and_never_as_its_own_reference():
     rows = [["a", "b", "c"], ["d", "e"]]
     texts, n = RowTexts([3, 2]), 600
