@@ -325,9 +325,7 @@ def _remembered(
     score: PairScores, settings: tuple[Any, ...], rows: Sequence[Sequence[Sequence[str]]]
 ) -> list[np.ndarray]:
     keys = [(settings, tuple(map(tuple, row))) for row in rows]
-    known: dict[Hashable, np.ndarray] = {
-        key: scores for key in keys if (scores := REMEMBERED.get(key)) is not None
-    }
+    known: dict[Hashable, np.ndarray] = {key: scores for key in keys if (scores := REMEMBERED.get(key)) is not None}
     new = [key for key in dict.fromkeys(keys) if key not in known]
     if new:
         # Copies: a part of a larger array would keep all of it in memory.

@@ -50,6 +50,43 @@ def _no_java(monkeypatch):
         yield
 
 
+@pytest.mark.slow
+def test_the_packages_own_example(golden, dataset, tmp_path, monkeypatch, capsys):
+    """Files of annotations and of results, read by pycocotools; a subset is set by `params`."""
+    (tmp_path / "captions_val2014.json").write_text(
+        json.dumps({**dataset, "info": {}, "licenses": [], "type": "captions"})
+    )
+    (tmp_path / "results.json").write_text(json.dumps(golden["results"]))
+    monkeypatch.chdir(tmp_path)
+    from pycocoevalcap.eval import COCOEvalCap
+    from pycocotools.coco import COCO
+
+    annotated = COCO("captions_val2014.json")
+    results = annotated.loadRes("results.json")
+    evaluation = COCOEvalCap(annotated, results)
+    evaluation.params["image_id"] = results.getImgIds()
+    evaluation.evaluate()
+    assert list(evaluation.eval) == KEYS
+    assert evaluation.eval == pytest.approx(golden["meta"]["eval"], abs=1e-15, rel=0)
+    assert capsys.readouterr().out.splitlines()[-1] == golden["printed"][-1]
+
+
+def test_lavis_and_nocaps(golden, dataset, tmp_path):
+    """The table of `eval`, and values of images: `coco_eval.eval.items()`, `imgToEval`, `evalImgs`."""
+    paths = tmp_path / "gt.json", tmp_path / "results.json"
+    for path, content in zip(paths, (dataset, golden["results"]), strict=True):
+        path.write_text(json.dumps(content))
+    evaluate = importlib.import_module("pycocoevalcap.eval")
+    annotated = importlib.import_module("pycocotools.coco").COCO(str(paths[0]))
+    found = evaluate.COCOEvalCap(annotated, annotated.loadRes(str(paths[1])))
+    found.evaluate()
+    assert {f"{name}: {value:.3f}" for name, value in found.eval.items()} <= set(golden["printed"])
+    assert found.eval["CIDEr"] + found.eval["Bleu_4"] == pytest.approx(
+        golden["meta"]["eval"]["CIDEr"] + golden["meta"]["eval"]["Bleu_4"]
+    )
+    assert {each["image_id"] for each in found.evalImgs} == set(found.imgToEval)
+
+
 def test_lmms_eval(golden, dataset):
     """Every metric by itself, with all scorers made each time, and an index made by hand."""
     from pycocoevalcap.eval import Bleu, Cider, COCOEvalCap, Meteor, Rouge

@@ -3,7 +3,13 @@
 BLEU, ROUGE-L and CIDEr are equal to the last bit; METEOR to 1e-15, since Java's `Math.pow` itself moves by 2.2e-16.
 """
 
+import contextlib
+import gzip
+import io
 import json
+import random
+import shutil
+from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
@@ -11,14 +17,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pycocoevalcap.bleu.bleu import Bleu
 from pycocoevalcap.cider.cider import Cider
+from pycocoevalcap.meteor.meteor import Meteor
 from pycocoevalcap.rouge.rouge import Rouge
+from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
 
 import manycaps.coco
 from manycaps.kit.text_cider import document_frequencies
 from scripts.benchmarks.cider_d_loop import cider_d
 from tests.golden_folders import OWN_GOLDEN
-from tests.oracles import self_cider_loop
+from tests.parity.golden.golden_file import caption_rows
 from tests.parity.golden.make_coco_eval import coco_files
+from tests.parity.golden.make_meteor15 import NOT_IN_A_LINE
 
 METEOR_TOLERANCE = 1e-15
 
@@ -93,6 +102,22 @@ def test_golden_evaluation(capsys):
         assert ours == pytest.approx(theirs, rel=1e-14)  # logarithms of another NumPy may round otherwise
 
 
+def plain_cider(candidate, references, frequencies, n_documents):
+    """CIDEr of the paper, sections 3 and 4: the mean cosine, without clipping and penalty."""
+
+    def weights(text, n):
+        counts = Counter(" ".join(text[i : i + n]) for i in range(len(text) - n + 1))
+        return {g: c * (np.log(n_documents) - np.log(max(1, frequencies.get(g, 0)))) for g, c in counts.items()}
+
+    total = 0.0
+    for reference in references:
+        for n in range(1, 5):
+            mine, other = weights(candidate, n), weights(reference, n)
+            norm = np.sqrt(sum(w**2 for w in mine.values()) * sum(w**2 for w in other.values()))
+            total += sum(w * other.get(g, 0.0) for g, w in mine.items()) / norm if norm else 0.0
+    return 10 * total / 4 / len(references)
+
+
 @pytest.mark.filterwarnings("ignore::manycaps.coco.CaptionWarning")
 @settings(max_examples=40, deadline=None)
 @given(CAPTIONS)
@@ -106,10 +131,7 @@ def test_cider_of_training_and_of_the_paper_equal_loops(rows):
     for df, frequencies, n_documents in (("corpus", counted, 2 * len(rows)), (table, table["document_frequency"], 9)):
         expected = [
             [np.mean([cider_d(text, other, frequencies, n_documents) for other in own]) for text, own in texts],
-            [
-                10 * np.mean([self_cider_loop.cider(text, other, frequencies, n_documents) for other in own])
-                for text, own in texts
-            ],
+            [plain_cider(text, own, frequencies, n_documents) for text, own in texts],
         ]
         for scorer, values in zip(
             (manycaps.coco.CiderD(df=df), manycaps.coco.PlainCider(df=df)), expected, strict=True
@@ -117,3 +139,70 @@ def test_cider_of_training_and_of_the_paper_equal_loops(rows):
             mean, each = scorer.compute_score(gts, res)
             assert each == pytest.approx(values * 2, abs=1e-9)
             assert mean == pytest.approx(np.mean(values), abs=1e-9)
+
+
+def test_the_two_ciders_differ():
+    gts, res = (
+        {0: ["a red dog runs fast"], 1: ["the cat"]},
+        [{"image_id": 0, "caption": ["a red dog runs"]}, {"image_id": 1, "caption": ["the cat"]}],
+    )
+    clipped, plain = (kind().compute_score(gts, res)[1] for kind in (manycaps.coco.CiderD, manycaps.coco.PlainCider))
+    assert clipped[0] < plain[0]
+    assert clipped[1] == plain[1] == 5.0
+
+
+def awkward_images(folder, n):
+    """gts and res of real captions and of those written to be hard to read, with 1 to 10 references."""
+    generator = random.Random(11)
+    pools = defaultdict(list)
+    with gzip.open(folder / "Flickr8k.token.txt.gz", "rt", encoding="utf-8") as file:
+        for line in file:
+            image, _, caption = line.rstrip("\n").partition("\t")
+            pools[image.partition("#")[0]].append(caption)
+    for line in (folder / "msvd_val_references.txt").read_text(encoding="utf-8").splitlines():
+        video, _, caption = line.partition("\t")
+        pools[video].append(caption)
+    rows = json.loads((folder / "coco_val_1000.json").read_text(encoding="utf-8"))
+    own = [[row["candidates"][0], *row["references"]] for row in rows]
+    hard = [[*row["candidates"], *row["references"]] for row in caption_rows()]
+    hard = [[text for text in texts if not NOT_IN_A_LINE.search(text)] for texts in hard]
+    ready = [*own, *(texts for texts in hard for _ in range(8)), *pools.values()]
+    gts, res = {}, {}
+    for key in range(n):
+        texts = list(ready[key]) if key < len(own) else generator.sample(ready[key], len(ready[key]))
+        if generator.random() < 0.1:
+            texts[0] = generator.choice(
+                ["", ".", texts[0].upper(), f"{texts[0]} {texts[0]}", "3 1/2 cups", texts[0][:9]]
+            )
+        gts[key] = [{"caption": text} for text in (texts[1 : 2 + generator.randrange(10)] or texts)]
+        res[key] = [{"caption": texts[0]}]
+    return gts, res
+
+
+@pytest.mark.slow
+@pytest.mark.java
+@pytest.mark.realdata
+@pytest.mark.skipif(not shutil.which("java"), reason="needs Java")
+@pytest.mark.filterwarnings("ignore::manycaps.coco.CaptionWarning")
+def test_the_package_itself_on_5000_images(data_folder, monkeypatch):
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Dfile.encoding=UTF-8")
+    gts, res = awkward_images(data_folder, 5000)
+    assert {len(own) for own in gts.values()} >= set(range(1, 11))
+    tokens = [manycaps.coco.PTBTokenizer().tokenize(side) for side in (gts, res)]
+    theirs = [PTBTokenizer().tokenize(side) for side in (gts, res)]
+    wrong = [
+        (side[key], a[key], b[key])
+        for side, a, b in zip((gts, res), tokens, theirs, strict=True)
+        for key in side
+        if a[key] != b[key]
+    ]
+    assert wrong == []
+    with contextlib.redirect_stdout(io.StringIO()):
+        for name in ("Bleu", "Rouge", "Cider"):
+            ours = getattr(manycaps.coco, name)().compute_score(*tokens)
+            expected = getattr(_Package, name)().compute_score(*tokens)
+            assert (np.asarray(ours[0]) == np.asarray(expected[0])).all(), name
+            assert (np.asarray(ours[1]) == np.asarray(expected[1])).all(), name
+    ours, expected = manycaps.coco.Meteor().compute_score(*tokens), Meteor().compute_score(*tokens)
+    assert ours[0] == pytest.approx(expected[0], abs=METEOR_TOLERANCE, rel=0)
+    assert ours[1] == pytest.approx(expected[1], abs=METEOR_TOLERANCE, rel=0)

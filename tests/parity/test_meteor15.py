@@ -8,6 +8,8 @@ import gzip
 import importlib.util
 import json
 import random
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -181,6 +183,54 @@ def test_golden_segments_of_real_captions(data_folder, english, part):
     compare_with_golden(segments, english)
 
 
+@pytest.mark.slow
+@NEEDS_DATA
+@pytest.mark.realdata
+def test_the_loop_on_golden_segments(data_folder, english):
+    """The oracle is no copy of the fast code: it has the golden numbers too."""
+    slow = loop_lexicon(english)
+    with gzip.open(data_folder / "golden" / "meteor15.json.gz", "rt", encoding="utf-8") as file:
+        golden = json.load(file)
+    for segment in [segment for part in golden.values() for segment in part[:200:10]]:
+        hypothesis, *references = (
+            meteor15_loop.words_of(meteor15_loop.normalized(text, slow))
+            for text in (segment["hypothesis"], *segment["references"])
+        )
+        if len(hypothesis) < 60:
+            assert meteor15_loop.best_statistics(hypothesis, references, slow) == segment["statistics"], segment
+
+
+def loop_lexicon(english):
+    """The program's data as the loop takes them; paraphrases are read back from the compiled table."""
+    data, table = english.data, english.data.paraphrases
+    lexicon = small_lexicon()
+    words = list(table.words)
+
+    class Paraphrases:
+        def get(self, phrase, default):
+            node = 0
+            for word in phrase:
+                key = (node << 32) | table.words.get(word, -1)
+                node = int(np.searchsorted(table.keys, key)) + 1
+                if word not in table.words or node > len(table.keys) or table.keys[node - 1] != key:
+                    return default
+            return [self.phrase(n) for n in table.targets[table.first_target[node] : table.first_target[node + 1]]]
+
+        def phrase(self, node):
+            found = []
+            while node:
+                key = int(table.keys[node - 1])
+                found.insert(0, words[key & 0xFFFFFFFF])
+                node = key >> 32
+            return tuple(found)
+
+    lexicon.function_words = data.function_words
+    lexicon.ordinary_prefixes, lexicon.numeric_prefixes = data.prefixes
+    lexicon.synsets = {word: set(numbers.split()) for word, numbers in data.synsets.items()}
+    lexicon.base_forms, lexicon.paraphrases = data.base_forms, Paraphrases()
+    return lexicon
+
+
 @NEEDS_DATA
 @pytest.mark.realdata
 def test_the_corpus_score_of_coco(data_folder, english):
@@ -189,6 +239,48 @@ def test_the_corpus_score_of_coco(data_folder, english):
     found = best_statistics(candidates, references, english, _without_progress)
     assert round(corpus_score(found), 6) == 0.189302
     assert round(scores(found).mean(), 6) == 0.194009
+
+
+class Program:
+    """The Java program, called as pycocoevalcap calls it."""
+
+    def __init__(self):
+        folder = meteor15_data.find_data(None).program.parent
+        command = "java -Dfile.encoding=UTF-8 -Xmx2G -jar meteor-1.5.jar - - -stdio -l en -norm".split()
+        self.process = subprocess.Popen(
+            command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+
+    def statistics(self, hypothesis, references):
+        line = " ||| ".join(("SCORE", *references, hypothesis))
+        self.process.stdin.write(f"{line}\n".encode())
+        self.process.stdin.flush()
+        return [int(float(number)) for number in self.process.stdout.readline().split()]
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.mark.slow
+@NEEDS_DATA
+@pytest.mark.java
+@pytest.mark.skipif(not shutil.which("java"), reason="needs Java")
+def test_the_program_itself(english):
+    generator = random.Random(5)
+    rows = json.loads((OWN_GOLDEN / "captions.json").read_text(encoding="utf-8"))["rows"]
+    words = sorted({word for row in rows for text in row["references"] for word in text.split()})
+    odd = [*"20s 225 as c5 “ -- a--b p.m. No. 5 don't ... 1,000 Ž İ 😀".split(), "\u2003"]
+    texts = [" ".join(generator.choices(words[::3] + odd, k=generator.randrange(1, 40))) for _ in range(400)]
+    program = Program()
+    try:
+        for hypothesis, *references in zip(texts, texts[1:], texts[7:], strict=False):
+            [found] = best_statistics([[hypothesis]], [references], english, _without_progress).tolist()
+            assert found == program.statistics(hypothesis, references), (hypothesis, references)
+    finally:
+        program.close()
 
 
 @NEEDS_DATA
