@@ -101,8 +101,14 @@ class Page(NamedTuple):
             return None
         import evaluate  # not on top: the page of a command imports it without transformers
 
-        options = {option: os.environ[name] for option, name in self.variables.items() if os.environ.get(name)}
-        return evaluate.load(str(folder / f"{self.module}.py"), **options)
+        script = str(folder / f"{self.module}.py")
+        module = evaluate.load(script)
+        options = {
+            option: os.environ[name]
+            for option, name in self.variables.items()
+            if option in module.DEFAULTS and os.environ.get(name)
+        }
+        return evaluate.load(script, **options) if options else module
 
     def serve(self, page: gr.Blocks) -> None:
         """Serve a built page on the port named by GRADIO_SERVER_PORT, as a Space does, or on a free one."""

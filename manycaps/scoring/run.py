@@ -2,10 +2,11 @@
 
 import contextlib
 import os
+import pathlib
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tqdm import tqdm
 
@@ -25,7 +26,6 @@ from manycaps.scoring.run_settings import (
     run_settings_of,
     versions,
 )
-from manycaps.scoring.score import ScoreOptions, ScoreResult
 from manycaps.scoring.score_parts import score_part
 from manycaps.scoring.scorer import Scorer
 from manycaps.scoring.survey import (
@@ -37,6 +37,9 @@ from manycaps.scoring.survey import (
     survey_part,
     write_earlier,
 )
+
+if TYPE_CHECKING:
+    from manycaps.scoring.score import ScoreOptions
 
 # Parts that an input makes where their size is not given, and the sizes that they may have: enough for processes to end
 # together, and files that are not too many.
@@ -67,17 +70,17 @@ class SerialEngine:
             yield part, step(settings, part)
 
 
-def run_score(options: ScoreOptions) -> ScoreResult:
+def run_score(options: "ScoreOptions") -> tuple[pathlib.Path, dict[str, Any]]:
     """Score what the options say; see `manycaps.scoring.score`."""
     settings, scorers = _checked(options)
     folder = settings.run_folder()
     with folder.locked():
         if options.restart:
             folder.remove_results()
-        return ScoreResult(folder.path, _summarised(settings, scorers, options))
+        return folder.path, _summarised(settings, scorers, options)
 
 
-def describe_run(options: ScoreOptions) -> dict[str, Any]:
+def describe_run(options: "ScoreOptions") -> dict[str, Any]:
     """Say what a run would read, with its first row, and score nothing."""
     settings, _ = _checked(options)
     first = next(settings.source._replace(limit=min(settings.source.limit or 1, 1)).rows(), None)
@@ -108,7 +111,7 @@ def check_pooled_rows(scorers: Sequence[Scorer], n_rows: int | None, most: int) 
             )
 
 
-def _checked(options: ScoreOptions) -> tuple[RunSettings, list[Scorer]]:
+def _checked(options: "ScoreOptions") -> tuple[RunSettings, list[Scorer]]:
     """Find the files, load the metrics, and check that each of them gets its columns."""
     settings = run_settings_of(options)
     scorers = [Scorer(name, given) for name, given in settings.metrics.items()]
@@ -116,7 +119,7 @@ def _checked(options: ScoreOptions) -> tuple[RunSettings, list[Scorer]]:
     return settings, scorers
 
 
-def _summarised(settings: RunSettings, scorers: Sequence[Scorer], options: ScoreOptions) -> dict[str, Any]:
+def _summarised(settings: RunSettings, scorers: Sequence[Scorer], options: "ScoreOptions") -> dict[str, Any]:
     """Run all steps that are not finished."""
     folder = settings.run_folder()
     if settings.source.needs_store and folder.report("joined", 0) is None:
@@ -295,7 +298,7 @@ def _warn_of_unread(scorers: Sequence[Scorer], results: Mapping[str, Mapping[str
 
 
 @contextlib.contextmanager
-def _engine(options: ScoreOptions, scorers: Sequence[Scorer], n_parts: int) -> Iterator[Engine]:
+def _engine(options: "ScoreOptions", scorers: Sequence[Scorer], n_parts: int) -> Iterator[Engine]:
     has_model = any(scorer.has_model for scorer in scorers)
     if options.engine == "ray":
         from manycaps.scoring.ray_engine import RayEngine

@@ -123,7 +123,7 @@ def score(options: ScoreOptions) -> ScoreResult:
 
     from manycaps.scoring.run import run_score
 
-    return run_score(options)
+    return ScoreResult(*run_score(options))
 
 
 def values_table(metrics: Mapping[str, Mapping[str, Any]], kind: str) -> str:

@@ -220,4 +220,7 @@ def test_any_other_module_is_asked_row_by_row(run, tmp_path):
         assert [line.split()[:2] for line in out.splitlines()[2:3]] == [["tau_b", "100.00"]]
     assert run("human-correlation", *command, "--limit", 3)[1].splitlines()[4].split() == ["n_rows", "3"]
     code, _, err = run("human-correlation", *command, "--key", "nothing")
-    assert (code, err.splitlines()[-1]) == (2, "--key: expected one of overlap, distance, got 'nothing'. Check the spe")
+    assert (code, err.splitlines()[-1]) == (
+        2,
+        "--key: expected one of overlap, distance, got 'nothing'. Check the spelling.",
+    )
