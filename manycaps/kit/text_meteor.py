@@ -329,7 +329,8 @@ def _remembered(
     new = [key for key in dict.fromkeys(keys) if key not in known]
     if new:
         # Copies: a part of a larger array would keep all of it in memory.
-        found = {key: scores.copy() for key, scores in zip(new, score([key[1] for key in new]), strict=True)}
+        computed = score([key[1] for key in new])
+        found: dict[Hashable, np.ndarray] = {key: scores.copy() for key, scores in zip(new, computed, strict=True)}
         known |= found
         n_found = sum(scores.size for scores in found.values())
         if n_found + sum(scores.size for scores in list(REMEMBERED.values())) > MAX_REMEMBERED:
