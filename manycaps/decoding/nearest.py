@@ -138,6 +138,13 @@ def paired_with_best(
 ) -> dict[str, float]:
     """Test every setting against the nearest one.
 
+    Args:
+        energies: by setting, float64 arrays of shape (n_rows,), of the same rows.
+        clusters: labels of the rows, or None.
+        searches: settings whose captions are those of a search.
+        n_resamples: random sign patterns.
+        seed: of the same.
+
     Returns:
         By setting the p-value, after Holm's rule over all pairs of settings: whichever is the nearest, one false
         finding has a chance of 5 % at most.

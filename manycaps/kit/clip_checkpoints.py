@@ -86,9 +86,18 @@ class Checkpoint(NamedTuple):
 def find_checkpoint(variant: str | None, checkpoint: str | os.PathLike[str] | None, progress: Any) -> Checkpoint:
     """Find the weights of a module, and download them if needed.
 
-    A checkpoint is the path of a .safetensors, .pth or .pt file or of a folder that `manycaps convert-checkpoint`
-    wrote, or a Hub repository; None means the variant's own source. Beside a checkpoint, a variant only says how
-    pixels and activations are treated where the checkpoint itself does not.
+    Args:
+        variant: name of published weights; with `checkpoint` it only says how pixels and activations are treated
+            where the checkpoint itself does not.
+        checkpoint: path of a .safetensors, .pth or .pt file or of a folder that `manycaps convert-checkpoint` wrote,
+            or a Hub repository; None for the variant's own source.
+        progress: a tqdm class for the download.
+
+    Returns:
+        The checkpoint on this disk.
+
+    Raises:
+        ValueError: nothing usable is there.
     """
     name = variant_name(variant)
     if checkpoint is None:

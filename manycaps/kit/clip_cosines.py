@@ -33,6 +33,12 @@ def paired_cosines(x: np.ndarray, y: np.ndarray, x_rows: np.ndarray, y_rows: np.
 def unit_vectors(vectors: np.ndarray) -> np.ndarray:
     """Scale the rows of an (n, d) array, none of them 0, to length 1, in float64.
 
+    Args:
+        vectors: floating-point array, shape (n, d), no row of zeros.
+
+    Returns:
+        float64 array, shape (n, d).
+
     >>> unit_vectors(np.array([[3.0, 4.0]], np.float32)).tolist()
     [[0.6, 0.8]]
     """
@@ -43,7 +49,16 @@ def unit_vectors(vectors: np.ndarray) -> np.ndarray:
 def as_features(array: np.ndarray, name_of: Callable[[int], str], what: str) -> np.ndarray:
     """Return ready features, shape (n, d), as they come from a model: contiguous float32 numbers.
 
-    In messages, `name_of` names a vector by its number, and `what` says what each vector is of.
+    Args:
+        array: floating-point array, shape (n, d).
+        name_of: from the number of a vector to its name in messages.
+        what: each vector is of, for messages.
+
+    Returns:
+        float32 array, shape (n, d).
+
+    Raises:
+        ValueError: a vector without a cosine: numbers that are not finite, or all 0.
 
     >>> as_features(np.eye(2), "videos[0][{}]".format, "frame").dtype
     dtype('float32')

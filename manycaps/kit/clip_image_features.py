@@ -172,6 +172,10 @@ def ready_features(image: object, where: str, d: int, whose: str) -> np.ndarray:
 
     Returns:
         float32 array, shape (d,).
+
+    Raises:
+        TypeError: no such array.
+        ValueError: another length, or features without a cosine.
     """
     array = as_numpy(image, where) if is_vector(image) else None
     if array is None or not np.issubdtype(array.dtype, np.floating):

@@ -134,7 +134,17 @@ class ClipModel:
         return int(self.network.text_projection.shape[1])
 
     def image_features(self, pixels: np.ndarray) -> np.ndarray:
-        """Map (n, image_size, image_size, 3) uint8 pixels to (n, d) float32 features, not normalised."""
+        """Map (n, image_size, image_size, 3) uint8 pixels to (n, d) float32 features, not normalised.
+
+        Args:
+            pixels: uint8 array, shape (n, image_size, image_size, 3).
+
+        Returns:
+            float32 array, shape (n, d), not normalised.
+
+        Raises:
+            FeatureError: the model gives values that are not finite, or all 0.
+        """
         with self._inference():
             features = _as_array(self._embed_pixels(torch.from_numpy(pixels).to(self.device)))
         _check_features(features)
@@ -249,6 +259,17 @@ def build_network(weights: Weights, activation: str, heads: tuple[int, int] | No
     """Build open_clip's CLIP with the shapes of `weights`, and put them into it, in float32.
 
     open_clip's own function for such state dicts rounds to 16 bits on the way and ignores keys that do not fit.
+
+    Args:
+        weights: state dict in OpenAI's naming.
+        activation: one of `ACTIVATIONS`.
+        heads: as for `ClipModel`.
+
+    Returns:
+        `open_clip.CLIP` in float32 on the CPU.
+
+    Raises:
+        ValueError: keys are missing, unknown or of a wrong shape; a weight is not finite.
     """
     weights = join_positions({name: tensor for name, tensor in weights.items() if name not in DESCRIPTIVE_KEYS})
     check_shape_keys(weights)

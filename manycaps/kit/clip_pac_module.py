@@ -137,6 +137,13 @@ def as_text_features(columns: Mapping[str, Any]) -> list[list[np.ndarray]]:
 
     Args:
         columns: by name n_rows floating-point arrays, shape (n_captions, d).
+
+    Returns:
+        Of each column n_rows float32 arrays.
+
+    Raises:
+        TypeError: a column is missing, or is no list of such arrays.
+        ValueError: different numbers of rows or of features, or features without a cosine.
     """
     sides = [as_embedding_arrays(rows, name) for name, rows in columns.items()]
     (first, n), d = (next(iter(columns)), len(sides[0])), sides[0][0].shape[1]

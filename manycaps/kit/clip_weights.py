@@ -102,7 +102,14 @@ Weights = dict[str, "torch.Tensor"]
 def read_weights(path: pathlib.Path) -> Weights:
     """Read a state dict without running any code of the file.
 
-    The file is .safetensors, or .pth or .pt with a dict of tensors, bare or under the key `state_dict`.
+    Args:
+        path: .safetensors, or a .pth or .pt file with a dict of tensors, bare or under the key `state_dict`.
+
+    Returns:
+        The state dict, as stored.
+
+    Raises:
+        ValueError: the file is no such checkpoint, or holds more than tensors.
     """
     try:
         if path.suffix == ".safetensors":
@@ -150,6 +157,15 @@ def merge_lora(weights: Weights) -> Weights:
     PAC-S++ files: `visual.conv1.lora_A`, `...in_proj_weight_lora_A`, `...out_proj.lora_A`. Updates of the layers `mlp`
     are left out: the authors' program takes them for merged before it reads the file, so its published numbers are
     made without them.
+
+    Args:
+        weights: state dict, with or without LoRA entries.
+
+    Returns:
+        State dict without LoRA entries.
+
+    Raises:
+        ValueError: an update without its weight, or without its other factor, or of another shape.
     """
     merged = {name: tensor for name, tensor in weights.items() if "lora_" not in name}
     for name in (name for name in weights if "lora_" in name):
@@ -190,7 +206,17 @@ def openai_names(weights: Weights) -> Weights:
 
 
 def join_positions(weights: Weights) -> Weights:
-    """Make one table of positions of LongCLIP's two: its model adds the first 20 rows of one, the rest of the other."""
+    """Make one table of positions of LongCLIP's two: its model adds the first 20 rows of one, the rest of the other.
+
+    Args:
+        weights: state dict, of LongCLIP or of any other CLIP.
+
+    Returns:
+        State dict without `STRETCHED_KEY`; the same where there is none.
+
+    Raises:
+        ValueError: the second table has no partner of its shape, or none of its rows is used.
+    """
     if STRETCHED_KEY not in weights:
         return weights
     first, second = weights.get("positional_embedding"), weights[STRETCHED_KEY]

@@ -45,7 +45,14 @@ class NumberTable:
         return self._keys[: self._size]
 
     def numbers(self, keys: np.ndarray) -> np.ndarray:
-        """Return the numbers of keys; new keys are entered."""
+        """Return the numbers of keys; new keys are entered.
+
+        Args:
+            keys: uint64 array, shape (n,), repetitions allowed.
+
+        Returns:
+            int64 array, shape (n,), each 0 to len - 1.
+        """
         self._make_room(len(keys))
         slots = self._first_slots(keys)
         claimed = self._claimed(slots, keys)
@@ -61,6 +68,9 @@ class NumberTable:
 
     def find(self, keys: np.ndarray) -> np.ndarray:
         """Return the numbers of keys without entering new ones.
+
+        Args:
+            keys: uint64 array, shape (n,).
 
         Returns:
             int64 array, shape (n,), -1 where a key is not in the table.
@@ -124,6 +134,11 @@ class NumberTable:
 
 def add_at(array: np.ndarray, numbers: np.ndarray, values: np.ndarray | None) -> None:
     """Add values, or 1, at indices of an array; repeated indices add up.
+
+    Args:
+        array: shape (size,), changed.
+        numbers: int64 array, shape (n,), each 0 to size - 1.
+        values: array, shape (n,), or None for ones.
 
     >>> counts = np.array([0, 5])
     >>> add_at(counts, np.array([1, 1]), None)

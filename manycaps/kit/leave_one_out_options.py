@@ -109,6 +109,17 @@ def check_interval(confidence_level: object) -> None:
 def as_row_vectors(embeddings: object, rows: Sequence[Sequence[str]]) -> list[np.ndarray]:
     """Check ready embeddings against the captions that they belong to.
 
+    Args:
+        embeddings: n_rows floating-point arrays of shape (n_captions, d), or one of shape (n_rows, n_captions, d).
+        rows: n_rows lists of captions.
+
+    Returns:
+        The arrays.
+
+    Raises:
+        TypeError: no list of arrays of floating-point numbers.
+        ValueError: another number of rows, of vectors in a row, or of dimensions; NaN, or a number that is too large.
+
     >>> [array.shape for array in as_row_vectors([[[1.0, 0.0], [0.0, 1.0]]], [["a dog", "a cat"]])]
     [(2, 2)]
     """
@@ -133,7 +144,15 @@ def as_row_vectors(embeddings: object, rows: Sequence[Sequence[str]]) -> list[np
 
 
 def check_cosines(rows: Sequence[np.ndarray], places: Sequence[int]) -> None:
-    """Raise if a vector is all zeros and so has no cosine."""
+    """Raise if a vector is all zeros and so has no cosine.
+
+    Args:
+        rows: vectors of rows, shape (n_captions, d).
+        places: number of each row in the data.
+
+    Raises:
+        ValueError: some vectors are zero; the message names the first caption and counts them.
+    """
     zeros = [
         (i, int(j)) for i, vectors in zip(places, rows, strict=True) for j in np.flatnonzero((vectors == 0).all(axis=1))
     ]

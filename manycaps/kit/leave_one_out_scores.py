@@ -68,6 +68,9 @@ def mean_discrepancies(squared: Floats, n_hypotheses: int, estimator: str) -> Fl
         n_hypotheses: number of hypotheses of every row.
         estimator: "unbiased", "biased" or "authors".
 
+    Returns:
+        float64 array, shape (n_rows,).
+
     >>> mean_discrepancies(np.array([[[0.0, 1.0], [1.0, 0.0]]]), 1, "biased").round(4).tolist()
     [1.7293]
     """
@@ -125,7 +128,17 @@ def inner_products(vectors: Floats) -> Floats:
 
 
 def embedding_scores(texts: RowTexts, name: str, rows: Sequence[Floats], estimator: str) -> SetScores:
-    """Compare the embeddings of every row's texts once."""
+    """Compare the embeddings of every row's texts once.
+
+    Args:
+        texts: layout of the texts.
+        name: "trm_bert", "mmd_bert" or "fid_bert".
+        rows: of each row float64 vectors, shape (n_texts, d).
+        estimator: of "mmd_bert".
+
+    Returns:
+        The metric.
+    """
     measures: Mapping[str, tuple[Callable[[Floats], Floats], Compare]] = {
         "trm_bert": (cosine_matrices, triangle_ranks),
         "mmd_bert": (squared_matrices, functools.partial(mean_discrepancies, estimator=estimator)),
@@ -274,7 +287,14 @@ class Meteor15Scores(RowPairs):
 
 
 def cider_d_distances(rows: TokenRows) -> list[Floats]:
-    """CIDEr-D distances of all pairs of texts of a row, each row one document, as the module trm_cider has them."""
+    """CIDEr-D distances of all pairs of texts of a row, each row one document, as the module trm_cider has them.
+
+    Args:
+        rows: n_rows rows of token lists.
+
+    Returns:
+        For each row a float64 array, shape (n_texts, n_texts); texts of equal tokens have distance 0.
+    """
     return cider_distances(rows, cider_d_scores(rows, document_frequencies(rows), len(rows)))
 
 

@@ -102,8 +102,17 @@ def is_one_image(value: object) -> bool:
 def as_image_source(image: object, where: str) -> ImageSource:
     """Return the encoded bytes of an image where it has any, else the picture itself; nothing is decoded yet.
 
-    An image is a path, encoded bytes, also in an `io.BytesIO`, a PIL image, an array or tensor as `as_pixels` takes, or
-    a dict with "bytes" and "path" as undecoded `datasets.Image` columns have.
+    Args:
+        image: a path, encoded bytes, also in an `io.BytesIO`, a PIL image, an array or tensor as `as_pixels` takes, or
+            a dict with "bytes" and "path" as undecoded `datasets.Image` columns have.
+        where: column and row, for the messages.
+
+    Returns:
+        bytes, PIL image or array.
+
+    Raises:
+        TypeError: any other kind.
+        ValueError: a path that cannot be read, a web address, an array of a wrong shape or type.
 
     >>> as_image_source({"bytes": b"GIF89a", "path": None}, "images[0]")
     b'GIF89a'
@@ -332,6 +341,11 @@ def as_pixels(array: np.ndarray, where: str) -> np.ndarray:
 
     Returns:
         uint8 array, shape (height, width), or (height, width, 3 or 4).
+
+    Raises:
+        TypeError: a masked array.
+        ValueError: another type or shape, no pixels, floats out of range, or a shape whose channels may be at either
+            end.
 
     >>> as_pixels(np.array([[[0.0, 1.0]], [[0.2, 0.2]], [[0.0, 0.0]]]), "images[0]").tolist()
     [[[0, 51, 0], [255, 51, 0]]]

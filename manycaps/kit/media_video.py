@@ -57,6 +57,13 @@ def as_video_source(video: object, where: str) -> VideoSource:
             `datasets.Video` columns have, or a decoder of torchcodec as decoded ones have.
         where: column and row, for the messages.
 
+    Returns:
+        `EncodedVideo`, `FrameList`, or a float32 array of features.
+
+    Raises:
+        TypeError: any other kind.
+        ValueError: a path that cannot be read, a web address, no frames, features that are not finite or are 0.
+
     >>> as_video_source({"bytes": b"RIFF", "path": None}, "videos[0]")
     EncodedVideo(content=b'RIFF')
     """

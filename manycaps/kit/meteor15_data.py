@@ -165,6 +165,16 @@ def load_meteor15_data(
 ) -> Meteor15Data:
     """Read the data, and compile the table of paraphrases if that has not been done.
 
+    Args:
+        source: as for `find_data`.
+        progress: a tqdm class for the compilation.
+        language: as for `load_lexicon`.
+        function_words: as for `load_lexicon`.
+        paraphrases: as for `find_data`.
+
+    Returns:
+        The data; arrays are mapped from the disk.
+
     Raises:
         ImportError, ValueError: as `find_data`; ValueError also for files of another form.
     """

@@ -99,6 +99,10 @@ def scores(statistics: npt.NDArray[np.number], language: Language = ENGLISH) -> 
     reference; content words count delta, function words 1 - delta. There is no penalty where one chunk covers both
     texts. 0 without a match.
 
+    Args:
+        statistics: array, shape (n, 23), as from `pair_statistics`.
+        language: its parameters.
+
     Returns:
         float64 array, shape (n,), 0 (worst) to 1 (best).
 
@@ -120,6 +124,10 @@ def scores(statistics: npt.NDArray[np.number], language: Language = ENGLISH) -> 
 
 def corpus_score(statistics: Ints, language: Language = ENGLISH) -> float:
     """Score a corpus from the sums of its segments' statistics, as the Java program's EVAL does.
+
+    Args:
+        statistics: int64 array, shape (n_segments, 23): of each segment against its best reference.
+        language: its parameters.
 
     Returns:
         0 (worst) to 1 (best). It is not the mean of the segments' scores: long segments weigh more, and the chunks of

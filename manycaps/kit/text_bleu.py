@@ -57,6 +57,9 @@ def bleu_scores(statistics: npt.NDArray[np.number]) -> Floats:
 def corpus_bleu(statistics: npt.NDArray[np.number]) -> Floats:
     """BLEU-1 to BLEU-4 of a corpus: those of the summed statistics, not the mean over the candidates.
 
+    Args:
+        statistics: array, shape (n, 10), columns as `STATISTICS`.
+
     Returns:
         float64 array, shape (4,), 0 (worst) to 1 (best).
 
@@ -153,6 +156,9 @@ def smoothed_bleu(statistics: np.ndarray) -> np.ndarray:
 
     Self-BLEU is made of it (Zhu et al., 2018, section 2.3, https://arxiv.org/abs/1802.01886). It differs from the BLEU
     of the COCO caption code where an order has no match: that counts 0.1 matches here, and 1e-15 there.
+
+    Args:
+        statistics: array, shape (n, 10): matches and numbers of the 1- to 4-grams, length, nearest reference's length.
 
     Returns:
         float64 array, shape (n,), 0 to 1; 0 where no word matches.

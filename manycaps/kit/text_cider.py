@@ -117,6 +117,10 @@ def cider_distances(rows: Sequence[Sequence[Sequence[str]]], scores: Sequence[np
     Equal token sequences have distance 0 by definition, since a short text scores below 10 against itself and the
     triangle-rank statistic needs d(x, x) = 0.
 
+    Args:
+        rows: n_rows rows of token lists.
+        scores: for each row a float64 array, shape (n_texts, n_texts), as from `cider_d_scores`.
+
     Returns:
         For each row a float64 array, shape (n_texts, n_texts), 0 to 10, not symmetric.
 
@@ -133,6 +137,10 @@ def multi_reference_cider_d(scores: np.ndarray, n_candidates: int) -> np.ndarray
     """Mean over the candidates of CIDEr-D against all references, which is the mean over the references.
 
     Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with the CIDEr-D of the COCO caption code.
+
+    Args:
+        scores: float64 array, shape (n_rows, n_texts, n_texts), as from `cider_d_scores`, candidates first.
+        n_candidates: number of candidates of every row.
 
     Returns:
         float64 array, shape (n_rows,), 0 (worst) to 10 (best).

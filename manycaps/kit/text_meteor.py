@@ -122,6 +122,10 @@ def meteor_distances(rows: Sequence[Sequence[Sequence[str]]], scores: Sequence[n
     Texts with equal tokens, letter case ignored, have distance 0 by definition: METEOR of a text against itself is
     below 1 (its single chunk is penalised) and the triangle-rank statistic needs d(x, x) = 0.
 
+    Args:
+        rows: n_rows rows of token lists.
+        scores: for each row a float64 array, shape (n_texts, n_texts), as from `meteor_scores`.
+
     Returns:
         For each row a float64 array, shape (n_texts, n_texts), 0 to 1, not symmetric.
 
@@ -136,6 +140,10 @@ def multi_reference_meteor(scores: np.ndarray, n_candidates: int) -> np.ndarray:
     """Mean over the candidates of METEOR against all references, which is the best reference's.
 
     Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with NLTK's `meteor_score`.
+
+    Args:
+        scores: float64 array, shape (n_rows, n_texts, n_texts), as from `meteor_scores`, candidates first.
+        n_candidates: number of candidates of every row.
 
     Returns:
         float64 array, shape (n_rows,), 0 (worst) to below 1 (best).

@@ -30,7 +30,13 @@ class RowTexts:
         self.n_blocks = max(1, -(-int(self.sizes.max(initial=1)) // BITS))
 
     def masks(self, group: Ints, position: Ints, n_groups: int) -> Masks:
-        """Masks of the positions of each group: uint64 array, shape (n_groups, n_blocks)."""
+        """Masks of the positions of each group: uint64 array, shape (n_groups, n_blocks).
+
+        Args:
+            group: int64 array, shape (n,): number of a set.
+            position: int64 array, shape (n,): a place in it.
+            n_groups: number of sets.
+        """
         masks = np.zeros((n_groups, self.n_blocks), np.uint64)
         block, bit = np.divmod(position, BITS)
         np.bitwise_or.at(masks, (group, block), np.left_shift(np.uint64(1), bit.astype(np.uint64)))

@@ -61,6 +61,13 @@ def rouge_l_scores(candidates: Sequence[TokenList], references: TokenRows) -> Fl
 def rouge_l_of_ngrams(texts: ReferenceNgrams, beta: float = BETA) -> Floats:
     """Score every candidate by ROUGE-L, as `rouge_l_scores`, where the words have been numbered.
 
+    Args:
+        texts: candidates and references.
+        beta: as for `f_measure`.
+
+    Returns:
+        float64 array, shape (n_candidates in all,), row after row.
+
     >>> rouge_l_of_ngrams(ReferenceNgrams.of_rows([[["a", "red", "dog"]]], [[["a", "dog"], ["cat"]]])).round(4).tolist()
     [0.8299]
     """
@@ -79,6 +86,11 @@ def rouge_l_of_ngrams(texts: ReferenceNgrams, beta: float = BETA) -> Floats:
 def precisions_and_recalls(texts: Sequence[TokenList], candidate: Ints, reference: Ints) -> tuple[Floats, Floats]:
     """Share of the candidate, and of the reference, in the longest common subsequence of each pair.
 
+    Args:
+        texts: n_texts token lists.
+        candidate: int64 array, shape (n_pairs,): number of the text that is scored.
+        reference: the same for the text that it is compared with.
+
     Returns:
         Two float64 arrays, shape (n_pairs,), 0 to 1.
 
@@ -93,6 +105,11 @@ def precisions_and_recalls(texts: Sequence[TokenList], candidate: Ints, referenc
 
 def common_lengths(texts: Sequence[TokenList], first: Ints, second: Ints) -> Ints:
     """Length of the longest common subsequence of each pair of texts.
+
+    Args:
+        texts: n_texts token lists.
+        first: int64 array, shape (n_pairs,): number of one text.
+        second: the same for the other text.
 
     Returns:
         int64 array, shape (n_pairs,).

@@ -157,6 +157,11 @@ class SentenceEncoder:
     ) -> np.ndarray:
         """Embed captions, the longest first, in batches of similar length.
 
+        Args:
+            captions: distinct captions.
+            options: encoder, device, dtype, batch_size and long_texts.
+            progress: wraps the steps in a progress bar, as `tqdm` does.
+
         Returns:
             Floating-point array, shape (len(captions), d), in the order of the captions: float32 from a model, which
             the maths widens to float64; what a function returned otherwise. A model's vectors vary by about 1e-7 with
@@ -185,6 +190,10 @@ class SentenceEncoder:
 
     def count_long_texts(self, texts: Iterable[str], options: Mapping[str, Any]) -> dict[str, int]:
         """Count the texts that the model does not read as a whole, and warn where words are not read.
+
+        Args:
+            texts: any texts; one that occurs twice counts twice.
+            options: encoder, device, dtype and long_texts.
 
         Returns:
             n_truncated: texts of which words are not read; with windows those of which a sentence is too long, and
@@ -340,7 +349,17 @@ def load_model(folder: pathlib.Path, device: str, dtype: str) -> Any:
 
 
 def model_folder(encoder: str) -> pathlib.Path:
-    """Find the folder of a model: a local one, the Hub's cache, the Hub, or a package for the default model."""
+    """Find the folder of a model: a local one, the Hub's cache, the Hub, or a package for the default model.
+
+    Args:
+        encoder: folder, or name on the hub, if need be after `HUB_PREFIX`.
+
+    Returns:
+        A folder with a sentence-transformers model whose weights are safetensors.
+
+    Raises:
+        OSError: there is no such folder, the hub does not give the model, or its files are not the expected ones.
+    """
     folder = local_path(encoder)
     if is_folder(folder):
         return _checked_folder(folder)

@@ -131,6 +131,12 @@ def ngram_tokens(rows: Sequence[Sequence[str]], tokenizer: Tokenizer) -> list[li
 def same_tokens(row: Sequence[Sequence[str]]) -> np.ndarray:
     """Mask of the texts of a row that have equal token sequences.
 
+    Args:
+        row: n_texts token lists.
+
+    Returns:
+        Boolean array, shape (n_texts, n_texts).
+
     >>> same_tokens([["a", "dog"], ["a"], ["a", "dog"]]).tolist()
     [[True, False, True], [False, True, False], [True, False, True]]
     """

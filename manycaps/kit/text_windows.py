@@ -64,8 +64,15 @@ def sentence_windows(caption: str, fits: Callable[[str], bool]) -> list[str]:
 def mean_direction(features: np.ndarray, option: str = "long_captions") -> np.ndarray:
     """Mean of the unit vectors of a caption's windows; of one window its own vector, with its length.
 
+    Args:
+        features: float array, shape (n_windows, d), no row of 0.
+        option: that asked for windows, for the message.
+
     Returns:
         Array of the same type, shape (d,). Only its direction counts.
+
+    Raises:
+        ValueError: the unit vectors cancel out.
 
     >>> mean_direction(np.array([[2.0, 0.0], [0.0, 1.0]])).tolist()
     [0.5, 0.5]
@@ -88,8 +95,14 @@ def mean_of_windows(vectors: np.ndarray) -> np.ndarray:
 
     Of vectors of length 1 it is the mean, normalised. Windows whose vectors are 0 have no direction, and do not count.
 
+    Args:
+        vectors: float array, shape (n_windows, d).
+
     Returns:
         Array of the same type, shape (d,).
+
+    Raises:
+        ValueError: the directions cancel out.
 
     >>> mean_of_windows(np.array([[3.0, 0.0], [0.0, 1.0]])).round(4).tolist()
     [1.4142, 1.4142]

@@ -60,7 +60,17 @@ def _listed_rows(rows: object, column: str, expected: str, advice: str) -> list[
 
 
 def check_embeddings(array: np.ndarray, where: str) -> None:
-    """Raise unless `array` is a non-empty table of finite floating-point numbers."""
+    """Raise unless `array` is a non-empty table of finite floating-point numbers.
+
+    Args:
+        array: any array.
+        where: what the message begins with.
+
+    Raises:
+        TypeError: other numbers than floating-point ones.
+        ValueError: another rank, no rows or columns, a number that is NaN, infinite or above `LARGEST_NUMBER`, a vector
+            that is not 0 and has all numbers below `SMALLEST_NUMBER`.
+    """
     if not np.issubdtype(array.dtype, np.floating):
         raise TypeError(
             f"{where}: expected floating-point numbers, got {array.dtype}. Convert counts or ids that are meant as "
@@ -244,6 +254,9 @@ def as_encoder_output(output: object, n_captions: int) -> np.ndarray:
     Args:
         output: should be a floating-point array, shape (n_captions, d).
         n_captions: number of captions it was given.
+
+    Returns:
+        The array.
 
     Raises:
         TypeError: no array of floating-point numbers.

@@ -155,7 +155,14 @@ def nearest_reference_distance(distances: np.ndarray, n_candidates: int) -> np.n
 
 
 def check_distance_diagonals(matrices: Sequence[np.ndarray]) -> None:
-    """Raise unless every text of every row has distance 0 from itself."""
+    """Raise unless every text of every row has distance 0 from itself.
+
+    Args:
+        matrices: n_rows arrays, shape (n_texts, n_texts).
+
+    Raises:
+        ValueError: a number on a diagonal is not 0.
+    """
     for row, matrix in enumerate(matrices):
         own = np.flatnonzero(np.diag(matrix))
         if own.size:
@@ -167,7 +174,14 @@ def check_distance_diagonals(matrices: Sequence[np.ndarray]) -> None:
 
 
 def check_distance_scale(matrices: Sequence[np.ndarray]) -> None:
-    """Raise unless the squares of all distances stay within the range of float64."""
+    """Raise unless the squares of all distances stay within the range of float64.
+
+    Args:
+        matrices: n_rows arrays, shape (n_texts, n_texts).
+
+    Raises:
+        ValueError: the largest distance of a row is above `LARGEST_DISTANCE`, or not 0 and below `SMALLEST_DISTANCE`.
+    """
     for row, matrix in enumerate(matrices):
         largest = float(np.abs(matrix).max())
         if largest > LARGEST_DISTANCE or 0 < largest < SMALLEST_DISTANCE:

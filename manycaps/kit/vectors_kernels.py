@@ -254,7 +254,15 @@ def without_own(kernel: np.ndarray) -> np.ndarray:
 
 
 def check_kernel_values(kernel: np.ndarray, name: str) -> None:
-    """Raise unless all kernel values are finite, and so small that their sums are, too."""
+    """Raise unless all kernel values are finite, and so small that their sums are, too.
+
+    Args:
+        kernel: as from `kernel_values`.
+        name: of the kernel.
+
+    Raises:
+        ValueError: a power of a large product leaves the range of float64.
+    """
     if not (np.abs(kernel) < 1e280).all():
         raise ValueError(
             f"kernel={name!r}: expected kernel values within the range of float64, got infinite ones. Divide the "

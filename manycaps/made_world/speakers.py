@@ -65,6 +65,13 @@ def zipf_probabilities(n: int, exponent: float = ZIPF_EXPONENT) -> np.ndarray:
 
     p_k = k^-s / sum over j of j^-s.
 
+    Args:
+        n: number of wordings, at least 1.
+        exponent: s, at least 0.
+
+    Returns:
+        float64 array, shape (n,), sum 1.
+
     >>> zipf_probabilities(3, 1).round(4).tolist()  # 6/11, 3/11, 2/11
     [0.5455, 0.2727, 0.1818]
     """
@@ -77,6 +84,10 @@ def at_temperature(probabilities: np.ndarray, temperature: float) -> np.ndarray:
 
     p_k^(1 / temperature) / sum over j of p_j^(1 / temperature): softmax of the logarithms over the temperature, as
     language models are sampled. What has probability 0 keeps it.
+
+    Args:
+        probabilities: float64 array, shape (n,), sum 1.
+        temperature: at least 0; 0 gives all to the likeliest, the first of equals.
 
     Returns:
         float64 array, shape (n,), sum 1.
@@ -105,12 +116,19 @@ def check_speaker(speaker: Speaker) -> None:
 def speak(speaker: Speaker, scene: Scene, draws: np.ndarray) -> str:
     """Say something of a scene.
 
-    Draws are numbers from 0 to below 1, shape (N_SPEAKER_DRAWS,). The same draws at two temperatures make captions that
-    differ as little as they can, so that a curve over the temperature is not blurred by chance: every choice is the
-    inverse of its distribution function at its own draw.
+    The same draws at two temperatures make captions that differ as little as they can, so that a curve over the
+    temperature is not blurred by chance: every choice is the inverse of its distribution function at its own draw.
+
+    Args:
+        speaker: who says it.
+        scene: what is there.
+        draws: numbers from 0 to below 1, shape (N_SPEAKER_DRAWS,), as `rng.random(N_SPEAKER_DRAWS)` gives them.
 
     Returns:
         A caption in lower case, without a full stop.
+
+    Raises:
+        ValueError: the speaker's numbers are not legal.
 
     >>> scene = Scene((Group(2, "small", "red", "cross"),), None, "white")
     >>> speak(Speaker(temperature=0), scene, np.full(N_SPEAKER_DRAWS, 0.99))

@@ -152,6 +152,9 @@ def check_cached_features(cached: CachedFeatures, name: str, recipe: Recipe, d_v
         recipe: says which are needed.
         d_visual: rows of the visual projection.
         d_text: rows of the text projection.
+
+    Raises:
+        ValueError: an array is absent, of another type or shape, or not finite; images are numbered with gaps.
     """
     n_rows = len(cached.captions)
     expected = {

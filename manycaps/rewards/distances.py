@@ -195,6 +195,11 @@ def _same(row: Sequence[str]) -> np.ndarray:
 def kernel_of_distances(distances: Floats, kernel: str, sigma: float) -> Floats:
     """Kernel of texts from their distances, which are Euclidean: positive definite (Schoenberg 1938).
 
+    Args:
+        distances: float64 array of any shape.
+        kernel: "gaussian", exp(-d^2 / (2 sigma^2)), or "laplace", exp(-d / sigma).
+        sigma: in the unit of the distance, above 0.
+
     >>> kernel_of_distances(np.array([0.0, 1.0]), "laplace", 1.0).round(4).tolist()
     [1.0, 0.3679]
     """

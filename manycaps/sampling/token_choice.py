@@ -45,6 +45,11 @@ class SampledTokens(TokenChoice):
     """Sampling at a temperature, from all tokens or the likeliest ones.
 
     The options are applied by the classes of transformers, in its order: temperature, top-k, top-p, min-p.
+
+    Args:
+        setting: of sampling.
+        numbers: float64 array, shape (n_sequences, n_steps), as from `random_numbers`.
+        device: of the model.
     """
 
     def __init__(self, setting: Setting, numbers: Floats, device: torch.device):
