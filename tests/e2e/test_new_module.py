@@ -162,7 +162,6 @@ def test_new_modules_are_formatted_and_in_the_table_of_modules(repository):
     [
         ("WordShare", "name: expected lower-case words joined by _, got 'WordShare'. Choose a name like word_share."),
         ("trm_meteor", "name: expected a new name, got 'trm_meteor', which already exists. Choose another."),
-        ("plots", "name: expected a new name, got 'plots', which already exists. Choose another."),
         ("numpy", "name: expected a name that no library has, got 'numpy'. A Space would import this instead."),
     ],
 )
