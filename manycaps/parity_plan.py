@@ -12,7 +12,7 @@ from .caption_tables.columns import ColumnNames
 from .catalog import MODULES
 from .functional_parity import check_plan, plan_wrong_captions
 from .installed_modules import load_for_command
-from .kit.base_module import check_number
+from .kit.base_module import check_number, check_whole_number
 from .kit.sets_parity_power import LEVEL, POWER, ParityPlan, parity_plan
 
 NAME = "human_parity"
@@ -66,6 +66,8 @@ def plan(options: PlanOptions) -> PlannedTest:
     check_plan(1 if options.rows is None else options.rows, options.find, options.power, names)
     if options.wrong is not None:
         check_number("--wrong", options.wrong, 0, 1)
+    if options.limit is not None:
+        check_whole_number("--limit", options.limit, 1)
     given_options = {name: getattr(options, name) for name in ("encoder", "long_texts") if getattr(options, name)}
     module = load_for_command(NAME, distance=options.distance, **given_options)
     source = open_source(options.pilot, options.references, options.columns, None, None, options.limit)

@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--address", metavar="NAME", help="address of the cluster, auto for this machine's; default: start one"
     )
-    how.add_argument("--num-gpus", type=float, default=0.0, metavar="N", help="GPUs of each worker of the cluster")
+    how.add_argument("--num-gpus", type=_gpus, default=0.0, metavar="N", help="GPUs of each worker of the cluster")
     how.add_argument("--processes", type=_count, metavar="N", help="default: one per core, or one if a model runs")
     how.add_argument(
         "--part-size", type=_megabytes, metavar="MB", help="size of a part (default: 1/32 of the input, 1 to 16 MiB)"
@@ -130,6 +130,10 @@ def _count(text: str) -> int:
 
 def _share(text: str) -> float:
     return _within(float(text), 0, 1)
+
+
+def _gpus(text: str) -> float:
+    return _within(float(text), 0, 1000)
 
 
 def _megabytes(text: str) -> int:

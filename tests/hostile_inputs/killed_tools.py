@@ -25,19 +25,23 @@ from typing import Any
 
 import tqdm
 
-from tests.hostile_inputs.commands import OLD, OPTION_FILES, prepare, run_command
+from tests.hostile_inputs.command_lines import FILES
+from tests.hostile_inputs.commands import OLD, prepare, run_command
 
 # Arguments of every tool that writes, and its output files.
 TOOLS: dict[str, tuple[list[str], list[str]]] = {
-    "count-document-frequency": (["count-document-frequency", "in.jsonl", "--output", "out.json"], ["out.json"]),
-    "count-token-frequency": (["count-token-frequency", "in.jsonl", "--output", "out.json"], ["out.json"]),
-    "diversity": (["diversity", "in.jsonl", "--output", "out.html", "--json", "out.json"], ["out.html", "out.json"]),
-    "make-world": (["make-world", "out.parquet", "--rows", "30"], ["out.parquet"]),
+    "count-document-frequency": ("count-document-frequency captions.jsonl --output out.json".split(), ["out.json"]),
+    "count-token-frequency": ("count-token-frequency captions.jsonl --output out.json".split(), ["out.json"]),
+    "diversity": (
+        "diversity captions.jsonl --column references --output out.html --json out.json".split(),
+        ["out.html", "out.json"],
+    ),
+    "make-world": ("make-world out.parquet --rows 30".split(), ["out.parquet"]),
     "quickstart": (
-        ["quickstart", "--captions", "scenes.json", "--output", ".", "--no-images"],
+        "quickstart --captions scenes.json --output . --no-images".split(),
         ["table.csv", "null_distributions.png"],
     ),
-    "convert-checkpoint": (["convert-checkpoint", "{checkpoint}", "out"], ["out"]),
+    "convert-checkpoint": ("convert-checkpoint {checkpoint} out".split(), ["out"]),
     "compare": (
         "compare captions.jsonl others.jsonl -m trm_cider --distance cider -o report --overwrite".split(),
         ["report/index.html", "report/comparison.json"],
@@ -163,7 +167,7 @@ def content_of(path: pathlib.Path) -> Any:
 def fill(folder: pathlib.Path, outputs: list[str]) -> None:
     """Put input files and old outputs into a folder; a folder that a tool makes must not be there."""
     old = {name: OLD.encode() for name in outputs if "." in name and not name.startswith(MADE_FOLDERS)}
-    for name, content in {**OPTION_FILES, **CAPTIONS, **old}.items():
+    for name, content in {**FILES, **CAPTIONS, **old}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
 

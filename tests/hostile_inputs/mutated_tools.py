@@ -134,7 +134,7 @@ def _releases() -> dict[str, tuple[Files, Callable[[pathlib.Path], Any]]]:
     from manycaps.human_correlation.coco_systems import system_rows
     from manycaps.human_correlation.flickr8k_release import CAPTIONS_NAME, JUDGEMENTS_NAME, expert_rows
     from manycaps.human_correlation.vatex_eval import vatex_eval_rows
-    from tests.hostile_inputs.later_commands import activitynet, array, coco, vatex
+    from tests.hostile_inputs.command_lines import activitynet, array, coco, vatex
 
     captions = "".join(f"{image}.jpg#{i}\ta dog {i}\n" for image in ("one", "two") for i in range(5)).encode()
     judgements = b"one.jpg\ttwo.jpg#0\t1\t1\t2\ntwo.jpg\ttwo.jpg#2\t4\t4\t3\n"
@@ -201,8 +201,8 @@ def _meteor15(source: pathlib.Path) -> object:
 @functools.cache
 def _scored_rows() -> pathlib.Path:
     """A folder with rows and two finished runs."""
+    from tests.hostile_inputs.command_lines import LINES
     from tests.hostile_inputs.commands import run_command
-    from tests.hostile_inputs.later_commands import LINES
 
     folder = pathlib.Path(tempfile.mkdtemp(prefix="hostile-runs-"))
     (folder / "rows.jsonl").write_bytes(LINES)

@@ -355,7 +355,7 @@ def _json_readers() -> dict[str, tuple[bytes, Callable[[pathlib.Path], Any]]]:
     from manycaps.kit.text_document_frequency import load_document_frequency
     from manycaps.kit.text_sentence_encoder import _module_paths
     from manycaps.quickstart.scenes import read_scenes
-    from tests.hostile_inputs.commands import GOOD_LINES, GOOD_SCENES
+    from tests.hostile_inputs.command_lines import GOOD_LINES, GOOD_SCENES
     from tests.hostile_inputs.weights import MODULES
 
     counts = json.dumps({"n_documents": 9, "document_frequency": {"a": 3, "dog": 2}}).encode()

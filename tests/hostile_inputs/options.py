@@ -14,7 +14,7 @@ import pandas
 
 from manycaps import catalog
 from manycaps.installed_modules import module_class
-from tests.hostile_inputs.rule import CallersError, Case
+from tests.hostile_inputs.rule import BROKEN_JSON, CallersError, Case
 
 # Methods that a value of any kind may be asked for.
 METHODS = [f"__{name}__" for name in "repr str eq hash len iter bool float int index getitem fspath array".split()]
@@ -178,22 +178,10 @@ TABLES: dict[str, Any] = {
 }
 
 FILES: dict[str, bytes] = {
-    "empty": b"",
-    "text": b"a dog",
-    "null": b"null",
-    "number": b"7",
-    "list": b"[]",
-    "half": b'{"n_documents": 3, "document_frequency": {"a":',
-    "not_utf_8": b'{"n_documents": 3, "\xff": 1}',
-    "utf_16": '{"n_documents": 3}'.encode("utf-16"),
-    "nul": b'{"n_documents": 3\0}',
-    "brackets": b"[" * 100_000,
-    "braces": b'{"a":' * 100_000,
-    "long_number": b'{"n_documents": ' + b"9" * 5000 + b', "document_frequency": {"a": 1}}',
+    **BROKEN_JSON,
     "nan": b'{"n_documents": NaN, "document_frequency": {"a": 1}}',
     "infinity": b'{"n_documents": Infinity, "document_frequency": {"a": 1}}',
     "surrogate": b'{"n_documents": 3, "document_frequency": {"\\ud800": "\\ud800"}}',
-    "binary": bytes(range(256)),
 }
 
 

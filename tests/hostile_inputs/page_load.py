@@ -65,43 +65,30 @@ def caption(rng: random.Random, letters: int) -> str:
     return " ".join(words)[:letters].ljust(letters, "x")
 
 
-def rows_of_captions(rng: random.Random, n_rows: int, n_captions: int, letters: int = 300) -> str:
-    """Return the content of a text box: rows of captions."""
-    return "\n\n".join("\n".join(caption(rng, letters) for _ in range(n_captions)) for _ in range(n_rows))
+def captions_of(seed: int, n_boxes: int, n_rows: int, n_captions: int) -> list[str]:
+    """Return the contents of text boxes: in each, rows of captions of 300 characters."""
+    rng = random.Random(seed)
+    return [
+        "\n\n".join("\n".join(caption(rng, 300) for _ in range(n_captions)) for _ in range(n_rows))
+        for _ in range(n_boxes)
+    ]
 
 
-def distribution_inputs(*own: Any) -> list[Input]:
-    """20 rows of 20 + 20 captions of 300 characters and random splits; 20 of fewer captions, and all splits."""
-
-    def maker(n_captions: int, p_value: str) -> Input:
-        def make(_: pathlib.Path, seed: int) -> list[Any]:
-            rng = random.Random(seed)
-            return [*(rows_of_captions(rng, 20, n_captions) for _ in range(2)), *own, p_value]
-
-        return make
-
-    return [maker(20, "permutation"), maker(7, "exact")]
+def boxes(n_boxes: int, n_rows: int, n_captions: int, *options: Any) -> Input:
+    """Return what fills text boxes with rows of captions, and sets the options."""
+    return lambda _, seed: [*captions_of(seed, n_boxes, n_rows, n_captions), *options]
 
 
-def two_boxes(n_rows: int, n_captions: int, *options: Any) -> list[Input]:
-    """As many rows, on both sides, as a page takes."""
-
-    def make(_: pathlib.Path, seed: int) -> list[Any]:
-        rng = random.Random(seed)
-        return [*(rows_of_captions(rng, n_rows, n_captions) for _ in range(2)), *options]
-
-    return [make]
+def distributions(*options: Any) -> list[Input]:
+    """Return 20 rows of 20 + 20 captions with random splits, and as many of fewer captions with all splits."""
+    return [boxes(2, 20, 20, *options, "permutation"), boxes(2, 20, 7, *options, "exact")]
 
 
-def one_box(_: pathlib.Path, seed: int) -> list[Any]:
-    """50 rows of 50 captions of 300 characters."""
-    return [rows_of_captions(random.Random(seed), 50, 50)]
-
-
-def captions_and_labels(folder: pathlib.Path, seed: int) -> list[Any]:
-    """The same, and 2,000 labels of 300 characters."""
+def captions_and_labels(_: pathlib.Path, seed: int) -> list[Any]:
+    """50 rows of 50 captions, and 2,000 labels of 300 characters."""
     rng = random.Random(-1 - seed)
-    return [*one_box(folder, seed), "\n".join(f"{i} {caption(rng, 295)}"[:300] for i in range(2000))]
+    labels = "\n".join(f"{i} {caption(rng, 295)}"[:300] for i in range(2000))
+    return [*captions_of(seed, 1, 50, 50), labels]
 
 
 def picture(folder: pathlib.Path, seed: int) -> Any:
@@ -116,14 +103,9 @@ def picture(folder: pathlib.Path, seed: int) -> Any:
     return handle_file(str(path))
 
 
-def picture_and_captions(n_boxes: int) -> list[Input]:
-    """The largest picture, and 20 captions of 300 characters in each box."""
-
-    def make(folder: pathlib.Path, seed: int) -> list[Any]:
-        rng = random.Random(seed)
-        return [picture(folder, seed), *(rows_of_captions(rng, 1, 20) for _ in range(n_boxes))]
-
-    return [make]
+def picture_and_captions(n_boxes: int) -> Input:
+    """Return what takes the largest picture, and 20 captions of 300 characters in each box."""
+    return lambda folder, seed: [picture(folder, seed), *captions_of(seed, n_boxes, 1, 20)]
 
 
 def clip_and_captions(folder: pathlib.Path, seed: int) -> list[Any]:
@@ -149,14 +131,15 @@ def clip_and_captions(folder: pathlib.Path, seed: int) -> list[Any]:
     # A box that players pass over makes another file of it, whose features are not remembered.
     own = folder / f"{seed}.mp4"
     own.write_bytes(path.read_bytes() + struct.pack(">I4sQ", 16, b"free", seed))
-    return [handle_file(str(own)), rows_of_captions(random.Random(seed), 1, 20)]
+    return [handle_file(str(own)), *captions_of(seed, 1, 1, 20)]
 
 
 def system_files(metric: str) -> Input:
     """Three systems and people, each a file with 100 rows of 10 captions of 300 characters."""
-    from gradio_client import handle_file
 
     def make(folder: pathlib.Path, seed: int) -> list[Any]:
+        from gradio_client import handle_file
+
         rng, files = random.Random(seed), []
         for name in ("first", "second", "third", "references"):
             path = folder / f"{name}-{seed}.jsonl"
@@ -170,25 +153,25 @@ def system_files(metric: str) -> Input:
 
 
 # From the name of a Space to its largest inputs; requests take them in turn.
-LARGEST: dict[str, Callable[[], list[Input]]] = {
-    "trm_cider": functools.partial(distribution_inputs, "per_side"),
-    "trm_meteor": functools.partial(distribution_inputs, "per_side"),
-    "trm_bert": functools.partial(distribution_inputs, "per_side"),
-    "trm": functools.partial(distribution_inputs, "cosine", "per_side"),
-    "mmd": functools.partial(distribution_inputs, "rbf", "unbiased"),
-    "mmd_bert": functools.partial(distribution_inputs, "biased"),
-    "fid_bert": distribution_inputs,
-    "bleu_rouge": functools.partial(two_boxes, 20, 20),
-    "meteor15": functools.partial(two_boxes, 20, 20),
-    "coco_caption": functools.partial(two_boxes, 20, 20),
-    "set_diversity": functools.partial(two_boxes, 20, 20, "all"),
-    "vdtk_concept_overlap": lambda: [captions_and_labels],
-    "vdtk_leave_one_out": lambda: [one_box],
-    "vdtk_diversity": lambda: [one_box],
-    "pac_score": functools.partial(picture_and_captions, 1),
-    "ref_pac_score": functools.partial(picture_and_captions, 2),
-    "emscore_pac": lambda: [clip_and_captions],
-    "compare": lambda: [system_files(metric) for metric in ("CIDEr-D and TRM-CIDEr", "METEOR and TRM-METEOR")],
+LARGEST: dict[str, list[Input]] = {
+    "trm_cider": distributions("per_side"),
+    "trm_meteor": distributions("per_side"),
+    "trm_bert": distributions("per_side"),
+    "trm": distributions("cosine", "per_side"),
+    "mmd": distributions("rbf", "unbiased"),
+    "mmd_bert": distributions("biased"),
+    "fid_bert": distributions(),
+    "bleu_rouge": [boxes(2, 20, 20)],
+    "meteor15": [boxes(2, 20, 20)],
+    "coco_caption": [boxes(2, 20, 20)],
+    "set_diversity": [boxes(2, 20, 20, "all")],
+    "vdtk_concept_overlap": [captions_and_labels],
+    "vdtk_leave_one_out": [boxes(1, 50, 50)],
+    "vdtk_diversity": [boxes(1, 50, 50)],
+    "pac_score": [picture_and_captions(1)],
+    "ref_pac_score": [picture_and_captions(2)],
+    "emscore_pac": [clip_and_captions],
+    "compare": [system_files("CIDEr-D and TRM-CIDEr"), system_files("METEOR and TRM-METEOR")],
 }
 
 # Pages that need weights of a CLIP.
@@ -216,7 +199,7 @@ def loaded(name: str, n_requests: int) -> Load:
         page, port = started(name, folder)
         try:
             client = Client(f"http://127.0.0.1:{port}/", verbose=False, httpx_kwargs={"timeout": PATIENCE})
-            makers = LARGEST[name]()
+            makers = LARGEST[name]
             inputs = [makers[seed % len(makers)](folder, seed) for seed in range(max(n_requests, len(makers)))]
             seconds_of_one = []
             for given in inputs[: len(makers)]:

@@ -42,6 +42,25 @@ N_ADDED = 2
 
 Columns = dict[str, Any]
 
+# Contents in place of a file of JSON.
+BROKEN_JSON: dict[str, bytes] = {
+    "empty": b"",
+    "text": b'"a dog"',
+    "bare_text": b"a dog",
+    "null": b"null",
+    "number": b"7",
+    "list": b"[]",
+    "list_of_numbers": b"[1, 2, 3]",
+    "half": b'{"n_documents": 3, "document_frequency": {"a":',
+    "not_utf_8": b'{"n_documents": 3, "\xff": 1}',
+    "utf_16": '{"n_documents": 3}'.encode("utf-16"),
+    "nul": b'{"n_documents": 3\0}',
+    "brackets": b"[" * 100_000,
+    "braces": b'{"a":' * 100_000,
+    "long_number": b'{"n_documents": ' + b"9" * 6000 + b', "document_frequency": {"a": 1}}',
+    "binary": bytes(range(256)),
+}
+
 
 class CallersError(Exception):
     """An error of a function or an object of the caller: the only foreign one that may come through."""

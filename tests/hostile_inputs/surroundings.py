@@ -11,8 +11,8 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 
+from tests.hostile_inputs.command_lines import LINES
 from tests.hostile_inputs.commands import HOUSE_FORM
-from tests.hostile_inputs.later_commands import LINES
 
 # As a user calls it: the current folder is not among those that modules are imported from.
 PROGRAM = (str(pathlib.Path(sys.executable).with_name("manycaps")),)

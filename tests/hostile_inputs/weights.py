@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Callable
 from typing import Any
 
-from tests.hostile_inputs.rule import Case
+from tests.hostile_inputs.rule import BROKEN_JSON, Case
 
 Make = Callable[[pathlib.Path], Any]
 
@@ -198,10 +198,7 @@ CHECKPOINTS: dict[str, Make] = {
 }
 
 FACTS = {
-    "text": '"words"',
-    "number": "7",
-    "null": "null",
-    "list": "[]",
+    **{name: content.decode() for name, content in BROKEN_JSON.items() if name in ("text", "null", "number", "list")},
     "no_json": "{",
     "brackets": "[" * 100_000,
     "long_number": "9" * 6000,
@@ -224,15 +221,7 @@ FACTS = {
 }
 
 CONFIGS = {
-    "empty": b"",
-    "text": b'"words"',
-    "null": b"null",
-    "number": b"3",
-    "list": b"[]",
-    "half": b'{"model_cfg": {',
-    "brackets": b"[" * 100_000,
-    "braces": b'{"a":' * 100_000,
-    "not_utf_8": b"\xff\xfe",
+    **BROKEN_JSON,
     "no_model": b'{"preprocess_cfg": {}}',
     "model_of_text": b'{"model_cfg": "ViT"}',
     "model_null": b'{"model_cfg": null}',
@@ -242,7 +231,6 @@ CONFIGS = {
     "mean_of_text": b'{"model_cfg": {}, "preprocess_cfg": {"mean": "none"}}',
     "std_negative": b'{"model_cfg": {}, "preprocess_cfg": {"std": [-1, 1, 1]}}',
     "mean_of_two": b'{"model_cfg": {}, "preprocess_cfg": {"mean": [0.5, 0.5]}}',
-    "long_number": b'{"model_cfg": {"a": ' + b"9" * 6000 + b"}}",
 }
 
 CHECKPOINTS |= {f"facts_{name}": safetensors_with(text) for name, text in FACTS.items()}
@@ -267,18 +255,10 @@ ENCODERS: dict[str, Make] = {
     **{
         f"modules_{name}": modules_json(content)
         for name, content in {
-            "empty": b"",
-            "text": b'"words"',
-            "null": b"null",
-            "number": b"3",
+            **BROKEN_JSON,
             "dict": b"{}",
-            "list_of_numbers": b"[1, 2]",
             "list_of_null": b"[null]",
             "nested": b"[[[]]]",
-            "brackets": b"[" * 100_000,
-            "half": MODULES[:-9],
-            "not_utf_8": b"\xff\xfe\xfa",
-            "utf_16": MODULES.decode().encode("utf-16"),
             "path_number": b'[{"path": 3}]',
             "path_missing": b'[{"type": "a"}]',
             "path_null": b'[{"path": null}]',
@@ -286,23 +266,12 @@ ENCODERS: dict[str, Make] = {
             "path_long": json.dumps([{"path": "a" * 5000}]).encode(),
             "type_unknown": b'[{"path": "", "type": "no.such.Type"}]',
             "type_number": b'[{"path": "", "type": 3}]',
-            "empty_list": b"[]",
             "no_config": MODULES,
-            "long_number": b"[" + b"9" * 6000 + b"]",
-            "binary": bytes(range(256)),
         }.items()
     },
     **{
         f"config_{name}": modules_json(MODULES, config__json=content)
-        for name, content in {
-            "empty": b"",
-            "null": b"null",
-            "text": b'"a"',
-            "half": b"{",
-            "brackets": b"[" * 50_000,
-            "unknown_type": b'{"model_type": "none"}',
-            "not_utf_8": b"\xff",
-        }.items()
+        for name, content in {**BROKEN_JSON, "unknown_type": b'{"model_type": "none"}'}.items()
     },
     "weights_rubbish": modules_json(MODULES, config__json=b'{"model_type": "bert"}', model__safetensors=bytes(64)),
     "weights_pickled": modules_json(
