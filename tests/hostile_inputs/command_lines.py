@@ -199,11 +199,11 @@ READ_FOLDERS = ("human-correlation", "diversity", "train-pac", "make-positives")
 # Contents that some endings can mean: a line of text is a caption of a text file, an object captions by name.
 LEGAL = {
     "diversity.txt": set(CONTENTS),
-    "diversity.csv": {"text", "utf_16"},
-    "diversity.tsv": {"text", "utf_16"},
+    "diversity.csv": {"text", "bare_text", "captions_in_utf_16"},
+    "diversity.tsv": {"text", "bare_text", "captions_in_utf_16"},
     "diversity.json": {"other_columns"},
-    "splits.csv": {"utf_16"},
-    "core-set.csv": {"utf_16"},
+    "splits.csv": {"captions_in_utf_16"},
+    "core-set.csv": {"captions_in_utf_16"},
 }
 
 # What is given for every option that takes a number.
