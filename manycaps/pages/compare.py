@@ -23,10 +23,9 @@ from manycaps.installed_modules import import_evaluate
 from manycaps.report.comparison_page import comparison_page
 
 from .form import UPLOAD_LIFE, Form, Page
-from .limits import CaptionLimits, check_at_most, check_caption_limits
+from .inputs import CaptionLimits, check_at_most, check_caption_limits, check_uploaded, uploaded_file
 from .plots import mean_intervals
 from .results import Drawing
-from .uploads import check_uploaded, uploaded_file
 
 # Limits of one call of a public page: each file, its rows, captions of a row, characters of a caption.
 MAX_MEGABYTES = 2

@@ -84,14 +84,7 @@ class Page(NamedTuple):
     megabytes: int = 1
 
     def build(self, app: str) -> gr.Blocks:
-        """Build the page from the files of a folder, the main script and the card beside `app.py`.
-
-        Args:
-            app: path of the folder's `app.py`.
-
-        Returns:
-            The page, not yet served.
-        """
+        """Build the page from the main script and the card beside `app.py`."""
         folder = pathlib.Path(app).resolve().parent
         return build_page(self.form(self.load(folder)), folder / "README.md")
 
@@ -132,15 +125,7 @@ def card_body(path: pathlib.Path) -> str:
 
 
 def build_page(form: Form, card: pathlib.Path) -> gr.Blocks:
-    """Lay a form out as a gradio page: inputs, options, examples, button, results, drawings, files, card.
-
-    Args:
-        form: components that were made outside of any page, and what to do with them.
-        card: file whose text stands at the end of the page.
-
-    Returns:
-        The page, not yet served.
-    """
+    """Lay a form out as a gradio page: inputs, options, examples, button, results, drawings, files, card."""
     fields = [*form.inputs, *form.options]
     with gr.Blocks(title=form.title, analytics_enabled=False, delete_cache=(UPLOAD_LIFE, UPLOAD_LIFE)) as page:
         gr.Markdown(f"# {form.title}\n\n{form.introduction}")
