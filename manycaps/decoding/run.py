@@ -110,8 +110,20 @@ class Judge:
         return rows_of_setting
 
 
-def compared_settings(options: DecodingOptions) -> ComparedSettings:
-    """Compare settings; see `manycaps.decoding.decoding`."""
+def decoding(options: DecodingOptions) -> ComparedSettings:
+    """Find the setting of decoding that is nearest to people.
+
+    Args:
+        options: settings of a model, or files of samples; and references.
+
+    Returns:
+        The settings, which a notebook shows as on the page. `to_dict()` has every number, and `save(folder)` writes
+        the page.
+
+    Raises:
+        TypeError, ValueError, OSError: a file or an option cannot be used.
+        ImportError: a package is missing.
+    """
     judge = Judge(options)
     if options.sample is None:
         rows = _rows_of_files(options)
