@@ -70,13 +70,9 @@ INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command.
+    """Run a command, by default that of this process, and return the exit status.
 
-    Args:
-        arguments: the command line without the program's name; None for that of this process.
-
-    Returns:
-        The exit status; `SystemExit` is raised for --help and mistaken command lines.
+    `SystemExit` is raised for --help and mistaken command lines.
     """
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     parser = argparse.ArgumentParser(
@@ -118,14 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def one_line(error: Exception, command: str) -> str:
-    """Say in one line what is wrong, and what a user can fix.
-
-    Args:
-        error: any.
-        command: what was run.
-
-    Returns:
-        The line; it begins with "--" if an option is at fault.
+    """Say in one line what is wrong, and what a user can fix; it begins with "--" if an option is at fault.
 
     >>> one_line(ModuleNotFoundError("No module named 'av'", name="av"), "quickstart")
     "av: expected this package, got none. Run `pip install 'manycaps[video]'`."

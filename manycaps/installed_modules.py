@@ -33,12 +33,6 @@ NO_LINKS = (
 def data_folder(name: str) -> pathlib.Path:
     """Return a folder of the repository that comes with the package.
 
-    Args:
-        name: path from the top of the repository.
-
-    Raises:
-        FileNotFoundError: the package was installed without it.
-
     >>> data_folder("metrics").name
     'metrics'
     """
@@ -60,12 +54,7 @@ def module_folders() -> dict[str, pathlib.Path]:
 
 
 def module_files(name: str) -> list[pathlib.Path]:
-    """Return the files of a module that stands alone: those of its folder, its main script, and its files of the kit.
-
-    Raises:
-        ValueError: there is no such module.
-        ImportError: the package is a copy of the repository without symbolic links.
-    """
+    """Return the files of a module that stands alone: those of its folder, its main script, and its kit files."""
     kit, folder = PACKAGE / "kit", module_folder(name)
     own = [path for path in folder.iterdir() if path.is_file() and not (kit / path.name).exists()]
     script = kit / f"{name}.py"
@@ -77,11 +66,7 @@ def module_files(name: str) -> list[pathlib.Path]:
 
 
 def module_folder(name: str) -> pathlib.Path:
-    """Return the folder of one module.
-
-    Raises:
-        ValueError: there is no such module.
-    """
+    """Return the folder of one module."""
     folders = module_folders()
     if name not in folders:
         raise ValueError(f"name: expected one of {', '.join(folders)}, got {name!r}. {advice_for(name)}")
@@ -115,15 +100,7 @@ def load(name: str, config_name: str | None = None, **options: Any) -> Any:
 
 
 def module_class(name: str) -> Any:
-    """Return the class of a module, a subclass of evaluate's.
-
-    Args:
-        name: as for `load`.
-
-    Raises:
-        ValueError: there is no such module.
-        ImportError: a package is not installed, or the files of the kit are missing.
-    """
+    """Return the class of a module, a subclass of evaluate's."""
     module_folder(name)
     stay_off_the_hub()
     import evaluate
@@ -206,21 +183,13 @@ def _copy_files(files: Iterable[pathlib.Path], target: pathlib.Path) -> None:
 
 
 def stay_off_the_hub() -> None:
-    """Keep evaluate from asking the Hub for modules that are local. Call it before importing evaluate.
-
-    Raises:
-        NotADirectoryError: a variable names a file as the folder of Hugging Face's caches.
-    """
+    """Keep evaluate from asking the Hub for modules that are local. Call it before importing evaluate."""
     check_cache_folders()
     os.environ.setdefault("HF_EVALUATE_OFFLINE", "1")
 
 
 def check_cache_folders() -> None:
-    """Raise if a variable names a file as the folder of Hugging Face's caches: its libraries do not say which.
-
-    Raises:
-        NotADirectoryError: it does.
-    """
+    """Raise if a variable names a file as the folder of Hugging Face's caches: its libraries do not say which."""
     for name in CACHE_VARIABLES:
         path = os.environ.get(name)
         if path and os.path.exists(path) and not os.path.isdir(path):
@@ -236,12 +205,6 @@ def import_evaluate() -> Any:
     installed: seconds for something that no command uses. Without them it imports nothing in their place, and so do its
     connections without trio. A module that needs one imports it afterwards. Only for programs of their own:
     `evaluate.evaluator` stays without transformers.
-
-    Returns:
-        The package.
-
-    Raises:
-        ImportError: evaluate is not installed.
     """
     stay_off_the_hub()
     gc.disable()  # what is imported stays: there is nothing to collect

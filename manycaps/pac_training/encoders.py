@@ -29,14 +29,7 @@ SHARD_SIZE = 2048
 
 
 class Encoders:
-    """Both encoders of a CLIP up to, and without, their last projections.
-
-    Args:
-        weights: state dict in OpenAI's naming, LoRA updates merged.
-        treatment: activation and pixels.
-        device: a torch device's name.
-        dtype: one of the helper's `DTYPES`.
-    """
+    """Both encoders of a CLIP up to, and without, their last projections; LoRA updates of the weights are merged."""
 
     def __init__(self, weights: Weights, treatment: Treatment, device: str, dtype: str) -> None:
         self.model = ClipModel(weights, **treatment._asdict(), device=device, dtype=dtype)
@@ -64,12 +57,7 @@ class Encoders:
 class EncodedRows:
     """Rows that go through the encoders at every step: for LoRA, and for images that are augmented.
 
-    Args:
-        rows: the data.
-        encoders: the model.
-        autocast: context in which the encoders run, such as accelerate's.
-        augmentation_seed: of random crops of the training images; None for none.
-        n_threads: that decode.
+    The encoders run in the context `autocast`, such as accelerate's; without an augmentation seed no image is cropped.
     """
 
     def __init__(
@@ -157,14 +145,6 @@ class FeatureCache:
 
     Which items are encoded together depends on the shard alone, so that the features are the same bits however often
     the work was interrupted and however many processes share it. The processes must see the same folder.
-
-    Args:
-        folder: for the shards.
-        encoders: the model.
-        batch_size: images encoded at once.
-        n_threads: that decode.
-        progress: a tqdm class.
-        accelerator: that of `accelerate`, whose processes share the work; None for one process.
     """
 
     def __init__(

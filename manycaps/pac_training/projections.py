@@ -50,13 +50,7 @@ class TunedProjections(NamedTuple):
 
 
 class ProjectedRows:
-    """Cached features and the projections that are trained: the `Rows` of the training loop.
-
-    Args:
-        cached: features, checked by `check_cached_features`.
-        visual_projection: shape (d_visual, d).
-        text_projection: shape (d_text, d).
-    """
+    """Cached features and the projections that are trained: the `TrainingRows` of the training loop."""
 
     def __init__(self, cached: CachedFeatures, visual_projection: torch.Tensor, text_projection: torch.Tensor) -> None:
         device = visual_projection.device
@@ -144,18 +138,7 @@ def tune_projections(
 
 
 def check_cached_features(cached: CachedFeatures, name: str, recipe: Recipe, d_visual: int, d_text: int) -> None:
-    """Raise unless features fit each other, the projections and the recipe.
-
-    Args:
-        cached: the features.
-        name: what they are, for the messages.
-        recipe: says which are needed.
-        d_visual: rows of the visual projection.
-        d_text: rows of the text projection.
-
-    Raises:
-        ValueError: an array is absent, of another type or shape, or not finite; images are numbered with gaps.
-    """
+    """Raise unless features fit each other, the projections and the recipe; messages begin with their name."""
     n_rows = len(cached.captions)
     expected = {
         "images": (None if cached.image_rows is not None else n_rows, d_visual, True),

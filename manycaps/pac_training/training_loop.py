@@ -11,6 +11,7 @@ import torch
 
 from manycaps.pac_training.losses import positive_augmented_loss, retrieval_recall
 from manycaps.pac_training.recipe import Recipe
+from manycaps.saved_files import changed_values
 
 # Name of the weighted sum of the terms, beside those of `losses.py`.
 TOTAL = "loss"
@@ -47,10 +48,8 @@ class Processes:
 
     An image is compared with the captions of all processes, so every process computes the loss of the whole batch from
     gathered features. Its gradient then reaches the rows that the process made itself; the sum over the processes is
-    the gradient of the whole batch, exactly, where averaging losses of separate batches would be another loss.
-
-    Args:
-        accelerator: that of `accelerate`; None for one process.
+    the gradient of the whole batch, exactly, where averaging losses of separate batches would be another loss. Without
+    an accelerator there is one process.
     """
 
     def __init__(self, accelerator: Any = None) -> None:
@@ -98,12 +97,8 @@ class RowSchedule:
 
     An epoch visits every image once, in an order of its own, and draws one row (caption, generated image, generated
     caption) for each visit: two captions of one image in a batch would be negatives of each other. Images left over
-    at the end of an epoch, fewer than a batch, are left out of it.
-
-    Args:
-        image_rows: integers, shape (n_rows,): the image of each row, numbered from 0 without gaps.
-        batch_size: images of a batch.
-        seed: of the orders and draws.
+    at the end of an epoch, fewer than a batch, are left out of it. `image_rows`, shape (n_rows,), is the image of each
+    row, numbered from 0 without gaps.
 
     >>> schedule = RowSchedule(np.array([0, 0, 1, 2]), batch_size=2, seed=0)
     >>> [schedule.batch(i).tolist() for i in range(3)]
@@ -144,10 +139,6 @@ def validation_batches(image_rows: np.ndarray, batch_size: int) -> list[np.ndarr
     First come the first rows of all images, then their second rows, and so on; each of these rounds is cut into
     batches of nearly equal size, `batch_size` or somewhat more (fewer only where the round itself has fewer).
 
-    Args:
-        image_rows: integers, shape (n_rows,): the image of each row.
-        batch_size: least number of rows of a batch.
-
     >>> [rows.tolist() for rows in validation_batches(np.array([0, 0, 1, 2, 3]), batch_size=2)]
     [[0, 2], [3, 4], [1]]
     """
@@ -165,16 +156,9 @@ def validation_batches(image_rows: np.ndarray, batch_size: int) -> list[np.ndarr
 class Training:
     """A training that can be interrupted after any iteration.
 
-    The batches follow from the seed and the iteration's number, and `state` holds all the rest: a training that goes
-    on from a saved state takes the same steps, bit for bit, as one that was never interrupted.
-
-    Args:
-        training: rows to learn from.
-        validation: rows that decide when to stop.
-        weights: what is trained, by name; changed in place.
-        scale: 1 / tau; not trained.
-        recipe: the numbers.
-        accelerator: as for `Processes`.
+    The batches follow from the seed and the iteration's number, and `state` holds all the rest: a training that resumes
+    from a saved state takes the same steps, bit for bit, as one that was never interrupted. What is trained, the
+    weights, changes in place; the scale, 1 / tau, is not trained.
     """
 
     def __init__(
@@ -332,13 +316,12 @@ class Training:
         )
 
     def _check_state(self, state: Mapping[str, Any]) -> None:
-        free = {"patience", "max_iterations"}
         recipe = dataclasses.asdict(self.recipe)
-        changed = [name for name in recipe if name not in free and recipe[name] != state["recipe"].get(name)]
-        if changed:
-            listed = ", ".join(f"{name} {state['recipe'].get(name)} instead of {recipe[name]}" for name in changed)
+        for free in ("patience", "max_iterations"):
+            del recipe[free]
+        if changed := changed_values(state["recipe"], recipe):
             raise ValueError(
-                f"state: expected that of a training with the same recipe, got {listed}. Give the same options as "
+                f"state: expected that of a training with the same recipe, got {changed}. Give the same options as "
                 "before, or start from scratch in another folder."
             )
         shapes = {name: tuple(weight.shape) for name, weight in self.weights.items()}

@@ -19,9 +19,6 @@ class Completion(NamedTuple):
 def completion_texts(completions: Sequence[Any]) -> list[str]:
     """Return the texts of completions: plain ones, or conversations, of which the assistant's messages count.
 
-    Raises:
-        TypeError: a completion is neither.
-
     >>> completion_texts(["a dog", [{"role": "assistant", "content": "a cat"}]])
     ['a dog', 'a cat']
     """
@@ -81,12 +78,7 @@ def check_column_lengths(n_completions: int, **columns: Sequence[Any]) -> None:
 
 
 def as_references(column: Any, name: str) -> list[list[str]]:
-    """Return a column of references as lists of texts.
-
-    Raises:
-        TypeError: a reference is not a text.
-        ValueError: there is no such column, or a row without a reference.
-    """
+    """Return a column of references as lists of texts."""
     if column is None:
         raise ValueError(
             f"{name}: expected a column of human texts, a list in every row, got none. Add it to the data set, or give "

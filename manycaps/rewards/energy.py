@@ -113,9 +113,6 @@ class EnergyReward(CaptionReward):
 def watched(distances: Mapping[tuple[int, int], Floats]) -> dict[str, float]:
     """Return what shows a collapse: how far the candidates are from people, and how many lie in people's tails.
 
-    Args:
-        distances: by (n_candidates, n_references) those of the rows with these sizes, shape (n_rows, n_texts, n_texts).
-
     Returns:
         Means over rows of `energy_distance`, `fidelity_gap` and `diversity_gap`, and the shares of the tails, 0.05 each
         for people; nothing of rows with a single reference.

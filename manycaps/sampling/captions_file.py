@@ -92,11 +92,7 @@ class CaptionsFile:
 
 
 def sampling_settings(path: str) -> dict[str, Any] | None:
-    """Return the settings beside a file of captions; None where there are none.
-
-    Raises:
-        ValueError: they cannot be read.
-    """
+    """Return the settings beside a file of captions; None where there are none."""
     beside = pathlib.Path(path + SETTINGS)
     if not beside.is_file():
         return None
