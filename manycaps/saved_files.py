@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from manycaps.kit.base_messages import shown_path
+from manycaps.kit.base_messages import shown_path, shown_value
 
 
 def write_atomically(path: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:
@@ -67,7 +67,9 @@ def changed_values(saved: Mapping[str, Any], given: Mapping[str, Any]) -> str:
     'seed 0 instead of 1'
     """
     return ", ".join(
-        f"{name} {saved.get(name)!r} instead of {value!r}" for name, value in given.items() if saved.get(name) != value
+        f"{name} {shown_value(saved.get(name))} instead of {shown_value(value)}"
+        for name, value in given.items()
+        if saved.get(name) != value
     )
 
 

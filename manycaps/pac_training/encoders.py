@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import itertools
 import pathlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -179,17 +180,11 @@ class FeatureCache:
         def encode(some: slice) -> np.ndarray:
             batches = []
             with ThreadPoolExecutor(self._n_threads) as pool:
-                pixels: list[np.ndarray] = []
                 items = ((column[i], column.where(i)) for i in rows[some].tolist())
-                for picture in ordered_results(pool, lambda x: self.encoders.pixels(*x), items, 2 * self._batch_size):
-                    pixels.append(picture)
-                    if len(pixels) == self._batch_size:
-                        batches.append(self.encoders.model.image_features(np.stack(pixels)))
-                        pixels.clear()
-            if pixels:
-                batches.append(self.encoders.model.image_features(np.stack(pixels)))
-            features: np.ndarray = np.concatenate(batches)
-            return features
+                pixels = ordered_results(pool, lambda x: self.encoders.pixels(*x), items, 2 * self._batch_size)
+                while batch := list(itertools.islice(pixels, self._batch_size)):
+                    batches.append(self.encoders.model.image_features(np.stack(batch)))
+            return np.concatenate(batches)
 
         return self._sharded(encode, len(rows), f"{split} {column.name}s")
 

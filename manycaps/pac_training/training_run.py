@@ -202,9 +202,8 @@ def make_features(
     made: list[TrainingRows] = []
     for split, name in zip(rows, ("training", "validation"), strict=True):
         features, projections = cache.features(split, name), start.encoders.projections
-        visual, text = projections[VISUAL_PROJECTION], projections[TEXT_PROJECTION]
-        check_cached_features(features, name, recipe_of(options), len(visual), len(text))
-        made.append(ProjectedRows(features, visual, text))
+        check_cached_features(features, name)
+        made.append(ProjectedRows(features, projections[VISUAL_PROJECTION], projections[TEXT_PROJECTION]))
     return made
 
 
