@@ -77,13 +77,11 @@ class EncodedRows:
         self._expected: dict[int | None, list[Future[np.ndarray]]] = {}
         self._trains_encoders = any(x.requires_grad for x in encoders.model.network.parameters())
 
-    def expect(self, rows: np.ndarray, iteration: int) -> None:
-        """Start decoding the images of the next iteration while the model works."""
-        self._expected[iteration] = self._decode(rows, iteration)
-
-    def features(self, rows: np.ndarray, iteration: int | None) -> Features:
-        """Encode some rows; without an iteration, also without augmentation."""
+    def features(self, rows: np.ndarray, iteration: int | None, following: np.ndarray | None) -> Features:
+        """Encode some rows, without augmentation if there is no iteration; the following ones are decoded meanwhile."""
         decoding = self._expected.pop(iteration, None) or self._decode(rows, iteration)
+        if following is not None and iteration is not None:
+            self._expected[iteration + 1] = self._decode(following, iteration + 1)
         pixels = [future.result() for future in decoding]
         generated_captions = self.rows.generated_captions
         return Features(
@@ -109,24 +107,27 @@ class EncodedRows:
         return np.random.default_rng([self._seed, iteration, kind, row])
 
     def _images(self, pixels: Sequence[np.ndarray]) -> torch.Tensor:
-        model, projection = self.encoders.model, self.encoders.projections[VISUAL_PROJECTION]
-        if not pixels:  # a small batch may leave this process without a row
-            return projection.new_zeros(0, projection.shape[1])
-        with self._frozen(), self._autocast():
-            encoded = model.embed_pixels(torch.from_numpy(np.stack(pixels)).to(model.device))
-        return encoded.float() @ projection
+        model = self.encoders.model
+        return self._encoded(
+            pixels, lambda: model.embed_pixels(torch.from_numpy(np.stack(pixels)).to(model.device)), VISUAL_PROJECTION
+        )
 
     def _texts(self, texts: Sequence[str]) -> torch.Tensor:
-        model, projection = self.encoders.model, self.encoders.projections[TEXT_PROJECTION]
-        if not texts:
-            return projection.new_zeros(0, projection.shape[1])
-        with self._frozen(), self._autocast():
-            encoded = model.embed_tokens(*model._as_batch([model.tokenize(text) for text in texts]))
-        return encoded.float() @ projection
+        model = self.encoders.model
+        return self._encoded(
+            texts,
+            lambda: model.embed_tokens(*model._as_batch([model.tokenize(text) for text in texts])),
+            TEXT_PROJECTION,
+        )
 
-    def _frozen(self) -> contextlib.AbstractContextManager[Any]:
-        """Without gradients, where the encoders have nothing to learn."""
-        return contextlib.nullcontext() if self._trains_encoders else torch.no_grad()
+    def _encoded(self, inputs: Sequence[Any], encode: Callable[[], torch.Tensor], name: str) -> torch.Tensor:
+        """Features of inputs, without gradients to the encoders where these have nothing to learn."""
+        projection = self.encoders.projections[name]
+        if not inputs:  # a small batch may leave this process without a row
+            return projection.new_zeros(0, projection.shape[1])
+        with torch.set_grad_enabled(self._trains_encoders and torch.is_grad_enabled()), self._autocast():
+            encoded = encode()
+        return encoded.float() @ projection
 
 
 def random_crop(image: PIL.Image.Image, rng: np.random.Generator) -> PIL.Image.Image:

@@ -61,10 +61,7 @@ class ProjectedRows:
             x if x is None else torch.from_numpy(x).to(device) for x in cached[2:4]
         )
 
-    def expect(self, rows: np.ndarray, iteration: int) -> None:
-        """Do nothing: the features exist."""
-
-    def features(self, rows: np.ndarray, iteration: int | None) -> Features:  # noqa: ARG002, as in `Rows`
+    def features(self, rows: np.ndarray, *_: object) -> Features:
         """Project the cached features of some rows."""
         own = torch.from_numpy(rows).to(self._captions.device)
         shown = torch.from_numpy(self.image_rows[rows]).to(self._captions.device)

@@ -11,7 +11,6 @@ import torch
 
 from manycaps.pac_training.losses import positive_augmented_loss, retrieval_recall
 from manycaps.pac_training.recipe import Recipe
-from manycaps.saved_files import changed_values
 
 # Name of the weighted sum of the terms, beside those of `losses.py`.
 TOTAL = "loss"
@@ -29,18 +28,14 @@ class Features(NamedTuple):
 class TrainingRows(Protocol):
     """Rows of a data set that become features."""
 
-    @property
-    def image_rows(self) -> np.ndarray:
-        """Image of each row, numbered from 0 without gaps, shape (n_rows,)."""
-        ...
+    # Image of each row, numbered from 0 without gaps, shape (n_rows,).
+    image_rows: np.ndarray
 
-    def expect(self, rows: np.ndarray, iteration: int) -> None:
-        """Prepare the rows that the next iteration will ask for."""
-        ...
+    def features(self, rows: np.ndarray, iteration: int | None, following: np.ndarray | None) -> Features:
+        """Features of the rows with these numbers, with gradients to what is trained; iteration None to validate.
 
-    def features(self, rows: np.ndarray, iteration: int | None) -> Features:
-        """Features of the rows with these numbers, with gradients to what is trained; iteration None to validate."""
-        ...
+        The following rows are those that the next iteration will ask for: they may be prepared.
+        """
 
 
 class Processes:
@@ -227,7 +222,6 @@ class Training:
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Resume from a state of a training with the same rows, weights and recipe."""
-        self._check_state(state)
         with torch.no_grad():
             for name, weight in self.weights.items():
                 weight.copy_(state["weights"][name])
@@ -290,11 +284,10 @@ class Training:
 
     def _features(self, source: TrainingRows, rows: np.ndarray, iteration: int | None) -> Features:
         """Features of all rows of a batch, of which this process computes its share."""
-        share = rows[self.processes.part(len(rows))]
+        share, following = self.processes.part(len(rows)), None
         if iteration is not None and iteration + 1 < self.recipe.max_iterations:
-            following = self.schedule.batch(iteration + 1)
-            source.expect(following[self.processes.part(len(following))], iteration + 1)
-        features = source.features(share, iteration)
+            following = self.schedule.batch(iteration + 1)[share]
+        features = source.features(rows[share], iteration, following)
         images, captions = (self.processes.gather(x, len(rows)) for x in features[:2])
         generated = (x if x is None else self.processes.gather(x, len(rows)) for x in features[2:])
         return Features(images, captions, *generated)
@@ -314,20 +307,3 @@ class Training:
             f"{what}: expected a finite value, got {got} after {self.iteration} iterations. Use a lower learning rate, "
             "or look for damaged features."
         )
-
-    def _check_state(self, state: Mapping[str, Any]) -> None:
-        recipe = dataclasses.asdict(self.recipe)
-        for free in ("patience", "max_iterations"):
-            del recipe[free]
-        if changed := changed_values(state["recipe"], recipe):
-            raise ValueError(
-                f"state: expected that of a training with the same recipe, got {changed}. Give the same options as "
-                "before, or start from scratch in another folder."
-            )
-        shapes = {name: tuple(weight.shape) for name, weight in self.weights.items()}
-        saved = {name: tuple(weight.shape) for name, weight in state["weights"].items()}
-        if shapes != saved:
-            raise ValueError(
-                f"state: expected weights {shapes}, got {saved}. Give the same checkpoint and options as before, or "
-                "start from scratch in another folder."
-            )

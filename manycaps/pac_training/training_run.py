@@ -208,11 +208,12 @@ def make_features(
 
 
 def load_state(path: pathlib.Path, training: Training, facts: dict[str, Any]) -> None:
-    """Resume from a saved state, if there is one."""
+    """Resume from a saved state, if there is one, of the same facts and recipe: only its end may be another."""
     if not path.is_file():
         return
-    state = read_state(path)
-    if changed := changed_values(state["facts"], facts):
+    state, recipe = read_state(path), dataclasses.asdict(training.recipe)
+    given = facts | {name: value for name, value in recipe.items() if name not in ("patience", "max_iterations")}
+    if changed := changed_values(state["facts"] | state["training"]["recipe"], given):
         raise ValueError(
             f"{path}: expected the state of a training with the same data and options, got {changed}. Give the same "
             "command as before, or another OUTPUT folder."
@@ -224,9 +225,9 @@ def read_state(path: pathlib.Path) -> dict[str, Any]:
     """Read a saved state without running any of its code."""
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
-        if not isinstance(state["facts"], dict):
+        if not (isinstance(state["facts"], dict) and isinstance(state["training"]["recipe"], dict)):
             raise TypeError("no facts")
-        return dict(state, training=dict(state["training"]))
+        return dict(state)
     except Exception as error:  # torch, pickle and zip each raise their own
         raise ValueError(
             f"{shown_path(path)}: expected the saved state of a training, got {type(error).__name__} "
