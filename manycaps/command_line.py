@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 
 from manycaps.kit.base_messages import is_in_house_form, reason_of, shown_path
+from manycaps.kit.base_module import VERSION
 
 # Each command and its summary; `make-world` is manycaps/commands/make_world.py.
 COMMANDS = {
@@ -78,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="manycaps", description="Many candidate captions against many human references."
     )
-    parser.add_argument("--version", action="version", version=_version())
+    parser.add_argument("--version", action="version", version=f"manycaps {VERSION}")
     parser.add_argument("--traceback", action="store_true", help="show the traceback of an error")
     parsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     chosen = next((argument for argument in arguments if not argument.startswith("-")), None)
@@ -211,7 +212,8 @@ def _missing_package(error: ImportError, command: str) -> str | None:
     top = (name or "").split(".")[0]
     if top == "manycaps":
         return None
-    extra = COMMAND_EXTRAS.get(command) or EXTRAS.get(top) or _extra_named(str(error))
+    of_quoted = next((extra for package, extra in EXTRAS.items() if f"'{package}'" in str(error)), None)
+    extra = COMMAND_EXTRAS.get(command) or EXTRAS.get(top) or of_quoted
     if not extra and "Run `pip install" in str(error):  # whoever raised it knows the remedy
         return " ".join(str(error).split())
     package = f"'manycaps[{extra}]'" if extra else "manycaps"
@@ -220,14 +222,3 @@ def _missing_package(error: ImportError, command: str) -> str | None:
         return f"{name}: expected this package, got none. {advice}"
     # evaluate lists what a module needs in a sentence of its own; an old package lacks a name that is wanted of it.
     return f"{' '.join(str(error).split())} {advice}"
-
-
-def _extra_named(message: str) -> str | None:
-    """Extra of the first package that a sentence of evaluate's names in quotes."""
-    return next((extra for name, extra in EXTRAS.items() if f"'{name}'" in message), None)
-
-
-def _version() -> str:
-    from manycaps import __version__
-
-    return f"manycaps {__version__}"

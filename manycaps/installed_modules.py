@@ -10,7 +10,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from .kit.base_messages import reason_of, shown_path
@@ -149,7 +149,9 @@ def export_module(name: str, folder: pathlib.Path, *, replace: bool = False) -> 
         raise ValueError(f"folder: expected another folder than the module's own, got {target}. Choose another.")
     with _made_folder(folder), tempfile.TemporaryDirectory(dir=folder) as beside:
         written = pathlib.Path(beside) / name
-        _copy_files(files, written)
+        written.mkdir()
+        for path in files:  # through links
+            shutil.copy2(path, written)
         if target.exists():
             shutil.rmtree(target)
         written.rename(target)
@@ -173,13 +175,6 @@ def _made_folder(folder: pathlib.Path) -> Iterator[None]:
                 "it is left there."
             ) from error
         raise
-
-
-def _copy_files(files: Iterable[pathlib.Path], target: pathlib.Path) -> None:
-    """Copy files into a new folder, through links, up to the first error."""
-    target.mkdir()
-    for path in files:
-        shutil.copy2(path, target)
 
 
 def stay_off_the_hub() -> None:

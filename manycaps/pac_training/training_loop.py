@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -60,7 +60,7 @@ class Processes:
         """All n rows from the shares of all processes; gradients flow back to this process's share."""
         return share if self._n == 1 else _Gather.apply(share, self, n)
 
-    def sum_gradients(self, parameters: Sequence[torch.nn.Parameter]) -> None:
+    def sum_gradients(self, parameters: Iterable[torch.nn.Parameter]) -> None:
         """Replace each gradient by its sum over the processes."""
         for parameter in parameters if self._n > 1 else ():
             parameter.grad = self.accelerator.reduce(parameter.grad, "sum")
@@ -238,7 +238,7 @@ class Training:
         losses = {TOTAL: loss.item()} | {name: part.item() for name, part in parts.items()}
         self._check_finite(losses[TOTAL], "training")
         torch.autograd.backward(loss)
-        self.processes.sum_gradients(list(self.weights.values()))
+        self.processes.sum_gradients(self.weights.values())
         try:
             self.optimizer.step()
         except RuntimeError as error:
