@@ -1,20 +1,24 @@
-"""The module folders that come with the package: beside it in a checkout, inside it in a wheel."""
+"""The module folders that come with the package: beside it in a checkout, inside it in a wheel; and what they need.
+
+Installed packages are found by the modules' requirements, without importing them.
+"""
 
 import contextlib
 import errno
 import gc
 import importlib
+import importlib.metadata
 import os
 import pathlib
 import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
+from .catalog import MODULES
 from .kit.base_messages import reason_of, shown_path
-from .meant_modules import advice_for
 
 PACKAGE = pathlib.Path(__file__).resolve().parent
 
@@ -28,6 +32,30 @@ NO_LINKS = (
     "{path}: expected Python code, got the text of a symbolic link. Run `pip install .` in the clone, or switch links "
     "on (`git config core.symlinks true`) and check the files out again."
 )
+
+# What people call a metric that is part of a module, and what to take for it: names without capitals and signs.
+_COCO = "coco_caption has it beside the other numbers of COCO's evaluation"
+MEANT: Mapping[str, str] = {
+    "bleu": f"Take bleu_rouge; {_COCO}.",
+    "cider": f"Take trm_cider for cider_d and sets of captions; {_COCO}.",
+    "clipscore": 'Take pac_score with variant="clip-vit-b-32" and weight=2.5.',
+    "cococaption": "Take coco_caption.",
+    "cocoevalcap": "Take coco_caption, or manycaps.coco for the classes.",
+    "mauve": "Take mmd_bert or fid_bert with pooled=True: sets of captions as a whole.",
+    "meteor": f"Take meteor15, the METEOR of captioning papers; {_COCO}; trm_meteor has NLTK's.",
+    "ptb": "Take manycaps.functional.ptb_tokenize, or manycaps.coco.PTBTokenizer.",
+    "pycocoevalcap": "Take coco_caption, or manycaps.coco for the classes.",
+    "rouge": f"Take bleu_rouge; {_COCO}.",
+    "selfbleu": "Take set_diversity.",
+    "selfcider": "Take set_diversity.",
+    "spice": "It is not in this collection: run pycocoevalcap's, which needs Java.",
+}
+
+# Endings of names that say no more.
+_VARIANTS = ("tokenizer", "tokenize", "scorer", "score", "d", "l", "1", "2", "3", "4", "15")
+
+# Extras with Pillow; the other modules require it for their demo pages only.
+PICTURE_EXTRAS = ("clip", "video")
 
 
 def data_folder(name: str) -> pathlib.Path:
@@ -240,3 +268,73 @@ def _without_packages(*names: str) -> Iterator[None]:
     finally:
         for name in hidden:
             del sys.modules[name]
+
+
+def advice_for(name: str) -> str:
+    """Say which module is meant by a name that none has.
+
+    >>> advice_for("CIDEr-D") == advice_for("cider"), advice_for("trm_metor")
+    (True, 'Check the spelling.')
+    """
+    plain = "".join(letter for letter in name.lower() if letter.isalnum())
+    for ending in ("", *_VARIANTS):
+        if plain.endswith(ending) and (advice := MEANT.get(plain.removesuffix(ending))):
+            return advice
+    return "Check the spelling."
+
+
+class InstalledModule(NamedTuple):
+    """A module, and its missing packages."""
+
+    name: str
+    # Folder of folders: "metrics" or "measurements".
+    kind: str
+    # First sentence of its main script.
+    about: str
+    variants: tuple[str, ...]
+    config_names: tuple[str, ...]
+    # Names of distributions that are not installed.
+    missing: tuple[str, ...]
+    # `pip install` line that brings them; empty if nothing is missing.
+    advice: str
+
+
+def installed_modules() -> list[InstalledModule]:
+    """Return every module of the collection, in alphabetical order.
+
+    >>> [module.config_names for module in installed_modules() if module.name == "emscore_pac"]
+    [('default', 'references')]
+    """
+    modules = []
+    for name, folder in module_folders().items():
+        about = (PACKAGE / "kit" / f"{name}.py").read_text(encoding="utf-8").split('"""')[1].splitlines()[0]
+        record = MODULES[name]
+        needed = requirement_names((folder / "requirements.txt").read_text(encoding="utf-8"))
+        has_pictures = not set(PICTURE_EXTRAS).isdisjoint(record.extras)
+        missing = tuple(each for each in needed if not is_installed(each) and (each != "pillow" or has_pictures))
+        package = f"'manycaps[{','.join(record.extras)}]'" if record.extras else "manycaps"
+        advice = f"pip install {package}" if missing else ""
+        modules.append(InstalledModule(name, record.kind, about, record.variants, record.config_names, missing, advice))
+    return modules
+
+
+def requirement_names(requirements: str) -> list[str]:
+    r"""Return the distributions that a requirements file names.
+
+    >>> requirement_names("# Reads text.\nnltk>=3.9\nopen_clip_torch\n")
+    ['nltk', 'open_clip_torch']
+    """
+    return re.findall(r"^[\w.-]+", requirements, flags=re.MULTILINE)
+
+
+def is_installed(distribution: str) -> bool:
+    """Return whether a distribution is installed, of whatever version.
+
+    >>> is_installed("no-such-distribution")
+    False
+    """
+    try:
+        importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
