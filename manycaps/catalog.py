@@ -90,15 +90,15 @@ class ModuleRecord(NamedTuple):
     """A module."""
 
     slug: str
-    # Folder of the folder: "metrics" or "measurements".
-    kind: str
     # What its card and the tables call it.
     title: str
     # What it compares and what it computes, for the table of docs/metrics.md.
     compares: str
     computes: str
+    # Folder of the folder: "metrics" or "measurements".
+    kind: str = "metrics"
     # Columns that it needs, as in its `OWN_COLUMNS`.
-    columns: tuple[str, ...]
+    columns: tuple[str, ...] = ("predictions", "references")
     # Values by which `manycaps compare` compares systems; empty if it does not take the module.
     values: tuple[RowValue, ...] = ()
     # Whether it compares two sets of captions per row, with p-values.
@@ -167,11 +167,9 @@ def _with_best_of_row(*values: RowValue) -> tuple[RowValue, ...]:
 _RECORDS = (
     ModuleRecord(
         slug="human_parity",
-        kind="metrics",
         title="Human Parity",
         compares="sets of captions per image, of any sizes, single captions too",
         computes="one p-value against people, in closed form, and how the captions differ: wrong, bland or repeated",
-        columns=("predictions", "references"),
         is_distribution=True,
         counts_documents=True,
         network=SENTENCE_ENCODER,
@@ -180,11 +178,9 @@ _RECORDS = (
     ),
     ModuleRecord(
         slug="trm_meteor",
-        kind="metrics",
         title="TRM-METEOR",
         compares="sets of captions per image",
         computes="METEOR distances (NLTK's or 1.5), triangle ranks, exact p-values",
-        columns=("predictions", "references"),
         values=(
             *_values_of_sets("trm_meteor", "TRM-METEOR", "triangle-rank statistic of METEOR", 0, 8 / 3),
             RowValue("meteor", "METEOR", "METEOR, as NLTK computes it", (0, 1)),
@@ -195,11 +191,9 @@ _RECORDS = (
     ),
     ModuleRecord(
         slug="meteor15",
-        kind="metrics",
         title="METEOR 1.5",
         compares="captions with the references of an image",
         computes="METEOR 1.5, the METEOR of captioning papers, without Java",
-        columns=("predictions", "references"),
         values=(RowValue("meteor15", "METEOR 1.5", "METEOR 1.5", (0, 1), mean_key="meteor15_mean"),),
         extras=("meteor",),
         compare_options=("tokenizer", "language", "meteor15_data"),
@@ -207,11 +201,9 @@ _RECORDS = (
     ),
     ModuleRecord(
         slug="trm_cider",
-        kind="metrics",
         title="TRM-CIDEr",
         compares="sets of captions per image",
         computes="CIDEr-D distances, triangle ranks, exact p-values",
-        columns=("predictions", "references"),
         values=(
             *_values_of_sets("trm_cider", "TRM-CIDEr", "triangle-rank statistic of CIDEr-D", 0, 8 / 3),
             RowValue("cider_d", "CIDEr-D", "CIDEr-D", (0, 10)),
@@ -223,11 +215,9 @@ _RECORDS = (
     ),
     ModuleRecord(
         slug="trm_bert",
-        kind="metrics",
         title="TRM-BERT",
         compares="sets of captions per image",
         computes="cosine distances of sentence embeddings, triangle ranks, exact p-values",
-        columns=("predictions", "references"),
         values=(
             *_values_of_sets("trm_bert", "TRM-BERT", "triangle-rank statistic of sentence embeddings", 0, 8 / 3),
             RowValue("cosine", "cosine", "cosine with the nearest reference", (-1, 1)),
@@ -239,12 +229,10 @@ _RECORDS = (
     ),
     ModuleRecord(
         slug="trm",
-        kind="metrics",
         title="TRM",
         compares="sets of anything per item: captions, images, features of images or sounds, ready distances",
         computes="triangle ranks over any distance, exact p-values",
         not_compared="It needs a distance of yours: take trm_meteor, trm_cider or trm_bert, or score by it in Python.",
-        columns=("predictions", "references"),
         is_distribution=True,
         network=SENTENCE_ENCODER,
         extras=("embeddings", "clip"),
@@ -252,14 +240,12 @@ _RECORDS = (
     ),
     ModuleRecord(
         slug="mmd",
-        kind="metrics",
         title="MMD",
         compares=(
             "sets of anything per item, or whole corpora: captions, images, features of images or sounds, ready kernels"
         ),
         computes="maximum mean discrepancy with any kernel, CMMD of images and captions, KID, exact p-values",
         not_compared="It takes vectors: take mmd_bert for captions.",
-        columns=("predictions", "references"),
         is_distribution=True,
         network=SENTENCE_ENCODER,
         extras=("embeddings", "clip"),
@@ -268,11 +254,9 @@ _RECORDS = (
     ),
     ModuleRecord(
         slug="mmd_bert",
-        kind="metrics",
         title="MMD-BERT",
         compares="sets of captions per image, or whole corpora",
         computes="maximum mean discrepancy of sentence embeddings, exact p-values",
-        columns=("predictions", "references"),
         values=_values_of_sets("mmd_bert", "MMD-BERT", "maximum mean discrepancy", -2, 2),
         is_distribution=True,
         network=SENTENCE_ENCODER,
@@ -282,11 +266,9 @@ _RECORDS = (
     ),
     ModuleRecord(
         slug="fid_bert",
-        kind="metrics",
         title="FID-BERT",
         compares="sets of captions per image, or whole corpora",
         computes="Fréchet distance of sentence embeddings, exact p-values",
-        columns=("predictions", "references"),
         values=_values_of_sets("fid_bert", "FID-BERT", "Fréchet distance", 0, math.inf),
         is_distribution=True,
         network=SENTENCE_ENCODER,
@@ -296,11 +278,9 @@ _RECORDS = (
     ),
     ModuleRecord(
         slug="bleu_rouge",
-        kind="metrics",
         title="BLEU and ROUGE-L",
         compares="captions with the references of an image",
         computes="BLEU-1 to 4 and ROUGE-L, the numbers of the COCO caption code",
-        columns=("predictions", "references"),
         values=(
             RowValue("bleu_4", "BLEU-4", "BLEU-4 of single captions", (0, 1)),
             RowValue("rouge_l", "ROUGE-L", "ROUGE-L", (0, 1)),
@@ -310,11 +290,9 @@ _RECORDS = (
     ),
     ModuleRecord(
         slug="coco_caption",
-        kind="metrics",
         title="COCO Caption",
         compares="captions with the references of an image",
         computes="BLEU-1 to 4, METEOR 1.5, ROUGE-L and CIDEr: the evaluation of pycocoevalcap, without Java",
-        columns=("predictions", "references"),
         values=_with_best_of_row(
             RowValue("CIDEr", "CIDEr (COCO)", "CIDEr-D", (0, 10)),
             RowValue("METEOR", "METEOR (COCO)", "METEOR 1.5", (0, 1), mean_key="METEOR_mean"),
@@ -328,7 +306,6 @@ _RECORDS = (
     ),
     ModuleRecord(
         slug="pac_score",
-        kind="metrics",
         title="PAC-S",
         compares="captions and their image, no references",
         computes="CLIP cosines, with the PAC or plain CLIP weights",
@@ -342,7 +319,6 @@ _RECORDS = (
     ),
     ModuleRecord(
         slug="ref_pac_score",
-        kind="metrics",
         title="RefPAC-S",
         compares="captions, their image and references",
         computes="harmonic mean with the nearest reference",
@@ -356,7 +332,6 @@ _RECORDS = (
     ),
     ModuleRecord(
         slug="emscore_pac",
-        kind="metrics",
         title="EMScore with PAC",
         compares="captions and their video, with or without references",
         computes="CLIP cosines of the whole clip, and of words with frames",
@@ -376,7 +351,6 @@ _RECORDS = (
         compares="captions of an image with each other, candidates beside human ones",
         computes="self-CIDEr, Vendi scores, Div-n, mBLEU, self-BLEU, distances, compression",
         not_compared=NOT_BETTER_BY_ITSELF,
-        columns=("predictions", "references"),
         counts_documents=True,
         network=SENTENCE_ENCODER,
         extras=("embeddings",),

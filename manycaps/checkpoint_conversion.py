@@ -48,10 +48,8 @@ def open_clip_config(model: ClipModel, treatment: Treatment) -> dict[str, Any]:
     }
 
 
-def checkpoint_card(name: str, source: Checkpoint, treatment: Treatment, has_lora: bool) -> str:
-    """Write the model card."""
-    variant = "" if source.variant == "custom" else f" ({source.variant})"
-    lora = " Its low-rank updates are merged, as the authors' program applies them." if has_lora else ""
+def model_card(name: str, about: str) -> str:
+    """Write the card of a checkpoint: what it is, and how a module loads it."""
     return f"""---
 library_name: open_clip
 tags: [clip, caption-evaluation]
@@ -59,8 +57,7 @@ tags: [clip, caption-evaluation]
 
 # {name}
 
-CLIP weights converted from `{source.path.name}`{variant}, sha256 `{source.sha256}`.{lora}
-Activation: {treatment.activation}. The licence is that of the original weights: state it here before you publish.
+{about}
 
 ```python
 import manycaps
@@ -87,12 +84,9 @@ class Conversion(NamedTuple):
 
 
 def convert(source: pathlib.Path, folder: pathlib.Path, variant: str | None = None) -> Conversion:
-    """Write the folder and compare the features.
+    """Write a file of weights as a new folder, whose name becomes the model's name, and compare the features.
 
-    Args:
-        source: the file to convert.
-        folder: the new folder; its name becomes the model's name.
-        variant: of pac_score: decides activation and pixels.
+    A variant of pac_score decides activation and pixels.
 
     Raises:
         ValueError: there is no such variant, the source cannot be used, the folder is not empty, or the features
@@ -129,7 +123,14 @@ def _write_checkpoint(
     convert_checkpoint(source, folder / WEIGHTS_NAME, facts)
     (folder / CONFIG_NAME).write_text(json.dumps(open_clip_config(model, treatment), indent=2), encoding="utf-8")
     has_lora = any("lora_" in key for key in read_weights(source))
-    (folder / "README.md").write_text(checkpoint_card(name, checkpoint, treatment, has_lora), encoding="utf-8")
+    variant = "" if checkpoint.variant == "custom" else f" ({checkpoint.variant})"
+    lora = " Its low-rank updates are merged, as the authors' program applies them." if has_lora else ""
+    about = (
+        f"CLIP weights converted from `{checkpoint.path.name}`{variant}, sha256 `{checkpoint.sha256}`.{lora}\n"
+        f"Activation: {treatment.activation}. The licence is that of the original weights: state it here before you "
+        "publish."
+    )
+    (folder / "README.md").write_text(model_card(name, about), encoding="utf-8")
     _, *after = features(folder / WEIGHTS_NAME, find_checkpoint(None, folder, None).treatment)
     largest = max(float(np.abs(a - b).max()) for a, b in zip(before, after, strict=True))
     if largest > 0:

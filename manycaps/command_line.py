@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 
 from manycaps.kit.base_messages import is_in_house_form, reason_of, shown_path
+from manycaps.kit.base_module import VERSION
 
 # Each command and its summary; `make-world` is manycaps/commands/make_world.py.
 COMMANDS = {
@@ -70,19 +71,15 @@ INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command.
+    """Run a command, by default that of this process, and return the exit status.
 
-    Args:
-        arguments: the command line without the program's name; None for that of this process.
-
-    Returns:
-        The exit status; `SystemExit` is raised for --help and mistaken command lines.
+    `SystemExit` is raised for --help and mistaken command lines.
     """
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     parser = argparse.ArgumentParser(
         prog="manycaps", description="Many candidate captions against many human references."
     )
-    parser.add_argument("--version", action="version", version=_version())
+    parser.add_argument("--version", action="version", version=f"manycaps {VERSION}")
     parser.add_argument("--traceback", action="store_true", help="show the traceback of an error")
     parsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     chosen = next((argument for argument in arguments if not argument.startswith("-")), None)
@@ -118,14 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def one_line(error: Exception, command: str) -> str:
-    """Say in one line what is wrong, and what a user can fix.
-
-    Args:
-        error: any.
-        command: what was run.
-
-    Returns:
-        The line; it begins with "--" if an option is at fault.
+    """Say in one line what is wrong, and what a user can fix; it begins with "--" if an option is at fault.
 
     >>> one_line(ModuleNotFoundError("No module named 'av'", name="av"), "quickstart")
     "av: expected this package, got none. Run `pip install 'manycaps[video]'`."
@@ -222,7 +212,8 @@ def _missing_package(error: ImportError, command: str) -> str | None:
     top = (name or "").split(".")[0]
     if top == "manycaps":
         return None
-    extra = COMMAND_EXTRAS.get(command) or EXTRAS.get(top) or _extra_named(str(error))
+    of_quoted = next((extra for package, extra in EXTRAS.items() if f"'{package}'" in str(error)), None)
+    extra = COMMAND_EXTRAS.get(command) or EXTRAS.get(top) or of_quoted
     if not extra and "Run `pip install" in str(error):  # whoever raised it knows the remedy
         return " ".join(str(error).split())
     package = f"'manycaps[{extra}]'" if extra else "manycaps"
@@ -231,14 +222,3 @@ def _missing_package(error: ImportError, command: str) -> str | None:
         return f"{name}: expected this package, got none. {advice}"
     # evaluate lists what a module needs in a sentence of its own; an old package lacks a name that is wanted of it.
     return f"{' '.join(str(error).split())} {advice}"
-
-
-def _extra_named(message: str) -> str | None:
-    """Extra of the first package that a sentence of evaluate's names in quotes."""
-    return next((extra for name, extra in EXTRAS.items() if f"'{name}'" in message), None)
-
-
-def _version() -> str:
-    from manycaps import __version__
-
-    return f"manycaps {__version__}"

@@ -1,20 +1,24 @@
-"""The module folders that come with the package: beside it in a checkout, inside it in a wheel."""
+"""The module folders that come with the package: beside it in a checkout, inside it in a wheel; and what they need.
+
+Installed packages are found by the modules' requirements, without importing them.
+"""
 
 import contextlib
 import errno
 import gc
 import importlib
+import importlib.metadata
 import os
 import pathlib
 import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
+from .catalog import MODULES
 from .kit.base_messages import reason_of, shown_path
-from .meant_modules import advice_for
 
 PACKAGE = pathlib.Path(__file__).resolve().parent
 
@@ -29,15 +33,33 @@ NO_LINKS = (
     "on (`git config core.symlinks true`) and check the files out again."
 )
 
+# What people call a metric that is part of a module, and what to take for it: names without capitals and signs.
+_COCO = "coco_caption has it beside the other numbers of COCO's evaluation"
+MEANT: Mapping[str, str] = {
+    "bleu": f"Take bleu_rouge; {_COCO}.",
+    "cider": f"Take trm_cider for cider_d and sets of captions; {_COCO}.",
+    "clipscore": 'Take pac_score with variant="clip-vit-b-32" and weight=2.5.',
+    "cococaption": "Take coco_caption.",
+    "cocoevalcap": "Take coco_caption, or manycaps.coco for the classes.",
+    "mauve": "Take mmd_bert or fid_bert with pooled=True: sets of captions as a whole.",
+    "meteor": f"Take meteor15, the METEOR of captioning papers; {_COCO}; trm_meteor has NLTK's.",
+    "ptb": "Take manycaps.functional.ptb_tokenize, or manycaps.coco.PTBTokenizer.",
+    "pycocoevalcap": "Take coco_caption, or manycaps.coco for the classes.",
+    "rouge": f"Take bleu_rouge; {_COCO}.",
+    "selfbleu": "Take set_diversity.",
+    "selfcider": "Take set_diversity.",
+    "spice": "It is not in this collection: run pycocoevalcap's, which needs Java.",
+}
+
+# Endings of names that say no more.
+_VARIANTS = ("tokenizer", "tokenize", "scorer", "score", "d", "l", "1", "2", "3", "4", "15")
+
+# Extras with Pillow; the other modules require it for their demo pages only.
+PICTURE_EXTRAS = ("clip", "video")
+
 
 def data_folder(name: str) -> pathlib.Path:
     """Return a folder of the repository that comes with the package.
-
-    Args:
-        name: path from the top of the repository.
-
-    Raises:
-        FileNotFoundError: the package was installed without it.
 
     >>> data_folder("metrics").name
     'metrics'
@@ -60,12 +82,7 @@ def module_folders() -> dict[str, pathlib.Path]:
 
 
 def module_files(name: str) -> list[pathlib.Path]:
-    """Return the files of a module that stands alone: those of its folder, its main script, and its files of the kit.
-
-    Raises:
-        ValueError: there is no such module.
-        ImportError: the package is a copy of the repository without symbolic links.
-    """
+    """Return the files of a module that stands alone: those of its folder, its main script, and its kit files."""
     kit, folder = PACKAGE / "kit", module_folder(name)
     own = [path for path in folder.iterdir() if path.is_file() and not (kit / path.name).exists()]
     script = kit / f"{name}.py"
@@ -77,11 +94,7 @@ def module_files(name: str) -> list[pathlib.Path]:
 
 
 def module_folder(name: str) -> pathlib.Path:
-    """Return the folder of one module.
-
-    Raises:
-        ValueError: there is no such module.
-    """
+    """Return the folder of one module."""
     folders = module_folders()
     if name not in folders:
         raise ValueError(f"name: expected one of {', '.join(folders)}, got {name!r}. {advice_for(name)}")
@@ -115,15 +128,7 @@ def load(name: str, config_name: str | None = None, **options: Any) -> Any:
 
 
 def module_class(name: str) -> Any:
-    """Return the class of a module, a subclass of evaluate's.
-
-    Args:
-        name: as for `load`.
-
-    Raises:
-        ValueError: there is no such module.
-        ImportError: a package is not installed, or the files of the kit are missing.
-    """
+    """Return the class of a module, a subclass of evaluate's."""
     module_folder(name)
     stay_off_the_hub()
     import evaluate
@@ -172,7 +177,9 @@ def export_module(name: str, folder: pathlib.Path, *, replace: bool = False) -> 
         raise ValueError(f"folder: expected another folder than the module's own, got {target}. Choose another.")
     with _made_folder(folder), tempfile.TemporaryDirectory(dir=folder) as beside:
         written = pathlib.Path(beside) / name
-        _copy_files(files, written)
+        written.mkdir()
+        for path in files:  # through links
+            shutil.copy2(path, written)
         if target.exists():
             shutil.rmtree(target)
         written.rename(target)
@@ -198,29 +205,14 @@ def _made_folder(folder: pathlib.Path) -> Iterator[None]:
         raise
 
 
-def _copy_files(files: Iterable[pathlib.Path], target: pathlib.Path) -> None:
-    """Copy files into a new folder, through links, up to the first error."""
-    target.mkdir()
-    for path in files:
-        shutil.copy2(path, target)
-
-
 def stay_off_the_hub() -> None:
-    """Keep evaluate from asking the Hub for modules that are local. Call it before importing evaluate.
-
-    Raises:
-        NotADirectoryError: a variable names a file as the folder of Hugging Face's caches.
-    """
+    """Keep evaluate from asking the Hub for modules that are local. Call it before importing evaluate."""
     check_cache_folders()
     os.environ.setdefault("HF_EVALUATE_OFFLINE", "1")
 
 
 def check_cache_folders() -> None:
-    """Raise if a variable names a file as the folder of Hugging Face's caches: its libraries do not say which.
-
-    Raises:
-        NotADirectoryError: it does.
-    """
+    """Raise if a variable names a file as the folder of Hugging Face's caches: its libraries do not say which."""
     for name in CACHE_VARIABLES:
         path = os.environ.get(name)
         if path and os.path.exists(path) and not os.path.isdir(path):
@@ -236,12 +228,6 @@ def import_evaluate() -> Any:
     installed: seconds for something that no command uses. Without them it imports nothing in their place, and so do its
     connections without trio. A module that needs one imports it afterwards. Only for programs of their own:
     `evaluate.evaluator` stays without transformers.
-
-    Returns:
-        The package.
-
-    Raises:
-        ImportError: evaluate is not installed.
     """
     stay_off_the_hub()
     gc.disable()  # what is imported stays: there is nothing to collect
@@ -282,3 +268,73 @@ def _without_packages(*names: str) -> Iterator[None]:
     finally:
         for name in hidden:
             del sys.modules[name]
+
+
+def advice_for(name: str) -> str:
+    """Say which module is meant by a name that none has.
+
+    >>> advice_for("CIDEr-D") == advice_for("cider"), advice_for("trm_metor")
+    (True, 'Check the spelling.')
+    """
+    plain = "".join(letter for letter in name.lower() if letter.isalnum())
+    for ending in ("", *_VARIANTS):
+        if plain.endswith(ending) and (advice := MEANT.get(plain.removesuffix(ending))):
+            return advice
+    return "Check the spelling."
+
+
+class InstalledModule(NamedTuple):
+    """A module, and its missing packages."""
+
+    name: str
+    # Folder of folders: "metrics" or "measurements".
+    kind: str
+    # First sentence of its main script.
+    about: str
+    variants: tuple[str, ...]
+    config_names: tuple[str, ...]
+    # Names of distributions that are not installed.
+    missing: tuple[str, ...]
+    # `pip install` line that brings them; empty if nothing is missing.
+    advice: str
+
+
+def installed_modules() -> list[InstalledModule]:
+    """Return every module of the collection, in alphabetical order.
+
+    >>> [module.config_names for module in installed_modules() if module.name == "emscore_pac"]
+    [('default', 'references')]
+    """
+    modules = []
+    for name, folder in module_folders().items():
+        about = (PACKAGE / "kit" / f"{name}.py").read_text(encoding="utf-8").split('"""')[1].splitlines()[0]
+        record = MODULES[name]
+        needed = requirement_names((folder / "requirements.txt").read_text(encoding="utf-8"))
+        has_pictures = not set(PICTURE_EXTRAS).isdisjoint(record.extras)
+        missing = tuple(each for each in needed if not is_installed(each) and (each != "pillow" or has_pictures))
+        package = f"'manycaps[{','.join(record.extras)}]'" if record.extras else "manycaps"
+        advice = f"pip install {package}" if missing else ""
+        modules.append(InstalledModule(name, record.kind, about, record.variants, record.config_names, missing, advice))
+    return modules
+
+
+def requirement_names(requirements: str) -> list[str]:
+    r"""Return the distributions that a requirements file names.
+
+    >>> requirement_names("# Reads text.\nnltk>=3.9\nopen_clip_torch\n")
+    ['nltk', 'open_clip_torch']
+    """
+    return re.findall(r"^[\w.-]+", requirements, flags=re.MULTILINE)
+
+
+def is_installed(distribution: str) -> bool:
+    """Return whether a distribution is installed, of whatever version.
+
+    >>> is_installed("no-such-distribution")
+    False
+    """
+    try:
+        importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True

@@ -7,8 +7,7 @@ import pathlib
 from collections.abc import Callable
 from typing import NamedTuple
 
-from .installed_modules import NO_LINKS, link_texts, module_folders
-from .installed_packages import installed_modules
+from .installed_modules import NO_LINKS, installed_modules, link_texts, module_folders
 from .kit.base_messages import is_in_house_form, reason_of
 
 # Variables that keep libraries from the network.

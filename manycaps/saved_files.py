@@ -5,9 +5,10 @@ import errno
 import os
 import pathlib
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
-from manycaps.kit.base_messages import shown_path
+from manycaps.kit.base_messages import shown_path, shown_value
 
 
 def write_atomically(path: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:
@@ -18,9 +19,6 @@ def write_atomically(path: pathlib.Path, write: Callable[[pathlib.Path], object]
     Args:
         path: of the file; replaced if it exists. A link stays, and what it points to is replaced.
         write: given the temporary path, in the same folder and with the same ending.
-
-    Raises:
-        OSError: the file cannot be written; the old file is unchanged.
     """
     check_can_be_written(path)
     path = pathlib.Path(os.path.realpath(path))
@@ -29,16 +27,7 @@ def write_atomically(path: pathlib.Path, write: Callable[[pathlib.Path], object]
 
 
 def replace_when_whole(path: pathlib.Path, temporary: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:
-    """Let `write` make the file `temporary`, and rename it to `path` when it is on the disk.
-
-    Args:
-        path: of the file; replaced if it exists.
-        temporary: in the same folder; deleted where the work fails.
-        write: given `temporary`.
-
-    Raises:
-        OSError: the file cannot be written; the old file is unchanged.
-    """
+    """Let `write` make the file `temporary`, in the same folder, and rename it to `path` when it is on the disk."""
     try:
         write(temporary)
         with temporary.open("rb+") as file:
@@ -51,15 +40,7 @@ def replace_when_whole(path: pathlib.Path, temporary: pathlib.Path, write: Calla
 
 
 def write_folder_atomically(folder: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:
-    """Let `write` fill a temporary folder, and rename it to an empty or new one when all of it is on the disk.
-
-    Args:
-        folder: empty, or a path that does not exist.
-        write: given the temporary folder.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Let `write` fill a temporary folder, and rename it to an empty or new one when all of it is on the disk."""
     check_can_be_written(folder.with_name(f".{folder.name}.incomplete-file"))
     temporary = folder.with_name(f".{folder.name}.incomplete")
     shutil.rmtree(temporary, ignore_errors=True)
@@ -79,13 +60,21 @@ def write_text_atomically(path: pathlib.Path, text: str, newline: str | None = N
     write_atomically(path, lambda target: target.write_text(text, encoding="utf-8", newline=newline))
 
 
-def check_can_be_written(path: pathlib.Path) -> None:
-    """Raise if a path cannot be an output file; called before the work, so that none is wasted.
+def changed_values(saved: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+    """Name the given values that an earlier run saved otherwise; an empty text if there are none.
 
-    Raises:
-        FileNotFoundError: its folder does not exist.
-        OSError: it is a folder, a device or another thing that must not be replaced, or its folder is not writable.
+    >>> changed_values({"seed": 0, "steps": 50}, {"seed": 1, "steps": 50})
+    'seed 0 instead of 1'
     """
+    return ", ".join(
+        f"{name} {shown_value(saved.get(name))} instead of {shown_value(value)}"
+        for name, value in given.items()
+        if saved.get(name) != value
+    )
+
+
+def check_can_be_written(path: pathlib.Path) -> None:
+    """Raise if a path cannot be an output file; called before the work, so that none is wasted."""
     if path.exists() and not path.is_file():
         kind = "a folder" if path.is_dir() else "a device or a pipe, which is never replaced"
         raise OSError(f"{shown_path(path)}: expected a file to write, got {kind}. Give the name of a file.")
@@ -105,12 +94,7 @@ def check_can_be_written(path: pathlib.Path) -> None:
 
 
 def check_folder_can_be_made(path: pathlib.Path) -> None:
-    """Raise if a path cannot be an output folder; nothing is created, so that a failed run leaves no trace.
-
-    Raises:
-        OSError: a file is in its way, or the path is too long.
-        PermissionError: the folder that it would be made in is not writable.
-    """
+    """Raise if a path cannot be an output folder; nothing is created, so that a failed run leaves no trace."""
     try:
         os.lstat(path)
     except OSError as error:  # nothing is there, which is as it should be
@@ -132,9 +116,6 @@ def sole_output(path: pathlib.Path) -> Iterator[None]:
     """Make a folder for output, and lock it: no other program writes into it until this one is done.
 
     A folder that is still empty when the work fails is removed again.
-
-    Raises:
-        OSError: another program writes into it, or it cannot be made.
     """
     is_new = not path.exists()
     descriptor = os.open(made_folder(path), os.O_RDONLY)
@@ -151,16 +132,7 @@ def sole_output(path: pathlib.Path) -> Iterator[None]:
 
 
 def lock_output(descriptor: int, path: pathlib.Path, kind: str) -> None:
-    """Lock an open folder or file for this program, where the system can.
-
-    Args:
-        descriptor: of the folder or file.
-        path: the same, for the message.
-        kind: "a folder" or "a file".
-
-    Raises:
-        OSError: another program has locked it.
-    """
+    """Lock an open folder or file for this program, where the system can; `kind` is "a folder" or "a file"."""
     try:
         import fcntl
 
@@ -175,14 +147,7 @@ def lock_output(descriptor: int, path: pathlib.Path, kind: str) -> None:
 
 
 def made_folder(path: pathlib.Path) -> pathlib.Path:
-    """Make a folder for output, unless it exists.
-
-    Returns:
-        The folder.
-
-    Raises:
-        OSError: a file is in its way, or it cannot be made.
-    """
+    """Make a folder for output, unless it exists, and return it."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

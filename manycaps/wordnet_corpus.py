@@ -60,18 +60,7 @@ def lexnames() -> str:
 
 
 def build_corpus(source: pathlib.Path, nltk_data: pathlib.Path) -> pathlib.Path:
-    """Copy the WordNet database at `source` into an NLTK data folder, whole or not at all.
-
-    Args:
-        source: folder with Debian's WordNet 3.0 files.
-        nltk_data: folder that NLTK searches; made if need be.
-
-    Returns:
-        The folder of the corpus.
-
-    Raises:
-        FileNotFoundError: a file of the database is missing; the message names it.
-    """
+    """Copy the WordNet database at `source` into an NLTK data folder, whole or not at all; return its folder there."""
     missing = [name for name in WORDNET_FILES if not (source / name).is_file()]
     if missing:
         raise FileNotFoundError(
@@ -99,17 +88,7 @@ def install_debian_packages() -> None:
 
 
 def install_wordnet(nltk_data: pathlib.Path) -> str:
-    """Find, download or build the corpus: METEOR can use it afterwards.
-
-    Args:
-        nltk_data: folder of NLTK's data, in which the corpus is put.
-
-    Returns:
-        A sentence that says what was done.
-
-    Raises:
-        FileNotFoundError: there is no way to it; the message names those that are left.
-    """
+    """Find, download or build the corpus in a folder of NLTK's data, and say in a sentence what was done."""
     if has_wordnet():
         return "WordNet is already where NLTK looks for it."
     if not (DEBIAN_FOLDER / "index.sense").is_file():

@@ -6,8 +6,7 @@ METEOR process that hangs or loses its place in its pipe; captions given to the 
 files written into the package's folder. Input that gives meaningless numbers is warned of (`CaptionWarning`).
 """
 
-from manycaps.coco.evaluation import COCOEvalCap, evaluate_files
-from manycaps.coco.files import CaptionFile
+from manycaps.coco.evaluation import CaptionFile, COCOEvalCap, evaluate_files
 from manycaps.coco.guards import CaptionWarning
 from manycaps.coco.module_names import install, installed
 from manycaps.coco.scorers import Bleu, Cider, CiderD, Meteor, PlainCider, PTBTokenizer, Rouge, Spice

@@ -98,11 +98,7 @@ class Frequencies(NamedTuple):
 
 
 def cached_frequencies(df: str | os.PathLike[str] | Mapping[str, Any]) -> Frequencies:
-    """Return the document frequencies of a file or a mapping.
-
-    Raises:
-        ValueError: there is no such file, or it holds something else.
-    """
+    """Return the document frequencies of a file or a mapping."""
     if isinstance(df, Mapping):
         return _from_table(df)
     path = _file_of(os.fspath(df))

@@ -94,10 +94,7 @@ def too_few_documents(n_images: int) -> str | None:
 def too_long(candidates: Ints, references: Ints, sigma: float = LENGTH_SIGMA) -> str | None:
     """Message on candidates so much longer than references that the length penalty takes all of CIDEr-D.
 
-    Args:
-        candidates: int64 array: number of words of each.
-        references: the same.
-        sigma: standard deviation of the penalty, in words.
+    Arguments are numbers of words, and the standard deviation of the penalty.
     """
     ours, theirs = float(candidates.mean()), float(references.mean())
     penalty = math.exp(-((ours - theirs) ** 2) / (2 * sigma**2))

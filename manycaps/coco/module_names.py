@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import importlib.util
+import itertools
 import os
 import sys
 import types
@@ -12,9 +13,8 @@ from typing import Any
 
 from manycaps.coco import evaluation, scorers
 
-# What each module of both packages holds. A name that is not here is that of the installed package, where it is there.
-MODULES: dict[str, dict[str, type]] = {
-    "pycocoevalcap": {},
+# Classes of the modules of both packages. A name that is not here is that of the installed package, if it has one.
+_CLASSES: dict[str, dict[str, type]] = {
     "pycocoevalcap.eval": {
         each.__name__: each
         for each in (
@@ -27,23 +27,21 @@ MODULES: dict[str, dict[str, type]] = {
             scorers.Spice,
         )
     },
-    "pycocoevalcap.tokenizer": {},
     "pycocoevalcap.tokenizer.ptbtokenizer": {"PTBTokenizer": scorers.PTBTokenizer},
-    "pycocoevalcap.bleu": {},
     "pycocoevalcap.bleu.bleu": {"Bleu": scorers.Bleu},
-    "pycocoevalcap.cider": {},
     "pycocoevalcap.cider.cider": {"Cider": scorers.Cider},
-    "pycocoevalcap.meteor": {},
     "pycocoevalcap.meteor.meteor": {"Meteor": scorers.Meteor},
-    "pycocoevalcap.rouge": {},
     "pycocoevalcap.rouge.rouge": {"Rouge": scorers.Rouge},
-    "pycocoevalcap.spice": {},
     "pycocoevalcap.spice.spice": {"Spice": scorers.Spice},
-    "pyciderevalcap": {},
-    "pyciderevalcap.cider": {},
     "pyciderevalcap.cider.cider": {"Cider": scorers.PlainCider},
-    "pyciderevalcap.ciderD": {},
     "pyciderevalcap.ciderD.ciderD": {"CiderD": scorers.CiderD},
+}
+
+# The same with all packages around them, which come first.
+MODULES = {
+    name: _CLASSES.get(name, {})
+    for module in _CLASSES
+    for name in itertools.accumulate(module.split("."), "{}.{}".format)
 }
 
 

@@ -8,7 +8,7 @@ import functools
 import os
 import threading
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from tqdm import tqdm
@@ -87,13 +87,25 @@ def _as_plain(text: str) -> str:
     return text if type(text) is str else str.__str__(text)
 
 
-class Bleu:
+class _Scorer:
+    """A scorer with the name under which pycocoevalcap prints it."""
+
+    NAME: ClassVar[str]
+
+    def method(self) -> str:
+        """Return this name."""
+        return self.NAME
+
+
+class Bleu(_Scorer):
     """BLEU-1 to BLEU-n of the corpus, and of every image.
 
     >>> score, scores = Bleu(2).compute_score({1: ["a dog runs"]}, {1: ["a dog"]}, verbose=0)
     >>> [round(value, 4) for value in score]
     [0.6065, 0.6065]
     """
+
+    NAME = "Bleu"
 
     def __init__(self, n: int = 4) -> None:
         self._n = n
@@ -119,10 +131,6 @@ class Bleu:
         corpus: list[float] = bleu_scores(total[None])[0].tolist()
         return corpus, bleu_scores(statistics).T.tolist()
 
-    def method(self) -> str:
-        """Return the name under which pycocoevalcap prints it."""
-        return "Bleu"
-
 
 def _named_counts(statistics: Sequence[int]) -> dict[str, Any]:
     """Statistics of BLEU under the names of pycocoevalcap."""
@@ -131,7 +139,7 @@ def _named_counts(statistics: Sequence[int]) -> dict[str, Any]:
     return {"testlen": length, "reflen": reference_length, "guess": counts[n:], "correct": counts[:n]}
 
 
-class Cider:
+class Cider(_Scorer):
     """CIDEr-D, which pycocoevalcap calls CIDEr: with clipping and length penalty. CIDEr of the paper is `PlainCider`.
 
     >>> gts = {1: ["a red dog"], 2: ["the cat"]}
@@ -139,6 +147,8 @@ class Cider:
     >>> float(score), scores.tolist()
     (6.25, [7.5, 5.0])
     """
+
+    NAME = "CIDEr"
 
     def __init__(
         self,
@@ -158,18 +168,16 @@ class Cider:
         values = ngrams.ciders(self._n, sigma=self._sigma)
         return np.mean(values), values
 
-    def method(self) -> str:
-        """Return the name under which pycocoevalcap prints it."""
-        return "CIDEr"
 
-
-class CiderD:
+class CiderD(_Scorer):
     """CIDEr-D as self-critical training calls it (pyciderevalcap): candidates in a list, frequencies from a file.
 
     >>> reward = CiderD(df={"n_documents": 10, "document_frequency": {"a": 10}})
     >>> reward.compute_score({7: ["a red dog"]}, [{"image_id": 7, "caption": ["a red dog"]}])[1].tolist()
     [7.5]
     """
+
+    NAME = "CIDEr-D"
 
     IS_CLIPPED = True
 
@@ -236,13 +244,11 @@ class CiderD:
         """
         return [self.cider_scorer.my_get_self_cider(own) for own in res]
 
-    def method(self) -> str:
-        """Return the name under which pyciderevalcap prints it."""
-        return "CIDEr-D"
-
 
 class PlainCider(CiderD):
     """CIDEr of the paper, without clipping and length penalty: `pyciderevalcap.cider.cider.Cider`."""
+
+    NAME = "CIDEr"
 
     IS_CLIPPED = False
 
@@ -250,17 +256,15 @@ class PlainCider(CiderD):
         """Take the largest n, and document frequencies as `CiderD`."""
         super().__init__(n, df=df)
 
-    def method(self) -> str:
-        """Return the name under which pyciderevalcap prints it."""
-        return "CIDEr"
 
-
-class Meteor:
+class Meteor(_Scorer):
     """METEOR 1.5. Its data are those of the installed package pycocoevalcap, unless a path is given.
 
     A reference with "|||" or a line break is one text here; there it breaks the protocol of the Java program. `lock`
     and `meteor_p`, which callers hold and stop, stand for what is not needed here.
     """
+
+    NAME = "METEOR"
 
     def __init__(self, meteor15_data: str | os.PathLike[str] | None = None) -> None:
         """Take the path of meteor-1.5.jar, or of a folder that holds it; the data are read when first needed."""
@@ -297,10 +301,6 @@ class Meteor:
         """Return the value of a candidate."""
         return self.compute_score({0: reference_list}, {0: [hypothesis_str]})[0]
 
-    def method(self) -> str:
-        """Return the name under which pycocoevalcap prints it."""
-        return "METEOR"
-
 
 class NoProcess:
     """The process of a program that is not run: it can be stopped and waited for, and has nothing to read or write."""
@@ -329,12 +329,14 @@ class NoProcess:
         )
 
 
-class Rouge:
+class Rouge(_Scorer):
     """ROUGE-L; `beta`, the weight of recall over precision, can be set.
 
     >>> round(Rouge().calc_score(["a red dog"], ["a dog"]), 4)
     0.8299
     """
+
+    NAME = "Rouge"
 
     def __init__(self) -> None:
         self.beta = BETA
@@ -348,13 +350,11 @@ class Rouge:
         values = _checked(gts, res).rouge(self.beta)
         return np.mean(values), values
 
-    def method(self) -> str:
-        """Return the name under which pycocoevalcap prints it."""
-        return "Rouge"
 
-
-class Spice:
+class Spice(_Scorer):
     """SPICE is not offered: it can be made, since callers make all scorers, and raises when it is to compute."""
+
+    NAME = "SPICE"
 
     def compute_score(self, gts: Captions, res: Captions) -> tuple[float, list[Any]]:
         """Raise `NotImplementedError`."""
@@ -362,10 +362,6 @@ class Spice:
             "SPICE: expected another metric, got one that is not computed here. Run pycocoevalcap's own, which needs "
             "Java, without `manycaps.coco.install()`."
         )
-
-    def method(self) -> str:
-        """Return the name under which pycocoevalcap prints it."""
-        return "SPICE"
 
 
 class _Texts:

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.frequency_tables.documents import write_document_counts
+    from manycaps.frequency_tables import write_document_counts
 
     table = write_document_counts(
         arguments.file,

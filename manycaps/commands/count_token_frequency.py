@@ -21,8 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.frequency_tables.tokens import count_captions
+    from manycaps.frequency_tables import write_token_counts
 
-    table = count_captions(arguments.file, arguments.output, column=arguments.column)
+    table = write_token_counts(arguments.file, arguments.output, column=arguments.column)
     n_tokens = len(table["document_frequency"])
     print(f"{n_tokens:,} tokens in {table['n_documents']:,} captions: {arguments.output}", file=sys.stderr)

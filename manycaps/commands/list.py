@@ -7,7 +7,7 @@ manycaps list --json
 import argparse
 import json
 
-from manycaps.installed_packages import installed_modules
+from manycaps.installed_modules import installed_modules
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

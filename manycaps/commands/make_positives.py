@@ -19,11 +19,12 @@ import dataclasses
 import pathlib
 import sys
 
-from manycaps.pac_training.recipe import CAPTION, CAPTIONER, IMAGE, N_STEPS, N_WORKERS, PAINTER, PositivesOptions
+from manycaps.pac_training.recipe import CAPTION, IMAGE, PositivesOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
+    captioner, painter, steps = PositivesOptions.captioner, PositivesOptions.painter, PositivesOptions.steps
     parser.add_argument("data", metavar="DATA", help="Hub name, parquet file or folder")
     parser.add_argument("output", metavar="OUTPUT", type=pathlib.Path, help="output folder; give it again to resume")
     parser.add_argument("--configuration", help="configuration of a Hub data set that has several")
@@ -31,18 +32,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", help="name of the new split (default: the first word of --split)")
     parser.add_argument("--image-column", default=IMAGE, metavar="NAME", help=f"default {IMAGE}")
     parser.add_argument("--caption-column", default=CAPTION, metavar="NAME", help=f"default {CAPTION}")
-    parser.add_argument("--captioner", default=CAPTIONER, help=f"model of transformers (default {CAPTIONER})")
-    parser.add_argument("--painter", default=PAINTER, help=f"pipeline of diffusers (default {PAINTER})")
+    parser.add_argument("--captioner", default=captioner, help=f"model of transformers (default {captioner})")
+    parser.add_argument("--painter", default=painter, help=f"pipeline of diffusers (default {painter})")
     parser.add_argument("--no-captions", action="store_true", help="make images only, to train with --lambda-t 0")
     parser.add_argument("--no-images", action="store_true", help="make captions only, to train with --lambda-v 0")
-    parser.add_argument(
-        "--steps", type=int, default=N_STEPS, metavar="N", help=f"steps of diffusion (default {N_STEPS})"
-    )
+    parser.add_argument("--steps", type=int, default=steps, metavar="N", help=f"steps of diffusion (default {steps})")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the images' noise (default 0)")
     parser.add_argument("--batch-size", type=int, default=8, metavar="N", help="rows made at once (default 8)")
     parser.add_argument("--shard-size", type=int, default=512, metavar="N", help="rows per file (default 512)")
     parser.add_argument("--device", choices=("auto", "cpu"), default="auto", help="auto: a GPU if available")
-    parser.add_argument("--workers", type=int, default=N_WORKERS, metavar="N", help="that decode")
+    parser.add_argument("--workers", type=int, default=PositivesOptions.workers, metavar="N", help="that decode")
 
 
 def run(arguments: argparse.Namespace) -> None:

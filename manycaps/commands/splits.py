@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import what does the work, and do it."""
-    from manycaps.caption_splits.split_files import SplitOptions, write_splits
+    from manycaps.caption_splits import SplitOptions, write_splits
     from manycaps.caption_tables.columns import parsed_columns
 
     given = vars(arguments)

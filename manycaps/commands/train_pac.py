@@ -28,25 +28,12 @@ import os
 import pathlib
 import sys
 
-from manycaps.pac_training.recipe import (
-    BATCH_SIZE,
-    DEFAULT_START,
-    ENCODE_BATCH_SIZE,
-    LAMBDA_T,
-    LAMBDA_V,
-    LEARNING_RATE,
-    MAX_ITERATIONS,
-    N_WORKERS,
-    PATIENCE,
-    VALIDATE_EVERY,
-    WEIGHT_DECAY,
-    TrainOptions,
-)
+from manycaps.pac_training.recipe import TrainOptions
 
-VARIANT_HELP = f"the CLIP to start from, a variant of pac_score (default {DEFAULT_START})"
+VARIANT_HELP = f"the CLIP to start from, a variant of pac_score (default {TrainOptions.variant})"
 PRECISION_HELP = "precision of the encoders; the projections are always trained in float32 (auto: bfloat16 on a GPU)"
 WORKERS_HELP = "threads that decode images"
-SAVE_HELP = f"iterations between two saved states, besides those after validations (default {VALIDATE_EVERY})"
+SAVE_HELP = f"iterations between two saved states, besides those after validations (default {TrainOptions.save_every})"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--skip-image-check", action="store_true", help="skip decoding every image before training")
 
     model = parser.add_argument_group("model")
-    model.add_argument("--variant", default=DEFAULT_START, metavar="NAME", help=VARIANT_HELP)
+    model.add_argument("--variant", default=TrainOptions.variant, metavar="NAME", help=VARIANT_HELP)
     model.add_argument(
         "--checkpoint", help="your own weights: file, folder or Hub repository; --variant gives their architecture"
     )
@@ -70,18 +57,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
     recipe = parser.add_argument_group("recipe (defaults from the paper where it names them)")
-    for name, kind, default, what in (
-        ("--lambda-v", float, LAMBDA_V, "weight of generated images; 0: not needed"),
-        ("--lambda-t", float, LAMBDA_T, "weight of generated captions; 0: not needed"),
-        ("--learning-rate", float, LEARNING_RATE, "parameter of AdamW"),
-        ("--weight-decay", float, WEIGHT_DECAY, "parameter of AdamW"),
-        ("--batch-size", int, BATCH_SIZE, "images of a batch, over all processes"),
-        ("--patience", int, PATIENCE, "iterations without a better validation loss after which to stop"),
-        ("--max-iterations", int, MAX_ITERATIONS, "iterations after which to stop in any case"),
-        ("--validate-every", int, VALIDATE_EVERY, "iterations between two validations"),
-        ("--seed", int, 0, "seed of order, draws, crops and first updates"),
+    for name, kind, what in (
+        ("lambda_v", float, "weight of generated images; 0: not needed"),
+        ("lambda_t", float, "weight of generated captions; 0: not needed"),
+        ("learning_rate", float, "parameter of AdamW"),
+        ("weight_decay", float, "parameter of AdamW"),
+        ("batch_size", int, "images of a batch, over all processes"),
+        ("patience", int, "iterations without a better validation loss after which to stop"),
+        ("max_iterations", int, "iterations after which to stop in any case"),
+        ("validate_every", int, "iterations between two validations"),
+        ("seed", int, "seed of order, draws, crops and first updates"),
     ):
-        recipe.add_argument(name, type=kind, default=default, metavar="N", help=f"{what} (default {default:g})")
+        option, default = f"--{name.replace('_', '-')}", getattr(TrainOptions, name)
+        recipe.add_argument(option, type=kind, default=default, metavar="N", help=f"{what} (default {default:g})")
     recipe.add_argument("--augment", action="store_true", help="train on random crops of 90 %% or more of the area")
 
     machine = parser.add_argument_group("machine")
@@ -93,9 +81,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="encode everything once (default: yes, unless --lora-rank or --augment change the features)",
     )
-    machine.add_argument("--encode-batch-size", type=int, default=ENCODE_BATCH_SIZE, metavar="N", help="images at once")
-    machine.add_argument("--workers", type=int, default=N_WORKERS, metavar="N", help=WORKERS_HELP)
-    machine.add_argument("--save-every", type=int, default=VALIDATE_EVERY, metavar="N", help=SAVE_HELP)
+    for name, what in (("encode_batch_size", "images at once"), ("workers", WORKERS_HELP), ("save_every", SAVE_HELP)):
+        option, default = f"--{name.replace('_', '-')}", getattr(TrainOptions, name)
+        machine.add_argument(option, type=int, default=default, metavar="N", help=what)
 
 
 def run(arguments: argparse.Namespace) -> None:

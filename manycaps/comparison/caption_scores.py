@@ -12,11 +12,10 @@ import numpy as np
 from manycaps.catalog import COMPARED_MODULES, MODULES, SET_MODULES
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, N_RESAMPLES
 from manycaps.comparison.systems import Exchange, ScoredSystem, SystemRow
-from manycaps.installed_modules import load_for_command
+from manycaps.installed_modules import advice_for, load_for_command
 from manycaps.kit.text_cider import document_frequencies
 from manycaps.kit.text_tokens import tokenize_rows
 from manycaps.kit.text_windows import without_warning_of_unread
-from manycaps.meant_modules import advice_for
 
 # z below which two systems are nearer to each other than random splits of both are: they share captions, and a test for
 # large values says nothing.

@@ -9,8 +9,7 @@ from manycaps.catalog import PARITY_DISTANCES
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL
 from manycaps.comparison.parity import MODULE, ParityRows
 from manycaps.comparison.systems import SystemRow
-from manycaps.installed_modules import load_for_command
-from manycaps.installed_packages import is_installed
+from manycaps.installed_modules import is_installed, load_for_command
 from manycaps.kit.base_messages import shown_value
 
 # Captions of all systems that are embedded together: the encoder remembers as many until they are needed.

@@ -136,18 +136,10 @@ def paired_with_best(
     n_resamples: int,
     seed: int,
 ) -> dict[str, float]:
-    """Test every setting against the nearest one.
+    """Test every setting against the nearest one: p-values by setting.
 
-    Args:
-        energies: by setting, float64 arrays of shape (n_rows,), of the same rows.
-        clusters: labels of the rows, or None.
-        searches: settings whose captions are those of a search.
-        n_resamples: random sign patterns.
-        seed: of the same.
-
-    Returns:
-        By setting the p-value, after Holm's rule over all pairs of settings: whichever is the nearest, one false
-        finding has a chance of 5 % at most.
+    They are those after Holm's rule over all pairs of settings: whichever is the nearest, one false finding has a
+    chance of 5 % at most. `energies` has, by setting, arrays of shape (n_rows,), of the same rows.
     """
     names = list(energies)
     pairs = [(i, j) for i in range(len(names)) for j in range(i)]

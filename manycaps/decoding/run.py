@@ -4,7 +4,7 @@ import json
 import math
 import pathlib
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -110,12 +110,26 @@ class Judge:
         return rows_of_setting
 
 
-def compared_settings(options: DecodingOptions) -> ComparedSettings:
-    """Compare settings; see `manycaps.decoding.decoding`."""
+def decoding(options: DecodingOptions) -> ComparedSettings:
+    """Find the setting of decoding that is nearest to people.
+
+    Args:
+        options: settings of a model, or files of samples; and references.
+
+    Returns:
+        The settings, which a notebook shows as on the page. `to_dict()` has every number, and `save(folder)` writes
+        the page.
+
+    Raises:
+        TypeError, ValueError, OSError: a file or an option cannot be used.
+        ImportError: a package is missing.
+    """
     judge = Judge(options)
     if options.sample is None:
         rows = _rows_of_files(options)
-        settings = {name: _setting_beside(file) for name, file in zip(rows, options.files, strict=True)}
+        # How each file was decoded, where that is beside it.
+        beside = {name: sampling_settings(file) for name, file in zip(rows, options.files, strict=True)}
+        settings = {name: given and setting_of(given) for name, given in beside.items()}
         nearest = _of_all_rows(rows, settings, judge)
     else:
         samples, settings = Samples(options), {setting.name: setting for setting in options.settings}
@@ -150,12 +164,6 @@ def _rows_of_files(options: DecodingOptions) -> dict[str, list[SystemRow]]:
     return {name: [row._replace(captions={name: row.captions[name]}) for row in read.rows] for name in names}
 
 
-def _setting_beside(file: str) -> Setting | None:
-    """How a file of samples was decoded, where that is beside it."""
-    settings = sampling_settings(file)
-    return None if settings is None else setting_of(settings)
-
-
 class Samples:
     """Samples of a model for the rows that have references, made when they are needed."""
 
@@ -182,11 +190,6 @@ class Samples:
         write_samples(self._sampler, items, self._sample, self.settings[name], path)
         lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
         return [SystemRow(line["id"], {name: line["captions"]}, self._references(line["id"])) for line in lines]
-
-    @property
-    def names(self) -> list[str]:
-        """Names of all settings."""
-        return list(self.settings)
 
     def _references(self, name: str) -> list[str]:
         return self._people[name].people if name in self._people else []
@@ -235,10 +238,10 @@ def within_budget(samples: Samples, budget: int, judge: Judge) -> tuple[NearestS
     the nearest one, after Holm's rule over all pairs, is below 5 % / rounds: that the nearest of all is ever dropped
     has a chance of 5 % at most.
     """
-    plan = plan_of(len(samples.items), len(samples.names), budget, judge.resampling["seed"])
-    check_n_resamples(judge.resampling["n_resamples"], len(samples.names), plan.n_rounds)
-    rows: dict[str, list[SystemRow]] = {name: [] for name in samples.names}
-    left, parity = list(samples.names), dict[str, ParityRows]()
+    plan = plan_of(len(samples.items), len(samples.settings), budget, judge.resampling["seed"])
+    check_n_resamples(judge.resampling["n_resamples"], len(samples.settings), plan.n_rounds)
+    rows: dict[str, list[SystemRow]] = {name: [] for name in samples.settings}
+    left, parity = list(samples.settings), dict[str, ParityRows]()
     p_values, searches = dict[str, float](), searches_of(samples.settings)
     for k in range(plan.n_rounds):
         start = len(rows[left[0]])
@@ -247,18 +250,14 @@ def within_budget(samples: Samples, budget: int, judge: Judge) -> tuple[NearestS
             rows[name] += samples.rows(name, chosen, f".{k + 1}")
         parity |= judge.parity({name: rows[name] for name in left})
         energies = energies_of({name: parity[name] for name in left})
-        p_values = paired_with_best(energies, _clusters(rows[left[0]]), searches, **judge.resampling)
+        p_values = paired_with_best(energies, clusters_of(rows[left[0]], None), searches, **judge.resampling)
         if k + 1 < plan.n_rounds:
             left = [name for name in left if p_values[name] > LEVEL / plan.n_rounds]
-    results = {name: numbers_of(parity[name], _clusters(rows[name]), CONFIDENCE_LEVEL) for name in rows}
+    results = {name: numbers_of(parity[name], clusters_of(rows[name], None), CONFIDENCE_LEVEL) for name in rows}
     best = nearest_of({name: results[name]["energy_distance"] for name in p_values}, searches)
     test = samples.rows(best, plan.testing, ".test")
-    result = numbers_of(judge.parity({best: test})[best], _clusters(test), CONFIDENCE_LEVEL)
+    result = numbers_of(judge.parity({best: test})[best], clusters_of(test, None), CONFIDENCE_LEVEL)
     return NearestSetting(results, p_values, [Half(best, len(rows[best]), result)], searches), rows
-
-
-def _clusters(rows: Sequence[SystemRow]) -> Sequence[Hashable] | None:
-    return clusters_of(rows, None)
 
 
 def plain_means(rows: RowsOf) -> dict[str, dict[str, float]]:

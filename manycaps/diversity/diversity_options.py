@@ -53,9 +53,6 @@ def check_names(
 ) -> list[str]:
     """Return one different name for each source: the one given, or that of the file, with the column if it is needed.
 
-    Raises:
-        ValueError: another number of names, or a name twice.
-
     >>> check_names(["rows.json", "rows.json", "other.json"], None, ["references", "candidates", None])
     ['rows: references', 'rows: candidates', 'other']
     """
@@ -76,9 +73,6 @@ def check_names(
 
 def for_each_source(values: Sequence[str] | None, n_sources: int, option: str) -> list[str | None]:
     """Return one value for each source: the one given for all, or each its own; "-" is none.
-
-    Raises:
-        ValueError: another number of values.
 
     >>> for_each_source(["caption", "-"], 2, "--column"), for_each_source(["image"], 2, "--group-by")
     (['caption', None], ['image', 'image'])

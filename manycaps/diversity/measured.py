@@ -55,8 +55,26 @@ class MeasuredDiversity(NamedTuple):
         write_text_atomically(pathlib.Path(path), diversity_page(self))
 
 
-def measured(options: DiversityOptions) -> MeasuredDiversity:
-    """Measure all sources that the options name; see `manycaps.diversity.diversity`."""
+def diversity(options: DiversityOptions) -> MeasuredDiversity:
+    """Measure the diversity of caption files.
+
+    Args:
+        options: sources, and how they are read and measured.
+
+    Returns:
+        The figures, which a notebook shows as tables beside published ones. `to_dict()` has them by source, and
+        `save(path)` writes the page.
+
+    Raises:
+        TypeError, ValueError, OSError: a source or an option cannot be used.
+        ImportError: a package is missing.
+
+    >>> import tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "captions.json"
+    >>> _ = path.write_text('[["a dog", "a dog runs"], ["two cats"]]')
+    >>> diversity(DiversityOptions([str(path)])).to_dict()["captions"]["n_types"]
+    5
+    """
     columns = for_each_source(options.column, len(options.sources), "--column")
     groups = for_each_source(options.group_by, len(options.sources), "--group-by")
     names = check_names(options.sources, options.names, columns)

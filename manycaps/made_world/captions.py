@@ -137,15 +137,9 @@ def draw_wording(rng: np.random.Generator) -> np.ndarray:
 
 
 def as_caption(claim: Scene, wording: np.ndarray, habits: Habits = PERSON_HABITS) -> str:
-    """Put a claim into words; a wording is `N_DRAWS` numbers from 0 to 1.
+    """Put a claim into words; a wording is `N_DRAWS` numbers from 0 to 1, a shape must be said or counts as any shape.
 
-    Args:
-        claim: what is said; a shape must be said or counts as any shape.
-        wording: numbers from 0 to 1, shape (N_DRAWS,).
-        habits: of the writer, whose sentences are used.
-
-    Returns:
-        A caption in lower case, without a full stop.
+    The caption is in lower case, without a full stop.
 
     >>> claim = Scene((Group(2, "small", "red", "cross"), Group(1, None, "blue", "ring")), "above", "white")
     >>> as_caption(claim, np.zeros(N_DRAWS))
@@ -155,16 +149,10 @@ def as_caption(claim: Scene, wording: np.ndarray, habits: Habits = PERSON_HABITS
 
 
 def caption_parts(claim: Scene, wording: np.ndarray, habits: Habits = PERSON_HABITS) -> list[tuple[str | None, str]]:
-    """Return names and texts of the parts of `as_caption`: names as in the sentences, None for their own words.
+    """Return names and texts of the parts of `as_caption`.
 
-    Args:
-        claim: what is said.
-        wording: numbers from 0 to 1, shape (N_DRAWS,).
-        habits: of the writer.
-
-    Returns:
-        Names and texts of the parts of `as_caption`: "first", "second", "relation", "opposite", "side", "there" and
-        "ground" as in the sentences, None for what the sentence says itself.
+    Names are "first", "second", "relation", "opposite", "side", "there" and "ground" as in the sentences, None for what
+    the sentence says itself.
     """
     sentence, ground, ground_word, relation, *words = wording
     phrases = [_phrase(group, words[4 * i : 4 * i + 4]) for i, group in enumerate(claim.groups)]

@@ -42,10 +42,6 @@ FEATURES = datasets.Features(
 def made_row(seed: int, row: int) -> dict[str, Any]:
     """Make one row; it depends on the seed and its number alone, so a longer data set begins with a shorter one.
 
-    Args:
-        seed: of the data set; another seed gives other scenes.
-        row: number of the row.
-
     Returns:
         The columns of `FEATURES`. `generated_image` shows the same scene, drawn a second time; `generated_caption` and
         the references say what is true of it in other words; `foil` is `caption` with one wrong word; caption g of

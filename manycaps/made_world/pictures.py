@@ -56,16 +56,7 @@ class Place(NamedTuple):
 
 
 def draw_picture(rng: np.random.Generator, scene: Scene, places: Sequence[Place] | None = None) -> PIL.Image.Image:
-    """Draw a scene as an RGB picture with sides of `SIDE` pixels; places are drawn, too, unless they are given.
-
-    Args:
-        rng: source of places, sizes, rotations, shades and noise.
-        scene: what to draw.
-        places: where the shapes lie; None to draw that, too.
-
-    Returns:
-        RGB picture with sides of `SIDE` pixels.
-    """
+    """Draw a scene as an RGB picture with sides of `SIDE` pixels; places are drawn, too, unless they are given."""
     image = PIL.Image.new("RGB", (SIDE * OVERSAMPLING,) * 2, _shade(rng, stated_value(scene.background)))
     draw = PIL.ImageDraw.Draw(image)
     for cell in draw_places(rng, scene) if places is None else places:

@@ -5,7 +5,7 @@ a scene too, whose unsaid parts are None; so one function counts how many of the
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -90,20 +90,7 @@ def said_attributes(claim: Scene) -> Iterator[Attribute]:
     yield from ((None, field) for field in ("relation", "background") if getattr(claim, field) is not None)
 
 
-# None fits every form, and is refused in each.
-@overload
-def stated_value(value: str | None) -> str: ...  # type: ignore[overload-overlap]
-
-
-@overload
-def stated_value(value: int | None) -> int: ...
-
-
-@overload
-def stated_value(value: Value | None) -> Value: ...
-
-
-def stated_value(value: Value | None) -> Value:
+def stated_value(value: Choice | None) -> Choice:
     """Return the value of an attribute that is said; raise if it is not."""
     if value is None:
         raise ValueError("scene: expected one in which everything is said, got a claim that leaves it open. Say it.")

@@ -61,16 +61,9 @@ class Speaker(NamedTuple):
 
 
 def zipf_probabilities(n: int, exponent: float = ZIPF_EXPONENT) -> np.ndarray:
-    """Return the probabilities of n wordings, the first of which is liked best.
+    """Return the probabilities of n wordings, the first of which is liked best: float64, shape (n,), sum 1.
 
-    p_k = k^-s / sum over j of j^-s.
-
-    Args:
-        n: number of wordings, at least 1.
-        exponent: s, at least 0.
-
-    Returns:
-        float64 array, shape (n,), sum 1.
+    p_k = k^-s / sum over j of j^-s, where the exponent s is at least 0.
 
     >>> zipf_probabilities(3, 1).round(4).tolist()  # 6/11, 3/11, 2/11
     [0.5455, 0.2727, 0.1818]
@@ -80,17 +73,11 @@ def zipf_probabilities(n: int, exponent: float = ZIPF_EXPONENT) -> np.ndarray:
 
 
 def at_temperature(probabilities: np.ndarray, temperature: float) -> np.ndarray:
-    """Sharpen or flatten the probabilities of a choice.
+    """Sharpen or flatten the probabilities of a choice, shape (n,).
 
     p_k^(1 / temperature) / sum over j of p_j^(1 / temperature): softmax of the logarithms over the temperature, as
-    language models are sampled. What has probability 0 keeps it.
-
-    Args:
-        probabilities: float64 array, shape (n,), sum 1.
-        temperature: at least 0; 0 gives all to the likeliest, the first of equals.
-
-    Returns:
-        float64 array, shape (n,), sum 1.
+    language models are sampled. What has probability 0 keeps it. Temperature 0 gives all to the likeliest, the first of
+    equals.
 
     >>> at_temperature(np.array([0.8, 0.2]), 0.5).round(4).tolist()  # 16 : 1
     [0.9412, 0.0588]
@@ -114,21 +101,10 @@ def check_speaker(speaker: Speaker) -> None:
 
 
 def speak(speaker: Speaker, scene: Scene, draws: np.ndarray) -> str:
-    """Say something of a scene.
+    """Say something of a scene, by numbers from 0 to below 1, shape (N_SPEAKER_DRAWS,).
 
     The same draws at two temperatures make captions that differ as little as they can, so that a curve over the
     temperature is not blurred by chance: every choice is the inverse of its distribution function at its own draw.
-
-    Args:
-        speaker: who says it.
-        scene: what is there.
-        draws: numbers from 0 to below 1, shape (N_SPEAKER_DRAWS,), as `rng.random(N_SPEAKER_DRAWS)` gives them.
-
-    Returns:
-        A caption in lower case, without a full stop.
-
-    Raises:
-        ValueError: the speaker's numbers are not legal.
 
     >>> scene = Scene((Group(2, "small", "red", "cross"),), None, "white")
     >>> speak(Speaker(temperature=0), scene, np.full(N_SPEAKER_DRAWS, 0.99))

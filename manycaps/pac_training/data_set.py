@@ -116,16 +116,8 @@ def checked_rows(
 ) -> TupleRows:
     """Check every row of a split, its images included, and find which rows show the same image.
 
-    Args:
-        data_set: with the columns `image`, `caption`, `generated_image`, `generated_caption`.
-        split: its name in messages.
-        needs_images: whether generated images have a weight.
-        needs_captions: whether generated captions have one.
-        prompt: put before every text, as the score does.
-        least_images: different images that there must be: a batch of training images.
-        n_threads: that read and decode.
-        progress: a tqdm class.
-        decodes: whether to decode every image; without, only their bytes are read.
+    There must be at least `least_images` different images, a batch of training images. Without `decodes` only the bytes
+    of images are read. The prompt is put before every text, as the score does.
     """
     kinds = {IMAGE: "images", CAPTION: "captions"}
     kinds |= {GENERATED_IMAGE: "images"} if needs_images else {}

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import itertools
 import pathlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -29,14 +30,7 @@ SHARD_SIZE = 2048
 
 
 class Encoders:
-    """Both encoders of a CLIP up to, and without, their last projections.
-
-    Args:
-        weights: state dict in OpenAI's naming, LoRA updates merged.
-        treatment: activation and pixels.
-        device: a torch device's name.
-        dtype: one of the helper's `DTYPES`.
-    """
+    """Both encoders of a CLIP up to, and without, their last projections; LoRA updates of the weights are merged."""
 
     def __init__(self, weights: Weights, treatment: Treatment, device: str, dtype: str) -> None:
         self.model = ClipModel(weights, **treatment._asdict(), device=device, dtype=dtype)
@@ -64,12 +58,7 @@ class Encoders:
 class EncodedRows:
     """Rows that go through the encoders at every step: for LoRA, and for images that are augmented.
 
-    Args:
-        rows: the data.
-        encoders: the model.
-        autocast: context in which the encoders run, such as accelerate's.
-        augmentation_seed: of random crops of the training images; None for none.
-        n_threads: that decode.
+    The encoders run in the context `autocast`, such as accelerate's; without an augmentation seed no image is cropped.
     """
 
     def __init__(
@@ -88,13 +77,11 @@ class EncodedRows:
         self._expected: dict[int | None, list[Future[np.ndarray]]] = {}
         self._trains_encoders = any(x.requires_grad for x in encoders.model.network.parameters())
 
-    def expect(self, rows: np.ndarray, iteration: int) -> None:
-        """Start decoding the images of the next iteration while the model works."""
-        self._expected[iteration] = self._decode(rows, iteration)
-
-    def features(self, rows: np.ndarray, iteration: int | None) -> Features:
-        """Encode some rows; without an iteration, also without augmentation."""
+    def features(self, rows: np.ndarray, iteration: int | None, following: np.ndarray | None) -> Features:
+        """Encode some rows, without augmentation if there is no iteration; the following ones are decoded meanwhile."""
         decoding = self._expected.pop(iteration, None) or self._decode(rows, iteration)
+        if following is not None and iteration is not None:
+            self._expected[iteration + 1] = self._decode(following, iteration + 1)
         pixels = [future.result() for future in decoding]
         generated_captions = self.rows.generated_captions
         return Features(
@@ -120,24 +107,27 @@ class EncodedRows:
         return np.random.default_rng([self._seed, iteration, kind, row])
 
     def _images(self, pixels: Sequence[np.ndarray]) -> torch.Tensor:
-        model, projection = self.encoders.model, self.encoders.projections[VISUAL_PROJECTION]
-        if not pixels:  # a small batch may leave this process without a row
-            return projection.new_zeros(0, projection.shape[1])
-        with self._frozen(), self._autocast():
-            encoded = model.embed_pixels(torch.from_numpy(np.stack(pixels)).to(model.device))
-        return encoded.float() @ projection
+        model = self.encoders.model
+        return self._encoded(
+            pixels, lambda: model.embed_pixels(torch.from_numpy(np.stack(pixels)).to(model.device)), VISUAL_PROJECTION
+        )
 
     def _texts(self, texts: Sequence[str]) -> torch.Tensor:
-        model, projection = self.encoders.model, self.encoders.projections[TEXT_PROJECTION]
-        if not texts:
-            return projection.new_zeros(0, projection.shape[1])
-        with self._frozen(), self._autocast():
-            encoded = model.embed_tokens(*model._as_batch([model.tokenize(text) for text in texts]))
-        return encoded.float() @ projection
+        model = self.encoders.model
+        return self._encoded(
+            texts,
+            lambda: model.embed_tokens(*model._as_batch([model.tokenize(text) for text in texts])),
+            TEXT_PROJECTION,
+        )
 
-    def _frozen(self) -> contextlib.AbstractContextManager[Any]:
-        """Without gradients, where the encoders have nothing to learn."""
-        return contextlib.nullcontext() if self._trains_encoders else torch.no_grad()
+    def _encoded(self, inputs: Sequence[Any], encode: Callable[[], torch.Tensor], name: str) -> torch.Tensor:
+        """Features of inputs, without gradients to the encoders where these have nothing to learn."""
+        projection = self.encoders.projections[name]
+        if not inputs:  # a small batch may leave this process without a row
+            return projection.new_zeros(0, projection.shape[1])
+        with torch.set_grad_enabled(self._trains_encoders and torch.is_grad_enabled()), self._autocast():
+            encoded = encode()
+        return encoded.float() @ projection
 
 
 def random_crop(image: PIL.Image.Image, rng: np.random.Generator) -> PIL.Image.Image:
@@ -157,14 +147,6 @@ class FeatureCache:
 
     Which items are encoded together depends on the shard alone, so that the features are the same bits however often
     the work was interrupted and however many processes share it. The processes must see the same folder.
-
-    Args:
-        folder: for the shards.
-        encoders: the model.
-        batch_size: images encoded at once.
-        n_threads: that decode.
-        progress: a tqdm class.
-        accelerator: that of `accelerate`, whose processes share the work; None for one process.
     """
 
     def __init__(
@@ -199,17 +181,11 @@ class FeatureCache:
         def encode(some: slice) -> np.ndarray:
             batches = []
             with ThreadPoolExecutor(self._n_threads) as pool:
-                pixels: list[np.ndarray] = []
                 items = ((column[i], column.where(i)) for i in rows[some].tolist())
-                for picture in ordered_results(pool, lambda x: self.encoders.pixels(*x), items, 2 * self._batch_size):
-                    pixels.append(picture)
-                    if len(pixels) == self._batch_size:
-                        batches.append(self.encoders.model.image_features(np.stack(pixels)))
-                        pixels.clear()
-            if pixels:
-                batches.append(self.encoders.model.image_features(np.stack(pixels)))
-            features: np.ndarray = np.concatenate(batches)
-            return features
+                pixels = ordered_results(pool, lambda x: self.encoders.pixels(*x), items, 2 * self._batch_size)
+                while batch := list(itertools.islice(pixels, self._batch_size)):
+                    batches.append(self.encoders.model.image_features(np.stack(batch)))
+            return np.concatenate(batches)
 
         return self._sharded(encode, len(rows), f"{split} {column.name}s")
 

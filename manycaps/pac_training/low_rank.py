@@ -24,12 +24,6 @@ class LowRankUpdate(torch.nn.Module):
     """W + (alpha / r) B A with alpha 1 (Hu et al., 2021, equation 3, https://arxiv.org/abs/2106.09685).
 
     B is 0 at first, so nothing changes; A is drawn uniformly from +-1/sqrt(columns of W).
-
-    Args:
-        rows: of W.
-        columns: of W.
-        rank: r.
-        generator: of A.
     """
 
     def __init__(self, rows: int, columns: int, rank: int, generator: torch.Generator) -> None:
@@ -44,18 +38,9 @@ class LowRankUpdate(torch.nn.Module):
 
 
 def add_low_rank_updates(network: Any, rank: int, seed: int) -> dict[str, torch.nn.Parameter]:
-    """Give the attention of both encoders low-rank updates, and return their factors.
+    """Give the attention of both encoders low-rank updates; return their factors by their names in PAC-S++ files.
 
-    Args:
-        network: a CLIP of open_clip.
-        rank: r; at most the width of the narrower encoder.
-        seed: of the factors A.
-
-    Returns:
-        Factors by their names in PAC-S++ files.
-
-    Raises:
-        ValueError: the rank is out of range.
+    The rank is at most the width of the narrower encoder; the seed is that of the factors A.
     """
     attentions = {
         name: layer for name, layer in network.named_modules() if isinstance(layer, torch.nn.MultiheadAttention)

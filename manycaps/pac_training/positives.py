@@ -24,7 +24,7 @@ from manycaps.kit.media_images import as_image_source, as_rgb_image
 from manycaps.kit.text_sentence_encoder import HUB_TIMEOUT
 from manycaps.pac_training.data_set import ImageColumn, caption_texts, image_hashes, load_split
 from manycaps.pac_training.recipe import CAPTION, GENERATED_CAPTION, GENERATED_IMAGE, IMAGE, PositivesOptions
-from manycaps.saved_files import made_folder, write_atomically
+from manycaps.saved_files import changed_values, made_folder, write_atomically, write_text_atomically
 
 # The paper names none: BLIP's own setting on COCO (its configs/caption_coco.yaml).
 N_BEAMS, MAX_TOKENS = 3, 20
@@ -147,16 +147,7 @@ def load_work(options: PositivesOptions, bar: Any) -> Work:
 def make_shard(
     work: Work, rows: range, captioner: Captioner | None, painter: Painter | None, batch_size: int, seed: int
 ) -> tuple[datasets.Dataset, int]:
-    """Make the positives of some rows.
-
-    Args:
-        work: all rows.
-        rows: which of them.
-        captioner: None to make no captions.
-        painter: None to make no images.
-        batch_size: images or captions at once.
-        seed: of the noise from which images are drawn; with the number of the row it decides the noise.
-    """
+    """Make the positives of some rows, and count those left out; the seed and a row's number decide its noise."""
     captions = [work.captions[i] for i in rows]
     sources = [as_image_source(work.images[work.rows[i]], work.images.where(work.rows[i])) for i in rows]
     columns: dict[str, list[Any]] = {
@@ -223,16 +214,12 @@ class Positives(NamedTuple):
     # Shards that this process has made now, and rows that they lack: no image of their caption was accepted.
     n_made: int
     n_left_out: int
-    # Whether this is the process that tells what all have done.
+    # Whether this is the process that says what all have done.
     is_main_process: bool
 
 
 def make_positives(options: PositivesOptions) -> Positives:
-    """Make the missing shards.
-
-    Raises:
-        ValueError, OSError: data, models or the folder cannot be used.
-    """
+    """Make the missing shards; raise if data, models or the folder cannot be used."""
     for name, least in {"batch_size": 1, "shard_size": 1, "steps": 1, "workers": 1, "seed": 0}.items():
         if getattr(options, name) < least:
             raise ValueError(
@@ -275,14 +262,11 @@ def check_shard_inputs(options: PositivesOptions, name: str, work: Work) -> None
     path = options.output / f".positives-{name}.json"  # `datasets` passes over hidden files
     if not path.is_file():
         made_folder(options.output)
-        write_atomically(path, lambda target: target.write_text(json.dumps(plan), encoding="utf-8"))
+        write_text_atomically(path, json.dumps(plan))
     made = read_json(path, str(path), "Delete it and the shards beside it, or give another OUTPUT folder.")
-    if not isinstance(made, dict):
-        made = {}
-    changed = [key for key in plan if plan[key] != made.get(key)]
-    if changed:
-        listed = ", ".join(f"{key} {made.get(key)!r} instead of {plan[key]!r}" for key in changed)
+    made = made if isinstance(made, dict) else {}
+    if changed := changed_values(made, plan):
         raise ValueError(
-            f"{options.output}: expected shards of the same data and options, got {listed}. Give the same command as "
+            f"{options.output}: expected shards of the same data and options, got {changed}. Give the same command as "
             "before, or another OUTPUT folder."
         )

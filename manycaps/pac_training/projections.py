@@ -50,13 +50,7 @@ class TunedProjections(NamedTuple):
 
 
 class ProjectedRows:
-    """Cached features and the projections that are trained: the `Rows` of the training loop.
-
-    Args:
-        cached: features, checked by `check_cached_features`.
-        visual_projection: shape (d_visual, d).
-        text_projection: shape (d_text, d).
-    """
+    """Cached features and the projections that are trained: the `TrainingRows` of the training loop."""
 
     def __init__(self, cached: CachedFeatures, visual_projection: torch.Tensor, text_projection: torch.Tensor) -> None:
         device = visual_projection.device
@@ -67,10 +61,7 @@ class ProjectedRows:
             x if x is None else torch.from_numpy(x).to(device) for x in cached[2:4]
         )
 
-    def expect(self, rows: np.ndarray, iteration: int) -> None:
-        """Do nothing: the features exist."""
-
-    def features(self, rows: np.ndarray, iteration: int | None) -> Features:  # noqa: ARG002, as in `Rows`
+    def features(self, rows: np.ndarray, *_: object) -> Features:
         """Project the cached features of some rows."""
         own = torch.from_numpy(rows).to(self._captions.device)
         shown = torch.from_numpy(self.image_rows[rows]).to(self._captions.device)
@@ -105,20 +96,13 @@ def tune_projections(
         scale: 1 / tau, not trained: `logit_scale.exp()`.
         recipe: the numbers of the training.
         progress: such as tqdm; called with total= and desc=.
-
-    Returns:
-        The best projections and their history.
-
-    Raises:
-        ValueError: shapes do not fit, features are not finite or absent, fewer images than a batch.
     """
     visual, text = (
         torch.nn.Parameter(torch.tensor(np.asarray(x), dtype=torch.float32))
         for x in (visual_projection, text_projection)
     )
-    cached, validation = (_without_unneeded(x, recipe) for x in (cached, validation))
-    check_cached_features(cached, "cached", recipe, len(visual), len(text))
-    check_cached_features(validation, "validation", recipe, len(visual), len(text))
+    check_cached_features(cached, "cached")
+    check_cached_features(validation, "validation")
     training = Training(
         ProjectedRows(cached, visual, text),
         ProjectedRows(validation, visual, text),
@@ -143,54 +127,12 @@ def tune_projections(
     )
 
 
-def check_cached_features(cached: CachedFeatures, name: str, recipe: Recipe, d_visual: int, d_text: int) -> None:
-    """Raise unless features fit each other, the projections and the recipe.
-
-    Args:
-        cached: the features.
-        name: what they are, for the messages.
-        recipe: says which are needed.
-        d_visual: rows of the visual projection.
-        d_text: rows of the text projection.
-
-    Raises:
-        ValueError: an array is absent, of another type or shape, or not finite; images are numbered with gaps.
-    """
-    n_rows = len(cached.captions)
-    expected = {
-        "images": (None if cached.image_rows is not None else n_rows, d_visual, True),
-        "captions": (n_rows, d_text, True),
-        "generated_images": (n_rows, d_visual, recipe.lambda_v > 0),
-        "generated_captions": (n_rows, d_text, recipe.lambda_t > 0),
-    }
-    for column, (n, d, needed) in expected.items():
-        array = getattr(cached, column)
-        if array is None and not needed:
-            continue
-        shape = f"({'n' if n is None else n}, {d})"
-        if array is None or array.dtype != np.float32 or array.ndim != 2 or array.shape != (n or len(array), d):
-            got = "None" if array is None else f"{array.dtype} of shape {array.shape}"
-            raise ValueError(
-                f"{name}.{column}: expected a float32 array of shape {shape}, got {got}. Cache the features before "
-                "the final projections, one row for each caption."
-            )
-        bad = np.flatnonzero(~np.isfinite(array).all(axis=1) | ~array.any(axis=1))
+def check_cached_features(cached: CachedFeatures, name: str) -> None:
+    """Raise unless all features are finite and none is 0, as an overflow in 16 bits would make them."""
+    for column, array in zip(cached._fields[:4], cached[:4], strict=True):
+        bad = np.flatnonzero(~np.isfinite(array).all(axis=1) | ~array.any(axis=1)) if array is not None else ()
         if len(bad):
             raise ValueError(
                 f"{name}.{column}[{bad[0]}]: expected finite features that are not all 0, got others in {len(bad)} "
                 "rows. Leave those rows out, or cache in float32."
             )
-    numbers = np.arange(n_rows) if cached.image_rows is None else cached.image_rows
-    if numbers.shape != (n_rows,) or not np.array_equal(np.unique(numbers), np.arange(len(cached.images))):
-        raise ValueError(
-            f"{name}.image_rows: expected for each of {n_rows} captions the number of one of {len(cached.images)} "
-            "images, each used, got others. Number the images from 0 and leave out those without a caption."
-        )
-
-
-def _without_unneeded(cached: CachedFeatures, recipe: Recipe) -> CachedFeatures:
-    """Drop the features whose term has no weight, so that they cost nothing."""
-    return cached._replace(
-        generated_images=cached.generated_images if recipe.lambda_v else None,
-        generated_captions=cached.generated_captions if recipe.lambda_t else None,
-    )

@@ -16,34 +16,9 @@ GENERATED_IMAGE, GENERATED_CAPTION = "generated_image", "generated_caption"
 LAMBDA_V = 0.05
 LAMBDA_T = 0.1
 
-# Learning rate of AdamW, batch size, and the iterations without a better validation loss after which training stops
-# (same section).
+# Learning rate of AdamW, and batch size (same section).
 LEARNING_RATE = 1e-4
 BATCH_SIZE = 256
-PATIENCE = 1500
-
-# Factor of AdamW's decay of the weights. The paper names none; this is torch's.
-WEIGHT_DECAY = 0.01
-
-# Iterations after which training stops in any case: about 230 epochs of the COCO training images.
-MAX_ITERATIONS = 100_000
-
-# Iterations between two validations. The paper names none.
-VALIDATE_EVERY = 100
-
-# Plain CLIP ViT-B/32, from which the paper's metric starts.
-DEFAULT_START = "clip-vit-b-32"
-
-# Images encoded at once while features are cached.
-ENCODE_BATCH_SIZE = 64
-
-# What writes captions and draws images in the paper: BLIP with ViT-L/14 tuned on COCO, Stable Diffusion at 512 x 512 on
-# LAION-Aesthetics (section 4.1).
-CAPTIONER = "Salesforce/blip-image-captioning-large"
-PAINTER = "CompVis/stable-diffusion-v1-4"
-
-# Steps of diffusion. The paper names none; this is diffusers' default.
-N_STEPS = 50
 
 # Threads that decode images.
 N_WORKERS = min(16, os.cpu_count() or 1)
@@ -56,11 +31,15 @@ class Recipe:
     lambda_v: float = LAMBDA_V
     lambda_t: float = LAMBDA_T
     learning_rate: float = LEARNING_RATE
-    weight_decay: float = WEIGHT_DECAY
+    # Factor of AdamW's decay of the weights. The paper names none; this is torch's.
+    weight_decay: float = 0.01
     batch_size: int = BATCH_SIZE
-    patience: int = PATIENCE
-    max_iterations: int = MAX_ITERATIONS
-    validate_every: int = VALIDATE_EVERY
+    # Iterations without a better validation loss after which training stops (section 4.1).
+    patience: int = 1500
+    # Iterations after which training stops in any case: about 230 epochs of the COCO training images.
+    max_iterations: int = 100_000
+    # Iterations between two validations. The paper names none.
+    validate_every: int = 100
     seed: int = 0
 
 
@@ -68,7 +47,7 @@ class Recipe:
 class TrainOptions(Recipe):
     """Options of `manycaps train-pac`: the model, the data and the recipe."""
 
-    # Hub name, parquet file or folder; the configuration configuration of a Hub data set that has several.
+    # Hub name, parquet file or folder; the configuration of a Hub data set that has several.
     data: str
     configuration: str | None = None
     # Folder of the checkpoint; the same options resume a training that was interrupted.
@@ -76,8 +55,9 @@ class TrainOptions(Recipe):
     train_split: str = "train"
     validation_split: str = "validation"
     skip_image_check: bool = False
-    # A variant of pac_score, and own weights: file, folder or Hub repository.
-    variant: str | None = DEFAULT_START
+    # A variant of pac_score, by default plain CLIP, from which the paper's metric starts; and own weights: file, folder
+    # or Hub repository.
+    variant: str | None = "clip-vit-b-32"
     checkpoint: str | None = None
     # Before every caption; None: what pac_score puts there.
     prompt: str | None = None
@@ -90,10 +70,11 @@ class TrainOptions(Recipe):
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     # Whether everything is encoded once; None: unless the features change.
     cache_features: bool | None = None
-    encode_batch_size: int = ENCODE_BATCH_SIZE
+    # Images encoded at once while features are cached.
+    encode_batch_size: int = 64
     workers: int = N_WORKERS
     # Iterations between two saved states, beside those after validations.
-    save_every: int = VALIDATE_EVERY
+    save_every: int = Recipe.validate_every
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,12 +91,14 @@ class PositivesOptions:
     name: str | None = None
     image_column: str = IMAGE
     caption_column: str = CAPTION
-    captioner: str = CAPTIONER
-    painter: str = PAINTER
+    # What writes captions and draws images in the paper: BLIP with ViT-L/14 tuned on COCO, Stable Diffusion at
+    # 512 x 512 on LAION-Aesthetics (section 4.1).
+    captioner: str = "Salesforce/blip-image-captioning-large"
+    painter: str = "CompVis/stable-diffusion-v1-4"
     no_captions: bool = False
     no_images: bool = False
-    # Steps of diffusion.
-    steps: int = N_STEPS
+    # Steps of diffusion. The paper names none; this is diffusers' default.
+    steps: int = 50
     # Of the images' noise.
     seed: int = 0
     # Images or captions made at once, and rows of a file.

@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -28,18 +28,14 @@ class Features(NamedTuple):
 class TrainingRows(Protocol):
     """Rows of a data set that become features."""
 
-    @property
-    def image_rows(self) -> np.ndarray:
-        """Image of each row, numbered from 0 without gaps, shape (n_rows,)."""
-        ...
+    # Image of each row, numbered from 0 without gaps, shape (n_rows,).
+    image_rows: np.ndarray
 
-    def expect(self, rows: np.ndarray, iteration: int) -> None:
-        """Prepare the rows that the next iteration will ask for."""
-        ...
+    def features(self, rows: np.ndarray, iteration: int | None, following: np.ndarray | None) -> Features:
+        """Features of the rows with these numbers, with gradients to what is trained; iteration None to validate.
 
-    def features(self, rows: np.ndarray, iteration: int | None) -> Features:
-        """Features of the rows with these numbers, with gradients to what is trained; iteration None to validate."""
-        ...
+        The following rows are those that the next iteration will ask for: they may be prepared.
+        """
 
 
 class Processes:
@@ -47,10 +43,8 @@ class Processes:
 
     An image is compared with the captions of all processes, so every process computes the loss of the whole batch from
     gathered features. Its gradient then reaches the rows that the process made itself; the sum over the processes is
-    the gradient of the whole batch, exactly, where averaging losses of separate batches would be another loss.
-
-    Args:
-        accelerator: that of `accelerate`; None for one process.
+    the gradient of the whole batch, exactly, where averaging losses of separate batches would be another loss. Without
+    an accelerator there is one process.
     """
 
     def __init__(self, accelerator: Any = None) -> None:
@@ -66,7 +60,7 @@ class Processes:
         """All n rows from the shares of all processes; gradients flow back to this process's share."""
         return share if self._n == 1 else _Gather.apply(share, self, n)
 
-    def sum_gradients(self, parameters: Sequence[torch.nn.Parameter]) -> None:
+    def sum_gradients(self, parameters: Iterable[torch.nn.Parameter]) -> None:
         """Replace each gradient by its sum over the processes."""
         for parameter in parameters if self._n > 1 else ():
             parameter.grad = self.accelerator.reduce(parameter.grad, "sum")
@@ -98,12 +92,8 @@ class RowSchedule:
 
     An epoch visits every image once, in an order of its own, and draws one row (caption, generated image, generated
     caption) for each visit: two captions of one image in a batch would be negatives of each other. Images left over
-    at the end of an epoch, fewer than a batch, are left out of it.
-
-    Args:
-        image_rows: integers, shape (n_rows,): the image of each row, numbered from 0 without gaps.
-        batch_size: images of a batch.
-        seed: of the orders and draws.
+    at the end of an epoch, fewer than a batch, are left out of it. `image_rows`, shape (n_rows,), is the image of each
+    row, numbered from 0 without gaps.
 
     >>> schedule = RowSchedule(np.array([0, 0, 1, 2]), batch_size=2, seed=0)
     >>> [schedule.batch(i).tolist() for i in range(3)]
@@ -144,10 +134,6 @@ def validation_batches(image_rows: np.ndarray, batch_size: int) -> list[np.ndarr
     First come the first rows of all images, then their second rows, and so on; each of these rounds is cut into
     batches of nearly equal size, `batch_size` or somewhat more (fewer only where the round itself has fewer).
 
-    Args:
-        image_rows: integers, shape (n_rows,): the image of each row.
-        batch_size: least number of rows of a batch.
-
     >>> [rows.tolist() for rows in validation_batches(np.array([0, 0, 1, 2, 3]), batch_size=2)]
     [[0, 2], [3, 4], [1]]
     """
@@ -165,16 +151,9 @@ def validation_batches(image_rows: np.ndarray, batch_size: int) -> list[np.ndarr
 class Training:
     """A training that can be interrupted after any iteration.
 
-    The batches follow from the seed and the iteration's number, and `state` holds all the rest: a training that goes
-    on from a saved state takes the same steps, bit for bit, as one that was never interrupted.
-
-    Args:
-        training: rows to learn from.
-        validation: rows that decide when to stop.
-        weights: what is trained, by name; changed in place.
-        scale: 1 / tau; not trained.
-        recipe: the numbers.
-        accelerator: as for `Processes`.
+    The batches follow from the seed and the iteration's number, and `state` holds all the rest: a training that resumes
+    from a saved state takes the same steps, bit for bit, as one that was never interrupted. What is trained, the
+    weights, changes in place; the scale, 1 / tau, is not trained.
     """
 
     def __init__(
@@ -243,7 +222,6 @@ class Training:
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Resume from a state of a training with the same rows, weights and recipe."""
-        self._check_state(state)
         with torch.no_grad():
             for name, weight in self.weights.items():
                 weight.copy_(state["weights"][name])
@@ -260,7 +238,7 @@ class Training:
         losses = {TOTAL: loss.item()} | {name: part.item() for name, part in parts.items()}
         self._check_finite(losses[TOTAL], "training")
         torch.autograd.backward(loss)
-        self.processes.sum_gradients(list(self.weights.values()))
+        self.processes.sum_gradients(self.weights.values())
         try:
             self.optimizer.step()
         except RuntimeError as error:
@@ -306,11 +284,10 @@ class Training:
 
     def _features(self, source: TrainingRows, rows: np.ndarray, iteration: int | None) -> Features:
         """Features of all rows of a batch, of which this process computes its share."""
-        share = rows[self.processes.part(len(rows))]
+        share, following = self.processes.part(len(rows)), None
         if iteration is not None and iteration + 1 < self.recipe.max_iterations:
-            following = self.schedule.batch(iteration + 1)
-            source.expect(following[self.processes.part(len(following))], iteration + 1)
-        features = source.features(share, iteration)
+            following = self.schedule.batch(iteration + 1)[share]
+        features = source.features(rows[share], iteration, following)
         images, captions = (self.processes.gather(x, len(rows)) for x in features[:2])
         generated = (x if x is None else self.processes.gather(x, len(rows)) for x in features[2:])
         return Features(images, captions, *generated)
@@ -330,21 +307,3 @@ class Training:
             f"{what}: expected a finite value, got {got} after {self.iteration} iterations. Use a lower learning rate, "
             "or look for damaged features."
         )
-
-    def _check_state(self, state: Mapping[str, Any]) -> None:
-        free = {"patience", "max_iterations"}
-        recipe = dataclasses.asdict(self.recipe)
-        changed = [name for name in recipe if name not in free and recipe[name] != state["recipe"].get(name)]
-        if changed:
-            listed = ", ".join(f"{name} {state['recipe'].get(name)} instead of {recipe[name]}" for name in changed)
-            raise ValueError(
-                f"state: expected that of a training with the same recipe, got {listed}. Give the same options as "
-                "before, or start from scratch in another folder."
-            )
-        shapes = {name: tuple(weight.shape) for name, weight in self.weights.items()}
-        saved = {name: tuple(weight.shape) for name, weight in state["weights"].items()}
-        if shapes != saved:
-            raise ValueError(
-                f"state: expected weights {shapes}, got {saved}. Give the same checkpoint and options as before, or "
-                "start from scratch in another folder."
-            )

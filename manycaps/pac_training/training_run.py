@@ -6,33 +6,47 @@ import hashlib
 import json
 import pathlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import accelerate
+import matplotlib.figure
 import torch
+from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
+from manycaps.checkpoint_conversion import model_card, open_clip_config
 from manycaps.kit.base_files import file_sha256
 from manycaps.kit.base_messages import reason_of, shown_path
 from manycaps.kit.clip_checkpoints import Checkpoint, find_checkpoint
-from manycaps.kit.clip_model import build_network
+from manycaps.kit.clip_model import ClipModel, build_network
 from manycaps.kit.clip_pac_scores import PAC_PROMPT
-from manycaps.kit.clip_variants import variant_name
-from manycaps.kit.clip_weights import Weights, merge_lora, read_weights
+from manycaps.kit.clip_variants import CONFIG_NAME, WEIGHTS_NAME, variant_name
+from manycaps.kit.clip_weights import Weights, merge_lora, read_weights, write_safetensors
 from manycaps.pac_training.data_set import TupleRows, checked_rows, load_split
 from manycaps.pac_training.encoders import EncodedRows, Encoders, FeatureCache
-from manycaps.pac_training.low_rank import add_low_rank_updates
+from manycaps.pac_training.low_rank import add_low_rank_updates, with_factors
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION, ProjectedRows, check_cached_features
 from manycaps.pac_training.recipe import Recipe, TrainOptions
 from manycaps.pac_training.training_loop import Training, TrainingRows
-from manycaps.pac_training.training_output import TensorBoardLog, draw_history, export_checkpoint
-from manycaps.saved_files import made_folder, write_atomically
+from manycaps.saved_files import changed_values, made_folder, write_atomically, write_text_atomically
 
 STATE_NAME = "training_state.pt"
 
+# The trained weights with the low-rank updates beside them, under the names of PAC-S++ files.
+LORA_NAME = "pac_lora.safetensors"
+
 # Fewest validation images: a single one is always retrieved.
 LEAST_VALIDATION_IMAGES = 2
+
+# Curves of the drawing: left the losses, right the recall at its first place.
+CURVES = {
+    "Loss": {"training_loss": "training", "validation_loss": "validation"},
+    "Retrieval recall@1 on validation": {
+        "image_to_caption_recall@1": "caption of an image",
+        "caption_to_image_recall@1": "image of a caption",
+    },
+}
 
 
 class Start(NamedTuple):
@@ -80,7 +94,7 @@ def recipe_of(options: TrainOptions) -> Recipe:
 
 
 def prompt_of(options: TrainOptions) -> str:
-    """Return what stands before every caption: what pac_score puts there, unless another prompt is given."""
+    """Return the text before every caption: that of pac_score, unless another prompt is given."""
     return PAC_PROMPT if options.prompt is None else options.prompt
 
 
@@ -188,22 +202,20 @@ def make_features(
     made: list[TrainingRows] = []
     for split, name in zip(rows, ("training", "validation"), strict=True):
         features, projections = cache.features(split, name), start.encoders.projections
-        visual, text = projections[VISUAL_PROJECTION], projections[TEXT_PROJECTION]
-        check_cached_features(features, name, recipe_of(options), len(visual), len(text))
-        made.append(ProjectedRows(features, visual, text))
+        check_cached_features(features, name)
+        made.append(ProjectedRows(features, projections[VISUAL_PROJECTION], projections[TEXT_PROJECTION]))
     return made
 
 
 def load_state(path: pathlib.Path, training: Training, facts: dict[str, Any]) -> None:
-    """Resume from a saved state, if there is one."""
+    """Resume from a saved state, if there is one, of the same facts and recipe: only its end may be another."""
     if not path.is_file():
         return
-    state = read_state(path)
-    changed = [name for name in facts if facts[name] != state["facts"].get(name)]
-    if changed:
-        listed = ", ".join(f"{name} {state['facts'].get(name)!r} instead of {facts[name]!r}" for name in changed)
+    state, recipe = read_state(path), dataclasses.asdict(training.recipe)
+    given = facts | {name: value for name, value in recipe.items() if name not in ("patience", "max_iterations")}
+    if changed := changed_values(state["facts"] | state["training"]["recipe"], given):
         raise ValueError(
-            f"{path}: expected the state of a training with the same data and options, got {listed}. Give the same "
+            f"{path}: expected the state of a training with the same data and options, got {changed}. Give the same "
             "command as before, or another OUTPUT folder."
         )
     training.load_state(state["training"])
@@ -213,9 +225,9 @@ def read_state(path: pathlib.Path) -> dict[str, Any]:
     """Read a saved state without running any of its code."""
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
-        if not isinstance(state["facts"], dict):
+        if not (isinstance(state["facts"], dict) and isinstance(state["training"]["recipe"], dict)):
             raise TypeError("no facts")
-        return dict(state, training=dict(state["training"]))
+        return dict(state)
     except Exception as error:  # torch, pickle and zip each raise their own
         raise ValueError(
             f"{shown_path(path)}: expected the saved state of a training, got {type(error).__name__} "
@@ -225,7 +237,8 @@ def read_state(path: pathlib.Path) -> dict[str, Any]:
 
 def logged_steps(training: Training, output: pathlib.Path, is_main: bool, bar: Any) -> Iterator[bool]:
     """Take the remaining steps with a progress bar and TensorBoard; yield after each whether it was a validation."""
-    log = TensorBoardLog(output / "tensorboard", training.iteration) if is_main else None
+    # What was written beyond the saved state of an interrupted training is replaced.
+    log = SummaryWriter(str(output / "tensorboard"), purge_step=training.iteration) if is_main else None
     steps = bar(total=training.recipe.max_iterations, initial=training.iteration, desc="training", unit="step")
     with steps:
         for event in training.run():
@@ -234,7 +247,7 @@ def logged_steps(training: Training, output: pathlib.Path, is_main: bool, bar: A
                 best = training.best
                 steps.set_postfix(validation=f"{event['validation_loss']:.4f}", best=f"{best['validation_loss']:.4f}")
                 if log:
-                    log.write(event)
+                    write_scalars(log, event)
             else:
                 steps.update(1)
             yield validated
@@ -242,24 +255,86 @@ def logged_steps(training: Training, output: pathlib.Path, is_main: bool, bar: A
         log.close()
 
 
+def write_scalars(log: SummaryWriter, record: Mapping[str, float]) -> None:
+    """Write the values of one validation for TensorBoard, losses and recall under a heading each."""
+    for name, value in record.items():
+        heading, _, rest = name.partition("_") if "loss" in name or "L(" in name else ("recall", "", name)
+        if name not in ("iteration", "epoch"):
+            log.add_scalar(f"{heading}/{rest}", value, int(record["iteration"]))
+    log.flush()
+
+
 def finish(options: TrainOptions, training: Training, start: Start, facts: dict[str, Any]) -> TrainedCheckpoint:
     """Write the checkpoint, the history and the drawing."""
-    output = options.output
-    best, first = training.best, training.history[0]
-    told = facts | {
+    output, best, iteration = options.output, training.best, int(training.best["iteration"])
+    recorded = facts | {
         "training_source": options.data,
         "recipe": dataclasses.asdict(training.recipe),
-        "result": {"iteration": int(best["iteration"]), "validation_loss": best["validation_loss"]},
+        "result": {"iteration": iteration, "validation_loss": best["validation_loss"]},
     }
-    path = export_checkpoint(
-        output, start.weights, training.best_weights, start.checkpoint.treatment, told, keeps_factors=options.save_lora
+    path = export_checkpoint(output, start, training.best_weights, recorded, keeps_factors=options.save_lora)
+    write_text_atomically(output / "history.json", json.dumps(training.history, indent=1))
+    draw_history(output / "losses.png", training.history, iteration)
+    sha256, first = file_sha256(path), training.history[0]
+    return TrainedCheckpoint(output, path, sha256, training.stop_reason, iteration, before=first, now=best)
+
+
+def export_checkpoint(
+    folder: pathlib.Path,
+    start: Start,
+    trained: Mapping[str, torch.Tensor],
+    facts: Mapping[str, Any],
+    *,
+    keeps_factors: bool,
+) -> pathlib.Path:
+    """Write the initial weights with what was trained in its place, low-rank updates merged, as the modules load them.
+
+    `keeps_factors` also writes a file in which they are not merged.
+    """
+    treatment = start.checkpoint.treatment
+    projections = {name: tensor.cpu().float() for name, tensor in trained.items() if "lora_" not in name}
+    factors = {name: tensor for name, tensor in trained.items() if "lora_" in name}
+    unmerged = with_factors(start.weights | projections, factors)
+    metadata = {"format": "pt", "manycaps": json.dumps(treatment._asdict() | dict(facts))}
+    path = folder / WEIGHTS_NAME
+    write_atomically(path, lambda target: write_safetensors(merge_lora(unmerged), target, metadata))
+    if keeps_factors and factors:
+        write_atomically(folder / LORA_NAME, lambda target: write_safetensors(unmerged, target, metadata))
+    model = ClipModel(read_weights(path), **treatment._asdict(), device="cpu")  # checks what was written
+    write_text_atomically(folder / CONFIG_NAME, json.dumps(open_clip_config(model, treatment), indent=2))
+    about = (
+        "CLIP weights tuned by positive-augmented contrastive learning (Sarto et al., 2023). The licence is that of "
+        "the weights\nit started from and of the data: state it here before you publish."
     )
-    history = json.dumps(training.history, indent=1)
-    write_atomically(output / "history.json", lambda target: target.write_text(history, encoding="utf-8"))
-    draw_history(output / "losses.png", training.history, int(best["iteration"]))
-    return TrainedCheckpoint(
-        output, path, file_sha256(path), training.stop_reason, int(best["iteration"]), before=first, now=best
-    )
+    rows = [f"| {key} | {value} |" for key, value in _flat(facts).items()]
+    table = "\n".join(["", "| | |", "|---|---|", *rows, ""])
+    write_text_atomically(folder / "README.md", model_card(folder.resolve().name, about) + table)
+    return path
+
+
+def _flat(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts with those of inner dicts at the same level."""
+    flat: dict[str, Any] = {}
+    for key, value in facts.items():
+        flat |= _flat(value) if isinstance(value, Mapping) else {key: value}
+    return flat
+
+
+def draw_history(path: pathlib.Path, history: Sequence[Mapping[str, float]], best_iteration: int) -> None:
+    """Draw losses and recall over the iterations as a PNG, with the weights that were kept marked."""
+    figure = matplotlib.figure.Figure(figsize=(11, 4), layout="constrained")
+    axes = figure.subplots(1, 2)
+    for axis, (title, curves) in zip(axes, CURVES.items(), strict=True):
+        for style, (name, label) in zip(("-", "--"), curves.items(), strict=True):
+            points = [(record["iteration"], record[name]) for record in history if name in record]
+            if points:
+                axis.plot(*zip(*points, strict=True), style, marker="." if len(points) < 30 else "", label=label)
+        axis.axvline(best_iteration, color="0.6", linestyle=":", label=f"kept: iteration {best_iteration}")
+        axis.set(title=title, xlabel="iteration")
+        axis.grid(alpha=0.3)
+        axis.legend()
+    axes[1].set_ylim(0, 1)
+    write_atomically(path, lambda target: figure.savefig(target, dpi=120, format="png"))
 
 
 def train_pac(options: TrainOptions) -> TrainedCheckpoint | None:

@@ -1,6 +1,7 @@
 """The page of `manycaps compare`: two or three systems and human captions, each an uploaded file."""
 
 import functools
+import html
 import importlib.resources
 import json
 import pathlib
@@ -23,10 +24,9 @@ from manycaps.installed_modules import import_evaluate
 from manycaps.report.comparison_page import comparison_page
 
 from .form import UPLOAD_LIFE, Form, Page
-from .limits import CaptionLimits, check_at_most, check_caption_limits
+from .inputs import CaptionLimits, check_at_most, check_caption_limits, check_uploaded, uploaded_file
 from .plots import mean_intervals
 from .results import Drawing
-from .uploads import check_uploaded, uploaded_file
 
 # Limits of one call of a public page: each file, its rows, captions of a row, characters of a caption.
 MAX_MEGABYTES = 2
@@ -122,7 +122,8 @@ def compare_uploads(
     compared = compared_systems(systems, rows, None, exchanges, parity=parity, of_files=notes, n_resamples=N_RESAMPLES)
     report = new_folder() / "index.html"
     report.write_text(comparison_page(compared), encoding="utf-8")
-    sentences = "\n".join(f"- {without_html(sentence)}" for sentence in summaries(compared))
+    # Names of files may hold marks of HTML.
+    sentences = "\n".join(f"- {html.escape(sentence, quote=False)}" for sentence in summaries(compared))
     tables = "\n\n".join(as_written(table, "md") for table in all_tables(compared))
     drawings = [means_of(metric_values) for metric_values in compared.metrics]
     return f"{sentences}\n\n{tables}", *drawings, report
@@ -149,11 +150,6 @@ def means_of(compared: ComparedMetric) -> Drawing:
     metric = compared.metric
     mark = 0.0 if metric.best == "zero" else None
     return mean_intervals(compared.means, f"{metric.measures} ({metric.direction})", mark)
-
-
-def without_html(sentence: str) -> str:
-    """Return a sentence without marks of HTML, which the names of files may hold."""
-    return sentence.replace("&", "&amp;").replace("<", "&lt;")
 
 
 @functools.cache

@@ -84,14 +84,7 @@ class Page(NamedTuple):
     megabytes: int = 1
 
     def build(self, app: str) -> gr.Blocks:
-        """Build the page from the files of a folder, the main script and the card beside `app.py`.
-
-        Args:
-            app: path of the folder's `app.py`.
-
-        Returns:
-            The page, not yet served.
-        """
+        """Build the page from the main script and the card beside `app.py`."""
         folder = pathlib.Path(app).resolve().parent
         return build_page(self.form(self.load(folder)), folder / "README.md")
 
@@ -132,15 +125,7 @@ def card_body(path: pathlib.Path) -> str:
 
 
 def build_page(form: Form, card: pathlib.Path) -> gr.Blocks:
-    """Lay a form out as a gradio page: inputs, options, examples, button, results, drawings, files, card.
-
-    Args:
-        form: components that were made outside of any page, and what to do with them.
-        card: file whose text stands at the end of the page.
-
-    Returns:
-        The page, not yet served.
-    """
+    """Lay a form out as a gradio page: inputs, options, examples, button, results, drawings, files, card."""
     fields = [*form.inputs, *form.options]
     with gr.Blocks(title=form.title, analytics_enabled=False, delete_cache=(UPLOAD_LIFE, UPLOAD_LIFE)) as page:
         gr.Markdown(f"# {form.title}\n\n{form.introduction}")
@@ -156,7 +141,8 @@ def build_page(form: Form, card: pathlib.Path) -> gr.Blocks:
             gr.Markdown("Fill in an example:")
             for name, example in form.examples.items():
                 button = gr.Button(name, size="sm")
-                button.click(_as_function(example), None, fields, api_visibility="private", show_progress="hidden")
+                fill = example if callable(example) else lambda values=example: values
+                button.click(fill, None, fields, api_visibility="private", show_progress="hidden")
         submit = gr.Button("Compute", variant="primary")
         table = gr.Markdown(elem_classes="result", min_height=40)
         pictures = [
@@ -185,11 +171,6 @@ def house_messages() -> Iterator[None]:
         # gradio renders HTML in a message, and messages quote the input.
         message = html.escape(str(error))
         raise gr.Error(message, duration=None, title="Not computed", print_exception=False) from error
-
-
-def _as_function(example: Any) -> Callable[[], Any]:
-    """Function without arguments that returns the values of an example."""
-    return example if callable(example) else lambda: example
 
 
 def _shown(measure: Callable[..., Sequence[Any]]) -> Callable[..., Any]:

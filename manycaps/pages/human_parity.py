@@ -8,10 +8,10 @@ import gradio as gr
 
 from .examples import EXAMPLE_CAPTIONS
 from .form import Form, Page
+from .inputs import BOXES, caption_box, rows_of_text_box
 from .module_page import CONFIDENCE, LIMITS
 from .plots import caption_bars, histogram_figure
 from .results import Drawing, result_table
-from .text_boxes import caption_boxes, rows_of_text_box
 
 # Distances of the page: no data are read for them but those of the installation.
 DISTANCE_OF_LABEL = {"sentence embeddings": "bert", "METEOR": "meteor"}
@@ -47,7 +47,7 @@ def form(module: Any) -> Form:
             "Can several captions of each image be distinguished from human ones, and how do they differ: wrong, bland "
             "or repeated? One test over all images, and shares beside what people give."
         ),
-        inputs=caption_boxes(),
+        inputs=[caption_box(*BOXES[column]) for column in ("predictions", "references")],
         options=[gr.Dropdown(names, value=names[0], label="Distance of two captions", render=False)],
         drawings=["Captions among people", "Captions most unlike people's"],
         examples={name: (*boxes, names[0]) for name, boxes in EXAMPLE_CAPTIONS.items()},
@@ -56,20 +56,7 @@ def form(module: Any) -> Form:
 
 
 def measure(module: Any, candidates: str, references: str, distance: str) -> tuple[str, Drawing, Drawing]:
-    """Compare both boxes.
-
-    Args:
-        module: human_parity.
-        candidates: text of the box of candidates.
-        references: text of the box of human captions.
-        distance: a key of `DISTANCE_OF_LABEL`.
-
-    Returns:
-        Markdown, the captions among people's distances, and the captions that are most unlike people's.
-
-    Raises:
-        ValueError: more than the page allows, or what the module says.
-    """
+    """Compare both boxes: Markdown, the captions among people's distances, and those that are most unlike people's."""
     rows = {
         "predictions": rows_of_text_box(candidates, "predictions", LIMITS),
         "references": rows_of_text_box(references, "references", LIMITS),

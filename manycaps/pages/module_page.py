@@ -11,10 +11,18 @@ import gradio as gr
 
 from .examples import EXAMPLE_CAPTIONS, example_picture
 from .form import Form, Page
-from .limits import CaptionLimits, check_at_most
+from .inputs import (
+    BOXES,
+    CaptionLimits,
+    caption_box,
+    caption_lines,
+    check_at_most,
+    check_megapixels,
+    check_uploaded,
+    rows_of_text_box,
+    uploaded_file,
+)
 from .results import candidate_table, result_table
-from .text_boxes import BOXES, caption_box, caption_lines, rows_of_text_box
-from .uploads import check_megapixels, check_uploaded, uploaded_file
 from .verdict import verdict
 from .weights import usable_weights, weights_note
 
@@ -71,12 +79,7 @@ KEYS = re.compile(r"(?:^    |; |\. )([\w<>.]+(?:, [\w<>.]+)*): ", re.MULTILINE)
 
 
 def module_page(name: str, title: str) -> Page:
-    """Return the page of a module.
-
-    Args:
-        name: of the module and of its main script.
-        title: the name as a person writes it.
-    """
+    """Return the page of a module, by its name and the title that a person writes."""
     return Page(functools.partial(module_form, title), name, VARIABLES, CLIP_MEGABYTES)
 
 
@@ -107,18 +110,10 @@ def module_form(title: str, module: Any) -> Form:
 
 
 def measure(title: str, module: Any, *values: Any) -> tuple[str]:
-    """Compute the module.
-
-    Args:
-        title: name of the module, as a person writes it.
-        module: the loaded module.
-        values: uploads, text boxes and options, in the order of the form.
+    """Compute the module from uploads, text boxes and options, in the order of the form.
 
     Returns:
         Markdown: a verdict where the module tests, the table of results, and the scores of the captions of one row.
-
-    Raises:
-        ValueError: more than the page allows, or what the module says.
     """
     columns, left = module.own_columns(), list(values)
     media = [column for column in columns if column in ("images", "videos")]
@@ -152,14 +147,7 @@ def measure(title: str, module: Any, *values: Any) -> tuple[str]:
 
 
 def result_meanings(description: str, result: Mapping[str, Any]) -> dict[str, str]:
-    r"""Return what the numbers of a result mean, by key, in the order of the result.
-
-    Args:
-        description: arguments, results and examples of a module: its `inputs_description`.
-        result: what the module computed.
-
-    Returns:
-        The meaning of every number; an empty text where the description does not name its key.
+    r"""Return what the numbers of a result mean, by key: a module's `inputs_description`, or "".
 
     >>> result_meanings("Returns:\n    a, b: first\n        line.\nExamples:", {"b": 0.5, "c": 1, "s": "text"})
     {'b': 'first line.', 'c': ''}
@@ -229,14 +217,7 @@ def _uploaded_bytes(column: str, path: str | None, module: Any) -> bytes:
 
 
 def check_clip(size: Any) -> None:
-    """Raise if a clip is too long, or its frames are too large or too many; nothing is decoded.
-
-    Args:
-        size: from the module's `examine_video`.
-
-    Raises:
-        ValueError: it is above a limit of this page.
-    """
+    """Raise if a clip, by the module's `examine_video`, is too long, or its frames are too large or too many."""
     pixels = size.width * size.height
     check_at_most(round(size.seconds, 1), CLIP_SECONDS, "videos[0]", "seconds")
     check_at_most(size.n_frames, CLIP_SECONDS * CLIP_RATE, "videos[0]", "frames")

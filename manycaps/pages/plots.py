@@ -39,15 +39,7 @@ SETTINGS: dict[Any, Any] = {
 
 
 def caption_bars(scores: Mapping[str, Sequence[float]], captions: Sequence[str]) -> Drawing:
-    """One group of horizontal bars for each caption.
-
-    Args:
-        scores: for each score's name its value for every caption.
-        captions: the captions.
-
-    Returns:
-        Drawing with the first caption on top, from 0 to 1 or as far as the bars reach.
-    """
+    """Draw a group of horizontal bars for each caption, the first on top: its value of each named score."""
     every = [value for values in scores.values() for value in values]
     places = np.arange(len(captions))
     height = 0.8 / len(scores)
@@ -75,13 +67,9 @@ def caption_bars(scores: Mapping[str, Sequence[float]], captions: Sequence[str])
 
 
 def histogram_figure(shares: Sequence[float]) -> Drawing:
-    """Shares of captions in equal parts of people's distances from the references, the nearest first, beside people's.
+    """Draw the shares of captions in n equal parts of people's distances from the references, the nearest first.
 
-    Args:
-        shares: n shares that add up to 1.
-
-    Returns:
-        Drawing with a line at 1 / n, where people's are.
+    A line at 1 / n shows where people's are.
     """
     bins = np.arange(len(shares))
     with matplotlib.rc_context(SETTINGS | {"axes.grid": True, "axes.grid.axis": "y"}):
@@ -97,15 +85,12 @@ def histogram_figure(shares: Sequence[float]) -> Drawing:
 
 
 def mean_intervals(means: Mapping[str, tuple[float, float, float]], name: str, mark: float | None = None) -> Drawing:
-    """Means with their intervals, one below the other.
+    """Draw means with their intervals, the first on top.
 
     Args:
-        means: for each label, the first one on top, the mean and both ends of its interval; NaN where there is none.
+        means: for each label the mean and both ends of its interval; NaN where there is none.
         name: what the horizontal axis shows.
         mark: a value with a line of its own.
-
-    Returns:
-        Drawing.
     """
     with matplotlib.rc_context(SETTINGS | {"axes.grid": True, "axes.grid.axis": "x"}):
         figure, axes = _figure(0.8 + 0.4 * len(means))

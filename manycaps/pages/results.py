@@ -16,14 +16,7 @@ class Drawing(NamedTuple):
 
 
 def result_table(result: Mapping[str, Any], meanings: Mapping[str, str]) -> str:
-    """Write a module's result as a Markdown table.
-
-    Args:
-        result: what the module returned.
-        meanings: for each key that is to be shown, what it means.
-
-    Returns:
-        Markdown; keys that the result does not have are left out.
+    """Write a module's result as a Markdown table of the keys that have a meaning.
 
     >>> print(result_table({"a": 0.5, "n_rows": 2}, {"a": "a share", "b": "not asked for"}))
     | result | value | meaning |
@@ -36,14 +29,7 @@ def result_table(result: Mapping[str, Any], meanings: Mapping[str, str]) -> str:
 
 
 def candidate_table(result: Mapping[str, Any], captions: Sequence[str]) -> str:
-    """Write the scores of the candidates of the first row as a Markdown table.
-
-    Args:
-        result: what a module returned with details.
-        captions: the candidates of the first row.
-
-    Returns:
-        Markdown; an empty text where the result has no scores of single candidates.
+    """Write the scores of the candidates of the first row as a Markdown table; an empty text where the result has none.
 
     >>> print(candidate_table({"rouge_l_per_candidate": [[0.5, 1.0]]}, ["a dog", "a | b"]))
     | candidate | `rouge_l` |

@@ -24,9 +24,6 @@ def verdict(result: Mapping[str, Any], name: str, title: str, system: str = "the
         title: what the metric is called in the sentence.
         system: whose captions they are.
 
-    Returns:
-        A sentence.
-
     >>> numbers = {"corpus_p_value": 0.46, "z": 0.1, "excess": 0.002, "smallest_corpus_p": 0.001}
     >>> print(verdict({f"trm_{key}": value for key, value in numbers.items()}, "trm", "TRM"))
     TRM: the candidates cannot be distinguished from the human captions (corpus p 0.46, excess 0.002, no interval).

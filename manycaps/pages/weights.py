@@ -16,14 +16,7 @@ logger = logging.getLogger(__name__)
 
 
 def weights_note(encoder: Any) -> str:
-    """Name the weights of a page before anything is computed; nothing is downloaded.
-
-    Args:
-        encoder: of a CLIP module.
-
-    Returns:
-        A sentence or two of Markdown.
-    """
+    """Name the weights of a page before anything is computed, in Markdown; nothing is downloaded."""
     given = encoder.options["checkpoint"]
     if given is None:
         return f"Weights: `{encoder.variant}`, the published ones. The first computation fetches them."
@@ -41,17 +34,7 @@ def weights_note(encoder: Any) -> str:
 
 
 def usable_weights(encoder: Any) -> Any:
-    """Return the weights of a page, loaded.
-
-    Args:
-        encoder: of a CLIP module.
-
-    Returns:
-        Its checkpoint.
-
-    Raises:
-        ValueError: they cannot be had; the message is for visitors, and the log gets the cause.
-    """
+    """Return the loaded checkpoint of a page; without one the message is for visitors, and the log gets the cause."""
     try:
         return encoder.checkpoint
     except (ValueError, OSError) as error:

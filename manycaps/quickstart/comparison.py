@@ -224,11 +224,7 @@ class SystemsReport(NamedTuple):
 
 
 def compare_systems(captions: pathlib.Path, output: pathlib.Path, *, as_files: bool = False) -> SystemsReport:
-    """Score the systems of a file of captions, and write table and picture.
-
-    Raises:
-        TypeError, ValueError, OSError: the captions cannot be used, or the folder cannot be written.
-    """
+    """Score the systems of a file of captions, and write table and picture."""
     scenes = read_scenes(captions)
     files = sample_files(scenes) if as_files else {}
     check_none_is_replaced(files, output)

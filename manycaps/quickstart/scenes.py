@@ -1,13 +1,10 @@
 """The caption file of the quickstart: read, and checked so that a message names the scene and the key."""
 
-import json
 import math
 import pathlib
 from typing import Any
 
-from manycaps.caption_tables.files import shown_source
-from manycaps.kit.base_files import is_regular_file
-from manycaps.kit.base_messages import reason_of
+from manycaps.kit.base_files import read_json
 from manycaps.kit.base_rows import as_caption_rows
 
 # Layout of the file, for messages.
@@ -36,7 +33,7 @@ def read_scenes(path: pathlib.Path) -> list[dict[str, Any]]:
         ValueError: there is no such file, it is not JSON, a key is missing, a list is empty, systems differ between
             scenes, there are too few scenes or captions, or too many captions for exact p-values.
     """
-    content = _parsed(path)
+    content = read_json(path, str(path), f"Write {LAYOUT}.")
     if not isinstance(content, dict) or "scenes" not in content:
         raise ValueError(f'{path}: expected an object with the key "scenes", got {_kind(content)}. Write {LAYOUT}.')
     scenes = content["scenes"]
@@ -57,24 +54,6 @@ def read_scenes(path: pathlib.Path) -> list[dict[str, Any]]:
                 "Give every scene the same systems."
             )
     return checked
-
-
-def _parsed(path: pathlib.Path) -> Any:
-    if not is_regular_file(path):
-        raise ValueError(f"{shown_source(str(path))}: expected a JSON file, got none of that name. Check the path.")
-    try:
-        return json.loads(path.read_text(encoding="utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{path}: expected UTF-8 text, got byte {error.start}, which is not valid UTF-8. Save it as UTF-8."
-        ) from None
-    except json.JSONDecodeError as error:
-        raise ValueError(
-            f"{path}, line {error.lineno}: expected JSON, got an error at column {error.colno} ({error.msg}). "
-            "Check brackets, quotes and commas."
-        ) from None
-    except (RecursionError, ValueError) as error:  # also a number of thousands of digits
-        raise ValueError(f"{path}: expected JSON, got {reason_of(error)}. Write {LAYOUT}.") from None
 
 
 def _checked_scene(scene: Any, where: str) -> dict[str, Any]:

@@ -5,9 +5,10 @@ optimum: to write as people do. The others score one caption at a time. All are 
 TRL, which is not needed, and by a loop of one's own.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..functional_rewards import self_critical
+from ..later_imports import imported_later
 from .caption_reward import CaptionReward
 from .energy import EnergyReward
 from .single_captions import BleuReward, CiderReward, MeteorReward, PacReward, RefPacReward
@@ -27,11 +28,5 @@ __all__ = [
     "self_critical",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Import the callback, which needs torch and transformers, when it is asked for."""
-    if name != "HumanParityCallback":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .callback import HumanParityCallback
-
-    return HumanParityCallback
+# It needs torch and transformers.
+__getattr__ = imported_later(__name__, {"HumanParityCallback": "callback"})

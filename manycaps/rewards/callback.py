@@ -10,7 +10,7 @@ import transformers
 from ..installed_modules import load
 from ..kit.base_messages import shown_value
 from ..kit.base_module import check_whole_number
-from .completions import as_references, process_group
+from .caption_reward import as_references, process_group
 
 # Values of `human_parity` that are logged.
 LOGGED = (

@@ -100,7 +100,7 @@ class EmbeddingDistances:
             matrix = np.sqrt(np.maximum(0.0, 2 - 2 * vectors[index] @ vectors[index].T))
             has_none = lengths[index] == 0
             matrix[has_none[:, None] | has_none] = 2.0
-            matrices.append(matrix * ~_same(row))
+            matrices.append(matrix * ~same_tokens([(text,) for text in row]))
         return matrices
 
 
@@ -185,11 +185,6 @@ def meteor_row_distances(rows: CaptionRows, tokenizer: Tokenizer) -> list[Floats
 def _symmetric(matrix: Floats) -> Floats:
     """Mean of both directions."""
     return (matrix + matrix.T) / 2
-
-
-def _same(row: Sequence[str]) -> np.ndarray:
-    """Which texts of a row are equal."""
-    return same_tokens([(text,) for text in row])
 
 
 def kernel_of_distances(distances: Floats, kernel: str, sigma: float) -> Floats:

@@ -99,22 +99,18 @@ class EnergyReward(CaptionReward):
         of_size = {size: [i for i, own in enumerate(sizes) if own == size] for size in dict.fromkeys(sizes)}
         for (m, _), numbers in of_size.items():
             stacked = np.stack([distances[i] for i in numbers])
-            for i, values in zip(numbers, self._rewards(stacked, m), strict=True):
+            if self._kernel is None:
+                of_rows = energy_rewards(stacked, m, self._quality)
+            else:
+                of_rows = kernel_rewards(kernel_of_distances(stacked, self._kernel, self._sigma), m, self._quality)
+            for i, values in zip(numbers, of_rows, strict=True):
                 rewards[i] = values
         self.last = watched({size: np.stack([distances[i] for i in numbers]) for size, numbers in of_size.items()})
         return rewards
 
-    def _rewards(self, distances: Floats, m: int) -> Floats:
-        if self._kernel is None:
-            return energy_rewards(distances, m, self._quality)
-        return kernel_rewards(kernel_of_distances(distances, self._kernel, self._sigma), m, self._quality)
-
 
 def watched(distances: Mapping[tuple[int, int], Floats]) -> dict[str, float]:
     """Return what shows a collapse: how far the candidates are from people, and how many lie in people's tails.
-
-    Args:
-        distances: by (n_candidates, n_references) those of the rows with these sizes, shape (n_rows, n_texts, n_texts).
 
     Returns:
         Means over rows of `energy_distance`, `fidelity_gap` and `diversity_gap`, and the shares of the tails, 0.05 each

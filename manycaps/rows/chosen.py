@@ -65,16 +65,34 @@ class ChosenRows(NamedTuple):
         write_text_atomically(pathlib.Path(path), rows_page(self))
 
 
-def chosen(options: RowsOptions) -> ChosenRows:
-    """Choose and order the rows of the options; see `manycaps.rows.rows`."""
+def rows(options: RowsOptions) -> ChosenRows:
+    """Choose rows, and order their captions by their distance to the mean.
+
+    Args:
+        options: files, and which rows of them are wanted.
+
+    Returns:
+        The rows, which a notebook shows as on the page. `to_dict()` has their captions with distances and scores, and
+        `save(path)` writes the page.
+
+    Raises:
+        TypeError, ValueError, OSError: a file or an option cannot be used.
+        ImportError: a package is missing.
+
+    >>> import tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "captions.json"
+    >>> _ = path.write_text('[{"id": "1", "captions": ["birds", "a dog runs", "a dog runs"]}]')
+    >>> [caption["text"] for caption in rows(RowsOptions([str(path)])).to_dict()["rows"][0]["people"]]
+    ['a dog runs', 'birds']
+    """
     columns = as_columns(options.columns)
     source = open_source(options.input, options.references, columns, options.images, None, options.limit, either=True)
     read = tqdm.tqdm(good_rows(source.rows()), desc="reading", unit="row", delay=1)
-    rows = usable_rows(list(read), options.input[0])
-    metric = token_metric(options.metric, rows, options.tokenizer)
+    usable = usable_rows(list(read), options.input[0])
+    metric = token_metric(options.metric, usable, options.tokenizer)
     if not options.images:  # names of images alone do not say where they lie
-        rows = [row if isinstance(row.image, bytes) else row._replace(image=None) for row in rows]
-    shown = chosen_rows(rows, options, metric, _embedder(options))
+        usable = [row if isinstance(row.image, bytes) else row._replace(image=None) for row in usable]
+    shown = chosen_rows(usable, options, metric, _embedder(options))
     distance = f"of sentence embeddings by {options.encoder}" if options.encoder else "of bags of words"
     choice = CHOICES[options.choose] if options.ids is None else "chosen by their ids"
     name = source_name(options.input[0])

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from manycaps.kit.base_files import read_json
-from manycaps.kit.base_messages import shown_path, shown_value
-from manycaps.saved_files import check_can_be_written, lock_output, write_text_atomically
+from manycaps.kit.base_messages import shown_path
+from manycaps.saved_files import changed_values, check_can_be_written, lock_output, write_text_atomically
 
 # Ending of the file of settings beside one of captions, and of an unfinished one.
 SETTINGS, PARTIAL = ".settings", ".partial"
@@ -79,24 +79,15 @@ class CaptionsFile:
             )
         made = read_json(self._beside, str(self._beside), advice)
         made = made if isinstance(made, dict) else {}
-        changed = [key for key in {**made, **self._settings} if made.get(key) != self._settings.get(key)]
-        if changed:
-            listed = ", ".join(
-                f"{key} {shown_value(made.get(key))} instead of {shown_value(self._settings.get(key))}"
-                for key in changed
-            )
+        if changed := changed_values(made, {**dict.fromkeys(made), **self._settings}):
             raise ValueError(
                 f"--output: expected a new file, or one of the same settings, got {shown_path(self.path)} with "
-                f"{listed}. {advice}"
+                f"{changed}. {advice}"
             )
 
 
 def sampling_settings(path: str) -> dict[str, Any] | None:
-    """Return the settings beside a file of captions; None where there are none.
-
-    Raises:
-        ValueError: they cannot be read.
-    """
+    """Return the settings beside a file of captions; None where there are none."""
     beside = pathlib.Path(path + SETTINGS)
     if not beside.is_file():
         return None

@@ -5,7 +5,7 @@ import hashlib
 import inspect
 import pathlib
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import PIL.Image
 import torch
@@ -13,6 +13,7 @@ import transformers
 
 from manycaps.kit.base_files import file_sha256
 from manycaps.kit.base_messages import reason_of, shown_value
+from manycaps.kit.clip_image_features import ordered_results
 from manycaps.kit.clip_model import as_device
 from manycaps.kit.media_images import as_image_source, as_rgb_image
 from manycaps.sampling.decoding_setting import Setting
@@ -34,11 +35,8 @@ KEPT_SETTINGS = (
 MODEL_FILES = (".json", ".safetensors", ".bin", ".model", ".txt", ".jinja")
 
 
-class ModelBatch(NamedTuple):
-    """Rows as the model takes them."""
-
-    items: Sequence[Item]
-    inputs: dict[str, torch.Tensor]
+# Rows, and the tensors that a model takes of them.
+ModelBatch = tuple[Sequence[Item], dict[str, torch.Tensor]]
 
 
 class LocalModel:
@@ -130,21 +128,13 @@ class LocalModel:
     def samples(
         self, items: Sequence[Item], setting: Setting, n: int, seed: int, finished: Collection[str] = ()
     ) -> Iterator[list[tuple[str, list[str]]]]:
-        """Sample for all items, batch by batch; the next batch is read while the model writes.
-
-        Yields:
-            Ids with n texts each, of a batch.
-        """
+        """Yield ids with n texts each, batch by batch; the next batch is read while the model writes."""
         starts = range(0, len(items), self.options.batch_size)
         batches = [items[start : start + self.options.batch_size] for start in starts]
         batches = [batch for batch in batches if not all(item.id in finished for item in batch)]
         with concurrent.futures.ThreadPoolExecutor(1) as reader:
-            ahead = [reader.submit(self._read, batch) for batch in batches[:1]]
-            for k in range(len(batches)):
-                batch = ahead.pop().result()
-                ahead += [reader.submit(self._read, later) for later in batches[k + 1 : k + 2]]
-                texts = self._texts(batch, setting, n, seed)
-                rows = zip(batch.items, texts, strict=True)
+            for batch, inputs in ordered_results(reader, self._read, batches, 1):
+                rows = zip(batch, self._texts(batch, inputs, setting, n, seed), strict=True)
                 yield [(item.id, of_item) for item, of_item in rows if item.id not in finished]
 
     def _read(self, items: Sequence[Item]) -> ModelBatch:
@@ -160,20 +150,25 @@ class LocalModel:
         if self._chat is not None:
             chats = _chats(prompts, pictures, self.options.system)
             options = {"add_generation_prompt": True, "tokenize": True, "return_dict": True, "return_tensors": "pt"}
-            return ModelBatch(items, dict(self._chat.apply_chat_template(chats, **options, **self._padding)))
+            return items, dict(self._chat.apply_chat_template(chats, **options, **self._padding))
         if not pictures:
-            return ModelBatch(items, dict(self._tokenizer(prompts, return_tensors="pt", padding=True)))
+            return items, dict(self._tokenizer(prompts, return_tensors="pt", padding=True))
         if prompts[0] is None:
-            return ModelBatch(items, {"pixel_values": self._images(pictures, return_tensors="pt")["pixel_values"]})
-        made = self._processor(images=pictures, text=prompts, return_tensors="pt", padding=True)
-        return ModelBatch(items, dict(made))
+            return items, {"pixel_values": self._images(pictures, return_tensors="pt")["pixel_values"]}
+        return items, dict(self._processor(images=pictures, text=prompts, return_tensors="pt", padding=True))
 
     @torch.inference_mode()
-    def _texts(self, batch: ModelBatch, setting: Setting, n: int, seed: int) -> list[list[str]]:
+    def _texts(
+        self, items: Sequence[Item], given: dict[str, torch.Tensor], setting: Setting, n: int, seed: int
+    ) -> list[list[str]]:
         """Return n texts of every row of a batch."""
-        inputs = {name: self._moved(value) for name, value in batch.inputs.items() if name not in self._unwanted}
+        inputs = {
+            name: value.to(self._device, DTYPES[self.options.dtype] if value.is_floating_point() else None)
+            for name, value in given.items()
+            if name not in self._unwanted
+        }
         n_tokens = self._n_new_tokens(setting.max_new_tokens, inputs)
-        choice = token_choice(setting, [item.id for item in batch.items], n, n_tokens, seed, self._device)
+        choice = token_choice(setting, [item.id for item in items], n, n_tokens, seed, self._device)
         options = _generate_options(setting, n) | ({} if choice is None else {"logits_processor": [choice]})
         tokens = self.model.generate(**inputs, **options, max_new_tokens=n_tokens)
         if isinstance(choice, SampledTokens) and choice.has_overflowed:
@@ -182,12 +177,8 @@ class LocalModel:
             )
         tokens = tokens[:, self._n_prompt_tokens(tokens, inputs) :]
         texts = [text.strip() for text in self._tokenizer.batch_decode(tokens, skip_special_tokens=True)]
-        n_each = len(texts) // len(batch.items)
-        return [texts[k * n_each : (k + 1) * n_each] * (n // n_each) for k in range(len(batch.items))]
-
-    def _moved(self, value: torch.Tensor) -> torch.Tensor:
-        dtype = DTYPES[self.options.dtype] if value.is_floating_point() else None
-        return value.to(self._device, dtype)
+        n_each = len(texts) // len(items)
+        return [texts[k * n_each : (k + 1) * n_each] * (n // n_each) for k in range(len(items))]
 
     def _n_new_tokens(self, wanted: int, inputs: dict[str, torch.Tensor]) -> int:
         """Tokens that there is room for: as many as wanted, unless the model has fewer positions."""

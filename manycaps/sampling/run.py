@@ -52,8 +52,22 @@ def items_of(options: SampleOptions) -> list[Item]:
     return mine
 
 
-def sampled(options: SampleOptions) -> pathlib.Path:
-    """Sample; see `manycaps.sampling.sample`."""
+def sample(options: SampleOptions) -> pathlib.Path:
+    """Sample captions of images, or answers to prompts.
+
+    A run that is stopped resumes when it is called again: finished rows are kept, in `<output>.partial`. The settings
+    are written beside the samples, to `<output>.settings`.
+
+    Args:
+        options: model, rows, and how to decode.
+
+    Returns:
+        The path of the samples.
+
+    Raises:
+        TypeError, ValueError, OSError: an option, a file, the model or the server cannot be used.
+        ImportError: a package is missing.
+    """
     items = items_of(options)
     write_samples(load_sampler(options, items[0]), items, options, options.setting, options.output)
     return options.output

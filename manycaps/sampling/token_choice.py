@@ -44,12 +44,8 @@ def chosen_tokens(model: Any, *inputs: Any, generation_config: Any, **options: A
 class SampledTokens(TokenChoice):
     """Sampling at a temperature, from all tokens or the likeliest ones.
 
-    The options are applied by the classes of transformers, in its order: temperature, top-k, top-p, min-p.
-
-    Args:
-        setting: of sampling.
-        numbers: float64 array, shape (n_sequences, n_steps), as from `random_numbers`.
-        device: of the model.
+    The options are applied by the classes of transformers, in its order: temperature, top-k, top-p, min-p. The random
+    numbers are those of `random_numbers`, shape (n_sequences, n_steps).
     """
 
     def __init__(self, setting: Setting, numbers: Floats, device: torch.device):
@@ -88,11 +84,8 @@ class SampledTokens(TokenChoice):
 class DiverseTokens(TokenChoice):
     """Diverse beam search with groups of one beam: a sample avoids what earlier ones of its row chose at this step.
 
-    Vijayakumar et al. (2018), section 3, Hamming diversity, https://arxiv.org/abs/1610.02424.
-
-    Args:
-        n_groups: samples of a row, one after the other in the batch.
-        penalty: what the log-probability of a token loses for each earlier sample that chose it.
+    Vijayakumar et al. (2018), section 3, Hamming diversity, https://arxiv.org/abs/1610.02424. The samples of a row lie
+    side by side; the penalty is what a token's log-probability loses for each earlier sample that chose it.
     """
 
     def __init__(self, n_groups: int, penalty: float):

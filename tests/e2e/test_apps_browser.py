@@ -32,9 +32,8 @@ from manycaps.comparison.parity import compared_parity
 from manycaps.comparison.parity_scores import parity_of_captions
 from manycaps.comparison.systems import read_systems
 from manycaps.pages.form import card_body
-from manycaps.pages.limits import CaptionLimits
+from manycaps.pages.inputs import CaptionLimits, rows_of_text_box
 from manycaps.pages.results import as_table_cell
-from manycaps.pages.text_boxes import rows_of_text_box
 from manycaps.pages.verdict import verdict
 from manycaps.report.comparison_page import comparison_page
 from tests.large_packages import evaluate

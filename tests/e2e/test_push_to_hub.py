@@ -310,7 +310,7 @@ def test_the_space_of_a_module_gets_the_files_of_its_page_alone(versions):
     versions["gradio"] = SDK_VERSION
     files = push_to_hub.space_files(push_to_hub.space_folders()["trm_cider"])
     pages = {name.removeprefix("manycaps/") for name in files if name.startswith("manycaps/")}
-    others = {"examples", "form", "limits", "results", "text_boxes", "uploads", "verdict", "weights"}
+    others = {"examples", "form", "inputs", "results", "verdict", "weights"}
     assert pages == {"__init__.py", *(f"pages/{name}.py" for name in ("__init__", "module_page", *others))}
     assert push_to_hub.page_files("import gradio\n") == {}
 

@@ -223,11 +223,11 @@ def test_what_cannot_work_is_told_before_any_training(folder, capsys, flags, mes
 def test_a_folder_of_another_training_is_not_overwritten(folder, trained, capsys):
     before = (trained / "training_state.pt").read_bytes()
     for flags, message in (
-        (["--seed", "1"], "state: expected that of a training with the same recipe, got seed 0 instead of 1. Give the"),
-        (["--prompt", ""], f"{trained}/training_state.pt: expected the state of a training with the same data and"),
+        (["--seed", "1"], "expected the state of a training with the same data and options, got seed 0 instead of 1."),
+        (["--prompt", ""], "expected the state of a training with the same data and options, got prompt 'A"),
     ):
         assert main(["train-pac", *command(folder, trained.name, *flags)]) == 1
-        assert capsys.readouterr().err.splitlines()[-1].startswith(message)
+        assert capsys.readouterr().err.splitlines()[-1].startswith(f"{trained}/training_state.pt: {message}")
     assert (trained / "training_state.pt").read_bytes() == before
 
 

@@ -11,8 +11,7 @@ import pytest
 
 from manycaps import command_line
 from manycaps.catalog import MODULES
-from manycaps.installed_modules import module_folders
-from manycaps.installed_packages import requirement_names
+from manycaps.installed_modules import module_folders, requirement_names
 from tests.each_case import each_case
 from tests.environments import make_environment, outer_variables
 from tests.meteor15_data import write_data

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from manycaps.caption_splits.shared_out import held_out, shared_out
+from manycaps.caption_splits import held_out, shared_out
 from manycaps.command_line import main
 from tests.each_case import each_case
 

@@ -10,7 +10,7 @@ import pytest
 from pycocoevalcap.bleu import bleu
 from pycocoevalcap.rouge import rouge
 
-from manycaps import catalog, coco, meant_modules
+from manycaps import catalog, coco, installed_modules
 from manycaps.coco import frequencies, scorers
 from tests.each_case import each_case
 from tests.modules.sample_inputs import small_meteor15_data
@@ -40,7 +40,7 @@ def test_bad_captions(gts, res, error, message):
 
 
 def test_examples_of_names_that_are_meant():
-    for advice in meant_modules.MEANT.values():
+    for advice in installed_modules.MEANT.values():
         assert re.match(r"Take |It is not in this collection", advice)
         assert all(
             name in catalog.MODULES for name in re.findall(r"\b[a-z]+_[a-z]+\b", advice) if name not in NOT_MODULES

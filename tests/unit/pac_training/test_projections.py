@@ -124,12 +124,8 @@ def with_a_nan(features):
 @each_case(
     ("change", "message"),
     [
-        (lambda x: x._replace(generated_images=None), "generated_images: expected a float32 array of shape (64, 10)"),
-        (lambda x: x._replace(images=x.images[:, :9]), "images: expected a float32 array of shape (64, 10), got float"),
-        (lambda x: x._replace(images=x.images[:60]), "images: expected a float32 array of shape (64, 10), got float32"),
-        (lambda x: x._replace(captions=x.captions.astype(float)), "captions: expected a float32 array of shape (64"),
+        (lambda x: x._replace(generated_images=None), "generated_images: expected features, got None. Give them, or l"),
         (with_a_nan, "captions[3]: expected finite features that are not all 0, got others in 1 rows. Leave those"),
-        (lambda x: x._replace(image_rows=np.zeros(64, int)), "image_rows: expected for each of 64 captions the num"),
         (lambda x: tuning.CachedFeatures(*(y[:15] for y in x[:4])), "batch_size: expected at most the 15 different"),
     ],
 )

@@ -10,8 +10,8 @@ import gradio as gr
 
 from manycaps.pages.examples import EXAMPLE_CAPTIONS
 from manycaps.pages.form import Form, build_page, card_body, house_messages
+from manycaps.pages.inputs import caption_box
 from manycaps.pages.results import Drawing, as_table_cell, result_table
-from manycaps.pages.text_boxes import caption_boxes
 
 
 def test_messages_quote_input_as_text():
@@ -40,7 +40,7 @@ def test_a_page_is_built(tmp_path):
     form = Form(
         title="Demo",
         introduction="",
-        inputs=caption_boxes(),
+        inputs=[caption_box(label, "one per line") for label in ("Candidates", "References")],
         drawings=["One"],
         examples=EXAMPLE_CAPTIONS,
         measure=lambda *boxes: ("table", Drawing(PIL.Image.new("RGB", (9, 9)), "a square"), card),

@@ -3,8 +3,7 @@
 import pytest
 
 pytest.importorskip("gradio", reason="gradio is not installed: pip install -r tests/requirements.txt")
-from manycaps.pages.limits import CaptionLimits
-from manycaps.pages.text_boxes import caption_lines, rows_of_text_box
+from manycaps.pages.inputs import CaptionLimits, caption_lines, rows_of_text_box
 
 LIMITS = CaptionLimits(rows=2, captions_per_row=3, characters_per_caption=10)
 

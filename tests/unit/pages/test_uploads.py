@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("gradio", reason="gradio is not installed: pip install -r tests/requirements.txt")
 import gradio as gr
 
-from manycaps.pages.uploads import check_megapixels, check_uploaded, uploaded_file
+from manycaps.pages.inputs import check_megapixels, check_uploaded, uploaded_file
 
 
 def test_an_upload_is_a_path_and_never_an_address(tmp_path):

@@ -1,21 +1,27 @@
-"""Splits of caption files, written with the ids of their rows."""
+"""Training, validation and test splits by what captions name and how long they are, with a check that nothing leaks.
+
+Splits are written with the ids of their rows. Each stratum is divided in the same shares, or whole strata are held out.
+"""
 
 import dataclasses
+import hashlib
 import json
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from manycaps.caption_splits.shared_out import REST, held_out, random_key, shared_out
-from manycaps.caption_tables import CaptionRow, good_rows, open_source
-from manycaps.caption_tables.columns import ColumnNames
-from manycaps.kit.base_messages import shown_path, shown_value
-from manycaps.kit.base_module import check_whole_number
-from manycaps.kit.diversity_concepts import load_labels, row_matches
-from manycaps.kit.text_tokens import Tokenizer, check_tokenizer, tokenize_rows
-from manycaps.saved_files import check_can_be_written, write_text_atomically
+from .caption_tables import CaptionRow, good_rows, open_source
+from .caption_tables.columns import ColumnNames
+from .kit.base_messages import shown_path, shown_value
+from .kit.base_module import check_whole_number
+from .kit.diversity_concepts import load_labels, row_matches
+from .kit.text_tokens import Tokenizer, check_tokenizer, tokenize_rows
+from .saved_files import check_can_be_written, write_text_atomically
+
+# Name of the split that gets the remaining rows.
+REST = "train"
 
 # Stratum of a row without a label of the list.
 NO_CONCEPT = ""
@@ -129,12 +135,63 @@ def concepts(
     return pairs
 
 
-def checked_shares(shares: Mapping[str, float]) -> dict[str, float]:
-    """Return the shares that are above 0, or raise.
+def shared_out(strata: Sequence[Any], ids: Sequence[Hashable], shares: Mapping[str, float], seed: int) -> list[str]:
+    """Give every row a split, each stratum in the stated shares.
 
-    Raises:
-        ValueError: a share is out of range, or they leave nothing for training.
+    The rows are lined up stratum by stratum, those of a stratum at random, and each row goes to the split that is
+    furthest behind its share of the rows so far. So a split differs from its share by less than one row, in all rows
+    and at every place of the line, and by less than two in a stratum.
+
+    Args:
+        strata: n_rows values that can be compared.
+        ids: n_rows names; which row of a stratum goes where depends on the seed and these alone.
+        shares: of the splits, at most two beside `REST`, which gets the others; each above 0, below 1 together.
+        seed: whole number, at least 0.
+
+    Returns:
+        n_rows names of splits.
+
+    >>> splits = shared_out(["a", "b"] * 5, range(10), {"test": 0.2}, seed=0)
+    >>> sorted(zip(splits, ["a", "b"] * 5))[:3]
+    [('test', 'a'), ('test', 'b'), ('train', 'a')]
     """
+    names = [*shares, REST]
+    wanted = np.array([*shares.values(), 1 - sum(shares.values())])
+    given, chosen = np.zeros(len(names)), [REST] * len(ids)
+    order = sorted(range(len(ids)), key=lambda i: (strata[i], random_key(ids[i], seed)))
+    for n_before, i in enumerate(order):
+        split = int(np.argmax(wanted * (n_before + 1) - given))
+        given[split] += 1
+        chosen[i] = names[split]
+    return chosen
+
+
+def held_out(strata: Sequence[Any], ids: Sequence[Hashable], shares: Mapping[str, float], seed: int) -> list[str]:
+    """Give every row a split so that the last strata are held out: the first split gets the last rows, and so on.
+
+    Arguments and result are those of `shared_out`; each split differs from its share by at most half a row.
+
+    >>> held_out([1, 5, 3, 4, 2], range(5), {"test": 0.4}, seed=0)
+    ['train', 'test', 'train', 'test', 'train']
+    """
+    order = sorted(range(len(ids)), key=lambda i: (strata[i], random_key(ids[i], seed)))
+    chosen, total, end = [REST] * len(ids), 0.0, len(ids)
+    for name, share in shares.items():
+        total += share
+        begin = len(ids) - round(total * len(ids))
+        for i in order[begin:end]:
+            chosen[i] = name
+        end = begin
+    return chosen
+
+
+def random_key(name: Hashable, seed: int) -> bytes:
+    """Return a number that sorts names at random, the same for the same seed."""
+    return hashlib.blake2b(f"{seed}:{name}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def checked_shares(shares: Mapping[str, float]) -> dict[str, float]:
+    """Return the shares that are above 0; raise if one is out of range, or if they leave nothing for training."""
     for name, share in shares.items():
         if not 0 <= share < 1:
             raise ValueError(f"--{name}: expected a share from 0 to below 1, got {share}. Write 10 % as 0.1.")
@@ -147,11 +204,7 @@ def checked_shares(shares: Mapping[str, float]) -> dict[str, float]:
 
 
 def check_distinct_rows(rows: Sequence[CaptionRow], source: str) -> None:
-    """Raise if there is no row, or if two rows have one id, image or video: it would be in two splits.
-
-    Raises:
-        ValueError: they have.
-    """
+    """Raise if there is no row, or if two rows have one id, image or video: it would be in two splits."""
     if not rows:
         raise ValueError(f"{shown_path(source)}: expected at least one row, got none. Give a file with captions.")
     for role in ("id", "image", "video"):

@@ -1,0 +1,71 @@
+"""Tables of frequencies, counted in captions: of n-grams for trm_cider, and of CLIP's tokens for emscore_pac."""
+
+import json
+import pathlib
+from collections.abc import Iterable
+from typing import Any
+
+from tqdm import tqdm
+
+from .caption_tables import CaptionColumn, caption_lists, open_captions
+from .kit.text_cider import document_frequencies
+from .kit.text_tokens import check_tokenizer, tokenize_rows
+from .saved_files import check_can_be_written, write_text_atomically
+
+# Tokens that every published CLIP reads of a text, start and end included (open_clip, tokenizer.py).
+CONTEXT_LENGTH = 77
+
+
+def write_document_counts(
+    file: str, output: pathlib.Path, *, column: str = "references", document: str | None = None, tokenizer: str = "ptb"
+) -> dict[str, Any]:
+    """Count in how many documents each n-gram occurs, and write the table; the file appears whole or not at all.
+
+    Args:
+        file: of captions.
+        output: the new file.
+        column: of the captions.
+        document: column that names the image or video, if a row holds one caption.
+        tokenizer: name of a tokenizer, which the metric must be given, too.
+
+    Returns:
+        The table, as `document_frequency` of trm_cider takes it.
+
+    Raises:
+        TypeError, ValueError, OSError: the captions cannot be used, or the file cannot be written.
+    """
+    check_tokenizer(tokenizer)
+    check_can_be_written(output)
+    wanted = CaptionColumn(column, document, needs_group=True, group_option="--document")
+    documents = list(caption_lists(open_captions([file], wanted)))
+    counts = document_frequencies(tokenize_rows(tqdm(documents, unit="document"), tokenizer))
+    table = {"n_documents": len(documents), "document_frequency": counts}
+    write_text_atomically(output, json.dumps(table))
+    return table
+
+
+def token_table(captions: Iterable[str]) -> dict[str, Any]:
+    """Count in how many captions each token occurs; tokens are named as in CLIP's vocabulary."""
+    import open_clip
+
+    from .kit.clip_model import first_tokens
+    from .kit.clip_token_matching import count_tokens
+
+    tokenizer = open_clip.SimpleTokenizer()
+    ends = tokenizer.sot_token_id, tokenizer.eot_token_id
+    texts = ((ends[0], *first_tokens(tokenizer, caption)[0][: CONTEXT_LENGTH - 2], ends[1]) for caption in captions)
+    frequency = count_tokens(texts)
+    counts = {tokenizer.decoder[i]: count for i, count in sorted(frequency.counts.items())}
+    return {"n_documents": frequency.n_documents, "document_frequency": counts}
+
+
+def write_token_counts(file: str, output: pathlib.Path, *, column: str = "references") -> dict[str, Any]:
+    """Count in how many captions each token of CLIP occurs, and write the table, which emscore_pac takes as `idf`.
+
+    The arguments, result and errors are those of `write_document_counts`.
+    """
+    check_can_be_written(output)
+    captions = [caption for row in caption_lists(open_captions([file], CaptionColumn(column))) for caption in row]
+    table = token_table(tqdm(captions, unit="caption"))
+    write_text_atomically(output, json.dumps(table))
+    return table

@@ -1,1 +1,0 @@
-"""Tables of document frequencies, counted in captions."""
