@@ -34,9 +34,7 @@ def check_no_captions(captions: Sequence[object], n_added: int) -> None:
 def as_embedding_arrays(rows: object, column: str) -> list[np.ndarray]:
     """Return one column of ready embeddings as a list of checked arrays.
 
-    Args:
-        rows: n_rows floating-point arrays of shape (n_texts, d), or one of shape (n_rows, n_texts, d).
-        column: name of the column, for the messages.
+    `rows` are n_rows floating-point arrays of shape (n_texts, d), or one of shape (n_rows, n_texts, d).
 
     Raises:
         TypeError: the column is missing or no list of arrays; a row is no array of floating-point numbers.
@@ -60,11 +58,7 @@ def _listed_rows(rows: object, column: str, expected: str, advice: str) -> list[
 
 
 def check_embeddings(array: np.ndarray, where: str) -> None:
-    """Raise unless `array` is a non-empty table of finite floating-point numbers.
-
-    Args:
-        array: any array.
-        where: what the message begins with.
+    """Raise unless `array` is a non-empty table of finite floating-point numbers; messages begin with `where`.
 
     Raises:
         TypeError: other numbers than floating-point ones.
@@ -105,12 +99,9 @@ def _oddest(vector: np.ndarray) -> Any:
 
 
 def as_array(values: object, where: str, advice: str) -> np.ndarray:
-    """Return a table of embeddings as a checked array.
+    """Return a table of embeddings, an array, a tensor, or lists of either or of numbers, as a checked array.
 
-    Args:
-        values: an array, a tensor, or lists of either or of numbers.
-        where: what a message begins with.
-        advice: what a message ends with where the values are no array.
+    Messages begin with `where`, and end with `advice` where the values are no array.
 
     Raises:
         TypeError: no array of floating-point numbers, or one with a mask, which arithmetic would not see.
@@ -173,12 +164,9 @@ def check_matrices_alone(given: dict[str, Any], column: str, n_added: int) -> No
 
 
 def as_pair_matrices(values: object, n_candidates: object, column: str) -> PairMatrices:
-    """Check ready values of all pairs of a row.
+    """Check ready values of all pairs of a row: n_rows finite arrays of shape (n_texts, n_texts), candidates first.
 
-    Args:
-        values: n_rows arrays of shape (n_texts, n_texts), candidates first, finite.
-        n_candidates: number of candidates of every row, or a list of n_rows numbers.
-        column: name of the values, for the messages.
+    `n_candidates` is that of every row, or a list of n_rows numbers.
 
     Raises:
         TypeError: no list of arrays of numbers, or no whole numbers.
@@ -249,14 +237,7 @@ def _as_counts(n_candidates: object, n_texts: Sequence[int], column: str) -> lis
 
 
 def as_encoder_output(output: object, n_captions: int) -> np.ndarray:
-    """Check the output of a function or a model for `n_captions` captions.
-
-    Args:
-        output: should be a floating-point array, shape (n_captions, d).
-        n_captions: number of captions it was given.
-
-    Returns:
-        The array.
+    """Check the output of a function or a model for captions: a floating-point array, shape (n_captions, d).
 
     Raises:
         TypeError: no array of floating-point numbers.

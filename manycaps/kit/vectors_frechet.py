@@ -19,19 +19,14 @@ MAX_CROSS_VALUES = 1_000_000
 
 
 def frechet_squared(vectors: np.ndarray, n_candidates: int) -> np.ndarray:
-    """Squared Fréchet distance of candidates and references, row by row.
+    """Squared Fréchet distance of candidates and references, row by row: float64, shape (n_rows,), at least 0.
 
-    |mu1 - mu2|^2 + Tr(C1 + C2 - 2 (C1 C2)^(1/2)), covariances with n - 1 (Dowson and Landau 1982,
-    https://doi.org/10.1016/0047-259X(82)90077-X; Heusel et al. 2017, equation 6, https://arxiv.org/abs/1706.08500;
-    Chan et al. 2022, equation 5, https://arxiv.org/abs/2209.07518, prints the first term without its square, their
-    program squares it).
+    |mu1 - mu2|^2 + Tr(C1 + C2 - 2 (C1 C2)^(1/2)), covariances with n - 1, in squared units of the vectors (Dowson and
+    Landau 1982, https://doi.org/10.1016/0047-259X(82)90077-X; Heusel et al. 2017, equation 6,
+    https://arxiv.org/abs/1706.08500; Chan et al. 2022, equation 5, https://arxiv.org/abs/2209.07518, prints the first
+    term without its square, their program squares it).
 
-    Args:
-        vectors: float64 array, shape (n_rows, n_texts, d); the first `n_candidates` texts are candidates.
-        n_candidates: number of candidates of every row, 2 to n_texts - 2.
-
-    Returns:
-        float64 array, shape (n_rows,), at least 0 (equal means and covariances), in squared units of the vectors.
+    `vectors` is float64, shape (n_rows, n_texts, d), candidates first; `n_candidates` is 2 to n_texts - 2.
 
     >>> frechet_squared(np.array([[[0.0], [2.0], [3.0], [7.0]]]), 2).round(4).tolist()
     [18.0]
@@ -49,13 +44,8 @@ def frechet_squared(vectors: np.ndarray, n_candidates: int) -> np.ndarray:
 def frechet_p_values(vectors: np.ndarray, n_candidates: int, splits: SplitsOfRow) -> tuple[np.ndarray, np.ndarray]:
     """Squared Fréchet distance of every row, and the share of the splits whose distance is at least as large.
 
-    Args:
-        vectors: as for `frechet_squared`.
-        n_candidates: as for `frechet_squared`.
-        splits: splits into sets of the observed sizes, the observed one among them.
-
-    Returns:
-        Two float64 arrays, shape (n_rows,): distances, and p-values above 0 and at most 1.
+    The observed split is among the splits. Returns two float64 arrays, shape (n_rows,); p-values are above 0, at most
+    1.
 
     >>> row, observed = np.array([[[0.0], [2.0], [3.0], [7.0]]]), np.array([[True, True, False, False]])
     >>> [values.round(4).tolist() for values in frechet_p_values(row, 2, lambda size: [observed])]
@@ -70,18 +60,11 @@ def frechet_p_values(vectors: np.ndarray, n_candidates: int, splits: SplitsOfRow
 
 
 def null_frechet_squared(vectors: np.ndarray, n_candidates: int, splits: SplitsOfRow) -> Iterator[np.ndarray]:
-    """Give the squared Fréchet distance of every row under every split of its texts, out of the joint Gram matrix.
+    """Yield the squared Fréchet distance of every row under every split, in float64 arrays of shape (n_rows, block).
 
-    The first term and the two traces are sums over pairs of texts, so quadratic forms in the labels; the trace of the
-    root is left, the singular values of the block of the Gram matrix between both sets, centred by rows and columns.
-
-    Args:
-        vectors: float64 array, shape (n_rows, n_texts, d).
-        n_candidates: number of candidates of every row, 2 to n_texts - 2.
-        splits: splits into sets of the observed sizes.
-
-    Yields:
-        float64 arrays, shape (n_rows, block).
+    The first term and the two traces are sums over pairs of texts, so quadratic forms in the labels; what remains, the
+    trace of the root, is the singular values of the block of the Gram matrix between both sets, centred by rows and
+    columns. `vectors` is float64, shape (n_rows, n_texts, d); `n_candidates` is 2 to n_texts - 2.
 
     >>> row, observed = np.array([[[0.0], [2.0], [3.0], [7.0]]]), np.array([[True, True, False, False]])
     >>> [values.round(4).tolist() for values in null_frechet_squared(row, 2, lambda size: [observed])]
@@ -104,16 +87,10 @@ def null_frechet_squared(vectors: np.ndarray, n_candidates: int, splits: SplitsO
 
 
 def from_first(vectors: np.ndarray) -> np.ndarray:
-    """Move every row so that its first text lies at 0, which changes no distance.
+    """Move every row of float64 vectors, shape (n_rows, n_texts, d), so that its first text lies at 0.
 
-    Differences of vectors near each other are exact, means of large numbers are not: so equal texts have a scatter of
-    exactly 0, and splits that tie still tie where the texts lie far from 0.
-
-    Args:
-        vectors: float64 array, shape (n_rows, n_texts, d).
-
-    Returns:
-        float64 array of the same shape.
+    No distance changes. Differences of vectors near each other are exact, means of large numbers are not: so equal
+    texts have a scatter of exactly 0, and splits that tie still tie where the texts lie far from 0.
 
     >>> from_first(np.array([[[1e8], [1e8 + 0.5]]])).tolist()
     [[[0.0], [0.5]]]
@@ -122,13 +99,7 @@ def from_first(vectors: np.ndarray) -> np.ndarray:
 
 
 def pair_distances(vectors: np.ndarray) -> np.ndarray:
-    """Euclidean distances of all pairs of texts of a row.
-
-    Args:
-        vectors: float64 array, shape (n_rows, n_texts, d).
-
-    Returns:
-        float64 array, shape (n_rows, n_texts, n_texts), zeros on the diagonal, in the unit of the vectors.
+    """Euclidean distances of all pairs of texts: float64, (n_rows, n_texts, d) to (n_rows, n_texts, n_texts).
 
     >>> pair_distances(np.array([[[0.0, 3.0], [4.0, 0.0]]])).tolist()
     [[[0.0, 5.0], [5.0, 0.0]]]
@@ -137,13 +108,9 @@ def pair_distances(vectors: np.ndarray) -> np.ndarray:
 
 
 def joint_scatter(vectors: np.ndarray) -> np.ndarray:
-    """Mean squared distance of a row's texts from their common mean: the unit in which splits are compared.
+    """Mean squared distance of a row's texts, (n_rows, n_texts, d), from their common mean: float64, shape (n_rows,).
 
-    Args:
-        vectors: float64 array, shape (n_rows, n_texts, d).
-
-    Returns:
-        float64 array, shape (n_rows,); 1 where all texts are equal and there is nothing to compare.
+    It is the unit in which splits are compared; 1 where all texts are equal and there is nothing to compare.
 
     >>> joint_scatter(np.array([[[0.0], [2.0]], [[3.0], [3.0]]])).tolist()
     [1.0, 1.0]
@@ -161,8 +128,8 @@ def pooled_frechet_squared(
 ) -> np.floating[Any]:
     """Squared Fréchet distance of all candidates and all references of a corpus, in bounded memory.
 
-    As in `frechet_squared`; the order of the vectors, the blocks and parts of the corpus that are merged change at
-    most the rounding, 1e-12 of the value.
+    A float64 number, as in `frechet_squared`; the order of the vectors, the blocks and parts of the corpus that are
+    merged change at most the rounding, 1e-12 of the value.
 
     Args:
         vectors: floating-point array, shape (n_vectors, d).
@@ -170,9 +137,6 @@ def pooled_frechet_squared(
         reference_counts: how often each is a reference, 2 in all.
         progress: wraps the blocks in a progress bar.
         block_size: vectors decomposed at once.
-
-    Returns:
-        A float64 number, at least 0.
 
     >>> points = np.array([[0.0], [2.0], [3.0], [7.0]])
     >>> pooled_frechet_squared(points, np.array([1, 1, 0, 0]), np.array([0, 0, 1, 1])).round(4).tolist()
@@ -185,15 +149,7 @@ def pooled_frechet_squared(
 
 
 def frechet_squared_of_moments(candidates: Moments, references: Moments) -> np.floating[Any]:
-    """Squared Fréchet distance of two sets of which the moments are known.
-
-    Args:
-        candidates: of at least two vectors.
-        references: of at least two vectors, of the same length.
-
-    Returns:
-        A float64 number, at least 0.
-    """
+    """Squared Fréchet distance of two sets, float64, by their moments, of two vectors or more of one length."""
     distance: np.floating[Any] = _from_factors(
         (candidates.mean - references.mean)[None], candidates.factor()[None], references.factor()[None]
     )[0]
@@ -210,19 +166,10 @@ def pooled_frechet_p_value(
 ) -> float:
     """p-value of the pooled distance: the share of the drawn exchanges whose distance is at least the observed one.
 
-    Every exchange costs a QR decomposition of all vectors.
-
-    Args:
-        vectors: as for `pooled_frechet_squared`, as are both counts.
-        candidate_counts: the observed counts.
-        reference_counts: the observed counts of the other side.
-        null_counts: float64 arrays, shape (n_vectors, block): candidate counts of each exchange, of the same sum.
-        n_draws: number of exchanges, for the progress bar.
-        progress: wraps the exchanges in a progress bar.
-
-    Returns:
-        (1 + reached) / (1 + n_draws), ties within 1e-9 of the joint scatter counted (Phipson and Smyth 2010,
-        https://doi.org/10.2202/1544-6115.1585).
+    (1 + reached) / (1 + n_draws), ties within 1e-9 of the joint scatter counted (Phipson and Smyth 2010,
+    https://doi.org/10.2202/1544-6115.1585). `null_counts` are float64 arrays, shape (n_vectors, block): candidate
+    counts of each exchange, of the observed sum; other arguments are as for `pooled_frechet_squared`. Every exchange
+    costs a QR decomposition of all vectors.
 
     >>> points = np.array([[0.0], [2.0], [3.0], [7.0]])
     >>> drawn = np.array([[1.0, 0.0], [0.0, 0.0], [1.0, 1.0], [0.0, 1.0]])

@@ -40,13 +40,10 @@ class Moments:
         progress: Progress = lambda steps, **_: steps,
         block_size: int = BLOCK_SIZE,
     ) -> None:
-        """Take in vectors.
+        """Take in vectors, finite and floating-point, shape (n_vectors, d), each as often as its count says.
 
-        Args:
-            vectors: finite floating-point array, shape (n_vectors, d).
-            counts: array of whole numbers, shape (n_vectors,): how often each vector comes.
-            progress: wraps the blocks in a progress bar.
-            block_size: vectors decomposed at once.
+        `counts` are whole numbers, shape (n_vectors,); `progress` wraps the blocks, `block_size` vectors decomposed at
+        once.
         """
         used = np.flatnonzero(counts)
         for start in progress(range(0, len(used), block_size), desc="pooled covariance", unit="block", delay=1):

@@ -35,22 +35,12 @@ def map_blocks(
     what: str,
     block_size: int = BLOCK_SIZE,
 ) -> Iterator[BatchPart]:
-    """Yield the result of `work` for every block of pairs on and above the diagonal.
+    """Yield the result of `work` for every block of pairs on and above the diagonal, row of blocks by row of blocks.
 
     Blocks are computed in threads, as many as there are cores, and given in a fixed order: sums over them do not depend
-    on the number of cores. A few blocks are held at once.
-
-    Args:
-        work: from the rows and the columns of a block, and its pair values, to its part of the whole; called in
-            threads. Equal slices mean a block on the diagonal, which holds each of its pairs twice.
-        vectors: floating-point array, shape (n, d).
-        pair_values: of two blocks of vectors, as float64.
-        progress: wraps the rows of blocks in a progress bar.
-        what: what the bar is called.
-        block_size: vectors on a side of a block.
-
-    Yields:
-        The parts, row of blocks by row of blocks.
+    on the number of cores. A few blocks are held at once. In threads `work` gets the rows and the columns of a block,
+    and its float64 pair values; equal slices mean a block on the diagonal, which holds each of its pairs twice.
+    `vectors` is floating-point, shape (n, d); `what` names the progress bar.
 
     >>> points, differences = np.array([[1.0], [2.0], [4.0]]), lambda a, b: a - (a if b is None else b).T
     >>> list(map_blocks(lambda i, j, v: v.tolist(), points, differences, lambda steps, **_: steps, "", 2))
@@ -205,14 +195,9 @@ def exact_median(
     """Median of the pair values, whatever they are, in one to three passes over all blocks.
 
     Each pass narrows the bracket around the median to three bins of a histogram, until what is inside can be sorted, or
-    is one value up to rounding.
-
-    Args:
-        vectors: floating-point array, shape (n_vectors, d).
-        weights: float64 array of whole numbers, shape (n_vectors,): how many texts each vector stands for.
-        pair_values: distances or squared ones: 0 for equal vectors.
-        progress: wraps the rows of blocks of each pass in a progress bar.
-        block_size: vectors on a side of a block.
+    is one value up to rounding. `vectors` is floating-point, shape (n_vectors, d); `weights` is float64, shape
+    (n_vectors,): how many texts each vector stands for; `pair_values` are distances or squared ones: 0 for equal
+    vectors.
 
     >>> points, steps = np.array([[0.0], [1.0], [3.0]]), lambda steps, **_: steps
     >>> exact_median(points, np.ones(3), lambda a, b: abs(a - (a if b is None else b).T), steps)

@@ -22,7 +22,7 @@ def ready_result(
     check: Callable[[Sequence[np.ndarray], Mapping[str, Any]], None],
     compare: CompareMatrices,
 ) -> Any:
-    """Compute from ready values, past evaluate's table and any model.
+    """Compute from ready values of every two items of each row, past evaluate's table and any model.
 
     Args:
         module: that was called.
@@ -33,9 +33,6 @@ def ready_result(
         given: everything else of the call.
         check: raises unless the matrices can be used with the options.
         compare: compares rows of equal sizes.
-
-    Returns:
-        The result of the module.
 
     Raises:
         TypeError, ValueError: a column is given beside the values, or they cannot be used.
