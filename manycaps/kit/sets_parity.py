@@ -81,14 +81,9 @@ def check_two_references(
 
 
 def row_columns(distances: np.ndarray, n_candidates: int) -> dict[str, np.ndarray]:
-    """Compute all that the corpus needs of rows of equal sizes.
+    """Compute all that the corpus needs of rows of equal sizes, with distances as for `row_gaps`.
 
-    Args:
-        distances: float64 array, shape (n_rows, n_texts, n_texts), symmetric, zeros on the diagonal, candidates first.
-        n_candidates: number of candidates of every row.
-
-    Returns:
-        float64 arrays, shape (n_rows,): the keys of `MEANS`, `PEOPLES_COPIES` and `COVARIANCES`.
+    Returns float64 arrays, shape (n_rows,): the keys of `MEANS`, `PEOPLES_COPIES` and `COVARIANCES`.
     """
     m = n_candidates
     gaps = row_gaps(distances, m)
@@ -122,16 +117,13 @@ def _copies(distances: np.ndarray, m: int) -> dict[str, np.ndarray]:
 def parity_result(
     columns: ParityColumns, tails: CorpusTails, options: Mapping[str, Any], drawn: DrawnGaps | None = None
 ) -> dict[str, Any]:
-    """Build the result of all rows.
+    """Build the result of all rows, a dict of Python scalars.
 
     Args:
         columns: by the names of `row_columns` a collection of n_rows floats, read as often as it is needed.
         tails: of all rows, with intervals if there is a confidence level.
         options: p_value, confidence_level and clusters.
         drawn: the gaps of random splits, for their p-values.
-
-    Returns:
-        Dict of Python scalars.
     """
     level, clusters = options["confidence_level"], options["clusters"]
     corpus = parity_corpus(columns, clusters)
@@ -164,13 +156,6 @@ def parity_result(
 
 def reported_result(result: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the module reports of a result: `FURTHER_KEYS` with `details` or `confidence_level` alone.
-
-    Args:
-        result: of `parity_result`.
-        options: details and confidence_level.
-
-    Returns:
-        A new dict, in the same order.
 
     >>> result = {"human_parity_p_value": 0.2, "gaps_p_value": 0.2}
     >>> reported_result(result, {"details": False, "confidence_level": None})
@@ -219,12 +204,7 @@ def _known(
 
 
 def parity_corpus(columns: ParityColumns, clusters: Sequence[Hashable] | None) -> ParityCorpus:
-    """Test the gaps of all rows.
-
-    Args:
-        columns: as for `parity_result`.
-        clusters: labels of the rows, or None.
-    """
+    """Test the gaps of all rows, with columns as for `parity_result`, and labels of the rows or None."""
     if clusters is not None:
         ((gaps, covariances),) = _blocks(columns, len(columns["fidelity_gap"]))
         test = gaps_test([RowGaps(gaps[:, 0], gaps[:, 1], covariances)], clusters)
@@ -344,16 +324,7 @@ class ParityValues(NamedTuple):
 def values_of_rows(
     rows: ComparableRows, options: Mapping[str, Any], progress: Callable[..., Iterable[Any]]
 ) -> ParityValues:
-    """Compare all rows, in batches of rows of equal sizes.
-
-    Args:
-        rows: all rows; they are compared by `parity_comparison`.
-        options: p_value, max_partitions, n_resamples and seed.
-        progress: wraps the batches in a progress bar, as `tqdm` does.
-
-    Returns:
-        The values, in the order of the rows.
-    """
+    """Compare all rows by `parity_comparison`, in batches of equal sizes; `progress` wraps them, as `tqdm` does."""
     n_rows = len(rows.sizes)
     drawn = DrawnGaps(options, n_rows) if options["p_value"] in P_VALUE_METHODS[1:] else None
     kept = KeptDistances(n_rows)
@@ -378,13 +349,7 @@ def parity_p_values(
 ) -> tuple[float, float, float]:
     """Put both tests together, with no p-value below the smallest one of all splits of the rows.
 
-    Args:
-        of_gaps: p-value of the gaps.
-        tails: of all rows.
-        clusters: labels of the rows: splits of dependent rows are no bound; or None.
-
-    Returns:
-        p-value of both tests, p-value of the gaps, and the smallest one.
+    Splits of rows in clusters are no bound. Returns the p-values of both tests and of the gaps, and the smallest one.
     """
     smallest = 0.0 if clusters is not None else smallest_parity_p_value(tails.sizes)
     of_gaps = max(of_gaps, smallest)  # NaN stays NaN
@@ -392,10 +357,9 @@ def parity_p_values(
 
 
 def smallest_parity_p_value(sizes: Mapping[tuple[int, int], int]) -> float:
-    """Smallest p-value by all splits of all rows; where all rows have sets of one size, the two may change places.
+    """Smallest p-value by all splits of all rows; `sizes` says how many have which (n_candidates, n_references).
 
-    Args:
-        sizes: how many rows have which (n_candidates, n_references).
+    Where all rows have sets of one size, the two may change places.
 
     >>> round(smallest_parity_p_value({(1, 2): 2}), 6), round(smallest_parity_p_value({(2, 2): 1}), 6)
     (0.111111, 0.333333)

@@ -16,15 +16,7 @@ N_BINS = 20
 
 
 def listed_captions(distances: Distances, people: PeopleDistances) -> dict[str, Any]:
-    """List the candidates at the ends of people's distances, for a module's result.
-
-    Args:
-        distances: of all rows.
-        people: distances of people's captions from each other.
-
-    Returns:
-        Lists and lists of lists of Python scalars, by the keys of the result.
-    """
+    """List the candidates at the ends of people's distances: Python lists, by the keys of a module's result."""
     p_values: list[list[float]] = [[] for _ in range(distances.n_rows)]
     means: list[list[float]] = [[] for _ in range(distances.n_rows)]
     far: list[tuple[float, int, int]] = []
@@ -57,14 +49,8 @@ def conformal_p_values(candidates: np.ndarray, people: PeopleDistances) -> np.nd
     """p-values of single candidates: the share of people's distances, of all rows, that are at least as large.
 
     One is added to both counts (Vovk et al. 2005; Bates et al. 2023, https://arxiv.org/abs/2104.08279), and the mean is
-    taken over the references that the candidate stands in for.
-
-    Args:
-        candidates: as in `TailDistances`, (n_rows, n_candidates, n_references).
-        people: distances of people's captions from each other.
-
-    Returns:
-        float64 array, shape (n_rows, n_candidates), above 0 and at most 1.
+    taken over the references that the candidate stands in for: (n_rows, n_candidates, n_references), as in
+    `TailDistances`, to float64, (n_rows, n_candidates), above 0 and at most 1.
     """
     shares = people.share_above(candidates, or_equal=True)
     p_values: np.ndarray = ((1 + people.n_values * shares) / (1 + people.n_values)).mean(axis=2)

@@ -282,10 +282,7 @@ def tokenize(caption: str) -> list[str]:
     The caption is read as one line: line breaks of any kind count as blanks. Every string has tokens, also where the
     Java program is undefined: lone surrogates are dropped as it drops all characters above U+FFFF (most emoji), and a
     token that it prints with blanks inside (a web page's tag) becomes one token per blank-free piece, as the metrics
-    split it.
-
-    Returns:
-        Lower-case tokens in reading order: none is empty, holds white space or is one of `REMOVED_TOKENS`.
+    split it. Tokens are lower-case; none is empty, holds white space or is one of `REMOVED_TOKENS`.
 
     >>> tokenize("A dog (brown) can't catch it.")
     ['a', 'dog', '-lrb-', 'brown', '-rrb-', 'ca', "n't", 'catch', 'it']

@@ -21,15 +21,10 @@ MAX_CELLS = 2_000_000
 
 
 def f_measure(precision: Floats, recall: Floats, beta: float = BETA) -> Floats:
-    """ROUGE-L = (1 + beta^2) P R / (R + beta^2 P); 0 where P or R is 0.
+    """ROUGE-L = (1 + beta^2) P R / (R + beta^2 P), 0 (worst) to 1 (best); 0 where P or R is 0.
 
-    Args:
-        precision: float64 array: the largest share of the candidate in a common subsequence with a reference.
-        recall: float64 array of that shape: the largest share of a reference; not always the same reference.
-        beta: weight of recall over precision.
-
-    Returns:
-        float64 array of that shape, 0 (worst) to 1 (best).
+    float64 arrays of one shape: the largest share of the candidate in a common subsequence with a reference, and the
+    largest share of a reference, not always the same one.
 
     >>> f_measure(np.array([1.0, 0.5]), np.array([1.0, 0.0])).tolist()
     [1.0, 0.0]
@@ -40,17 +35,11 @@ def f_measure(precision: Floats, recall: Floats, beta: float = BETA) -> Floats:
 
 
 def rouge_l_scores(candidates: Sequence[TokenList], references: TokenRows) -> Floats:
-    """Score each candidate against its own references by ROUGE-L.
+    """Score each candidate against its own references by ROUGE-L: float64, shape (n,), 0 (worst) to 1 (best).
 
     Precision and recall are the best of all references, each for itself, as in the COCO caption code; Lin (2004) takes
-    the best score of a single reference. The score of a corpus is the mean.
-
-    Args:
-        candidates: n token lists; a text without tokens counts as one empty token, as in the COCO caption code.
-        references: n lists of at least one token list.
-
-    Returns:
-        float64 array, shape (n,), 0 (worst) to 1 (best).
+    the best score of a single reference. The score of a corpus is the mean. A text without tokens counts as one empty
+    token, as in the COCO caption code.
 
     >>> rouge_l_scores([["a", "red", "dog"]], [[["a", "dog"], ["cat"]]]).round(4).tolist()
     [0.8299]
@@ -59,14 +48,7 @@ def rouge_l_scores(candidates: Sequence[TokenList], references: TokenRows) -> Fl
 
 
 def rouge_l_of_ngrams(texts: ReferenceNgrams, beta: float = BETA) -> Floats:
-    """Score every candidate by ROUGE-L, as `rouge_l_scores`, where the words have been numbered.
-
-    Args:
-        texts: candidates and references.
-        beta: as for `f_measure`.
-
-    Returns:
-        float64 array, shape (n_candidates in all,), row after row.
+    """Score every candidate by ROUGE-L, as `rouge_l_scores`, where the words have been numbered, row after row.
 
     >>> rouge_l_of_ngrams(ReferenceNgrams.of_rows([[["a", "red", "dog"]]], [[["a", "dog"], ["cat"]]])).round(4).tolist()
     [0.8299]
@@ -84,15 +66,10 @@ def rouge_l_of_ngrams(texts: ReferenceNgrams, beta: float = BETA) -> Floats:
 
 
 def precisions_and_recalls(texts: Sequence[TokenList], candidate: Ints, reference: Ints) -> tuple[Floats, Floats]:
-    """Share of the candidate, and of the reference, in the longest common subsequence of each pair.
+    """Share of the candidate, and of the reference, in the longest common subsequence of each pair of texts.
 
-    Args:
-        texts: n_texts token lists.
-        candidate: int64 array, shape (n_pairs,): number of the text that is scored.
-        reference: the same for the text that it is compared with.
-
-    Returns:
-        Two float64 arrays, shape (n_pairs,), 0 to 1.
+    `candidate` and `reference` are int64, shape (n_pairs,): numbers of texts. Returns two float64 arrays of that shape,
+    0 to 1.
 
     >>> precisions_and_recalls([["a", "red", "dog"], ["a", "dog"]], np.array([0]), np.array([1]))[1].tolist()
     [1.0]
@@ -104,15 +81,9 @@ def precisions_and_recalls(texts: Sequence[TokenList], candidate: Ints, referenc
 
 
 def common_lengths(texts: Sequence[TokenList], first: Ints, second: Ints) -> Ints:
-    """Length of the longest common subsequence of each pair of texts.
+    """Length of the longest common subsequence of each pair of texts: int64, shape (n_pairs,).
 
-    Args:
-        texts: n_texts token lists.
-        first: int64 array, shape (n_pairs,): number of one text.
-        second: the same for the other text.
-
-    Returns:
-        int64 array, shape (n_pairs,).
+    `first` and `second` are int64, shape (n_pairs,): numbers of texts.
 
     >>> common_lengths([["a", "red", "dog", "runs"], ["red", "a", "dog"]], np.array([0]), np.array([1])).tolist()
     [2]
@@ -191,9 +162,8 @@ def candidate_scores(
 ) -> tuple[dict[str, np.ndarray], npt.NDArray[np.int64]]:
     """Score every candidate, and return the statistics for BLEU of the corpus.
 
-    Returns:
-        Float64 arrays, shape (n_candidates,), row after row, by key: "bleu_1" to "bleu_4" and "rouge_l", 0 (worst) to 1
-        (best); and an int64 array, shape (n_candidates, 10), as from `bleu_statistics`.
+    Returns float64 arrays, shape (n_candidates,), row after row, by key: "bleu_1" to "bleu_4" and "rouge_l", 0 (worst)
+    to 1 (best); and an int64 array, shape (n_candidates, 10), as from `bleu_statistics`.
 
     >>> scores, _ = candidate_scores([[["a", "red", "dog"]]], [[["a", "red", "dog"], ["a", "cat"]]])
     >>> {key: round(float(values[0]), 4) for key, values in scores.items() if key != "bleu_4"}
