@@ -84,20 +84,12 @@ class Checkpoint(NamedTuple):
 
 
 def find_checkpoint(variant: str | None, checkpoint: str | os.PathLike[str] | None, progress: Any) -> Checkpoint:
-    """Find the weights of a module, and download them if needed.
+    """Find the weights of a module on this disk, and download them if needed.
 
-    Args:
-        variant: name of published weights; with `checkpoint` it only says how pixels and activations are treated
-            where the checkpoint itself does not.
-        checkpoint: path of a .safetensors, .pth or .pt file or of a folder that `manycaps convert-checkpoint` wrote,
-            or a Hub repository; None for the variant's own source.
-        progress: a tqdm class for the download.
-
-    Returns:
-        The checkpoint on this disk.
-
-    Raises:
-        ValueError: nothing usable is there.
+    `variant` names published weights; with `checkpoint` it only says how pixels and activations are treated where the
+    checkpoint itself does not. `checkpoint` is the path of a .safetensors, .pth or .pt file or of a folder that
+    `manycaps convert-checkpoint` wrote, or a Hub repository; None for the variant's own source. Raises ValueError where
+    nothing usable is there.
     """
     name = variant_name(variant)
     if checkpoint is None:

@@ -239,11 +239,7 @@ def is_of_transformers(path: pathlib.Path) -> bool:
 
 
 def folder_weights(folder: pathlib.Path) -> pathlib.Path:
-    """Return the file with the weights of a model's folder.
-
-    Raises:
-        ValueError: there are none as safetensors in one file.
-    """
+    """Return the file with the weights of a model's folder; ValueError if there are none as safetensors in one file."""
     path = folder / WEIGHTS_FILE
     if not is_regular_file(path):
         raise ValueError(

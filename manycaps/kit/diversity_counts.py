@@ -45,14 +45,7 @@ class NumberTable:
         return self._keys[: self._size]
 
     def numbers(self, keys: np.ndarray) -> np.ndarray:
-        """Return the numbers of keys; new keys are entered.
-
-        Args:
-            keys: uint64 array, shape (n,), repetitions allowed.
-
-        Returns:
-            int64 array, shape (n,), each 0 to len - 1.
-        """
+        """Return the numbers of keys, uint64, (n,), repetitions allowed, as int64, (n,); new keys are entered."""
         self._make_room(len(keys))
         slots = self._first_slots(keys)
         claimed = self._claimed(slots, keys)
@@ -67,14 +60,7 @@ class NumberTable:
         return claimed
 
     def find(self, keys: np.ndarray) -> np.ndarray:
-        """Return the numbers of keys without entering new ones.
-
-        Args:
-            keys: uint64 array, shape (n,).
-
-        Returns:
-            int64 array, shape (n,), -1 where a key is not in the table.
-        """
+        """Return the numbers of keys, uint64, (n,), as int64, (n,), -1 for new ones, which are not entered."""
         numbers = np.full(len(keys), -1, dtype=np.int64)
         pending, slots = np.arange(len(keys)), self._first_slots(keys)
         while pending.size:
@@ -133,12 +119,7 @@ class NumberTable:
 
 
 def add_at(array: np.ndarray, numbers: np.ndarray, values: np.ndarray | None) -> None:
-    """Add values, or 1, at indices of an array; repeated indices add up.
-
-    Args:
-        array: shape (size,), changed.
-        numbers: int64 array, shape (n,), each 0 to size - 1.
-        values: array, shape (n,), or None for ones.
+    """Add values, shape (n,), or 1, at int64 indices, shape (n,), of an array, in place; repeated indices add up.
 
     >>> counts = np.array([0, 5])
     >>> add_at(counts, np.array([1, 1]), None)

@@ -85,11 +85,7 @@ class RowPairs:
         return line[position] + self.texts.place[other], np.searchsorted(position, np.arange(len(hypotheses)))
 
     def squares(self, texts: Ints) -> Ints:
-        """Numbers of the pairs of some texts of a row with each other: shape (n, n_texts, n_texts).
-
-        Args:
-            texts: int64 array, shape (n, n_texts): numbers of texts, those of a line of one row.
-        """
+        """Numbers of the pairs of some texts of a row with each other: int64, (n, n_texts) to (n, n_texts, n_texts)."""
         row, position = self.texts.row[texts[:, :1]], self.texts.place[texts]
         line = self.first_pair[row] + position * self.texts.sizes[row]
         return line[:, :, None] + position[:, None, :]
@@ -125,9 +121,6 @@ def draws(
         n_references: most references of a row; None for all captions but the hypotheses.
         seed: whole number, at least 0.
         n_hypotheses: captions of each row that are hypotheses, at least 1.
-
-    Yields:
-        The iterations.
 
     >>> rows = [["a", "b"], ["c", "d", "e"]]
     >>> draw = next(draws(rows, RowTexts([2, 3]), 1, 1, seed=0))
@@ -226,9 +219,8 @@ class _Scorer:
 def summary(values: Sequence[float], share: float) -> tuple[float, float, float, float]:
     """Mean of the iterations, the central interval of `share`, and the standard error of the mean.
 
-    Returns:
-        Mean; lower and upper end, quantiles by linear interpolation; standard deviation (divisor n - 1) over the root
-        of n, NaN for one iteration.
+    The ends are quantiles by linear interpolation; the error is the standard deviation (divisor n - 1) over the root of
+    n, NaN for one iteration.
 
     >>> summary([1.0, 2.0, 3.0], 0.5)
     (2.0, 1.5, 2.5, 0.5773502691896258)

@@ -23,12 +23,9 @@ def masked_captions(rows: Sequence[Sequence[str]], pos: object) -> list[list[str
     """Replace every noun, proper noun and verb by a word that occurs nowhere else.
 
     A word is replaced where it stands, so that the captions are tokenized afterwards as all others are. Equal captions
-    of a row are equal no longer: no unknown equals another one.
-
-    Args:
-        rows: n_rows lists of captions.
-        pos: name of an installed spaCy pipeline, a pipeline, or a function from a caption to its (word, tag) pairs, the
-            words in the order of the caption and spelled as there.
+    of a row are equal no longer: no unknown equals another one. `pos` is the name of an installed spaCy pipeline, a
+    pipeline, or a function from a caption to its (word, tag) pairs, the words in the order of the caption and spelled
+    as there.
 
     >>> tags = {"a": "DET", "dog": "NOUN"}
     >>> masked_captions([["A dog!"]], lambda caption: [("A", "DET"), ("dog", "NOUN"), ("!", "PUNCT")])
@@ -46,15 +43,8 @@ def masked_captions(rows: Sequence[Sequence[str]], pos: object) -> list[list[str
 def without_tail(rows: Sequence[Sequence[Sequence[str]]], head_share: float) -> list[list[list[str]]]:
     """Replace every token outside the vocabulary head by one that occurs nowhere else.
 
-    The head are the most frequent types that make up `head_share` of all tokens; of equally frequent ones the first in
-    the alphabet.
-
-    Args:
-        rows: n_rows rows of token lists.
-        head_share: above 0, at most 1.
-
-    Returns:
-        The same with unknowns.
+    The head are the most frequent types that make up `head_share`, above 0, at most 1, of all tokens; of equally
+    frequent ones the first in the alphabet.
 
     >>> without_tail([[["a", "dog"], ["a", "cat"]]], 0.5)
     [[['a', 'unknown0x'], ['a', 'unknown1x']]]

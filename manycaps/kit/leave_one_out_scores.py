@@ -61,15 +61,9 @@ def triangle_ranks(distances: Floats, n_hypotheses: int) -> Floats:
 
 
 def mean_discrepancies(squared: Floats, n_hypotheses: int, estimator: str) -> Floats:
-    """Squared MMD of every row, the bandwidth half the median distance of the texts that are compared.
+    """Squared MMD of every row, float64, shape (n_rows,), by squared distances (n_rows, n_texts, n_texts).
 
-    Args:
-        squared: float64 array, shape (n_rows, n_texts, n_texts): squared distances, hypotheses first.
-        n_hypotheses: number of hypotheses of every row.
-        estimator: "unbiased", "biased" or "authors".
-
-    Returns:
-        float64 array, shape (n_rows,).
+    The bandwidth is half the median distance of the texts that are compared.
 
     >>> mean_discrepancies(np.array([[[0.0, 1.0], [1.0, 0.0]]]), 1, "biased").round(4).tolist()
     [1.7293]
@@ -78,19 +72,15 @@ def mean_discrepancies(squared: Floats, n_hypotheses: int, estimator: str) -> Fl
 
 
 def frechet_of_products(products: Floats, n_hypotheses: int) -> Floats:
-    """Squared Fréchet distance of every row, out of the inner products of its vectors.
+    """Squared Fréchet distance of every row, out of the inner products of its vectors: float64, shape (n_rows,).
 
     |mu1 - mu2|^2 + Tr(C1 + C2 - 2 (C1 C2)^(1/2)), covariances with n - 1 (Dowson and Landau 1982,
     https://doi.org/10.1016/0047-259X(82)90077-X; Chan et al. 2022, equation 5, https://arxiv.org/abs/2209.07518). With
     the centred vectors X and Y of both sets as lines, the trace of the root is the sum of the singular values of X Y',
     divided by the root of (n - 1)(m - 1); X Y' are the products between both sets, centred by lines and columns.
 
-    Args:
-        products: float64 array, shape (n_rows, n_texts, n_texts): inner products with any origin, hypotheses first.
-        n_hypotheses: number of hypotheses of every row, 2 to n_texts - 2.
-
-    Returns:
-        float64 array, shape (n_rows,), at least 0 (equal means and covariances), in squared units of the vectors.
+    `products` is float64, shape (n_rows, n_texts, n_texts): inner products with any origin, hypotheses first, 2 to
+    n_texts - 2 of them. At least 0 (equal means and covariances), in squared units of the vectors.
 
     >>> frechet_of_products(np.outer([0.0, 2, 3, 7], [0.0, 2, 3, 7])[None], 2).round(4).tolist()
     [18.0]
@@ -128,17 +118,7 @@ def inner_products(vectors: Floats) -> Floats:
 
 
 def embedding_scores(texts: RowTexts, name: str, rows: Sequence[Floats], estimator: str) -> SetScores:
-    """Compare the embeddings of every row's texts once.
-
-    Args:
-        texts: layout of the texts.
-        name: "trm_bert", "mmd_bert" or "fid_bert".
-        rows: of each row float64 vectors, shape (n_texts, d).
-        estimator: of "mmd_bert".
-
-    Returns:
-        The metric.
-    """
+    """Compare the embeddings of every row's texts, float64, shape (n_texts, d), once: the metric `name`."""
     measures: Mapping[str, tuple[Callable[[Floats], Floats], Compare]] = {
         "trm_bert": (cosine_matrices, triangle_ranks),
         "mmd_bert": (squared_matrices, functools.partial(mean_discrepancies, estimator=estimator)),
@@ -289,11 +269,7 @@ class Meteor15Scores(RowPairs):
 def cider_d_distances(rows: TokenRows) -> list[Floats]:
     """CIDEr-D distances of all pairs of texts of a row, each row one document, as the module trm_cider has them.
 
-    Args:
-        rows: n_rows rows of token lists.
-
-    Returns:
-        For each row a float64 array, shape (n_texts, n_texts); texts of equal tokens have distance 0.
+    For each row a float64 array, shape (n_texts, n_texts); texts of equal tokens have distance 0.
     """
     return cider_distances(rows, cider_d_scores(rows, document_frequencies(rows), len(rows)))
 

@@ -137,11 +137,7 @@ def base_form(word: str, known: Container[str]) -> str:
 
 
 def encode(texts: Sequence[Sequence[str]], lexicon: Meteor15Lexicon) -> EncodedTexts:
-    """Turn the words of some texts into arrays.
-
-    Returns:
-        The arrays. Their largest one grows with the square of the number of distinct words.
-    """
+    """Turn the words of some texts into arrays; the largest grows with the square of the number of distinct words."""
     numbers: dict[str, int] = {}
     flat = numbered(list(itertools.chain.from_iterable(texts)), numbers)
     first_word = np.cumsum([0, *map(len, texts)])
