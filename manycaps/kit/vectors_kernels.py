@@ -1,6 +1,6 @@
 """Kernels of all pairs of vectors in a row, by name, and their bandwidths."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -49,20 +49,27 @@ def gaussian_kernel_of_distances(squared: np.ndarray, sigma: str | float) -> np.
     [[[1.0, 0.1353], [0.1353, 1.0]]]
     """
     sigmas = bandwidths(squared, sigma)
-    is_zero = sigmas == 0
     with np.errstate(over="ignore"):  # far beyond the bandwidth: the kernel is 0
-        exponents = squared / (-2 * np.where(is_zero, 1.0, sigmas) ** 2)[:, None, None]
+        exponents = squared / (-2 * np.where(sigmas == 0, 1.0, sigmas) ** 2)[:, None, None]
+    return _kernel_of(exponents, squared, sigmas)
+
+
+def _kernel_of(exponents: np.ndarray, distances: np.ndarray, sigmas: np.ndarray) -> np.ndarray:
+    """The exponential, in place; where a row's bandwidth is 0 its limit: 1 at distance 0, else 0."""
     kernel = np.exp(exponents, out=exponents)
-    kernel[is_zero] = squared[is_zero] == 0
+    kernel[sigmas == 0] = distances[sigmas == 0] == 0
     return kernel
 
 
-def bandwidths(squared: np.ndarray, sigma: str | float) -> np.ndarray:
+def bandwidths(
+    squared: np.ndarray, sigma: str | float, root: Callable[[np.ndarray], np.ndarray] = np.sqrt
+) -> np.ndarray:
     """Bandwidth of every row's kernel by its squared distances, float64, (n_rows, n_texts, n_texts) to (n_rows,).
 
     "median" and "mean" are half the median and half the mean of the distances of all pairs of different texts of the
     joint row, as in the authors' program, at least 0, in the unit of the vectors; of an even number of values the lower
-    middle one is the median, as in `torch.median`. A `sigma` that is a number is the bandwidth of all rows.
+    middle one is the median, as in `torch.median`. A number is the bandwidth of all rows. `root` turns the values into
+    distances.
 
     >>> bandwidths(np.array([[[0.0, 4.0, 16.0], [4.0, 0.0, 4.0], [16.0, 4.0, 0.0]]]), "median").tolist()
     [1.0]
@@ -72,9 +79,9 @@ def bandwidths(squared: np.ndarray, sigma: str | float) -> np.ndarray:
     first, second = np.triu_indices(squared.shape[-1], k=1)
     pairs = squared[:, first, second]  # (n_rows, n_pairs)
     if sigma == "mean":
-        return np.sqrt(pairs).mean(axis=1) / 2
+        return root(pairs).mean(axis=1) / 2
     middle = (len(first) - 1) // 2
-    return np.sqrt(np.partition(pairs, middle, axis=1)[:, middle]) / 2
+    return root(np.partition(pairs, middle, axis=1)[:, middle]) / 2
 
 
 def squared_distances(first: np.ndarray, second: np.ndarray | None = None) -> np.ndarray:
@@ -145,17 +152,10 @@ def laplace_kernel(vectors: np.ndarray, sigma: str | float) -> np.ndarray:
     [[[1.0, 0.3679], [0.3679, 1.0]]]
     """
     distances = np.stack([cdist(row, row, metric="cityblock") for row in vectors])
-    sigmas = np.full(len(vectors), 0.0 if sigma in BANDWIDTH_RULES else sigma)
-    if sigma in BANDWIDTH_RULES:
-        first, second = np.triu_indices(vectors.shape[1], k=1)
-        pairs = distances[:, first, second]
-        middle = (len(first) - 1) // 2
-        sigmas = (np.partition(pairs, middle, axis=1)[:, middle] if sigma == "median" else pairs.mean(axis=1)) / 2
-    is_zero = sigmas == 0
+    sigmas = bandwidths(distances, sigma, root=np.asarray)
     with np.errstate(over="ignore"):  # far beyond the bandwidth: the kernel is 0
-        kernel = np.exp(-distances / np.where(is_zero, 1.0, sigmas)[:, None, None])
-    kernel[is_zero] = distances[is_zero] == 0
-    return kernel
+        exponents = -distances / np.where(sigmas == 0, 1.0, sigmas)[:, None, None]
+    return _kernel_of(exponents, distances, sigmas)
 
 
 def polynomial_kernel(vectors: np.ndarray, degree: int, gamma: float | None, coef0: float) -> np.ndarray:

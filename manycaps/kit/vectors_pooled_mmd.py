@@ -8,7 +8,7 @@ CMMD and KID are two published values of this kind, with the kernels, estimators
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from .base_types import Progress
 from .sets_splits import TIE_TOLERANCE
 from .vectors_kernels import BANDWIDTH_RULES, polynomial_kernel, squared_distances, without_own
 from .vectors_mmd import mmd_from_sums, mmd_of_kernel
-from .vectors_pairs import BLOCK_SIZE, MeanSearch, MedianSearch, can_sample, exact_mean, exact_median, map_blocks
+from .vectors_pairs import BLOCK_SIZE, MeanSearch, MedianSearch, can_sample, exact_median, map_blocks
 
 # Terms of the power series, the kernel itself included, and the largest error of a kernel value that they may leave. A
 # sample misses a bandwidth by less than 0.1 %, which leaves 1e-13.
@@ -194,16 +194,15 @@ def _pooled_bandwidth(
     """`bandwidths` for a corpus; `weights` (n_vectors,) says how often each vector occurs."""
     if sigma not in BANDWIDTH_RULES:
         return float(sigma)
-    rule = str(sigma)
-    if can_sample(vectors, weights):
+    rule, value = str(sigma), None
+    if rule == "mean" or can_sample(vectors, weights):
         search = _search(vectors, weights, rule)
         for part in map_blocks(search.of_block, vectors, _squared, progress, f"pooled {rule}", block_size):
             search.add(part)
         value = search.result()
-        if value is not None:
-            return _bandwidth_of(rule, value)
-    exact: Callable[..., float] = exact_median if rule == "median" else exact_mean
-    return _bandwidth_of(rule, exact(vectors, weights, _squared, progress, block_size))
+    return _bandwidth_of(
+        rule, exact_median(vectors, weights, _squared, progress, block_size) if value is None else value
+    )
 
 
 def _search(vectors: np.ndarray, weights: np.ndarray, rule: str) -> Any:
