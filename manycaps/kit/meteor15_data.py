@@ -21,10 +21,9 @@ import numpy as np
 from .base_files import file_sha256, is_regular_file, local_path, path_state
 from .base_messages import reason_of, shown_path, shown_value
 from .base_module import check_choice
-from .meteor15_languages import FUNCTION_WORDS, LANGUAGES, Language
 from .meteor15_table import compile_table
 from .meteor15_texts import Meteor15Data, Meteor15Lexicon, PhraseTable
-from .meteor15_tokens import Prefixes
+from .meteor15_tokens import FUNCTION_WORDS, LANGUAGES, Language, Prefixes
 
 # Location of the program in pycocoevalcap 1.2, and its file name.
 PACKAGE, JAR_NAME = "pycocoevalcap", "meteor-1.5.jar"

@@ -8,9 +8,9 @@ import numpy.typing as npt
 
 from .base_messages import shown_value
 from .base_types import Floats, Ints
-from .meteor15_languages import ENGLISH, Language
 from .meteor15_search import Matches, Starts, search, taken
 from .meteor15_texts import EXACT, OF_HYPOTHESIS, OF_REFERENCE, STEM, SYNONYM, EncodedTexts, Meteor15Lexicon, encode
+from .meteor15_tokens import ENGLISH, Language
 
 # The statistics of a pair, in the order of the Java program's SCORE lines for English: lengths and function words, then
 # for each kind of match the content words and the function words that it covers on both sides. Of a language without a

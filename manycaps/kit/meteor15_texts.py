@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .base_types import Ints
-from .meteor15_languages import ENGLISH, Language
 from .meteor15_stems import load_stemmer
-from .meteor15_tokens import Prefixes, java_hash, meteor15_words
+from .meteor15_tokens import ENGLISH, Language, Prefixes, java_hash, meteor15_words
 from .text_ngrams import numbered
 
 # How a reference's unit and a hypothesis's unit may match: bits of a relation, in the order of the search.

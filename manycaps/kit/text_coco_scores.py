@@ -7,11 +7,11 @@ import numpy as np
 
 from .base_scores import first_largest
 from .base_types import Floats, Ints, Progress, TokenRows
-from .meteor15_languages import ENGLISH, Language
 from .meteor15_references import best_statistics
 from .meteor15_scores import corpus_statistics
 from .meteor15_scores import scores as meteor15_scores
 from .meteor15_texts import Meteor15Lexicon
+from .meteor15_tokens import ENGLISH, Language
 from .text_bleu import bleu_scores
 from .text_document_frequency import DocumentFrequency
 from .text_reference_ngrams import MAX_ORDER, ReferenceNgrams
