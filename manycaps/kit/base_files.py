@@ -56,17 +56,15 @@ def open_regular_file(path: str | os.PathLike[str], largest: int) -> IO[bytes]:
     """
     name = os.fspath(path)
     try:
-        status = os.stat(name)
+        status = os.stat(name)  # before it is opened: the opening alone of some devices does something
     except ValueError as error:  # a NUL, or half a surrogate pair
         raise OSError(str(error)) from error
-    _check_regular(status, largest)  # first: the opening alone of some devices does something
-    descriptor = os.open(name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    try:
-        _check_regular(os.fstat(descriptor), largest)
-        return open(descriptor, "rb")
-    except BaseException:
-        os.close(descriptor)
-        raise
+    if not stat.S_ISREG(status.st_mode):
+        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe, a device or a socket"
+        raise OSError(f"{kind}, not a regular file")
+    if status.st_size > largest:
+        raise OSError(f"{status.st_size:,} bytes, more than {largest:,}")
+    return open(name, "rb")
 
 
 def read_json(path: str | os.PathLike[str], where: str | os.PathLike[str], advice: str) -> Any:
@@ -152,15 +150,6 @@ def _file_state(file: pathlib.Path) -> tuple[Hashable, ...]:
     # The system's own files have no size, and some never end.
     content = hashlib.sha256(file.read_bytes()).digest() if 0 < status.st_size <= SMALL_FILE else b""
     return str(file), status.st_size, status.st_mtime_ns, status.st_ctime_ns, content
-
-
-def _check_regular(status: os.stat_result, largest: int) -> None:
-    """Raise unless a file is a regular one within the limit."""
-    if not stat.S_ISREG(status.st_mode):
-        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe, a device or a socket"
-        raise OSError(f"{kind}, not a regular file")
-    if status.st_size > largest:
-        raise OSError(f"{status.st_size:,} bytes, more than {largest:,}")
 
 
 # Common names of folders with models: "checkpoints/tiny-pac" is a path, and "someone/tiny-pac" a name on the Hub.

@@ -14,17 +14,8 @@ VERSION = "0.3.0"
 
 # Keywords that `evaluate.load` itself passes to a module's constructor (evaluate 0.4.6, module.py).
 EVALUATE_KEYWORDS = frozenset(
-    {
-        "cache_dir",
-        "config_name",
-        "experiment_id",
-        "hash",
-        "keep_in_memory",
-        "max_concurrent_cache_files",
-        "num_process",
-        "process_id",
-        "timeout",
-    }
+    "cache_dir config_name experiment_id hash keep_in_memory max_concurrent_cache_files num_process process_id "
+    "timeout".split()
 )
 
 # Columns of the collection's modules. One module computes without the columns of another, so that all of them can be

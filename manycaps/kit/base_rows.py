@@ -147,7 +147,6 @@ class EmptyCaptions:
     """
 
     def __init__(self) -> None:
-        """Begin without a row."""
         self.n_captions = self.n_empty = self.n_rows = 0
 
     def add(self, captions: Sequence[str], n_missing: int = 0) -> None:

@@ -118,7 +118,6 @@ def local_checkpoint(variant: str | None, checkpoint: str | os.PathLike[str]) ->
 
 
 def _local(path: pathlib.Path, name: str) -> Checkpoint:
-    """Describe a user's file."""
     sha256 = file_sha256(path)
     known = [other for other, variant in VARIANTS.items() if variant.sha256 == sha256]
     variant = VARIANTS[known[0] if known else name]
@@ -128,7 +127,6 @@ def _local(path: pathlib.Path, name: str) -> Checkpoint:
 
 
 def _published(name: str, progress: Any) -> Checkpoint:
-    """A variant's own weights."""
     variant = VARIANTS[name]
     if variant.source.startswith("hub:"):
         return _from_hub(variant.source.removeprefix("hub:"), name, variant)
@@ -191,7 +189,6 @@ def _cached_file(repository: str, name: str) -> pathlib.Path | None:
 
 
 def _hub_error(repository: str, cause: Exception) -> ValueError:
-    """Build the error for a repository that cannot be downloaded."""
     first_line = next(iter(str(cause).strip().splitlines()), "no reason given")
     return ValueError(
         f"checkpoint: expected the Hub repository {repository}, got none, the Hub did not return it "
@@ -333,5 +330,4 @@ def _copy(first: bytes, answer: Any, file: Any, bar: Any) -> tuple[int, str]:
 
 
 def _download_error(name: str, got: str, advice: str = IN_A_BROWSER) -> ValueError:
-    """Build the error for a failed download."""
     return ValueError(f"checkpoint: expected the file of {name} from {VARIANTS[name].source}, got {got}. {advice}")

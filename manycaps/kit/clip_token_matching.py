@@ -136,7 +136,6 @@ def text_of_windows(windows: Sequence[np.ndarray], weights: Sequence[np.ndarray]
 
 
 def _whole(caption: Text) -> np.ndarray:
-    """Unit vector of a whole caption."""
     vector: np.ndarray = unit_vectors((caption.tokens[-1] if caption.whole is None else caption.whole)[None])[0]
     return vector
 

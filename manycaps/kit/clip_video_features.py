@@ -149,7 +149,6 @@ class _Work:
             self.fail(*message)
 
     def _encode(self) -> None:
-        """Move a batch of frames through the model."""
         if self.waiting:
             try:
                 features = self.model.image_features(np.stack([pixels for _, pixels in self.waiting]))

@@ -278,7 +278,6 @@ def check_weights(weights: Weights, shapes: Mapping[str, tuple[int, ...]]) -> No
 
 
 def _lora_sum(weights: Weights, target: str, name_a: str, name_b: str) -> "torch.Tensor":
-    """One weight plus its update."""
     weight, a, b = weights[target].float(), weights[name_a].float(), weights[name_b].float()
     if not (weight.ndim in (2, 4) and a.ndim == b.ndim == 2 and weight.numel() and a.numel() and b.numel()):
         raise ValueError(
@@ -296,7 +295,6 @@ def _lora_sum(weights: Weights, target: str, name_a: str, name_b: str) -> "torch
 
 
 def _weights_error(missing: Sequence[str], unknown: Sequence[str], misshapen: Sequence[str]) -> ValueError:
-    """Build the error for a state dict that does not fit."""
     kinds = (("missing", missing), ("unknown", unknown), ("of another shape", misshapen))
     got = "; ".join(f"{len(names)} {kind}: {_some(names)}" for kind, names in kinds if names)
     return ValueError(
@@ -306,13 +304,11 @@ def _weights_error(missing: Sequence[str], unknown: Sequence[str], misshapen: Se
 
 
 def _some(names: Iterable[str]) -> str:
-    """Up to three names."""
     listed = list(names)
     return ", ".join(listed[:3]) + (", ..." if len(listed) > 3 else "")
 
 
 def _unreadable_kind(path: pathlib.Path) -> str:
-    """Say what kind of file could not be read."""
     if path.suffix == ".safetensors":
         return "an incomplete safetensors file"
     try:
@@ -334,7 +330,6 @@ def _is_torchscript(path: pathlib.Path) -> bool:
 
 
 def _describe_content(content: object) -> str:
-    """Describe the content of a checkpoint without weights."""
     if isinstance(content, Mapping):
         return "the keys " + _some(str(key) for key in content)
     return type(content).__name__

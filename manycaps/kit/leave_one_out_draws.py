@@ -55,7 +55,6 @@ class RowPairs:
     """Where the pairs [first, second] of the texts of every row stand: in a square for each row, row after row."""
 
     def __init__(self, texts: RowTexts) -> None:
-        """Take the layout of the texts."""
         self.texts = texts
         self.first_pair: Ints = np.cumsum(texts.sizes**2) - texts.sizes**2
 

@@ -6,11 +6,11 @@ tail of the vocabulary (section 4.1).
 
 import collections
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from .base_messages import shown_value
-from .text_spacy import as_tagger, load_pipeline
+from .text_spacy import as_tagger, load_pipeline, tagged_documents
 
 # Parts of speech that carry the meaning (supplement B.2), in the tag set of Universal Dependencies.
 CONTENT_TAGS = frozenset({"NOUN", "PROPN", "VERB"})
@@ -64,19 +64,12 @@ def _content_spans(captions: Sequence[str], pos: object) -> Iterator[list[Span]]
     """Spans of the words to replace in each caption."""
     pipeline: Any = load_pipeline(pos) if isinstance(pos, str) else pos
     if hasattr(pipeline, "pipe"):
-        return _pipeline_spans(pipeline, captions)
-    tagger: Callable[[Iterable[str]], Iterator[list[tuple[str, str]]]] = as_tagger(pipeline)
+        return (
+            [(token.idx, token.idx + len(token.text)) for token in document if token.pos_ in CONTENT_TAGS]
+            for document in tagged_documents(pipeline, captions)
+        )
+    tagger = as_tagger(pipeline)
     return (_found_spans(caption, tags) for caption, tags in zip(captions, tagger(captions), strict=True))
-
-
-def _pipeline_spans(pipeline: Any, captions: Iterable[str]) -> Iterator[list[Span]]:
-    for document in pipeline.pipe(captions):
-        if len(document) and not any(token.pos_ for token in document):
-            raise ValueError(
-                f"pos: expected a pipeline that sets parts of speech, got none for {document.text[:40]!r}. "
-                "Use one with a tagger, such as 'en_core_web_sm'."
-            )
-        yield [(token.idx, token.idx + len(token.text)) for token in document if token.pos_ in CONTENT_TAGS]
 
 
 def _found_spans(caption: str, tags: Sequence[tuple[str, str]]) -> list[Span]:
@@ -96,7 +89,6 @@ def _found_spans(caption: str, tags: Sequence[tuple[str, str]]) -> list[Span]:
 
 
 def _replaced(caption: str, spans: Sequence[Span], word: str, numbers: Iterator[int]) -> str:
-    """The caption with a new word at each span."""
     parts, end = [], 0
     for begin, after in spans:
         parts += [caption[end:begin], f" {word}{next(numbers)}x "]
@@ -105,7 +97,6 @@ def _replaced(caption: str, spans: Sequence[Span], word: str, numbers: Iterator[
 
 
 def _unused_word(texts: Iterable[str]) -> str:
-    """A word that no text contains."""
     word, everything = "unknown", "\n".join(texts)
     while word in everything:
         word += "q"

@@ -194,7 +194,6 @@ def check_no_address(name: str, where: str) -> None:
 
 
 def _file_bytes(path: str | bytes, where: str) -> bytes:
-    """Read a file."""
     name = os.fsdecode(path)
     check_no_address(name, where)
     try:
@@ -208,7 +207,6 @@ def _file_bytes(path: str | bytes, where: str) -> bytes:
 
 
 def _opened(source: ImageSource, where: str) -> PIL.Image.Image:
-    """Open an image without decoding its pixels."""
     if isinstance(source, PIL.Image.Image):
         if 0 in source.size:
             raise ValueError(f"{where}: expected at least one pixel, got a PIL image of {source.size}. Leave it out.")
@@ -269,7 +267,6 @@ def _check_png_rows(content: bytes) -> None:
 
 
 def _png_pixels(content: bytes) -> bytes:
-    """The compressed pixels of a PNG file."""
     parts, start = [], len(PNG_MARK)
     while start + 12 <= len(content):
         length, kind = struct.unpack(">I4s", content[start : start + 8])
@@ -280,7 +277,6 @@ def _png_pixels(content: bytes) -> bytes:
 
 
 def _as_rgb(image: PIL.Image.Image, where: str) -> PIL.Image.Image:
-    """Convert to 8-bit RGB."""
     if image.mode.startswith("I"):
         image = _as_eight_bits(image, where)
     elif image.mode in ("F", "LAB"):

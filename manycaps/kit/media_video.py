@@ -165,7 +165,6 @@ def frame_at(source: FrameList, j: int, where: str) -> object:
 
 
 def _checked_array(array: np.ndarray, where: str) -> VideoSource:
-    """Return frames or features."""
     if isinstance(array, np.ma.MaskedArray):
         raise TypeError(
             f"{where}: expected an array without a mask, got {type(array).__name__}. Fill it, or leave frames out."

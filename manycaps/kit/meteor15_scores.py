@@ -297,9 +297,8 @@ def _choose(
     own = taken(matches, of_open)
     own = own._replace(pair=number[own.pair])
     places = _ranges((np.cumsum(reference_length) - reference_length)[opened], reference_length[opened])
-    best = search(own, _starts(own, coverage[places], reference_length[opened]), len(opened))
-    chunks[opened] = best.chunks
-    return np.append(chosen, of_open[best.matches]), chunks
+    best, chunks[opened] = search(own, _starts(own, coverage[places], reference_length[opened]), len(opened))
+    return np.append(chosen, of_open[best]), chunks
 
 
 def _chunks_of_fixed(matches: Matches, n_pairs: int) -> Ints:

@@ -88,7 +88,6 @@ def _covariance(distances: np.ndarray, total: np.ndarray, m: int, n: int) -> np.
 
 
 def _falling(number: int, k: int) -> int:
-    """Number (number - 1) ... (number - k + 1)."""
     return math.perm(number, k) if number >= k else 0
 
 
@@ -205,7 +204,6 @@ class DrawnGaps:
     """Sums over rows of the gaps of a random split of each row, for the p-values of few rows."""
 
     def __init__(self, options: Mapping[str, Any], n_rows: int):
-        """Take p_value, max_partitions, n_resamples and seed, and the number of rows."""
         self._options = options
         # float64 array, shape (n_rows,): the rows' own p-values.
         self.p_values = np.empty(n_rows)

@@ -33,6 +33,7 @@ from .sets_tails import (
     KeptDistances,
     PeopleDistances,
     corpus_tails,
+    independent_distances,
     rows_beyond,
     tail_distances,
 )
@@ -252,7 +253,7 @@ def _rows_needed(
         of_gaps = rows_needed(test.statistic, k, n_rows, confidence_level, spread, level=level)
     of_tails = rows_needed_of_tails([share.t for share in tails.tested], tails.n_clusters, n_rows, confidence_level)
     # With fewer rows tails are not tested.
-    least = max(LEAST_ROWS_OF_TAILS, math.ceil(LEAST_DISTANCES_OF_TAILS / tails.n_independent))
+    least = max(LEAST_ROWS_OF_TAILS, math.ceil(LEAST_DISTANCES_OF_TAILS / independent_distances(tails.sizes)))
     return soonest(of_gaps, RowsNeeded(*np.maximum(of_tails, float(least)).tolist()))
 
 

@@ -77,7 +77,6 @@ class KeptDistances:
     """Distances in memory: one triangle of those of every row, n_rows in all."""
 
     def __init__(self, n_rows: int):
-        """Begin without a row."""
         self.n_rows = n_rows
         self._parts: list[tuple[np.ndarray, int, np.ndarray]] = []
 
@@ -181,7 +180,6 @@ class PeopleDistances:
     """
 
     def __init__(self, by_count: Mapping[int, np.ndarray]):
-        """Sort the distances."""
         self._sorted = {count: values.ravel() for count, values in by_count.items()}
         for values in self._sorted.values():
             values.sort()
@@ -261,11 +259,6 @@ class CorpusTails(NamedTuple):
     n_clusters: int
     # How many rows have which (n_candidates, n_references).
     sizes: Mapping[tuple[int, int], int]
-
-    @property
-    def n_independent(self) -> float:
-        """People's distances of a row that are independent of each other: its references but one, at the mean."""
-        return independent_distances(self.sizes)
 
     @property
     def tested(self) -> list[TailShare]:
@@ -397,7 +390,6 @@ class _Spread(NamedTuple):
         return self.differences.mean / max(self.differences.standard_error, self.floor)
 
     def p_value(self) -> float:
-        """One-sided, of Student's distribution."""
         return float(scipy.special.stdtr(self.differences.n_clusters - 1, -self.t))
 
     def correlation(self) -> float:

@@ -77,7 +77,6 @@ class BleuTable:
     """
 
     def __init__(self, rows: TokenRows) -> None:
-        """Count the n-grams of n_rows rows of at least one token list."""
         self.texts = RowTexts(len(row) for row in rows)
         words, self.lengths = word_ids((tokens for row in rows for tokens in row), {})
         text_of_word = np.repeat(np.arange(len(self.lengths)), self.lengths)

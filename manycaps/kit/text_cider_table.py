@@ -26,7 +26,6 @@ class CiderTable:
     """
 
     def __init__(self, rows: Sequence[Sequence[Sequence[str]]]) -> None:
-        """Count the n-grams of n_rows rows of at least one token list."""
         self.texts = RowTexts(len(row) for row in rows)
         # Numbered by the alphabet, so that sums have one order, whatever the order of the rows is.
         vocabulary = {word: i for i, word in enumerate(sorted({word for row in rows for text in row for word in text}))}

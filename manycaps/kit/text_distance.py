@@ -111,7 +111,6 @@ def evaluate_distance(name: str, scores: str, load: Callable[[str], Any]) -> Tex
 def _scores(
     metric: Any, key: str, options: dict[str, Any], references: list[str], predictions: list[str]
 ) -> Iterator[list[float]]:
-    """Scores of pairs of texts, in pieces."""
     ask = functools.partial(_asked, metric, key, options, as_lists=takes_lists(metric))
     # The first two pairs show whether the metric scores pairs or means over them.
     n_tried = min(2, len(references))
@@ -137,7 +136,6 @@ def takes_lists(metric: Any) -> bool:
 def _asked(
     metric: Any, key: str, options: dict[str, Any], references: list[str], predictions: list[str], *, as_lists: bool
 ) -> Any:
-    """Values of a metric under a key for some pairs."""
     sides = {"references": [[text] for text in references] if as_lists else references, "predictions": predictions}
     try:
         result = metric.compute(**sides, **options)

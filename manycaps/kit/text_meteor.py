@@ -223,7 +223,6 @@ def _batch_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon, dty
 
 
 def _numbered(words: Iterable[str]) -> tuple[np.ndarray, list[str]]:
-    """Number words in order of first use: int64 array (n_words,), and the distinct words."""
     words = list(words)
     numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
     return np.fromiter(map(numbers.__getitem__, words), dtype=np.int64, count=len(words)), list(numbers)
@@ -382,7 +381,6 @@ class _PartOfSpeech:
         self.exceptions = {form: bases for form, *bases in lists}
 
     def lemma_names(self, form: str) -> list[str]:
-        """Return the lemmas of all synsets of a word form."""
         return [name for base in self._bases(form) for offset in self._offsets(base) for name in self._names(offset)]
 
     def _bases(self, form: str) -> list[str]:

@@ -20,7 +20,6 @@ class RowTexts:
     """
 
     def __init__(self, sizes: Iterable[int]) -> None:
-        """Take the number of texts of each row, at least one."""
         self.sizes: Ints = np.fromiter(sizes, np.int64)
         # Number of the first text of each row; one more at the end.
         self.first: Ints = np.append(0, np.cumsum(self.sizes))

@@ -57,7 +57,7 @@ def rouge_l_of_ngrams(texts: ReferenceNgrams, beta: float = BETA) -> Floats:
     text = texts.candidates[candidate]
     if not len(text):
         return np.zeros(0)
-    common = common_lengths_of_ids(texts.words, texts.lengths, text, reference)
+    common = common_lengths(texts.words, texts.lengths, text, reference)
     filled = np.maximum(texts.lengths, 1)  # a text without tokens counts as one empty token
     common[(texts.lengths[text] == 0) & (texts.lengths[reference] == 0)] = 1
     first = texts.first_pair()
@@ -75,24 +75,20 @@ def precisions_and_recalls(texts: Sequence[TokenList], candidate: Ints, referenc
     [1.0]
     """
     filled = [tokens or [""] for tokens in texts]
-    common = common_lengths(filled, candidate, reference)
-    lengths = np.array([len(tokens) for tokens in filled], np.int64)
+    words, lengths = word_ids(filled, {})
+    common = common_lengths(words, lengths, candidate, reference)
     return common / lengths[candidate], common / lengths[reference]
 
 
-def common_lengths(texts: Sequence[TokenList], first: Ints, second: Ints) -> Ints:
+def common_lengths(words: Ints, lengths: Ints, first: Ints, second: Ints) -> Ints:
     """Length of the longest common subsequence of each pair of texts: int64, shape (n_pairs,).
 
-    `first` and `second` are int64, shape (n_pairs,): numbers of texts.
+    Words and lengths are as from `word_ids`; `first` and `second` are int64, shape (n_pairs,): numbers of texts.
 
-    >>> common_lengths([["a", "red", "dog", "runs"], ["red", "a", "dog"]], np.array([0]), np.array([1])).tolist()
+    >>> texts = word_ids([["a", "red", "dog", "runs"], ["red", "a", "dog"]], {})
+    >>> common_lengths(*texts, np.array([0]), np.array([1])).tolist()
     [2]
     """
-    return common_lengths_of_ids(*word_ids(texts, {}), first, second)
-
-
-def common_lengths_of_ids(words: Ints, lengths: Ints, first: Ints, second: Ints) -> Ints:
-    """Do as `common_lengths` with texts whose words are numbers, as from `word_ids`."""
     start = np.cumsum(lengths) - lengths
     # The table of a pair has a line for each word of the shorter text, whichever text that is.
     swap = lengths[first] > lengths[second]

@@ -228,7 +228,6 @@ class SentenceEncoder:
 def _vectors(
     shared: SharedModel[Any], texts: Sequence[str], batch_size: int, progress: Callable[..., Iterable[Any]]
 ) -> np.ndarray:
-    """Vectors of texts, those that are not remembered from the model."""
     known = {text: vector for text in texts if (vector := shared.remembered.get(text)) is not None}
     new = [text for text in texts if text not in known]
     if new:
@@ -280,7 +279,6 @@ def unread_texts(model: Any, texts: Sequence[str]) -> set[str] | None:
 
 
 def _encode(model: Any, captions: Sequence[str], batch_size: int, progress: Callable[..., Iterable[Any]]) -> np.ndarray:
-    """Run the model on captions that are not cached."""
     # The text breaks ties: the same captions in another order make the same batches, so the same last digits.
     order = sorted(range(len(captions)), key=lambda i: (-len(captions[i]), captions[i]))
     step = BATCHES_PER_STEP * batch_size

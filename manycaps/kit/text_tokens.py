@@ -145,7 +145,6 @@ def check_tokens(rows: Sequence[Sequence[Sequence[str]]]) -> None:
 
 
 def _checked_tokens(tokens: object, caption: str) -> Sequence[str]:
-    """Return the tokens, or say which caption the user's function failed on."""
     if not isinstance(tokens, list | tuple) or not all(isinstance(token, str) for token in tokens):
         raise TypeError(
             f"tokenizer: expected a list of strings for the caption {caption[:40]!r}, got {type(tokens).__name__} "

@@ -73,12 +73,10 @@ def _of_block(
     first: np.ndarray,
     columns: slice,
 ) -> BatchPart:
-    """One block: in a thread."""
     return work(rows, columns, pair_values(first, None if rows == columns else _float64(vectors[columns])))
 
 
 def _float64(vectors: np.ndarray) -> np.ndarray:
-    """Vectors of any floating-point type as float64."""
     return vectors.astype(np.float64, copy=False)
 
 

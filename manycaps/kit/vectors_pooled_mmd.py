@@ -206,7 +206,6 @@ def _pooled_bandwidth(
 
 
 def _search(vectors: np.ndarray, weights: np.ndarray, rule: str) -> Any:
-    """A `MedianSearch` of squared distances, or a `MeanSearch` of their roots."""
     return (MedianSearch if rule == "median" else MeanSearch)(vectors, weights, _squared)
 
 

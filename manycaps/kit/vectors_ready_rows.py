@@ -81,7 +81,6 @@ def check_matrices_alone(given: dict[str, Any], column: str, n_added: int) -> No
 
 
 def _as_matrix(values: object, where: str) -> np.ndarray:
-    """One row as a float64 array."""
     try:
         array = np.asanyarray(without_torch(values))
         if isinstance(array, np.ma.MaskedArray) or array.dtype.kind not in "fiu":
@@ -108,7 +107,6 @@ def _as_matrix(values: object, where: str) -> np.ndarray:
 
 
 def _as_counts(n_candidates: object, n_texts: Sequence[int], column: str) -> list[int]:
-    """Numbers of candidates of all rows."""
     if n_candidates is None:
         raise TypeError(
             "n_candidates: expected a whole number, or one per row, got None. Say how many of the first texts of a row "
