@@ -30,11 +30,6 @@ def vendi_scores(eigenvalues: np.ndarray, orders: Sequence[float]) -> list[float
     Dieng (2024), equation 2, https://arxiv.org/abs/2310.12952. The kernel has ones on its diagonal; eigenvalues below 0
     are rounding, which is why q is at least 1: smaller ones would weigh it. One value for each order, from 1 (all
     captions the same) to n (nothing in common); smaller for larger q.
-
-    >>> vendi_scores(np.array([2.0, 0.0]), [1, 2, math.inf])
-    [1.0, 1.0, 1.0]
-    >>> vendi_scores(np.array([1.0, 1.0]), [1, 2, math.inf])
-    [2.0, 2.0, 2.0]
     """
     positive = eigenvalues[eigenvalues > 0]
     shares = positive / positive.sum()
@@ -248,9 +243,5 @@ def div_n(captions: Sequence[Sequence[str]], order: int) -> float:
 
 
 def unique_share(captions: Sequence[Sequence[str]]) -> float:
-    """Different captions of a set as a share of its captions: 1 / n_captions (all equal) to 1.
-
-    >>> unique_share([["a", "dog"], ["a", "dog"], ["two", "cats"], []])
-    0.75
-    """
+    """Different captions of a set as a share of its captions: 1 / n_captions (all equal) to 1."""
     return len(set(map(tuple, captions))) / len(captions)

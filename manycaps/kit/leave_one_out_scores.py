@@ -78,9 +78,6 @@ def frechet_of_products(products: Floats, n_hypotheses: int) -> Floats:
 
     `products` is float64, shape (n_rows, n_texts, n_texts): inner products with any origin, hypotheses first, 2 to
     n_texts - 2 of them. At least 0 (equal means and covariances), in squared units of the vectors.
-
-    >>> frechet_of_products(np.outer([0.0, 2, 3, 7], [0.0, 2, 3, 7])[None], 2).round(4).tolist()
-    [18.0]
     """
     n, m = n_hypotheses, products.shape[1] - n_hypotheses
     blocks = products[:, :n, :n], products[:, n:, n:], products[:, :n, n:]

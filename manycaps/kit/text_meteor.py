@@ -97,14 +97,6 @@ def meteor_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon) -> 
     matches / reference length; 0 without a match. The score against several references is the largest. For each row a
     float64 array, shape (n_texts, n_texts), 0 (no match) to below 1; [i, j] has text i as the reference and text j as
     the hypothesis.
-
-    >>> class NoLexicon:
-    ...     def stem(self, word):
-    ...         return word.removesuffix("s")
-    ...     def synonyms(self, stem):
-    ...         return frozenset()
-    >>> meteor_scores([[["a", "dog", "barks"], ["a", "dog", "bark"]]], NoLexicon())[0].round(4).tolist()
-    [[0.9815, 0.9815], [0.9815, 0.9815]]
     """
     lowered = [[[token.lower() for token in tokens] for tokens in row] for row in rows]
     scores: list[np.ndarray] = [np.empty(0)] * len(rows)

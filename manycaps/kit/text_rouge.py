@@ -40,19 +40,12 @@ def rouge_l_scores(candidates: Sequence[TokenList], references: TokenRows) -> Fl
     Precision and recall are the best of all references, each for itself, as in the COCO caption code; Lin (2004) takes
     the best score of a single reference. The score of a corpus is the mean. A text without tokens counts as one empty
     token, as in the COCO caption code.
-
-    >>> rouge_l_scores([["a", "red", "dog"]], [[["a", "dog"], ["cat"]]]).round(4).tolist()
-    [0.8299]
     """
     return rouge_l_of_ngrams(ReferenceNgrams.of_rows([[candidate] for candidate in candidates], references))
 
 
 def rouge_l_of_ngrams(texts: ReferenceNgrams, beta: float = BETA) -> Floats:
-    """Score every candidate by ROUGE-L, as `rouge_l_scores`, where the words have been numbered, row after row.
-
-    >>> rouge_l_of_ngrams(ReferenceNgrams.of_rows([[["a", "red", "dog"]]], [[["a", "dog"], ["cat"]]])).round(4).tolist()
-    [0.8299]
-    """
+    """Score every candidate by ROUGE-L, as `rouge_l_scores`, where the words have been numbered, row after row."""
     candidate, reference = texts.pairs()
     text = texts.candidates[candidate]
     if not len(text):

@@ -104,9 +104,6 @@ def frechet_squared(vectors: np.ndarray, n_candidates: int) -> np.ndarray:
     term without its square, their program squares it).
 
     `vectors` is float64, shape (n_rows, n_texts, d), candidates first; `n_candidates` is 2 to n_texts - 2.
-
-    >>> frechet_squared(np.array([[[0.0], [2.0], [3.0], [7.0]]]), 2).round(4).tolist()
-    [18.0]
     """
     vectors = from_first(vectors)
     parts = vectors[:, :n_candidates], vectors[:, n_candidates:]
@@ -123,10 +120,6 @@ def frechet_p_values(vectors: np.ndarray, n_candidates: int, splits: SplitsOfRow
 
     The observed split is among the splits. Returns two float64 arrays, shape (n_rows,); p-values are above 0, at most
     1.
-
-    >>> row, observed = np.array([[[0.0], [2.0], [3.0], [7.0]]]), np.array([[True, True, False, False]])
-    >>> [values.round(4).tolist() for values in frechet_p_values(row, 2, lambda size: [observed])]
-    [[18.0], [1.0]]
     """
     # In units of the joint scatter, which no split changes, so that the tolerance for ties fits every encoder.
     scatter = joint_scatter(vectors)

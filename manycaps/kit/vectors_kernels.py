@@ -35,19 +35,12 @@ def gaussian_kernel(vectors: np.ndarray, sigma: str | float) -> np.ndarray:
 
     Where the bandwidth is 0, because more than about half of the pairs are equal, the kernel is its limit: 1 for equal
     vectors and 0 for others. Returns a float64 array, shape (n_rows, n_texts, n_texts), 0 to 1, ones on the diagonal.
-
-    >>> gaussian_kernel(np.array([[[0.0], [2.0]]]), 1.0).round(4).tolist()
-    [[[1.0, 0.1353], [0.1353, 1.0]]]
     """
     return gaussian_kernel_of_distances(squared_distances(vectors), sigma)
 
 
 def gaussian_kernel_of_distances(squared: np.ndarray, sigma: str | float) -> np.ndarray:
-    """`gaussian_kernel` of rows by their squared distances, float64, shape (n_rows, n_texts, n_texts), in that shape.
-
-    >>> gaussian_kernel_of_distances(np.array([[[0.0, 4.0], [4.0, 0.0]]]), 1.0).round(4).tolist()
-    [[[1.0, 0.1353], [0.1353, 1.0]]]
-    """
+    """`gaussian_kernel` of rows by their squared distances, float64, shape (n_rows, n_texts, n_texts), in that shape."""
     sigmas = bandwidths(squared, sigma)
     with np.errstate(over="ignore"):  # far beyond the bandwidth: the kernel is 0
         exponents = squared / (-2 * np.where(sigmas == 0, 1.0, sigmas) ** 2)[:, None, None]
@@ -147,9 +140,6 @@ def laplace_kernel(vectors: np.ndarray, sigma: str | float) -> np.ndarray:
     That is scikit-learn's `laplacian_kernel` with gamma = 1 / sigma. `sigma` is as for `bandwidths`, of these
     distances; 0 is the limit, as for the Gaussian kernel. `vectors` is float64, shape (n_rows, n_texts, d). Returns a
     float64 array, shape (n_rows, n_texts, n_texts), 0 to 1, ones on the diagonal.
-
-    >>> laplace_kernel(np.array([[[0.0, 0.0], [1.0, 2.0]]]), 3.0).round(4).tolist()
-    [[[1.0, 0.3679], [0.3679, 1.0]]]
     """
     distances = np.stack([cdist(row, row, metric="cityblock") for row in vectors])
     sigmas = bandwidths(distances, sigma, root=np.asarray)

@@ -26,9 +26,6 @@ def mmd_squared(
     `vectors` is float64, shape (n_rows, n_texts, d), candidates first; `sigma` as for `bandwidths`, `estimator` as for
     `mmd_from_sums`. "biased": 0 (equal sets) to 2. "unbiased": at most 2, mean 0 when both sets are samples of one
     distribution, so that about half of such values are negative.
-
-    >>> mmd_squared(np.array([[[0.0], [0.0], [1.0], [1.0]]]), 2, sigma=1.0).round(4).tolist()
-    [0.7869]
     """
     return mmd_of_kernel(gaussian_kernel(vectors, sigma), n_candidates, estimator)
 
@@ -41,10 +38,6 @@ def mmd_p_values(
     The bandwidth belongs to the joint set, so one kernel matrix serves all splits, the observed one among them.
     "authors" differs from "unbiased" by a constant and has its p-values; "biased" has them too where both sets are of
     one size. Returns two float64 arrays, shape (n_rows,); p-values are above 0, at most 1.
-
-    >>> row, splits = np.array([[[0.0], [1.0], [3.0]]]), np.array([[True, True, False], [True, False, True]])
-    >>> [values.round(4).tolist() for values in mmd_p_values(row, 2, lambda size: [splits], 1.0, "biased")]
-    [[1.6568], [0.5]]
     """
     kernel = gaussian_kernel(vectors, sigma)
     observed = mmd_of_kernel(kernel, n_candidates, estimator)
