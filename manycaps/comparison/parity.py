@@ -9,8 +9,7 @@ import numpy as np
 
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, holm_p_values
 from manycaps.comparison.parity_pairs import GapRows, PairSide, ParityPair, are_within, compared_pairs
-from manycaps.kit.sets_parity import COVARIANCES, GAPS, MEANS, PEOPLES_COPIES, parity_result
-from manycaps.kit.sets_parity_captions import listed_captions
+from manycaps.kit.sets_parity import COVARIANCES, GAPS, MEANS, PEOPLES_COPIES, listed_captions, parity_result
 from manycaps.kit.sets_parity_words import ParityWord, words_of
 from manycaps.kit.sets_tails import CorpusTails, Distances, corpus_tails
 

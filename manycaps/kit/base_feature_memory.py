@@ -13,12 +13,9 @@ BYTES_PER_ENTRY = 400
 
 
 class RememberedFeatures:
-    """Values by key; without room, the least recently used ones are dropped.
+    """Values by key, together `n_bytes` at most; without room, the least recently used ones are dropped.
 
     Safe to use from several threads.
-
-    Args:
-        n_bytes: bound of all entries together.
 
     >>> features = RememberedFeatures(2 * BYTES_PER_ENTRY + 30)
     >>> for key in ("a", "b", "c"):
@@ -47,13 +44,7 @@ class RememberedFeatures:
             return self._entries[key][0]
 
     def put(self, key: Hashable, value: Any, n_bytes: int) -> None:
-        """Store a value, unless it alone exceeds the bound.
-
-        Args:
-            key: what the value belongs to.
-            value: anything but None.
-            n_bytes: bytes of the value.
-        """
+        """Store a value, anything but None, of so many bytes, unless it alone exceeds the bound."""
         n_bytes += BYTES_PER_ENTRY
         with self._lock:
             self._n_used -= self._entries.pop(key, (None, 0))[1]
@@ -72,12 +63,7 @@ class RememberedFeatures:
 
 
 class SharedModel(Generic[Model]):
-    """A loaded model, and the features that it computed last.
-
-    Args:
-        model: anything.
-        n_bytes: bound of the features.
-    """
+    """A loaded model, and the features that it computed last, `n_bytes` of them at most."""
 
     def __init__(self, model: Model, n_bytes: int) -> None:
         self.model = model
@@ -89,8 +75,7 @@ class SharedModel(Generic[Model]):
 class SharedModels:
     """The models in use in this process; one that nobody holds any more is dropped.
 
-    Args:
-        n_bytes: bound of the features of each.
+    Each remembers at most `n_bytes` of features.
 
     >>> models = SharedModels(1000)
     >>> first, second = (models.get("minilm", lambda: ["weights"]) for _ in range(2))
@@ -106,9 +91,7 @@ class SharedModels:
     def get(self, key: Hashable, load: Callable[[], Model]) -> SharedModel[Model]:
         """Return the model of a key, loaded unless it is in use; two threads that ask at once get one model.
 
-        Args:
-            key: everything that decides the model's numbers.
-            load: makes the model.
+        The key is everything that decides the model's numbers.
         """
         with self._lock:
             shared = self._models.get(key)

@@ -51,45 +51,27 @@ def is_folder(path: str | os.PathLike[str]) -> bool:
 def open_regular_file(path: str | os.PathLike[str], largest: int) -> IO[bytes]:
     """Open a regular file for reading: no pipes or devices, which block or never end.
 
-    Args:
-        path: of the file.
-        largest: most bytes that it may have.
-
-    Returns:
-        The file; close it.
-
-    Raises:
-        OSError: it cannot be opened, is of another kind, or larger; the message says what it is, and has to be put
-            into one that says where.
+    Raises OSError if it cannot be opened, is of another kind, or has more than `largest` bytes; the message says what
+    it is, and has to be put into one that says where.
     """
     name = os.fspath(path)
     try:
-        status = os.stat(name)
+        status = os.stat(name)  # before it is opened: the opening alone of some devices does something
     except ValueError as error:  # a NUL, or half a surrogate pair
         raise OSError(str(error)) from error
-    _check_regular(status, largest)  # first: the opening alone of some devices does something
-    descriptor = os.open(name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    try:
-        _check_regular(os.fstat(descriptor), largest)
-        return open(descriptor, "rb")
-    except BaseException:
-        os.close(descriptor)
-        raise
+    if not stat.S_ISREG(status.st_mode):
+        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe, a device or a socket"
+        raise OSError(f"{kind}, not a regular file")
+    if status.st_size > largest:
+        raise OSError(f"{status.st_size:,} bytes, more than {largest:,}")
+    return open(name, "rb")
 
 
 def read_json(path: str | os.PathLike[str], where: str | os.PathLike[str], advice: str) -> Any:
-    """Read a JSON file of any content.
+    """Read a UTF-8 JSON file of any content.
 
-    Args:
-        path: of the file, UTF-8.
-        where: what a message begins with; a path as `shown_path` shows it.
-        advice: what a message ends with: how to get a right file.
-
-    Returns:
-        What the file says.
-
-    Raises:
-        ValueError: it cannot be read, is no JSON, too large, or too deeply nested.
+    A message begins with `where`, a path as `shown_path` shows it, and ends with `advice`: how to get a right file.
+    Raises ValueError if the file cannot be read, is no JSON, too large, or too deeply nested.
     """
     try:
         with open_regular_file(path, LARGEST_JSON_FILE) as file:
@@ -118,8 +100,7 @@ def read_count_table(
 ) -> tuple[Mapping[Any, Any], int]:
     """Return "document_frequency" of a table, not yet checked, and its "n_documents", at least `least`.
 
-    Raises:
-        ValueError: the file is no JSON, or the table has another layout.
+    Raises ValueError if the file is no JSON, or the table has another layout.
     """
     table = source if isinstance(source, Mapping) else read_json(source, where, advice)
     counts = table.get("document_frequency") if isinstance(table, Mapping) else None
@@ -150,11 +131,7 @@ def file_sha256(path: str | os.PathLike[str]) -> str:
 def path_state(path: str | os.PathLike[str]) -> tuple[Hashable, ...]:
     """Return what changes when a file does, or one of a model's folder: resolved paths, sizes, times, small contents.
 
-    Args:
-        path: of a file, or of a folder; its files and those of its folders count, and no deeper ones: a model has none.
-
-    Returns:
-        A key for what has been read from there; empty where nothing is.
+    Of a folder its files and those of its folders count, and no deeper ones: a model has none. Empty where nothing is.
 
     >>> path_state("/no/such/file")
     ()
@@ -175,15 +152,6 @@ def _file_state(file: pathlib.Path) -> tuple[Hashable, ...]:
     return str(file), status.st_size, status.st_mtime_ns, status.st_ctime_ns, content
 
 
-def _check_regular(status: os.stat_result, largest: int) -> None:
-    """Raise unless a file is a regular one within the limit."""
-    if not stat.S_ISREG(status.st_mode):
-        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe, a device or a socket"
-        raise OSError(f"{kind}, not a regular file")
-    if status.st_size > largest:
-        raise OSError(f"{status.st_size:,} bytes, more than {largest:,}")
-
-
 # Common names of folders with models: "checkpoints/tiny-pac" is a path, and "someone/tiny-pac" a name on the Hub.
 MODEL_FOLDERS = frozenset("checkpoint checkpoints data model models output outputs results run runs weights".split())
 
@@ -202,13 +170,9 @@ def check_installed(packages: Sequence[str], where: str, advice: str) -> None:
 
 
 def is_path(name: str) -> bool:
-    """Return whether the name of a model that is not on this disk can only be a path.
+    """Return whether the name of a model that is not on this disk can only be a path; False where the Hub may know it.
 
-    Args:
-        name: a path, or "owner/model" as on the Hub, if need be after `HUB_PREFIX`.
-
-    Returns:
-        False where the Hub may know the name.
+    `name` is a path, or "owner/model" as on the Hub, if need be after `HUB_PREFIX`.
 
     >>> is_path("checkpoints/tiny-pac"), is_path("../tuned"), is_path("someone/tuned.pth")
     (True, True, True)

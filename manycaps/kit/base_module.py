@@ -14,17 +14,8 @@ VERSION = "0.3.0"
 
 # Keywords that `evaluate.load` itself passes to a module's constructor (evaluate 0.4.6, module.py).
 EVALUATE_KEYWORDS = frozenset(
-    {
-        "cache_dir",
-        "config_name",
-        "experiment_id",
-        "hash",
-        "keep_in_memory",
-        "max_concurrent_cache_files",
-        "num_process",
-        "process_id",
-        "timeout",
-    }
+    "cache_dir config_name experiment_id hash keep_in_memory max_concurrent_cache_files num_process process_id "
+    "timeout".split()
 )
 
 # Columns of the collection's modules. One module computes without the columns of another, so that all of them can be
@@ -206,15 +197,7 @@ class CollectionModule:
 def take_load_options(keywords: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """Move this module's options out of the constructor's keywords, and complete them with the defaults.
 
-    Args:
-        keywords: what the constructor got; the module's own options are removed from it.
-        defaults: every option of the module with its default value.
-
-    Returns:
-        A dict with the keys of `defaults`.
-
-    Raises:
-        TypeError: a keyword belongs neither to the module nor to evaluate.
+    Raises TypeError for a keyword that belongs neither to the module nor to evaluate.
 
     >>> take_load_options({"seed": 1}, {"seed": 0, "details": False})
     {'seed': 1, 'details': False}
@@ -226,17 +209,9 @@ def take_load_options(keywords: dict[str, Any], defaults: Mapping[str, Any]) -> 
 
 
 def take_compute_options(given: Mapping[str, Any], loaded: Mapping[str, Any]) -> dict[str, Any]:
-    """Complete the options given at compute time with those given at load time.
+    """Complete the options given at compute time with those given at load time; None means "as at load time".
 
-    Args:
-        given: options of this call; None means "as at load time". Columns of other modules are ignored.
-        loaded: every option with its value at load time.
-
-    Returns:
-        A dict with the keys of `loaded`.
-
-    Raises:
-        TypeError: an option is unknown.
+    Columns of other modules are ignored. Raises TypeError for an unknown option.
 
     >>> take_compute_options({"seed": 1, "details": None}, {"seed": 0, "details": True})
     {'seed': 1, 'details': True}
@@ -346,14 +321,7 @@ def _check_names(names: Collection[str], known: Mapping[str, Any], when: str) ->
 
 
 def signature(name: str, **parts: object) -> str:
-    """Join everything that determines a score into one line, like sacrebleu's signatures.
-
-    Args:
-        name: the module's name.
-        parts: settings and versions, in the order in which they are to be read; None is left out.
-
-    Returns:
-        "name|version:...|key:value|...".
+    """Join what determines a score into one line, like sacrebleu's signatures; parts that are None are left out.
 
     >>> signature("trm", seed=0, checkpoint=None)
     'trm|version:0.3.0|seed:0'

@@ -14,15 +14,10 @@ NOT_ROWS = (str, bytes, bytearray, memoryview, Mapping, set, frozenset)
 
 
 def as_caption_rows(rows: object, column: str) -> list[list[str]]:
-    """Return a column of caption lists as plain lists, or name the first bad row.
+    """Return a column of caption lists as plain lists, order and captions unchanged, or name the first bad row.
 
-    Args:
-        rows: n_rows rows, each a sequence of strings, or each a string: one caption. Lists, tuples, arrays and
-            `datasets` columns are all right.
-        column: name of the input column, for the messages.
-
-    Returns:
-        List of n_rows lists of str. Row order and captions are unchanged.
+    `rows` are n_rows rows, each a sequence of strings, or each a string: one caption. Lists, tuples, arrays and
+    `datasets` columns are all right.
 
     Raises:
         TypeError: the column, a row or a caption has the wrong type; some rows are strings and others are not.
@@ -56,8 +51,7 @@ def check_no_table(values: object, column: str, expected: str) -> None:
 def as_list(values: Iterable[Any], where: str, expected: str) -> list[Any]:
     """Return the values as a list: Python's own values of an Arrow array, none of an array without dimensions.
 
-    Raises:
-        TypeError: there is nothing to iterate over, although the type says so.
+    Raises TypeError where there is nothing to iterate over, although the type says so.
     """
     try:
         return values.to_pylist() if hasattr(values, "to_pylist") else list(values)
@@ -153,7 +147,6 @@ class EmptyCaptions:
     """
 
     def __init__(self) -> None:
-        """Begin without a row."""
         self.n_captions = self.n_empty = self.n_rows = 0
 
     def add(self, captions: Sequence[str], n_missing: int = 0) -> None:
@@ -189,11 +182,7 @@ def warn_of_empty_captions(rows: Iterable[object], column: str) -> None:
 
 
 def warn_of_shared_captions(columns: Sequence[Sequence[Sequence[str]]]) -> None:
-    """Warn where rows are equal to an earlier row, before a test or an interval takes them for independent.
-
-    Args:
-        columns: candidates and references, each n_rows lists of captions.
-    """
+    """Warn where rows, candidates and references, are equal to an earlier row, and would be taken for independent."""
     n_rows, n_shared = len(columns[0]), n_sharing_rows(columns)
     if n_shared:
         warnings.warn(

@@ -10,14 +10,9 @@ import numpy as np
 def scored_result(scores: Mapping[str, np.ndarray], sizes: Sequence[int], details: bool) -> dict[str, Any]:
     """Build the keys of modules that score every candidate by itself.
 
-    Args:
-        scores: float64 arrays, shape (n_candidates,), by name: the scores of all rows, one row after the other.
-        sizes: number of candidates of each row.
-        details: whether the lists are wanted.
-
-    Returns:
-        For each name the mean over rows of the mean over a row's candidates, and n_rows; with `details` also the lists
-        under `_per_row` and `_per_candidate`.
+    For each name the mean over rows of the mean over a row's candidates, and n_rows; with `details` also the lists
+    under `_per_row` and `_per_candidate`. `scores` are float64 arrays, shape (n_candidates,), by name, one row after
+    the other, and `sizes` the number of candidates of each row.
 
     >>> scored_result({"pac": np.array([1.0, 2.0, 6.0])}, [1, 2], details=True)
     {'pac': 2.5, 'n_rows': 2, 'pac_per_row': [1.0, 4.0], 'pac_per_candidate': [[1.0], [2.0, 6.0]]}

@@ -84,20 +84,12 @@ class Checkpoint(NamedTuple):
 
 
 def find_checkpoint(variant: str | None, checkpoint: str | os.PathLike[str] | None, progress: Any) -> Checkpoint:
-    """Find the weights of a module, and download them if needed.
+    """Find the weights of a module on this disk, and download them if needed.
 
-    Args:
-        variant: name of published weights; with `checkpoint` it only says how pixels and activations are treated
-            where the checkpoint itself does not.
-        checkpoint: path of a .safetensors, .pth or .pt file or of a folder that `manycaps convert-checkpoint` wrote,
-            or a Hub repository; None for the variant's own source.
-        progress: a tqdm class for the download.
-
-    Returns:
-        The checkpoint on this disk.
-
-    Raises:
-        ValueError: nothing usable is there.
+    `variant` names published weights; with `checkpoint` it only says how pixels and activations are treated where the
+    checkpoint itself does not. `checkpoint` is the path of a .safetensors, .pth or .pt file or of a folder that
+    `manycaps convert-checkpoint` wrote, or a Hub repository; None for the variant's own source. Raises ValueError where
+    nothing usable is there.
     """
     name = variant_name(variant)
     if checkpoint is None:
@@ -126,7 +118,6 @@ def local_checkpoint(variant: str | None, checkpoint: str | os.PathLike[str]) ->
 
 
 def _local(path: pathlib.Path, name: str) -> Checkpoint:
-    """Describe a user's file."""
     sha256 = file_sha256(path)
     known = [other for other, variant in VARIANTS.items() if variant.sha256 == sha256]
     variant = VARIANTS[known[0] if known else name]
@@ -136,7 +127,6 @@ def _local(path: pathlib.Path, name: str) -> Checkpoint:
 
 
 def _published(name: str, progress: Any) -> Checkpoint:
-    """A variant's own weights."""
     variant = VARIANTS[name]
     if variant.source.startswith("hub:"):
         return _from_hub(variant.source.removeprefix("hub:"), name, variant)
@@ -199,7 +189,6 @@ def _cached_file(repository: str, name: str) -> pathlib.Path | None:
 
 
 def _hub_error(repository: str, cause: Exception) -> ValueError:
-    """Build the error for a repository that cannot be downloaded."""
     first_line = next(iter(str(cause).strip().splitlines()), "no reason given")
     return ValueError(
         f"checkpoint: expected the Hub repository {repository}, got none, the Hub did not return it "
@@ -341,5 +330,4 @@ def _copy(first: bytes, answer: Any, file: Any, bar: Any) -> tuple[int, str]:
 
 
 def _download_error(name: str, got: str, advice: str = IN_A_BROWSER) -> ValueError:
-    """Build the error for a failed download."""
     return ValueError(f"checkpoint: expected the file of {name} from {VARIANTS[name].source}, got {got}. {advice}")

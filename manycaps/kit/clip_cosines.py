@@ -9,16 +9,10 @@ PAIRS_AT_ONCE = 8192
 
 
 def paired_cosines(x: np.ndarray, y: np.ndarray, x_rows: np.ndarray, y_rows: np.ndarray) -> np.ndarray:
-    """Cosine of x[x_rows[k]] and y[y_rows[k]] for each k, in float64.
+    """Cosine of x[x_rows[k]] and y[y_rows[k]] for each k: float64, shape (n_pairs,), from -1 to 1 but for rounding.
 
-    Args:
-        x: array, shape (n, d), no zero rows.
-        y: array, shape (m, d), no zero rows.
-        x_rows: integers, shape (n_pairs,).
-        y_rows: integers, shape (n_pairs,).
-
-    Returns:
-        float64 array, shape (n_pairs,), from -1 to 1 but for rounding.
+    `x` and `y` are arrays, shapes (n, d) and (m, d), no zero rows; `x_rows` and `y_rows` are integers, shape
+    (n_pairs,).
 
     >>> paired_cosines(np.eye(2), np.ones((1, 2)), np.array([0, 1]), np.array([0, 0])).round(4).tolist()
     [0.7071, 0.7071]
@@ -31,13 +25,7 @@ def paired_cosines(x: np.ndarray, y: np.ndarray, x_rows: np.ndarray, y_rows: np.
 
 
 def unit_vectors(vectors: np.ndarray) -> np.ndarray:
-    """Scale the rows of an (n, d) array, none of them 0, to length 1, in float64.
-
-    Args:
-        vectors: floating-point array, shape (n, d), no row of zeros.
-
-    Returns:
-        float64 array, shape (n, d).
+    """Scale the rows of a floating-point array, shape (n, d), none of them 0, to length 1, in float64.
 
     >>> unit_vectors(np.array([[3.0, 4.0]], np.float32)).tolist()
     [[0.6, 0.8]]
@@ -47,18 +35,10 @@ def unit_vectors(vectors: np.ndarray) -> np.ndarray:
 
 
 def as_features(array: np.ndarray, name_of: Callable[[int], str], what: str) -> np.ndarray:
-    """Return ready features, shape (n, d), as they come from a model: contiguous float32 numbers.
+    """Return ready features, floating-point, shape (n, d), as they come from a model: contiguous float32 numbers.
 
-    Args:
-        array: floating-point array, shape (n, d).
-        name_of: from the number of a vector to its name in messages.
-        what: each vector is of, for messages.
-
-    Returns:
-        float32 array, shape (n, d).
-
-    Raises:
-        ValueError: a vector without a cosine: numbers that are not finite, or all 0.
+    In messages `name_of` names a vector by its number, and `what` says what it is of. Raises ValueError for a vector
+    without a cosine: numbers that are not finite, or all 0.
 
     >>> as_features(np.eye(2), "videos[0][{}]".format, "frame").dtype
     dtype('float32')

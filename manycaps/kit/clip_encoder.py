@@ -166,11 +166,7 @@ class ClipEncoder:
         return read
 
     def encode_tokens(self, texts: Mapping[str, ClipTokens], batch_size: int) -> dict[str, np.ndarray]:
-        """Encode every token of texts.
-
-        Returns:
-            For each text a float32 array, shape (n_tokens, d).
-        """
+        """Encode every token of texts: for each text a float32 array, shape (n_tokens, d)."""
         known = {text: vectors for text in texts if (vectors := self.remembered.get(("tokens", text))) is not None}
         new = [text for text in texts if text not in known]
         if new:

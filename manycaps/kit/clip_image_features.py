@@ -39,6 +39,9 @@ def encode_images(
 ) -> list[bytes]:
     """Encode a column of images as they come; at most a few batches of pixels are in memory.
 
+    Returns float32 features of each image, as bytes; those of equal pixels are the same, and an image that is
+    remembered has the bits that it had the first time.
+
     Args:
         encoder: the model, which remembers the features used last.
         images: any iterable of what `as_image_source` takes.
@@ -47,10 +50,6 @@ def encode_images(
         n_workers: threads that read and decode; None for one per processor core, at most 8.
         place: from the number of an image to what a message calls it; None for `column[number]`.
         ready: whether an image may be its features, as `ready_features` takes them.
-
-    Returns:
-        float32 features of each image, as bytes; those of equal pixels are the same, and an image that is
-        remembered has the bits that it had the first time.
     """
     work = _Work(encoder, batch_size, place or f"{column}[{{}}]".format, ready)
     bar = encoder.bar(column, "image", total=len(images) if isinstance(images, Sized) else None)
@@ -162,20 +161,10 @@ def is_vector(image: object) -> bool:
 
 
 def ready_features(image: object, where: str, d: int, whose: str) -> np.ndarray:
-    """Return the features of an image that the user computed.
+    """Return the features of an image that the user computed, floating-point, as a float32 array, shape (d,).
 
-    Args:
-        image: floating-point array or tensor, shape (d,).
-        where: column and row, for the messages.
-        d: how many features are expected.
-        whose: who has so many, for the messages.
-
-    Returns:
-        float32 array, shape (d,).
-
-    Raises:
-        TypeError: no such array.
-        ValueError: another length, or features without a cosine.
+    In messages `where` names column and row, and `whose` says who has d features. Raises TypeError for no such array,
+    and ValueError for another length, or features without a cosine.
     """
     array = as_numpy(image, where) if is_vector(image) else None
     if array is None or not np.issubdtype(array.dtype, np.floating):
@@ -232,8 +221,7 @@ def stored_features(features: Iterable[bytes | np.ndarray]) -> list[dict[str, An
 def features_of_rows(stored: Iterable[Mapping[str, Any]], n_features: int) -> list[np.ndarray]:
     """Return the features of every row of a column that `stored_features` made, or several, one after the other.
 
-    Returns:
-        n_rows float32 arrays, shape (n_vectors, d): one vector for an image, one per frame for a video.
+    n_rows float32 arrays, shape (n_vectors, d): one vector for an image, one per frame for a video.
 
     >>> rows = stored_features(np.array([[[1, 2]], [[1, 2]]], np.float32))
     >>> [row.tolist() for row in features_of_rows(rows, 2)]

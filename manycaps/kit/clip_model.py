@@ -136,14 +136,7 @@ class ClipModel:
     def image_features(self, pixels: np.ndarray) -> np.ndarray:
         """Map (n, image_size, image_size, 3) uint8 pixels to (n, d) float32 features, not normalised.
 
-        Args:
-            pixels: uint8 array, shape (n, image_size, image_size, 3).
-
-        Returns:
-            float32 array, shape (n, d), not normalised.
-
-        Raises:
-            FeatureError: the model gives values that are not finite, or all 0.
+        Raises FeatureError for values that are not finite, or all 0.
         """
         with self._inference():
             features = _as_array(self._embed_pixels(torch.from_numpy(pixels).to(self.device)))
@@ -153,8 +146,7 @@ class ClipModel:
     def text_features(self, texts: Sequence[ClipTokens], batch_size: int, progress: Any = iter) -> np.ndarray:
         """Encode texts in batches of similar length, so that short ones are not padded to the longest.
 
-        Returns:
-            float32 array, shape (n, d): the end token's features, not normalised.
+        float32 array, shape (n, d): the end token's features, not normalised.
         """
         features = np.empty((len(texts), self.n_features), np.float32)
         with self._inference():
@@ -167,8 +159,7 @@ class ClipModel:
     def token_features(self, texts: Sequence[ClipTokens], batch_size: int, progress: Any = iter) -> list[np.ndarray]:
         """Encode every token of each text, the start and the end token included.
 
-        Returns:
-            n float32 arrays, shape (n_tokens, d); the last row of each is what `text_features` returns.
+        n float32 arrays, shape (n_tokens, d); the last row of each is what `text_features` returns.
         """
         features: list[np.ndarray] = [np.empty(0)] * len(texts)
         with self._inference():
@@ -256,20 +247,10 @@ def text_batches(texts: Sequence[ClipTokens], batch_size: int) -> list[list[int]
 
 
 def build_network(weights: Weights, activation: str, heads: tuple[int, int] | None = None) -> Any:
-    """Build open_clip's CLIP with the shapes of `weights`, and put them into it, in float32.
+    """Build open_clip's CLIP with the shapes of `weights`, in OpenAI's naming, and with them, in float32 on the CPU.
 
-    open_clip's own function for such state dicts rounds to 16 bits on the way and ignores keys that do not fit.
-
-    Args:
-        weights: state dict in OpenAI's naming.
-        activation: one of `ACTIVATIONS`.
-        heads: as for `ClipModel`.
-
-    Returns:
-        `open_clip.CLIP` in float32 on the CPU.
-
-    Raises:
-        ValueError: keys are missing, unknown or of a wrong shape; a weight is not finite.
+    open_clip's own function for such state dicts rounds to 16 bits on the way and ignores keys that do not fit. Raises
+    ValueError where keys are missing, unknown or of a wrong shape, or a weight is not finite.
     """
     weights = join_positions({name: tensor for name, tensor in weights.items() if name not in DESCRIPTIVE_KEYS})
     check_shape_keys(weights)

@@ -91,11 +91,8 @@ class PacModule(CollectionModule):
     ) -> dict[str, np.ndarray]:
         """Return the scores of all candidates: float64 arrays, shape (n_candidates,), by name.
 
-        Args:
-            texts: all captions, those of one column after those of the other.
-            pictures: features of the images, shape (n_rows, d).
-            sizes: of each column of captions the number of captions of each row.
-            options: of the call.
+        `texts` are all captions, those of one column after those of the other; `pictures` are features of the images,
+        shape (n_rows, d); `sizes` has for each column of captions the number of captions of each row.
         """
         raise NotImplementedError
 
@@ -133,13 +130,7 @@ class PacModule(CollectionModule):
 
 
 def as_text_features(columns: Mapping[str, Any]) -> list[list[np.ndarray]]:
-    """Return columns of ready features of captions.
-
-    Args:
-        columns: by name n_rows floating-point arrays, shape (n_captions, d).
-
-    Returns:
-        Of each column n_rows float32 arrays.
+    """Return columns of ready features of captions, by name n_rows floating-point arrays (n_captions, d), as float32.
 
     Raises:
         TypeError: a column is missing, or is no list of such arrays.

@@ -271,7 +271,6 @@ def _is_set(value: object) -> bool:
 
 
 def _as_image_set(row: Any, where: str) -> list[Any]:
-    """The images of a row as a list."""
     if not _is_set(row):
         raise TypeError(
             f"{where}: expected a list of images as in the first row, got {_kind(row)}. Put the image into a list."
@@ -283,7 +282,6 @@ def _as_image_set(row: Any, where: str) -> list[Any]:
 
 
 def _kind(value: object) -> str:
-    """Name a value that is not a list of images."""
     return "one image" if isinstance(value, str | bytes | os.PathLike | PIL.Image.Image) else type(value).__name__
 
 

@@ -50,17 +50,13 @@ class Match(NamedTuple):
 
 
 def match_video(caption: Text, frames: np.ndarray) -> Match:
-    """Match a caption with a video.
+    """Match a caption with a video: frames of shape (n_frames, d), floating-point, at least one, no zero rows.
 
     The cosines c_ij of token i and frame j give P = sum_i w_i max_j c_ij / sum_i w_i and R = mean_j max_i c_ij; the
     coarse value is the cosine of the end token with the mean of the unit frame features (Shi et al., 2022, section 3,
     https://arxiv.org/abs/2111.08919). There is no padding, so a negative cosine stays what it is: the authors' program
     pads a batch with zeros, which win over negative cosines. Coarse is NaN where the unit frame features cancel out, F
     where P + R is 0.
-
-    Args:
-        caption: tokens and weights.
-        frames: float array, shape (n_frames, d), at least one row, no zero rows.
 
     >>> caption = Text(np.array([[1.0, 0.0], [0.0, 1.0]]), np.ones(2))
     >>> match_video(caption, np.array([[0.0, 2.0]]))
@@ -126,9 +122,8 @@ def combined_match(video: Match, reference: Match) -> Match:
 def text_of_windows(windows: Sequence[np.ndarray], weights: Sequence[np.ndarray]) -> Text:
     """Put the windows in which a caption was read together.
 
-    Args:
-        windows: float arrays, shape (n_tokens, d), one for each window, start and end token included.
-        weights: float64 arrays, shape (n_tokens,), of their tokens.
+    `windows` are float arrays, shape (n_tokens, d), start and end token included; `weights` are float64, shape
+    (n_tokens,).
 
     >>> two = text_of_windows([np.array([[1.0, 0.0], [2.0, 0.0]]), np.array([[0.0, 1.0]])], [np.ones(2), np.ones(1)])
     >>> two.tokens.shape, two.whole.tolist()
@@ -141,7 +136,6 @@ def text_of_windows(windows: Sequence[np.ndarray], weights: Sequence[np.ndarray]
 
 
 def _whole(caption: Text) -> np.ndarray:
-    """Unit vector of a whole caption."""
     vector: np.ndarray = unit_vectors((caption.tokens[-1] if caption.whole is None else caption.whole)[None])[0]
     return vector
 

@@ -117,7 +117,6 @@ def _is_finite(value: object) -> bool:
 
 
 def _pixels_error(path: pathlib.Path, name: str, expected: str, got: object) -> ValueError:
-    """Build the error for an impossible mean or deviation."""
     return ValueError(
         f"checkpoint: expected {expected} as {name} for {path.name}, got {shown_value(got)}. Write those that the "
         "model was trained with, one for each colour."
@@ -167,7 +166,6 @@ def read_facts(path: pathlib.Path) -> dict[str, Any]:
 
 
 def _facts_error(path: pathlib.Path, got: str) -> ValueError:
-    """Build the error for a file whose metadata cannot be read."""
     return ValueError(
         f"checkpoint: expected an object in JSON as the note `manycaps` of {path.name}, got {got}. Convert the "
         "original file again with `manycaps convert-checkpoint`."
@@ -239,11 +237,7 @@ def is_of_transformers(path: pathlib.Path) -> bool:
 
 
 def folder_weights(folder: pathlib.Path) -> pathlib.Path:
-    """Return the file with the weights of a model's folder.
-
-    Raises:
-        ValueError: there are none as safetensors in one file.
-    """
+    """Return the file with the weights of a model's folder; ValueError if there are none as safetensors in one file."""
     path = folder / WEIGHTS_FILE
     if not is_regular_file(path):
         raise ValueError(
@@ -335,7 +329,6 @@ def _check_sizes(size: Any, patch: Any, pixels: Any, path: pathlib.Path) -> None
 
 
 def _refusal(path: pathlib.Path, expected: str, got: object) -> ValueError:
-    """Build the error for a model that is no CLIP as this collection runs them."""
     return ValueError(
         f"checkpoint: expected {expected} for {path.name}, got {shown_value(got)}. Give a CLIPModel of transformers, "
         "as those of OpenAI and LAION are, with its own processor."

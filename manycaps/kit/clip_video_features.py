@@ -37,6 +37,8 @@ def encode_videos(
 ) -> list[np.ndarray]:
     """Encode a column of videos as they come; at most a few batches of frames are in memory.
 
+    Returns of each row float32 features, shape (n_frames, d); rows of one video share them.
+
     Args:
         encoder: the model, which remembers the features used last, within its bound.
         videos: any iterable of what `as_video_source` takes.
@@ -44,9 +46,6 @@ def encode_videos(
         frames: "all", or how many of each.
         batch_size: frames encoded at once, whichever videos they are from.
         n_workers: videos decoded at the same time.
-
-    Returns:
-        Of each row float32 features, shape (n_frames, d); rows of one video share them.
     """
     n_workers = n_workers or min(8, os.cpu_count() or 1)
     work = _Work(encoder.model, encoder.checkpoint.source, batch_size)
@@ -150,7 +149,6 @@ class _Work:
             self.fail(*message)
 
     def _encode(self) -> None:
-        """Move a batch of frames through the model."""
         if self.waiting:
             try:
                 features = self.model.image_features(np.stack([pixels for _, pixels in self.waiting]))

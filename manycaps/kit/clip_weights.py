@@ -100,16 +100,10 @@ Weights = dict[str, "torch.Tensor"]
 
 
 def read_weights(path: pathlib.Path) -> Weights:
-    """Read a state dict without running any code of the file.
+    """Read a state dict, as stored, without running any code of the file.
 
-    Args:
-        path: .safetensors, or a .pth or .pt file with a dict of tensors, bare or under the key `state_dict`.
-
-    Returns:
-        The state dict, as stored.
-
-    Raises:
-        ValueError: the file is no such checkpoint, or holds more than tensors.
+    `path` is .safetensors, or a .pth or .pt file with a dict of tensors, bare or under the key `state_dict`. Raises
+    ValueError if the file is no such checkpoint, or holds more than tensors.
     """
     try:
         if path.suffix == ".safetensors":
@@ -151,21 +145,12 @@ def write_safetensors(weights: Weights, path: pathlib.Path, metadata: Mapping[st
 
 
 def merge_lora(weights: Weights) -> Weights:
-    """Add low-rank updates to the weights they belong to, where the file has any.
+    """Add low-rank updates to the weights they belong to, where the file has any; the entries of updates are left out.
 
     W + (alpha / r) B A (Hu et al., 2021, equation 3, https://arxiv.org/abs/2106.09685), by the names and shapes of
     PAC-S++ files: `visual.conv1.lora_A`, `...in_proj_weight_lora_A`, `...out_proj.lora_A`. Updates of the layers `mlp`
-    are left out: the authors' program takes them for merged before it reads the file, so its published numbers are
-    made without them.
-
-    Args:
-        weights: state dict, with or without LoRA entries.
-
-    Returns:
-        State dict without LoRA entries.
-
-    Raises:
-        ValueError: an update without its weight, or without its other factor, or of another shape.
+    are left out: the authors' program takes them for merged before it reads the file, so its published numbers are made
+    without them. Raises ValueError for an update without its weight, or without its other factor, or of another shape.
     """
     merged = {name: tensor for name, tensor in weights.items() if "lora_" not in name}
     for name in (name for name in weights if "lora_" in name):
@@ -208,14 +193,8 @@ def openai_names(weights: Weights) -> Weights:
 def join_positions(weights: Weights) -> Weights:
     """Make one table of positions of LongCLIP's two: its model adds the first 20 rows of one, the rest of the other.
 
-    Args:
-        weights: state dict, of LongCLIP or of any other CLIP.
-
-    Returns:
-        State dict without `STRETCHED_KEY`; the same where there is none.
-
-    Raises:
-        ValueError: the second table has no partner of its shape, or none of its rows is used.
+    Other weights are returned unchanged. Raises ValueError if the second table has no partner of its shape, or none of
+    its rows is used.
     """
     if STRETCHED_KEY not in weights:
         return weights
@@ -299,7 +278,6 @@ def check_weights(weights: Weights, shapes: Mapping[str, tuple[int, ...]]) -> No
 
 
 def _lora_sum(weights: Weights, target: str, name_a: str, name_b: str) -> "torch.Tensor":
-    """One weight plus its update."""
     weight, a, b = weights[target].float(), weights[name_a].float(), weights[name_b].float()
     if not (weight.ndim in (2, 4) and a.ndim == b.ndim == 2 and weight.numel() and a.numel() and b.numel()):
         raise ValueError(
@@ -317,7 +295,6 @@ def _lora_sum(weights: Weights, target: str, name_a: str, name_b: str) -> "torch
 
 
 def _weights_error(missing: Sequence[str], unknown: Sequence[str], misshapen: Sequence[str]) -> ValueError:
-    """Build the error for a state dict that does not fit."""
     kinds = (("missing", missing), ("unknown", unknown), ("of another shape", misshapen))
     got = "; ".join(f"{len(names)} {kind}: {_some(names)}" for kind, names in kinds if names)
     return ValueError(
@@ -327,13 +304,11 @@ def _weights_error(missing: Sequence[str], unknown: Sequence[str], misshapen: Se
 
 
 def _some(names: Iterable[str]) -> str:
-    """Up to three names."""
     listed = list(names)
     return ", ".join(listed[:3]) + (", ..." if len(listed) > 3 else "")
 
 
 def _unreadable_kind(path: pathlib.Path) -> str:
-    """Say what kind of file could not be read."""
     if path.suffix == ".safetensors":
         return "an incomplete safetensors file"
     try:
@@ -355,7 +330,6 @@ def _is_torchscript(path: pathlib.Path) -> bool:
 
 
 def _describe_content(content: object) -> str:
-    """Describe the content of a checkpoint without weights."""
     if isinstance(content, Mapping):
         return "the keys " + _some(str(key) for key in content)
     return type(content).__name__

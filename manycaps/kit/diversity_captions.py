@@ -134,11 +134,9 @@ class CaptionDiversity:
         self.novelty.update(coded)
 
     def figures(self, head_shares: Sequence[float], lengths: Sequence[int]) -> dict[str, Any]:
-        """Return the figures of all rows so far.
+        """Return the figures of all rows so far, with ED@N for `lengths` N.
 
-        Args:
-            head_shares: shares of all tokens for the vocabulary head, above 0, at most 1.
-            lengths: caption lengths N for ED@N.
+        `head_shares` are shares of all tokens for the vocabulary head, above 0, at most 1.
         """
         return {
             "n_rows": self.vocabulary.n_rows,

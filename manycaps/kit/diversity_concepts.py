@@ -64,16 +64,11 @@ def check_labels(labels: object) -> None:
 
 
 def load_labels(name: str, source: LabelSource) -> list[tuple[str, ...]]:
-    """Return the labels of a list, each with its other names.
+    """Return the labels of a list in order, equal ones once, each with its other names, in lower case.
 
-    Args:
-        name: of the list, for messages.
-        source: labels, or the path of a text file with one a line. A WordNet id or a folder of one letter before a
-            label and a number behind it are left out; "_" is a blank; commas separate the names of one label, and what
-            follows a "/" says where or how, and is left out.
-
-    Returns:
-        A tuple of names, in lower case, for each label, in the order of the list; equal labels once.
+    `source` has labels, or is the path of a text file with one a line. A WordNet id or a folder of one letter before a
+    label and a number behind it are left out; "_" is a blank; commas separate the names of one label, and what follows
+    a "/" says where or how, and is left out. `name` is that of the list, for messages.
 
     >>> load_labels("imagenet", ["n01440764 tench, Tinca tinca", "/a/apartment_building/outdoor 8", "Person"])
     [('tench', 'tinca tinca'), ('apartment building',), ('person',)]
@@ -121,18 +116,12 @@ Labels = Sequence[tuple[str, ...]]
 def concept_matches(
     captions: Sequence[str], labels: Labels, way: str, tokenizer: Tokenizer = "ptb"
 ) -> scipy.sparse.csr_array:
-    """Find the labels of every caption.
+    """Find the labels of every caption: zeros and ones, shape (n_captions, n_labels).
 
-    Args:
-        captions: n_captions texts.
-        labels: n_labels tuples of names in lower case; a label is found where one of its names is.
-        way: "exact": the name is a part of the caption in lower case, also inside a word (the paper's); "words": the
-            name's tokens follow each other in the caption; "fuzzy": the Porter stem of every word of the name is that
-            of a word of the caption, wherever it stands.
-        tokenizer: makes the tokens, as for `tokenize_rows`; "exact" has none.
-
-    Returns:
-        Array of zeros and ones, shape (n_captions, n_labels).
+    A label, a tuple of names in lower case, is found where one of its names is. "exact": the name is a part of the
+    caption in lower case, also inside a word (the paper's); "words": the name's tokens follow each other in the
+    caption; "fuzzy": the Porter stem of every word of the name is that of a word of the caption, wherever it stands.
+    `tokenizer` makes the tokens, as for `tokenize_rows`; "exact" has none.
 
     >>> labels = [("cat",), ("playing baseball",)]
     >>> for way in WAYS:
@@ -161,11 +150,7 @@ def concept_matches(
 def row_matches(
     rows: Sequence[Sequence[str]], labels: Labels, way: str, tokenizer: Tokenizer = "ptb"
 ) -> scipy.sparse.csr_array:
-    """Find the labels of every row of captions.
-
-    Returns:
-        Array of whole numbers, shape (n_rows, n_labels): captions of the row that name the label.
-    """
+    """Count the captions of every row that name a label: whole numbers, shape (n_rows, n_labels)."""
     numbers = {caption: i for i, caption in enumerate(dict.fromkeys(caption for row in rows for caption in row))}
     lines = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
     columns = np.array([numbers[caption] for row in rows for caption in row], np.int64)
@@ -229,13 +214,8 @@ def best_transfer(
 ) -> Transfer:
     """Score every candidate with the rows with which it shares a label, by BLEU-4.
 
-    H_i = union of R_c over the labels c of row i, without the row's own captions R_i; the best of H_i against R_i.
-
-    Args:
-        candidates: n_candidates token lists, all different.
-        rows: n_rows rows of token lists.
-        candidate_labels: zeros and ones, shape (n_candidates, n_labels).
-        row_labels: the same for the rows, shape (n_rows, n_labels).
+    H_i = union of R_c over the labels c of row i, without the row's own captions R_i; the best of H_i against R_i. The
+    candidates are all different; labels are zeros and ones, shapes (n_candidates, n_labels) and (n_rows, n_labels).
     """
     table = CrossBleu(candidates, rows)
     own = _own_captions(candidates, rows)

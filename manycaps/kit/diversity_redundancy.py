@@ -70,8 +70,7 @@ class SemanticRedundancy:
     def histogram(self, kind: str) -> tuple[list[int], list[float]]:
         """Return how many captions have which minimum distance ("minimum", Figure 2) or "spread" (Figure S1).
 
-        Returns:
-            Counts of the N_BINS bins, and their N_BINS + 1 edges.
+        Counts of the N_BINS bins, and their N_BINS + 1 edges.
         """
         largest = LARGEST_DISTANCE if kind == "minimum" else 1.0
         return self._histograms[kind].tolist(), np.linspace(0, largest, N_BINS + 1).tolist()

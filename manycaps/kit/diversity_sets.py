@@ -53,17 +53,12 @@ FUNCTION_NAME = "kernel"
 
 
 def compression_ratio(captions: Sequence[str]) -> float:
-    """Bytes of the captions as text, divided by their bytes after gzip.
+    """Bytes of the captions as text, divided by their bytes after gzip: larger for more repetition.
 
     Shaib et al. (2024), section 3, https://arxiv.org/abs/2403.00553. The captions stand in alphabetical order, one a
     line, so that the order in which they come changes nothing. gzip's own 18 bytes weigh much in a set of few captions:
-    compare sets of the same number of captions.
-
-    Returns:
-        Above 0 and below 1033, which is deflate's limit; larger for more repetition. NaN where there is no byte.
-
-    >>> compression_ratio(["a dog"] * 50) > compression_ratio(["a dog"])
-    True
+    compare sets of the same number of captions. Above 0 and below 1033, which is deflate's limit; NaN where there is no
+    byte.
     """
     text = "\n".join(sorted(captions)).encode("utf-8")
     return len(text) / len(gzip.compress(text, compresslevel=LEVEL, mtime=0)) if text else float("nan")
@@ -93,15 +88,10 @@ class Kernels(NamedTuple):
 def set_values(
     sides: Sequence[Sets], kernels: Kernels, table: DocumentFrequency | None, progress: Callable[..., Iterable[int]]
 ) -> list[dict[str, list[float]]]:
-    """Compute the diversity values of every set.
+    """Compute the diversity values of every set of both sides, candidates and references.
 
-    The captions of a set are sorted first, so that their order cannot change a digit.
-
-    Args:
-        sides: candidates and references.
-        kernels: kernels and orders of the Vendi score.
-        table: document frequencies for self-CIDEr; None to count them in the references, one document a row.
-        progress: wraps the numbers of the sets in a progress bar, as `tqdm` does.
+    The captions of a set are sorted first, so that their order cannot change a digit. `table` has document frequencies
+    for self-CIDEr; None counts them in the references, one document a row. `progress` wraps the numbers of the sets.
     """
     n_rows = len(sides[0].texts)
     sets = [sorted_set(side, i) for side in sides for i in range(n_rows)]
@@ -169,15 +159,9 @@ def named_vendi_scores(kernel: str, eigenvalues: np.ndarray, orders: Sequence[fl
 
 
 def pairwise_distance(vectors: np.ndarray) -> float:
-    """Mean cosine distance of all pairs of a set, in linear time.
+    """Mean cosine distance of all pairs of a set, in linear time, from 0 (all the same) to 1 + 1 / (n - 1), at most 2.
 
-    1 - (|sum of v|^2 - n) / (n (n - 1)) for n vectors v of length 1.
-
-    Args:
-        vectors: float64 array, shape (n, d), rows of length 1.
-
-    Returns:
-        From 0 (all the same) to 1 + 1 / (n - 1), at most 2. NaN for one caption.
+    1 - (|sum of v|^2 - n) / (n (n - 1)) for n vectors v of length 1, float64, shape (n, d). NaN for one caption.
 
     >>> pairwise_distance(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]))
     0.6666666666666667
@@ -210,10 +194,9 @@ def row_result(
 ) -> dict[str, float | list[float]]:
     """Build the keys of values that each row has.
 
-    Returns:
-        For each name the mean over the rows where it is defined: of the candidates under the name, of the references
-        with `REFERENCES` behind it, and of the differences of rows where both are defined with `DIFFERENCE`. With
-        `details` also the lists under `_per_row`.
+    For each name the mean over the rows where it is defined: of the candidates under the name, of the references with
+    `REFERENCES` behind it, and of the differences of rows where both are defined with `DIFFERENCE`. With `details` also
+    the lists under `_per_row`.
 
     >>> row_result({"div_1": [0.5, math.nan]}, {"div_1": [1.0, 0.25]}, details=False)
     {'div_1': 0.5, 'div_1_references': 0.625, 'div_1_difference': -0.5}
@@ -305,12 +288,9 @@ def order_name(order: float) -> str:
 def measured_rows(
     predictions: Sequence[Sequence[str]], references: Sequence[Sequence[str]], sizes: str
 ) -> tuple[list[list[str]], list[list[str]]]:
-    """Return the captions of both sides that are measured.
+    """Return the captions of both sides that are measured, n_rows lists each.
 
-    Args:
-        predictions: n_rows lists of candidates.
-        references: n_rows lists of references.
-        sizes: "equal" for the first captions of the larger side of a row, as many as the other side has, or "all".
+    `sizes` is "equal" for the first captions of the larger side of a row, as many as the other side has, or "all".
 
     >>> measured_rows([["a", "b"]], [["c"]], "equal")
     ([['a']], [['c']])

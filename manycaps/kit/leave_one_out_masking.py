@@ -6,11 +6,11 @@ tail of the vocabulary (section 4.1).
 
 import collections
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from .base_messages import shown_value
-from .text_spacy import as_tagger, load_pipeline
+from .text_spacy import as_tagger, load_pipeline, tagged_documents
 
 # Parts of speech that carry the meaning (supplement B.2), in the tag set of Universal Dependencies.
 CONTENT_TAGS = frozenset({"NOUN", "PROPN", "VERB"})
@@ -23,12 +23,9 @@ def masked_captions(rows: Sequence[Sequence[str]], pos: object) -> list[list[str
     """Replace every noun, proper noun and verb by a word that occurs nowhere else.
 
     A word is replaced where it stands, so that the captions are tokenized afterwards as all others are. Equal captions
-    of a row are equal no longer: no unknown equals another one.
-
-    Args:
-        rows: n_rows lists of captions.
-        pos: name of an installed spaCy pipeline, a pipeline, or a function from a caption to its (word, tag) pairs, the
-            words in the order of the caption and spelled as there.
+    of a row are equal no longer: no unknown equals another one. `pos` is the name of an installed spaCy pipeline, a
+    pipeline, or a function from a caption to its (word, tag) pairs, the words in the order of the caption and spelled
+    as there.
 
     >>> tags = {"a": "DET", "dog": "NOUN"}
     >>> masked_captions([["A dog!"]], lambda caption: [("A", "DET"), ("dog", "NOUN"), ("!", "PUNCT")])
@@ -46,15 +43,8 @@ def masked_captions(rows: Sequence[Sequence[str]], pos: object) -> list[list[str
 def without_tail(rows: Sequence[Sequence[Sequence[str]]], head_share: float) -> list[list[list[str]]]:
     """Replace every token outside the vocabulary head by one that occurs nowhere else.
 
-    The head are the most frequent types that make up `head_share` of all tokens; of equally frequent ones the first in
-    the alphabet.
-
-    Args:
-        rows: n_rows rows of token lists.
-        head_share: above 0, at most 1.
-
-    Returns:
-        The same with unknowns.
+    The head are the most frequent types that make up `head_share`, above 0, at most 1, of all tokens; of equally
+    frequent ones the first in the alphabet.
 
     >>> without_tail([[["a", "dog"], ["a", "cat"]]], 0.5)
     [[['a', 'unknown0x'], ['a', 'unknown1x']]]
@@ -74,19 +64,12 @@ def _content_spans(captions: Sequence[str], pos: object) -> Iterator[list[Span]]
     """Spans of the words to replace in each caption."""
     pipeline: Any = load_pipeline(pos) if isinstance(pos, str) else pos
     if hasattr(pipeline, "pipe"):
-        return _pipeline_spans(pipeline, captions)
-    tagger: Callable[[Iterable[str]], Iterator[list[tuple[str, str]]]] = as_tagger(pipeline)
+        return (
+            [(token.idx, token.idx + len(token.text)) for token in document if token.pos_ in CONTENT_TAGS]
+            for document in tagged_documents(pipeline, captions)
+        )
+    tagger = as_tagger(pipeline)
     return (_found_spans(caption, tags) for caption, tags in zip(captions, tagger(captions), strict=True))
-
-
-def _pipeline_spans(pipeline: Any, captions: Iterable[str]) -> Iterator[list[Span]]:
-    for document in pipeline.pipe(captions):
-        if len(document) and not any(token.pos_ for token in document):
-            raise ValueError(
-                f"pos: expected a pipeline that sets parts of speech, got none for {document.text[:40]!r}. "
-                "Use one with a tagger, such as 'en_core_web_sm'."
-            )
-        yield [(token.idx, token.idx + len(token.text)) for token in document if token.pos_ in CONTENT_TAGS]
 
 
 def _found_spans(caption: str, tags: Sequence[tuple[str, str]]) -> list[Span]:
@@ -106,7 +89,6 @@ def _found_spans(caption: str, tags: Sequence[tuple[str, str]]) -> list[Span]:
 
 
 def _replaced(caption: str, spans: Sequence[Span], word: str, numbers: Iterator[int]) -> str:
-    """The caption with a new word at each span."""
     parts, end = [], 0
     for begin, after in spans:
         parts += [caption[end:begin], f" {word}{next(numbers)}x "]
@@ -115,7 +97,6 @@ def _replaced(caption: str, spans: Sequence[Span], word: str, numbers: Iterator[
 
 
 def _unused_word(texts: Iterable[str]) -> str:
-    """A word that no text contains."""
     word, everything = "unknown", "\n".join(texts)
     while word in everything:
         word += "q"

@@ -107,14 +107,9 @@ def check_interval(confidence_level: object) -> None:
 
 
 def as_row_vectors(embeddings: object, rows: Sequence[Sequence[str]]) -> list[np.ndarray]:
-    """Check ready embeddings against the captions that they belong to.
+    """Check ready embeddings against the captions that they belong to, and return the arrays.
 
-    Args:
-        embeddings: n_rows floating-point arrays of shape (n_captions, d), or one of shape (n_rows, n_captions, d).
-        rows: n_rows lists of captions.
-
-    Returns:
-        The arrays.
+    `embeddings` are n_rows floating-point arrays of shape (n_captions, d), or one of shape (n_rows, n_captions, d).
 
     Raises:
         TypeError: no list of arrays of floating-point numbers.
@@ -144,14 +139,9 @@ def as_row_vectors(embeddings: object, rows: Sequence[Sequence[str]]) -> list[np
 
 
 def check_cosines(rows: Sequence[np.ndarray], places: Sequence[int]) -> None:
-    """Raise if a vector is all zeros and so has no cosine.
+    """Raise ValueError, with the first caption and their number, if vectors are all zeros and so have no cosine.
 
-    Args:
-        rows: vectors of rows, shape (n_captions, d).
-        places: number of each row in the data.
-
-    Raises:
-        ValueError: some vectors are zero; the message names the first caption and counts them.
+    `rows` are vectors of shape (n_captions, d); `places` the numbers of the rows in the data.
     """
     zeros = [
         (i, int(j)) for i, vectors in zip(places, rows, strict=True) for j in np.flatnonzero((vectors == 0).all(axis=1))

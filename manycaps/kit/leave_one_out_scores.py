@@ -6,8 +6,9 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
+from .base_scores import first_largest
 from .base_types import Floats, Ints, Masks, TokenList, TokenRows
-from .leave_one_out_draws import MAX_PAIRS, MeanScores, RowPairs, ScoredTexts, Statistics
+from .leave_one_out_draws import MAX_PAIRS, RowPairs, ScoredTexts, Statistics, mean_scores
 from .meteor15_scores import corpus_score, pair_statistics
 from .meteor15_scores import scores as meteor15_scores
 from .meteor15_texts import Meteor15Lexicon
@@ -27,21 +28,15 @@ from .vectors_mmd import mmd_of_kernel
 Compare = Callable[[Floats, int], Floats]
 
 
-class SetScores(RowPairs, MeanScores):
-    """A statistic of two sets of texts: mean over rows."""
+def set_scores(texts: RowTexts, name: str, matrices: Sequence[Floats], compare: Compare) -> ScoredTexts:
+    """Return a statistic of two sets of texts out of the numbers of all pairs of each row: mean over rows."""
+    pairs = RowPairs(texts)
+    numbers: Floats = np.concatenate([np.zeros(0), *(matrix.ravel() for matrix in matrices)])
 
-    is_set = True
-
-    def __init__(self, texts: RowTexts, name: str, matrices: Sequence[Floats], compare: Compare) -> None:
-        """Keep the numbers of all pairs."""
-        super().__init__(texts)
-        self.name, self.compare = name, compare
-        self.numbers: Floats = np.concatenate([np.zeros(0), *(matrix.ravel() for matrix in matrices)])
-
-    def statistics(self, hypotheses: Ints, references: Masks) -> Statistics:
+    def scores(hypotheses: Ints, references: Masks) -> Floats:
         """Statistics of sets of hypotheses, shape (n, n_hypotheses), against their references: shape (n,)."""
         n_hypotheses = hypotheses.shape[1]
-        position, other = self.texts.members(self.texts.row[hypotheses[:, 0]], references)
+        position, other = texts.members(texts.row[hypotheses[:, 0]], references)
         n_references = np.bincount(position, minlength=len(hypotheses))
         first = np.cumsum(n_references) - n_references
         values = np.zeros(len(hypotheses))
@@ -50,9 +45,11 @@ class SetScores(RowPairs, MeanScores):
             for begin in range(0, len(alike), step):
                 these = alike[begin : begin + step]
                 own = other[first[these, None] + np.arange(n)]
-                texts = np.column_stack([hypotheses[these], own])  # hypotheses first
-                values[these] = self.compare(self.numbers[self.squares(texts)], n_hypotheses)
+                of_sets = np.column_stack([hypotheses[these], own])  # hypotheses first
+                values[these] = compare(numbers[pairs.squares(of_sets)], n_hypotheses)
         return values
+
+    return mean_scores(name, scores, is_set=True)
 
 
 def triangle_ranks(distances: Floats, n_hypotheses: int) -> Floats:
@@ -61,15 +58,9 @@ def triangle_ranks(distances: Floats, n_hypotheses: int) -> Floats:
 
 
 def mean_discrepancies(squared: Floats, n_hypotheses: int, estimator: str) -> Floats:
-    """Squared MMD of every row, the bandwidth half the median distance of the texts that are compared.
+    """Squared MMD of every row, float64, shape (n_rows,), by squared distances (n_rows, n_texts, n_texts).
 
-    Args:
-        squared: float64 array, shape (n_rows, n_texts, n_texts): squared distances, hypotheses first.
-        n_hypotheses: number of hypotheses of every row.
-        estimator: "unbiased", "biased" or "authors".
-
-    Returns:
-        float64 array, shape (n_rows,).
+    The bandwidth is half the median distance of the texts that are compared.
 
     >>> mean_discrepancies(np.array([[[0.0, 1.0], [1.0, 0.0]]]), 1, "biased").round(4).tolist()
     [1.7293]
@@ -78,22 +69,15 @@ def mean_discrepancies(squared: Floats, n_hypotheses: int, estimator: str) -> Fl
 
 
 def frechet_of_products(products: Floats, n_hypotheses: int) -> Floats:
-    """Squared Fréchet distance of every row, out of the inner products of its vectors.
+    """Squared Fréchet distance of every row, out of the inner products of its vectors: float64, shape (n_rows,).
 
     |mu1 - mu2|^2 + Tr(C1 + C2 - 2 (C1 C2)^(1/2)), covariances with n - 1 (Dowson and Landau 1982,
     https://doi.org/10.1016/0047-259X(82)90077-X; Chan et al. 2022, equation 5, https://arxiv.org/abs/2209.07518). With
     the centred vectors X and Y of both sets as lines, the trace of the root is the sum of the singular values of X Y',
     divided by the root of (n - 1)(m - 1); X Y' are the products between both sets, centred by lines and columns.
 
-    Args:
-        products: float64 array, shape (n_rows, n_texts, n_texts): inner products with any origin, hypotheses first.
-        n_hypotheses: number of hypotheses of every row, 2 to n_texts - 2.
-
-    Returns:
-        float64 array, shape (n_rows,), at least 0 (equal means and covariances), in squared units of the vectors.
-
-    >>> frechet_of_products(np.outer([0.0, 2, 3, 7], [0.0, 2, 3, 7])[None], 2).round(4).tolist()
-    [18.0]
+    `products` is float64, shape (n_rows, n_texts, n_texts): inner products with any origin, hypotheses first, 2 to
+    n_texts - 2 of them. At least 0 (equal means and covariances), in squared units of the vectors.
     """
     n, m = n_hypotheses, products.shape[1] - n_hypotheses
     blocks = products[:, :n, :n], products[:, n:, n:], products[:, :n, n:]
@@ -127,25 +111,15 @@ def inner_products(vectors: Floats) -> Floats:
     return vectors @ vectors.T
 
 
-def embedding_scores(texts: RowTexts, name: str, rows: Sequence[Floats], estimator: str) -> SetScores:
-    """Compare the embeddings of every row's texts once.
-
-    Args:
-        texts: layout of the texts.
-        name: "trm_bert", "mmd_bert" or "fid_bert".
-        rows: of each row float64 vectors, shape (n_texts, d).
-        estimator: of "mmd_bert".
-
-    Returns:
-        The metric.
-    """
+def embedding_scores(texts: RowTexts, name: str, rows: Sequence[Floats], estimator: str) -> ScoredTexts:
+    """Compare the embeddings of every row's texts, float64, shape (n_texts, d), once: the metric `name`."""
     measures: Mapping[str, tuple[Callable[[Floats], Floats], Compare]] = {
         "trm_bert": (cosine_matrices, triangle_ranks),
         "mmd_bert": (squared_matrices, functools.partial(mean_discrepancies, estimator=estimator)),
         "fid_bert": (inner_products, frechet_of_products),
     }
     matrix, compare = measures[name]
-    return SetScores(texts, name, [matrix(vectors) for vectors in rows], compare)
+    return set_scores(texts, name, [matrix(vectors) for vectors in rows], compare)
 
 
 # Keys of the results of each metric.
@@ -183,117 +157,69 @@ class Sources(NamedTuple):
     estimator: str = "unbiased"
 
 
-class BleuScores:
-    """BLEU-1 to BLEU-4 of a corpus, from the sums of its statistics."""
-
-    is_own = True
-    is_set = False
-
-    def __init__(self, rows: TokenRows) -> None:
-        self.table = BleuTable(rows)
-
-    def statistics(self, hypotheses: Ints, references: Masks) -> Statistics:
-        """As `BleuTable.statistics`."""
-        return self.table.statistics(hypotheses, references)
-
-    def each(self, statistics: Statistics) -> dict[str, Floats]:
-        """BLEU-1 to BLEU-4 of single hypotheses."""
-        return {f"bleu_{n}": values for n, values in enumerate(bleu_scores(statistics).T, start=1)}
-
-    def corpus(self, statistics: Statistics) -> dict[str, float]:
-        """BLEU-1 to BLEU-4."""
-        return {f"bleu_{n}": value for n, value in enumerate(corpus_bleu(statistics).tolist(), start=1)}
+def bleu_of_corpus(rows: TokenRows) -> ScoredTexts:
+    """Return BLEU-1 to BLEU-4 of a corpus, from the sums of its statistics."""
+    keys = METRICS["bleu"]
+    return ScoredTexts(
+        BleuTable(rows).statistics,
+        lambda statistics: dict(zip(keys, bleu_scores(statistics).T, strict=True)),
+        lambda statistics: dict(zip(keys, corpus_bleu(statistics).tolist(), strict=True)),
+    )
 
 
-class CiderScores(MeanScores):
-    """CIDEr-D, whose document frequencies are those of all references of an iteration."""
+def best_rouge_l(texts: RowTexts, rows: TokenRows) -> ScoredTexts:
+    """Return ROUGE-L: mean over rows, of precision and recall the best over the references."""
+    row_pairs = RowPairs(texts)
+    of_pairs = precisions_and_recalls(_flat(rows), *row_pairs.pairs())
 
-    name = "cider_d"
-    is_own = False
+    def scores(hypotheses: Ints, references: Masks) -> Floats:
+        pairs, starts = row_pairs.chosen(hypotheses, references)
+        return f_measure(*(np.maximum.reduceat(values[pairs], starts) for values in of_pairs))
 
-    def __init__(self, rows: TokenRows) -> None:
-        self.table = CiderTable(rows)
-
-    def statistics(self, hypotheses: Ints, references: Masks) -> Statistics:
-        """As `CiderTable.scores`."""
-        return self.table.scores(hypotheses, references)
+    return mean_scores("rouge_l", scores)
 
 
-class RougeScores(RowPairs, MeanScores):
-    """ROUGE-L: mean over rows, of precision and recall the best over the references."""
+def best_meteor(texts: RowTexts, matrices: Sequence[Floats]) -> ScoredTexts:
+    """Return METEOR as NLTK computes it, of the best reference, by the scores [reference, candidate] of each row."""
+    row_pairs = RowPairs(texts)
+    of_pairs = np.concatenate([matrix.T.ravel() for matrix in matrices])
 
-    name = "rouge_l"
+    def scores(hypotheses: Ints, references: Masks) -> Floats:
+        pairs, starts = row_pairs.chosen(hypotheses, references)
+        return np.maximum.reduceat(of_pairs[pairs], starts)
 
-    def __init__(self, rows: TokenRows) -> None:
-        super().__init__(RowTexts(map(len, rows)))
-        self.precision, self.recall = precisions_and_recalls(_flat(rows), *self.pairs())
-
-    def statistics(self, hypotheses: Ints, references: Masks) -> Statistics:
-        """Scores of the hypotheses, shape (n,)."""
-        pairs, starts = self.chosen(hypotheses, references)
-        precision, recall = (np.maximum.reduceat(values[pairs], starts) for values in (self.precision, self.recall))
-        return f_measure(precision, recall)
+    return mean_scores("meteor", scores)
 
 
-class MeteorScores(RowPairs, MeanScores):
-    """METEOR as NLTK computes it: mean over rows of the score against the best reference."""
+def meteor15_of_corpus(texts: RowTexts, rows: TokenRows, lexicon: Meteor15Lexicon) -> ScoredTexts:
+    """Return METEOR 1.5 of a corpus, from the sums of the statistics against each hypothesis's best reference."""
+    row_pairs = RowPairs(texts)
+    numbers: dict[str, int] = {}
+    text = np.array([numbers.setdefault(" ".join(tokens), len(numbers)) for tokens in _flat(rows)], np.int64)
+    candidate, reference = (text[side] for side in row_pairs.pairs())
+    distinct, number = np.unique(candidate * len(numbers) + reference, return_inverse=True)
+    words = [lexicon.words(caption) for caption in numbers]
+    of_pair = pair_statistics(words, *np.divmod(distinct, len(numbers)), lexicon)
+    score_of_pair = meteor15_scores(of_pair)
 
-    name = "meteor"
-
-    def __init__(self, texts: RowTexts, matrices: Sequence[Floats]) -> None:
-        """Take the scores [reference, candidate] of each row."""
-        super().__init__(texts)
-        self.scores = np.concatenate([matrix.T.ravel() for matrix in matrices])
-
-    def statistics(self, hypotheses: Ints, references: Masks) -> Statistics:
-        """Scores of the hypotheses, shape (n,)."""
-        pairs, starts = self.chosen(hypotheses, references)
-        return np.maximum.reduceat(self.scores[pairs], starts)
-
-
-class Meteor15Scores(RowPairs):
-    """METEOR 1.5 of a corpus, from the sums of the statistics against each hypothesis's best reference."""
-
-    is_own = True
-    is_set = False
-
-    def __init__(self, rows: TokenRows, lexicon: Meteor15Lexicon) -> None:
-        super().__init__(RowTexts(map(len, rows)))
-        numbers: dict[str, int] = {}
-        text = np.array([numbers.setdefault(" ".join(tokens), len(numbers)) for tokens in _flat(rows)], np.int64)
-        candidate, reference = (text[side] for side in self.pairs())
-        distinct, self.number = np.unique(candidate * len(numbers) + reference, return_inverse=True)
-        words = [lexicon.words(caption) for caption in numbers]
-        self.of_pair = pair_statistics(words, *np.divmod(distinct, len(numbers)), lexicon)
-        self.scores = meteor15_scores(self.of_pair)
-
-    def statistics(self, hypotheses: Ints, references: Masks) -> Statistics:
+    def statistics(hypotheses: Ints, references: Masks) -> Statistics:
         """Statistics of each hypothesis with its best reference, the first of equals, shape (n, 23)."""
-        pairs, starts = self.chosen(hypotheses, references)
-        pairs = self.number[pairs]
-        scores = self.scores[pairs]
-        best = np.maximum.reduceat(scores, starts)
-        hypothesis = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(pairs))))
-        is_best = np.flatnonzero(scores == best[hypothesis])
-        return self.of_pair[pairs[is_best[np.unique(hypothesis[is_best], return_index=True)[1]]]]
+        pairs, starts = row_pairs.chosen(hypotheses, references)
+        pairs = number[pairs]
+        n_references = np.diff(np.append(starts, len(pairs)))
+        return of_pair[pairs[first_largest(score_of_pair[pairs], n_references)]]
 
-    def each(self, statistics: Statistics) -> dict[str, Floats]:
-        """Scores of single hypotheses."""
-        return {"meteor15": meteor15_scores(statistics)}
-
-    def corpus(self, statistics: Statistics) -> dict[str, float]:
-        """The score of the corpus."""
-        return {"meteor15": corpus_score(statistics)}
+    return ScoredTexts(
+        statistics,
+        lambda of_texts: {"meteor15": meteor15_scores(of_texts)},
+        lambda of_texts: {"meteor15": corpus_score(of_texts)},
+    )
 
 
 def cider_d_distances(rows: TokenRows) -> list[Floats]:
     """CIDEr-D distances of all pairs of texts of a row, each row one document, as the module trm_cider has them.
 
-    Args:
-        rows: n_rows rows of token lists.
-
-    Returns:
-        For each row a float64 array, shape (n_texts, n_texts); texts of equal tokens have distance 0.
+    For each row a float64 array, shape (n_texts, n_texts); texts of equal tokens have distance 0.
     """
     return cider_distances(rows, cider_d_scores(rows, document_frequencies(rows), len(rows)))
 
@@ -302,22 +228,20 @@ def scored_texts(rows: TokenRows, metrics: Sequence[str], sources: Sources) -> l
     """Count the statistics of the metrics once for all iterations."""
     texts = RowTexts(map(len, rows))
 
-    def ranked(name: str, distances: Sequence[Floats]) -> SetScores:
-        return SetScores(texts, name, distances, triangle_ranks)
-
     @functools.cache
     def nltk_scores() -> list[Floats]:
         return meteor_scores(rows, sources.meteor())
 
     vectors = functools.cache(sources.vectors)
     makers: Mapping[str, Callable[[], ScoredTexts]] = {
-        "bleu": lambda: BleuScores(rows),
-        "rouge_l": lambda: RougeScores(rows),
-        "cider_d": lambda: CiderScores(rows),
-        "meteor15": lambda: Meteor15Scores(rows, sources.meteor15()),
-        "meteor": lambda: MeteorScores(texts, nltk_scores()),
-        "trm_meteor": lambda: ranked("trm_meteor", meteor_distances(rows, nltk_scores())),
-        "trm_cider": lambda: ranked("trm_cider", cider_d_distances(rows)),
+        "bleu": lambda: bleu_of_corpus(rows),
+        "rouge_l": lambda: best_rouge_l(texts, rows),
+        # Its document frequencies are those of all references of an iteration.
+        "cider_d": lambda: mean_scores("cider_d", CiderTable(rows).scores, is_own=False),
+        "meteor15": lambda: meteor15_of_corpus(texts, rows, sources.meteor15()),
+        "meteor": lambda: best_meteor(texts, nltk_scores()),
+        "trm_meteor": lambda: set_scores(texts, "trm_meteor", meteor_distances(rows, nltk_scores()), triangle_ranks),
+        "trm_cider": lambda: set_scores(texts, "trm_cider", cider_d_distances(rows), triangle_ranks),
     }
     return [
         embedding_scores(texts, metric, vectors(), sources.estimator)

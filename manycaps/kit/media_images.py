@@ -100,19 +100,12 @@ def is_one_image(value: object) -> bool:
 
 
 def as_image_source(image: object, where: str) -> ImageSource:
-    """Return the encoded bytes of an image where it has any, else the picture itself; nothing is decoded yet.
+    """Return the encoded bytes of an image where it has any, else a PIL image or an array; nothing is decoded yet.
 
-    Args:
-        image: a path, encoded bytes, also in an `io.BytesIO`, a PIL image, an array or tensor as `as_pixels` takes, or
-            a dict with "bytes" and "path" as undecoded `datasets.Image` columns have.
-        where: column and row, for the messages.
-
-    Returns:
-        bytes, PIL image or array.
-
-    Raises:
-        TypeError: any other kind.
-        ValueError: a path that cannot be read, a web address, an array of a wrong shape or type.
+    `image` is a path, encoded bytes, also in an `io.BytesIO`, a PIL image, an array or tensor as `as_pixels` takes, or
+    a dict with "bytes" and "path" as undecoded `datasets.Image` columns have; `where` is column and row. Raises
+    TypeError for any other kind; ValueError for a path that cannot be read, a web address, an array of a wrong shape or
+    type.
 
     >>> as_image_source({"bytes": b"GIF89a", "path": None}, "images[0]")
     b'GIF89a'
@@ -167,10 +160,9 @@ def as_rgb_image(source: ImageSource, where: str) -> PIL.Image.Image:
 
 
 def as_model_pixels(image: PIL.Image.Image, size: int) -> np.ndarray:
-    """Scale the shorter side to `size`, bicubic, and cut out the middle: CLIP's preprocessing before normalisation.
+    """Scale the shorter side to `size`, bicubic, and cut out the middle: uint8, shape (size, size, 3).
 
-    Returns:
-        uint8 array, shape (size, size, 3).
+    This is CLIP's preprocessing before normalisation.
 
     >>> as_model_pixels(PIL.Image.new("RGB", (4, 2), (1, 2, 3)), 2).tolist()
     [[[1, 2, 3], [1, 2, 3]], [[1, 2, 3], [1, 2, 3]]]
@@ -202,7 +194,6 @@ def check_no_address(name: str, where: str) -> None:
 
 
 def _file_bytes(path: str | bytes, where: str) -> bytes:
-    """Read a file."""
     name = os.fsdecode(path)
     check_no_address(name, where)
     try:
@@ -216,7 +207,6 @@ def _file_bytes(path: str | bytes, where: str) -> bytes:
 
 
 def _opened(source: ImageSource, where: str) -> PIL.Image.Image:
-    """Open an image without decoding its pixels."""
     if isinstance(source, PIL.Image.Image):
         if 0 in source.size:
             raise ValueError(f"{where}: expected at least one pixel, got a PIL image of {source.size}. Leave it out.")
@@ -277,7 +267,6 @@ def _check_png_rows(content: bytes) -> None:
 
 
 def _png_pixels(content: bytes) -> bytes:
-    """The compressed pixels of a PNG file."""
     parts, start = [], len(PNG_MARK)
     while start + 12 <= len(content):
         length, kind = struct.unpack(">I4s", content[start : start + 8])
@@ -288,7 +277,6 @@ def _png_pixels(content: bytes) -> bytes:
 
 
 def _as_rgb(image: PIL.Image.Image, where: str) -> PIL.Image.Image:
-    """Convert to 8-bit RGB."""
     if image.mode.startswith("I"):
         image = _as_eight_bits(image, where)
     elif image.mode in ("F", "LAB"):
@@ -330,22 +318,12 @@ def as_numpy(value: Any, where: str) -> np.ndarray:
 
 
 def as_pixels(array: np.ndarray, where: str) -> np.ndarray:
-    """Return the pixels of an image as 8-bit levels, the channels last.
+    """Return the pixels of an image as 8-bit levels: uint8, (height, width), or (height, width, 3 or 4).
 
-    Floats are multiplied by 255 and rounded, so that k / 255 is level k, in any type of floats that NumPy has.
-
-    Args:
-        array: uint8, or floats from 0 to 1; shape (height, width, c) or (c, height, width) with c of `CHANNELS`, or of
-            uint8 also (height, width).
-        where: column and row, for the messages.
-
-    Returns:
-        uint8 array, shape (height, width), or (height, width, 3 or 4).
-
-    Raises:
-        TypeError: a masked array.
-        ValueError: another type or shape, no pixels, floats out of range, or a shape whose channels may be at either
-            end.
+    Floats are multiplied by 255 and rounded, so that k / 255 is level k, in any type of floats that NumPy has. `array`
+    is uint8, or floats from 0 to 1; shape (height, width, c) or (c, height, width) with c of `CHANNELS`, or of uint8
+    also (height, width). Raises TypeError for a masked array; ValueError for another type or shape, no pixels, floats
+    out of range, or a shape whose channels may be at either end.
 
     >>> as_pixels(np.array([[[0.0, 1.0]], [[0.2, 0.2]], [[0.0, 0.0]]]), "images[0]").tolist()
     [[[0, 51, 0], [255, 51, 0]]]

@@ -49,20 +49,13 @@ VideoSource = EncodedVideo | FrameList | np.ndarray
 
 
 def as_video_source(video: object, where: str) -> VideoSource:
-    """Classify a video value; nothing is decoded yet.
+    """Classify a video value; nothing is decoded yet. A float32 array are features.
 
-    Args:
-        video: a path, encoded bytes, a list of images, an array or tensor of frames, each as `as_pixels` takes it, a
-            float array of shape (n_frames, d) with ready frame features, a dict with "bytes" and "path" as undecoded
-            `datasets.Video` columns have, or a decoder of torchcodec as decoded ones have.
-        where: column and row, for the messages.
-
-    Returns:
-        `EncodedVideo`, `FrameList`, or a float32 array of features.
-
-    Raises:
-        TypeError: any other kind.
-        ValueError: a path that cannot be read, a web address, no frames, features that are not finite or are 0.
+    `video` is a path, encoded bytes, a list of images, an array or tensor of frames, each as `as_pixels` takes it, a
+    float array of shape (n_frames, d) with ready frame features, a dict with "bytes" and "path" as undecoded
+    `datasets.Video` columns have, or a decoder of torchcodec as decoded ones have; `where` is column and row. Raises
+    TypeError for any other kind; ValueError for a path that cannot be read, a web address, no frames, features that are
+    not finite or are 0.
 
     >>> as_video_source({"bytes": b"RIFF", "path": None}, "videos[0]")
     EncodedVideo(content=b'RIFF')
@@ -172,7 +165,6 @@ def frame_at(source: FrameList, j: int, where: str) -> object:
 
 
 def _checked_array(array: np.ndarray, where: str) -> VideoSource:
-    """Return frames or features."""
     if isinstance(array, np.ma.MaskedArray):
         raise TypeError(
             f"{where}: expected an array without a mask, got {type(array).__name__}. Fill it, or leave frames out."

@@ -51,20 +51,11 @@ def decoder_name() -> str:
 def read_pixels(
     source: EncodedVideo | FrameList, frames: int | str, size: int, where: str, n_threads: int
 ) -> Iterator[np.ndarray]:
-    """Decode the chosen frames one after the other, as CLIP's image encoder takes them.
+    """Decode the chosen frames one after the other, as CLIP's image encoder takes them: uint8, shape (size, size, 3).
 
     Nothing is kept but the frame at hand; a number of frames keeps that many small squares, since how many frames a
-    file has is certain only at its end. A chosen frame comes once, also where `frame_places` has it twice.
-
-    Args:
-        source: what `as_video_source` returned.
-        frames: "all", or how many.
-        size: side of the squares.
-        where: column and row, for the messages.
-        n_threads: threads of the decoder.
-
-    Yields:
-        uint8 arrays, shape (size, size, 3).
+    file has is certain only at its end. A chosen frame comes once, also where `frame_places` has it twice. `frames` is
+    "all", or how many; `n_threads` are those of the decoder.
     """
     if isinstance(source, FrameList):
         for j in np.unique(frame_places(len(source.images), frames)).tolist():

@@ -21,10 +21,9 @@ import numpy as np
 from .base_files import file_sha256, is_regular_file, local_path, path_state
 from .base_messages import reason_of, shown_path, shown_value
 from .base_module import check_choice
-from .meteor15_languages import FUNCTION_WORDS, LANGUAGES, Language
 from .meteor15_table import compile_table
 from .meteor15_texts import Meteor15Data, Meteor15Lexicon, PhraseTable
-from .meteor15_tokens import Prefixes
+from .meteor15_tokens import FUNCTION_WORDS, LANGUAGES, Language, Prefixes
 
 # Location of the program in pycocoevalcap 1.2, and its file name.
 PACKAGE, JAR_NAME = "pycocoevalcap", "meteor-1.5.jar"
@@ -81,18 +80,7 @@ def load_lexicon(
     function_words: str = "english",
     paraphrases: str | os.PathLike[str] | None = None,
 ) -> Meteor15Lexicon:
-    """Load the data, cached for this process until their files change.
-
-    Args:
-        source: as for `find_data`.
-        progress: a tqdm class for the compilation of the table of paraphrases.
-        language: a key of `LANGUAGES`.
-        function_words: "english", as the program has it for every language, or "language" for its own.
-        paraphrases: as for `find_data`.
-
-    Raises:
-        ImportError, ValueError: as `load_meteor15_data`.
-    """
+    """Load the data, as `load_meteor15_data`, cached for this process until their files change."""
     paths = (None if path is None else os.fspath(path) for path in (source, paraphrases))
     state = _data_state(find_data(source, language, paraphrases))
     return _remembered_lexicon(*paths, progress, language, function_words, state)
@@ -122,11 +110,9 @@ def find_data(
 ) -> DataFiles:
     """Find the data without reading them.
 
-    Args:
-        source: path of meteor-1.5.jar, or of a folder that holds it or its unpacked files; None for pycocoevalcap's.
-        language: a key of `LANGUAGES`.
-        paraphrases: path of the table of paraphrases; None for the file of its usual name beside the program, without
-            which a language other than English has no paraphrases.
+    `source` is the path of meteor-1.5.jar, or of a folder that holds it or its unpacked files; None for
+    pycocoevalcap's. `language` is a key of `LANGUAGES`. `paraphrases` is the path of their table; None for the file of
+    its usual name beside the program, without which a language other than English has no paraphrases.
     """
     path = _package_folder() if source is None else local_path(source)
     program = path / JAR_NAME if is_regular_file(path / JAR_NAME) else path
@@ -163,20 +149,11 @@ def load_meteor15_data(
     function_words: str = "english",
     paraphrases: str | os.PathLike[str] | None = None,
 ) -> Meteor15Data:
-    """Read the data, and compile the table of paraphrases if that has not been done.
+    """Read the data, and compile the table of paraphrases if that has not been done; arrays are mapped from the disk.
 
-    Args:
-        source: as for `find_data`.
-        progress: a tqdm class for the compilation.
-        language: as for `load_lexicon`.
-        function_words: as for `load_lexicon`.
-        paraphrases: as for `find_data`.
-
-    Returns:
-        The data; arrays are mapped from the disk.
-
-    Raises:
-        ImportError, ValueError: as `find_data`; ValueError also for files of another form.
+    `function_words` is "english", as the program has it for every language, or "language" for its own; `progress` is a
+    tqdm class for the compilation; the others are as for `find_data`. Raises ImportError and ValueError as `find_data`;
+    ValueError also for files of another form.
     """
     files, settings = find_data(source, language, paraphrases), LANGUAGES[language]
     lines = _program_lines(files.program)

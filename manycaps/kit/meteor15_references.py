@@ -30,16 +30,9 @@ def best_statistics(
 ) -> Ints:
     """Align every candidate with all references of its row, and keep the statistics against the best one.
 
-    Args:
-        candidates: n_rows lists of texts.
-        references: n_rows lists of texts, none of them empty.
-        lexicon: of the data of METEOR 1.5.
-        progress: wraps the batches in a progress bar, as `tqdm` does.
-        tokenizer: "raw" for the texts as they are, or a tokenizer, whose tokens are joined by spaces.
-
-    Returns:
-        int64 array, shape (n_candidates in all, 23), row after row: statistics against the reference with the highest
-        score, the first among equals.
+    `tokenizer` is "raw" for the texts as they are, or a tokenizer, whose tokens are joined by spaces; no reference is
+    empty; `progress` wraps the batches, as `tqdm` does. Returns an int64 array, shape (n_candidates in all, 23), row
+    after row: statistics against the reference with the highest score, the first among equals.
     """
     batches = list(_batches(candidates, references))
     return np.concatenate(

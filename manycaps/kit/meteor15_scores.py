@@ -8,9 +8,9 @@ import numpy.typing as npt
 
 from .base_messages import shown_value
 from .base_types import Floats, Ints
-from .meteor15_languages import ENGLISH, Language
 from .meteor15_search import Matches, Starts, search, taken
 from .meteor15_texts import EXACT, OF_HYPOTHESIS, OF_REFERENCE, STEM, SYNONYM, EncodedTexts, Meteor15Lexicon, encode
+from .meteor15_tokens import ENGLISH, Language
 
 # The statistics of a pair, in the order of the Java program's SCORE lines for English: lengths and function words, then
 # for each kind of match the content words and the function words that it covers on both sides. Of a language without a
@@ -48,16 +48,10 @@ PLACE_BITS = 20
 def pair_statistics(
     texts: Sequence[Sequence[str]], hypothesis: npt.ArrayLike, reference: npt.ArrayLike, lexicon: Meteor15Lexicon
 ) -> Ints:
-    """Align pairs of texts, and count what METEOR 1.5 counts.
+    """Align pairs of texts, and count what METEOR 1.5 counts: int64, shape (n_pairs, 23), columns as `STATISTICS`.
 
-    Args:
-        texts: n_texts lists of words, as from `meteor15_tokens.words_of`.
-        hypothesis: int array, shape (n_pairs,): numbers of the texts that are scored.
-        reference: the same for the texts that they are compared with.
-        lexicon: of the data.
-
-    Returns:
-        int64 array, shape (n_pairs, 23), columns as `STATISTICS`.
+    `texts` are lists of words, as from `meteor15_tokens.words_of`; `hypothesis` and `reference` are whole numbers,
+    shape (n_pairs,): numbers of the texts that are scored, and of those that they are compared with.
     """
     hypotheses, references = np.asarray(hypothesis, np.int64), np.asarray(reference, np.int64)
     statistics = np.zeros((len(hypotheses), len(STATISTICS)), np.int64)
@@ -93,18 +87,11 @@ def _check_at_most(sizes: Ints, most: int) -> None:
 
 
 def scores(statistics: npt.NDArray[np.number], language: Language = ENGLISH) -> Floats:
-    """Turn statistics into scores: METEOR = F (1 - gamma (chunks / matches)^beta).
+    """Turn statistics, (n, 23), into scores, float64, (n,), 0 to 1: METEOR = F (1 - gamma (chunks / matches)^beta).
 
     F = 1 / ((1 - alpha) / P + alpha / R). P and R are the weighted shares of matched words of the hypothesis and of the
     reference; content words count delta, function words 1 - delta. There is no penalty where one chunk covers both
     texts. 0 without a match.
-
-    Args:
-        statistics: array, shape (n, 23), as from `pair_statistics`.
-        language: its parameters.
-
-    Returns:
-        float64 array, shape (n,), 0 (worst) to 1 (best).
 
     >>> one_of_two_words = [[2, 2, 0, 0, 1, 1, *[0] * 14, 1, 1, 1]]
     >>> scores(np.array(one_of_two_words)).round(4).tolist()
@@ -123,15 +110,10 @@ def scores(statistics: npt.NDArray[np.number], language: Language = ENGLISH) -> 
 
 
 def corpus_score(statistics: Ints, language: Language = ENGLISH) -> float:
-    """Score a corpus from the sums of its segments' statistics, as the Java program's EVAL does.
+    """Score a corpus, 0 (worst) to 1 (best), from the sums of its segments' statistics, as the Java program's EVAL.
 
-    Args:
-        statistics: int64 array, shape (n_segments, 23): of each segment against its best reference.
-        language: its parameters.
-
-    Returns:
-        0 (worst) to 1 (best). It is not the mean of the segments' scores: long segments weigh more, and the chunks of
-        segments that are matched whole are left out.
+    `statistics` is int64, shape (n_segments, 23): of each segment against its best reference. It is not the mean of the
+    segments' scores: long segments weigh more, and the chunks of segments that are matched whole are left out.
 
     >>> corpus_score(np.array([[2, 2, 0, 0, 1, 1, *[0] * 14, 1, 1, 1]] * 2))
     0.2
@@ -140,10 +122,7 @@ def corpus_score(statistics: Ints, language: Language = ENGLISH) -> float:
 
 
 def corpus_statistics(statistics: Ints) -> Ints:
-    """Add up the statistics of a corpus, as the Java program's EVAL does: sums of parts can be added.
-
-    Returns:
-        int64 array, shape (23,).
+    """Add up the statistics of a corpus, int64, (23,), as the Java program's EVAL does: sums of parts can be added.
 
     >>> corpus_statistics(np.array([[2, 2, 0, 0, 1, 1, *[0] * 14, 1, 1, 1]] * 2)).tolist()[:6]
     [4, 4, 0, 0, 2, 2]
@@ -318,9 +297,8 @@ def _choose(
     own = taken(matches, of_open)
     own = own._replace(pair=number[own.pair])
     places = _ranges((np.cumsum(reference_length) - reference_length)[opened], reference_length[opened])
-    best = search(own, _starts(own, coverage[places], reference_length[opened]), len(opened))
-    chunks[opened] = best.chunks
-    return np.append(chosen, of_open[best.matches]), chunks
+    best, chunks[opened] = search(own, _starts(own, coverage[places], reference_length[opened]), len(opened))
+    return np.append(chosen, of_open[best]), chunks
 
 
 def _chunks_of_fixed(matches: Matches, n_pairs: int) -> Ints:
@@ -353,9 +331,8 @@ def _starts(matches: Matches, coverage: Ints, reference_length: Ints) -> Starts:
 def meteor15_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Meteor15Lexicon) -> list[np.ndarray]:
     """Score every text of a row as a hypothesis against every text of the row as its only reference.
 
-    Returns:
-        For each row a float64 array, shape (n_texts, n_texts), 0 (no match) to 1; [i, j] has text i as the reference
-        and text j as the hypothesis.
+    For each row a float64 array, shape (n_texts, n_texts), 0 (no match) to 1; [i, j] has text i as the reference and
+    text j as the hypothesis.
     """
     numbers: dict[str, int] = {}
     texts = [[numbers.setdefault(" ".join(tokens), len(numbers)) for tokens in row] for row in rows]

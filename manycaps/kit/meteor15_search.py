@@ -58,13 +58,6 @@ class Starts(NamedTuple):
     n_matches: Ints
 
 
-class Chosen(NamedTuple):
-    """The alignments: numbers of the matches in them, any order, and the chunks of each pair."""
-
-    matches: Ints
-    chunks: Ints
-
-
 class _Layout(NamedTuple):
     """Where the parts of a path's number begin, in bits from the lowest."""
 
@@ -97,15 +90,6 @@ class _Children(NamedTuple):
     match: Ints
 
 
-class _Words(NamedTuple):
-    """The hypothesis words of each match as bits: arrays of shape (n_matches,); no match is longer than a mask."""
-
-    # Number of the mask in which they begin, the bits there, and those in the next one.
-    mask: Ints
-    bits: npt.NDArray[np.uint64]
-    next_bits: npt.NDArray[np.uint64]
-
-
 class _Tried(NamedTuple):
     """Matches that paths can take, path by path, in the order in which they are tried."""
 
@@ -118,13 +102,15 @@ class _Tried(NamedTuple):
     distance: Ints
 
 
-def search(matches: Matches, starts: Starts, n_pairs: int) -> Chosen:
+def search(matches: Matches, starts: Starts, n_pairs: int) -> tuple[Ints, Ints]:
     """Find the alignment of every pair with the beam search of METEOR 1.5.
 
     A path that is inside a match goes on; at a fixed match it takes it; elsewhere it takes each match whose hypothesis
     words are free, and last skips the word. An exact match of words counts 2, any other half of its words on each side,
     rounded down. The distance of a match counts for the paths made after it out of the same path, not for its own: the
     Java program adds it to the path that it copied.
+
+    Returns the numbers of the matches of all alignments, in any order, and the chunks of each pair.
     """
     n_steps = np.bincount(starts.pair, minlength=n_pairs)
     first_start = np.cumsum(n_steps) - n_steps
@@ -136,7 +122,7 @@ def search(matches: Matches, starts: Starts, n_pairs: int) -> Chosen:
         if n_steps[pairs[0]]:
             best, chunks[pairs] = _Beam(matches, starts, pairs, first_start[pairs], n_steps[pairs]).run()
             chosen.append(best)
-    return Chosen(np.concatenate(chosen) if chosen else np.empty(0, np.int64), chunks)
+    return np.concatenate(chosen) if chosen else np.empty(0, np.int64), chunks
 
 
 class _Beam:
@@ -151,9 +137,9 @@ class _Beam:
         gain = np.where(matches.kind == 0, 2, half)
         self.end = matches.hypothesis_start + matches.hypothesis_length
         self.next_place = matches.reference_start + matches.reference_length
-        self.words = _words(matches)
+        self.mask, self.bits, self.next_bits = _words(matches)
         self.n_masks = max(1, -(-int(self.end.max(initial=0)) // MASK_BITS))
-        self.has_next = bool(self.words.next_bits.any())
+        self.has_next = bool(self.next_bits.any())
         # Words up to the last match, on both sides: no path matches more.
         self.most = int(self.end.max(initial=0) + self.next_place.max(initial=0))
         distance = int(np.bincount(matches.pair[of_pairs], self.offset[of_pairs]).max(initial=0))
@@ -217,10 +203,10 @@ class _Beam:
         """The used words with those of a match of each path, -1 for none; in place."""
         path = np.flatnonzero(match >= 0)
         match = match.take(path)
-        mask = self.words.mask.take(match)
-        used[mask, path] |= self.words.bits.take(match)
+        mask = self.mask.take(match)
+        used[mask, path] |= self.bits.take(match)
         if self.has_next:
-            used[np.minimum(mask + 1, self.n_masks - 1), path] |= self.words.next_bits.take(match)
+            used[np.minimum(mask + 1, self.n_masks - 1), path] |= self.next_bits.take(match)
         return used
 
     def _closed(self, paths: _Paths) -> Ints:
@@ -296,13 +282,13 @@ class _Beam:
 
     def _is_used(self, used: npt.NDArray[np.uint64], path: Ints, match: Ints) -> npt.NDArray[np.bool_]:
         """Whether paths have used a word of a match."""
-        bits = self.words.bits.take(match)
+        bits = self.bits.take(match)
         if self.n_masks == 1:
             return (used[0].take(path) & bits) != 0
-        mask = self.words.mask.take(match)
+        mask = self.mask.take(match)
         is_used = (used[mask, path] & bits) != 0
         if self.has_next:
-            is_used |= (used[np.minimum(mask + 1, self.n_masks - 1), path] & self.words.next_bits.take(match)) != 0
+            is_used |= (used[np.minimum(mask + 1, self.n_masks - 1), path] & self.next_bits.take(match)) != 0
         return is_used
 
     def _chunk(self, is_one_more: npt.NDArray[np.bool_]) -> Ints:
@@ -330,8 +316,11 @@ def _interleaved(first: Ints, second: Ints, first_places: Ints, second_places: I
     return both
 
 
-def _words(matches: Matches) -> _Words:
-    """The hypothesis words of each match."""
+def _words(matches: Matches) -> tuple[Ints, npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+    """The hypothesis words of each match as bits: the mask in which they begin, its bits, and those of the next one.
+
+    No match is longer than a mask.
+    """
     mask, position = np.divmod(matches.hypothesis_start, MASK_BITS)
     sides = np.zeros((2, len(position)), np.uint64)
     match = np.arange(len(position))
@@ -339,7 +328,7 @@ def _words(matches: Matches) -> _Words:
         covered = match[matches.hypothesis_length > k]
         side, bit = np.divmod(position[covered] + k, MASK_BITS)
         sides[side, covered] |= np.uint64(1) << bit.astype(np.uint64)
-    return _Words(mask, *sides)
+    return mask, sides[0], sides[1]
 
 
 def _layout(n_pairs: int, n_words: int, distance: int) -> _Layout:

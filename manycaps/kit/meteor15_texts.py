@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .base_types import Ints
-from .meteor15_languages import ENGLISH, Language
 from .meteor15_stems import load_stemmer
-from .meteor15_tokens import Prefixes, java_hash, meteor15_words
+from .meteor15_tokens import ENGLISH, Language, Prefixes, java_hash, meteor15_words
 from .text_ngrams import numbered
 
 # How a reference's unit and a hypothesis's unit may match: bits of a relation, in the order of the search.
@@ -137,11 +136,7 @@ def base_form(word: str, known: Container[str]) -> str:
 
 
 def encode(texts: Sequence[Sequence[str]], lexicon: Meteor15Lexicon) -> EncodedTexts:
-    """Turn the words of some texts into arrays.
-
-    Returns:
-        The arrays. Their largest one grows with the square of the number of distinct words.
-    """
+    """Turn the words of some texts into arrays; the largest grows with the square of the number of distinct words."""
     numbers: dict[str, int] = {}
     flat = numbered(list(itertools.chain.from_iterable(texts)), numbers)
     first_word = np.cumsum([0, *map(len, texts)])

@@ -100,8 +100,7 @@ class RowSplits:
             rows: their numbers in the corpus.
             row_key: from the number of a row to its key.
             observed: float64 array, shape (len(rows),): the statistic, in units.
-            null_values: from a slice of these rows and the splits to blocks, float64 arrays of shape (rows of the
-                slice, block): the statistic under each split, in units, the observed split among them.
+            null_values: as in `Comparison`, in units, the observed split among them.
             units: float64 array, shape (len(rows),): what a value of 1 stands for; None for 1. Two values within
                 `TIE_TOLERANCE` units are equal.
         """
@@ -124,14 +123,7 @@ class RowSplits:
                 self.drawn_sums += unit * values[drawn]
 
     def row_tests(self, values: np.ndarray) -> RowTests:
-        """Test every row.
-
-        Args:
-            values: float64 array, shape (n_rows,): the observed statistics in their own unit.
-
-        Returns:
-            The tests, float64 arrays.
-        """
+        """Test every row by the observed statistics, float64, shape (n_rows,), in their own unit."""
         return RowTests(self._p_values, values - self._means, self._variances, self._units)
 
     def test(self, values: np.ndarray) -> CorpusTest:
@@ -144,15 +136,12 @@ def mean_test(
 ) -> CorpusTest:
     """Test the mean over rows.
 
-    p = (1 + number of drawn means that reach the observed one) / (n_resamples + 1), ties within the tolerance
-    counted (Phipson and Smyth 2010, https://doi.org/10.2202/1544-6115.1585). One row keeps its own p-value. The order
-    of the rows changes the sums of draws by their rounding, far below the tolerance; all other sums are exact.
+    p = (1 + number of drawn means that reach the observed one) / (n_resamples + 1), ties within the tolerance counted
+    (Phipson and Smyth 2010, https://doi.org/10.2202/1544-6115.1585). One row keeps its own p-value. The order of the
+    rows changes the sums of draws by their rounding, far below the tolerance; all other sums are exact.
 
-    Args:
-        values: n_rows observed statistics in their own unit.
-        rows: the tests of the rows.
-        drawn_sums: float64 array, shape (n_resamples,): sums over rows of a null value each.
-        smallest: the smallest p-values that rows can have, and how many rows each.
+    `values` are n_rows observed statistics in their own unit; `drawn_sums` is float64, shape (n_resamples,): sums over
+    rows of a null value each; `smallest` says how many rows have which smallest p-value.
     """
     tolerance = TIE_TOLERANCE * math.fsum(rows.units)
     n_reached = int(np.count_nonzero(drawn_sums >= math.fsum(values) - tolerance))
@@ -236,13 +225,7 @@ def combined_p_value(p_values: Collection[float]) -> float:
 def survival_function(name: str, value: float, *parameters: float) -> float:
     """Probability of more than `value` under a SciPy distribution, without importing `scipy.stats`, which takes 0.4 s.
 
-    Args:
-        name: that of the distribution in `scipy.stats`.
-        value: any number.
-        parameters: of the distribution: its shape, or where it has none its location and scale.
-
-    Returns:
-        What `scipy.stats.<name>.sf(value, *parameters)` returns.
+    What `scipy.stats.<name>.sf(value, *parameters)` returns; the parameters are its shape, or else location and scale.
 
     >>> round(survival_function("landau", 0.0, 0, 1), 4)
     0.6348

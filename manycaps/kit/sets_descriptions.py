@@ -71,11 +71,7 @@ SHARED_PARTS = {
 
 
 def with_shared_parts(name: str, description: str) -> str:
-    r"""Return the description of a module's arguments and results with the parts that it shares with others.
-
-    Args:
-        name: of the module.
-        description: text with the keys of `SHARED_PARTS` as lines.
+    r"""Return the description of a module's arguments and results with `SHARED_PARTS` in place of their lines.
 
     >>> with_shared_parts("trm", "Returns:\n    <pooled results>\n").split()[:2]
     ['Returns:', 'trm_pooled:']

@@ -50,9 +50,8 @@ class GapsTest(NamedTuple):
 def row_gaps(distances: np.ndarray, n_candidates: int) -> RowGaps:
     """Compute the gaps of rows of equal sizes and their covariance over all splits.
 
-    Args:
-        distances: float64 array, shape (n_rows, n_texts, n_texts), symmetric, zeros on the diagonal, candidates first.
-        n_candidates: number of candidates of every row, at least 1; there are at least two references.
+    `distances` is float64, shape (n_rows, n_texts, n_texts), symmetric, zeros on the diagonal, candidates first; there
+    is at least one candidate, and at least two references.
 
     >>> gaps = row_gaps(np.array([[[0.0, 1.0, 4.0], [1.0, 0.0, 2.0], [4.0, 2.0, 0.0]]]), 1)
     >>> gaps.fidelity.tolist(), gaps.covariance[0, 0, 0].round(4).tolist()
@@ -89,7 +88,6 @@ def _covariance(distances: np.ndarray, total: np.ndarray, m: int, n: int) -> np.
 
 
 def _falling(number: int, k: int) -> int:
-    """Number (number - 1) ... (number - k + 1)."""
     return math.perm(number, k) if number >= k else 0
 
 
@@ -104,11 +102,7 @@ def gaps_test(gaps: Iterable[RowGaps], clusters: Sequence[Hashable] | None = Non
     T2 of the summed gaps is chi-squared with two degrees of freedom, one where all rows have a single candidate, from
     five rows on. Rows that depend on each other have no covariance by splits: with clusters it is that of the clusters'
     sums, and T2 (C - 2) / (2 (C - 1)) is compared with Fisher's F of 2 and C - 2 degrees (Hotelling 1931,
-    https://doi.org/10.1214/aoms/1177732979).
-
-    Args:
-        gaps: those of all rows, in any number of parts.
-        clusters: labels of the rows in the order of the parts; None: every row is independent.
+    https://doi.org/10.1214/aoms/1177732979). The gaps come in any number of parts, the labels in their order.
 
     >>> gaps = row_gaps(np.array([[[0.0, 1.0, 4.0], [1.0, 0.0, 2.0], [4.0, 2.0, 0.0]]] * 4), 1)
     >>> round(gaps_test([gaps]).p_value, 4)
@@ -136,12 +130,9 @@ def sums_of_clusters(values: np.ndarray, clusters: Sequence[Hashable]) -> np.nda
 
 
 def gaps_test_of_sums(sums: np.ndarray, covariance: np.ndarray, n_clusters: int | None = None) -> GapsTest:
-    """Test summed gaps.
+    """Test the summed gaps, float64, shape (2,), fidelity first, with their covariance, shape (2, 2).
 
-    Args:
-        sums: float64 array, shape (2,): fidelity and diversity gap, added over rows.
-        covariance: float64 array, shape (2, 2): of the sums.
-        n_clusters: number of clusters whose spread the covariance is; None: it is that of the splits.
+    With `n_clusters` the covariance is the spread of so many clusters, without that of the splits.
     """
     own = [
         _tail(float(sums[i] ** 2 / covariance[i, i]), 1, n_clusters) if covariance[i, i] > 0 else math.nan
@@ -171,14 +162,9 @@ def _tail(statistic: float, degrees: int, n_clusters: int | None) -> float:
 
 
 def parity_comparison(distances: np.ndarray, n_candidates: int) -> Comparison:
-    """Compare rows of equal sizes by T2 of each row, for a row's own p-value.
+    """Compare rows of equal sizes by T2 of each row, for a row's own p-value; the distances are as for `row_gaps`.
 
-    Args:
-        distances: as for `row_columns`, as is the next.
-        n_candidates: number of candidates of every row.
-
-    Returns:
-        The comparison; T2 is 0 where no split changes the gaps, and has no unit.
+    T2 is 0 where no split changes the gaps, and has no unit.
     """
     gaps = row_gaps(distances, n_candidates)
     inverses = _inverses(gaps.covariance)
@@ -218,7 +204,6 @@ class DrawnGaps:
     """Sums over rows of the gaps of a random split of each row, for the p-values of few rows."""
 
     def __init__(self, options: Mapping[str, Any], n_rows: int):
-        """Take p_value, max_partitions, n_resamples and seed, and the number of rows."""
         self._options = options
         # float64 array, shape (n_rows,): the rows' own p-values.
         self.p_values = np.empty(n_rows)
@@ -228,13 +213,9 @@ class DrawnGaps:
     def add(
         self, distances: np.ndarray, size: tuple[int, int], rows: Sequence[int], row_key: Callable[[int], bytes]
     ) -> None:
-        """Add rows of equal sizes.
+        """Add rows of equal sizes (n_candidates, n_references), by their numbers; distances as for `row_gaps`.
 
-        Args:
-            distances: as for `row_columns`.
-            size: (n_candidates, n_references).
-            rows: their numbers.
-            row_key: from the number of a row to what its draws depend on, see `row_keys`.
+        `row_key` is from the number of a row to what its draws depend on, see `row_keys`.
         """
         splits = splits_of(size, self._options)
         inverses = _inverses(row_gaps(distances, size[0]).covariance)

@@ -32,14 +32,9 @@ class ClusteredMean(NamedTuple):
 
 
 def clustered_mean(sums: np.ndarray, sizes: np.ndarray) -> ClusteredMean:
-    """Describe the mean over rows by the spread of the clusters.
+    """Describe the mean over rows by the spread of the clusters; the standard error is NaN with a single cluster.
 
-    Args:
-        sums: float64 array, shape (n_clusters,): the sum of each cluster's values.
-        sizes: array of whole numbers, shape (n_clusters,): rows of each cluster, all at least 1.
-
-    Returns:
-        The description; its standard error is NaN with a single cluster.
+    `sums` is float64, shape (n_clusters,): the sum of each cluster's values; `sizes` are the rows of each, at least 1.
 
     >>> clustered_mean(np.array([1.0, 3.0]), np.ones(2, dtype=int))
     ClusteredMean(mean=2.0, standard_error=1.0, skewness=0.0, n_clusters=2)
@@ -64,14 +59,8 @@ def mean_interval(of: ClusteredMean, confidence_level: float) -> tuple[float, fl
     """Interval of a mean: Student's, transformed so that its ends miss equally often on both sides.
 
     With T the studentised mean and a its skewness, g(T) = T + a T^2 / 3 + a^2 T^3 / 27 + a / 6 has almost none (Hall
-    1992, equation 2.2), and the ends are the means at which g(T) is Student's quantile for n_clusters - 1 degrees.
-
-    Args:
-        of: as from `clustered_mean`.
-        confidence_level: between 0 and 1.
-
-    Returns:
-        Lower and upper end; NaN with a single cluster.
+    1992, equation 2.2), and the ends are the means at which g(T) is Student's quantile for n_clusters - 1 degrees. Both
+    ends are NaN with a single cluster; the confidence level is between 0 and 1.
 
     >>> np.round(mean_interval(clustered_mean(np.array([1.0, 2.0, 3.0]), np.ones(3, dtype=int)), 0.95), 4).tolist()
     [-0.4841, 4.4841]
@@ -89,18 +78,10 @@ def wilson_interval(
 ) -> tuple[float, float]:
     """Interval of a share: Wilson's, for as many independent items as the standard error says.
 
-    With n = share (1 - share) / error^2 and Student's quantile z for n_clusters - 1 degrees, the ends are the shares p
-    with |share - p| = z sqrt(p (1 - p) / n) (Wilson 1927, https://doi.org/10.1080/01621459.1927.10502953).
-
-    Args:
-        share: 0 to 1.
-        error: its standard error; where it is 0, every cluster counts as one item.
-        n_clusters: at least 2.
-        confidence_level: between 0 and 1.
-        most: largest number of independent items.
-
-    Returns:
-        Lower and upper end, within 0 to 1; NaN with a single cluster or an error that is NaN.
+    With n = share (1 - share) / error^2, at most `most`, and Student's quantile z for n_clusters - 1 degrees, the ends
+    are the shares p with |share - p| = z sqrt(p (1 - p) / n) (Wilson 1927,
+    https://doi.org/10.1080/01621459.1927.10502953). Where the standard error is 0, every cluster counts as one item.
+    Both ends are within 0 to 1; NaN with a single cluster or an error that is NaN.
 
     >>> [round(end, 3) for end in wilson_interval(1.0, 0.0, 30, 0.95)]
     [0.878, 1.0]
@@ -116,13 +97,9 @@ def wilson_interval(
 
 
 def one_sided_p_value(of: ClusteredMean) -> float:
-    """p-value of "the mean is 0" against "it is larger", by the same transformation.
+    """p-value, 0 to 1, of "the mean is 0" against "it is larger", by the same transformation.
 
-    Args:
-        of: as from `clustered_mean`.
-
-    Returns:
-        0 to 1; NaN with a single cluster, and where the values are all equal.
+    NaN with a single cluster, and where the values are all equal.
 
     >>> round(one_sided_p_value(clustered_mean(np.array([1.0, 2.0, 3.0]), np.ones(3, dtype=int))), 4)
     0.0371
@@ -136,15 +113,9 @@ def one_sided_p_value(of: ClusteredMean) -> float:
 def interval_of_rows(
     values: Collection[float], confidence_level: float, clusters: Sequence[Hashable] | None = None
 ) -> tuple[float, float]:
-    """Interval of the mean over rows; see `mean_interval`.
+    """Lower and upper end of the interval of the mean over rows; NaN with a single cluster. See `mean_interval`.
 
-    Args:
-        values: float64 array, shape (n_rows,), or another collection of floats; at least 2 rows.
-        confidence_level: between 0 and 1.
-        clusters: n_rows labels; rows with equal labels belong together. None: every row stands for itself.
-
-    Returns:
-        Lower and upper end; NaN with a single cluster.
+    `values` are n_rows floats, at least 2, and `clusters` n_rows labels; None: every row stands for itself.
 
     >>> interval_of_rows(np.array([1.0, 1.0]), 0.95)
     (1.0, 1.0)
@@ -167,15 +138,9 @@ def mean_of_rows(values: Collection[float], clusters: Sequence[Hashable] | None 
 def clustered_test(name: str, excess: ClusteredMean) -> dict[str, float]:
     """Test the mean excess of rows that depend on each other within clusters.
 
-    Splits of every row by itself take rows for independent. Under the null hypothesis the excess of every row has mean
-    0 whatever the others are, so the mean over rows is tested by the spread of the clusters.
-
-    Args:
-        name: of the module.
-        excess: of the rows, each value minus the mean of its null values; as from `mean_of_rows`.
-
-    Returns:
-        p-value, z and smallest p-value of the mean over rows, by the keys of a distribution module.
+    Splits of every row by itself take rows for independent. Under the null hypothesis the excess of every row, its
+    value minus the mean of its null values, has mean 0 whatever the others are, so the mean over rows is tested by the
+    spread of the clusters. Returns p-value, z and smallest p-value, by the keys of the module `name`.
     """
     z = excess.mean / excess.standard_error if excess.standard_error > 0 else math.nan
     return {f"{name}_corpus_p_value": one_sided_p_value(excess), f"{name}_z": z, f"{name}_smallest_corpus_p": 0.0}

@@ -260,11 +260,8 @@ def caption_rows(
 ) -> ComparableRows:
     """Return rows of captions, ready to be compared.
 
-    Args:
-        predictions: n_rows lists of candidates.
-        references: n_rows lists of references.
-        compare: from rows of texts of one length, candidates first, and the number of candidates to the comparison.
-        settings: what the texts add to the signature.
+    `compare` gets rows of texts of one length, candidates first, and the number of candidates; `settings` are what the
+    texts add to the signature.
     """
 
     def compare_batch(rows: Sequence[int]) -> Comparison:
@@ -288,15 +285,8 @@ def compare_rows(
     """Reduce each row to its statistic and its plain metric, and test it by its splits.
 
     Rows of equal sizes are handled together, in batches of bounded memory; a row's results do not depend on the others.
-
-    Args:
-        rows: all rows.
-        options: p_value, max_partitions, n_resamples and seed.
-        progress: wraps the batches in a progress bar, as `tqdm` does.
-        n_earlier: as for `RowSplits`.
-
-    Raises:
-        ValueError: p_value "exact" with a row too large.
+    `progress` wraps the batches, as `tqdm` does; `n_earlier` is as for `RowSplits`. Raises ValueError for p_value
+    "exact" with a row too large.
     """
     splits = None
     if options["p_value"] != "none":
@@ -325,8 +315,7 @@ def distribution_result(
     """Build the keys that all distribution modules share.
 
     Args:
-        columns: float64 arrays, shape (n_rows,), or other collections of floats, by name; the first is the statistic,
-            named like the module.
+        columns: n_rows floats each, by name; the first is the statistic, named like the module.
         tests: of the statistic, or None.
         options: options of the module.
         value_range: least and largest value of a row, beyond which no interval goes.

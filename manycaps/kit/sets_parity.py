@@ -1,5 +1,6 @@
-"""The answer of human parity for a corpus: values of rows, their means with intervals, and the test of all rows."""
+"""The answer of human parity for a corpus: means of rows, the test of all rows, and the captions to look at."""
 
+import heapq
 import itertools
 import math
 import warnings
@@ -22,7 +23,20 @@ from .sets_parity_power import (
     spread_of_effect,
 )
 from .sets_splits import P_VALUE_METHODS, TIE_TOLERANCE, in_row_scales, rows_by_size
-from .sets_tails import LEAST_DISTANCES_OF_TAILS, LEAST_ROWS_OF_TAILS, TAIL, CorpusTails, KeptDistances, corpus_tails
+from .sets_tails import (
+    LEAST_DISTANCES_OF_TAILS,
+    LEAST_ROWS_OF_TAILS,
+    TAIL,
+    TAILS,
+    CorpusTails,
+    Distances,
+    KeptDistances,
+    PeopleDistances,
+    corpus_tails,
+    independent_distances,
+    rows_beyond,
+    tail_distances,
+)
 
 # Ways to the p-value: the closed form, or as in the other modules by all splits, by random ones, or none.
 PARITY_P_VALUES = ("chi-squared", "exact", "permutation", "none")
@@ -81,14 +95,9 @@ def check_two_references(
 
 
 def row_columns(distances: np.ndarray, n_candidates: int) -> dict[str, np.ndarray]:
-    """Compute all that the corpus needs of rows of equal sizes.
+    """Compute all that the corpus needs of rows of equal sizes, with distances as for `row_gaps`.
 
-    Args:
-        distances: float64 array, shape (n_rows, n_texts, n_texts), symmetric, zeros on the diagonal, candidates first.
-        n_candidates: number of candidates of every row.
-
-    Returns:
-        float64 arrays, shape (n_rows,): the keys of `MEANS`, `PEOPLES_COPIES` and `COVARIANCES`.
+    Returns float64 arrays, shape (n_rows,): the keys of `MEANS`, `PEOPLES_COPIES` and `COVARIANCES`.
     """
     m = n_candidates
     gaps = row_gaps(distances, m)
@@ -122,16 +131,13 @@ def _copies(distances: np.ndarray, m: int) -> dict[str, np.ndarray]:
 def parity_result(
     columns: ParityColumns, tails: CorpusTails, options: Mapping[str, Any], drawn: DrawnGaps | None = None
 ) -> dict[str, Any]:
-    """Build the result of all rows.
+    """Build the result of all rows, a dict of Python scalars.
 
     Args:
         columns: by the names of `row_columns` a collection of n_rows floats, read as often as it is needed.
         tails: of all rows, with intervals if there is a confidence level.
         options: p_value, confidence_level and clusters.
         drawn: the gaps of random splits, for their p-values.
-
-    Returns:
-        Dict of Python scalars.
     """
     level, clusters = options["confidence_level"], options["clusters"]
     corpus = parity_corpus(columns, clusters)
@@ -164,13 +170,6 @@ def parity_result(
 
 def reported_result(result: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the module reports of a result: `FURTHER_KEYS` with `details` or `confidence_level` alone.
-
-    Args:
-        result: of `parity_result`.
-        options: details and confidence_level.
-
-    Returns:
-        A new dict, in the same order.
 
     >>> result = {"human_parity_p_value": 0.2, "gaps_p_value": 0.2}
     >>> reported_result(result, {"details": False, "confidence_level": None})
@@ -219,12 +218,7 @@ def _known(
 
 
 def parity_corpus(columns: ParityColumns, clusters: Sequence[Hashable] | None) -> ParityCorpus:
-    """Test the gaps of all rows.
-
-    Args:
-        columns: as for `parity_result`.
-        clusters: labels of the rows, or None.
-    """
+    """Test the gaps of all rows, with columns as for `parity_result`, and labels of the rows or None."""
     if clusters is not None:
         ((gaps, covariances),) = _blocks(columns, len(columns["fidelity_gap"]))
         test = gaps_test([RowGaps(gaps[:, 0], gaps[:, 1], covariances)], clusters)
@@ -259,7 +253,7 @@ def _rows_needed(
         of_gaps = rows_needed(test.statistic, k, n_rows, confidence_level, spread, level=level)
     of_tails = rows_needed_of_tails([share.t for share in tails.tested], tails.n_clusters, n_rows, confidence_level)
     # With fewer rows tails are not tested.
-    least = max(LEAST_ROWS_OF_TAILS, math.ceil(LEAST_DISTANCES_OF_TAILS / tails.n_independent))
+    least = max(LEAST_ROWS_OF_TAILS, math.ceil(LEAST_DISTANCES_OF_TAILS / independent_distances(tails.sizes)))
     return soonest(of_gaps, RowsNeeded(*np.maximum(of_tails, float(least)).tolist()))
 
 
@@ -344,16 +338,7 @@ class ParityValues(NamedTuple):
 def values_of_rows(
     rows: ComparableRows, options: Mapping[str, Any], progress: Callable[..., Iterable[Any]]
 ) -> ParityValues:
-    """Compare all rows, in batches of rows of equal sizes.
-
-    Args:
-        rows: all rows; they are compared by `parity_comparison`.
-        options: p_value, max_partitions, n_resamples and seed.
-        progress: wraps the batches in a progress bar, as `tqdm` does.
-
-    Returns:
-        The values, in the order of the rows.
-    """
+    """Compare all rows by `parity_comparison`, in batches of equal sizes; `progress` wraps them, as `tqdm` does."""
     n_rows = len(rows.sizes)
     drawn = DrawnGaps(options, n_rows) if options["p_value"] in P_VALUE_METHODS[1:] else None
     kept = KeptDistances(n_rows)
@@ -378,13 +363,7 @@ def parity_p_values(
 ) -> tuple[float, float, float]:
     """Put both tests together, with no p-value below the smallest one of all splits of the rows.
 
-    Args:
-        of_gaps: p-value of the gaps.
-        tails: of all rows.
-        clusters: labels of the rows: splits of dependent rows are no bound; or None.
-
-    Returns:
-        p-value of both tests, p-value of the gaps, and the smallest one.
+    Splits of rows in clusters are no bound. Returns the p-values of both tests and of the gaps, and the smallest one.
     """
     smallest = 0.0 if clusters is not None else smallest_parity_p_value(tails.sizes)
     of_gaps = max(of_gaps, smallest)  # NaN stays NaN
@@ -392,13 +371,82 @@ def parity_p_values(
 
 
 def smallest_parity_p_value(sizes: Mapping[tuple[int, int], int]) -> float:
-    """Smallest p-value by all splits of all rows; where all rows have sets of one size, the two may change places.
+    """Smallest p-value by all splits of all rows; `sizes` says how many have which (n_candidates, n_references).
 
-    Args:
-        sizes: how many rows have which (n_candidates, n_references).
+    Where all rows have sets of one size, the two may change places.
 
     >>> round(smallest_parity_p_value({(1, 2): 2}), 6), round(smallest_parity_p_value({(2, 2): 1}), 6)
     (0.111111, 0.333333)
     """
     n_alike = 2 if all(m == n for m, n in sizes) else 1
     return n_alike * math.exp(-math.fsum(n_rows * math.log(math.comb(m + n, m)) for (m, n), n_rows in sizes.items()))
+
+
+# Captions, and pairs of captions, that are listed.
+N_LISTED = 100
+
+# Bins of the histogram: the first and the last are the tails.
+N_BINS = 20
+
+
+def listed_captions(distances: Distances, people: PeopleDistances) -> dict[str, Any]:
+    """List the candidates at the ends of people's distances: Python lists, by the keys of a module's result."""
+    p_values: list[list[float]] = [[] for _ in range(distances.n_rows)]
+    means: list[list[float]] = [[] for _ in range(distances.n_rows)]
+    far: list[tuple[float, int, int]] = []
+    near: list[tuple[float, int, int, int]] = []
+    for block in distances.blocks():
+        of_rows = tail_distances(block.distances, block.n_candidates)
+        rows = block.rows.tolist()
+        of_candidates = of_rows.candidates.mean(axis=2)  # (n_rows, m)
+        of_block = conformal_p_values(of_rows.candidates, people)
+        for row, distances_of_row, p_values_of_row in zip(rows, of_candidates.tolist(), of_block.tolist(), strict=True):
+            means[row], p_values[row] = distances_of_row, p_values_of_row
+        far = heapq.nsmallest(
+            N_LISTED, far + [(-of_candidates[i, k], rows[i], k) for i, k in _smallest(-of_candidates)]
+        )
+        pairs = list(zip(*(index.tolist() for index in np.triu_indices(block.n_candidates, 1)), strict=True))
+        near_of_block = [
+            (of_rows.candidate_pairs[i, k], rows[i], *pairs[k]) for i, k in _smallest(of_rows.candidate_pairs)
+        ]
+        near = heapq.nsmallest(N_LISTED, near + near_of_block)
+    return {
+        "conformal_p_value_per_candidate": p_values,
+        "distance_per_candidate": means,
+        "distance_histogram": distance_histogram(distances, people),
+        "most_unlike_people": [[row, i] for _, row, i in far],
+        "most_alike": [list(indices) for _, *indices in near],
+    }
+
+
+def conformal_p_values(candidates: np.ndarray, people: PeopleDistances) -> np.ndarray:
+    """p-values of single candidates: the share of people's distances, of all rows, that are at least as large.
+
+    One is added to both counts (Vovk et al. 2005; Bates et al. 2023, https://arxiv.org/abs/2104.08279), and the mean is
+    taken over the references that the candidate stands in for: (n_rows, n_candidates, n_references), as in
+    `TailDistances`, to float64, (n_rows, n_candidates), above 0 and at most 1.
+    """
+    shares = people.share_above(candidates, or_equal=True)
+    p_values: np.ndarray = ((1 + people.n_values * shares) / (1 + people.n_values)).mean(axis=2)
+    return p_values
+
+
+def distance_histogram(distances: Distances, people: PeopleDistances) -> list[float]:
+    """Share of the candidates in each twentieth of people's distances, the nearest first: 0.05 each for people.
+
+    The first bin is the ordinary share, the last one the share unlike people's captions.
+    """
+    half, of_candidates = N_BINS // 2, TAILS["unlike_people_share"]
+    chosen = [(-1, k) for k in range(1, half + 1)] + [(1, k) for k in range(1, half)]
+    thresholds = {(sign, k): (of_candidates, people.threshold(sign, k / N_BINS)) for sign, k in chosen}
+    beyond = {key: math.fsum(rows) / len(rows) for key, rows in rows_beyond(distances, thresholds).items()}
+    low = np.array([0.0] + [beyond[-1, k] for k in range(1, half + 1)])
+    high = np.array([0.0] + [beyond[1, k] for k in range(1, half)])
+    return [*np.diff(low).tolist(), float(1 - low[-1] - high[-1]), *np.diff(high)[::-1].tolist()]
+
+
+def _smallest(values: np.ndarray) -> list[tuple[int, int]]:
+    """Indices of the smallest values of an array of two dimensions, at most `N_LISTED`, ties in their order."""
+    order = np.argsort(values, axis=None, kind="stable")[:N_LISTED]
+    rows, columns = np.unravel_index(order, values.shape)
+    return list(zip(rows.tolist(), columns.tolist(), strict=True))

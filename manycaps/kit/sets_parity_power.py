@@ -52,14 +52,9 @@ class ParityPlan(NamedTuple):
 
 
 def joint_p_value(of_gaps: float, of_tails: float) -> float:
-    """p-value of two tests together: a Bonferroni test with the weights 0.8 and 0.2 (Holm 1979).
+    """p-value of two tests together, at most 1: a Bonferroni test with the weights 0.8 and 0.2 (Holm 1979).
 
-    Args:
-        of_gaps: p-value of the gaps; NaN where they are not tested, as is the other.
-        of_tails: p-value of the tails.
-
-    Returns:
-        At most 1; the p-value of the gaps where tails are not tested, NaN where nothing is.
+    A p-value is NaN where its test is not made. Without tails the result is that of the gaps; without both it is NaN.
 
     >>> joint_p_value(0.04, 0.004), joint_p_value(0.04, math.nan)
     (0.02, 0.04)
@@ -89,16 +84,7 @@ def noncentrality(degrees: int, level: float = LEVEL, power: float = POWER) -> f
 
 
 def noncentrality_of_f(degrees: int, others: int, level: float, power: float = POWER) -> float:
-    """The noncentrality at which a test by Fisher's F has a power.
-
-    Args:
-        degrees: degrees of freedom of the numerator.
-        others: of the denominator, at least 1.
-        level: of the test, above 0.
-        power: above the level and below 1.
-
-    Returns:
-        A float above 0.
+    """The noncentrality, above 0, at which a test by Fisher's F, with `others` degrees in the denominator, has a power.
 
     >>> round(noncentrality_of_f(2, 10**6, 0.05), 2), round(noncentrality_of_f(2, 8, 0.05), 2)
     (9.63, 14.36)
@@ -109,20 +95,15 @@ def noncentrality_of_f(degrees: int, others: int, level: float, power: float = P
 def spread_of_effect(
     mean: np.ndarray, covariance: np.ndarray, blocks: Iterable[tuple[np.ndarray, np.ndarray]]
 ) -> float:
-    """Variance of sqrt(T2), by the spread of the rows, in units of that of people's texts, which is 1.
+    """Variance of sqrt(T2), above 0, by the spread of the rows, in units of that of people's texts, which is 1.
 
     With w = S^-1 g of the means g and S, row i moves lambda by 2 w'(g_i - g) - w'(S_i - S) w over the number of rows.
     Wrong captions in some of the rows raise it, and damage that all rows share lowers it. Few rows tell little: with
     Student's quantile in place of the normal one, and `PRIOR_ROWS` rows at 1, intervals of lambda hold it in 92 to
     99 % of the cases from five rows on (`python -m scripts.studies.human_parity_power`).
 
-    Args:
-        mean: float64 array, shape (k,): mean of the gaps over rows.
-        covariance: float64 array, shape (k, k): mean of the covariances, not singular.
-        blocks: gaps and covariances of all rows, at least 2, in parts: float64 arrays, shapes (n, k) and (n, k, k).
-
-    Returns:
-        A float above 0.
+    `mean` is float64, shape (k,): mean of the gaps over rows; `covariance` (k, k): mean of the covariances, not
+    singular; `blocks` have gaps and covariances of all rows, at least 2, in parts: shapes (n, k) and (n, k, k).
     """
     weights = np.linalg.solve(covariance, mean)
     effect = float(mean @ weights)
@@ -140,18 +121,10 @@ def spread_of_effect(
 def rows_needed(
     statistic: float, degrees: int, n_rows: int, confidence_level: float | None, spread: float, *, level: float = LEVEL
 ) -> RowsNeeded:
-    """Rows that the test needs, by lambda = (T2 - degrees) / n_rows.
+    """Rows that the test needs, by lambda = (T2 - degrees) / n_rows, with the ends of their interval.
 
-    Args:
-        statistic: T2.
-        degrees: its degrees of freedom.
-        n_rows: number of rows.
-        confidence_level: between 0 and 1, or None for no interval.
-        spread: as from `spread_of_effect`.
-        level: of the test.
-
-    Returns:
-        The number, and the ends of its interval.
+    `statistic` is T2; the confidence level is between 0 and 1, or None for no interval; `spread` as from
+    `spread_of_effect`.
 
     >>> rows_needed(50.0, 2, 100, 0.95, 1.0)
     RowsNeeded(rows=21.0, low=12.0, high=39.0)
@@ -183,19 +156,9 @@ def rows_needed_of_clusters(
 ) -> RowsNeeded:
     """Rows that the test needs where the covariance is that of clusters; more rows come in clusters of these sizes.
 
-    T2 (C - k) / (k (C - 1)) of C clusters and k degrees is noncentral F with C lambda (Anderson 2003, section 5.2):
-    its mean gives lambda, and its inversion the interval.
-
-    Args:
-        statistic: T2, as are the others for `rows_needed`.
-        degrees: its degrees of freedom.
-        n_clusters: number of clusters.
-        n_rows: number of rows.
-        confidence_level: between 0 and 1, or None for no interval.
-        level: of the test.
-
-    Returns:
-        As `rows_needed`; NaN with fewer than three clusters more than degrees.
+    T2 (C - k) / (k (C - 1)) of C clusters and k degrees is noncentral F with C lambda (Anderson 2003, section 5.2): its
+    mean gives lambda, and its inversion the interval. The arguments are as for `rows_needed`; NaN with fewer than three
+    clusters more than degrees.
     """
     others = n_clusters - degrees
     if not degrees or others < 3:
@@ -220,15 +183,7 @@ def rows_needed_of_tails(
 
     ((z_a + z_0.8) / e)^2, with a the level of one tail and e the mean difference in standard deviations of the rows.
     The square of e is that of the largest t, less what people give: the mean square of the largest of k normal numbers.
-
-    Args:
-        t_values: each tail's difference from people in standard errors; empty where tails are not tested.
-        n_clusters: number of clusters.
-        n_rows: number of rows.
-        confidence_level: between 0 and 1, or None for no interval.
-
-    Returns:
-        As `rows_needed`; NaN where tails are not tested.
+    `t_values` are each tail's difference from people in standard errors; without any the rows are NaN.
 
     >>> rows_needed_of_tails([4.0, -1.0], 100, 100, 0.95)
     RowsNeeded(rows=78.0, low=33.0, high=917.0)
@@ -280,19 +235,10 @@ def _rows(wanted: float, effect: float) -> float:
 
 
 def rows_for_gap(gap: float, variance: float, degrees: int, power: float = POWER) -> float:
-    """Rows with which the test finds a gap, whatever the other gap is.
+    """Rows, a whole number as a float, with which the test finds a gap, not 0, whatever the other gap is.
 
-    Of all pairs of gaps with this one, lambda is least where the other lies on their regression: gap^2 / variance. The
-    gaps have 0.8 of the level, as beside the tails.
-
-    Args:
-        gap: fidelity or diversity gap, in the unit of the distance, not 0.
-        variance: of a row's gap under its splits.
-        degrees: of the test: 2, or 1 for single captions.
-        power: between the level and 1.
-
-    Returns:
-        A whole number of rows as a float.
+    Of all pairs of gaps with this one, lambda is least where the other lies on their regression: gap^2 / variance, that
+    of a row's gap under its splits. The gaps have 0.8 of the level, as beside the tails.
 
     >>> rows_for_gap(0.02, 0.0025, 2)
     64.0
@@ -310,13 +256,9 @@ def detectable_gap(n_rows: float, variance: float, degrees: int, power: float = 
 
 
 def parity_plan(covariance: np.ndarray, n_rows: int, gap: float | None, power: float) -> ParityPlan:
-    """Plan a test of human parity.
+    """Plan a test of human parity from the mean covariance of the gaps of a pilot's rows: float64, shape (2, 2).
 
-    Args:
-        covariance: float64 array, shape (2, 2): mean over a pilot's rows of the covariance of the gaps under splits.
-        n_rows: rows to test.
-        gap: fidelity or diversity gap to be found, above 0; None: none.
-        power: share of the tests that are to find it.
+    The gap to be found is above 0, or None for none; the power is the share of the tests that are to find it.
     """
     variances = np.diagonal(covariance).tolist()
     degrees = 2 if variances[1] > 0 else 1

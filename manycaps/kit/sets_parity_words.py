@@ -75,7 +75,6 @@ def words_of(result: Mapping[str, float], p_value: float | None = None) -> list[
 
 
 def _bound(result: Mapping[str, float]) -> str:
-    """How many captions may yet lie far from the references, and whether that was tested."""
     high = result["unlike_people_share_ci_high"]
     bound = (
         ""

@@ -33,19 +33,11 @@ def exact_splits(n_candidates: int, n_references: int, max_partitions: int, *, m
     """Enumerate every split of n_candidates + n_references texts, the observed one first.
 
     Where both sets have one size, every split has a mirror image, the same two sets with their names exchanged. A
-    statistic that does not tell the sets apart has the same value there, so half of the splits are enough.
+    statistic that does not tell the sets apart has the same value there, so half of the splits are enough: `mirrored`
+    False leaves the mirror images out, which count for `max_partitions`.
 
-    Args:
-        n_candidates: number of texts called candidates, at least 1.
-        n_references: number of the others, at least 1.
-        max_partitions: largest number of splits that may be enumerated, mirror images counted.
-        mirrored: False leaves the mirror images out, where there are any.
-
-    Returns:
-        Function from a block size to an iterator of boolean arrays, shape (block, n_texts); True marks the candidates.
-
-    Raises:
-        ValueError: there are more than `max_partitions` splits.
+    Returns a function from a block size to an iterator of boolean arrays, shape (block, n_texts); True marks the
+    candidates. Raises ValueError for more than `max_partitions` splits.
 
     >>> [block.sum(axis=0).tolist() for block in exact_splits(2, 1, max_partitions=3)(8)]
     [[2, 2, 2]]
@@ -75,19 +67,10 @@ def exact_splits(n_candidates: int, n_references: int, max_partitions: int, *, m
 
 
 def random_splits(n_candidates: int, n_references: int, n_resamples: int, seed: int) -> SplitsOfRow:
-    """Draw random splits, the observed one first.
+    """Draw random splits, the observed one first: as `exact_splits`, with n_resamples + 1 splits.
 
-    The draw depends on the seed and the two sizes alone, so a row's p-value does not depend on its neighbours.
-
-    Args:
-        n_candidates: number of texts called candidates, at least 1.
-        n_references: number of the others, at least 1.
-        n_resamples: number of splits drawn besides the observed one, at least 1.
-        seed: non-negative integer.
-
-    Returns:
-        As `exact_splits`, with n_resamples + 1 splits: counting the observed one keeps the test valid
-        (Phipson and Smyth 2010, https://doi.org/10.2202/1544-6115.1585).
+    The draw depends on the seed and the two sizes alone, so a row's p-value does not depend on its neighbours. Counting
+    the observed split keeps the test valid (Phipson and Smyth 2010, https://doi.org/10.2202/1544-6115.1585).
 
     >>> sum(len(block) for block in random_splits(3, 2, n_resamples=10, seed=0)(4))
     11
@@ -110,14 +93,8 @@ def both_candidates(labels: np.ndarray, dtype: type[np.floating[Any]] = np.float
     """Say for every pair of texts and every split whether both texts are candidates.
 
     A quadratic form in the labels z is a sum over z_i z_j, so one matrix product gives its value for all splits.
-
-    Args:
-        labels: boolean array, shape (n_splits, n_texts), True for the candidates.
-        dtype: floating-point type of the result.
-
-    Returns:
-        Array of 0 and 1, shape (n_texts (n_texts + 1) / 2, n_splits): pairs i <= j in the order of
-        `np.triu_indices`.
+    `labels` is boolean, shape (n_splits, n_texts), True for the candidates. Returns an array of 0 and 1, shape (n_texts
+    (n_texts + 1) / 2, n_splits): pairs i <= j in the order of `np.triu_indices`.
 
     >>> both_candidates(np.array([[True, True, False]])).T.tolist()
     [[1.0, 1.0, 0.0, 1.0, 0.0, 0.0]]
@@ -127,15 +104,10 @@ def both_candidates(labels: np.ndarray, dtype: type[np.floating[Any]] = np.float
 
 
 def split_p_values(observed: np.ndarray, null_blocks: Iterable[np.ndarray]) -> np.ndarray:
-    """Share of the splits whose statistic is at least the observed one.
+    """Share of the splits whose statistic is at least the observed one: float64, shape (n_rows,), above 0, at most 1.
 
-    Args:
-        observed: float64 array, shape (n_rows,).
-        null_blocks: float64 arrays, shape (n_rows, block): the statistic under each split, the observed one among them.
-
-    Returns:
-        float64 array, shape (n_rows,), above 0 and at most 1; ties within `TIE_TOLERANCE` count, so that both
-        arguments should be in the rows' own units, see `row_scales`.
+    `observed` has shape (n_rows,), each block (n_rows, block), the observed split among them. Ties within
+    `TIE_TOLERANCE` count, so that both should be in the rows' own units, see `row_scales`.
 
     >>> split_p_values(np.array([2.0]), [np.array([[2.0, 1.0]]), np.array([[0.0, 3.0]])]).tolist()
     [0.5]
@@ -151,13 +123,8 @@ def row_scales(values: np.ndarray) -> np.ndarray:
     """Return the unit in which ties of each row are told: the power of 2 at or below an eighth of its largest value.
 
     A power of 2, since dividing by it changes no digit: values in another unit have the same ties, ranks and p-values.
-    Of CIDEr-D distances, 0 to 10, it is 1.
-
-    Args:
-        values: float64 array, shape (n_rows, ...), finite; their absolute values count.
-
-    Returns:
-        float64 array, shape (n_rows,), above 0; 1 for a row of zeros.
+    Of CIDEr-D distances, 0 to 10, it is 1. Absolute values count, of float64 arrays (n_rows, ...); returns a float64
+    array, shape (n_rows,), above 0; 1 for a row of zeros.
 
     >>> row_scales(np.array([[0.3, -10.0], [1.0, 0.0], [0.0, 0.0]])).tolist()
     [1.0, 0.125, 1.0]
@@ -177,18 +144,13 @@ def split_forms(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Turn a weighted sum over pairs of texts into a quadratic form in the labels.
 
-    With z = 1 for candidates and M the values of pairs, the sum a z'Mz + b (1-z)'M(1-z) + c z'M(1-z) equals
-    (a + b - c) z'Mz + (c - 2b) (M1)'z + b 1'M1; and z_i is its own square, so the linear term goes on the diagonal.
+    With z = 1 for candidates and M the values of pairs, (n_rows, n_texts, n_texts), symmetric, the sum a z'Mz + b
+    (1-z)'M(1-z) + c z'M(1-z) of the weights a among candidates, b among references and c across, a text with itself
+    included, equals (a + b - c) z'Mz + (c - 2b) (M1)'z + b 1'M1; and z_i is its own square, so the linear term goes on
+    the diagonal.
 
-    Args:
-        pair_values: float64 array, shape (n_rows, n_texts, n_texts), symmetric.
-        among_candidates: weight a of each ordered pair of candidates, a text with itself included.
-        among_references: weight b of each ordered pair of references.
-        across: weight c of each pair of a candidate and a reference.
-
-    Returns:
-        float64 arrays, the forms, shape (n_rows, n_texts (n_texts + 1) / 2), in the order of `np.triu_indices`, and the
-        constants, shape (n_rows,).
+    Returns the forms, float64, shape (n_rows, n_texts (n_texts + 1) / 2), in the order of `np.triu_indices`, and the
+    constants, shape (n_rows,).
 
     >>> forms, constants = split_forms(np.array([[[1.0, 2.0], [2.0, 4.0]]]), 1.0, 1.0, 0.0)
     >>> forms.tolist(), constants.tolist()
@@ -205,15 +167,7 @@ def split_forms(
 
 
 def split_values(forms: np.ndarray, constants: np.ndarray, splits: SplitsOfRow) -> Iterator[np.ndarray]:
-    """Give the value of every row's form under every split.
-
-    Args:
-        forms: float64 array, shape (n_rows, n_pairs), as from `split_forms`.
-        constants: float64 array, shape (n_rows,).
-        splits: as from `exact_splits` or `random_splits`.
-
-    Yields:
-        float64 arrays, shape (n_rows, block), in the order of the splits.
+    """Yield the value of every row's form, as from `split_forms`, under every split: float64, shape (n_rows, block).
 
     >>> forms, constants = split_forms(np.array([[[1.0, 2.0], [2.0, 4.0]]]), 1.0, 0.0, 0.0)
     >>> [values.tolist() for values in split_values(forms, constants, lambda size: [np.array([[True, False]])])]
@@ -244,13 +198,7 @@ class Comparison(NamedTuple):
 
 
 def splits_of(sizes: tuple[int, int], options: Mapping[str, Any], *, mirrored: bool = True) -> SplitsOfRow:
-    """Return the splits of a row with `sizes` = (n_candidates, n_references) that `options` ask for.
-
-    `mirrored` is as in `exact_splits`.
-
-    Raises:
-        ValueError: p_value is "exact" and the row has more than max_partitions splits.
-    """
+    """Return the splits of a row of (n_candidates, n_references) that `options` ask for, as `exact_splits`."""
     if options["p_value"] == "exact":
         return exact_splits(*sizes, options["max_partitions"], mirrored=mirrored)
     return random_splits(*sizes, options["n_resamples"], options["seed"])
@@ -259,16 +207,9 @@ def splits_of(sizes: tuple[int, int], options: Mapping[str, Any], *, mirrored: b
 def rows_by_size(
     sizes: Sequence[tuple[int, int]], batch_size: Callable[[int], int]
 ) -> list[tuple[tuple[int, int], list[int]]]:
-    """Group row numbers by (n_candidates, n_references), in batches.
+    """Group row numbers by (n_candidates, n_references), in batches, which share their splits and are stacked.
 
-    Rows of equal sizes share their splits and are stacked into one array.
-
-    Args:
-        sizes: (n_candidates, n_references) of each row.
-        batch_size: from the number of texts of a row to the most rows of a batch.
-
-    Returns:
-        List of ((n_candidates, n_references), row numbers).
+    `batch_size` is from the number of texts of a row to the most rows of a batch.
 
     >>> rows_by_size([(2, 1), (1, 1), (2, 1)], lambda n_texts: 8)
     [((2, 1), [0, 2]), ((1, 1), [1])]
@@ -284,14 +225,9 @@ def rows_by_size(
 
 
 def row_keys(predictions: Sequence[Any], references: Sequence[Any]) -> Callable[[int], bytes]:
-    """Return, for the number of a row, what its draws depend on besides the seed: a digest of its content.
+    """Return, for the number of a row, what its draws depend on besides the seed: a digest of its content, 16 bytes.
 
-    Args:
-        predictions: n_rows lists of captions, or arrays of embeddings.
-        references: the same for the references.
-
-    Returns:
-        Function from a row's number, counted from 0, to 16 bytes.
+    Each side is n_rows lists of captions, or arrays of embeddings.
 
     >>> key = row_keys([["a"], ["a"], ["a", "b"]], [["b"], ["b"], []])
     >>> key(0) == key(1), key(0) == key(2)

@@ -74,14 +74,9 @@ class Distances(Protocol):
 
 
 class KeptDistances:
-    """Distances in memory: one triangle of every row's.
-
-    Args:
-        n_rows: number of rows of the corpus.
-    """
+    """Distances in memory: one triangle of those of every row, n_rows in all."""
 
     def __init__(self, n_rows: int):
-        """Begin without a row."""
         self.n_rows = n_rows
         self._parts: list[tuple[np.ndarray, int, np.ndarray]] = []
 
@@ -142,11 +137,7 @@ class TailDistances(NamedTuple):
 
 
 def tail_distances(distances: np.ndarray, n_candidates: int) -> TailDistances:
-    """Return what tails compare.
-
-    Args:
-        distances: float64 array, shape (n_rows, n_texts, n_texts), symmetric, zeros on the diagonal, candidates first.
-        n_candidates: number of candidates of every row, at least 1; there are at least two references.
+    """Return what tails compare, with distances as for `row_gaps`: of at least one candidate and two references.
 
     >>> row = np.array([[[0.0, 1.0, 4.0, 3.0], [1.0, 0.0, 2.0, 5.0], [4.0, 2.0, 0.0, 6.0], [3.0, 5.0, 6.0, 0.0]]])
     >>> of_row = tail_distances(row, 1)
@@ -184,12 +175,11 @@ class Threshold(NamedTuple):
 class PeopleDistances:
     """The distribution of people's distances; every row has the same weight.
 
-    Args:
-        by_count: from the number of distances of a row to those of all rows that have so many; sorted in place.
+    `by_count` is from the number of distances of a row to those of all rows that have so many; they are sorted in
+    place.
     """
 
     def __init__(self, by_count: Mapping[int, np.ndarray]):
-        """Sort the distances."""
         self._sorted = {count: values.ravel() for count, values in by_count.items()}
         for values in self._sorted.values():
             values.sort()
@@ -209,12 +199,7 @@ class PeopleDistances:
         return np.sum(shares, axis=0)
 
     def threshold(self, sign: int, share: float) -> Threshold:
-        """Return the quantile beyond which a share of people's distances lies.
-
-        Args:
-            sign: 1 for the large distances, -1 for the small ones.
-            share: above 0 and at most 1.
-        """
+        """Return the quantile beyond which a share of people's distances, above 0, at most 1, lies; sign: `Tail`."""
 
         def reached(value: float) -> float:
             """The share of people's distances that, times the sign, lie at `value` or beyond."""
@@ -276,11 +261,6 @@ class CorpusTails(NamedTuple):
     sizes: Mapping[tuple[int, int], int]
 
     @property
-    def n_independent(self) -> float:
-        """People's distances of a row that are independent of each other: its references but one, at the mean."""
-        return independent_distances(self.sizes)
-
-    @property
     def tested(self) -> list[TailShare]:
         """The shares whose tests count; empty where tails are not tested."""
         return [self.shares[name] for name in TESTED if not math.isnan(self.shares[name].p_value)]
@@ -304,7 +284,7 @@ def independent_distances(sizes: Mapping[tuple[int, int], int]) -> float:
 def corpus_tails(
     distances: Distances, confidence_level: float | None, clusters: Sequence[Hashable] | None
 ) -> CorpusTails:
-    """Compute the shares of all tails, with intervals and tests.
+    """Compute the shares of all tails, by the names of `TAILS`, with intervals and tests.
 
     The p-value is Student's, of the rows' differences between the candidates' share and that of their own references:
     both move alike with the quantile. The ends of the interval put together the error of the candidates' share and that
@@ -312,13 +292,8 @@ def corpus_tails(
     the quantile is Clopper and Pearson's, for as many independent distances as the spread of the rows says; that of the
     candidates is no shorter than theirs either, so that a few wrong captions in few rows are not taken for all.
 
-    Args:
-        distances: of all rows; each has two references or more.
-        confidence_level: between 0 and 1, or None for no intervals.
-        clusters: labels of the rows; None: every row is independent.
-
-    Returns:
-        The shares, by the names of `TAILS`.
+    Each row has two references or more; the confidence level is between 0 and 1, or None for no intervals; `clusters`
+    are labels of the rows, None: every row is independent.
     """
     people, sizes = _people(distances)
     thresholds = {
@@ -385,15 +360,9 @@ def _append(by_count: dict[int, np.ndarray], values: np.ndarray) -> None:
 def rows_beyond(
     distances: Distances, thresholds: Mapping[Any, tuple[Tail, Threshold]], *, of_people: bool = False
 ) -> dict[Any, np.ndarray]:
-    """Return the shares of every row beyond thresholds.
+    """Return the shares of every row beyond thresholds, by key: float64, shape (n_rows,); NaN where a row has no pairs.
 
-    Args:
-        distances: of all rows.
-        thresholds: by any key a tail, which says what is compared, and the threshold.
-        of_people: the shares of people, in place of those of the candidates.
-
-    Returns:
-        By key float64 arrays of shape (n_rows,); NaN where a row has no pairs.
+    `thresholds` have a tail, which says what is compared, and the threshold. `of_people` asks for people's shares.
     """
     counted = {name: np.full(distances.n_rows, math.nan) for name in thresholds}
     for block in distances.blocks():
@@ -421,7 +390,6 @@ class _Spread(NamedTuple):
         return self.differences.mean / max(self.differences.standard_error, self.floor)
 
     def p_value(self) -> float:
-        """One-sided, of Student's distribution."""
         return float(scipy.special.stdtr(self.differences.n_clusters - 1, -self.t))
 
     def correlation(self) -> float:

@@ -24,19 +24,13 @@ STATISTICS = (
 
 
 def bleu_scores(statistics: npt.NDArray[np.number]) -> Floats:
-    """Turn the statistics of candidates, or their sums, into BLEU-1 to BLEU-4.
+    """Turn the statistics of candidates, or their sums, into BLEU-1 to BLEU-4: float64, (n, 4), 0 (worst) to 1 (best).
 
-    BLEU-N = B (p_1 ... p_N)^(1/N), p_n = (matches_n + 1e-15) / (ngrams_n + 1e-9). With q = (c + 1e-15) / (r + 1e-9),
-    c the length of the candidate and r that of the reference of the nearest length, the brevity penalty B is
-    exp(1 - 1/q) where q < 1, else 1.
+    BLEU-N = B (p_1 ... p_N)^(1/N), p_n = (matches_n + 1e-15) / (ngrams_n + 1e-9). With q = (c + 1e-15) / (r + 1e-9), c
+    the length of the candidate and r that of the reference of the nearest length, the brevity penalty B is exp(1 - 1/q)
+    where q < 1, else 1. Powers are those of the C library, which NumPy's differ from in the last digit.
 
-    Powers are those of the C library, which NumPy's differ from in the last digit.
-
-    Args:
-        statistics: array, shape (n, 10), columns as `STATISTICS`; for BLEU-1 to BLEU-N shape (n, 2 N + 2).
-
-    Returns:
-        float64 array, shape (n, 4), or (n, N), 0 (worst) to 1 (best).
+    `statistics` has shape (n, 10), columns as `STATISTICS`; for BLEU-1 to BLEU-N alone (n, 2 N + 2).
 
     >>> bleu_scores(np.array([[2, 1, 0, 0, 2, 1, 0, 0, 2, 4]]))[0, :2].round(4).tolist()
     [0.3679, 0.3679]
@@ -55,26 +49,15 @@ def bleu_scores(statistics: npt.NDArray[np.number]) -> Floats:
 
 
 def corpus_bleu(statistics: npt.NDArray[np.number]) -> Floats:
-    """BLEU-1 to BLEU-4 of a corpus: those of the summed statistics, not the mean over the candidates.
-
-    Args:
-        statistics: array, shape (n, 10), columns as `STATISTICS`.
-
-    Returns:
-        float64 array, shape (4,), 0 (worst) to 1 (best).
-
-    >>> corpus_bleu(np.array([[1, 0, 0, 0, 1, 0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 0, 0, 0, 1, 1]])).round(4).tolist()[0]
-    0.5
-    """
+    """BLEU-1 to BLEU-4 of a corpus, float64, (4,), 0 (worst) to 1 (best): of the summed statistics, not a mean."""
     return bleu_scores(statistics.sum(axis=0)[None])[0]
 
 
 def bleu_statistics(candidates: Sequence[TokenList], references: TokenRows) -> Ints:
-    """Count the statistics of BLEU, for each candidate against its own references.
+    """Count the statistics of BLEU of each candidate against its own references: int64, shape (n, 10), as `STATISTICS`.
 
-    Returns:
-        int64 array, shape (n, 10), columns as `STATISTICS`. An n-gram of a candidate matches as often as it occurs in
-        the reference that has it most often; of two references equally near in length the shorter one counts.
+    An n-gram of a candidate matches as often as it occurs in the reference that has it most often; of two references
+    equally near in length the shorter one counts.
 
     >>> bleu_statistics([["a", "a", "dog"]], [[["a", "dog"], ["a", "red", "dog", "runs"]]])[0].tolist()
     [2, 1, 0, 0, 3, 2, 1, 0, 3, 2]
@@ -90,7 +73,6 @@ class BleuTable:
     """
 
     def __init__(self, rows: TokenRows) -> None:
-        """Count the n-grams of n_rows rows of at least one token list."""
         self.texts = RowTexts(len(row) for row in rows)
         words, self.lengths = word_ids((tokens for row in rows for tokens in row), {})
         text_of_word = np.repeat(np.arange(len(self.lengths)), self.lengths)
@@ -99,15 +81,10 @@ class BleuTable:
         ]
 
     def statistics(self, candidates: Ints, references: Masks) -> Ints:
-        """Count the statistics of BLEU for some texts.
+        """Count the statistics of BLEU for some texts: int64 array, shape (n, 10), columns as `STATISTICS`.
 
-        Args:
-            candidates: int64 array, shape (n,): numbers of the texts that are scored.
-            references: uint64 array, shape (n, n_blocks): masks of the texts of the same row that each is compared
-                with, at least one.
-
-        Returns:
-            int64 array, shape (n, 10), columns as `STATISTICS`.
+        `candidates` is int64, shape (n,): numbers of the texts that are scored; `references` is uint64, shape (n,
+        n_blocks): masks of the texts of the same row that each is compared with, at least one.
         """
         result = np.zeros((len(candidates), len(STATISTICS)), np.int64)
         lengths = self.lengths[candidates]
@@ -152,16 +129,11 @@ EPSILON = 0.1
 
 
 def smoothed_bleu(statistics: np.ndarray) -> np.ndarray:
-    """BLEU-4 of single captions as NLTK's `sentence_bleu` with smoothing method 1 computes it.
+    """BLEU-4 of single captions as NLTK's `sentence_bleu` with smoothing method 1 has it: float64, shape (n,), 0 to 1.
 
     Self-BLEU is made of it (Zhu et al., 2018, section 2.3, https://arxiv.org/abs/1802.01886). It differs from the BLEU
-    of the COCO caption code where an order has no match: that counts 0.1 matches here, and 1e-15 there.
-
-    Args:
-        statistics: array, shape (n, 10): matches and numbers of the 1- to 4-grams, length, nearest reference's length.
-
-    Returns:
-        float64 array, shape (n,), 0 to 1; 0 where no word matches.
+    of the COCO caption code where an order has no match: that counts 0.1 matches here, and 1e-15 there; it is 0 where
+    no word matches. `statistics` has shape (n, 10), columns as `STATISTICS`.
 
     >>> smoothed_bleu(np.array([[4, 3, 2, 1, 4, 3, 2, 1, 4, 4], [0, 0, 0, 0, 1, 0, 0, 0, 1, 1]])).tolist()
     [1.0, 0.0]
@@ -177,10 +149,9 @@ def smoothed_bleu(statistics: np.ndarray) -> np.ndarray:
 
 
 def self_statistics(sets: Sequence[Sequence[Sequence[str]]]) -> list[np.ndarray]:
-    """Count the statistics of BLEU for each caption of a set against all others of it.
+    """Count the statistics of BLEU, as `bleu_statistics`, for each caption of a set against all others of it.
 
-    Returns:
-        For each set an int64 array, shape (n_captions, 10), as from `bleu_statistics`; shape (0, 10) for one caption.
+    For each set an int64 array, shape (n_captions, 10); shape (0, 10) for one caption.
 
     >>> self_statistics([[["a", "dog"], ["a", "cat"]], [["a"]]])[0][:, [0, 4]].tolist()
     [[1, 2], [1, 2]]
@@ -198,13 +169,10 @@ def self_statistics(sets: Sequence[Sequence[Sequence[str]]]) -> list[np.ndarray]
 
 
 def self_bleu_values(statistics: Sequence[np.ndarray]) -> dict[str, list[float]]:
-    """Return mBLEU-4 and self-BLEU-4 of each set.
+    """Return mBLEU-4 and self-BLEU-4 of each set: n_sets floats, 0 (nothing in common) to 1; NaN for one caption.
 
     mBLEU-4 is the mean over a set's captions of the COCO caption code's BLEU-4 against the others (Shetty et al., 2017,
     section 5.1, https://arxiv.org/abs/1703.10476); self-BLEU-4 the same with `smoothed_bleu`.
-
-    Returns:
-        `mbleu_4` and `self_bleu_4`: lists of n_sets floats, 0 (nothing in common) to 1; NaN for one caption.
     """
     scorers = {"mbleu_4": lambda counts: bleu_scores(counts)[:, -1], "self_bleu_4": smoothed_bleu}
     return {
@@ -216,11 +184,8 @@ def self_bleu_values(statistics: Sequence[np.ndarray]) -> dict[str, list[float]]
 def corpus_mbleu_4(statistics: Sequence[np.ndarray]) -> float:
     """mBLEU-4 of a corpus: the first captions of all sets are one corpus, the second ones another, and so on.
 
-    The mean over places of the COCO caption code's corpus BLEU-4: what programs for several captions per image print.
-    Unlike all other values it depends on the order of the captions in a set.
-
-    Returns:
-        0 to 1; NaN where no set has two captions.
+    The mean over places of the COCO caption code's corpus BLEU-4, 0 to 1: what programs for several captions per image
+    print. Unlike all other values it depends on the order of the captions in a set. NaN where no set has two captions.
     """
     n_places = max((len(counts) for counts in statistics), default=0)
     corpora = [

@@ -26,7 +26,6 @@ class CiderTable:
     """
 
     def __init__(self, rows: Sequence[Sequence[Sequence[str]]]) -> None:
-        """Count the n-grams of n_rows rows of at least one token list."""
         self.texts = RowTexts(len(row) for row in rows)
         # Numbered by the alphabet, so that sums have one order, whatever the order of the rows is.
         vocabulary = {word: i for i, word in enumerate(sorted({word for row in rows for text in row for word in text}))}
@@ -47,23 +46,16 @@ class CiderTable:
         )
 
     def document_frequencies(self, references: Masks) -> Ints:
-        """Number of rows in whose references each n-gram occurs: int64 array, shape (n_ngrams,).
-
-        Args:
-            references: uint64 array, shape (n_rows, n_blocks).
-        """
+        """Number of rows in whose references each n-gram occurs: masks (n_rows, n_blocks) to int64, (n_ngrams,)."""
         is_there = (self.cell_mask & references[self.cell_row]).any(axis=1)
         return np.bincount(self.cell_ngram[is_there], minlength=self.n_ngrams)
 
     def scores(self, hypotheses: Ints, references: Masks) -> Floats:
         """Score a text of each row, with document frequencies counted in the references of all rows.
 
-        Args:
-            hypotheses: int64 array, shape (n_rows,): number of the text of row i that is scored.
-            references: uint64 array, shape (n_rows, n_blocks): masks of the texts that it is compared with.
-
-        Returns:
-            float64 array, shape (n_rows,), 0 (worst) to 10 (best): what the COCO caption code gives for this data set.
+        `hypotheses` is int64, shape (n_rows,): number of the text of row i that is scored; `references` is uint64,
+        shape (n_rows, n_blocks): masks of the texts that it is compared with. Returns a float64 array, shape (n_rows,),
+        0 (worst) to 10 (best): what the COCO caption code gives for this data set.
         """
         position, text = self.texts.members(np.arange(len(hypotheses)), references)
         is_reference = np.zeros(len(self.texts.row), bool)

@@ -7,11 +7,11 @@ import numpy as np
 
 from .base_scores import first_largest
 from .base_types import Floats, Ints, Progress, TokenRows
-from .meteor15_languages import ENGLISH, Language
 from .meteor15_references import best_statistics
 from .meteor15_scores import corpus_statistics
 from .meteor15_scores import scores as meteor15_scores
 from .meteor15_texts import Meteor15Lexicon
+from .meteor15_tokens import ENGLISH, Language
 from .text_bleu import bleu_scores
 from .text_document_frequency import DocumentFrequency
 from .text_reference_ngrams import MAX_ORDER, ReferenceNgrams
@@ -44,17 +44,9 @@ def coco_scores(
 ) -> CocoScores:
     """Score every candidate against all references of its row.
 
-    Args:
-        candidates: n_rows lists of at least one token list; no token holds a blank.
-        references: the same for the references.
-        lexicon: of the data of METEOR 1.5.
-        progress: wraps the batches of METEOR.
-        documents: document frequencies for CIDEr-D; None counts in the references. Of one row, which has none, CIDEr is
-            NaN.
-
-    Returns:
-        Numbers equal to those of pycocoevalcap 1.2, to the last bit but for METEOR: 2e-16. METEOR is that of the
-        lexicon's language.
+    Numbers equal those of pycocoevalcap 1.2, to the last bit but for METEOR: 2e-16. METEOR is that of the lexicon's
+    language. No token holds a blank. `documents` are document frequencies for CIDEr-D; None counts in the references.
+    Of one row, which has none, CIDEr is NaN.
     """
     ngrams = ReferenceNgrams.of_rows(candidates, references)
     bleu = ngrams.bleu_statistics()
@@ -89,10 +81,7 @@ def corpus_sums(scored: CocoScores, best: Mapping[str, Ints]) -> dict[str, Ints]
 
 
 def corpus_numbers(sums: Mapping[str, Ints], language: Language = ENGLISH) -> dict[str, float]:
-    """Turn sums into the numbers of the corpus.
-
-    Returns:
-        BLEU-1 to 4 and METEOR, 0 (worst) to 1 (best).
+    """Turn sums into the numbers of the corpus: BLEU-1 to 4 and METEOR, 0 (worst) to 1 (best).
 
     >>> corpus_numbers({"Bleu_1": np.array([1, 0, 0, 0, 2, 1, 0, 0, 2, 2])})["Bleu_1"].__round__(4)
     0.5

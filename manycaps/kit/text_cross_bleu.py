@@ -22,13 +22,7 @@ class CrossBleu:
     """
 
     def __init__(self, candidates: Sequence[TokenList], rows: TokenRows, order: int = MAX_ORDER) -> None:
-        """Count.
-
-        Args:
-            candidates: n_candidates token lists.
-            rows: n_rows rows of at least one token list: the references.
-            order: N of BLEU-N, 1 to 4.
-        """
+        """Count the n-grams of candidates, token lists, and of rows of references, for BLEU of an order from 1 to 4."""
         self.n_orders = order
         references = [tokens for row in rows for tokens in row]
         row_of_reference = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
@@ -48,11 +42,7 @@ class CrossBleu:
         self.penalties = _penalties(self.lengths, lengths[len(candidates) :], row_of_reference, len(rows))
 
     def scores(self, begin: int, end: int) -> Floats:
-        """Score some candidates against every row.
-
-        Returns:
-            float64 array, shape (end - begin, n_rows), 0 (worst) to 1 (best).
-        """
+        """Score some candidates against every row: float64, shape (end - begin, n_rows), 0 (worst) to 1 (best)."""
         lengths = self.lengths[begin:end]
         product: Floats = np.ones((end - begin, self.products[0][1].shape[1]))
         for order, (of_candidates, of_rows) in enumerate(self.products):

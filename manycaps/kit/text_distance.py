@@ -24,12 +24,9 @@ TextDistance = Callable[[list[str], list[str]], Any]
 
 
 def text_distances(rows: Sequence[Sequence[str]], distance: TextDistance) -> list[np.ndarray]:
-    """Distance of all ordered pairs of texts of a row; equal texts have distance 0.
+    """Distance of all ordered pairs of texts of a row, each distinct pair asked for once; that of equal texts is 0.
 
-    Each distinct pair is asked for once.
-
-    Returns:
-        For each row a float64 array, shape (n_texts, n_texts): [i, j] is distance(text i, text j).
+    For each row a float64 array, shape (n_texts, n_texts): [i, j] is distance(text i, text j).
 
     >>> text_distances([["a", "bcd", "a"]], lambda xs, ys: [abs(len(x) - len(y)) for x, y in zip(xs, ys)])[0].tolist()
     [[0.0, 2.0, 0.0], [2.0, 0.0, 2.0], [0.0, 2.0, 0.0]]
@@ -84,19 +81,11 @@ def check_evaluate_name(name: str) -> None:
 
 
 def evaluate_distance(name: str, scores: str, load: Callable[[str], Any]) -> TextDistance:
-    """Return the distance of a metric of the package evaluate.
+    """Return the distance of a metric of the package evaluate, "evaluate:NAME:KEY"; KEY is NAME where it is left out.
 
-    d(x, y) = 1 - score(references=x, predictions=y), or the score itself where that is a distance already. The ranks of
-    triangles ask for the order of distances alone, so the range of the score does not matter.
-
-    Args:
-        name: "evaluate:NAME:KEY"; the key of the result is the metric's own name where it is left out.
-        scores: "similarity" or "distance".
-        load: `evaluate.load`.
-
-    Returns:
-        Function from two lists of texts to their distances. A metric that gives a list under its key is asked once, any
-        other one pair by pair.
+    d(x, y) = 1 - score(references=x, predictions=y), or the score itself where `scores` is "distance". The ranks of
+    triangles ask for the order of distances alone, so the range of the score does not matter. A metric that gives a
+    list under its key is asked once, any other one pair by pair.
     """
     metric_name, _, key = name.removeprefix(EVALUATE_PREFIX).partition(":")
     try:
@@ -122,7 +111,6 @@ def evaluate_distance(name: str, scores: str, load: Callable[[str], Any]) -> Tex
 def _scores(
     metric: Any, key: str, options: dict[str, Any], references: list[str], predictions: list[str]
 ) -> Iterator[list[float]]:
-    """Scores of pairs of texts, in pieces."""
     ask = functools.partial(_asked, metric, key, options, as_lists=takes_lists(metric))
     # The first two pairs show whether the metric scores pairs or means over them.
     n_tried = min(2, len(references))
@@ -148,7 +136,6 @@ def takes_lists(metric: Any) -> bool:
 def _asked(
     metric: Any, key: str, options: dict[str, Any], references: list[str], predictions: list[str], *, as_lists: bool
 ) -> Any:
-    """Values of a metric under a key for some pairs."""
     sides = {"references": [[text] for text in references] if as_lists else references, "predictions": predictions}
     try:
         result = metric.compute(**sides, **options)

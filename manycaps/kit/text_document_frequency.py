@@ -38,12 +38,10 @@ def check_document_frequency(source: object) -> None:
 
 
 def load_document_frequency(source: str | os.PathLike[str] | Mapping[str, Any]) -> DocumentFrequency:
-    """Read and check a table.
+    """Read and check a table: the path of a JSON file, or a mapping, of the layout `TABLE_LAYOUT`.
 
-    Args:
-        source: path of a JSON file, or a mapping, of the layout `TABLE_LAYOUT`: every count a whole number from 1 to
-            n_documents, n_documents at least 2 (a single document gives no inverse document frequency) and at most
-            2**53.
+    Every count is a whole number from 1 to n_documents, which is at least 2 (a single document gives no inverse
+    document frequency) and at most 2**53.
 
     >>> load_document_frequency({"n_documents": 2, "document_frequency": {"a dog": 1}})
     DocumentFrequency(counts={'a dog': 1}, n_documents=2)

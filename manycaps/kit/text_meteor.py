@@ -93,20 +93,10 @@ class Lexicon(Protocol):
 def meteor_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon) -> list[np.ndarray]:
     """Score every text of a row as a hypothesis against every text of the row as its only reference.
 
-    METEOR = (1 - gamma (chunks / matches)^beta) P R / (alpha P + (1 - alpha) R), P = matches / hypothesis length,
-    R = matches / reference length; 0 without a match. The score against several references is the largest.
-
-    Returns:
-        For each row a float64 array, shape (n_texts, n_texts), 0 (no match) to below 1; [i, j] has text i as the
-        reference and text j as the hypothesis.
-
-    >>> class NoLexicon:
-    ...     def stem(self, word):
-    ...         return word.removesuffix("s")
-    ...     def synonyms(self, stem):
-    ...         return frozenset()
-    >>> meteor_scores([[["a", "dog", "barks"], ["a", "dog", "bark"]]], NoLexicon())[0].round(4).tolist()
-    [[0.9815, 0.9815], [0.9815, 0.9815]]
+    METEOR = (1 - gamma (chunks / matches)^beta) P R / (alpha P + (1 - alpha) R), P = matches / hypothesis length, R =
+    matches / reference length; 0 without a match. The score against several references is the largest. For each row a
+    float64 array, shape (n_texts, n_texts), 0 (no match) to below 1; [i, j] has text i as the reference and text j as
+    the hypothesis.
     """
     lowered = [[[token.lower() for token in tokens] for tokens in row] for row in rows]
     scores: list[np.ndarray] = [np.empty(0)] * len(rows)
@@ -117,17 +107,11 @@ def meteor_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon) -> 
 
 
 def meteor_distances(rows: Sequence[Sequence[Sequence[str]]], scores: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Turn METEOR scores into distances: d(x, y) = 1 - METEOR(reference x, hypothesis y).
+    """Turn METEOR scores, as from `meteor_scores`, into distances: d(x, y) = 1 - METEOR(reference x, hypothesis y).
 
     Texts with equal tokens, letter case ignored, have distance 0 by definition: METEOR of a text against itself is
-    below 1 (its single chunk is penalised) and the triangle-rank statistic needs d(x, x) = 0.
-
-    Args:
-        rows: n_rows rows of token lists.
-        scores: for each row a float64 array, shape (n_texts, n_texts), as from `meteor_scores`.
-
-    Returns:
-        For each row a float64 array, shape (n_texts, n_texts), 0 to 1, not symmetric.
+    below 1 (its single chunk is penalised) and the triangle-rank statistic needs d(x, x) = 0. For each row a float64
+    array, shape (n_texts, n_texts), 0 to 1, not symmetric.
 
     >>> meteor_distances([[["A"], ["a"], ["b"]]], [np.full((3, 3), 0.5)])[0].tolist()
     [[0.0, 0.0, 0.5], [0.0, 0.0, 0.5], [0.5, 0.5, 0.0]]
@@ -139,14 +123,9 @@ def meteor_distances(rows: Sequence[Sequence[Sequence[str]]], scores: Sequence[n
 def multi_reference_meteor(scores: np.ndarray, n_candidates: int) -> np.ndarray:
     """Mean over the candidates of METEOR against all references, which is the best reference's.
 
-    Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with NLTK's `meteor_score`.
-
-    Args:
-        scores: float64 array, shape (n_rows, n_texts, n_texts), as from `meteor_scores`, candidates first.
-        n_candidates: number of candidates of every row.
-
-    Returns:
-        float64 array, shape (n_rows,), 0 (worst) to below 1 (best).
+    Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with NLTK's `meteor_score`. Of scores as from
+    `meteor_scores`, (n_rows, n_texts, n_texts), candidates first: float64, shape (n_rows,), 0 (worst) to below 1
+    (best).
 
     >>> multi_reference_meteor(np.array([[[0.9, 0.0, 0.0], [0.5, 0.9, 0.0], [0.7, 0.0, 0.9]]]), 1).tolist()
     [0.7]
@@ -236,7 +215,6 @@ def _batch_scores(rows: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon, dty
 
 
 def _numbered(words: Iterable[str]) -> tuple[np.ndarray, list[str]]:
-    """Number words in order of first use: int64 array (n_words,), and the distinct words."""
     words = list(words)
     numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
     return np.fromiter(map(numbers.__getitem__, words), dtype=np.int64, count=len(words)), list(numbers)
@@ -304,11 +282,7 @@ REMEMBERED: dict[Hashable, np.ndarray] = {}
 
 
 def meteor_scorer(version: str, meteor15_data: Any, progress: Callable[..., Any]) -> PairScores:
-    """Return the METEOR of all pairs of texts of rows; one that another metric has asked for is not computed again.
-
-    Returns:
-        Function from n_rows rows of token lists to n_rows float64 arrays, shape (n_texts, n_texts).
-    """
+    """Return the METEOR of all pairs of texts of rows; one that another metric has asked for is not computed again."""
     settings = tuple(meteor_settings(version, meteor15_data, progress).items())
     if version == "1.5":
         from .meteor15_data import load_lexicon
@@ -399,7 +373,6 @@ class _PartOfSpeech:
         self.exceptions = {form: bases for form, *bases in lists}
 
     def lemma_names(self, form: str) -> list[str]:
-        """Return the lemmas of all synsets of a word form."""
         return [name for base in self._bases(form) for offset in self._offsets(base) for name in self._names(offset)]
 
     def _bases(self, form: str) -> list[str]:

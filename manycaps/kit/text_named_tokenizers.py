@@ -134,11 +134,7 @@ def check_named(name: str) -> None:
 
 
 def named_tokenizer(name: str) -> Callable[[str], list[str]]:
-    """Load a tokenizer.
-
-    Returns:
-        Function from a caption to its tokens: those of sacrebleu under its names; else lower-case, without punctuation
-        and blanks.
+    """Load a tokenizer: tokens of sacrebleu under its names; else lower-case, without punctuation and blanks.
 
     >>> named_tokenizer("char")("Ein Ａ!"), named_tokenizer("char-caption")("Ein Ａ!")
     (['E', 'i', 'n', 'Ａ', '!'], ['e', 'i', 'n', 'a'])

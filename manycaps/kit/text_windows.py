@@ -40,11 +40,9 @@ def sentences(caption: str) -> list[str]:
 
 
 def sentence_windows(caption: str, fits: Callable[[str], bool]) -> list[str]:
-    """Split a caption into runs of whole sentences, each as long as can be read.
+    """Split a caption into runs of consecutive whole sentences, each as long as can be read; all of it where it fits.
 
-    Returns:
-        The caption where it fits; else runs of consecutive sentences, in order, each with as many as fit. A sentence
-        that does not fit stands alone, and will be truncated.
+    A sentence that does not fit stands alone, and will be truncated.
 
     >>> sentence_windows("One dog. Two cats. A very long bird. End", lambda text: len(text) < 20)
     ['One dog. Two cats.', 'A very long bird.', 'End']
@@ -64,15 +62,8 @@ def sentence_windows(caption: str, fits: Callable[[str], bool]) -> list[str]:
 def mean_direction(features: np.ndarray, option: str = "long_captions") -> np.ndarray:
     """Mean of the unit vectors of a caption's windows; of one window its own vector, with its length.
 
-    Args:
-        features: float array, shape (n_windows, d), no row of 0.
-        option: that asked for windows, for the message.
-
-    Returns:
-        Array of the same type, shape (d,). Only its direction counts.
-
-    Raises:
-        ValueError: the unit vectors cancel out.
+    `features` is floating-point, shape (n_windows, d), no row of 0; the mean has its type, shape (d,), and only its
+    direction counts. Raises ValueError, about the option that asked for windows, where the unit vectors cancel out.
 
     >>> mean_direction(np.array([[2.0, 0.0], [0.0, 1.0]])).tolist()
     [0.5, 0.5]
@@ -94,15 +85,8 @@ def mean_of_windows(vectors: np.ndarray) -> np.ndarray:
     """Mean of the vectors of a text's windows: of their directions, with the mean of their lengths.
 
     Of vectors of length 1 it is the mean, normalised. Windows whose vectors are 0 have no direction, and do not count.
-
-    Args:
-        vectors: float array, shape (n_windows, d).
-
-    Returns:
-        Array of the same type, shape (d,).
-
-    Raises:
-        ValueError: the directions cancel out.
+    `vectors` is floating-point, shape (n_windows, d), the mean of that type, shape (d,). Raises ValueError where the
+    directions cancel out.
 
     >>> mean_of_windows(np.array([[3.0, 0.0], [0.0, 1.0]])).round(4).tolist()
     [1.4142, 1.4142]

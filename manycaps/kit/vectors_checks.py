@@ -1,14 +1,12 @@
-"""Checks of ready embeddings, and of ready values of all pairs of a row: each error names column, row and item."""
+"""Checks of ready embeddings: each error names column, row and item."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
-from .base_messages import reason_of, shown_value
-from .base_module import as_plain, check_whole_number
+from .base_messages import reason_of
 from .base_rows import NOT_ROWS, as_list, check_no_table, without_torch
-from .sets_splits import row_keys
 
 # Largest number in an embedding: the variance of a squared distance takes its fourth power, which must stay within the
 # range of float64.
@@ -34,20 +32,18 @@ def check_no_captions(captions: Sequence[object], n_added: int) -> None:
 def as_embedding_arrays(rows: object, column: str) -> list[np.ndarray]:
     """Return one column of ready embeddings as a list of checked arrays.
 
-    Args:
-        rows: n_rows floating-point arrays of shape (n_texts, d), or one of shape (n_rows, n_texts, d).
-        column: name of the column, for the messages.
+    `rows` are n_rows floating-point arrays of shape (n_texts, d), or one of shape (n_rows, n_texts, d).
 
     Raises:
         TypeError: the column is missing or no list of arrays; a row is no array of floating-point numbers.
         ValueError: no rows, a wrong shape, a number that is NaN, too large or too small.
     """
     both = f"{ARRAY_COLUMNS[0]} and {ARRAY_COLUMNS[1]} together, " if column in ARRAY_COLUMNS else ""
-    listed = _listed_rows(rows, column, "a list of arrays of shape (n, d)", f"Give {both}one array per row.")
+    listed = listed_rows(rows, column, "a list of arrays of shape (n, d)", f"Give {both}one array per row.")
     return [as_array(row, f"{column}[{i}]", "Convert it to a NumPy array.") for i, row in enumerate(listed)]
 
 
-def _listed_rows(rows: object, column: str, expected: str, advice: str) -> list[Any]:
+def listed_rows(rows: object, column: str, expected: str, advice: str) -> list[Any]:
     """The rows of a column of arrays, at least one; the arrays are not checked."""
     check_no_table(rows, column, expected)
     if rows is None or isinstance(rows, NOT_ROWS) or not isinstance(rows, Iterable):
@@ -60,11 +56,7 @@ def _listed_rows(rows: object, column: str, expected: str, advice: str) -> list[
 
 
 def check_embeddings(array: np.ndarray, where: str) -> None:
-    """Raise unless `array` is a non-empty table of finite floating-point numbers.
-
-    Args:
-        array: any array.
-        where: what the message begins with.
+    """Raise unless `array` is a non-empty table of finite floating-point numbers; messages begin with `where`.
 
     Raises:
         TypeError: other numbers than floating-point ones.
@@ -105,12 +97,9 @@ def _oddest(vector: np.ndarray) -> Any:
 
 
 def as_array(values: object, where: str, advice: str) -> np.ndarray:
-    """Return a table of embeddings as a checked array.
+    """Return a table of embeddings, an array, a tensor, or lists of either or of numbers, as a checked array.
 
-    Args:
-        values: an array, a tensor, or lists of either or of numbers.
-        where: what a message begins with.
-        advice: what a message ends with where the values are no array.
+    Messages begin with `where`, and end with `advice` where the values are no array.
 
     Raises:
         TypeError: no array of floating-point numbers, or one with a mask, which arithmetic would not see.
@@ -130,133 +119,8 @@ def as_array(values: object, where: str, advice: str) -> np.ndarray:
     return array
 
 
-# Expected form of the column, for messages.
-EXPECTED = "a list of arrays of shape (n_texts, n_texts)"
-
-# Columns that ready values replace.
-OTHER_COLUMNS = (
-    *("predictions", "references", "prediction_embeddings", "reference_embeddings"),
-    *("prediction_images", "reference_images"),
-)
-
-
-class PairMatrices(NamedTuple):
-    """Ready values of all pairs of texts of all rows."""
-
-    # n_rows float64 arrays, shape (n_texts, n_texts), candidates first.
-    matrices: list[np.ndarray]
-    # n_rows numbers of candidates.
-    n_candidates: list[int]
-
-    def sizes(self) -> list[tuple[int, int]]:
-        """Return (n_candidates, n_references) of each row."""
-        return [(n, len(matrix) - n) for matrix, n in zip(self.matrices, self.n_candidates, strict=True)]
-
-    def keys(self) -> Callable[[int], bytes]:
-        """Return what the draws of a row depend on, see `row_keys`."""
-        sides = [(matrix[:n], matrix[n:]) for matrix, n in zip(self.matrices, self.n_candidates, strict=True)]
-        return row_keys([candidates for candidates, _ in sides], [references for _, references in sides])
-
-    def stacked(self, rows: Sequence[int]) -> np.ndarray:
-        """Return the values of rows of equal sizes: float64 array, shape (n_rows, n_texts, n_texts)."""
-        return np.stack([self.matrices[i] for i in rows])
-
-
-def check_matrices_alone(given: dict[str, Any], column: str, n_added: int) -> None:
-    """Remove the other columns from the input, and raise if any is given."""
-    others = [given.pop(name, None) for name in OTHER_COLUMNS]
-    if n_added or any(other is not None for other in others):
-        raise ValueError(
-            f"{column}: expected {column} in place of captions and embeddings, got both. Leave out the other columns "
-            "and rows added before."
-        )
-
-
-def as_pair_matrices(values: object, n_candidates: object, column: str) -> PairMatrices:
-    """Check ready values of all pairs of a row.
-
-    Args:
-        values: n_rows arrays of shape (n_texts, n_texts), candidates first, finite.
-        n_candidates: number of candidates of every row, or a list of n_rows numbers.
-        column: name of the values, for the messages.
-
-    Raises:
-        TypeError: no list of arrays of numbers, or no whole numbers.
-        ValueError: no rows, a wrong shape, a number that is not finite, a number of candidates that leaves a set empty.
-
-    >>> as_pair_matrices([[[0, 1, 2], [1, 0, 2], [2, 2, 0]]], 2, "distances").sizes()
-    [(2, 1)]
-    """
-    listed = _listed_rows(values, column, EXPECTED, "Give one array per row.")
-    matrices = [_as_matrix(row, f"{column}[{i}]") for i, row in enumerate(listed)]
-    return PairMatrices(matrices, _as_counts(n_candidates, [len(matrix) for matrix in matrices], column))
-
-
-def _as_matrix(values: object, where: str) -> np.ndarray:
-    """One row as a float64 array."""
-    try:
-        array = np.asanyarray(without_torch(values))
-        if isinstance(array, np.ma.MaskedArray) or array.dtype.kind not in "fiu":
-            raise TypeError(f"numbers of type {array.dtype}")
-    except Exception as error:  # ragged lists, tensors without numbers, whatever a user's type raises
-        raise TypeError(
-            f"{where}: expected an array of numbers, got {type(values).__name__} ({reason_of(error)}). Convert it to "
-            "a NumPy array."
-        ) from error
-    if array.ndim != 2 or array.shape[0] != array.shape[1] or not array.size:
-        raise ValueError(
-            f"{where}: expected shape (n_texts, n_texts), got {array.shape}. Give the values of all pairs of the row, "
-            "candidates first."
-        )
-    matrix = np.asarray(array, dtype=np.float64)
-    odd = ~np.isfinite(matrix)
-    if odd.any():
-        i, j = (int(index) for index in np.argwhere(odd)[0])
-        raise ValueError(
-            f"{where}[{i}][{j}]: expected a finite number, got {matrix[i, j]} ({int(odd.sum())} such numbers in all). "
-            "Leave the text out."
-        )
-    return matrix
-
-
-def _as_counts(n_candidates: object, n_texts: Sequence[int], column: str) -> list[int]:
-    """Numbers of candidates of all rows."""
-    if n_candidates is None:
-        raise TypeError(
-            "n_candidates: expected a whole number, or one per row, got None. Say how many of the first texts of a row "
-            "are candidates."
-        )
-    counts: list[Any]
-    n_candidates = as_plain(n_candidates)
-    if isinstance(n_candidates, list | tuple | np.ndarray):
-        counts = np.asarray(n_candidates).tolist() if isinstance(n_candidates, np.ndarray) else list(n_candidates)
-        if not isinstance(counts, list) or len(counts) != len(n_texts):
-            raise ValueError(
-                f"n_candidates: expected one number for each of the {len(n_texts)} rows of {column}, got "
-                f"{shown_value(n_candidates)}. Give one whole number for all rows, or one per row."
-            )
-    else:
-        counts = [n_candidates] * len(n_texts)
-    for i, (count, n) in enumerate(zip(counts, n_texts, strict=True)):
-        where = f"n_candidates[{i}]" if isinstance(n_candidates, list | tuple | np.ndarray) else "n_candidates"
-        check_whole_number(where, count, 1)
-        if count >= n:
-            raise ValueError(
-                f"{where}: expected at most {n - 1} of the {n} texts of {column}[{i}], got {count}. The others are "
-                "references."
-            )
-    return counts
-
-
 def as_encoder_output(output: object, n_captions: int) -> np.ndarray:
-    """Check the output of a function or a model for `n_captions` captions.
-
-    Args:
-        output: should be a floating-point array, shape (n_captions, d).
-        n_captions: number of captions it was given.
-
-    Returns:
-        The array.
+    """Check the output of a function or a model for captions: a floating-point array, shape (n_captions, d).
 
     Raises:
         TypeError: no array of floating-point numbers.

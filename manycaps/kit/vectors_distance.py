@@ -12,13 +12,9 @@ LARGEST_DISTANCE, SMALLEST_DISTANCE = 1e100, 1e-100
 
 
 def cosine_similarities(vectors: np.ndarray) -> np.ndarray:
-    """Cosine of every pair of texts.
+    """Cosine of every pair of texts of float64 vectors, shape (n_rows, n_texts, d), none of them all zeros.
 
-    Args:
-        vectors: float64 array, shape (n_rows, n_texts, d), no vector all zeros.
-
-    Returns:
-        float64 array, shape (n_rows, n_texts, n_texts), -1 to 1, symmetric, 1 on the diagonal.
+    Returns a float64 array, shape (n_rows, n_texts, n_texts), -1 to 1, symmetric, 1 on the diagonal.
 
     >>> cosine_similarities(np.array([[[2.0, 0.0], [0.0, 3.0]]])).tolist()
     [[[1.0, 0.0], [0.0, 1.0]]]
@@ -33,34 +29,19 @@ def cosine_similarities(vectors: np.ndarray) -> np.ndarray:
 
 
 def cosine_distances(cosines: np.ndarray) -> np.ndarray:
-    """d(x, y) = 1 - cosine (Chan et al. 2022, appendix B.1, https://arxiv.org/abs/2209.07518).
+    """d(x, y) = 1 - cosine (Chan et al. 2022, appendix B.1, https://arxiv.org/abs/2209.07518), 0 to 2, in any shape.
 
     The authors' program takes the similarity itself for the distance. Equal texts may come out 1e-16 apart, which the
     triangle ranks count as equal.
-
-    Args:
-        cosines: float64 array of any shape.
-
-    Returns:
-        float64 array of the same shape, 0 to 2.
-
-    >>> cosine_distances(np.array([1.0, -1.0])).tolist()
-    [0.0, 2.0]
     """
     return 1 - cosines
 
 
 def multi_reference_cosine(cosines: np.ndarray, n_candidates: int) -> np.ndarray:
-    """Mean over the candidates of the cosine with the nearest reference.
+    """Mean over the candidates of the cosine with the nearest reference: float64, (n_rows,), -1 (worst) to 1 (best).
 
-    Chan et al. (2022), equation 1, with the best reference counting, as METEOR does it.
-
-    Args:
-        cosines: float64 array, shape (n_rows, n_texts, n_texts), candidates first.
-        n_candidates: number of candidates of every row.
-
-    Returns:
-        float64 array, shape (n_rows,), -1 (worst) to 1 (best).
+    Chan et al. (2022), equation 1, with the best reference counting, as in METEOR. `cosines` is float64, shape (n_rows,
+    n_texts, n_texts), candidates first.
 
     >>> multi_reference_cosine(np.array([[[1.0, 0.2, 0.5], [0.2, 1.0, 0.0], [0.5, 0.0, 1.0]]]), 1).tolist()
     [0.5]
@@ -101,15 +82,11 @@ DISTANCE_NAMES = (
 
 
 def vector_distances(vectors: np.ndarray, name: str) -> np.ndarray:
-    """Distance of every pair of vectors of a row.
+    """Distance of every pair of vectors of a row, by a name of `DISTANCE_NAMES`, as in `scipy.spatial.distance`.
 
-    Args:
-        vectors: float64 array, shape (n_rows, n_texts, d); no vector all zeros for "cosine".
-        name: one of `DISTANCE_NAMES`, as in `scipy.spatial.distance`.
-
-    Returns:
-        float64 array, shape (n_rows, n_texts, n_texts), 0 on the diagonal; NaN where the distance is not defined, as
-        the correlation with a constant vector. "cosine" is that of `trm_bert`, to the last bit.
+    `vectors` is float64, shape (n_rows, n_texts, d); no vector is all zeros for "cosine", which is that of `trm_bert`
+    to the last bit. Returns a float64 array, shape (n_rows, n_texts, n_texts), 0 on the diagonal; NaN where the
+    distance is not defined, such as the correlation with a constant vector.
 
     >>> vector_distances(np.array([[[0.0, 3.0], [4.0, 0.0]]]), "euclidean").tolist()
     [[[0.0, 5.0], [5.0, 0.0]]]
@@ -136,17 +113,11 @@ def check_defined(distances: np.ndarray, name: str) -> None:
 
 
 def nearest_reference_distance(distances: np.ndarray, n_candidates: int) -> np.ndarray:
-    """Mean over the candidates of the distance of the nearest reference.
+    """Mean over the candidates of the distance of the nearest reference: float64, shape (n_rows,).
 
-    Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with the best reference counting.
-
-    Args:
-        distances: float64 array, shape (n_rows, n_texts, n_texts), candidates first; [r, i, j] is the distance of
-            text j from text i, so that the references come first in a pair.
-        n_candidates: number of candidates of every row.
-
-    Returns:
-        float64 array, shape (n_rows,).
+    Chan et al. (2022), equation 1, https://arxiv.org/abs/2209.07518, with the best reference counting. `distances` is
+    float64, shape (n_rows, n_texts, n_texts), candidates first; [r, i, j] is the distance of text j from text i, so
+    that the references come first in a pair.
 
     >>> nearest_reference_distance(np.array([[[0.0, 9.0, 9.0], [0.5, 0.0, 9.0], [0.25, 9.0, 0.0]]]), 1).tolist()
     [0.25]
@@ -155,14 +126,7 @@ def nearest_reference_distance(distances: np.ndarray, n_candidates: int) -> np.n
 
 
 def check_distance_diagonals(matrices: Sequence[np.ndarray]) -> None:
-    """Raise unless every text of every row has distance 0 from itself.
-
-    Args:
-        matrices: n_rows arrays, shape (n_texts, n_texts).
-
-    Raises:
-        ValueError: a number on a diagonal is not 0.
-    """
+    """Raise unless all distances of texts from themselves are 0, in n_rows arrays of shape (n_texts, n_texts)."""
     for row, matrix in enumerate(matrices):
         own = np.flatnonzero(np.diag(matrix))
         if own.size:
@@ -174,14 +138,7 @@ def check_distance_diagonals(matrices: Sequence[np.ndarray]) -> None:
 
 
 def check_distance_scale(matrices: Sequence[np.ndarray]) -> None:
-    """Raise unless the squares of all distances stay within the range of float64.
-
-    Args:
-        matrices: n_rows arrays, shape (n_texts, n_texts).
-
-    Raises:
-        ValueError: the largest distance of a row is above `LARGEST_DISTANCE`, or not 0 and below `SMALLEST_DISTANCE`.
-    """
+    """Raise unless the squares of all distances, n_rows arrays (n_texts, n_texts), stay within the range of float64."""
     for row, matrix in enumerate(matrices):
         largest = float(np.abs(matrix).max())
         if largest > LARGEST_DISTANCE or 0 < largest < SMALLEST_DISTANCE:

@@ -3,38 +3,107 @@
 With Xc, Yc the centred sets, the trace of (C1 C2)^(1/2) is the sum of the singular values of Xc Yc' divided by
 sqrt((n - 1)(m - 1)): C1 C2 and its factor Yc Xc' Xc Yc' have the same non-zero eigenvalues. So a row of ten and five
 captions is a problem of 10 x 5 numbers, whatever the dimension, exact also where the covariances are singular.
+
+Of a corpus, whose vectors come in blocks and parts, a set is held as the number of its vectors, their mean and a
+triangular R with R'R = the sum of the outer products of the centred vectors: no covariance is formed, and small
+directions keep their digits. Two sets are joined by one QR decomposition (Chan, Golub and LeVeque 1983, equation 2.1,
+https://doi.org/10.1080/00031305.1983.10483115, for the mean and the sum; Demmel et al. 2012, section 3,
+https://doi.org/10.1137/080731992, for R).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from .base_types import Progress
 from .sets_splits import TIE_TOLERANCE, SplitsOfRow, label_blocks, split_forms, split_p_values, split_values
-from .vectors_moments import BLOCK_SIZE, Moments, triangular
 
 # Numbers in the cross blocks of splits held at once, 8 bytes each.
 MAX_CROSS_VALUES = 1_000_000
 
+# Vectors decomposed at once.
+BLOCK_SIZE = 8_192
+
+
+class Moments:
+    """Number, mean and factor of the covariance of vectors.
+
+    >>> whole, part = Moments(), Moments()
+    >>> whole.add(np.array([[1.0], [2.0], [6.0]]), np.array([2, 1, 1]))
+    >>> part.add(np.array([[1.0], [6.0]]), np.array([1, 1]))
+    >>> part.add(np.array([[1.0], [2.0]]), np.array([1, 1]))
+    >>> [(moments.n, moments.mean.tolist(), (moments.factor() ** 2).round(3).tolist()) for moments in (whole, part)]
+    [(4, [2.5], [[5.667]]), (4, [2.5], [[5.667]])]
+    """
+
+    def __init__(self) -> None:
+        self.n = 0
+        # float64 array, shape (d,).
+        self.mean = np.empty(0)
+        self._root = np.empty((0, 0))
+
+    def add(
+        self,
+        vectors: np.ndarray,
+        counts: np.ndarray,
+        progress: Progress = lambda steps, **_: steps,
+        block_size: int = BLOCK_SIZE,
+    ) -> None:
+        """Take in vectors, finite and floating-point, shape (n_vectors, d), each as often as its count says.
+
+        `counts` are whole numbers, shape (n_vectors,); `progress` wraps the blocks, `block_size` vectors decomposed at
+        once.
+        """
+        used = np.flatnonzero(counts)
+        for start in progress(range(0, len(used), block_size), desc="pooled covariance", unit="block", delay=1):
+            block = used[start : start + block_size]
+            # From the first vector: differences of vectors near each other are exact.
+            first = vectors[block[0]].astype(np.float64)
+            shifted, weights = vectors[block].astype(np.float64) - first, counts[block].astype(np.float64)
+            mean = weights @ shifted / weights.sum()
+            self._join(int(weights.sum()), first + mean, np.sqrt(weights)[:, None] * (shifted - mean))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the moments as arrays, for `merge`."""
+        return {"n": np.array(self.n), "mean": self.mean, "root": self._root}
+
+    def merge(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Merge the `arrays` of other moments of vectors of the same length."""
+        self._join(int(arrays["n"]), arrays["mean"], arrays["root"])
+
+    def factor(self) -> np.ndarray:
+        """Return R with R'R = the covariance, divisor n - 1: float64 array, shape (at most d, d). Needs two vectors."""
+        return self._root / np.sqrt(self.n - 1)
+
+    def _join(self, n: int, mean: np.ndarray, root: np.ndarray) -> None:
+        """Take in n vectors of this mean, with root'root = the sum of their centred outer products."""
+        if not n:
+            return
+        total, between = self.n + n, []
+        if self.n:
+            difference = mean - self.mean
+            between = [self._root, np.sqrt(self.n * n / total) * difference[None]]
+            mean = self.mean + n / total * difference
+        joined = np.concatenate([*between, root])
+        self.n, self.mean, self._root = total, mean, triangular(joined) if len(joined) > joined.shape[1] else joined
+
+
+def triangular(factor: np.ndarray) -> np.ndarray:
+    """R of the QR decomposition of (..., n, d) arrays: R'R = factor'factor in min(n, d) rows."""
+    upper: np.ndarray = np.linalg.qr(factor, mode="r")  # type: ignore[assignment]  # with this mode R alone
+    return upper
+
 
 def frechet_squared(vectors: np.ndarray, n_candidates: int) -> np.ndarray:
-    """Squared Fréchet distance of candidates and references, row by row.
+    """Squared Fréchet distance of candidates and references, row by row: float64, shape (n_rows,), at least 0.
 
-    |mu1 - mu2|^2 + Tr(C1 + C2 - 2 (C1 C2)^(1/2)), covariances with n - 1 (Dowson and Landau 1982,
-    https://doi.org/10.1016/0047-259X(82)90077-X; Heusel et al. 2017, equation 6, https://arxiv.org/abs/1706.08500;
-    Chan et al. 2022, equation 5, https://arxiv.org/abs/2209.07518, prints the first term without its square, their
-    program squares it).
+    |mu1 - mu2|^2 + Tr(C1 + C2 - 2 (C1 C2)^(1/2)), covariances with n - 1, in squared units of the vectors (Dowson and
+    Landau 1982, https://doi.org/10.1016/0047-259X(82)90077-X; Heusel et al. 2017, equation 6,
+    https://arxiv.org/abs/1706.08500; Chan et al. 2022, equation 5, https://arxiv.org/abs/2209.07518, prints the first
+    term without its square, their program squares it).
 
-    Args:
-        vectors: float64 array, shape (n_rows, n_texts, d); the first `n_candidates` texts are candidates.
-        n_candidates: number of candidates of every row, 2 to n_texts - 2.
-
-    Returns:
-        float64 array, shape (n_rows,), at least 0 (equal means and covariances), in squared units of the vectors.
-
-    >>> frechet_squared(np.array([[[0.0], [2.0], [3.0], [7.0]]]), 2).round(4).tolist()
-    [18.0]
+    `vectors` is float64, shape (n_rows, n_texts, d), candidates first; `n_candidates` is 2 to n_texts - 2.
     """
     vectors = from_first(vectors)
     parts = vectors[:, :n_candidates], vectors[:, n_candidates:]
@@ -49,17 +118,8 @@ def frechet_squared(vectors: np.ndarray, n_candidates: int) -> np.ndarray:
 def frechet_p_values(vectors: np.ndarray, n_candidates: int, splits: SplitsOfRow) -> tuple[np.ndarray, np.ndarray]:
     """Squared Fréchet distance of every row, and the share of the splits whose distance is at least as large.
 
-    Args:
-        vectors: as for `frechet_squared`.
-        n_candidates: as for `frechet_squared`.
-        splits: splits into sets of the observed sizes, the observed one among them.
-
-    Returns:
-        Two float64 arrays, shape (n_rows,): distances, and p-values above 0 and at most 1.
-
-    >>> row, observed = np.array([[[0.0], [2.0], [3.0], [7.0]]]), np.array([[True, True, False, False]])
-    >>> [values.round(4).tolist() for values in frechet_p_values(row, 2, lambda size: [observed])]
-    [[18.0], [1.0]]
+    The observed split is among the splits. Returns two float64 arrays, shape (n_rows,); p-values are above 0, at most
+    1.
     """
     # In units of the joint scatter, which no split changes, so that the tolerance for ties fits every encoder.
     scatter = joint_scatter(vectors)
@@ -70,18 +130,11 @@ def frechet_p_values(vectors: np.ndarray, n_candidates: int, splits: SplitsOfRow
 
 
 def null_frechet_squared(vectors: np.ndarray, n_candidates: int, splits: SplitsOfRow) -> Iterator[np.ndarray]:
-    """Give the squared Fréchet distance of every row under every split of its texts, out of the joint Gram matrix.
+    """Yield the squared Fréchet distance of every row under every split, in float64 arrays of shape (n_rows, block).
 
-    The first term and the two traces are sums over pairs of texts, so quadratic forms in the labels; the trace of the
-    root is left, the singular values of the block of the Gram matrix between both sets, centred by rows and columns.
-
-    Args:
-        vectors: float64 array, shape (n_rows, n_texts, d).
-        n_candidates: number of candidates of every row, 2 to n_texts - 2.
-        splits: splits into sets of the observed sizes.
-
-    Yields:
-        float64 arrays, shape (n_rows, block).
+    The first term and the two traces are sums over pairs of texts, so quadratic forms in the labels; what remains, the
+    trace of the root, is the singular values of the block of the Gram matrix between both sets, centred by rows and
+    columns. `vectors` is float64, shape (n_rows, n_texts, d); `n_candidates` is 2 to n_texts - 2.
 
     >>> row, observed = np.array([[[0.0], [2.0], [3.0], [7.0]]]), np.array([[True, True, False, False]])
     >>> [values.round(4).tolist() for values in null_frechet_squared(row, 2, lambda size: [observed])]
@@ -104,16 +157,10 @@ def null_frechet_squared(vectors: np.ndarray, n_candidates: int, splits: SplitsO
 
 
 def from_first(vectors: np.ndarray) -> np.ndarray:
-    """Move every row so that its first text lies at 0, which changes no distance.
+    """Move every row of float64 vectors, shape (n_rows, n_texts, d), so that its first text lies at 0.
 
-    Differences of vectors near each other are exact, means of large numbers are not: so equal texts have a scatter of
-    exactly 0, and splits that tie still tie where the texts lie far from 0.
-
-    Args:
-        vectors: float64 array, shape (n_rows, n_texts, d).
-
-    Returns:
-        float64 array of the same shape.
+    No distance changes. Differences of vectors near each other are exact, means of large numbers are not: so equal
+    texts have a scatter of exactly 0, and splits that tie still tie where the texts lie far from 0.
 
     >>> from_first(np.array([[[1e8], [1e8 + 0.5]]])).tolist()
     [[[0.0], [0.5]]]
@@ -122,13 +169,7 @@ def from_first(vectors: np.ndarray) -> np.ndarray:
 
 
 def pair_distances(vectors: np.ndarray) -> np.ndarray:
-    """Euclidean distances of all pairs of texts of a row.
-
-    Args:
-        vectors: float64 array, shape (n_rows, n_texts, d).
-
-    Returns:
-        float64 array, shape (n_rows, n_texts, n_texts), zeros on the diagonal, in the unit of the vectors.
+    """Euclidean distances of all pairs of texts: float64, (n_rows, n_texts, d) to (n_rows, n_texts, n_texts).
 
     >>> pair_distances(np.array([[[0.0, 3.0], [4.0, 0.0]]])).tolist()
     [[[0.0, 5.0], [5.0, 0.0]]]
@@ -137,13 +178,9 @@ def pair_distances(vectors: np.ndarray) -> np.ndarray:
 
 
 def joint_scatter(vectors: np.ndarray) -> np.ndarray:
-    """Mean squared distance of a row's texts from their common mean: the unit in which splits are compared.
+    """Mean squared distance of a row's texts, (n_rows, n_texts, d), from their common mean: float64, shape (n_rows,).
 
-    Args:
-        vectors: float64 array, shape (n_rows, n_texts, d).
-
-    Returns:
-        float64 array, shape (n_rows,); 1 where all texts are equal and there is nothing to compare.
+    It is the unit in which splits are compared; 1 where all texts are equal and there is nothing to compare.
 
     >>> joint_scatter(np.array([[[0.0], [2.0]], [[3.0], [3.0]]])).tolist()
     [1.0, 1.0]
@@ -161,8 +198,8 @@ def pooled_frechet_squared(
 ) -> np.floating[Any]:
     """Squared Fréchet distance of all candidates and all references of a corpus, in bounded memory.
 
-    As in `frechet_squared`; the order of the vectors, the blocks and parts of the corpus that are merged change at
-    most the rounding, 1e-12 of the value.
+    A float64 number, as in `frechet_squared`; the order of the vectors, the blocks and parts of the corpus that are
+    merged change at most the rounding, 1e-12 of the value.
 
     Args:
         vectors: floating-point array, shape (n_vectors, d).
@@ -170,9 +207,6 @@ def pooled_frechet_squared(
         reference_counts: how often each is a reference, 2 in all.
         progress: wraps the blocks in a progress bar.
         block_size: vectors decomposed at once.
-
-    Returns:
-        A float64 number, at least 0.
 
     >>> points = np.array([[0.0], [2.0], [3.0], [7.0]])
     >>> pooled_frechet_squared(points, np.array([1, 1, 0, 0]), np.array([0, 0, 1, 1])).round(4).tolist()
@@ -185,15 +219,7 @@ def pooled_frechet_squared(
 
 
 def frechet_squared_of_moments(candidates: Moments, references: Moments) -> np.floating[Any]:
-    """Squared Fréchet distance of two sets of which the moments are known.
-
-    Args:
-        candidates: of at least two vectors.
-        references: of at least two vectors, of the same length.
-
-    Returns:
-        A float64 number, at least 0.
-    """
+    """Squared Fréchet distance of two sets, float64, by their moments, of two vectors or more of one length."""
     distance: np.floating[Any] = _from_factors(
         (candidates.mean - references.mean)[None], candidates.factor()[None], references.factor()[None]
     )[0]
@@ -210,19 +236,10 @@ def pooled_frechet_p_value(
 ) -> float:
     """p-value of the pooled distance: the share of the drawn exchanges whose distance is at least the observed one.
 
-    Every exchange costs a QR decomposition of all vectors.
-
-    Args:
-        vectors: as for `pooled_frechet_squared`, as are both counts.
-        candidate_counts: the observed counts.
-        reference_counts: the observed counts of the other side.
-        null_counts: float64 arrays, shape (n_vectors, block): candidate counts of each exchange, of the same sum.
-        n_draws: number of exchanges, for the progress bar.
-        progress: wraps the exchanges in a progress bar.
-
-    Returns:
-        (1 + reached) / (1 + n_draws), ties within 1e-9 of the joint scatter counted (Phipson and Smyth 2010,
-        https://doi.org/10.2202/1544-6115.1585).
+    (1 + reached) / (1 + n_draws), ties within 1e-9 of the joint scatter counted (Phipson and Smyth 2010,
+    https://doi.org/10.2202/1544-6115.1585). `null_counts` are float64 arrays, shape (n_vectors, block): candidate
+    counts of each exchange, of the observed sum; other arguments are as for `pooled_frechet_squared`. Every exchange
+    costs a QR decomposition of all vectors.
 
     >>> points = np.array([[0.0], [2.0], [3.0], [7.0]])
     >>> drawn = np.array([[1.0, 0.0], [0.0, 0.0], [1.0, 1.0], [0.0, 1.0]])

@@ -1,6 +1,6 @@
 """Kernels of all pairs of vectors in a row, by name, and their bandwidths."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -31,59 +31,38 @@ def check_bandwidth(sigma: object) -> None:
 
 
 def gaussian_kernel(vectors: np.ndarray, sigma: str | float) -> np.ndarray:
-    """Kernel values of all pairs of a row.
+    """Gaussian kernel of all pairs of float64 vectors (n_rows, n_texts, d), with a bandwidth as for `bandwidths`.
 
     Where the bandwidth is 0, because more than about half of the pairs are equal, the kernel is its limit: 1 for equal
-    vectors and 0 for others.
-
-    Args:
-        vectors: float64 array, shape (n_rows, n_texts, d).
-        sigma: as for `bandwidths`.
-
-    Returns:
-        float64 array, shape (n_rows, n_texts, n_texts), 0 to 1, with ones on the diagonal.
-
-    >>> gaussian_kernel(np.array([[[0.0], [2.0]]]), 1.0).round(4).tolist()
-    [[[1.0, 0.1353], [0.1353, 1.0]]]
+    vectors and 0 for others. Returns a float64 array, shape (n_rows, n_texts, n_texts), 0 to 1, ones on the diagonal.
     """
     return gaussian_kernel_of_distances(squared_distances(vectors), sigma)
 
 
 def gaussian_kernel_of_distances(squared: np.ndarray, sigma: str | float) -> np.ndarray:
-    """`gaussian_kernel` of rows whose squared distances are known.
-
-    Args:
-        squared: float64 array, shape (n_rows, n_texts, n_texts).
-        sigma: as for `bandwidths`.
-
-    Returns:
-        float64 array of the same shape.
-
-    >>> gaussian_kernel_of_distances(np.array([[[0.0, 4.0], [4.0, 0.0]]]), 1.0).round(4).tolist()
-    [[[1.0, 0.1353], [0.1353, 1.0]]]
-    """
+    """`gaussian_kernel` of rows by their squared distances, float64, shape (n_rows, n_texts, n_texts), in that shape."""
     sigmas = bandwidths(squared, sigma)
-    is_zero = sigmas == 0
     with np.errstate(over="ignore"):  # far beyond the bandwidth: the kernel is 0
-        exponents = squared / (-2 * np.where(is_zero, 1.0, sigmas) ** 2)[:, None, None]
+        exponents = squared / (-2 * np.where(sigmas == 0, 1.0, sigmas) ** 2)[:, None, None]
+    return _kernel_of(exponents, squared, sigmas)
+
+
+def _kernel_of(exponents: np.ndarray, distances: np.ndarray, sigmas: np.ndarray) -> np.ndarray:
+    """The exponential, in place; where a row's bandwidth is 0 its limit: 1 at distance 0, else 0."""
     kernel = np.exp(exponents, out=exponents)
-    kernel[is_zero] = squared[is_zero] == 0
+    kernel[sigmas == 0] = distances[sigmas == 0] == 0
     return kernel
 
 
-def bandwidths(squared: np.ndarray, sigma: str | float) -> np.ndarray:
-    """Bandwidth of every row's kernel.
+def bandwidths(
+    squared: np.ndarray, sigma: str | float, root: Callable[[np.ndarray], np.ndarray] = np.sqrt
+) -> np.ndarray:
+    """Bandwidth of every row's kernel by its squared distances, float64, (n_rows, n_texts, n_texts) to (n_rows,).
 
     "median" and "mean" are half the median and half the mean of the distances of all pairs of different texts of the
-    joint row, as in the authors' program; of an even number of values the lower middle one is the median, as in
-    `torch.median`.
-
-    Args:
-        squared: float64 array, shape (n_rows, n_texts, n_texts): squared distances.
-        sigma: "median", "mean" or a number above 0.
-
-    Returns:
-        float64 array, shape (n_rows,), at least 0, in the unit of the vectors.
+    joint row, as in the authors' program, at least 0, in the unit of the vectors; of an even number of values the lower
+    middle one is the median, as in `torch.median`. A number is the bandwidth of all rows. `root` turns the values into
+    distances.
 
     >>> bandwidths(np.array([[[0.0, 4.0, 16.0], [4.0, 0.0, 4.0], [16.0, 4.0, 0.0]]]), "median").tolist()
     [1.0]
@@ -93,20 +72,16 @@ def bandwidths(squared: np.ndarray, sigma: str | float) -> np.ndarray:
     first, second = np.triu_indices(squared.shape[-1], k=1)
     pairs = squared[:, first, second]  # (n_rows, n_pairs)
     if sigma == "mean":
-        return np.sqrt(pairs).mean(axis=1) / 2
+        return root(pairs).mean(axis=1) / 2
     middle = (len(first) - 1) // 2
-    return np.sqrt(np.partition(pairs, middle, axis=1)[:, middle]) / 2
+    return root(np.partition(pairs, middle, axis=1)[:, middle]) / 2
 
 
 def squared_distances(first: np.ndarray, second: np.ndarray | None = None) -> np.ndarray:
     """Squared Euclidean distances, exactly 0 for equal vectors, to about 12 digits for all others.
 
-    Args:
-        first: float64 array, shape (n_rows, n, d).
-        second: float64 array, shape (n_rows, m, d); None stands for `first`.
-
-    Returns:
-        float64 array, shape (n_rows, n, m).
+    `first` is float64, shape (n_rows, n, d), `second` (n_rows, m, d), or None for the first. Returns float64, (n_rows,
+    n, m).
 
     >>> squared_distances(np.array([[[0.0, 3.0], [4.0, 0.0]]])).tolist()
     [[[0.0, 25.0], [25.0, 0.0]]]
@@ -162,45 +137,22 @@ WITH_BANDWIDTH = ("rbf", "laplace")
 def laplace_kernel(vectors: np.ndarray, sigma: str | float) -> np.ndarray:
     """k(a, b) = exp(-|a - b|_1 / sigma), the sum of the absolute differences of all coordinates over a bandwidth.
 
-    That is scikit-learn's `laplacian_kernel` with gamma = 1 / sigma. A bandwidth of 0 is the limit, as for the Gaussian
-    kernel.
-
-    Args:
-        vectors: float64 array, shape (n_rows, n_texts, d).
-        sigma: "median", "mean" (half the median or mean of these distances over all pairs of different texts of the
-            row, the lower middle one of an even number), or a number above 0.
-
-    Returns:
-        float64 array, shape (n_rows, n_texts, n_texts), 0 to 1, with ones on the diagonal.
-
-    >>> laplace_kernel(np.array([[[0.0, 0.0], [1.0, 2.0]]]), 3.0).round(4).tolist()
-    [[[1.0, 0.3679], [0.3679, 1.0]]]
+    That is scikit-learn's `laplacian_kernel` with gamma = 1 / sigma. `sigma` is as for `bandwidths`, of these
+    distances; 0 is the limit, as for the Gaussian kernel. `vectors` is float64, shape (n_rows, n_texts, d). Returns a
+    float64 array, shape (n_rows, n_texts, n_texts), 0 to 1, ones on the diagonal.
     """
     distances = np.stack([cdist(row, row, metric="cityblock") for row in vectors])
-    sigmas = np.full(len(vectors), 0.0 if sigma in BANDWIDTH_RULES else sigma)
-    if sigma in BANDWIDTH_RULES:
-        first, second = np.triu_indices(vectors.shape[1], k=1)
-        pairs = distances[:, first, second]
-        middle = (len(first) - 1) // 2
-        sigmas = (np.partition(pairs, middle, axis=1)[:, middle] if sigma == "median" else pairs.mean(axis=1)) / 2
-    is_zero = sigmas == 0
+    sigmas = bandwidths(distances, sigma, root=np.asarray)
     with np.errstate(over="ignore"):  # far beyond the bandwidth: the kernel is 0
-        kernel = np.exp(-distances / np.where(is_zero, 1.0, sigmas)[:, None, None])
-    kernel[is_zero] = distances[is_zero] == 0
-    return kernel
+        exponents = -distances / np.where(sigmas == 0, 1.0, sigmas)[:, None, None]
+    return _kernel_of(exponents, distances, sigmas)
 
 
 def polynomial_kernel(vectors: np.ndarray, degree: int, gamma: float | None, coef0: float) -> np.ndarray:
     """k(a, b) = (gamma a.b + coef0)^degree (Bińkowski et al. 2018, section 4, https://arxiv.org/abs/1801.01401).
 
-    Args:
-        vectors: float64 array, shape (n_rows, n_texts, d).
-        degree: at least 1; KID has 3.
-        gamma: None for 1 / d, as KID.
-        coef0: at least 0; KID has 1.
-
-    Returns:
-        float64 array, shape (n_rows, n_texts, n_texts).
+    Of float64 vectors (n_rows, n_texts, d): float64, shape (n_rows, n_texts, n_texts). `degree` is at least 1, `gamma`
+    None for 1 / d, `coef0` at least 0; KID has 3, None and 1.
 
     >>> polynomial_kernel(np.array([[[1.0, 0.0], [1.0, 2.0]]]), 3, None, 1.0).tolist()
     [[[3.375, 3.375], [3.375, 42.875]]]
@@ -212,19 +164,11 @@ def polynomial_kernel(vectors: np.ndarray, degree: int, gamma: float | None, coe
 def kernel_values(
     vectors: np.ndarray, kernel: str, sigmas: Sequence[str | float], degree: int, gamma: float | None, coef0: float
 ) -> np.ndarray:
-    """Kernel values of all pairs of a row.
+    """Kernel values of all pairs of a row by a name of `KERNELS`; "linear" is a.b.
 
-    Args:
-        vectors: float64 array, shape (n_rows, n_texts, d).
-        kernel: one of `KERNELS`; "linear" is a.b.
-        sigmas: bandwidths of "rbf" and "laplace"; the kernel is the sum over them.
-        degree: of "polynomial", as are the next two.
-        gamma: as for `polynomial_kernel`.
-        coef0: as for `polynomial_kernel`.
-
-    Returns:
-        float64 array, shape (n_rows, n_texts, n_texts), candidates first. "rbf" with one bandwidth is the kernel of
-        `mmd_bert`, to the last bit.
+    "rbf" and "laplace" are sums over the bandwidths `sigmas`; "rbf" with one is the kernel of `mmd_bert`, to the last
+    bit. The other options are those of `polynomial_kernel`. `vectors` is float64, shape (n_rows, n_texts, d); returns a
+    float64 array, shape (n_rows, n_texts, n_texts).
 
     >>> kernel_values(np.array([[[1.0, 0.0], [1.0, 2.0]]]), "linear", (), 1, None, 0.0).tolist()
     [[[1.0, 1.0], [1.0, 5.0]]]
@@ -254,15 +198,7 @@ def without_own(kernel: np.ndarray) -> np.ndarray:
 
 
 def check_kernel_values(kernel: np.ndarray, name: str) -> None:
-    """Raise unless all kernel values are finite, and so small that their sums are, too.
-
-    Args:
-        kernel: as from `kernel_values`.
-        name: of the kernel.
-
-    Raises:
-        ValueError: a power of a large product leaves the range of float64.
-    """
+    """Raise ValueError unless all values of a kernel, any shape, are finite, and so small that their sums are, too."""
     if not (np.abs(kernel) < 1e280).all():
         raise ValueError(
             f"kernel={name!r}: expected kernel values within the range of float64, got infinite ones. Divide the "

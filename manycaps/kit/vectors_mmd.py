@@ -17,24 +17,15 @@ AUTHORS_DIAGONAL = 1e-5
 def mmd_squared(
     vectors: np.ndarray, n_candidates: int, sigma: str | float = "median", estimator: str = "unbiased"
 ) -> np.ndarray:
-    """Squared maximum mean discrepancy of candidates and references, row by row.
+    """Squared maximum mean discrepancy of candidates and references, row by row: float64, shape (n_rows,).
 
     MMD^2 = mean k(x, x') + mean k(y, y') - 2 mean k(x, y), k(a, b) = exp(-|a - b|^2 / (2 sigma^2)) (Gretton et al.
     2012, equations 2 to 5, https://jmlr.org/papers/v13/gretton12a.html; Chan et al. 2022, equation 6,
     https://arxiv.org/abs/2209.07518, which prints + before the last term).
 
-    Args:
-        vectors: float64 array, shape (n_rows, n_texts, d); the first `n_candidates` texts are candidates.
-        n_candidates: number of candidates of every row, 1 to n_texts - 1; see `mmd_from_sums` for the estimators.
-        sigma: bandwidth rule or number, see `bandwidths`.
-        estimator: "unbiased", "biased" or "authors".
-
-    Returns:
-        float64 array, shape (n_rows,). "biased": 0 (equal sets) to 2. "unbiased": mean 0 when both sets are samples of
-        one distribution, so about half of such values are negative; at most 2.
-
-    >>> mmd_squared(np.array([[[0.0], [0.0], [1.0], [1.0]]]), 2, sigma=1.0).round(4).tolist()
-    [0.7869]
+    `vectors` is float64, shape (n_rows, n_texts, d), candidates first; `sigma` as for `bandwidths`, `estimator` as for
+    `mmd_from_sums`. "biased": 0 (equal sets) to 2. "unbiased": at most 2, mean 0 when both sets are samples of one
+    distribution, so that about half of such values are negative.
     """
     return mmd_of_kernel(gaussian_kernel(vectors, sigma), n_candidates, estimator)
 
@@ -44,22 +35,9 @@ def mmd_p_values(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Squared MMD of every row, and the share of the splits whose value is at least as large.
 
-    The bandwidth belongs to the joint set, so one kernel matrix serves all splits. "authors" differs from "unbiased" by
-    a constant and has its p-values; "biased" has them too where both sets are of one size.
-
-    Args:
-        vectors: as for `mmd_squared`.
-        n_candidates: as for `mmd_squared`.
-        splits: splits into sets of the observed sizes, the observed one among them.
-        sigma: bandwidth rule or number.
-        estimator: "unbiased", "biased" or "authors".
-
-    Returns:
-        Two float64 arrays, shape (n_rows,): values, and p-values above 0 and at most 1.
-
-    >>> row, splits = np.array([[[0.0], [1.0], [3.0]]]), np.array([[True, True, False], [True, False, True]])
-    >>> [values.round(4).tolist() for values in mmd_p_values(row, 2, lambda size: [splits], 1.0, "biased")]
-    [[1.6568], [0.5]]
+    The bandwidth belongs to the joint set, so one kernel matrix serves all splits, the observed one among them.
+    "authors" differs from "unbiased" by a constant and has its p-values; "biased" has them too where both sets are of
+    one size. Returns two float64 arrays, shape (n_rows,); p-values are above 0, at most 1.
     """
     kernel = gaussian_kernel(vectors, sigma)
     observed = mmd_of_kernel(kernel, n_candidates, estimator)
@@ -67,17 +45,7 @@ def mmd_p_values(
 
 
 def mmd_comparison(kernel: np.ndarray, n_candidates: int, estimator: str, own: float = 1.0) -> Comparison:
-    """Compare rows of equal sizes by the mean of a kernel within and across the sets.
-
-    Args:
-        kernel: as for `mmd_of_kernel`, as are the others.
-        n_candidates: number of candidates of every row.
-        estimator: see `mmd_from_sums`.
-        own: what the kernel's diagonal holds.
-
-    Returns:
-        The comparison; its pair values are the kernel.
-    """
+    """Compare rows of equal sizes by the mean of a kernel within and across the sets, as `mmd_of_kernel`."""
     units = row_scales(kernel)
 
     def null_values(part: slice, splits: SplitsOfRow) -> Iterator[np.ndarray]:
@@ -88,16 +56,9 @@ def mmd_comparison(kernel: np.ndarray, n_candidates: int, estimator: str, own: f
 
 
 def mmd_of_kernel(kernel: np.ndarray, n_candidates: int, estimator: str, own: float = 1.0) -> np.ndarray:
-    """Squared MMD out of kernel values.
+    """Squared MMD out of kernel values, float64, (n_rows, n_texts, n_texts), candidates first, to (n_rows,).
 
-    Args:
-        kernel: float64 array, shape (n_rows, n_texts, n_texts), candidates first.
-        n_candidates: number of candidates of every row.
-        estimator: see `mmd_from_sums`.
-        own: what the diagonal holds: the kernel of every text with itself.
-
-    Returns:
-        float64 array, shape (n_rows,).
+    `own` is what the diagonal holds, the kernel of every text with itself; for `estimator` see `mmd_from_sums`.
 
     >>> mmd_of_kernel(np.eye(3)[None], 1, "biased").tolist()
     [1.5]
@@ -118,24 +79,14 @@ def mmd_from_sums(
     estimator: str,
     own: float = 1.0,
 ) -> np.ndarray:
-    """Normalise the three sums of kernel values.
+    """Normalise the three sums of kernel values: over n^2 ordered pairs of candidates, m^2 of references, n m across.
 
     "biased" takes the means over all pairs, a text with itself included; it is 0 for equal sets, and for two samples of
     one distribution above 0 by about (1/n + 1/m) (1 - mean kernel). "unbiased" leaves the pairs of a text with itself
-    out. "authors" leaves them in but divides by n (n - 1), and adds `AUTHORS_DIAGONAL` to each, as the authors' program
-    does: that is "unbiased" plus 1.00001 (1/(n - 1) + 1/(m - 1)), whatever the texts.
-
-    Args:
-        among_candidates: sums of k over the n^2 ordered pairs of candidates; any shape.
-        among_references: sums over the m^2 ordered pairs of references.
-        across: sums over the n m pairs of a candidate and a reference.
-        n: number of candidates, at least 2 unless "biased".
-        m: number of references, at least 2 unless "biased".
-        estimator: "unbiased", "biased" or "authors".
-        own: the kernel of every text with itself, as it is in the sums; "unbiased" takes it off.
-
-    Returns:
-        float64 array of the same shape.
+    out: it takes off their kernel, `own`. "authors" leaves them in but divides by n (n - 1), and adds
+    `AUTHORS_DIAGONAL` to each, as the authors' program does: that is "unbiased" plus 1.00001 (1/(n - 1) + 1/(m - 1)),
+    whatever the texts. n and m are at least 2 unless "biased". The sums are float64 arrays of any shape, as is the
+    result.
 
     >>> mmd_from_sums(np.array([2.0]), np.array([2.0]), np.array([0.0]), 2, 2, "unbiased").tolist()
     [0.0]
@@ -150,17 +101,9 @@ def mmd_from_sums(
 def null_mmd(
     kernel: np.ndarray, n_candidates: int, splits: SplitsOfRow, estimator: str, own: float = 1.0
 ) -> Iterator[np.ndarray]:
-    """Give the squared MMD of every row under every split of its texts.
+    """Yield the squared MMD of every row under every split, in float64 arrays of shape (n_rows, block).
 
-    Args:
-        kernel: as for `mmd_of_kernel`.
-        n_candidates: number of candidates of every row.
-        splits: splits into sets of the observed sizes.
-        estimator: see `mmd_from_sums`.
-        own: as for `mmd_of_kernel`.
-
-    Yields:
-        float64 arrays, shape (n_rows, block).
+    The arguments are as for `mmd_of_kernel`; the splits are into sets of the observed sizes.
 
     >>> [values.tolist() for values in null_mmd(np.eye(2)[None], 1, lambda size: [np.eye(2, dtype=bool)], "biased")]
     [[[2.0, 2.0]]]

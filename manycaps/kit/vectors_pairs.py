@@ -3,7 +3,7 @@
 import collections
 import functools
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
@@ -35,22 +35,12 @@ def map_blocks(
     what: str,
     block_size: int = BLOCK_SIZE,
 ) -> Iterator[BatchPart]:
-    """Yield the result of `work` for every block of pairs on and above the diagonal.
+    """Yield the result of `work` for every block of pairs on and above the diagonal, row of blocks by row of blocks.
 
     Blocks are computed in threads, as many as there are cores, and given in a fixed order: sums over them do not depend
-    on the number of cores. A few blocks are held at once.
-
-    Args:
-        work: from the rows and the columns of a block, and its pair values, to its part of the whole; called in
-            threads. Equal slices mean a block on the diagonal, which holds each of its pairs twice.
-        vectors: floating-point array, shape (n, d).
-        pair_values: of two blocks of vectors, as float64.
-        progress: wraps the rows of blocks in a progress bar.
-        what: what the bar is called.
-        block_size: vectors on a side of a block.
-
-    Yields:
-        The parts, row of blocks by row of blocks.
+    on the number of cores. A few blocks are held at once. In threads `work` gets the rows and the columns of a block,
+    and its float64 pair values; equal slices mean a block on the diagonal, which holds each of its pairs twice.
+    `vectors` is floating-point, shape (n, d); `what` names the progress bar.
 
     >>> points, differences = np.array([[1.0], [2.0], [4.0]]), lambda a, b: a - (a if b is None else b).T
     >>> list(map_blocks(lambda i, j, v: v.tolist(), points, differences, lambda steps, **_: steps, "", 2))
@@ -83,12 +73,10 @@ def _of_block(
     first: np.ndarray,
     columns: slice,
 ) -> BatchPart:
-    """One block: in a thread."""
     return work(rows, columns, pair_values(first, None if rows == columns else _float64(vectors[columns])))
 
 
 def _float64(vectors: np.ndarray) -> np.ndarray:
-    """Vectors of any floating-point type as float64."""
     return vectors.astype(np.float64, copy=False)
 
 
@@ -151,33 +139,25 @@ class MedianSearch:
         rank = _median_rank(self.weights) - self.below
         if rank < 0 or not self.inside:
             return None
-        values, times = (np.concatenate(parts) for parts in zip(*self.inside, strict=True))
-        order = np.argsort(values)
-        first = int(np.searchsorted(np.cumsum(times[order]), rank, side="right"))
-        return float(values[order[first]]) if first < len(order) else None
+        median = _at_rank(self.inside, rank)
+        return float(median[0]) if len(median) else None
 
 
 class MeanSearch:
     """Sums roots of the pair values during a pass over the pairs for something else; used for the mean."""
 
-    def __init__(
-        self,
-        vectors: np.ndarray,
-        weights: np.ndarray,
-        pair_values: PairValues,
-        root: Callable[[np.ndarray], np.ndarray] = np.sqrt,
-    ) -> None:
-        self.weights, self.root = weights, root
+    def __init__(self, vectors: np.ndarray, weights: np.ndarray, pair_values: PairValues) -> None:
+        self.weights = weights
         values, times = _sampled_pairs(vectors, weights, pair_values)
         n_texts = float(weights.sum())
         self.n_pairs = n_texts * (n_texts - 1) / 2
         # Estimate of the mean root, before all pairs have been seen.
-        self.guess = float(root(values) @ times / times.sum()) * (1 - _own_pairs(weights) / self.n_pairs)
+        self.guess = float(np.sqrt(values) @ times / times.sum()) * (1 - _own_pairs(weights) / self.n_pairs)
         self.total = 0.0
 
     def of_block(self, rows: slice, columns: slice, values: np.ndarray) -> float:
         """Add the roots of a block; thread-safe."""
-        total = float(self.weights[rows] @ (self.root(values) @ self.weights[columns]))
+        total = float(self.weights[rows] @ (np.sqrt(values) @ self.weights[columns]))
         return total / 2 if rows == columns else total
 
     def add(self, part: float) -> None:
@@ -205,22 +185,14 @@ def exact_median(
     """Median of the pair values, whatever they are, in one to three passes over all blocks.
 
     Each pass narrows the bracket around the median to three bins of a histogram, until what is inside can be sorted, or
-    is one value up to rounding.
-
-    Args:
-        vectors: floating-point array, shape (n_vectors, d).
-        weights: float64 array of whole numbers, shape (n_vectors,): how many texts each vector stands for.
-        pair_values: distances or squared ones: 0 for equal vectors.
-        progress: wraps the rows of blocks of each pass in a progress bar.
-        block_size: vectors on a side of a block.
+    is one value up to rounding. `vectors` is floating-point, shape (n_vectors, d); `weights` is float64, shape
+    (n_vectors,): how many texts each vector stands for; `pair_values` are distances or squared ones: 0 for equal
+    vectors.
 
     >>> points, steps = np.array([[0.0], [1.0], [3.0]]), lambda steps, **_: steps
     >>> exact_median(points, np.ones(3), lambda a, b: abs(a - (a if b is None else b).T), steps)
     2.0
     """
-
-    def passes() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        return map_blocks(weighted, vectors, pair_values, progress, "pooled median", block_size)
 
     def weighted(rows: slice, columns: slice, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         times = np.outer(weights[rows], weights[columns])
@@ -235,27 +207,17 @@ def exact_median(
         float(pair_values(first, vectors[start : start + block_size].astype(np.float64)).max())
         for start in range(0, len(vectors), block_size)
     )
-    return _weighted_order_statistic(passes, rank, 1.01 * 4 * furthest)
-
-
-def exact_mean(
-    vectors: np.ndarray,
-    weights: np.ndarray,
-    pair_values: PairValues,
-    progress: Progress,
-    block_size: int = BLOCK_SIZE,
-    root: Callable[[np.ndarray], np.ndarray] = np.sqrt,
-) -> float:
-    """Mean of the roots of the pair values in one pass; the arguments are those of `exact_median`.
-
-    >>> points, steps = np.array([[0.0], [1.0], [3.0]]), lambda steps, **_: steps
-    >>> exact_mean(points, np.ones(3), lambda a, b: (a - (a if b is None else b).T) ** 2, steps)
-    2.0
-    """
-    search = MeanSearch(vectors, weights, pair_values, root)
-    for part in map_blocks(search.of_block, vectors, pair_values, progress, "pooled mean", block_size):
-        search.add(part)
-    return search.result()
+    low, high = 0.0, 1.01 * 4 * furthest
+    while high - low > 1e-12 * high:
+        blocks = map_blocks(weighted, vectors, pair_values, progress, "pooled median", block_size)
+        below, histogram, inside, (least, greatest) = _count_values(blocks, low, high)
+        if inside:
+            return float(_at_rank(inside, rank - below)[0])
+        bin_number = int(np.searchsorted(np.cumsum(histogram), rank - below, side="right"))
+        width = (high - low) / MEDIAN_BINS
+        # A bin more on either side: rounding may have moved a value to the next bin.
+        low, high = max(least, low + (bin_number - 1) * width), min(greatest, low + (bin_number + 2) * width)
+    return high
 
 
 def _own_pairs(weights: np.ndarray) -> float:
@@ -301,31 +263,21 @@ def _sampled_bracket(vectors: np.ndarray, weights: np.ndarray, pair_values: Pair
     return float(values[order[low]]) if low else 0.0, float(values[order[min(high, len(order) - 1)]])
 
 
-def _weighted_order_statistic(
-    passes: Callable[[], Iterable[tuple[np.ndarray, np.ndarray]]], rank: float, high: float
-) -> float:
-    """Value number `rank`, counted from 0, of values between 0 and `high` in blocks with weights."""
-    low = 0.0
-    while high - low > 1e-12 * high:
-        below, histogram, inside, (least, greatest) = _count_values(passes(), low, high)
-        if inside is not None:
-            values, times = inside
-            order = np.argsort(values)
-            return float(values[order][np.searchsorted(np.cumsum(times[order]), rank - below, side="right")])
-        bin_number = int(np.searchsorted(np.cumsum(histogram), rank - below, side="right"))
-        width = (high - low) / MEDIAN_BINS
-        # A bin more on either side: rounding may have moved a value to the next bin.
-        low, high = max(least, low + (bin_number - 1) * width), min(greatest, low + (bin_number + 2) * width)
-    return high
+def _at_rank(parts: Sequence[tuple[np.ndarray, np.ndarray]], rank: float) -> np.ndarray:
+    """Value number `rank`, counted from 0, of values with weights, in parts; empty where they weigh too little."""
+    values, times = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.argsort(values)
+    first = int(np.searchsorted(np.cumsum(times[order]), rank, side="right"))
+    return values[order[first : first + 1]]
 
 
 def _count_values(
     blocks: Iterable[tuple[np.ndarray, np.ndarray]], low: float, high: float
-) -> tuple[float, np.ndarray, tuple[np.ndarray, np.ndarray] | None, tuple[float, float]]:
+) -> tuple[float, np.ndarray, list[tuple[np.ndarray, np.ndarray]], tuple[float, float]]:
     """One pass: weight below `low`; from `low` to `high` a histogram of weights, the values if few, and their range."""
     below, histogram, n_inside = 0.0, np.zeros(MEDIAN_BINS), 0
     least, greatest = high, low
-    collected: list[tuple[np.ndarray, np.ndarray]] = []
+    inside: list[tuple[np.ndarray, np.ndarray]] = []
     for values, times in blocks:
         below += float(times[values < low].sum())
         kept = (values >= low) & (values <= high)
@@ -335,10 +287,7 @@ def _count_values(
         least, greatest = float(values.min(initial=least)), float(values.max(initial=greatest))
         n_inside += len(values)
         if n_inside <= MAX_SORTED:
-            collected.append((values, times))
+            inside.append((values, times))
         else:
-            collected.clear()
-    if n_inside > MAX_SORTED:
-        return below, histogram, None, (least, greatest)
-    all_values, all_times = (np.concatenate(parts) for parts in zip(*collected, strict=True))
-    return below, histogram, (all_values, all_times), (least, greatest)
+            inside.clear()
+    return below, histogram, inside, (least, greatest)

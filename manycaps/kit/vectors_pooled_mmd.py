@@ -8,7 +8,7 @@ CMMD and KID are two published values of this kind, with the kernels, estimators
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from .base_types import Progress
 from .sets_splits import TIE_TOLERANCE
 from .vectors_kernels import BANDWIDTH_RULES, polynomial_kernel, squared_distances, without_own
 from .vectors_mmd import mmd_from_sums, mmd_of_kernel
-from .vectors_pairs import BLOCK_SIZE, MeanSearch, MedianSearch, can_sample, exact_mean, exact_median, map_blocks
+from .vectors_pairs import BLOCK_SIZE, MeanSearch, MedianSearch, can_sample, exact_median, map_blocks
 
 # Terms of the power series, the kernel itself included, and the largest error of a kernel value that they may leave. A
 # sample misses a bandwidth by less than 0.1 %, which leaves 1e-13.
@@ -43,7 +43,8 @@ def pooled_mmd_squared(
 ) -> np.ndarray:
     """Squared MMD of all candidates and all references of a corpus, in bounded memory.
 
-    The kernel matrix is computed block by block and summed, on all cores. Time grows with the square of n_vectors.
+    The kernel matrix is computed block by block and summed, on all cores. Time grows with the square of n_vectors. The
+    result has no dimensions; for a bandwidth rule it is within 4e-11 of the sum over all pairs.
 
     Args:
         vectors: floating-point array, shape (n_vectors, d).
@@ -53,9 +54,6 @@ def pooled_mmd_squared(
         estimator: see `mmd_from_sums`.
         progress: wraps the rows of blocks in a progress bar.
         block_size: vectors on a side of a block; about ten arrays of block_size^2 numbers are held per core.
-
-    Returns:
-        float64 array without dimensions; for a bandwidth rule within 4e-11 of the sum over all pairs.
 
     >>> points = np.array([[0.0], [1.0]])
     >>> pooled_mmd_squared(points, np.array([2, 0]), np.array([0, 2]), sigma=1.0).round(4).tolist()
@@ -76,21 +74,10 @@ def pooled_mmd_p_value(
 ) -> float:
     """p-value of the pooled squared MMD: the share of the drawn exchanges whose value is at least the observed one.
 
-    The bandwidth belongs to the joint corpus, which no exchange changes. Time grows with the square of n_vectors, times
-    the draws.
-
-    Args:
-        vectors: as for `pooled_mmd_squared`, as are both counts.
-        candidate_counts: the observed counts.
-        reference_counts: the observed counts of the other side.
-        null_counts: float64 arrays, shape (n_vectors, block): candidate counts of each exchange, of the same sum.
-        sigma: bandwidth rule or number.
-        estimator: see `mmd_from_sums`.
-        progress: wraps the rows of blocks of each pass in a progress bar.
-
-    Returns:
-        (1 + reached) / (1 + draws), ties within 1e-9 counted (Phipson and Smyth 2010,
-        https://doi.org/10.2202/1544-6115.1585).
+    (1 + reached) / (1 + draws), ties within 1e-9 counted (Phipson and Smyth 2010,
+    https://doi.org/10.2202/1544-6115.1585). The bandwidth belongs to the joint corpus, which no exchange changes.
+    `null_counts` are float64 arrays, shape (n_vectors, block): candidate counts of each exchange, of the observed sum;
+    other arguments are as for `pooled_mmd_squared`. Time grows with the square of n_vectors, times the draws.
 
     >>> points, drawn = np.array([[0.0], [1.0]]), [np.array([[1.0, 2.0, 0.0], [1.0, 0.0, 2.0]])]
     >>> pooled_mmd_p_value(points, np.array([2, 0]), np.array([0, 2]), drawn, sigma=1.0)
@@ -207,20 +194,18 @@ def _pooled_bandwidth(
     """`bandwidths` for a corpus; `weights` (n_vectors,) says how often each vector occurs."""
     if sigma not in BANDWIDTH_RULES:
         return float(sigma)
-    rule = str(sigma)
-    if can_sample(vectors, weights):
+    rule, value = str(sigma), None
+    if rule == "mean" or can_sample(vectors, weights):
         search = _search(vectors, weights, rule)
         for part in map_blocks(search.of_block, vectors, _squared, progress, f"pooled {rule}", block_size):
             search.add(part)
         value = search.result()
-        if value is not None:
-            return _bandwidth_of(rule, value)
-    exact: Callable[..., float] = exact_median if rule == "median" else exact_mean
-    return _bandwidth_of(rule, exact(vectors, weights, _squared, progress, block_size))
+    return _bandwidth_of(
+        rule, exact_median(vectors, weights, _squared, progress, block_size) if value is None else value
+    )
 
 
 def _search(vectors: np.ndarray, weights: np.ndarray, rule: str) -> Any:
-    """A `MedianSearch` of squared distances, or a `MeanSearch` of their roots."""
     return (MedianSearch if rule == "median" else MeanSearch)(vectors, weights, _squared)
 
 
@@ -235,24 +220,12 @@ def _squared(first: np.ndarray, second: np.ndarray | None) -> np.ndarray:
 
 
 def cmmd(vectors: np.ndarray, candidate_counts: np.ndarray, reference_counts: np.ndarray) -> float:
-    """CMMD of a corpus: 1,000 times the biased squared MMD with a Gaussian kernel of bandwidth 10.
+    """CMMD of a corpus, 0 to 2,000: 1,000 times the biased squared MMD with a Gaussian kernel of bandwidth 10.
 
     Jayasumana et al. (2024), section 4, https://arxiv.org/abs/2401.09603, with the factor that the authors' program
     prints (google-research, cmmd/distance.py). Their features have the length 1 (scenic, baselines/clip/layers.py,
     `encode_image`), so that no two of them are further apart than 2, and CMMD stays below 1,000 (2 - 2 exp(-1/50)),
-    39.6.
-
-    Args:
-        vectors: floating-point array, shape (n_vectors, d).
-        candidate_counts: array of whole numbers, shape (n_vectors,): how often each vector is a candidate.
-        reference_counts: how often each is a reference.
-
-    Returns:
-        0 (equal sets) to 2,000.
-
-    >>> points = np.array([[0.0], [10.0]])
-    >>> round(cmmd(points, np.array([1, 0]), np.array([0, 1])), 3)
-    786.939
+    39.6. The arguments are as for `pooled_mmd_squared`.
     """
     return CMMD_SCALE * float(pooled_mmd_squared(vectors, candidate_counts, reference_counts, CMMD_SIGMA, "biased"))
 
@@ -262,21 +235,10 @@ def kid_values(
 ) -> np.ndarray:
     """KID of random subsets of two sets: the unbiased squared MMD with k(a, b) = (a.b / d + 1)^3.
 
-    Bińkowski et al. (2018), section 4, https://arxiv.org/abs/1801.01401: subsets of equal size, drawn without
-    replacement from each set; the value is their mean, beside their standard deviation.
-
-    Args:
-        candidates: floating-point array, shape (n, d).
-        references: floating-point array, shape (m, d).
-        n_subsets: number of subsets.
-        subset_size: vectors of each set in a subset, 2 to the size of the smaller set.
-        seed: of the draws.
-
-    Returns:
-        float64 array, shape (n_subsets,); mean 0 for two samples of one distribution.
-
-    >>> kid_values(np.array([[0.0], [1.0]]), np.array([[0.0], [1.0]]), 1, 2, 0).round(4).tolist()
-    [-3.5]
+    Bińkowski et al. (2018), section 4, https://arxiv.org/abs/1801.01401: subsets of equal size, 2 to that of the
+    smaller set, drawn without replacement from each set, floating-point arrays (n, d) and (m, d); the value is their
+    mean, beside their standard deviation. Returns a float64 array, shape (n_subsets,), mean 0 for two samples of one
+    distribution.
     """
     rng = np.random.default_rng(seed)
     values = np.empty(n_subsets)

@@ -132,11 +132,8 @@ def vector_rows(
 ) -> ComparableRows:
     """Return rows of embedded texts, ready to be compared.
 
-    Args:
-        embedded: the texts of all rows.
-        compare: from float64 vectors of shape (n_rows, n_texts, d), candidates first, and the number of candidates to
-            the comparison.
-        settings: what the texts add to the signature.
+    `compare` gets float64 vectors of shape (n_rows, n_texts, d), candidates first, and the number of candidates;
+    `settings` are what the texts add to the signature.
     """
     n_dimensions = embedded.vectors.shape[1]
 
@@ -153,15 +150,9 @@ def vector_rows(
 def embed_caption_rows(
     predictions: Sequence[Sequence[str]], references: Sequence[Sequence[str]], embed: Callable[[list[str]], np.ndarray]
 ) -> EmbeddingRows:
-    """Embed the captions of all rows, each distinct caption once.
+    """Embed the captions of all rows, each distinct one once; equal captions share a vector.
 
-    Args:
-        predictions: n_rows lists of candidates.
-        references: n_rows lists of references.
-        embed: from n distinct captions to a floating-point array, shape (n, d).
-
-    Returns:
-        The rows; equal captions share a vector.
+    `embed` maps n distinct captions to a floating-point array, shape (n, d).
 
     >>> rows = embed_caption_rows([["b", "a"]], [["bb", "a"]], lambda captions: np.array([[len(c)] for c in captions]))
     >>> rows.vectors.tolist(), rows.predictions[0].tolist(), rows.references[0].tolist()
@@ -176,14 +167,9 @@ def embed_caption_rows(
 
 
 def as_embedding_rows(predictions: object, references: object) -> EmbeddingRows:
-    """Check ready embeddings, and number their vectors.
+    """Check ready embeddings, and number their vectors, which keep their type; the maths stacks them as float64.
 
-    Args:
-        predictions: n_rows floating-point arrays of shape (n_candidates, d), or one of shape (n_rows, n_candidates, d).
-        references: n_rows arrays of shape (n_references, d), or one array.
-
-    Returns:
-        The rows. The vectors keep their type; the maths converts what it stacks to float64.
+    Each side is n_rows floating-point arrays of shape (n_texts, d), or one of shape (n_rows, n_texts, d).
 
     Raises:
         TypeError: a column is missing or no list of arrays; a row is no array of floating-point numbers.
@@ -226,19 +212,11 @@ def check_side_sizes(sizes: Sequence[tuple[int, int]], columns: tuple[str, str],
 
 
 def drawn_counts(rows: EmbeddingRows, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
-    """Exchange candidates and references within every row, at random and independently.
+    """Exchange candidates and references within every row, at random and independently, n_resamples times.
 
     A row's draws depend on the seed, its content and how many equal rows came before, so the order of the rows changes
-    nothing.
-
-    Args:
-        rows: embedded texts.
-        n_resamples: number of draws.
-        seed: non-negative whole number.
-
-    Yields:
-        float64 arrays, shape (n_vectors, block): how often each vector is a candidate of the corpus; together
-        n_resamples columns. Memory: at most `MAX_COUNTS` numbers, one column at least.
+    nothing. Yields float64 arrays, shape (n_vectors, block): how often each vector is a candidate of the corpus;
+    together n_resamples columns. Memory: at most `MAX_COUNTS` numbers, one column at least.
     """
     step = max(1, min(n_resamples, MAX_COUNTS // len(rows.vectors)))
     for start in range(0, n_resamples, step):
@@ -254,14 +232,9 @@ def drawn_counts(rows: EmbeddingRows, n_resamples: int, seed: int) -> Iterator[n
 
 
 def joint_vectors(vectors: np.ndarray, numbers: Sequence[Sequence[int] | np.ndarray]) -> np.ndarray:
-    """Stack the vectors of rows of equal sizes.
+    """Stack the vectors of rows of equal sizes as float64, shape (n_rows, n_texts, d).
 
-    Args:
-        vectors: floating-point array, shape (n_vectors, d).
-        numbers: n_rows lists of as many numbers of vectors.
-
-    Returns:
-        float64 array, shape (n_rows, n_texts, d).
+    `vectors` is floating-point, shape (n_vectors, d); `numbers` has n_rows lists of as many numbers of vectors.
 
     >>> joint_vectors(np.array([[1.0], [2.0]]), [[0, 0, 1]]).tolist()
     [[[1.0], [1.0], [2.0]]]

@@ -268,7 +268,7 @@ class MeteorSums(StatisticSums):
     def __init__(self, options: Mapping[str, Any]) -> None:
         super().__init__()
         from manycaps.kit import meteor15_scores
-        from manycaps.kit.meteor15_languages import LANGUAGES
+        from manycaps.kit.meteor15_tokens import LANGUAGES
 
         self._meteor, self._language = meteor15_scores, LANGUAGES[options["language"]]
 
@@ -305,7 +305,7 @@ class CocoSums:
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         from manycaps.kit import text_coco_scores
-        from manycaps.kit.meteor15_languages import LANGUAGES
+        from manycaps.kit.meteor15_tokens import LANGUAGES
 
         self._coco, self._language = text_coco_scores, LANGUAGES[options["language"]]
         self._sums: dict[str, np.ndarray] = {}
@@ -329,9 +329,9 @@ class PooledMoments:
     """Means and covariances of embeddings, for fid_bert."""
 
     def __init__(self) -> None:
-        from manycaps.kit import vectors_moments
+        from manycaps.kit import vectors_frechet
 
-        self._sides = {"candidates": vectors_moments.Moments(), "references": vectors_moments.Moments()}
+        self._sides = {"candidates": vectors_frechet.Moments(), "references": vectors_frechet.Moments()}
 
     def add(self, part: Any) -> None:
         """Take in some embedded rows."""

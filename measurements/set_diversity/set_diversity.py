@@ -42,7 +42,6 @@ from .base_feature_memory import RememberedFeatures as RememberedFeatures
 from .base_files import is_regular_file as is_regular_file
 from .base_messages import shown_value as shown_value
 from .base_types import Ints as Ints
-from .sets_splits import exact_splits as exact_splits
 from .text_bleu import bleu_scores as bleu_scores
 from .text_named_tokenizers import TokenizerSource as TokenizerSource
 from .text_ngrams import RowTexts as RowTexts

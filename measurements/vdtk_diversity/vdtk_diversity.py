@@ -34,7 +34,6 @@ from .base_rows import as_caption_rows as as_caption_rows
 from .diversity_counts import NumberTable as NumberTable
 from .diversity_ngram_model import expected_decisions as expected_decisions
 from .diversity_redundancy import SemanticRedundancy as SemanticRedundancy
-from .sets_splits import exact_splits as exact_splits
 from .text_named_tokenizers import TokenizerSource as TokenizerSource
 from .text_ptb_tokenizer import Shape as Shape
 from .text_windows import sentences as sentences

@@ -40,8 +40,8 @@ from .base_feature_memory import RememberedFeatures as RememberedFeatures
 from .base_files import is_regular_file as is_regular_file
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
+from .base_scores import scored_result as scored_result
 from .base_types import Ints as Ints
-from .meteor15_languages import Language as Language
 from .meteor15_scores import pair_statistics as pair_statistics
 from .meteor15_search import Matches as Matches
 from .meteor15_stems import Stemmer as Stemmer

@@ -13,8 +13,8 @@ with open(__file__.removesuffix("coco_caption.py") + "base_module.py", encoding=
 from .base_module import About, CollectionModule, check_choice, check_flag, signature
 from .base_scores import scored_result
 from .meteor15_data import check_data_source, load_lexicon
-from .meteor15_languages import LANGUAGES
 from .meteor15_stems import stemmer_version
+from .meteor15_tokens import LANGUAGES
 from .text_coco_scores import BEST_OF, BLEUS, METEOR, best_candidates, coco_scores, corpus_numbers, corpus_sums
 from .text_document_frequency import check_document_frequency, reloaded_table
 from .text_tokens import check_tokenizer, ngram_tokens, tokenizer_name
@@ -30,7 +30,6 @@ from .meteor15_scores import pair_statistics as pair_statistics
 from .meteor15_search import Matches as Matches
 from .meteor15_table import compile_table as compile_table
 from .meteor15_texts import PhraseTable as PhraseTable
-from .meteor15_tokens import Prefixes as Prefixes
 from .text_bleu import bleu_scores as bleu_scores
 from .text_named_tokenizers import TokenizerSource as TokenizerSource
 from .text_ngrams import RowTexts as RowTexts

@@ -36,7 +36,6 @@ from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
 from .text_windows import sentences as sentences
 from .vectors_checks import check_no_captions as check_no_captions
-from .vectors_moments import Moments as Moments
 
 # The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
 IMPORTED_LATER = '''

@@ -26,6 +26,7 @@ from .sets_module import (
 from .sets_parity import (
     PARITY_P_VALUES,
     check_two_references,
+    listed_captions,
     lists_of_rows,
     parity_result,
     reported_result,
@@ -34,7 +35,6 @@ from .sets_parity import (
     warn_of_copies,
     warn_of_few_rows,
 )
-from .sets_parity_captions import listed_captions
 from .sets_parity_words import words_of
 from .sets_splits import TIE_TOLERANCE
 from .sets_tails import TAIL
@@ -73,7 +73,6 @@ from .vectors_checks import check_no_captions as check_no_captions
 # The same for imports within functions: the loader reads on between these quotes. Written by `make format`.
 IMPORTED_LATER = '''
 from .meteor15_data import DataFiles
-from .meteor15_languages import Language
 from .meteor15_scores import pair_statistics
 from .meteor15_search import Matches
 from .meteor15_stems import Stemmer

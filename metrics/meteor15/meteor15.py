@@ -26,7 +26,6 @@ from .base_files import is_regular_file as is_regular_file
 from .base_messages import shown_value as shown_value
 from .base_rows import as_caption_rows as as_caption_rows
 from .base_types import Ints as Ints
-from .meteor15_languages import Language as Language
 from .meteor15_search import Matches as Matches
 from .meteor15_table import compile_table as compile_table
 from .meteor15_texts import PhraseTable as PhraseTable

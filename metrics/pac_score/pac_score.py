@@ -31,7 +31,6 @@ from .clip_options import chosen_variant as chosen_variant
 from .clip_variants import Treatment as Treatment
 from .clip_weights import LazyLibrary as LazyLibrary
 from .media_images import stored_value as stored_value
-from .sets_splits import exact_splits as exact_splits
 from .text_windows import sentences as sentences
 from .vectors_checks import check_no_captions as check_no_captions
 

@@ -37,7 +37,6 @@ IMPORTED_LATER = '''
 from .base_files import is_regular_file
 from .base_types import Ints
 from .meteor15_data import DataFiles
-from .meteor15_languages import Language
 from .meteor15_scores import pair_statistics
 from .meteor15_search import Matches
 from .meteor15_stems import Stemmer

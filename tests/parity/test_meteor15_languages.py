@@ -14,9 +14,9 @@ from tqdm import tqdm
 
 from manycaps.functional import _without_progress
 from manycaps.kit.meteor15_data import load_lexicon
-from manycaps.kit.meteor15_languages import LANGUAGES
 from manycaps.kit.meteor15_references import best_statistics
 from manycaps.kit.meteor15_scores import corpus_score, scores
+from manycaps.kit.meteor15_tokens import LANGUAGES
 from tests.golden_folders import OWN_GOLDEN
 from tests.language_captions import PARTS, paraphrases, segments
 

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from manycaps.kit import text_rouge
+from manycaps.kit.text_ngrams import word_ids
 from manycaps.kit.text_rouge import common_lengths, rouge_l_scores
 from tests.oracles import bleu_rouge_loop
 
@@ -32,9 +33,10 @@ def test_scores_equal_the_loop(rows):
 def test_batches_do_not_matter(monkeypatch):
     texts = [list("abcabcabc"[:n]) for n in range(10)] + [["b", "a"] * 30]
     pairs = np.array([(i, j) for i in range(1, 11) for j in range(1, 11)])
-    whole = common_lengths(texts, *pairs.T)
+    numbered = word_ids(texts, {})
+    whole = common_lengths(*numbered, *pairs.T)
     monkeypatch.setattr(text_rouge, "MAX_CELLS", 64)
-    assert common_lengths(texts, *pairs.T).tolist() == whole.tolist()
+    assert common_lengths(*numbered, *pairs.T).tolist() == whole.tolist()
     assert whole.tolist() == [bleu_rouge_loop.common_length(texts[i], texts[j]) for i, j in pairs.tolist()]
 
 
@@ -43,8 +45,9 @@ def test_texts_of_more_words_than_a_number_has_bits(monkeypatch):
     texts = [generator.choice(list("abc"), n).tolist() for n in (1, 62, 63, 64, 65, 130)]
     pairs = np.array([(i, j) for i in range(6) for j in range(6)])
     expected = [bleu_rouge_loop.common_length(texts[i], texts[j]) for i, j in pairs.tolist()]
+    numbered = word_ids(texts, {})
     # A call by itself for each pair, so that short ones meet no long one; then all by lines.
-    assert [common_lengths(texts, pair[:1], pair[1:]).tolist()[0] for pair in pairs] == expected
-    assert common_lengths(texts, *pairs.T).tolist() == expected
+    assert [common_lengths(*numbered, pair[:1], pair[1:]).tolist()[0] for pair in pairs] == expected
+    assert common_lengths(*numbered, *pairs.T).tolist() == expected
     monkeypatch.setattr(text_rouge, "N_BITS", 0)
-    assert common_lengths(texts, *pairs.T).tolist() == expected
+    assert common_lengths(*numbered, *pairs.T).tolist() == expected

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from manycaps.kit.vectors_moments import Moments
+from manycaps.kit.vectors_frechet import Moments
 from tests.each_case import each_case
 
 
