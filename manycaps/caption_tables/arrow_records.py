@@ -21,18 +21,7 @@ FILE_MARK = b"ARROW1"
 
 
 def parquet_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
-    """Split a parquet file into runs of rows of about equal size.
-
-    Args:
-        file: of kind .parquet.
-        n_bytes: size of a piece.
-
-    Yields:
-        The pieces in order; at the end of a row group a piece may be smaller.
-
-    Raises:
-        ValueError: the file is no whole parquet file.
-    """
+    """Split a parquet file into runs of rows of about equal size; at the end of a row group a piece may be smaller."""
     with open_bytes(file.path) as stream:
         metadata = _opened(stream, file.path).metadata
         start = held = n_rows = 0
@@ -51,25 +40,13 @@ def parquet_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
 
 
 def parquet_columns(file: TableFile) -> list[str]:
-    """Return the names of the columns.
-
-    Raises:
-        ValueError: the file is no whole parquet file.
-    """
+    """Return the names of the columns."""
     with open_bytes(file.path) as stream:
         return list(_opened(stream, file.path).schema_arrow.names)
 
 
 def parquet_records(piece: Piece, columns: Collection[str]) -> Iterator[Record | Unreadable]:
-    """Read the records of a piece; of a damaged row group those before the damage.
-
-    Args:
-        piece: as from `parquet_pieces`.
-        columns: those that are wanted; the others are not read.
-
-    Raises:
-        ValueError: the file is no whole parquet file.
-    """
+    """Read the wanted columns of the records of a piece; of a damaged row group those before the damage."""
     with open_bytes(piece.file.path) as stream:
         table = _opened(stream, piece.file.path)
         stop = table.metadata.num_rows if piece.stop is None else piece.stop
@@ -116,11 +93,7 @@ def _opened(stream: object, path: str) -> pq.ParquetFile:
 
 
 def arrow_columns(file: TableFile) -> list[str]:
-    """Return the names of the columns.
-
-    Raises:
-        ValueError: the file is no Arrow file.
-    """
+    """Return the names of the columns."""
     with _batches(file) as (schema, _):
         return list(schema.names)
 

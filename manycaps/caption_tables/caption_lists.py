@@ -17,20 +17,11 @@ ANY_COLUMN = CaptionColumn()
 def open_captions(
     sources: Sequence[str], column: CaptionColumn = ANY_COLUMN, split: str | None = None, config: str | None = None
 ) -> CaptionSource:
-    """Find files with a column of captions, and describe how they are read.
+    """Find files, or data sets on the Hub, with a column of captions, and describe how they are read.
 
-    Args:
-        sources: as for `open_source`, or names of data sets on the Hub.
-        column: which one, and what joins its rows.
-        split: of saved data sets with several, and on the Hub; default "train".
-        config: configuration of a data set on the Hub.
-
-    Returns:
-        The source, whose captions are predictions. Rows of single captions are put together by their ids, or the names
-        of their images or videos; rows of lists only where `column` names a column for it.
-
-    Raises:
-        ValueError: a source cannot be read, or has no such column, several usual ones, or no row.
+    The captions are predictions of the source. Rows of single captions are put together by their ids, or the names of
+    their images or videos; rows of lists only where `column` names a column for it. `split` is that of saved data sets
+    with several, and on the Hub, `config` a configuration there.
     """
     files = [file for source in sources for file in _files(source, split or "train", config)]
     file, records = first_records(files)
@@ -53,32 +44,12 @@ def open_captions(
 
 
 def caption_lists(source: CaptionSource) -> Iterator[list[str]]:
-    """Stream the captions of each row.
-
-    Args:
-        source: as from `open_captions`.
-
-    Yields:
-        Lists of captions.
-
-    Raises:
-        ValueError: a row is bad; the message names its file, its number and its id.
-    """
+    """Stream the captions of each row of `open_captions`; a bad one raises a ValueError that names file, row and id."""
     return (row.predictions or [] for row in good_rows(source.rows()))
 
 
 def table_records(path: str | os.PathLike[str]) -> Iterator[Mapping[str, Any]]:
-    """Read a table, with or without captions.
-
-    Args:
-        path: of a file, ending as `files.KINDS` says.
-
-    Yields:
-        Values by the names of columns.
-
-    Raises:
-        ValueError: there is no such file, it has another ending, or a row cannot be read.
-    """
+    """Read a table, with or without captions: values by the names of columns."""
     name = os.fspath(path)
     for file in table_files([name]):
         for record in file_records(file):

@@ -60,21 +60,12 @@ class Values(NamedTuple):
 def find_layout(
     names: Collection[str], chosen: Mapping[str, str], sides: Collection[str], where: str, *, either: bool = False
 ) -> Layout:
-    """Find the column of each role.
+    """Find the column of each role, by names that the user chose or by usual ones.
 
-    Args:
-        names: of all columns.
-        chosen: roles to names of columns, as the user gave them.
-        sides: "predictions", "references" or both: what the file may hold.
-        where: the file, for messages.
-        either: whether references alone will do where both sides are allowed.
-
-    Returns:
-        The layout. Columns with a name that does not say whose captions they are hold predictions, unless the file
-        holds references alone.
-
-    Raises:
-        ValueError: a chosen column is missing; there are no captions, or several columns of them.
+    `sides` says what the file may hold: "predictions", "references" or both; with `either`, references alone will do.
+    Columns with a name that does not say whose captions they are hold predictions, unless the file holds references
+    alone. A ValueError names a chosen column that is missing, or says that there are no captions, or several columns of
+    them.
 
     >>> find_layout(["image_id", "caption"], {}, ["predictions", "references"], "a.json")
     Layout(predictions='caption', references=None, id='image_id', image=None, video=None)
@@ -118,9 +109,6 @@ class CaptionColumn(NamedTuple):
 
 def find_caption_layout(names: Collection[str], chosen: CaptionColumn, where: str) -> Layout:
     """Find the column of captions, candidates or references, as predictions, and the one that names their item.
-
-    Raises:
-        ValueError: a chosen column is missing; there are no captions, or several columns of them.
 
     >>> find_caption_layout(["image", "references"], CaptionColumn(), "a.json")
     Layout(predictions='references', references=None, id=None, image='image', video=None)
@@ -187,11 +175,7 @@ def _is_blank(cell: object) -> bool:
 
 
 def as_columns(columns: ColumnNames | str | None) -> ColumnNames | None:
-    """Return names of columns by role, given so or as --columns says them; None where there are none.
-
-    Raises:
-        ValueError: the text is not a list of ROLE=NAME, or a role is unknown.
-    """
+    """Return names of columns by role, given so or as --columns says them; None where there are none."""
     if columns is None or isinstance(columns, str):
         return parsed_columns(columns) if columns else None
     of_files = [name for value in columns.values() if isinstance(value, Mapping) for name in value]
@@ -204,9 +188,6 @@ def as_columns(columns: ColumnNames | str | None) -> ColumnNames | None:
 
 def parsed_columns(text: str) -> dict[str, str | Mapping[str, str]]:
     """Parse --columns.
-
-    Raises:
-        ValueError: it is not a list of ROLE=NAME, or a role is unknown.
 
     >>> parsed_columns("predictions=samples,data/refs.csv:references=human,data/refs.csv:id=clip")
     {'predictions': 'samples', 'data/refs.csv': {'references': 'human', 'id': 'clip'}}
@@ -239,11 +220,7 @@ def columns_of(columns: ColumnNames | None, files: Sequence[str]) -> dict[str, s
 
 
 def check_files_of_columns(columns: ColumnNames | None, files: Sequence[str]) -> None:
-    """Raise if columns are named for a file that is none of those given.
-
-    Raises:
-        ValueError: they are.
-    """
+    """Raise a ValueError if columns are named for a file that is none of those given."""
     named = [file for file, names in (columns or {}).items() if not isinstance(names, str)]
     unknown = next((file for file in named if file not in files), None)
     if unknown is not None:
@@ -276,11 +253,7 @@ def read_values(
 
 
 def read_id(record: Mapping[str, Any], layout: Layout, row: int) -> str | None:
-    """Return the id of a record as text; None if the layout has no such column.
-
-    Raises:
-        ValueError: the record has no name, or one that is neither text nor a whole number.
-    """
+    """Return the id of a record as text; None if the layout has no such column."""
     if layout.id is None:
         return None
     value = record.get(layout.id)
@@ -364,11 +337,7 @@ def _optional_medium(record: Mapping[str, Any], name: str | None, row: int) -> s
 
 
 def _unicode(text: str, where: str) -> str:
-    """Return a text if UTF-8 can encode it.
-
-    Raises:
-        ValueError: it has half a surrogate pair, or a byte that was no UTF-8.
-    """
+    """Return a text if UTF-8 can encode it: no half of a surrogate pair, no byte that was no UTF-8."""
     surrogate = SURROGATE.search(text)
     if surrogate is None:
         return text

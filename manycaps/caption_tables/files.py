@@ -95,29 +95,17 @@ def whole(file: TableFile) -> Piece:
 
 
 def table_files(sources: Sequence[str], split: str = "train") -> list[TableFile]:
-    """Resolve paths, addresses, folders and patterns to files.
+    """Resolve paths, addresses, folders and patterns to files, in the order of the sources.
 
-    Args:
-        sources: paths or fsspec addresses; folders stand for all tables in them, at any depth, those that `datasets`
-            has saved for their files, and names may hold ranges and choices in braces, `{000..099}` and `{a,b}`, and
-            the wildcards `*`, `?` and `[...]`.
-        split: of folders with several saved splits.
-
-    Returns:
-        Files in the order of the sources, those of a folder or wildcard sorted by name.
-
-    Raises:
-        ValueError: a source is no file, no folder, and no pattern of any; a folder holds no table; a file has an ending
-            that says nothing.
+    Folders stand for all tables in them, at any depth, sorted by name; those that `datasets` has saved for the files of
+    their `split`. Names may hold ranges and choices in braces, `{000..099}` and `{a,b}`, and the wildcards `*`, `?` and
+    `[...]`.
     """
     return [file for source in sources for path in expand_braces(source) for file in _files_of(path, split)]
 
 
 def expand_braces(pattern: str) -> list[str]:
     """Write out the ranges and choices in braces, as a shell does.
-
-    Raises:
-        ValueError: they stand for no name, or for more than `MOST_NAMES`.
 
     >>> expand_braces("s{08..10}.tar")
     ['s08.tar', 's09.tar', 's10.tar']
@@ -164,9 +152,6 @@ def open_bytes(path: str, compressed: bool = False) -> IO[bytes]:
     """Open a file to be read, local or by fsspec; a compressed one gives its content.
 
     Reading a compressed one raises a `ValueError` where it expands beyond `MOST_EXPANSION` and `EXPANSION_BYTES`.
-
-    Raises:
-        OSError: it cannot be opened.
     """
     file = cast(IO[bytes], fsspec.open(path, "rb").open())
     return cast(IO[bytes], _ExpandedFile(file)) if compressed else file
@@ -201,14 +186,7 @@ class _ExpandedFile(gzip.GzipFile):
 
 
 def found_medium(folder: str, given: str | None, name: str, role: str, row: int) -> str | bytes:
-    """Find the file of an image or a video in a folder, by the name that a column gives, or else by the id.
-
-    Returns:
-        The path; from an address the bytes.
-
-    Raises:
-        ValueError: there is no such file.
-    """
+    """Find an image or a video in a folder by its name, or the id: the path, or of an address the bytes."""
     if is_local(folder):
         if given is not None:
             return os.path.join(folder, given)
@@ -280,11 +258,7 @@ def _files_of(source: str, split: str) -> Iterator[TableFile]:
 
 
 def _names_in(folder: str, file_system: Any, source: str) -> list[str]:
-    """Files in a folder, at any depth, sorted by name.
-
-    Raises:
-        ValueError: there are too many for a folder of tables.
-    """
+    """Files in a folder, at any depth, sorted by name."""
     if not is_local(source):
         return sorted(file_system.find(folder))
     names: list[str] = []

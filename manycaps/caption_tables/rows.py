@@ -126,17 +126,10 @@ class JoinedRows:
         self._files: dict[str, int] = {}
 
     def add(self, file: str, row: int, values: Values, *, several: bool = False, new: bool = True) -> bool:
-        """Add the values of one row of a file.
+        """Add the values of one row of a file; return whether the id was there, or made a row.
 
-        Args:
-            file: its path.
-            row: number of the row.
-            values: what stands there.
-            several: whether captions of one id are put together; otherwise a second row of an id is bad.
-            new: whether a new id makes a row; otherwise it is ignored.
-
-        Returns:
-            Whether the id was there, or made a row.
+        Captions of one id are put together if there are `several`; otherwise a second row of an id is bad. A new id
+        makes a row unless `new` is false.
         """
         captions = _as_text(values.predictions), _as_text(values.references)
         saved_row = None if values.id is None else self._database.execute(FIND, (values.id,)).fetchone()
@@ -208,11 +201,7 @@ class JoinedStore:
 
 @contextlib.contextmanager
 def filled(path: pathlib.Path) -> Iterator[JoinedRows]:
-    """Return a new store for a `with` statement.
-
-    Raises:
-        OSError: it cannot be written, because the disk is full, for example; SQLite has errors of its own for that.
-    """
+    """Return a new store for a `with` statement; where it cannot be written, raise an OSError, as SQLite does not."""
     try:
         with contextlib.closing(JoinedRows(path)) as store:
             yield store

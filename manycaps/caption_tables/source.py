@@ -134,14 +134,9 @@ class CaptionSource(NamedTuple):
                     store.add(file, row, values, several=self.references.single, new=new)  # type: ignore[union-attr]
 
     def pieces(self, n_bytes: int, store: str | None = None) -> Iterator[Piece]:
-        """Split the rows into pieces.
+        """Split the rows into pieces of about `n_bytes`, in order; with a limit, into those of the first rows.
 
-        Args:
-            n_bytes: about the size of a piece.
-            store: path of the file that `fill_store` has made; None if none is needed.
-
-        Yields:
-            The pieces in order; together they hold every row once, and with a limit the first ones.
+        `store` is the path of the file that `fill_store` has made; None if none is needed.
         """
         if self._is_joined:
             assert store is not None  # `needs_store` said so
@@ -310,11 +305,7 @@ def file_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
 
 
 def side_of(files: list[TableFile], find: Callable[..., Layout]) -> FileSide:
-    """Find the layout of all files from the first one that can be read.
-
-    Raises:
-        ValueError: no file has a row that can be read, or no layout is found.
-    """
+    """Find the layout of all files from the first one that can be read."""
     file, records = first_records(files)
     names = list(dict.fromkeys(name for record in records for name in record.values))
     wide = wide_columns(names)
@@ -323,11 +314,7 @@ def side_of(files: list[TableFile], find: Callable[..., Layout]) -> FileSide:
 
 
 def first_records(files: Sequence[TableFile]) -> tuple[TableFile, list[Record]]:
-    """Return the first file that can be read, and its first records.
-
-    Raises:
-        ValueError: there is none.
-    """
+    """Return the first file that can be read, and its first records."""
     error = None
     for file in files:
         read = _first_records(file)

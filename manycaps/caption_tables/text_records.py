@@ -46,11 +46,7 @@ class Block(NamedTuple):
 
 
 def text_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
-    """Split a text file between records; a compressed one, or one in UTF-16, is a single piece.
-
-    Raises:
-        ValueError: the file is in another encoding, or its first line is too long.
-    """
+    """Split a text file between records; a compressed one, or one in UTF-16, is a single piece."""
     with open_bytes(file.path, file.compressed) as stream:
         if file.compressed or _is_utf_16(stream, file):
             yield whole(file)
@@ -75,11 +71,7 @@ def text_pieces(file: TableFile, n_bytes: int) -> Iterator[Piece]:
 
 
 def text_records(piece: Piece) -> Iterator[Record | Unreadable]:
-    """Read the records of a piece of a text file, up to a line behind which it cannot be read.
-
-    Raises:
-        ValueError: the file is in another encoding, or names two columns alike.
-    """
+    """Read the records of a piece of a text file, up to a line behind which it cannot be read."""
     kind = piece.file.kind
     with open_bytes(piece.file.path, piece.file.compressed) as stream:
         lines = _lines_of_utf_16(stream) if _is_utf_16(stream, piece.file) else _lines(stream)
@@ -117,9 +109,6 @@ def json_records(file: TableFile) -> Iterator[Record | Unreadable]:
 
     A list holds objects or lists of captions; an object goes from an id to its captions; `images` and `annotations` are
     those of COCO. A file of JSON Lines is understood too.
-
-    Raises:
-        ValueError: it is no JSON, or none of these.
     """
     with open_bytes(file.path, file.compressed) as stream:
         content = _parsed_json(stream.read(), file.path)
@@ -135,11 +124,7 @@ def json_records(file: TableFile) -> Iterator[Record | Unreadable]:
 
 
 def _is_utf_16(stream: IO[bytes], file: TableFile) -> bool:
-    """Whether a text file is in UTF-16, as spreadsheet programs write it, and not in UTF-8.
-
-    Raises:
-        ValueError: it is in another encoding.
-    """
+    """Whether a text file is in UTF-16, as spreadsheet programs write it; any other encoding than UTF-8 is an error."""
     start = stream.read(4)
     stream.seek(0)
     other = next((name for mark, name in OTHER_MARKS.items() if start.startswith(mark)), None)

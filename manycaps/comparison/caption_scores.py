@@ -26,14 +26,9 @@ MOST_SPLITS = 20_000
 
 
 def default_modules(rows: Sequence[SystemRow], media: Collection[str] = ()) -> list[str]:
-    """Return the modules for what the rows have: words, and the images or videos that were asked for.
+    """Return the modules for what the rows have: words, and the images or videos of which a folder was given.
 
-    Args:
-        rows: all rows.
-        media: "images", "videos" or both, if a folder of them was given: a column of them runs no network.
-
-    Raises:
-        ValueError: the rows have captions alone.
+    A column of images or videos alone runs no network. Rows with captions alone raise a ValueError.
 
     >>> rows = [SystemRow("1", {}, references=["a dog"], image="1.jpg")]
     >>> default_modules(rows), default_modules(rows, ["images"])[2:]
@@ -54,11 +49,7 @@ def default_modules(rows: Sequence[SystemRow], media: Collection[str] = ()) -> l
 
 
 def check_modules(modules: Sequence[str], rows: Sequence[SystemRow]) -> None:
-    """Raise unless the rows have what the modules need.
-
-    Raises:
-        ValueError: a module is unknown, or a column is missing.
-    """
+    """Raise a ValueError unless the modules are known, and the rows have the columns that they need."""
     there = _columns_of(rows)
     for module in modules:
         if module not in COMPARED_MODULES:
@@ -111,29 +102,13 @@ class CaptionScores:
         n_resamples: int = N_RESAMPLES,
         seed: int = 0,
     ):
-        """Load the modules.
-
-        Args:
-            rows: all rows.
-            modules: names of modules whose columns the rows have.
-            options: by module what it is loaded with.
-            clusters: labels of the rows; None: every row is independent.
-            n_resamples: of the modules' tests.
-            seed: of the same.
-        """
+        """Load the modules, each with its options; `n_resamples` and `seed` are those of their tests."""
         self._rows, self._clusters, self._seed, self._n_resamples = rows, clusters, seed, n_resamples
         self._modules = {module: load_for_command(module, **options.get(module, {})) for module in modules}
         self._options = options
 
     def systems(self, progress: Callable[[], object]) -> list[ScoredSystem]:
-        """Score every system by every module.
-
-        Args:
-            progress: called after each result.
-
-        Returns:
-            The scores in the order of the rows.
-        """
+        """Score every system by every module, row by row; `progress` is called after each result."""
         scored = []
         for name in self._rows[0].captions:
             values: dict[str, np.ndarray] = {}
@@ -151,15 +126,10 @@ class CaptionScores:
         return scored
 
     def exchanges(self, progress: Callable[[], object]) -> Iterator[Exchange]:
-        """Compare the captions of every two systems by every set metric.
+        """Compare the captions of every two systems by every set metric; `progress` is called after each result.
 
-        Systems with the same captions of every row, in any order, have an excess of 0 and p = 1.
-
-        Args:
-            progress: called after each result.
-
-        Yields:
-            The results; none where a row has a single caption of a system, which is no set.
+        Systems with the same captions of every row, in any order, have an excess of 0 and p = 1. A system with a single
+        caption of some row has no sets.
         """
         for module, earlier, later in self.exchanged():
             # The documents stay the human references, whichever system replaces them.

@@ -27,13 +27,7 @@ UNEQUAL_SIZES = (
 def pair_summary(metric: ComparedMetric, pair: ComparedPair, units: str = "rows") -> str:
     """Summarise in one sentence which of two systems is better by a metric, or what could have been found.
 
-    Args:
-        metric: one of the comparison's.
-        pair: one of the metric's.
-        units: what is permuted as a whole.
-
-    Returns:
-        A sentence.
+    `units` names what is permuted as a whole.
     """
     title, test = metric.metric.title, pair.test
     if metric.smallest_p_value > LEVEL:
@@ -85,11 +79,8 @@ def _interval(test: PairedTest) -> str:
 def summaries(comparison: SystemComparison, *, full: bool = True) -> list[str]:
     """Return the answer in sentences: the systems beside people, and in pairs.
 
-    Where there are no two references, every system beside the baseline by every metric.
-
-    Args:
-        comparison: of all systems.
-        full: all pairs, not those with the baseline alone where there are many.
+    Where there are no two references, every system beside the baseline by every metric. Unless `full`, many pairs are
+    cut down to those with the baseline.
     """
     baseline, parity = comparison.systems[0], comparison.parity
     sentences = notes(comparison)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, holm_p_values
-from manycaps.comparison.parity_pairs import GapRows, PairSide, ParityPair, are_within, compared_pairs
+from manycaps.comparison.parity_pairs import ParityPair, are_within, compared_pairs
 from manycaps.kit.sets_parity import COVARIANCES, GAPS, MEANS, PEOPLES_COPIES, listed_captions, parity_result
 from manycaps.kit.sets_parity_words import ParityWord, words_of
 from manycaps.kit.sets_tails import CorpusTails, Distances, corpus_tails
@@ -32,6 +32,15 @@ class ParityRows(NamedTuple):
     columns: Mapping[str, np.ndarray]
     # Of all pairs of texts of every row.
     distances: Distances
+
+    def null_variances(self) -> dict[str, float]:
+        """By gap the variance of its sum over rows under random splits; without a gap that no row has."""
+        variances = dict(zip(GAPS, ("fidelity_variance", "diversity_variance"), strict=True))
+        return {
+            gap: float(np.sum(self.columns[variance]))
+            for gap, variance in variances.items()
+            if not np.isnan(self.columns[gap]).all()
+        }
 
 
 @dataclass(frozen=True)
@@ -130,13 +139,10 @@ def compared_parity(
         The comparison.
     """
     systems = _systems(rows, clusters)
-    resampling = {"n_resamples": n_resamples, "seed": seed}
-    sides = [
-        PairSide(system.name, system.rows.columns, system.tails, system.result, system.copies) for system in systems
-    ]
-    rounding = ROUNDING.get(distance, 1e-9)
-    pairs = compared_pairs(sides, clusters, rounding=rounding, margin=margin, **resampling)
-    within = {} if margin is None else {system.name: _is_within(system, clusters, margin) for system in systems}
+    pairs = compared_pairs(
+        systems, clusters, rounding=ROUNDING.get(distance, 1e-9), margin=margin, n_resamples=n_resamples, seed=seed
+    )
+    within = {} if margin is None else {system.name: _is_within(system.rows, clusters, margin) for system in systems}
     return ComparedParity(distance, note, systems, pairs, margin, within)
 
 
@@ -164,11 +170,7 @@ def _systems(rows: Mapping[str, ParityRows], clusters: Sequence[Hashable] | None
     ]
 
 
-def _is_within(system: SystemParity, clusters: Sequence[Hashable] | None, margin: float) -> bool:
+def _is_within(rows: ParityRows, clusters: Sequence[Hashable] | None, margin: float) -> bool:
     """Whether the gaps are shown to lie within the margin."""
-    columns = system.rows.columns
-    gaps = [
-        GapRows(columns[gap], float(np.sum(columns[variance])))
-        for gap, variance in zip(GAPS, ("fidelity_variance", "diversity_variance"), strict=True)
-    ]
+    gaps = [(rows.columns[gap], variance) for gap, variance in rows.null_variances().items()]
     return are_within(gaps, clusters, margin)

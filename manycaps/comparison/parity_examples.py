@@ -18,13 +18,7 @@ class CaptionExample(NamedTuple):
 
 
 def most_unlike(system: SystemParity, rows: Sequence[SystemRow], n: int) -> list[CaptionExample]:
-    """Return the captions that are farthest from their references, the farthest first, each different one once.
-
-    Args:
-        system: of the comparison.
-        rows: all rows, in its order; without captions there are no examples.
-        n: examples at most.
-    """
+    """Return at most n captions, the farthest from their references first, each different one once."""
     return _examples(system, "most_unlike_people", rows, n)
 
 
@@ -44,13 +38,7 @@ def _examples(system: SystemParity, key: str, rows: Sequence[SystemRow], n: int)
 
 
 def example_lines(system: SystemParity, rows: Sequence[SystemRow], n: int) -> list[str]:
-    """Return lines of a terminal: captions most unlike people's beside a reference, and the pair that is most alike.
-
-    Args:
-        system: of the comparison.
-        rows: all rows.
-        n: captions at most; the pair is shown of a system with near-duplicates.
-    """
+    """Return lines of a terminal: n captions most unlike people's, and the most similar pair of near-duplicates."""
     words = {word.name for word in system.words}
     lines = [
         f"{_short(shown.row.id)}: {_quoted(shown.captions[0])}; people: {_quoted((shown.row.references or [''])[0])}"

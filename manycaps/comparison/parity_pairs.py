@@ -1,37 +1,29 @@
 """Two systems beside people on the same rows: whether they differ, by one test of both gaps, and how."""
 
+import itertools
 import math
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.special
 
 from manycaps.comparison.mean_intervals import LEVEL, POWER, minimum_detectable_difference
-from manycaps.comparison.paired_tests import holm_p_values, paired_tests
+from manycaps.comparison.paired_tests import PairedTest, holm_p_values, paired_tests
 from manycaps.kit.sets_gaps import sums_of_clusters
 from manycaps.kit.sets_intervals import ClusteredMean, mean_interval, mean_of_rows
 from manycaps.kit.sets_parity import GAPS
 from manycaps.kit.sets_parity_power import joint_p_value, level_of_gaps, noncentrality_of_f
-from manycaps.kit.sets_tails import TESTED, CorpusTails
+from manycaps.kit.sets_tails import TESTED
+
+if TYPE_CHECKING:
+    from manycaps.comparison.parity import SystemParity
 
 # Clusters whose sign patterns are all enumerated: at most as many as are drawn by default.
 MOST_ENUMERATED = 14
 
 # Signs held at once, 8 bytes each.
 MAX_SIGNS = 4_000_000
-
-
-class PairSide(NamedTuple):
-    """A system of a pair."""
-
-    name: str
-    # Values of its rows, the tails, and its numbers with their intervals; see `SystemParity`.
-    columns: Mapping[str, np.ndarray]
-    tails: CorpusTails
-    result: Mapping[str, Any]
-    # Whether its captions also occur among the references.
-    copies: bool
 
 
 class ShareTest(NamedTuple):
@@ -108,36 +100,32 @@ class ParityPair(NamedTuple):
         }
 
 
-class GapRows(NamedTuple):
-    """A gap, or a difference of gaps."""
-
-    # float64 array, shape (n_rows,); NaN where a row has none.
-    values: np.ndarray
-    # Variance of its sum under splits: that of the rows is seldom smaller, but of few rows may be by chance.
-    null_variance: float
-
-    def mean(self, clusters: Sequence[Hashable] | None) -> ClusteredMean:
-        """Describe the mean over rows; its standard error is at least that of random splits."""
-        known: np.ndarray = ~np.isnan(self.values)
-        labels = None if clusters is None else [c for c, is_known in zip(clusters, known, strict=True) if is_known]
-        mean = mean_of_rows(self.values[known], labels)
-        least = math.sqrt(self.null_variance) / int(np.count_nonzero(known))
-        return mean._replace(standard_error=max(mean.standard_error, least))
-
-
-def are_within(gaps: Sequence[GapRows], clusters: Sequence[Hashable] | None, margin: float) -> bool:
+def are_within(gaps: Sequence[tuple[np.ndarray, float]], clusters: Sequence[Hashable] | None, margin: float) -> bool:
     """Whether all gaps are shown to lie within a margin: two one-sided tests of each at 5 % (Schuirmann 1987).
 
     Args:
-        gaps: those that are NaN in all rows do not count.
+        gaps: of each a float64 array of shape (n_rows,), NaN where a row has none, and the variance of its sum under
+            random splits.
         clusters: labels of the rows, or None.
         margin: above 0, in the unit of the distance.
 
     Returns:
         False with a single cluster.
     """
-    means = [gap.mean(clusters) for gap in gaps if not np.isnan(gap.values).all()]
-    return bool(means) and all(mean.n_clusters > 1 and _upper(mean, -1) < margin > _upper(mean, 1) for mean in means)
+    means = [_gap_mean(rows, null_variance, clusters) for rows, null_variance in gaps]
+    return all(mean.n_clusters > 1 and _upper(mean, -1) < margin > _upper(mean, 1) for mean in means)
+
+
+def _gap_mean(rows: np.ndarray, null_variance: float, clusters: Sequence[Hashable] | None) -> ClusteredMean:
+    """Mean of a gap; its standard error is at least that of random splits, as few rows may look alike by chance."""
+    known = ~np.isnan(rows)
+    mean = mean_of_rows(rows[known], _chosen_labels(clusters, known))
+    least = math.sqrt(null_variance) / int(np.count_nonzero(known))
+    return mean._replace(standard_error=max(mean.standard_error, least))
+
+
+def _chosen_labels(clusters: Sequence[Hashable] | None, chosen: np.ndarray) -> list[Hashable] | None:
+    return None if clusters is None else list(itertools.compress(clusters, chosen))
 
 
 def _upper(mean: ClusteredMean, sign: int) -> float:
@@ -151,7 +139,7 @@ def _upper(mean: ClusteredMean, sign: int) -> float:
 
 
 def compared_pairs(
-    systems: Sequence[PairSide],
+    systems: "Sequence[SystemParity]",
     clusters: Sequence[Hashable] | None,
     *,
     rounding: float,
@@ -159,37 +147,31 @@ def compared_pairs(
     n_resamples: int,
     seed: int,
 ) -> list[ParityPair]:
-    """Compare every system with every one before it.
-
-    Args:
-        systems: the baseline first.
-        clusters: labels of the rows; None: every row is independent.
-        rounding: two gaps that differ by no more are equal.
-        margin: as for `compared_parity`, as are the others.
-        n_resamples: random sign patterns.
-        seed: of the same.
-
-    Returns:
-        The pairs.
-    """
+    """Compare every system with every one before it; two gaps that differ by no more than `rounding` are equal."""
     chosen = [(later, earlier) for later in range(len(systems)) for earlier in range(later)]
     if not chosen:
         return []
-    differences = [_gap_differences(systems[i].columns, systems[j].columns, rounding) for i, j in chosen]
+    differences = [_gap_differences(systems[i].rows.columns, systems[j].rows.columns, rounding) for i, j in chosen]
     labels = list(range(len(differences[0]))) if clusters is None else clusters
     of_gaps = joint_sign_flip_tests([sums_of_clusters(of_pair, labels) for of_pair in differences], n_resamples, seed)
     resampling = {"n_resamples": n_resamples, "seed": seed}
-    shares = [_ShareTests(systems[i], systems[j], clusters, resampling) for i, j in chosen]
-    p_values = [joint_p_value(gaps, tests.p_value) for gaps, tests in zip(of_gaps, shares, strict=True)]
+    are_tested = [bool(systems[i].tails.tested and systems[j].tails.tested) for i, j in chosen]
+    shares = [
+        _compared_shares(systems[i], systems[j], clusters, resampling) if is_tested else []
+        for (i, j), is_tested in zip(chosen, are_tested, strict=True)
+    ]
+    p_values = [joint_p_value(gaps, _share_p_value(of_pair)) for gaps, of_pair in zip(of_gaps, shares, strict=True)]
     adjusted = holm_p_values(np.array(p_values)).tolist()
-    share_tests_of_pairs = iter(_found_shares([tests for tests, p in zip(shares, adjusted, strict=True) if p <= LEVEL]))
+    results = _adjusted_tests(
+        [share for of_pair, p in zip(shares, adjusted, strict=True) if p <= LEVEL for share in of_pair]
+    )
     pairs = []
     for k, (i, j) in enumerate(chosen):
         first, second = systems[i], systems[j]
-        share_tests = next(share_tests_of_pairs) if adjusted[k] <= LEVEL else []
+        share_tests = [results[share] for share in shares[k] if share in results]
         if of_gaps[k] <= LEVEL:
             share_tests = _without_merit_of_wrong_captions(share_tests, first, second)
-        detectable = DetectableGap.of(differences[k], clusters, len(chosen), n_resamples, shares[k].are_tested)
+        detectable = DetectableGap.of(differences[k], clusters, len(chosen), n_resamples, are_tested[k])
         pairs.append(
             ParityPair(
                 first.name,
@@ -212,14 +194,14 @@ def _gaps(result: Mapping[str, Any]) -> tuple[float, float]:
     return result[GAPS[0]], result[GAPS[1]]
 
 
-def _without_merit_of_wrong_captions(tests: Sequence[ShareTest], first: PairSide, second: PairSide) -> list[ShareTest]:
+def _without_merit_of_wrong_captions(
+    tests: list[ShareTest], first: "SystemParity", second: "SystemParity"
+) -> list[ShareTest]:
     """Give a system that has more wrong captions, and is farther from people, no credit for being less bland."""
     unlike = next((test.better for test in tests if test.key == "unlike_people_share"), None)
-    if unlike is None:
-        return list(tests)
     better, other = (first, second) if unlike == first.name else (second, first)
-    if better.result[GAPS[0]] >= other.result[GAPS[0]]:
-        return list(tests)
+    if unlike is None or better.result[GAPS[0]] >= other.result[GAPS[0]]:
+        return tests
     return [
         test._replace(better=None, better_by_wrong_captions=other.name)
         if test.key == "ordinary_share" and test.better == other.name
@@ -268,7 +250,7 @@ def joint_sign_flip_tests(sums: Sequence[np.ndarray], n_resamples: int, seed: in
     return (reached / n_patterns).tolist()
 
 
-def _sign_patterns(n_clusters: int, n_resamples: int, seed: int) -> Any:
+def _sign_patterns(n_clusters: int, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
     """Blocks of signs, float64 arrays of shape (n_patterns, n_clusters), the observed pattern among them."""
     if n_clusters <= MOST_ENUMERATED:
         # The pattern with all signs exchanged has the same statistic: the first sign can stay.
@@ -282,97 +264,88 @@ def _sign_patterns(n_clusters: int, n_resamples: int, seed: int) -> Any:
         yield 1.0 - 2.0 * np.unpackbits(bits, axis=1, count=n_clusters)
 
 
-class _ShareTests:
-    """Paired tests of the shares of two systems."""
+class _ComparedShare:
+    """Paired tests of a share of two systems, over the rows that both have it in."""
 
     def __init__(
-        self, first: PairSide, second: PairSide, clusters: Sequence[Hashable] | None, resampling: Mapping[str, int]
+        self,
+        key: str,
+        systems: "tuple[SystemParity, SystemParity]",
+        known: np.ndarray,
+        clusters: Sequence[Hashable] | None,
+        resampling: Mapping[str, int],
     ) -> None:
-        self.first, self.second = first, second
-        self._clusters = clusters
-        self._resampling = resampling
-        self.are_tested = bool(first.tails.tested and second.tails.tested)
-        self.keys = [key for key in TESTED if np.count_nonzero(self._known(key)) > 1 and self.are_tested]
-        self.differences = {
-            key: self._test(key, *(side.tails.shares[key].rows for side in (first, second))) for key in self.keys
-        }
+        shares = [system.tails.shares[key] for system in systems]
+        excesses = [share.rows - share.people_rows for share in shares]
+        self.key, self.names = key, [system.name for system in systems]
+        self.values = [share.value for share in shares]
+        self.distances = [abs(float(np.nanmean(excess))) for excess in excesses]
+        # Shares of the rows that both have them in, minus those of the rows' own references.
+        self.excesses = [excess[known] for excess in excesses]
+        self._labels, self._resampling = _chosen_labels(clusters, known), resampling
+        self.difference = self._test(*(share.rows[known] for share in shares))
 
-    @property
-    def p_value(self) -> float:
-        """Do they differ in a share? Bonferroni; NaN where shares are not tested."""
-        p_values = [test.p_value for test in self.differences.values()]
-        return min(1.0, len(p_values) * min(p_values)) if p_values else math.nan
-
-    def nearer_p_value(self, key: str) -> float:
+    def nearer_p_value(self) -> float:
         """Is one nearer to people's share? They differ, and so does their sum from twice that of people.
 
         |a| < |b| says that b - a and b + a have the sign of b: both tests are needed, and the larger p-value counts
         (an intersection-union test, Berger 1982, https://doi.org/10.1080/00401706.1982.10487790).
         """
-        first, second = self._excesses(key)
-        return max(self.differences[key].p_value, self._test(key, first, -second).p_value)
+        first, second = self.excesses
+        return max(self.difference.p_value, self._test(first, -second).p_value)
 
-    def result(self, key: str, p_value: float, nearer_p_value: float) -> ShareTest:
-        """Return the test of a share with p-values that are adjusted."""
-        first, second = (side.tails.shares[key].value for side in (self.first, self.second))
-        distances = [abs(float(np.nanmean(excess))) for excess in self._excesses(key)]
-        nearer = self.first.name if distances[0] < distances[1] else self.second.name
+    def result(self, p_value: float, nearer_p_value: float) -> ShareTest:
+        """Return the test of the share with p-values that are adjusted."""
+        nearer = self.names[0 if self.distances[0] < self.distances[1] else 1]
         better = nearer if max(p_value, nearer_p_value) <= LEVEL else None
-        return ShareTest(key, first, second, p_value, nearer_p_value, better, self._not_worse(key))
+        return ShareTest(self.key, *self.values, p_value, nearer_p_value, better, self._not_worse())
 
-    def _not_worse(self, key: str) -> tuple[bool, bool]:
+    def _not_worse(self) -> tuple[bool, bool]:
         """Whether |a| < |b| + margin is shown for each system's excess a and the other one's b, at 5 %."""
-        margin = self.differences[key].minimum_detectable_difference
-        first, second = self._excesses(key)
-        difference, total = (self._mean(key, values) for values in (first - second, first + second))
+        margin = self.difference.minimum_detectable_difference
+        first, second = self.excesses
+        difference, total = (mean_of_rows(values, self._labels) for values in (first - second, first + second))
         if difference.standard_error == 0:
             return True, True
-        below = {
-            (sign, name): _upper(mean, sign) < margin
-            for name, mean in (("difference", difference), ("total", total))
-            for sign in (1, -1)
-        }
         # |a| - |b| < margin: a - b or a + b is below it, and so is -a - b or -a + b.
+        is_below, is_total_below, is_above, is_total_above = (
+            _upper(mean, sign) < margin for sign in (1, -1) for mean in (difference, total)
+        )
         return (
-            (below[1, "difference"] or below[1, "total"]) and (below[-1, "total"] or below[-1, "difference"]),
-            (below[-1, "difference"] or below[1, "total"]) and (below[-1, "total"] or below[1, "difference"]),
+            (is_below or is_total_below) and (is_total_above or is_above),
+            (is_above or is_total_below) and (is_total_above or is_below),
         )
 
-    def _known(self, key: str) -> np.ndarray:
-        rows = [side.tails.shares[key].rows for side in (self.first, self.second)]
-        known: np.ndarray = ~(np.isnan(rows[0]) | np.isnan(rows[1]))
-        return known
-
-    def _excesses(self, key: str) -> tuple[np.ndarray, np.ndarray]:
-        """Share of every row minus that of its own references, of both systems."""
-        tails = [side.tails.shares[key] for side in (self.first, self.second)]
-        return tails[0].rows - tails[0].people_rows, tails[1].rows - tails[1].people_rows
-
-    def _labels(self, key: str) -> list[Hashable] | None:
-        if self._clusters is None:
-            return None
-        return [label for label, is_known in zip(self._clusters, self._known(key), strict=True) if is_known]
-
-    def _mean(self, key: str, values: np.ndarray) -> ClusteredMean:
-        return mean_of_rows(values[self._known(key)], self._labels(key))
-
-    def _test(self, key: str, first: np.ndarray, second: np.ndarray) -> Any:
-        """Paired test of the rows that both systems have pairs in."""
-        known = self._known(key)
-        return paired_tests(
-            first[known, None], second[known, None], self._labels(key), confidence_level=None, **self._resampling
-        )[0]
+    def _test(self, first: np.ndarray, second: np.ndarray) -> PairedTest:
+        columns = first[:, None], second[:, None]
+        return paired_tests(*columns, self._labels, confidence_level=None, **self._resampling)[0]
 
 
-def _found_shares(tests: Sequence[_ShareTests]) -> list[list[ShareTest]]:
+def _compared_shares(
+    first: "SystemParity", second: "SystemParity", clusters: Sequence[Hashable] | None, resampling: Mapping[str, int]
+) -> list[_ComparedShare]:
+    """Compare the shares that both systems have in two rows or more."""
+    known = {
+        key: ~np.isnan([system.tails.shares[key].rows for system in (first, second)]).any(axis=0) for key in TESTED
+    }
+    return [
+        _ComparedShare(key, (first, second), rows, clusters, resampling)
+        for key, rows in known.items()
+        if np.count_nonzero(rows) > 1
+    ]
+
+
+def _share_p_value(shares: Sequence[_ComparedShare]) -> float:
+    """Do two systems differ in a share? Bonferroni; NaN where shares are not tested."""
+    p_values = [share.difference.p_value for share in shares]
+    return min(1.0, len(p_values) * min(p_values)) if p_values else math.nan
+
+
+def _adjusted_tests(shares: Sequence[_ComparedShare]) -> dict[_ComparedShare, ShareTest]:
     """Adjust the p-values of all shares of the pairs that differ, by Holm's rule."""
-    keys = [(of_pair, key) for of_pair in tests for key in of_pair.keys]
-    p_values = holm_p_values(np.array([of_pair.differences[key].p_value for of_pair, key in keys]))
-    nearer = holm_p_values(np.array([of_pair.nearer_p_value(key) for of_pair, key in keys]))
-    results = iter(
-        of_pair.result(key, float(p), float(q)) for (of_pair, key), p, q in zip(keys, p_values, nearer, strict=True)
-    )
-    return [[next(results) for _ in of_pair.keys] for of_pair in tests]
+    p_values = holm_p_values(np.array([share.difference.p_value for share in shares]))
+    nearer = holm_p_values(np.array([share.nearer_p_value() for share in shares]))
+    return {share: share.result(float(p), float(q)) for share, p, q in zip(shares, p_values, nearer, strict=True)}
 
 
 class DetectableGap(NamedTuple):
@@ -413,8 +386,8 @@ class DetectableGap(NamedTuple):
 
 
 def _pair_within(
-    first: PairSide,
-    second: PairSide,
+    first: "SystemParity",
+    second: "SystemParity",
     differences: np.ndarray,
     shares: Sequence[ShareTest],
     clusters: Sequence[Hashable] | None,
@@ -422,17 +395,14 @@ def _pair_within(
 ) -> bool | None:
     """Whether both gaps differ by less than the margin; None where that is no equivalence."""
     has_share = any(share.better or share.p_value <= LEVEL for share in shares)
-    if margin is None or has_share or _sizes(first) != _sizes(second):
+    sizes = first.tails.sizes
+    if margin is None or has_share or sizes != second.tails.sizes:
         return None
     # With the same references, the variance of a difference is n / (m + n) of the sum of both.
-    kept = [n / (m + n) for m, n in _sizes(first)]
-    gaps = []
-    for gap, variance, values in zip(GAPS, ("fidelity_variance", "diversity_variance"), differences.T, strict=True):
-        if not np.isnan(first.columns[gap]).all():
-            both = float(np.sum(first.columns[variance]) + np.sum(second.columns[variance]))
-            gaps.append(GapRows(values, both * max(kept)))
+    kept = max(n / (m + n) for m, n in sizes)
+    other = second.rows.null_variances()
+    gaps = [
+        (differences[:, GAPS.index(gap)], kept * (variance + other[gap]))
+        for gap, variance in first.rows.null_variances().items()
+    ]
     return are_within(gaps, clusters, margin)
-
-
-def _sizes(side: PairSide) -> Mapping[tuple[int, int], int]:
-    return side.tails.sizes

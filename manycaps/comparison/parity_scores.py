@@ -56,9 +56,7 @@ def check_distance_name(distance: str | None) -> None:
 def chosen_distance(distance: str | None, encoder: str | None) -> tuple[str, str]:
     """Return the distance of captions, and what a reader should know of it.
 
-    Args:
-        distance: as asked for; None: sentence embeddings, and METEOR where there is no encoder.
-        encoder: name or folder of a sentence encoder; None: the default one.
+    If none is asked for, it is that of sentence embeddings, and METEOR where there is no encoder.
     """
     if distance is not None or encoder is not None:
         return distance or "bert", ""
@@ -111,15 +109,7 @@ class ParityScores(NamedTuple):
 
 
 def parity_of_captions(rows: Sequence[SystemRow], options: Mapping[str, Any]) -> ParityScores:
-    """Compare the captions of every system with the references.
-
-    Args:
-        rows: all rows, with two references each.
-        options: what the module is loaded with.
-
-    Returns:
-        The values of all rows.
-    """
+    """Compare the captions of every system with two references or more a row; `options` are those of the module."""
     module, rows_of_system = load_for_command(MODULE, confidence_level=CONFIDENCE_LEVEL, **options), {}
     results: dict[str, dict[str, Any]] = {}
     if module.load_options["distance"] == "bert":

@@ -175,17 +175,9 @@ def parity_screen(
 ) -> str:
     """Return the answer as a terminal shows it: a table, a line for each system, with captions, and one for each pair.
 
-    Args:
-        parity: of the comparison.
-        notes: what a reader should know before.
-        rows: all rows. Of those with captions, the three most unlike people's of each system are shown, or fewer, so
-            that the answer fits a terminal.
-        warnings: what may be wrong with the answer, behind it.
-        full: all pairs, where there are many, and three captions of every system.
-        width: columns of the terminal.
-
-    Returns:
-        Lines, the longest of them wrapped.
+    `notes` are what a reader should know before, `warnings` what may be wrong with the answer, behind it. Of rows with
+    captions, the three most unlike people's of each system are shown, or fewer, so that the answer fits a terminal.
+    `full` adds the rest of them and of the pairs.
     """
     header, of_systems = parity_table(parity)
     cells = [header, *([text for text, _ in row] for row in of_systems)]

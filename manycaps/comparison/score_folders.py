@@ -42,18 +42,11 @@ class ScoreFolder(NamedTuple):
 def read_score_folders(
     folders: Mapping[str, str], modules: Sequence[str] | None = None
 ) -> tuple[list[ScoredSystem], list[SystemRow]]:
-    """Read the scores of several systems.
+    """Read the scores of several systems, whose folders are given by name, the baseline first.
 
-    Args:
-        folders: from the name of each system to its folder; the first is the baseline.
-        modules: those to compare by; None: all that the systems share.
-
-    Returns:
-        The systems, and the rows in the order of the baseline's, without captions.
-
-    Raises:
-        ValueError: a run is not finished, an id comes twice, the systems have different rows or were scored with
-            different options, or a score is missing.
+    Returns the systems, and the rows in the order of the baseline's, without captions. `modules` are those to compare
+    by; None: all that the systems share. A ValueError names a run that is not finished, an id that comes twice, and
+    systems with different rows, options or scores.
     """
     read = {name: _read_folder(path) for name, path in folders.items()}
     baseline = next(iter(read.values()))
@@ -158,15 +151,8 @@ def _distances(folder: ScoreFolder, ids: Sequence[str]) -> KeptDistances:
 def folder_rows(folders: Mapping[str, str], ids: Sequence[str]) -> list[SystemRow]:
     """Return the scored rows with the captions of all systems, and with the references of the baseline.
 
-    Args:
-        folders: from the name of each system to its folder of a finished run; the first is the baseline.
-        ids: of the rows, in the order that is wanted.
-
-    Returns:
-        The rows.
-
-    Raises:
-        ValueError: a file is gone, has changed, or is not understood as it was.
+    `ids` are those of the rows, in the order that is wanted. A ValueError names a file that is missing, has changed, or
+    is not understood as it was.
     """
     read = {name: _captions(path) for name, path in folders.items()}
     for name, rows in read.items():

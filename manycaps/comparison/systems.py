@@ -78,15 +78,9 @@ class Exchange(NamedTuple):
 
 
 def named_systems(sources: Sequence[str], names: Sequence[str] | None, baseline: str | None) -> dict[str, str]:
-    """Return the sources by name, the baseline first.
+    """Return the sources by name, the baseline first; raise a ValueError if they cannot be compared.
 
-    Args:
-        sources: of the systems.
-        names: of the systems; None: those of the files.
-        baseline: name of the baseline; None: the first.
-
-    Raises:
-        ValueError: there is one system, too many, another number of names, a name twice, or no such baseline.
+    Names are those of the files, and the baseline is the first, where they are None.
 
     >>> named_systems(["runs/a.jsonl", "b.csv.gz"], None, "b")
     {'b': 'b.csv.gz', 'a': 'runs/a.jsonl'}
@@ -116,11 +110,7 @@ def check_several(n_systems: int, first: str) -> None:
 
 
 def are_score_folders(sources: Mapping[str, str]) -> bool:
-    """Whether the sources are folders of scores; else they are files of captions.
-
-    Raises:
-        ValueError: they are both.
-    """
+    """Whether the sources are folders of scores, or files of captions; raise a ValueError if they are both."""
     scored = [source for source in sources.values() if is_score_folder(source)]
     others = [source for source in sources.values() if source not in scored]
     if scored and others:
@@ -148,21 +138,10 @@ def read_systems(
 ) -> ReadSystems:
     """Read the captions of several systems, and join them by the ids of their rows.
 
-    Args:
-        files: from the name of each system to its file, folder or pattern; the first is the baseline.
-        references: as for `open_source`, as are the others.
-        columns: from roles to names of columns, for all files or by file.
-        images: folder or address of images.
-        videos: folder or address of videos.
-        limit: rows to read; None: all.
-        needed: what every row must have, out of "images" and "videos". What a folder is given for is needed, too.
-        common_rows: whether rows that some file lacks are left out; else they are an error.
-
-    Returns:
-        The rows in the order of the baseline's, with references, images and videos where the files have them.
-
-    Raises:
-        ValueError: a file cannot be read, an id comes twice, or the systems have different rows or references.
+    `files` goes from the name of each system to its file, the baseline first. Every row must have what is `needed`, out
+    of "images" and "videos", and what a folder is given for. Rows that some file lacks are left out with `common_rows`,
+    and are an error without it. The rows are in the order of the baseline's. A ValueError names a file that cannot be
+    read, an id that comes twice, or systems with different rows or references.
     """
     check_files_of_columns(columns, [*files.values(), *references])
     systems, notes, ids = {}, list[str](), dict[str, None]()
@@ -209,11 +188,7 @@ def _warnings_as(notes: list[str]) -> Iterator[None]:
 
 
 def _keep_common_rows(systems: Mapping[str, dict[str, CaptionRow]], n_ids: int) -> list[str]:
-    """Drop the rows that one of the systems lacks, and say how many of all there are.
-
-    Raises:
-        ValueError: no row is left.
-    """
+    """Drop the rows that one of the systems lacks, and say how many of all there are."""
     common = set.intersection(*(set(rows) for rows in systems.values()))
     if not common:
         raise ValueError("--common-rows: expected ids that all files have, got none. Check the ids of the files.")
@@ -242,17 +217,7 @@ def _by_id(file: str, rows: Iterable[CaptionRow]) -> dict[str, CaptionRow]:
 
 
 def check_same_ids(name: str, ids: Sequence[str], baseline: str, expected: Sequence[str]) -> None:
-    """Raise unless a system has the rows of the baseline, in any order.
-
-    Args:
-        name: of the system's file or folder.
-        ids: of its rows.
-        baseline: of the baseline's file or folder.
-        expected: ids of the baseline's rows.
-
-    Raises:
-        ValueError: rows are missing, or there are others.
-    """
+    """Raise a ValueError unless a system has the rows of the baseline, in any order; names are those of the sources."""
     for what, some, others in (("none with", expected, set(ids)), ("one more, with", ids, set(expected))):
         different = [row_id for row_id in some if row_id not in others]
         if different:
@@ -274,18 +239,10 @@ def _check_same_references(
 
 
 def clusters_of(rows: Sequence[SystemRow], pattern: str | None) -> list[str] | None:
-    """Return the cluster of each row.
+    """Return a label for each row: the cluster that it belongs to; None where every row is independent.
 
-    Args:
-        rows: all rows.
-        pattern: regular expression: rows whose ids have the same match belong together. None: rows of one image or
-            video file do.
-
-    Returns:
-        A label for each row; None where every row is independent.
-
-    Raises:
-        ValueError: the pattern is no regular expression, or does not match an id.
+    Rows whose ids have the same match of a regular expression belong together; without one, those of one image or video
+    file do.
 
     >>> clusters_of([SystemRow("1#0", {}), SystemRow("1#1", {}), SystemRow("2#0", {})], "^[^#]+")
     ['1', '1', '2']
@@ -308,8 +265,7 @@ def clusters_of(rows: Sequence[SystemRow], pattern: str | None) -> list[str] | N
 def _matches(expression: re.Pattern[str], ids: Sequence[str]) -> list[str | None]:
     """What an expression finds in each id, or None; in a process of its own, since `re` cannot be stopped.
 
-    Raises:
-        ValueError: it takes too long: some expressions need a time that doubles with each letter of an id.
+    Some expressions need a time that doubles with each letter of an id.
     """
     given = json.dumps([expression.pattern, ids])
     try:

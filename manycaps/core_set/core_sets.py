@@ -109,11 +109,7 @@ def core_set(reached: ReachedRows, level: int, threshold: float, candidates: Seq
 
 
 def read_rows(sources: Sequence[str], columns: ColumnNames | None, limit: int | None) -> list[tuple[str, list[str]]]:
-    """Return id and captions of every row: its references, or its predictions where there are none.
-
-    Raises:
-        ValueError: a file or a row cannot be read, or there is no row.
-    """
+    """Return id and captions of every row: its references, or its predictions where there are none."""
     source = open_source(sources, columns=columns_of(columns, sources), limit=limit, either=True)
     rows = [(row.id, row.people) for row in good_rows(source.rows())]
     if not rows:
@@ -152,11 +148,7 @@ def checked_thresholds(thresholds: Sequence[float], family: str | None) -> list[
 
 
 def load_scores(path: pathlib.Path, n_candidates: int, n_rows: int) -> npt.NDArray[Any]:
-    """Return a matrix of the user's scores, which stays on the disk.
-
-    Raises:
-        ValueError: it is no array of NumPy, has another shape, or a number that is not finite.
-    """
+    """Return a matrix of the user's scores, which stays on the disk."""
     try:
         if not is_regular_file(path):
             raise OSError("no regular file")

@@ -40,11 +40,7 @@ class ReachedRows(NamedTuple):
         return before[self.first], self.rows[is_reached]
 
     def reordered(self, order: npt.NDArray[np.int64]) -> "ReachedRows":
-        """Return the same with the candidates in another order, shape (n_candidates,): the new place of each.
-
-        Args:
-            order: int64 array, shape (n_candidates,): new place of each candidate.
-        """
+        """Return the same with the candidates in another order, shape (n_candidates,): the new place of each."""
         earlier = np.argsort(order)
         parts = [slice(*self.first[i : i + 2]) for i in earlier.tolist()]
         return ReachedRows(

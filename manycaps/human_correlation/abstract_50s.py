@@ -27,17 +27,10 @@ N_BOTH_RIGHT = 200
 
 
 def abstract_50s_rows(path: pathlib.Path) -> list[dict[str, Any]]:
-    """Return the pairs of captions in the order of the file.
+    """Return the pairs of captions in the order of the file, which names no image.
 
-    Args:
-        path: the .mat file. It names no image: metrics of images need rows with `img` in a table of your own.
-
-    Returns:
-        For each pair `better` and `worse` (by the majority), `refs` (the sentences that the persons were shown),
-        `category` ("HC" both right, "HI" one of another image) and `is_tie` (as many for the one as for the other).
-
-    Raises:
-        ValueError: the file cannot be read, or holds other things.
+    Each has `better` and `worse` (by the majority), `refs` (the sentences that the persons were shown), `category`
+    ("HC" both right, "HI" one of another image) and `is_tie` (as many for the one as for the other).
     """
     checked = _triplets(path)
     pairs: dict[tuple[str, str], list[tuple[str, float]]] = {}

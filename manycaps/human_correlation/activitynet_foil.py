@@ -24,18 +24,11 @@ ADVICE = "Take the files as they were released."
 
 
 def activitynet_foil_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
-    """Return the pairs of paragraphs.
+    """Return the pairs of paragraphs of a folder that holds the four files.
 
-    Args:
-        folder: holds the four files, and the folder `videos` where a metric wants them: `<video>.npy`, frame features
-            of the whole video, or `<video>_seg_<i>.mp4`, the segment of sentence i.
-
-    Returns:
-        For each video `id`, and of its sentences `better`, `worse`, `refs` (one list for each), `videos` (paths) and
-        `parts` (beginning and end as shares of the video).
-
-    Raises:
-        ValueError: a file is missing, or a video is not as in the release.
+    Its folder `videos` holds, where a metric wants them, `<video>.npy`, frame features of the whole video, or
+    `<video>_seg_<i>.mp4`, the segment of sentence i. Each row has `id`, and of its sentences `better`, `worse`, `refs`
+    (one list for each), `videos` (paths) and `parts` (beginning and end as shares of the video).
     """
     right, foil = (_results(folder / name) for name in (RIGHT, FOIL))
     first, second = (_mapping(folder / name) for name in (FIRST, SECOND))

@@ -29,11 +29,7 @@ NEEDED_COLUMNS = {
 
 
 def load_rows(name: str, data: pathlib.Path | None) -> Any:
-    """Load a benchmark's rows, images undecoded.
-
-    Raises:
-        ValueError: there is no public copy and no --data, or a file or a column is missing.
-    """
+    """Load a benchmark's rows, images undecoded."""
     benchmark = BENCHMARKS[name]
     if data is not None and not data.exists():
         raise ValueError(f"--data: expected a folder or a file, got {no_such_path(str(data))}")
@@ -80,11 +76,7 @@ def row_image(row: Mapping[str, Any], i: int) -> Hashable:
 
 
 def check_references(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Raise unless every row has references, for a metric that takes them.
-
-    Raises:
-        ValueError: a row has none.
-    """
+    """Raise a ValueError unless every row has references, for a metric that takes them."""
     for i, row in enumerate(rows):
         if not row.get("refs"):
             raise ValueError(
@@ -98,9 +90,6 @@ def without_judged_references(rows: Sequence[Mapping[str, Any]]) -> list[dict[st
 
     So the authors of the published values prepare Flickr8k-CF (Hessel et al. 2021, https://arxiv.org/abs/2104.08718;
     flickr8k_example/download.py of their program): a judged caption takes one reference of the same words away.
-
-    Raises:
-        ValueError: no reference of an image is left.
     """
     judged: dict[Hashable, Counter[str]] = {}
     for i, row in enumerate(rows):

@@ -31,17 +31,10 @@ PUBLISHED_SYSTEMS: Mapping[str, Mapping[str, float]] = {
 
 
 def system_rows(folder: pathlib.Path) -> dict[str, list[dict[str, Any]]]:
-    """Return the captions of each system, all of the same images in the same order.
+    """Return the captions of each system, by the name of its file, all of the same images in the same order.
 
-    Args:
-        folder: holds one JSON file with `images` and `annotations`, and one list of captions for each system.
-
-    Returns:
-        For each system, by the name of its file, rows of `img` (path), `cand` and `refs`.
-
-    Raises:
-        ValueError: there are no annotations or no systems, a file is not of these formats, or the systems' images
-            differ.
+    The folder holds one JSON file with `images` and `annotations`, and one list of captions for each system. Rows have
+    `img` (path), `cand` and `refs`.
     """
     contents = {path: read_json(path, "--data", ADVICE) for path in sorted(folder.glob("*.json"))}
     annotations = [path for path, content in contents.items() if isinstance(content, Mapping)]

@@ -26,15 +26,8 @@ RATINGS = ("1", "2", "3", "4")
 def expert_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
     """Return the pairs of an image and a caption that experts judged.
 
-    Args:
-        folder: holds both text files, and the images or their folder where a metric wants them.
-
-    Returns:
-        For each pair `img` (path), `cand` (the judged caption), `refs` (the five captions of the image) and
-        `human_score` (three ratings from 1 to 4).
-
-    Raises:
-        ValueError: the captions are missing, or a line is not of the release's form.
+    Each has `img` (path), `cand` (the judged caption), `refs` (the five captions of the image) and `human_score` (three
+    ratings from 1 to 4).
     """
     return _judged_rows(folder, JUDGEMENTS_NAME, "ratings from 1 to 4", _expert_ratings)
 
@@ -80,11 +73,7 @@ def _crowd_ratings(fields: list[str]) -> list[float]:
 
 
 def read_captions(folder: pathlib.Path) -> dict[str, str]:
-    """Return the captions by caption id, "image.jpg#k".
-
-    Raises:
-        ValueError: there is no such file, or a line of it has no caption.
-    """
+    """Return the captions by caption id, "image.jpg#k"."""
     path = next((folder / name for name in (CAPTIONS_NAME, f"{CAPTIONS_NAME}.gz") if (folder / name).is_file()), None)
     if path is None:
         raise ValueError(f"{folder}: expected {CAPTIONS_NAME} or {CAPTIONS_NAME}.gz, got neither. Put one there.")

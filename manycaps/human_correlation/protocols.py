@@ -101,11 +101,7 @@ def _row_scores(module: Any, given: Mapping[str, list[Any]], key: str | None) ->
 
 
 def correlation(rows: Any, benchmark: Benchmark, score: ProtocolScorer) -> Agreement:
-    """Kendall's tau_b and tau_c, in percent, between scores and human judgements: single ones, or means of captions.
-
-    Raises:
-        ValueError: no row has a judgement.
-    """
+    """Kendall's tau_b and tau_c, in percent, between scores and human judgements: single ones, or means of captions."""
     kept = [row for row in rows if not is_a_reference(row) or not benchmark.drops_references_as_candidates]
     judgements = [list(_judgements(row)) for row in kept]
     n_judgements = sum(map(len, judgements))
@@ -246,12 +242,7 @@ def load_options(text: str, argument: str = "--options") -> dict[str, Any]:
 
 
 def load_metric(name: str, config: str | None, options: Mapping[str, Any]) -> Any:
-    """Load a module of this collection, or any other one that evaluate finds.
-
-    Raises:
-        ValueError: there is none, or it cannot be loaded with these options.
-        ImportError: a package of it is missing.
-    """
+    """Load a module of this collection, or any other one that evaluate finds."""
     try:
         return (load if name in module_folders() else evaluate.load)(name, config_name=config, **options)
     except Exception as error:  # whatever a module of somebody else raises

@@ -24,16 +24,9 @@ HOW_TO_CONVERT = (
 
 
 def vatex_eval_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
-    """Return the judged captions.
+    """Return the judged captions of a folder that holds the four arrays of `ARRAYS` as .npy files.
 
-    Args:
-        folder: holds the four arrays of `ARRAYS` as .npy files, and the folder `videos` where a metric wants them.
-
-    Returns:
-        For each caption `video` (path), `cand`, `refs` (all references of the video) and `human_score` (three numbers).
-
-    Raises:
-        ValueError: an array is missing, is a pickle, or has another shape than the others.
+    Each has `video` (path), `cand`, `refs` (all references of the video) and `human_score` (three numbers).
     """
     candidates, references, scores, videos = (_array(folder, name) for name in ARRAYS)
     n_rows = len(candidates)

@@ -21,15 +21,8 @@ def video_path(folder: pathlib.Path, name: str) -> str:
 def video_value(path: str, part: tuple[float, float] | None = None) -> Any:
     """Return the input of a module for a video: its path, or of an .npy file the frame features.
 
-    Args:
-        path: of the video.
-        part: beginning and end of a segment as shares of the video, of features only; None for all.
-
-    Returns:
-        The path, or a float32 array, shape (n_frames, d); at least one frame of a segment.
-
-    Raises:
-        ValueError: the features cannot be read, or have another shape.
+    Features are a float32 array of shape (n_frames, d); `part`, beginning and end as shares of the video, chooses at
+    least one frame of them.
     """
     if not path.endswith(".npy"):
         return path

@@ -76,14 +76,7 @@ for (const button of document.querySelectorAll("thead button")) button.addEventL
 
 
 def comparison_page(comparison: SystemComparison) -> str:
-    """Return the whole page of a comparison.
-
-    Args:
-        comparison: of two systems or more.
-
-    Returns:
-        An HTML document.
-    """
+    """Return the whole page of a comparison."""
     n_rows = f"{len(comparison.rows):,} {'rows' if len(comparison.rows) > 1 else 'row'}"
     names = ", ".join(comparison.systems)
     lead = f"{names} on the same {n_rows}; the first one is the baseline."

@@ -105,14 +105,7 @@ REDUNDANCY_PLOTS = {
 
 
 def diversity_page(measured: MeasuredDiversity) -> str:
-    """Return the whole page of a measurement.
-
-    Args:
-        measured: of one source or more.
-
-    Returns:
-        An HTML document.
-    """
+    """Return the whole page of a measurement, as HTML."""
     options, figures = measured.options, measured.figures
     how = {
         name: f"{source}{f', column {column}' if column else ''}; {options.tokenizer} tokenizer; "
@@ -222,17 +215,7 @@ def as_remarks(options: DiversityOptions) -> list[str]:
 
 
 def as_page(tables: Sequence[str], plots: Sequence[Plot], measured: Mapping[str, str], remarks: Sequence[str]) -> str:
-    """Put a page together.
-
-    Args:
-        tables: sections with comparison tables, as from `comparison_section`.
-        plots: the plots in their order.
-        measured: name of each data set to how it was read.
-        remarks: sentences on what was left out.
-
-    Returns:
-        A whole HTML document.
-    """
+    """Put a page together; `measured` says how each data set was read, `remarks` what was left out."""
     names = ", ".join(measured)
     sources = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(how)}</dd>" for name, how in measured.items())
     figures = "".join(f'<h2 id="{plot.name}">{html.escape(plot.title)}</h2>{as_figure(plot)}' for plot in plots)

@@ -17,9 +17,7 @@ PUBLISHED_MARKS = ("o", "s", "^", "D")
 def vocabulary_plot(curves: Mapping[str, np.ndarray], published: Mapping[str, int]) -> Plot:
     """Share of all tokens that the most frequent types make up.
 
-    Args:
-        curves: for each data set its int64 array of tokens per type.
-        published: vocabulary heads at 90 % of the tokens, by name.
+    `curves` has the tokens per type of each data set, `published` the vocabulary heads at 90 % of the tokens.
     """
     with matplotlib.rc_context(SETTINGS):
         figure = new_figure(4.2)
@@ -49,15 +47,7 @@ def vocabulary_plot(curves: Mapping[str, np.ndarray], published: Mapping[str, in
 
 
 def share_plot(name: str, title: str, caption: str, panels: Mapping[str, Mapping[str, float]], n_measured: int) -> Plot:
-    """Horizontal bars of shares, one panel per figure.
-
-    Args:
-        name: identifier.
-        title: title.
-        caption: how to read it.
-        panels: for each panel's label the share of each data set, the same data sets in every panel.
-        n_measured: how many of the data sets are the user's; the others are published.
-    """
+    """Bars of shares by panel and data set; the first `n_measured` data sets are the user's, the others published."""
     names = list(next(iter(panels.values())))
     with matplotlib.rc_context(SETTINGS | {"axes.grid.axis": "x"}):
         figure = new_figure(0.9 + 0.34 * len(names))
@@ -83,16 +73,7 @@ def histogram_plot(
     unit: str,
     histograms: Mapping[str, tuple[Sequence[int], Sequence[float]]],
 ) -> Plot:
-    """Histograms of several data sets, each as shares of its own total.
-
-    Args:
-        name: identifier.
-        title: title.
-        caption: how to read it.
-        label: what the horizontal axis shows.
-        unit: what is counted, in the plural.
-        histograms: (counts, edges) of each data set, the edges alike.
-    """
+    """Histograms, (counts, edges) with equal edges, each as shares of its total; `unit` names what is counted."""
     with matplotlib.rc_context(SETTINGS):
         figure = new_figure(3.4)
         axes = figure.subplots()
@@ -121,11 +102,7 @@ MARKS = ("o", "s", "^", "D", "v", "P")
 
 
 def references_plot(curves: Mapping[str, ReferenceCurves]) -> Plot:
-    """Scores of held-out captions by the number of references, a panel for each metric.
-
-    Args:
-        curves: of each data set.
-    """
+    """Scores of held-out captions by the number of references, a panel for each metric."""
     metrics = list(next(iter(curves.values())).values)
     with matplotlib.rc_context(SETTINGS):
         figure = new_figure(3.2)
@@ -157,8 +134,7 @@ def references_plot(curves: Mapping[str, ReferenceCurves]) -> Plot:
 def variance_plot(curves: Mapping[str, Sequence[tuple[float, float]]]) -> Plot:
     """Scores of captions against the others of their row, by the variance of the distances in the row.
 
-    Args:
-        curves: (variance, BLEU-4) of groups of rows of each data set.
+    `curves` has (variance, BLEU-4) of groups of rows of each data set.
     """
     with matplotlib.rc_context(SETTINGS):
         figure = new_figure(3.4)

@@ -62,18 +62,7 @@ def new_figure(height: float) -> matplotlib.figure.Figure:
 
 
 def as_plot(name: str, title: str, caption: str, values: str, figure: matplotlib.figure.Figure) -> Plot:
-    """Turn a figure into a plot.
-
-    Args:
-        name: identifier, as are the next two.
-        title: title.
-        caption: how to read it.
-        values: what it shows, in words.
-        figure: the drawing.
-
-    Returns:
-        The plot.
-    """
+    """Turn a figure into a plot, whose `values` say in words what it shows."""
     description = f"{title}. {values}."
     return Plot(name, title, caption, description, as_inline_svg(figure, name, description))
 

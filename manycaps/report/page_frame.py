@@ -46,19 +46,7 @@ code { overflow-wrap: anywhere; }
 
 
 def as_document(title: str, names: str, lead: str, body: str, style: str = "", script: str = "") -> str:
-    """Put a page together.
-
-    Args:
-        title: what kind of report it is.
-        names: what it is about; plain text, as is the lead.
-        lead: the sentence under the title.
-        body: HTML.
-        style: style of this report alone.
-        script: JavaScript; it runs when the page has been read.
-
-    Returns:
-        A whole HTML document.
-    """
+    """Put a whole HTML document together; title, names and lead are plain text, body is HTML."""
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>

@@ -40,14 +40,7 @@ N_POINTS = 121
 def parity_section(
     parity: ComparedParity, clusters: np.ndarray, notes: Sequence[str], rows: Sequence[SystemRow] = ()
 ) -> str:
-    """Return the section as HTML.
-
-    Args:
-        parity: of the comparison.
-        clusters: number of the cluster of every row.
-        notes: what a reader should know before.
-        rows: all rows; of those with captions, sentences link to the captions behind them.
-    """
+    """Return the section as HTML; sentences link to the captions behind them, where the rows have captions."""
     systems = "".join(
         f"<li>{_histogram(system, parity)}<span>{_line(system_line(parity, system), system.name)}"
         f"{example_links(parity, system, rows)}</span></li>"

@@ -37,14 +37,7 @@ tr.nearest-row td { font-weight: 600; }
 
 
 def rows_page(chosen: ChosenRows) -> str:
-    """Return the whole page.
-
-    Args:
-        chosen: rows in the order in which they are shown, and what their numbers are.
-
-    Returns:
-        An HTML document.
-    """
+    """Return the whole page, as HTML."""
     rows = chosen.rows
     n_rows = f"{len(rows):,} {'row' if len(rows) == 1 else 'rows'}"
     return as_document("Rows of captions", chosen.name, f"{n_rows}, {chosen.choice}.", rows_sections(chosen), STYLE)

@@ -20,19 +20,7 @@ def picture_of(row: SystemRow) -> str:
 
 
 def thumbnail(image: str | bytes, where: str = "images") -> str:
-    """Return an image as a data URL of a few kilobytes.
-
-    Args:
-        image: path, or encoded bytes.
-        where: what a message calls the image.
-
-    Returns:
-        "data:image/jpeg;base64,...".
-
-    Raises:
-        ImportError: Pillow is not installed.
-        ValueError, OSError: the image cannot be read.
-    """
+    """Return an image, a path or encoded bytes, as a data URL of a few kilobytes; `where` names it in messages."""
     # Only a page with images needs Pillow.
     from manycaps.kit.media_images import as_image_source, as_rgb_image
 

@@ -93,11 +93,7 @@ def stored_blocks(table: pa.Table, rows: np.ndarray) -> Iterator["DistanceBlock"
 
 
 def metric_corpus_result(folder: RunFolder, scorer: "Scorer", n_parts: int) -> dict[str, Any]:
-    """Return what the module's `compute` returns of all accepted rows, without lists, and its signature.
-
-    Raises:
-        ValueError: no row was accepted, or too few for an interval.
-    """
+    """Return what the module's `compute` returns of all accepted rows, without lists, and its signature."""
     reports = {part: (folder.report("score", part) or {})["metrics"][scorer.name] for part in range(n_parts)}
     reports = {part: report for part, report in reports.items() if report["n_rows"]}
     if not reports:

@@ -112,14 +112,9 @@ class LocalEngine:
         self._threads.close()
 
     def run(self, step: "Step", settings: "RunSettings", parts: Sequence["RunPart"]) -> Iterator[Done]:
-        """Run a step on all parts.
+        """Run a step on all parts, and yield each part with its report as it is finished.
 
-        Yields:
-            Each part and its report, as they are finished.
-
-        Raises:
-            ValueError, OSError: as the step.
-            ChildProcessError: a process was killed.
+        Raises the errors of the step, and a ChildProcessError if a process was killed.
         """
         try:
             yield from self._run(step, settings, parts)

@@ -23,14 +23,7 @@ class RayEngine:
     """Runs steps on a cluster; a worker has one part at a time."""
 
     def __init__(self, address: str | None, n_workers: int | None, n_gpus: float, *, has_model: bool):
-        """Take what the command line says.
-
-        Args:
-            address: of the cluster, "auto" for the one of this machine; None starts one that ends with the run.
-            n_workers: parts at once; None: as many as the cluster has cores, or graphics cards.
-            n_gpus: graphics cards of a worker.
-            has_model: whether workers load a model, and so stay for many parts.
-        """
+        """Take what the command line says; workers with a model stay for many parts."""
         self.address = address
         self.n_workers = n_workers
         self.n_gpus = n_gpus
@@ -52,14 +45,9 @@ class RayEngine:
     def run(
         self, step: Step, settings: RunSettings, parts: Sequence[RunPart]
     ) -> Iterator[tuple[RunPart, dict[str, Any]]]:
-        """Run a step on all parts.
+        """Run a step on all parts, and yield each part with its report as it is finished.
 
-        Yields:
-            Each part and its report, as they are finished.
-
-        Raises:
-            ValueError, OSError: as the step.
-            ChildProcessError: the cluster gave up.
+        Raises the errors of the step, and a ChildProcessError if the cluster gave up.
         """
         if not parts:
             return

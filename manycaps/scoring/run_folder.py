@@ -56,20 +56,12 @@ class RunFolder:
         return self.parts / f"{step}-{part:05}.{ending}"
 
     def report(self, step: str, part: int) -> dict[str, Any] | None:
-        """Return the report of a finished part; None if it is not finished.
-
-        Raises:
-            ValueError: something else is in its file now.
-        """
+        """Return the report of a finished part; None if it is not finished."""
         path = self.part_file(step, part)
         return _read_sealed(path)["report"] if path.exists() else None
 
     def check_files(self, step: str, part: int) -> None:
-        """Raise unless the files of a finished part hold what the run wrote.
-
-        Raises:
-            ValueError: one is missing, or something else is in it now.
-        """
+        """Raise a ValueError unless the files of a finished part hold what the run wrote."""
         for name, digest in _read_sealed(self.part_file(step, part))["files"].items():
             path = self.path / name
             actual = file_sha256(path) if path.is_file() else None
@@ -78,13 +70,9 @@ class RunFolder:
                 raise ValueError(f"{shown_path(path)}: expected what a run has saved, got {got}. {HOW_TO_BEGIN_AGAIN}")
 
     def finish(self, step: str, part: int, report: dict[str, Any], files: Sequence[pathlib.Path] = ()) -> None:
-        """Write the report of a part, which marks it as finished.
+        """Write the report of a step on a part, which marks it as finished.
 
-        Args:
-            step: "survey" or "score", or what is done between.
-            part: its number.
-            report: what it says.
-            files: that the part has written; their digests are kept, so that damage is found when the run resumes.
+        The digests of the files that the part has written are kept, so that damage is found when the run resumes.
         """
         digests = {path.relative_to(self.path).as_posix(): file_sha256(path) for path in files}
         saved = {"report": report, "files": digests}
@@ -93,12 +81,7 @@ class RunFolder:
     def write(self, path: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:
         """Let `write` make a file under a temporary name, and rename it when it is on the disk.
 
-        Args:
-            path: of the file; replaced if it exists.
-            write: given a path in the same folder, which no other process uses.
-
-        Raises:
-            OSError: the disk is full, or the folder takes no files; the message says that finished parts stay.
+        The OSError of a full or read-only disk says that finished parts stay.
         """
         temporary = path.with_name(f"{INCOMPLETE}{uuid.uuid4().hex}-{path.name}")
         try:
@@ -114,11 +97,7 @@ class RunFolder:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the folder for this process, and remove partial files of killed ones, at the end as well.
-
-        Raises:
-            OSError: another process holds it, or nothing can be written there.
-        """
+        """Lock the folder for this process, unless it is in use, and remove partial files of killed ones."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             lock = (self.path / ".lock").open("w")
@@ -174,11 +153,7 @@ class RunFolder:
 
 
 def read_saved(path: pathlib.Path) -> dict[str, Any]:
-    """Read a JSON file that a run has written.
-
-    Raises:
-        ValueError: something else is in it now.
-    """
+    """Read a JSON file that a run has written; raise a ValueError if something else is in it now."""
     saved = read_json(path, path.parent, HOW_TO_BEGIN_AGAIN)
     if not isinstance(saved, dict):
         raise ValueError(

@@ -57,11 +57,7 @@ class RunSettings(NamedTuple):
             yield from self.source.read(piece, store)
 
     def refuse(self, bad: BadRow) -> None:
-        """Raise for a bad row, unless such rows are rejected.
-
-        Raises:
-            ValueError: the run stops at bad rows.
-        """
+        """Raise a ValueError for a bad row, unless such rows are rejected."""
         if self.on_error == "raise":
             raise ValueError(bad_row_message(bad))
 
@@ -116,11 +112,7 @@ def chunks(rows: Iterator[CaptionRow | BadRow]) -> Iterator[list[CaptionRow | Ba
 
 
 def run_settings_of(options: "ScoreOptions") -> RunSettings:
-    """Find the files, and say how they are understood.
-
-    Raises:
-        ValueError: an option cannot be understood, or an input is missing.
-    """
+    """Find the files, and say how they are understood."""
     metrics = options.options_of_metrics()
     source = open_source(
         options.inputs,
@@ -140,18 +132,9 @@ def measures_captions(names: Sequence[str]) -> bool:
 
 
 def metric_options(names: Sequence[str], given: Sequence[str], device: str | None) -> dict[str, dict[str, Any]]:
-    """Assign each option to its metric.
+    """Assign each option to its metric; raise a ValueError if it has no value, or no metric has it.
 
-    Args:
-        names: of the metrics.
-        given: NAME=VALUE for every metric that has the option, METRIC.NAME=VALUE for one; a VALUE is JSON, or text.
-        device: of the models, or None.
-
-    Returns:
-        The options of each metric.
-
-    Raises:
-        ValueError: one has no value, or no metric has it.
+    NAME=VALUE is for every metric that has the option, METRIC.NAME=VALUE for one; a VALUE is JSON, or text.
     """
     chosen: dict[str, dict[str, Any]] = {name: {} for name in names}
     known = {name: {"config_name", *_defaults(name)} for name in names}
@@ -170,11 +153,7 @@ def metric_options(names: Sequence[str], given: Sequence[str], device: str | Non
 
 
 def check_columns(settings: RunSettings, scorers: Sequence[Scorer]) -> None:
-    """Raise if the files lack what a metric needs, or a metric's values cannot be put together.
-
-    Raises:
-        ValueError: the message names the metric.
-    """
+    """Raise a ValueError if the files lack what a metric needs, or its values cannot be put together."""
     source = settings.source
     available = {
         "predictions": source.main.layout.predictions is not None,

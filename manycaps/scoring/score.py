@@ -127,14 +127,7 @@ def score(options: ScoreOptions) -> ScoreResult:
 
 
 def values_table(metrics: Mapping[str, Mapping[str, Any]], kind: str) -> str:
-    """Write the values of all metrics as a table.
-
-    Args:
-        metrics: results by the name of the metric.
-        kind: "text", "md", "latex" (booktabs) or "html".
-
-    Returns:
-        The table, with a line break at its end.
+    """Write the values of all metrics as a table: "text", "md", "latex" (booktabs) or "html".
 
     >>> print(values_table({"trm": {"trm": 0.5, "n_rows": 2, "signature": "trm|"}}, "md"), end="")
     | metric | value | number |

@@ -66,12 +66,7 @@ class Scorer:
     """A loaded metric."""
 
     def __init__(self, name: str, options: Mapping[str, Any]):
-        """Load the module with the options that are given.
-
-        Raises:
-            ImportError: a package is missing.
-            TypeError, ValueError: there is no such module, or an option is wrong.
-        """
+        """Load the module with the options that are given."""
         self.name = name
         self._is_prepared = False
         self.module = load_for_command(name, **options)
@@ -119,11 +114,7 @@ class Scorer:
         return reduction_of(self.record.reduction, self.module, self.options)
 
     def check_reducible(self) -> None:
-        """Raise if a value of the corpus cannot be computed in parts.
-
-        Raises:
-            ValueError: the module has none other, or an option asks for one.
-        """
+        """Raise a ValueError if a value of the corpus cannot be computed in parts."""
         if self.record.not_scored:
             raise ValueError(f"-m {self.name}: {self.record.not_scored}")
         if self.record.scored_with_table and self.options["document_frequency"] is None:
@@ -174,8 +165,8 @@ class Scorer:
     def accepted(self, rows: Sequence[CaptionRow]) -> tuple[dict[str, list[Any]], list[int], dict[int, str]]:
         """Check rows as the module does; a bad row costs no other.
 
-        Returns:
-            The stored columns of the good rows, the indices of these rows, and by the index of each bad row the reason.
+        Returns the stored columns of the good rows, the indices of these rows, and the reason for each bad row by its
+        index.
         """
         columns: dict[str, list[Any]] = {name: [] for name in self.columns}
         good: list[int] = []

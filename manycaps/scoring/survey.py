@@ -169,11 +169,7 @@ def repeated_ids(
 
 
 def merge_documents(folder: RunFolder, n_parts: int) -> None:
-    """Add up the document frequencies of all parts, and write them as a table.
-
-    Raises:
-        ValueError: there are fewer than two documents.
-    """
+    """Add up the document frequencies of all parts, and write them as a table."""
     counts: collections.Counter[str] = collections.Counter()
     n_documents = 0
     for part in range(n_parts):
