@@ -8,7 +8,8 @@ import argparse
 import pathlib
 import sys
 
-from manycaps.catalog import MODULES, ModuleRecord
+from manycaps.catalog import MODULES
+from scripts.repository.sync_kit import with_part
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
 
@@ -16,18 +17,13 @@ PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
 MARKS = ("<!-- modules: written by scripts/repository/module_table.py -->", "<!-- end of modules -->")
 
 
-def table_row(record: ModuleRecord) -> str:
-    """Return the row of a module."""
-    card = f"[card](../{record.kind}/{record.slug}/README.md)"
-    return f"| `{record.slug}` | {record.compares} | {record.computes} | {card} |"
-
-
 def with_table(text: str) -> str:
     """Return the page's text with the table of today's records."""
-    before, _, rest = text.partition(MARKS[0])
-    _, _, after = rest.partition(MARKS[1])
-    rows = ["| module | compares | with | card |", "|---|---|---|---|", *map(table_row, MODULES.values())]
-    return "\n".join([before + MARKS[0], *rows, MARKS[1] + after])
+    rows = ["| module | compares | with | card |", "|---|---|---|---|"]
+    for record in MODULES.values():
+        card = f"[card](../{record.kind}/{record.slug}/README.md)"
+        rows.append(f"| `{record.slug}` | {record.compares} | {record.computes} | {card} |")
+    return with_part(text, MARKS, "\n".join(rows))
 
 
 def main(check: bool) -> int:

@@ -55,46 +55,31 @@ def gradio_version() -> str:
     return re.search(r"^gradio==(\S+)$", requirements, re.MULTILINE)[1]  # type: ignore[index]
 
 
-def add_record(record: str) -> None:
-    """Add a record behind the others."""
+def create(name: str, kind: str) -> list[pathlib.Path]:
+    """Write the folder, the record, and what tools write of them; return the files that a person has to change."""
+    check_name(name)
+    folder = ROOT / KINDS[kind] / name
+    folder.mkdir(parents=True)
+    # Maths and hand cases go to those of the kit.
+    elsewhere = {
+        "text_new_slug.py": sync_kit.KIT / f"text_{name}.py",
+        "test_text_new_slug.py": ROOT / "tests" / "unit" / "kit" / f"test_text_{name}.py",
+    }
+    written = []
+    for source in sorted([*TEMPLATES.glob("*.*"), *(TEMPLATES / kind).glob("*.*")], key=lambda path: path.name):
+        target = elsewhere.get(source.name, folder / fill(source.name, name))
+        text = fill(source.read_text(encoding="utf-8"), name).replace("SDK_VERSION", gradio_version())
+        target.write_text(text, encoding="utf-8")
+        written.append(target)
+    record = fill((TEMPLATES / kind / "record").read_text(encoding="utf-8"), name).rstrip()
     before, end, after = CATALOG.read_text(encoding="utf-8").partition(END_OF_RECORDS)
-    CATALOG.write_text(f"{before}\n{record.rstrip()}{end}{after}", encoding="utf-8", newline="\n")
-
-
-def renew_tables() -> None:
-    """Write what tools write of a new module: links and imports, and the tables of CONTRIBUTING and README."""
+    CATALOG.write_text(f"{before}\n{record}{end}{after}", encoding="utf-8", newline="\n")
     for problem in sync_kit.sync_all(check=False):
         raise AssertionError(problem)
     # Imported here: the catalog has the new record now.
     from scripts.repository import module_table
 
     module_table.main(check=False)
-
-
-def target_of(template: str, folder: pathlib.Path) -> pathlib.Path:
-    """Return where a file of the template goes: maths and hand cases to those of the kit."""
-    name = folder.name
-    elsewhere = {
-        "text_new_slug.py": sync_kit.KIT / f"text_{name}.py",
-        "test_text_new_slug.py": ROOT / "tests" / "unit" / "kit" / f"test_text_{name}.py",
-    }
-    return elsewhere.get(template, folder / fill(template, name))
-
-
-def create(name: str, kind: str) -> list[pathlib.Path]:
-    """Write the folder and the record; return the files that a person has to change."""
-    check_name(name)
-    folder = ROOT / KINDS[kind] / name
-    folder.mkdir(parents=True)
-    written = []
-    for source in sorted((TEMPLATES / kind).glob("*.*")):
-        target = target_of(source.name, folder)
-        target.parent.mkdir(exist_ok=True)
-        text = fill(source.read_text(encoding="utf-8"), name).replace("SDK_VERSION", gradio_version())
-        target.write_text(text, encoding="utf-8")
-        written.append(target)
-    add_record(fill((TEMPLATES / kind / "record").read_text(encoding="utf-8"), name))
-    renew_tables()
     return [*written, CATALOG]
 
 

@@ -24,7 +24,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from scripts.command_line import start_tool
 
@@ -68,34 +67,28 @@ PAGES_ALONE = b'"""The part of the package manycaps that the page of this Space 
 # Files that the Hub itself puts into a Space: not ours to delete.
 FILES_OF_THE_HUB = {".gitattributes"}
 
-# Answers of a server that may be otherwise in a moment.
-PASSING_STATUSES = {408, 425, 429, 500, 502, 503, 504}
+# Answers of a server that may be otherwise in a moment; None where there is no answer.
+PASSING_STATUSES = {None, 408, 425, 429, 500, 502, 503, 504}
+
+# What was expected where the Hub refuses for good, by its answer.
+REFUSALS = {
+    401: "a valid token, got one that the Hub refuses (401). Make a new one with write access.",
+    403: "a token that may write, got a refusal (403). Give one of a member of the organisation.",
+    412: "the Space as it was read, got a newer commit (412). Run this again.",
+}
 
 # Tries of one Space, and seconds before the second one; the wait doubles each time.
 N_ATTEMPTS = 5
 FIRST_WAIT = 2.0
 
 
-class Space(NamedTuple):
-    """What the Hub has: an empty `commit` says that there is no such Space."""
-
-    commit: str
-    # Path in the Space to its git hash, or to the sha256 of a large file.
-    files: dict[str, str]
-
-
 class PushError(Exception):
     """A Space could not be updated; the text says why and what to do."""
 
 
-def command_pages() -> pathlib.Path:
-    """Return the folder of the pages that belong to a command, not to a module."""
-    return sync_kit.ROOT / "spaces"
-
-
 def space_folders() -> dict[str, pathlib.Path]:
     """Return the folders of all Spaces by name: those of the modules, then the pages of commands."""
-    folders = [*sync_kit.module_folders(), *sorted(path.parent for path in command_pages().glob("*/app.py"))]
+    folders = [*sync_kit.module_folders(), *sorted(path.parent for path in sync_kit.ROOT.glob("spaces/*/app.py"))]
     return {folder.name: folder for folder in folders}
 
 
@@ -122,22 +115,26 @@ def package_files() -> dict[str, bytes]:
 
 def page_files(app: str) -> dict[str, bytes]:
     """Return the files of manycaps/pages that the text of an `app.py` imports, and those that these import."""
-    folder, files = sync_kit.KIT.parent / "pages", {}
+    files: dict[str, bytes] = {}
     waiting = re.findall(r"^ *from manycaps\.pages\.(\w+) import", app, re.MULTILINE)
-    if waiting:
-        waiting.append("__init__")
+    waiting += ["__init__"] if waiting else []
     while waiting:
-        name = waiting.pop()
-        if f"manycaps/pages/{name}.py" not in files:
-            files[f"manycaps/pages/{name}.py"] = content = (folder / f"{name}.py").read_bytes()
-            waiting += re.findall(r"^from \.(\w+) import", content.decode(), re.MULTILINE)
+        name = f"manycaps/pages/{waiting.pop()}.py"
+        if name not in files:
+            files[name] = (sync_kit.KIT.parents[1] / name).read_bytes()
+            waiting += re.findall(r"^from \.(\w+) import", files[name].decode(), re.MULTILINE)
     return files
+
+
+def is_page_of_command(folder: pathlib.Path) -> bool:
+    """Say whether a folder holds the page of a command, not a module."""
+    return folder.parent == sync_kit.ROOT / "spaces"
 
 
 def space_files(folder: pathlib.Path) -> dict[str, bytes]:
     """Return what a Space consists of: path in the Space to contents."""
     files, main_script = folder_files(folder), f"{folder.name}.py"
-    if folder.parent == command_pages():
+    if is_page_of_command(folder):
         files, main_script = package_files() | files, "app.py"
     elif pages := page_files(files.get("app.py", b"").decode()):
         files |= {"manycaps/__init__.py": PAGES_ALONE} | pages
@@ -171,25 +168,17 @@ def check_gradio(name: str, sdk_version: str) -> None:
 
 
 def pinned_requirements(text: str, name: str) -> str:
-    r"""Pin every requirement.
-
-    Args:
-        text: a requirements.txt.
-        name: what a message begins with.
-
-    Returns:
-        The same lines with `==`; extras and markers are kept, comments are not.
+    r"""Pin every requirement of a requirements.txt with `==`; extras and markers are kept, comments are not.
 
     Raises:
-        PushError: a package is not installed, or its version does not fulfil the requirement.
+        PushError: a package is not installed, or its version does not fulfil the requirement; begins with `name`.
 
     >>> pinned_requirements("# why\nevaluate>=0.4\n", "demo").startswith("evaluate==0.4.")
     True
     """
     lines = []
     for line in text.splitlines():
-        line = line.split("#")[0].strip()
-        if not line:
+        if not (line := line.split("#")[0].strip()):
             continue
         wanted = Requirement(line)
         version = installed_version(wanted.name)
@@ -205,87 +194,71 @@ def pinned_requirements(text: str, name: str) -> str:
     return "".join(lines)
 
 
-def read_space(api: HfApi, repo_id: str) -> Space:
-    """Return the state of a Space."""
+def read_space(api: HfApi, repo_id: str) -> tuple[str, dict[str, str]]:
+    """Return the commit of a Space, empty if there is none, and the git hash or sha256 of every file by its path."""
     try:
         commit = api.repo_info(repo_id, repo_type="space").sha or ""
     except RepositoryNotFoundError:
-        return Space("", {})
+        return "", {}
     tree = api.list_repo_tree(repo_id, repo_type="space", revision=commit, recursive=True)
-    files = {
-        entry.path: entry.lfs.sha256 if entry.lfs else entry.blob_id for entry in tree if isinstance(entry, RepoFile)
-    }
-    return Space(commit, {path: mark for path, mark in files.items() if path not in FILES_OF_THE_HUB})
+    files = [entry for entry in tree if isinstance(entry, RepoFile) and entry.path not in FILES_OF_THE_HUB]
+    return commit, {file.path: file.lfs.sha256 if file.lfs else file.blob_id for file in files}
 
 
-def is_same(contents: bytes, mark: str) -> bool:
-    """Say whether a file of the Hub has these contents."""
-    return mark in (git_hash(contents), hashlib.sha256(contents).hexdigest())
-
-
-def difference(api: HfApi, repo_id: str, space: Space, path: str, contents: bytes | None, folder: str) -> str:
+def difference(there: bytes, here: bytes | None, path: str) -> str:
     """Return the unified difference of a file that the Space has, or one line where it is no text."""
-    there = pathlib.Path(
-        api.hf_hub_download(repo_id, path, repo_type="space", revision=space.commit, cache_dir=folder)
-    ).read_bytes()
     try:
-        old, new = there.decode().splitlines(), (contents or b"").decode().splitlines()
+        old, new = there.decode().splitlines(), (here or b"").decode().splitlines()
     except UnicodeDecodeError:
-        return f"  {path}: {len(there)} bytes there, {len(contents or b'')} here"
-    name = "here/" + path if contents is not None else "nothing"
+        return f"  {path}: {len(there)} bytes there, {len(here or b'')} here"
+    name = "nothing" if here is None else f"here/{path}"
     return "\n".join(difflib.unified_diff(old, new, f"there/{path}", name, lineterm="", n=1))
 
 
 def update_space(api: HfApi, repo_id: str, files: Mapping[str, bytes], dry_run: bool) -> str:
     """Bring a Space up to date, printing what changes; return "new", "updated" or "nothing to do"."""
-    space = read_space(api, repo_id)
-    changed = [path for path, contents in files.items() if not is_same(contents, space.files.get(path, ""))]
-    gone = sorted(space.files.keys() - files.keys())
-    if space.commit and not changed and not gone:
+    commit, marks = read_space(api, repo_id)
+    hashes = {path: (git_hash(contents), hashlib.sha256(contents).hexdigest()) for path, contents in files.items()}
+    changed = [path for path in files if marks.get(path) not in hashes[path]]
+    gone = sorted(marks.keys() - files.keys())
+    if commit and not changed and not gone:
         return "nothing to do"
+    outcome = "updated" if commit else "new"
     with tempfile.TemporaryDirectory() as folder:
         for path in [*changed, *gone]:
-            if path in space.files:
-                print(difference(api, repo_id, space, path, files.get(path), folder))
+            if path in marks:
+                there = api.hf_hub_download(repo_id, path, repo_type="space", revision=commit, cache_dir=folder)
+                print(difference(pathlib.Path(there).read_bytes(), files.get(path), path))
             else:
                 print(f"  new file {path}: {len(files[path])} bytes")
     if dry_run:
-        return "updated" if space.commit else "new"
-    parent = space.commit
-    if not parent:
+        return outcome
+    if not commit:
         api.create_repo(repo_id, repo_type="space", space_sdk="gradio", exist_ok=True)
-        made = read_space(api, repo_id)
-        parent, gone = made.commit, sorted(made.files.keys() - files.keys())
+        commit, marks = read_space(api, repo_id)
+        gone = sorted(marks.keys() - files.keys())
     operations: list[CommitOperationAdd | CommitOperationDelete] = [
         *(CommitOperationAdd(path, files[path]) for path in changed),
         *(CommitOperationDelete(path) for path in gone),
     ]
     # With `parent_commit` the Hub refuses if somebody else has changed the Space since it was read.
-    api.create_commit(
-        repo_id, operations, commit_message=f"Update {repo_id.split('/')[1]}", repo_type="space", parent_commit=parent
-    )
-    return "updated" if space.commit else "new"
+    message = f"Update {repo_id.split('/')[1]}"
+    api.create_commit(repo_id, operations, commit_message=message, repo_type="space", parent_commit=commit)
+    return outcome
 
 
-def may_pass(error: Exception) -> bool:
-    """Say whether a failed request is worth another try."""
-    if isinstance(error, HfHubHTTPError):
-        return error.response.status_code in PASSING_STATUSES
-    return True
+def status_of(error: Exception) -> int | None:
+    """Return the status with which the Hub has refused, None where it has not answered."""
+    return error.response.status_code if isinstance(error, HfHubHTTPError) else None
 
 
 def reason(error: Exception, repo_id: str, n_attempts: int) -> str:
     """Say in one sentence why a Space could not be updated, and what to do."""
-    status = error.response.status_code if isinstance(error, HfHubHTTPError) else None
-    answers = {
-        401: "a valid token, got one that the Hub refuses (401). Make a new one with write access.",
-        403: "a token that may write, got a refusal (403). Give one of a member of the organisation.",
-        412: "the Space as it was read, got a newer commit (412). Run this again.",
-    }
-    if status in answers:
-        return f"{repo_id}: expected {answers[status]}"
+    status = status_of(error)
+    if status in REFUSALS:
+        return f"{repo_id}: expected {REFUSALS[status]}"
     what = f"status {status}" if status else type(error).__name__
-    if may_pass(error):
+    if status in PASSING_STATUSES:
         advice = "Run this again later: it resumes here."
         return f"{repo_id}: expected an answer, got {what} in {n_attempts} attempts. {advice}"
     return f"{repo_id}: expected the Hub to take the files, got {what}: {str(error).strip().splitlines()[-1]}"
@@ -297,7 +270,7 @@ def update_with_retries(api: HfApi, repo_id: str, files: Mapping[str, bytes], dr
         try:
             return update_space(api, repo_id, files, dry_run)
         except (HTTPError, LocalEntryNotFoundError) as error:
-            if not may_pass(error) or attempt == N_ATTEMPTS - 1:
+            if status_of(error) not in PASSING_STATUSES or attempt == N_ATTEMPTS - 1:
                 raise PushError(reason(error, repo_id, attempt + 1)) from error
             wait = FIRST_WAIT * 2**attempt
             print(f"{repo_id}: {type(error).__name__}, another attempt in {wait:g} s", file=sys.stderr)
@@ -309,24 +282,16 @@ def update_with_retries(api: HfApi, repo_id: str, files: Mapping[str, bytes], dr
 
 
 def check_token(api: HfApi) -> None:
-    """Raise unless there is a token and the Hub knows it.
-
-    Raises:
-        PushError: there is none, or it is refused.
-    """
+    """Raise unless there is a token and the Hub knows it; other errors show in the updates, which are tried again."""
     advice = "Give --token or HF_TOKEN one with write access from https://huggingface.co/settings/tokens."
     try:
         api.whoami()
     except LocalTokenNotFoundError:
         raise PushError(f"token: expected a token, got none. {advice}") from None
-    except HfHubHTTPError as error:
-        if error.response.status_code != 401:
-            return  # the updates below retry
-        raise PushError(
-            f"token: expected a valid token, got one that the Hub refuses (401): expired? {advice}"
-        ) from error
-    except HTTPError:
-        return
+    except HTTPError as error:
+        if status_of(error) == 401:
+            message = "token: expected a valid token, got one that the Hub refuses (401): expired?"
+            raise PushError(f"{message} {advice}") from error
 
 
 def main(org: str, modules: list[str], dry_run: bool, token: str | None) -> int:
@@ -337,8 +302,7 @@ def main(org: str, modules: list[str], dry_run: bool, token: str | None) -> int:
         unknown = sorted(set(modules) - set(folders))
         if unknown:
             raise PushError(f"--module: expected some of {', '.join(folders)}, got {unknown[0]}. Check the spelling.")
-        checked = (folder for folder in folders.values() if folder.parent != command_pages())
-        stale = [problem for folder in checked for problem in sync_kit.sync_folder(folder, check=True)]
+        stale = [each for folder in sync_kit.module_folders() for each in sync_kit.sync_folder(folder, check=True)]
         if stale:
             raise PushError(stale[0])
         if not dry_run:

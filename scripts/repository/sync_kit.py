@@ -82,8 +82,7 @@ def needed_files(first: set[str], at_once: bool = False) -> set[str]:
     needed: set[str] = set()
     waiting = set(first)
     while waiting:
-        name = waiting.pop()
-        needed.add(name)
+        needed.add(name := waiting.pop())
         waiting |= imports_in_kit(name, at_once) - needed
     return needed
 
@@ -104,17 +103,12 @@ def without_block(script: str) -> str:
     return script
 
 
-def with_guard(script: str, name: str) -> str:
-    """Return a main script with `GUARD` before its first import of a file that lies beside it."""
-    match = re.search(r"^from \.(\w+) import ", script, re.MULTILINE)
-    if match is None:
-        return script
-    return f"{script[: match.start()]}{GUARD.format(name=name, linked=match[1])}{script[match.start() :]}"
-
-
 def with_block(script: str, name: str) -> str:
     """Return a main script with `GUARD`, and an import of every file that it needs and does not import itself."""
-    script = with_guard(without_block(script), name)
+    script = without_block(script)
+    if match := re.search(r"^from \.(\w+) import ", script, re.MULTILINE):
+        guard = GUARD.format(name=name, linked=match[1])
+        script = f"{script[: match.start()]}{guard}{script[match.start() :]}"
     by_hand = relative_imports(script, at_once=True)
     at_once = needed_files(by_hand, at_once=True)
     later = needed_files(relative_imports(script)) - at_once
@@ -123,25 +117,22 @@ def with_block(script: str, name: str) -> str:
     quoted = [f"from .{name} import {first}\n" for name, first in first_names(later)]
     block = f"\n{BLOCK}{''.join(others)}" if others else ""
     block += f"\n{LATER[0]}{''.join(quoted)}{LATER[1]}" if quoted else ""
-    if not block:
-        return script
-    last = [node for node in ast.parse(script).body if isinstance(node, ast.Import | ast.ImportFrom)][-1]
+    imports = [node for node in ast.parse(script).body if isinstance(node, ast.Import | ast.ImportFrom)]
     lines = script.splitlines(keepends=True)
-    before, after = "".join(lines[: last.end_lineno]), "".join(lines[last.end_lineno :])
-    return f"{before}{block}{after}"
+    end = imports[-1].end_lineno if block else 0
+    return f"{''.join(lines[:end])}{block}{''.join(lines[end:])}"
 
 
 def first_names(names: set[str]) -> list[tuple[str, str]]:
-    """Return those of the names that are files of the kit, in alphabetical order, each with its `first_name`."""
-    return [(name, first_name(name)) for name in sorted(names) if (KIT / f"{name}.py").exists()]
-
-
-def first_name(name: str) -> str:
-    """Return the first function or class of a file of the kit that is not private; of a file of types the first."""
-    nodes = ast.parse((KIT / f"{name}.py").read_text(encoding="utf-8")).body
-    names = [node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)]
-    names += [ast.unparse(node.targets[0]) for node in nodes if isinstance(node, ast.Assign)]
-    return next(name for name in names if not name.startswith("_"))
+    """Return those of the names that are files of the kit, each with its first function or class, or its first type."""
+    found = []
+    for path in (KIT / f"{name}.py" for name in sorted(names)):
+        if path.exists():
+            nodes = ast.parse(path.read_text(encoding="utf-8")).body
+            defined = [node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+            defined += [ast.unparse(node.targets[0]) for node in nodes if isinstance(node, ast.Assign)]
+            found.append((path.stem, next(name for name in defined if not name.startswith("_"))))
+    return found
 
 
 def sync_folder(folder: pathlib.Path, check: bool) -> Iterator[str]:
@@ -205,20 +196,20 @@ def kit_table() -> str:
     return "\n".join(rows)
 
 
+def with_part(text: str, marks: tuple[str, str], part: str) -> str:
+    """Return a text with another part between two marks."""
+    before, _, rest = text.partition(marks[0])
+    return f"{before}{marks[0]}\n{part}\n{marks[1]}{rest.partition(marks[1])[2]}"
+
+
 def sync_table(check: bool) -> Iterator[str]:
     """Bring the table of CONTRIBUTING up to date, where there is one, and yield what is wrong with it."""
     page = ROOT / "CONTRIBUTING.md"
-    if not page.exists():
-        return
-    text = page.read_text(encoding="utf-8")
-    before, _, rest = text.partition(TABLE_MARKS[0])
-    _, _, after = rest.partition(TABLE_MARKS[1])
-    expected = f"{before}{TABLE_MARKS[0]}\n{kit_table()}\n{TABLE_MARKS[1]}{after}"
-    if text == expected:
-        return
-    if check:
+    text = page.read_text(encoding="utf-8") if page.exists() else ""
+    expected = with_part(text, TABLE_MARKS, kit_table()) if text else ""
+    if text != expected and check:
         yield f"CONTRIBUTING.md: the table of the kit is not that of the files. {REPAIR}"
-    else:
+    elif text != expected:
         page.write_text(expected, encoding="utf-8", newline="\n")
 
 

@@ -16,20 +16,21 @@ Needs scripts/requirements.txt and metrics/pac_score/requirements.txt.
 import argparse
 import pathlib
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from scripts.command_line import start_tool
 
-NAMES = (
-    "50 pairs",
-    "500 pairs",
-    "5000 pairs",
-    "30 % wrong",
-    "all vague",
-    "captioner errs in 50 %",
-    "painter errs in 50 %",
-)
+# What the data of each setting are, as `recipe_of` takes it.
+SETTINGS: dict[str, dict[str, Any]] = {
+    "50 pairs": {"n_pairs": 50},
+    "500 pairs": {"n_pairs": 500},
+    "5000 pairs": {"n_pairs": 5000},
+    "30 % wrong": {"wrong": 0.3},
+    "all vague": {"vague": 1.0},
+    "captioner errs in 50 %": {"caption_errors": 0.5},
+    "painter errs in 50 %": {"picture_errors": 0.5},
+}
 SEEDS = (0, 1, 2, 3, 4)
 
 
@@ -37,8 +38,8 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Parse a command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("studies-output"), metavar="FOLDER")
-    listed = "; ".join(NAMES).replace("%", "%%")
-    parser.add_argument("--settings", nargs="+", choices=NAMES, default=NAMES, metavar="NAME", help=listed)
+    listed = "; ".join(SETTINGS).replace("%", "%%")
+    parser.add_argument("--settings", nargs="+", choices=SETTINGS, default=[*SETTINGS], metavar="NAME", help=listed)
     parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS, help="default: %(default)s")
     return parser.parse_args(arguments)
 
@@ -54,8 +55,7 @@ from manycaps.kit.clip_variants import WEIGHTS_NAME
 from manycaps.kit.clip_weights import read_weights
 from scripts.studies.study_frame import Line, StudyTable
 from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, new_picture
-from scripts.toy.publishing import UNTUNED_NAME
-from scripts.toy.small_clip import SmallClip
+from scripts.toy.small_clip import UNTUNED_NAME, SmallClip
 from scripts.toy.tables import LAMBDAS, STUDY_NAME, gain
 from scripts.toy.trials import Trials, draw_trials, encode, measure
 from scripts.toy.tuning import TuningRecipe, TupleMake, cached_tuples, tune_variant
@@ -73,34 +73,12 @@ N_GENERATED = 2000
 MOST_POSITIVES = 10
 
 
-class Setting(NamedTuple):
-    """Data to tune on."""
-
-    n_pairs: int = 500
-    wrong: float = 0.0
-    vague: float = 0.0
-    caption_errors: float = 0.0
-    picture_errors: float = 0.0
-
-    def recipe(self) -> TuningRecipe:
-        """Return how the projections are tuned on such data: as tiny-pac, but for the data."""
-        n_positives = int(np.clip(N_GENERATED // self.n_pairs, 1, MOST_POSITIVES))
-        return TuningRecipe(
-            make=TupleMake(self.wrong, self.vague, self.caption_errors, self.picture_errors, n_positives),
-            n_scenes=self.n_pairs,
-            n_validation_scenes=N_VALIDATION,
-        )
-
-
-SETTINGS: Mapping[str, Setting] = {
-    "50 pairs": Setting(50),
-    "500 pairs": Setting(500),
-    "5000 pairs": Setting(5000),
-    "30 % wrong": Setting(wrong=0.3),
-    "all vague": Setting(vague=1.0),
-    "captioner errs in 50 %": Setting(caption_errors=0.5),
-    "painter errs in 50 %": Setting(picture_errors=0.5),
-}
+def recipe_of(n_pairs: int = 500, **make: float) -> TuningRecipe:
+    """Return how the projections are tuned on the data of a setting: as tiny-pac, but for the data."""
+    n_positives = int(np.clip(N_GENERATED // n_pairs, 1, MOST_POSITIVES))
+    return TuningRecipe(
+        make=TupleMake(**make, n_positives=n_positives), n_scenes=n_pairs, n_validation_scenes=N_VALIDATION
+    )
 
 
 class Start(NamedTuple):
@@ -162,7 +140,7 @@ def main(options: argparse.Namespace) -> int:
         cells = [(name, seed) for name in options.settings for seed in options.seeds]
 
         def study(name: str, seed: int) -> list[list[float]]:
-            return list(tuned_lines(start, SETTINGS[name].recipe(), seed))
+            return list(tuned_lines(start, recipe_of(**SETTINGS[name]), seed))
 
         lines = table.fill(cells, study)
     except (ValueError, OSError) as error:

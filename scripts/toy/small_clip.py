@@ -10,6 +10,7 @@ import torch
 
 from manycaps.kit.clip_model import ClipModel
 from manycaps.kit.clip_pac_scores import PAC_PROMPT
+from manycaps.kit.clip_variants import Treatment
 from manycaps.kit.clip_weights import Weights
 from manycaps.made_world.captions import every_word
 from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
@@ -30,17 +31,17 @@ EMBED_DIM = 64
 CONTEXT_LENGTH = 77
 VOCABULARY = 49408
 
-ACTIVATION = "gelu"
-
-# Mean and standard deviation of each channel, 0 to 1.
-PIXEL_MEAN = PIXEL_STD = (0.5, 0.5, 0.5)
-
+# Activation, and mean and standard deviation of each channel, 0 to 1.
+TREATMENT = Treatment("gelu", (0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
 
 # Largest factor of the cosines (Radford et al., 2021, section 2.5).
 LARGEST_SCALE = 100.0
 
 # Words that may stand before a caption: those of the metrics, and none.
 PROMPTS = (PAC_PROMPT, "")
+
+# The published file with both projections before tuning.
+UNTUNED_NAME = "untuned_projections.safetensors"
 
 
 class Encoded(NamedTuple):
@@ -66,8 +67,7 @@ class SmallClip:
                 layers=TEXT_LAYERS, width=TEXT_WIDTH, heads=1, vocab_size=VOCABULARY, context_length=CONTEXT_LENGTH
             ),
         )
-        treatment = {"activation": ACTIVATION, "mean": PIXEL_MEAN, "std": PIXEL_STD}
-        self.model = ClipModel(network.state_dict(), **treatment, device="cpu")
+        self.model = ClipModel(network.state_dict(), **TREATMENT._asdict(), device="cpu")
         self.network = self.model.network.train()
         # Without these two in place the helper's functions return what is before the projections.
         self.visual_projection, self.text_projection = self.network.visual.proj, self.network.text_projection
@@ -136,6 +136,10 @@ class SmallClip:
             for weight in self.network.parameters():
                 weight.copy_(weight.half())
             self.network.logit_scale.clamp_(max=math.log(LARGEST_SCALE))
+
+    def projections(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the last projections of images and of texts, float32, shape (width, EMBED_DIM)."""
+        return self.visual_projection.detach().numpy(), self.text_projection.detach().numpy()
 
     def weights(self) -> Weights:
         """Return the state dict that the CLIP helper loads, after `finish`: in 16 bits, but for the projections.

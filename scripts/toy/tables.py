@@ -24,6 +24,9 @@ FOIL_KINDS = tuple((kind, f"foil {kind}") for kind in ("background", "colour", "
 # Percentage of found foils from which a kind counts as learned.
 LEARNED = 85.0
 
+# Kinds of pairs of captions, as `trials.PAIRS` explains them, and their mean.
+PAIR_KINDS = (*((kind, kind) for kind in ("HC", "HI", "HM", "MM")), ("mean", "pairs mean"))
+
 # Title of each table, and its columns: heading and key of the measurement.
 TABLES: Mapping[str, Sequence[tuple[str, str]]] = {
     "Correlation with the number of right attributes (after Table 1)": (
@@ -32,19 +35,9 @@ TABLES: Mapping[str, Sequence[tuple[str, str]]] = {
         ("RefPAC-S tau_b", "tau_b ref"),
         ("RefPAC-S tau_c", "tau_c ref"),
     ),
-    "Choice between two captions with PAC-S (after Table 4)": (
-        ("HC", "HC"),
-        ("HI", "HI"),
-        ("HM", "HM"),
-        ("MM", "MM"),
-        ("mean", "pairs mean"),
-    ),
-    "Choice between two captions with RefPAC-S, 4 references (after Table 4)": (
-        ("HC", "HC ref"),
-        ("HI", "HI ref"),
-        ("HM", "HM ref"),
-        ("MM", "MM ref"),
-        ("mean", "pairs mean ref"),
+    "Choice between two captions with PAC-S (after Table 4)": PAIR_KINDS,
+    "Choice between two captions with RefPAC-S, 4 references (after Table 4)": tuple(
+        (heading, f"{key} ref") for heading, key in PAIR_KINDS
     ),
     "Right caption above its foil (after Table 6)": (
         ("PAC-S", "foil accuracy"),
@@ -95,34 +88,27 @@ def as_markdown(measurements: Measurements, plain: str) -> str:
     """Write all tables, each variant with its difference to the plain checkpoint under it."""
     parts = []
     for title, columns in TABLES.items():
-        lines = [f"### {title}", "", "| | " + " | ".join(heading for heading, _ in columns) + " |"]
-        lines.append("|---" * (len(columns) + 1) + "|")
+        rows = [["", *(heading for heading, _ in columns)]]
         for name, by_seed in measurements.items():
-            cells = [_cell([_value(found, key) for found in by_seed]) for _, key in columns]
-            lines.append(f"| {name} | " + " | ".join(cells) + " |")
+            rows.append([name, *(_cell([_value(found, key) for found in by_seed]) for _, key in columns)])
             if name != plain:
-                pairs = list(zip(by_seed, measurements[plain], strict=True))
-                cells = [
-                    _cell([_value(found, key) - _value(before, key) for found, before in pairs], "+")
-                    for _, key in columns
-                ]
-                lines.append(f"| {name} minus {plain} | " + " | ".join(cells) + " |")
-        parts.append("\n".join(lines))
-    return "\n\n".join(parts) + "\n"
+                cells = (_cell(_differences(measurements, name, plain, key), "+") for _, key in columns)
+                rows.append([f"{name} minus {plain}", *cells])
+        parts.append(f"### {title}\n\n{_table(rows)}")
+    return "\n".join(parts)
 
 
 def foil_table(measurements: Measurements) -> str:
     """Write how many foils of each kind are found, by PAC-S and by RefPAC-S: means and their standard errors."""
-    lines = ["| | " + " | ".join(kind for kind, _ in FOIL_KINDS) + " |", "|---" * (len(FOIL_KINDS) + 1) + "|"]
+    rows = [["", *(kind for kind, _ in FOIL_KINDS)]]
     for name, by_seed in measurements.items():
         for metric, suffix in (("PAC-S", ""), ("RefPAC-S", " ref")):
-            cells = []
+            rows.append([f"{name}, {metric}"])
             for _, key in FOIL_KINDS:
-                values = [_value(found, key + suffix) for found in by_seed]
-                error = f" ({np.std(values, ddof=1) / np.sqrt(len(values)):.1f})" if len(values) > 1 else ""
-                cells.append(f"{np.mean(values):.1f}{error}")
-            lines.append(f"| {name}, {metric} | " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+                shares = [_value(found, key + suffix) for found in by_seed]
+                error = f" ({np.std(shares, ddof=1) / np.sqrt(len(shares)):.1f})" if len(shares) > 1 else ""
+                rows[-1].append(f"{np.mean(shares):.1f}{error}")
+    return _table(rows)
 
 
 def verdict(measurements: Measurements) -> str:
@@ -138,10 +124,10 @@ def verdict(measurements: Measurements) -> str:
 
 def learned_kinds(variant: Sequence[Mapping[str, float]]) -> str:
     """Say which kinds of wrong words one variant finds with PAC-S, and which it does not."""
-    means = {kind: float(np.mean([_value(found, key) for found in variant])) for kind, key in FOIL_KINDS}
-    named = {kind: f"{kind} {mean:.2f} %" for kind, mean in means.items()}
-    weak = [named[kind] for kind, mean in means.items() if not mean >= LEARNED]
-    learned = [named[kind] for kind in named if named[kind] not in weak]
+    learned, weak = [], []
+    for kind, key in FOIL_KINDS:
+        mean = float(np.mean([_value(found, key) for found in variant]))
+        (learned if mean >= LEARNED else weak).append(f"{kind} {mean:.2f} %")
     text = f"Learned (the share of the foils found; chance is 50 %): {', '.join(learned) or 'nothing'}."
     return text + (f" Found less often than {LEARNED:.0f} %: {', '.join(weak)}." if weak else "")
 
@@ -189,39 +175,35 @@ def gain(lines: Sequence[Line], setting: str, lambdas: Lambdas, column: str) -> 
 
 def gain_table(lines: Sequence[Line], column: str = "tau_b") -> str:
     """Write for each setting the measurement without positives, and what each pair of lambdas adds, as Markdown."""
-    heads = ["setting", "without", *(f"lambda_v {x.v:g}, lambda_t {x.t:g}" for x in LAMBDAS[1:])]
-    rows = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    rows = [["setting", "without", *(f"lambda_v {x.v:g}, lambda_t {x.t:g}" for x in LAMBDAS[1:])]]
     for setting in dict.fromkeys(line["setting"] for line in lines):
-        cells = [f"{values(lines, setting, LAMBDAS[0], column).mean():.1f}"]
+        rows.append([setting, f"{values(lines, setting, LAMBDAS[0], column).mean():.1f}"])
         for lambdas in LAMBDAS[1:]:
             mean, error = gain(lines, setting, lambdas, column)
             text = f"{mean:+.2f} ({error:.2f})"
-            cells.append(f"**{text}**" if mean > N_ERRORS * error else text)
-        rows.append(f"| {setting} | {' | '.join(cells)} |")
-    return "\n".join(rows) + "\n"
+            rows[-1].append(f"**{text}**" if mean > N_ERRORS * error else text)
+    return _table(rows)
 
 
 def gain_words(lines: Sequence[Line], column: str = "tau_b") -> str:
     """Say where positives help beyond two standard errors, where they harm, and where nothing was learnt without."""
-    parts: dict[str, list[str]] = {"help": [], "harm": []}
+    helped, harmed, idle = [], [], []
     names = list(dict.fromkeys(line["setting"] for line in lines))
     for setting in names:
-        found = [gain(lines, setting, lambdas, column) for lambdas in LAMBDAS[1:]]
-        best, worst = max(found), min(found)
-        if any(mean > N_ERRORS * error for mean, error in found):
-            parts["help"].append(f"{setting} ({best[0]:+.2f})")
-        if any(mean < -N_ERRORS * error for mean, error in found):
-            parts["harm"].append(f"{setting} ({worst[0]:+.2f})")
-    helped = ", ".join(parts["help"]) or "none of the settings"
-    harmed = ", ".join(parts["harm"]) or "none"
-    idle = [name for name in names if not values(lines, name, LAMBDAS[0], "iterations").any()]
-    stopped = (
-        f" Without positives, no step lowered the validation loss for any seed in: {', '.join(idle)}." if idle else ""
+        gains = [gain(lines, setting, lambdas, column) for lambdas in LAMBDAS[1:]]
+        if any(mean > N_ERRORS * error for mean, error in gains):
+            helped.append(f"{setting} ({max(gains)[0]:+.2f})")
+        if any(mean < -N_ERRORS * error for mean, error in gains):
+            harmed.append(f"{setting} ({min(gains)[0]:+.2f})")
+        if not values(lines, setting, LAMBDAS[0], "iterations").any():
+            idle.append(setting)
+    text = (
+        f"Positives help beyond two standard errors, with one of the weights at least, in {len(helped)} of "
+        f"{len(names)} settings: {', '.join(helped) or 'none of the settings'}; they harm in: "
+        f"{', '.join(harmed) or 'none'}."
     )
-    return (
-        f"Positives help beyond two standard errors, with one of the weights at least, in {len(parts['help'])} of "
-        f"{len(names)} settings: {helped}; they harm in: {harmed}.{stopped}"
-    )
+    stopped = " Without positives, no step lowered the validation loss for any seed in: "
+    return text + (f"{stopped}{', '.join(idle)}." if idle else "")
 
 
 def study_section(folder: pathlib.Path) -> str:
@@ -238,16 +220,27 @@ def _compared(measurements: Measurements, name: str, other: str) -> str:
     """Differences of two variants in the columns of `VERDICT_COLUMNS`, and what they say."""
     parts = []
     for heading, key in VERDICT_COLUMNS:
-        pairs = zip(measurements[name], measurements[other], strict=True)
-        mean, width = mean_and_half_width([found[key] - before[key] for found, before in pairs])
-        told = "better" if mean - width > 0 else "worse" if mean + width < 0 else "not distinguishable from chance"
-        parts.append(f"{heading} {mean:+.2f}" + ("" if np.isnan(width) else f" ± {width:.2f}") + f" ({told})")
+        mean, width = mean_and_half_width(_differences(measurements, name, other, key))
+        answer = "better" if mean - width > 0 else "worse" if mean + width < 0 else "not distinguishable from chance"
+        parts.append(f"{heading} {mean:+.2f}" + ("" if np.isnan(width) else f" ± {width:.2f}") + f" ({answer})")
     return ", ".join(parts)
+
+
+def _differences(measurements: Measurements, name: str, other: str, key: str) -> list[float]:
+    """One measurement of a variant minus that of another, seed by seed."""
+    pairs = zip(measurements[name], measurements[other], strict=True)
+    return [_value(found, key) - _value(before, key) for found, before in pairs]
 
 
 def _value(found: Mapping[str, float], key: str) -> float:
     """One measurement; NaN for a kind of foil that a few scenes may not have."""
     return found.get(key, float("nan"))
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows as Markdown, the first of them the head."""
+    lines = ["|" + "".join(f" {cell} |" if cell else " |" for cell in row) for row in rows]
+    return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]]) + "\n"
 
 
 def _cell(values: Sequence[float], sign: str = "") -> str:

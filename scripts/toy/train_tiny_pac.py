@@ -15,12 +15,15 @@ everything works. Needs scipy and metrics/pac_score/requirements.txt.
 import argparse
 import concurrent.futures
 import dataclasses
+import itertools
 import json
 import multiprocessing
 import pathlib
+import platform
+import shutil
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scripts.command_line import start_tool
@@ -41,19 +44,35 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 start_tool(__name__, parsed, "scipy", "metrics/pac_score/requirements.txt")
 
+import numpy as np
 import torch
 import tqdm
+from safetensors.torch import load_file, save_file
 
-from manycaps.saved_files import write_text_atomically
+from manycaps.checkpoint_conversion import open_clip_config
+from manycaps.kit.base_files import file_sha256
+from manycaps.kit.clip_model import ClipModel
+from manycaps.kit.clip_variants import CONFIG_NAME, WEIGHTS_NAME
+from manycaps.kit.clip_weights import Weights, read_weights, write_safetensors
+from manycaps.pac_training.projections import TEXT_PROJECTION, VISUAL_PROJECTION
+from manycaps.saved_files import write_atomically, write_text_atomically
 from scripts.toy.base_training import BaseRecipe, train_base
-from scripts.toy.publishing import FACTS_NAME, TRIALS_NAME, publish, read_base, read_facts, write_base, write_seed
-from scripts.toy.small_clip import SmallClip
-from scripts.toy.tables import as_markdown, write_csv
+from scripts.toy.small_clip import TREATMENT, UNTUNED_NAME, SmallClip
+from scripts.toy.tables import Measurements, as_markdown, foil_table, learned_kinds, study_section, verdict, write_csv
 from scripts.toy.trials import draw_trials, encode, measure
-from scripts.toy.tuning import PLAIN, Projections, TuningRecipe, tune_variants
+from scripts.toy.tuning import PAC, PLAIN, TuningRecipe, tune_variants
 
 # Held-out scenes of the trials.
 N_TRIALS = 1000
+
+# Files of a seed: what is known of it, and the projections of all variants; and those of the checkpoint before tuning.
+FACTS_NAME, PROJECTIONS_NAME = "facts.json", "projections.safetensors"
+BASE_FACTS_NAME, BASE_NAME = "base.json", "base.safetensors"
+
+# Published beside the weights.
+TRIALS_NAME = "trials.csv"
+
+CARD = (pathlib.Path(__file__).parent / "card.md").read_text(encoding="utf-8")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,16 +92,16 @@ QUICK = Recipe(
 
 
 def train_seed(folder: pathlib.Path, seed: int, recipe: Recipe) -> None:
-    """Train, tune and measure one seed, and write what came of it, unless it already exists."""
+    """Train, tune and measure one seed, and write what came of it; the facts last: they say that the rest exists."""
     torch.set_num_threads(1)
     clip, minutes_before = trained_base(folder, seed, recipe.base)
     start = time.process_time()
     tuned = tune_variants(clip, seed, recipe.tuning, tqdm.tqdm)
     trials = draw_trials(recipe.n_trials)
     images, texts = encode(clip, trials.pixels, trials.texts)
-    projections = {PLAIN: Projections(clip.visual_projection.detach().numpy(), clip.text_projection.detach().numpy())}
-    projections |= {name: Projections(found.visual_projection, found.text_projection) for name, found in tuned.items()}
-    measured = {name: measure(trials, images @ pair.visual, texts @ pair.text) for name, pair in projections.items()}
+    projections = {PLAIN: clip.projections()}
+    projections |= {name: (found.visual_projection, found.text_projection) for name, found in tuned.items()}
+    measured = {name: measure(trials, images @ visual, texts @ text) for name, (visual, text) in projections.items()}
     facts = {
         "seed": seed,
         "recipe": dataclasses.asdict(recipe),
@@ -90,50 +109,100 @@ def train_seed(folder: pathlib.Path, seed: int, recipe: Recipe) -> None:
         "best_iterations": {name: found.best_iteration for name, found in tuned.items()},
         "measured": measured,
     }
-    write_seed(folder, clip, projections, facts)
+    named = {name: projection_weights(*pair) for name, pair in projections.items()}
+    # One entry only: safetensors writes several in any order, and the file would not be the same each time.
+    about = {"manycaps": json.dumps({**TREATMENT._asdict(), "source": "made world"})}
+    weights = clip.weights() | named[PAC]
+    write_atomically(folder / WEIGHTS_NAME, lambda path: write_safetensors(weights, path, about))
+    flat = {f"{name}/{key}": weight for name, pair in named.items() for key, weight in pair.items()}
+    write_atomically(folder / PROJECTIONS_NAME, lambda path: save_file(flat, path))
+    write_text_atomically(folder / FACTS_NAME, json.dumps(facts, indent=1))
 
 
 def trained_base(folder: pathlib.Path, seed: int, recipe: BaseRecipe) -> tuple[SmallClip, float]:
-    """Return the checkpoint before tuning and the processor minutes that it took, trained now unless it is there."""
-    if (found := read_base(folder)) is None:
-        start = time.process_time()
-        clip = train_base(seed, recipe, tqdm.tqdm)
-        facts = {"recipe": dataclasses.asdict(recipe), "processor_minutes": (time.process_time() - start) / 60}
-        write_base(folder, clip, facts)
-        return clip, facts["processor_minutes"]
-    clip, facts = found
-    check_recipe(folder, facts["recipe"], dataclasses.asdict(recipe))
+    """Return the checkpoint before tuning and the processor minutes that it took, trained now unless it exists."""
+    facts = read_facts(folder / BASE_FACTS_NAME, recipe)
+    if facts is not None:
+        return SmallClip.of_weights(load_file(folder / BASE_NAME)), facts["processor_minutes"]
+    start = time.process_time()
+    clip = train_base(seed, recipe, tqdm.tqdm)
+    facts = {"recipe": dataclasses.asdict(recipe), "processor_minutes": (time.process_time() - start) / 60}
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / BASE_NAME, lambda path: save_file(clip.weights(), path))
+    write_text_atomically(folder / BASE_FACTS_NAME, json.dumps(facts, indent=1))
     return clip, facts["processor_minutes"]
 
 
-def train_seeds(output: pathlib.Path, seeds: Sequence[int], recipe: Recipe, n_jobs: int) -> list[dict[str, Any]]:
-    """Train the seeds that are missing, and return the facts of all."""
-    folders = [output / f"seed-{seed}" for seed in seeds]
-    missing = [(folder, seed) for folder, seed in zip(folders, seeds, strict=True) if not is_done(folder, recipe)]
-    if min(n_jobs, len(missing)) > 1:
-        context = multiprocessing.get_context("spawn")
-        with concurrent.futures.ProcessPoolExecutor(n_jobs, context) as pool:
-            for done in [pool.submit(train_seed, folder, seed, recipe) for folder, seed in missing]:
-                done.result()
-    else:
-        for folder, seed in missing:
-            train_seed(folder, seed, recipe)
-    return [read_facts(folder) for folder in folders]
-
-
-def is_done(folder: pathlib.Path, recipe: Recipe) -> bool:
-    """Whether a seed is finished in this folder."""
-    if not (folder / FACTS_NAME).is_file():
-        return False
-    check_recipe(folder, read_facts(folder)["recipe"], dataclasses.asdict(recipe))
-    return True
-
-
-def check_recipe(folder: pathlib.Path, found: dict[str, Any], recipe: dict[str, Any]) -> None:
-    """Raise unless a folder was made by a recipe."""
+def read_facts(path: pathlib.Path, recipe: Recipe | BaseRecipe) -> dict[str, Any] | None:
+    """Return what is known of something that was made by a recipe; None if it does not exist."""
+    if not path.is_file():
+        return None
+    facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     # As JSON has it: a list for a tuple.
-    if found != json.loads(json.dumps(recipe)):
-        raise ValueError(f"--output: expected a folder for this recipe, got {folder} of another. Choose a new folder.")
+    if facts["recipe"] != json.loads(json.dumps(dataclasses.asdict(recipe))):
+        raise ValueError(
+            f"--output: expected a folder for this recipe, got {path.parent} of another. Choose a new folder."
+        )
+    return facts
+
+
+def projection_weights(visual: np.ndarray, text: np.ndarray) -> Weights:
+    """Return projections under their names in a CLIP's state dict."""
+    arrays = {VISUAL_PROJECTION: visual, TEXT_PROJECTION: text}
+    return {name: torch.tensor(array).contiguous() for name, array in arrays.items()}
+
+
+def train_seeds(output: pathlib.Path, seeds: Sequence[int], recipe: Recipe, n_jobs: int) -> list[dict[str, Any]]:
+    """Train the seeds that are missing, each in a process, and return the facts of all."""
+    folders = [output / f"seed-{seed}" for seed in seeds]
+    missing = [i for i, folder in enumerate(folders) if read_facts(folder / FACTS_NAME, recipe) is None]
+    with concurrent.futures.ProcessPoolExecutor(n_jobs, multiprocessing.get_context("spawn")) as pool:
+        work = ([folders[i] for i in missing], [seeds[i] for i in missing], itertools.repeat(recipe))
+        list(pool.map(train_seed, *work))
+    return [facts for folder in folders if (facts := read_facts(folder / FACTS_NAME, recipe))]
+
+
+def publish(
+    folder: pathlib.Path, first: pathlib.Path, measurements: Measurements, facts: Sequence[Mapping[str, Any]]
+) -> None:
+    """Write the published folder from the first seed's: weights, configuration, trials and a card."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / WEIGHTS_NAME, lambda path: shutil.copyfile(first / WEIGHTS_NAME, path))
+    model = ClipModel(read_weights(folder / WEIGHTS_NAME), **TREATMENT._asdict(), device="cpu")
+    write_text_atomically(folder / CONFIG_NAME, json.dumps(open_clip_config(model, TREATMENT), indent=2) + "\n")
+    named = load_file(first / PROJECTIONS_NAME)
+    untuned = {key.partition("/")[2]: weight for key, weight in named.items() if key.startswith(f"{PLAIN}/")}
+    write_atomically(folder / UNTUNED_NAME, lambda path: save_file(untuned, path))
+    write_csv(folder / TRIALS_NAME, measurements, [found["seed"] for found in facts])
+    write_text_atomically(folder / "README.md", card(folder, facts, measurements))
+
+
+def card(folder: pathlib.Path, facts: Sequence[Mapping[str, Any]], measurements: Measurements) -> str:
+    """Return the model card."""
+    files = [
+        f"| `{name}` | {(folder / name).stat().st_size:,} | `{file_sha256(folder / name)}` |"
+        for name in (WEIGHTS_NAME, UNTUNED_NAME)
+    ]
+    minutes = sorted(found["processor_minutes"] for found in facts)
+    seeds, recipe = [found["seed"] for found in facts], facts[0]["recipe"]
+    return CARD.format(
+        untuned=UNTUNED_NAME,
+        seed=seeds[0],
+        seeds=" ".join(map(str, seeds)),
+        n_seeds=len(seeds),
+        n_trials=f"{recipe['n_trials']:,}",
+        n_pairs=f"{recipe['tuning']['n_scenes']:,}",
+        n_positives=recipe["tuning"]["make"]["n_positives"],
+        most_steps=f"{recipe['tuning']['max_iterations']:,}",
+        files="\n".join(files),
+        minutes=f"{minutes[0]:.1f} to {minutes[-1]:.1f}",
+        machine=f"{platform.machine()}, {platform.system()}, torch {torch.__version__}",
+        tables=as_markdown(measurements, PLAIN),
+        verdict=verdict(measurements),
+        study=study_section(folder),
+        foils=foil_table(measurements),
+        learned=learned_kinds(measurements[PAC]),
+    )
 
 
 def main(arguments: argparse.Namespace) -> int:

@@ -39,14 +39,6 @@ VARIANTS: Mapping[str, Lambdas] = {
 }
 
 
-class Projections(NamedTuple):
-    """The two last projections of a CLIP."""
-
-    # float32, shape (VISION_WIDTH, EMBED_DIM) and (TEXT_WIDTH, EMBED_DIM).
-    visual: np.ndarray
-    text: np.ndarray
-
-
 @dataclasses.dataclass(frozen=True)
 class TupleMake:
     """How captions and positives come about."""
@@ -166,8 +158,7 @@ def tune_variant(
     return tune_projections(
         cached,
         validation,
-        clip.visual_projection.detach().numpy(),
-        clip.text_projection.detach().numpy(),
+        *clip.projections(),
         clip.scale.item(),
         Recipe(
             lambda_v=lambdas.v,

@@ -14,24 +14,24 @@ pytestmark = pytest.mark.slow
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KINDS = {"metric": "word_share", "measurement": "word_count"}
+FOLDERS = ("metrics/word_share/", "measurements/word_count/")
 
 # What tools write of a new module, in files that already exist.
 WRITTEN_TABLES = {"CONTRIBUTING.md", "docs/metrics.md"}
 
 
+# Of the repository, all that a new module is made of and tested with.
+COPIED = """
+    CHANGELOG.md CITATION.cff CONTRIBUTING.md Makefile README.md pyproject.toml
+    docs manycaps measurements metrics scripts tests
+"""
+
+
 def run(folder, *command):
     """Run Python in a folder; return exit code and text."""
     outer = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
-    environment = {**outer, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, *command],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=1200,
-        check=False,
-    )
+    options = {"cwd": folder, "env": {**outer, "OMP_NUM_THREADS": "1"}, "timeout": 1200, "check": False}
+    done = subprocess.run([sys.executable, *command], **options, capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -42,44 +42,34 @@ def contents(folder):
 
 
 @pytest.fixture(scope="module")
-def untouched(tmp_path_factory):
-    """A copy of the repository."""
-    copy = tmp_path_factory.mktemp("copy") / "repository"
-    pages = "CHANGELOG.md CITATION.cff CONTRIBUTING.md Makefile README.md pyproject.toml"
-    names = f"{pages} docs manycaps measurements metrics scripts tests"
-    for name in names.split():
-        source = ROOT / name
+def before():
+    """Contents of a copy of the repository before there are new modules."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory, before):
+    """A copy of the repository with a new module of each kind."""
+    copy = tmp_path_factory.mktemp("repository")
+    for source in map(ROOT.joinpath, COPIED.split()):
         if source.is_dir():
-            shutil.copytree(source, copy / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(source, copy / source.name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
         else:
-            copy.mkdir(exist_ok=True)
-            shutil.copy(source, copy / name)
-    return copy
-
-
-@pytest.fixture(scope="module")
-def before(untouched):
-    return contents(untouched)
-
-
-@pytest.fixture(scope="module")
-def repository(untouched, before):
-    """The copy with a new module of each kind."""
+            shutil.copy(source, copy)
+    before |= contents(copy)
     for kind, name in KINDS.items():
-        code, printed = run(untouched, "-m", "scripts.repository.new_module", name, "--kind", kind)
+        code, printed = run(copy, "-m", "scripts.repository.new_module", name, "--kind", kind)
         assert code == 0, printed
         assert f"{name}/README.md\n" in printed
-    return untouched
+    return copy
 
 
 def test_a_new_module_is_one_folder_and_one_record(repository, before):
     after = contents(repository)
-    new = set(after) - set(before)
-    folders = ("metrics/word_share/", "measurements/word_count/")
-    maths = {f"manycaps/kit/text_{slug}.py" for slug in KINDS.values()}
-    tests = {f"tests/unit/kit/test_text_{slug}.py" for slug in KINDS.values()}
+    new = {path for path in after.keys() - before.keys() if not path.startswith(FOLDERS)}
     links = {f"manycaps/kit/{slug}.py" for slug in KINDS.values()}
-    assert {path for path in new if not path.startswith(folders)} == maths | tests | links
+    maths = {f"{place}text_{slug}.py" for slug in KINDS.values() for place in ("manycaps/kit/", "tests/unit/kit/test_")}
+    assert new == maths | links
     assert all((repository / path).is_symlink() for path in links)
     changed = {path for path, content in before.items() if after[path] != content}
     assert changed - WRITTEN_TABLES == {"manycaps/catalog.py"}
@@ -88,26 +78,25 @@ def test_a_new_module_is_one_folder_and_one_record(repository, before):
 
 
 def test_commands_take_a_new_module(repository, tmp_path):
-    """Nothing but the record tells them that it is there."""
-    references, systems = tmp_path / "references.jsonl", [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
-    ids = [str(number) for number in range(8)]
+    """Nothing but the record says that it exists."""
+    first, second, references = (str(tmp_path / name) for name in ("a.jsonl", "b.jsonl", "references.jsonl"))
     for path, column, caption in (
         (references, "references", "a dog runs"),
-        (systems[0], "predictions", "a dog"),
-        (systems[1], "predictions", "a cat"),
+        (first, "predictions", "a dog"),
+        (second, "predictions", "a cat"),
     ):
-        lines = [json.dumps({"id": each, column: [caption]}) for each in ids]
-        path.write_text("\n".join(lines) + "\n")
-    given = [*map(str, systems), "-r", str(references), "-m", "word_share", "-o", str(tmp_path / "report")]
-    code, printed = run(repository, "-m", "manycaps", "compare", *given)
-    assert code == 0, printed
-    assert "Word Share: a scores higher than b" in printed
-    given = ["-m", "word_share", "-i", str(systems[0]), "-r", str(references), "-o", str(tmp_path / "scores")]
-    code, printed = run(repository, "-m", "manycaps", "score", *given)
-    assert code == 0, printed
-    assert '"word_share": 0.66666' in printed
-    code, printed = run(repository, "-m", "manycaps", "list")
-    assert "word_count  (measurements)\n    Word Count: how many words" in printed
+        lines = [json.dumps({"id": str(number), column: [caption]}) + "\n" for number in range(8)]
+        pathlib.Path(path).write_text("".join(lines))
+    given = ["-r", references, "-m", "word_share"]
+    commands = {
+        "Word Share: a scores higher than b": ["compare", first, second, *given, "-o", str(tmp_path / "report")],
+        '"word_share": 0.66666': ["score", "-i", first, *given, "-o", str(tmp_path / "scores")],
+        "word_count  (measurements)\n    Word Count: how many words": ["list"],
+    }
+    for expected, command in commands.items():
+        code, printed = run(repository, "-m", "manycaps", *command)
+        assert code == 0, printed
+        assert expected in printed
 
 
 def test_new_modules_pass_the_tests_over_all_modules(repository):

@@ -21,8 +21,8 @@ from manycaps.made_world.toy_scores import COLUMNS, KINDS, draw_toy_scene, draw_
 from manycaps.quickstart import comparison
 from scripts.studies.study_frame import read_lines
 from scripts.toy import train_tiny_pac
-from scripts.toy.positives_study import NAMES, SETTINGS
-from scripts.toy.publishing import TRIALS_NAME, UNTUNED_NAME
+from scripts.toy.positives_study import SETTINGS, recipe_of
+from scripts.toy.small_clip import UNTUNED_NAME
 from scripts.toy.tables import (
     FOIL_KINDS,
     LAMBDAS,
@@ -38,6 +38,7 @@ from scripts.toy.tables import (
     values,
     verdict,
 )
+from scripts.toy.train_tiny_pac import TRIALS_NAME
 from scripts.toy.tuning import PAC, PLAIN, VARIANTS, TuningRecipe
 from tests.module_folders import EMSCORE_PAC, PAC_SCORE, REF_PAC_SCORE, ROOT
 
@@ -192,22 +193,22 @@ def test_the_card_has_the_tables_of_its_numbers():
 
 def test_the_card_has_the_study_of_positives():
     lines = read_lines(FOLDER / "positives.csv")
-    cells = {(name, str(seed)) for name in NAMES for seed in range(N_STUDY_SEEDS)}
+    cells = {(name, str(seed)) for name in SETTINGS for seed in range(N_STUDY_SEEDS)}
     assert {(line["setting"], line["seed"]) for line in lines} == cells
     assert study_section(FOLDER) in (FOLDER / "README.md").read_text(encoding="utf-8")
     assert (FOLDER / "positives.png").is_file()
     # The checkpoint is tuned where positives help, with weights that help there.
     mean, error = gain(lines, "500 pairs", VARIANTS[PAC], "tau_b")
     assert mean > 2 * error
-    assert TuningRecipe() == SETTINGS["500 pairs"].recipe()
+    assert TuningRecipe() == recipe_of(**SETTINGS["500 pairs"])
     # What the card says in its own words.
-    gains = {name: gain(lines, name, VARIANTS[PAC], "tau_b") for name in NAMES}
+    gains = {name: gain(lines, name, VARIANTS[PAC], "tau_b") for name in SETTINGS}
     assert max(gains, key=gains.get) == "30 % wrong"
     assert not values(lines, "all vague", LAMBDAS[0], "iterations").any()
     assert all((values(lines, "all vague", lambdas, "iterations") > 0).sum() <= 1 for lambdas in LAMBDAS)
     of_few = [gain(lines, "50 pairs", lambdas, "tau_b") for lambdas in LAMBDAS[1:]]
     assert all(abs(mean) <= N_ERRORS * error for mean, error in of_few)
-    assert all(gains[name][0] > mean - 2 * error for name in NAMES if "errs in" in name)
+    assert all(gains[name][0] > mean - 2 * error for name in SETTINGS if "errs in" in name)
 
 
 def test_training_runs_and_is_not_repeated(tmp_path, capsys):

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from scripts.toy import positives_study
-from scripts.toy.positives_study import SETTINGS, Setting, main, parsed
+from scripts.toy.positives_study import SETTINGS, main, parsed, recipe_of
 from scripts.toy.tables import LAMBDAS, gain, gain_table, gain_words, study_section
 
 pytestmark = pytest.mark.slow
@@ -51,11 +51,14 @@ def test_the_words_count_what_is_beyond_two_standard_errors():
 
 
 def test_the_study_resumes_and_draws(tmp_path, monkeypatch):
-    monkeypatch.setattr(positives_study, "SETTINGS", {"50 pairs": Setting(16), "30 % wrong": Setting(16, wrong=0.3)})
+    settings = {"50 pairs": {"n_pairs": 16}, "30 % wrong": {"n_pairs": 16, "wrong": 0.3}}
+    monkeypatch.setattr(positives_study, "SETTINGS", settings)
     monkeypatch.setattr(positives_study, "N_VALIDATION", 16)
-    whole = Setting.recipe
-    short = {"max_iterations": 20, "validate_every": 10}
-    monkeypatch.setattr(Setting, "recipe", lambda self: dataclasses.replace(whole(self), **short))
+
+    def short(**setting):
+        return dataclasses.replace(recipe_of(**setting), max_iterations=20, validate_every=10)
+
+    monkeypatch.setattr(positives_study, "recipe_of", short)
     monkeypatch.setattr(positives_study, "load_start", lambda load=positives_study.load_start: load(20))
 
     def run(folder, *seeds):
@@ -80,5 +83,5 @@ def test_a_checkpoint_without_the_study_says_so(tmp_path):
 
 
 def test_generated_positives_are_many_where_pairs_are_few():
-    found = {name: setting.recipe().make.n_positives for name, setting in SETTINGS.items()}
+    found = {name: recipe_of(**setting).make.n_positives for name, setting in SETTINGS.items()}
     assert (found["50 pairs"], found["500 pairs"], found["5000 pairs"]) == (10, 4, 1)

@@ -11,7 +11,6 @@ from manycaps.made_world.captions import LABEL_HABITS, PERSON_HABITS, VAGUE_HABI
 from manycaps.made_world.pictures import draw_places, group_of_cells
 from manycaps.made_world.scenes import OPPOSITE, Group, Scene, draw_scene, is_possible, n_errors, neighbour
 from scripts.toy.base_training import WARM_UP, label_contrast, learning_rate_at, worded_family
-from scripts.toy.publishing import TREATMENT
 from scripts.toy.questions import (
     ANSWERS,
     CELL_ANSWERS,
@@ -28,7 +27,7 @@ from scripts.toy.questions import (
     sides_of,
     word_answers,
 )
-from scripts.toy.small_clip import IMAGE_SIZE, SmallClip
+from scripts.toy.small_clip import IMAGE_SIZE, TREATMENT, SmallClip
 from scripts.toy.tables import as_markdown, mean_and_half_width, read_csv, verdict, write_csv
 from scripts.toy.trials import PAIRS, Choices, Trials, draw_pairs, draw_trials, measure
 from scripts.toy.tuning import TupleMake, completed, draw_tuple
