@@ -15,7 +15,7 @@ def each_case(names, cases, ids=None):
 
     Args:
         names: names of the arguments, separated by commas, or a sequence of them.
-        cases: a value for each case, a tuple of values for several names, or `pytest.param` with an id.
+        cases: a value for each case, or a tuple of values for several names.
         ids: names of the cases, or a function that names a value.
     """
     names = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
@@ -34,17 +34,14 @@ def each_case(names, cases, ids=None):
 
 def _case(names, case, place, ids):
     """Return the name of a case, and its arguments by name."""
-    assert not getattr(case, "marks", ()), "a case with a mark needs pytest.mark.parametrize"
-    is_param = isinstance(case, type(pytest.param()))
-    values = case.values if is_param else (case,) if len(names) == 1 else tuple(case)
+    values = (case,) if len(names) == 1 else tuple(case)
     assert len(values) == len(names), f"case {place}: {len(values)} values for {names}"
-    if is_param and case.id is not None:
-        name = case.id
-    elif ids is not None and not callable(ids):
+    if callable(ids):
+        name = "-".join(map(ids, values))
+    elif ids:
         name = list(ids)[place]
     else:
-        shown = ids or (lambda value: None)
-        name = "-".join(str(shown(v) or _shown(v, f"{n}{place}")) for n, v in zip(names, values, strict=True))
+        name = "-".join(_shown(value, f"{n}{place}") for n, value in zip(names, values, strict=True))
     return str(name), dict(zip(names, values, strict=True))
 
 

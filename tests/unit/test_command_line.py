@@ -22,6 +22,7 @@ from manycaps.kit.clip_variants import VARIANTS
 from manycaps.kit.meteor15_data import find_data
 from tests.each_case import each_case
 from tests.modules.sample_inputs import small_meteor15_data
+from tests.refusals import assert_refused
 from tests.tools import ROOT, run_without_packages
 
 # Packages that take long to import, and those that nobody needs for --help.
@@ -59,23 +60,29 @@ def without_packages(*arguments):
     return run_without_packages("-c", f"{PROGRAM}sys.exit(main({list(arguments)!r}))")
 
 
+def run_program(*arguments, before="", **variables):
+    """Run a command line in a process of its own."""
+    program = f"{PROGRAM}{before}sys.exit(main({list(arguments)!r}))"
+    environment = os.environ | variables
+    return subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+
+
 @pytest.fixture
-def command(monkeypatch):
-    """Make `manycaps doctor` do what a test wants."""
+def failed(monkeypatch, capsys):
+    """Let `manycaps doctor` raise an error, and return its status and what it printed as an error."""
+    doctor = importlib.import_module("manycaps.commands.doctor")
 
-    def replace(run):
-        doctor = importlib.import_module("manycaps.commands.doctor")
+    def run_failing(error, *arguments):
+        def run(_):
+            raise error
+
         monkeypatch.setattr(doctor, "run", run)
-        return lambda *arguments: main(["doctor", *arguments])
+        status = main([*(arguments or ["doctor"])])
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        return status, printed.err
 
-    return replace
-
-
-def raising(error):
-    def run(arguments):
-        raise error
-
-    return run
+    return run_failing
 
 
 def test_help_imports_nothing_heavy():
@@ -130,6 +137,7 @@ def test_the_command_needs_no_package_for_the_list():
     assert listed["trm_meteor"]["advice"] == "pip install manycaps"
     assert "open_clip_torch" in listed["pac_score"]["missing"]
     assert listed["pac_score"]["advice"] == "pip install 'manycaps[clip]'"
+    assert without_packages("--version").stdout == f"manycaps {manycaps.__version__}\n"
 
 
 def test_the_variants_are_those_of_the_modules():
@@ -145,55 +153,50 @@ def test_the_list_for_people_names_everything(capsys):
     assert printed.count("variant: pac-vit-b-32, ") == 5
 
 
+NO_DATA = "METEOR 1.5 needs its data, and none is here. Run `pip install pycocoevalcap`, which has them."
+AS_TEXT = (
+    "a.py: expected Python code, got the text of a symbolic link. Run `pip install .` in the clone, or switch links on "
+    "(`git config core.symlinks true`) and check the files out again."
+)
+INTERNAL = r"doctor: Internal error: {} \(.*\)\. Please report it with --traceback\."
+
+
 @each_case(
-    ("error", "code", "line"),
+    ("error", "status", "line"),
     [
-        (ValueError("captions[0]: expected a, got b."), 1, "captions[0]: expected a, got b."),
-        (ValueError("--rows: expected 1 or more, got 0."), 2, "--rows: expected 1 or more, got 0."),
-        (TypeError("captions: expected a list, got int."), 1, "captions: expected a list, got int."),
-        (FileNotFoundError("a.json: expected a file, got none."), 1, "a.json: expected a file, got none."),
-        (LookupError("METEOR needs WordNet 3.0."), 1, "METEOR needs WordNet 3.0."),
-        (KeyboardInterrupt(), 130, "manycaps doctor: stopped by ctrl-C."),
+        # What a user can mend.
+        (ValueError("captions[0]: expected a, got b."), 1, r"captions\[0\]: expected a, got b\."),
+        (ValueError("--rows: expected 1 or more, got 0."), 2, r"--rows: expected 1 or more, got 0\."),
+        (TypeError("captions: expected a list, got int."), 1, r"captions: expected a list, got int\."),
+        (FileNotFoundError("a.json: expected a file, got none."), 1, r"a\.json: expected a file, got none\."),
+        (LookupError("METEOR needs WordNet 3.0."), 1, r"METEOR needs WordNet 3\.0\."),
+        (KeyboardInterrupt(), 130, r"manycaps doctor: stopped by ctrl-C\."),
+        # An error that knows its remedy gets no other.
+        (ImportError(NO_DATA), 1, re.escape(NO_DATA)),
+        (ImportError(NO_LINKS.format(path="a.py")), 1, re.escape(AS_TEXT)),
+        # A mistake of the program.
+        (TypeError("f() takes none"), 1, INTERNAL.format("TypeError")),
+        (KeyError("a"), 1, INTERNAL.format("KeyError")),
+        (ZeroDivisionError(), 1, INTERNAL.format("ZeroDivisionError")),
+        (RuntimeError("a\nb"), 1, INTERNAL.format("RuntimeError")),
+        # What the machine lacks.
+        (FileNotFoundError(2, "No such file", "a.json"), 1, r"'a\.json': expected files that can be read.*"),
+        (OSError(28, "No space left"), 1, "doctor: expected files that can be read and written, got No space.*"),
+        (MemoryError(), 1, r"doctor: expected enough memory, got too little\..*"),
     ],
 )
-def test_what_a_user_can_mend_is_one_line(command, capsys, error, code, line):
-    assert command(raising(error))() == code
-    assert capsys.readouterr() == ("", f"{line}\n")
-
-
-@pytest.mark.parametrize(
-    "error", [TypeError("f() takes none"), KeyError("a"), ZeroDivisionError(), RuntimeError("a\nb")]
-)
-def test_a_mistake_of_the_program_is_one_line_too(command, capsys, error):
-    assert command(raising(error))() == 1
-    line = capsys.readouterr().err
-    assert line.startswith(f"doctor: Internal error: {type(error).__name__} (")
-    assert line.endswith("). Please report it with --traceback.\n")
-    assert line.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("error", "line"),
-    [
-        (FileNotFoundError(2, "No such file or directory", "a.json"), "'a.json': expected files that can be read"),
-        (OSError(28, "No space left on device"), "doctor: expected files that can be read and written, got No space"),
-        (MemoryError(), "doctor: expected enough memory, got too little."),
-    ],
-)
-def test_what_the_machine_lacks_is_one_line(command, capsys, error, line):
-    assert command(raising(error))() == 1
-    assert capsys.readouterr().err.startswith(line)
+def test_every_error_is_one_line(failed, error, status, line):
+    found, printed = failed(error)
+    assert found == status
+    assert re.fullmatch(f"{line}\n", printed), printed
 
 
 def test_a_full_disk_behind_the_output_is_one_line():
     program = f"{PROGRAM}sys.exit(main(['list', '--json']))"
     with open("/dev/full", "w") as full:
         done = subprocess.run([sys.executable, "-c", program], stdout=full, stderr=subprocess.PIPE, text=True)
-    assert done.returncode == 1
-    assert (
-        done.stderr
-        == "list: expected files that can be read and written, got No space left on device. Check paths and disk.\n"
-    )
+    line = "list: expected files that can be read and written, got No space left on device. Check paths and disk.\n"
+    assert (done.returncode, done.stderr) == (1, line)
 
 
 @each_case(
@@ -213,12 +216,7 @@ def test_no_variable_of_tqdm_decides_whether_a_command_works(variable, why, tmp_
     (tmp_path / "rows.json").write_text('[{"id": 1, "predictions": ["a dog"], "references": ["a dog", "dogs"]}]')
     call = ["score", "-m", "bleu_rouge", "-i", str(tmp_path / "rows.json"), "-o", str(tmp_path / "out")]
     name, value = variable.split("=")
-    done = subprocess.run(
-        [sys.executable, "-c", f"{PROGRAM}sys.exit(main({call!r}))"],
-        env=os.environ | {name: value},
-        capture_output=True,
-        text=True,
-    )
+    done = run_program(*call, **{name: value})
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["n_rows"] == 1
     line = f"{name}: expected values with which tqdm shows a bar, got {why}. Unset or correct them; without them, the "
@@ -226,10 +224,10 @@ def test_no_variable_of_tqdm_decides_whether_a_command_works(variable, why, tmp_
 
 
 @pytest.mark.parametrize("arguments", [["--traceback", "doctor"], ["doctor", "--traceback"]])
-def test_a_traceback_is_shown_on_request(command, capsys, arguments):
-    command(raising(ValueError("expected a, got b.")))
-    assert main(arguments) == 1
-    assert capsys.readouterr().err.startswith("Traceback")
+def test_a_traceback_is_shown_on_request(failed, arguments):
+    status, printed = failed(ValueError("expected a, got b."), *arguments)
+    assert status == 1
+    assert printed.startswith("Traceback")
 
 
 def test_a_reader_who_stops_early_is_no_error():
@@ -237,11 +235,6 @@ def test_a_reader_who_stops_early_is_no_error():
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
         assert process.stderr.read() == b""
-
-
-def test_the_version():
-    done = without_packages("--version")
-    assert done.stdout == f"manycaps {manycaps.__version__}\n"
 
 
 # The doctor: each check on a machine that lacks what it looks for.
@@ -255,16 +248,8 @@ def test_the_doctor_looks_for_everything(capsys):
     assert main(["doctor", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [check["subject"] for check in found] == [
-        "module folders",
-        "packages",
-        "WordNet",
-        "METEOR 1.5 data",
-        "tokenizers",
-        "sentence encoder",
-        "CLIP weights",
-        "ffmpeg libraries",
-        "GPU",
-        "offline mode",
+        *("module folders", "packages", "WordNet", "METEOR 1.5 data", "tokenizers", "sentence encoder"),
+        *("CLIP weights", "ffmpeg libraries", "GPU", "offline mode"),
     ]
     assert all(check["advice"] or check["fine"] for check in found), "what is not fine has an advice"
 
@@ -276,9 +261,11 @@ def test_the_doctor_needs_no_package():
         assert f"Run `pip install '{advice}'`." in done.stdout
 
 
-def test_the_doctor_says_how_to_get_wordnet(monkeypatch):
+def test_the_doctor_says_how_to_get_wordnet_and_tells_offline_mode(monkeypatch):
     monkeypatch.setattr("nltk.data.path", [])
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert checks()["WordNet"].advice == "Run `manycaps install-wordnet`."
+    assert "HF_HUB_OFFLINE=1" in checks()["offline mode"].found
 
 
 def test_the_doctor_finds_a_package_without_init(monkeypatch, tmp_path):
@@ -330,11 +317,6 @@ def test_the_doctor_tries_addresses(monkeypatch, capsys):
     assert encoder["subject"] == "download of sentence encoder"
 
 
-def test_the_doctor_tells_offline_mode(monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    assert "HF_HUB_OFFLINE=1" in checks()["offline mode"].found
-
-
 def test_every_command_has_its_file():
     files = {path.stem.replace("_", "-") for path in (ROOT / "manycaps" / "commands").glob("[a-z]*.py")}
     assert files == set(COMMANDS)
@@ -349,27 +331,6 @@ def test_no_library_imports_a_command_and_no_file_of_the_package_changes_the_pat
         assert "sys.path" not in text, path
         assert "manycaps.commands" not in text or path.name == "command_line.py", path
         assert not re.search(r"^\s*from (scripts|tests|metrics|measurements)\b", text, re.MULTILINE), path
-
-
-@each_case(
-    ("error", "line"),
-    [
-        (
-            ImportError(
-                "METEOR 1.5 needs its data, and none is here. Run `pip install pycocoevalcap`, which has them."
-            ),
-            "METEOR 1.5 needs its data, and none is here. Run `pip install pycocoevalcap`, which has them.",
-        ),
-        (
-            ImportError(NO_LINKS.format(path="a.py")),
-            "a.py: expected Python code, got the text of a symbolic link. Run `pip install .` in the clone, or switch "
-            "links on (`git config core.symlinks true`) and check the files out again.",
-        ),
-    ],
-)
-def test_an_error_that_knows_its_remedy_gets_no_other(command, capsys, error, line):
-    assert command(raising(error))() == 1
-    assert capsys.readouterr().err == f"{line}\n"
 
 
 def test_an_address_without_its_package_names_that_package(capsys, monkeypatch, tmp_path):
@@ -394,17 +355,11 @@ def test_a_file_in_place_of_a_cache_is_named_with_its_variable(capsys, monkeypat
 
 
 def test_a_backend_of_windows_that_is_not_there_stops_no_command():
-    program = (
-        f"{PROGRAM}import manycaps.commands.list as command\n"
-        "def run(_):\n"
-        "    import matplotlib\n"
-        "    print(matplotlib.get_backend())\n"
-        "command.run = run\n"
-        "sys.exit(main(['list']))"
+    printing = (
+        "import manycaps.commands.list as command\ndef run(_):\n    import matplotlib\n"
+        "    print(matplotlib.get_backend())\ncommand.run = run\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=os.environ | {"MPLBACKEND": "bogus"}, capture_output=True, text=True
-    )
+    done = run_program("list", before=printing, MPLBACKEND="bogus")
     assert (done.returncode, done.stdout.lower()) == (0, "agg\n"), done.stderr
 
 
@@ -431,11 +386,7 @@ def test_a_path_that_is_too_long_is_shown_by_its_end(capsys, path, arguments):
 
 
 def test_data_of_meteor_at_a_path_that_is_too_long():
-    with pytest.raises(
-        ValueError, match=r"^meteor15_data: expected meteor-1\.5\.jar, .*, got \.\.\.'a{80}', which has"
-    ):
-        find_data(LONG)
-    with pytest.raises(
-        ValueError, match=r"^paraphrases: expected a file such as paraphrase-en\.gz, got \.\.\.'a{80}'\."
-    ):
-        find_data(small_meteor15_data(), paraphrases=LONG)
+    shown = f"...'{'a' * 80}'"
+    assert_refused(ValueError, f"meteor15_data: expected meteor-1.5.jar, .*, got {shown}, which has", find_data, LONG)
+    message = f"paraphrases: expected a file such as paraphrase-en.gz, got {shown}."
+    assert_refused(ValueError, message, find_data, small_meteor15_data(), paraphrases=LONG)

@@ -4,9 +4,8 @@ import math
 import subprocess
 import sys
 
-import pytest
-
 from manycaps.integrations import as_log
+from tests.refusals import assert_refused
 
 RESULT = {"n_rows": 2, "score": math.nan, "score_per_row": [0.5, 1.0], "histogram": [1, 2, 3], "signature": "x"}
 
@@ -19,10 +18,8 @@ def test_numbers_and_rows_are_split():
 
 
 def test_columns_of_other_rows_are_refused():
-    with pytest.raises(
-        ValueError, match=r"^captions: expected 2 values, one for each row, got 1\. Give those that were"
-    ):
-        as_log(RESULT, captions=["a"])
+    message = "captions: expected 2 values, one for each row, got 1. Give those that were"
+    assert_refused(ValueError, message, as_log, RESULT, captions=["a"])
 
 
 def test_no_framework_is_imported_before_it_is_used():

@@ -7,42 +7,14 @@ import datasets
 import hypothesis
 import hypothesis.strategies as st
 import numpy as np
-import pytest
 
 from manycaps.command_line import main
-from manycaps.made_world.captions import (
-    LABEL_HABITS,
-    N_DRAWS,
-    PERSON_HABITS,
-    PLURALS,
-    WORDS,
-    as_caption,
-    draw_caption,
-    draw_claim,
-    draw_foil,
-    draw_wording,
-    every_word,
-    other_caption,
-    wrong_claim,
-)
+from manycaps.made_world import captions, scenes
 from manycaps.made_world.data_set import FEATURES, GRADES, N_REFERENCES, made_row
 from manycaps.made_world.pictures import CELL, CELLS, RGB, SIDE, draw_picture, draw_places, group_of_cells
-from manycaps.made_world.scenes import (
-    COLOURS,
-    COUNTS,
-    SHAPES,
-    SIZES,
-    VALUES,
-    Group,
-    Scene,
-    changed_claims,
-    draw_scene,
-    is_possible,
-    n_errors,
-    neighbour,
-    said_attributes,
-)
+from manycaps.made_world.scenes import Group, Scene
 from tests.each_case import each_case
+from tests.refusals import assert_refused
 
 SEEDS = st.integers(0, 2**32 - 1)
 RED, BLUE = Group(1, "small", "red", "circle"), Group(2, "large", "blue", "square")
@@ -63,24 +35,24 @@ SCENE = Scene((RED, BLUE), "left", "white")
     ],
 )
 def test_errors_of_a_claim_are_counted_under_the_kindest_reading(claim, errors):
-    assert n_errors(claim, SCENE) == errors
+    assert scenes.n_errors(claim, SCENE) == errors
 
 
 def test_a_claim_about_two_groups_is_wrong_where_there_is_one():
     alone = Scene((RED,), None, "white")
-    assert n_errors(SCENE, alone) == 1 + len(RED)  # the relation, and all of the other group
-    assert n_errors(Scene((RED,), None, "white"), alone) == 0
+    assert scenes.n_errors(SCENE, alone) == 1 + len(RED)  # the relation, and all of the other group
+    assert scenes.n_errors(Scene((RED,), None, "white"), alone) == 0
 
 
 def every_meaning():
     """What each word can mean: (field, value)."""
     meaning = {}
     for field in ("size", "colour", "shape"):
-        for value in VALUES[field]:
-            for word in WORDS[value]:
+        for value in scenes.VALUES[field]:
+            for word in captions.WORDS[value]:
                 meaning[word] = (field, value)
                 if field == "shape":
-                    meaning[PLURALS.get(word, word + "s")] = (field, value)
+                    meaning[captions.PLURALS.get(word, word + "s")] = (field, value)
     counts = {"one": 1, "single": 1, "two": 2, "pair": 2, "three": 3, "trio": 3}
     return meaning | {word: ("count", n) for word, n in counts.items()}
 
@@ -88,17 +60,17 @@ def every_meaning():
 @hypothesis.given(SEEDS)
 def test_captions_are_true_foils_and_graded_captions_wrong(seed):
     rng = np.random.default_rng(seed)
-    scene = draw_scene(rng)
-    assert is_possible(scene)
-    for habits in (PERSON_HABITS, LABEL_HABITS):
-        assert n_errors(draw_claim(rng, scene, habits), scene) == 0
-    claim, wording = draw_claim(rng, scene), draw_wording(rng)
+    scene = scenes.draw_scene(rng)
+    assert scenes.is_possible(scene)
+    for habits in (captions.PERSON_HABITS, captions.LABEL_HABITS):
+        assert scenes.n_errors(captions.draw_claim(rng, scene, habits), scene) == 0
+    claim, wording = captions.draw_claim(rng, scene), captions.draw_wording(rng)
     for errors in GRADES:
-        assert n_errors(wrong_claim(rng, scene, scene, errors), scene) == errors
-    for attribute in said_attributes(claim):
-        assert all(n_errors(other, scene) == 1 for other in changed_claims(claim, scene, attribute))
-    foil = draw_foil(rng, scene, claim, wording)
-    assert foil.caption == as_caption(claim, wording)
+        assert scenes.n_errors(captions.wrong_claim(rng, scene, scene, errors), scene) == errors
+    for attribute in scenes.said_attributes(claim):
+        assert all(scenes.n_errors(other, scene) == 1 for other in scenes.changed_claims(claim, scene, attribute))
+    foil = captions.draw_foil(rng, scene, claim, wording)
+    assert foil.caption == captions.as_caption(claim, wording)
     changed = [(a, b) for a, b in zip(foil.caption.split(), foil.foil.split(), strict=False) if a != b]
     if foil.kind not in ("count", "relation"):  # "two boxes" and "a box", "left of" and "to the left of" differ more
         assert len(foil.caption.split()) == len(foil.foil.split())
@@ -109,32 +81,32 @@ def test_captions_are_true_foils_and_graded_captions_wrong(seed):
 @hypothesis.given(SEEDS)
 def test_a_neighbour_differs_in_one_attribute_and_is_of_this_world(seed):
     rng = np.random.default_rng(seed)
-    scene = draw_scene(rng)
-    other = neighbour(rng, scene)
-    assert is_possible(other)
-    assert n_errors(other, scene) == 1
+    scene = scenes.draw_scene(rng)
+    other = scenes.neighbour(rng, scene)
+    assert scenes.is_possible(other)
+    assert scenes.n_errors(other, scene) == 1
 
 
 @hypothesis.given(SEEDS)
 def test_the_words_of_a_caption_say_what_is_there(seed):
     """Read back without the program's own bookkeeping: the words name nothing that the scene does not have."""
     rng = np.random.default_rng(seed)
-    scene = draw_scene(rng)
-    caption = draw_caption(rng, scene)
+    scene = scenes.draw_scene(rng)
+    caption = captions.draw_caption(rng, scene)
     meaning = every_meaning()
     there = {(field, value) for group in scene.groups for field, value in group._asdict().items()}
     ground = re.split(r" on |, all on ", caption)
     named = {meaning[word] for word in ground[0].split() if word in meaning}
     assert named <= there
-    assert set(re.findall(r"[a-z]+|,", caption)) <= every_word()
+    assert set(re.findall(r"[a-z]+|,", caption)) <= captions.every_word()
 
 
 @hypothesis.given(SEEDS)
 def test_the_second_caption_has_other_words_and_the_second_picture_other_pixels(seed):
     rng = np.random.default_rng(seed)
-    scene = draw_scene(rng)
-    caption = draw_caption(rng, scene)
-    assert other_caption(rng, scene, caption) != caption
+    scene = scenes.draw_scene(rng)
+    caption = captions.draw_caption(rng, scene)
+    assert captions.other_caption(rng, scene, caption) != caption
     first, second = draw_picture(rng, scene), draw_picture(rng, scene)
     assert first.size == second.size == (SIDE, SIDE)
     assert np.abs(np.subtract(first, second, dtype=float)).mean() > 1
@@ -144,7 +116,7 @@ def test_the_second_caption_has_other_words_and_the_second_picture_other_pixels(
 def test_a_picture_shows_as_many_shapes_of_the_colour_where_they_belong(seed):
     """Measured on the pixels: covered cells have some of the group's colour, free cells are mostly background."""
     rng = np.random.default_rng(seed)
-    scene = draw_scene(rng)
+    scene = scenes.draw_scene(rng)
     places = draw_places(rng, scene)
     assert [sum(place.group == i for place in places) for i in range(len(scene.groups))] == [
         group.count for group in scene.groups
@@ -173,25 +145,30 @@ def test_relations_hold_in_the_pixels():
 
 def test_every_value_comes_up():
     rng = np.random.default_rng(0)
-    groups = [group for _ in range(500) for group in draw_scene(rng).groups]
-    for field, values in (("count", COUNTS), ("size", SIZES), ("colour", COLOURS), ("shape", SHAPES)):
+    groups = [group for _ in range(500) for group in scenes.draw_scene(rng).groups]
+    for field, values in (
+        ("count", scenes.COUNTS),
+        ("size", scenes.SIZES),
+        ("colour", scenes.COLOURS),
+        ("shape", scenes.SHAPES),
+    ):
         assert {getattr(group, field) for group in groups} == set(values)
 
 
 def test_wordings_vary_and_the_plainest_is_known():
     rng = np.random.default_rng(0)
-    assert len({as_caption(SCENE, draw_wording(rng)) for _ in range(200)}) > 150
-    assert as_caption(SCENE, np.zeros(N_DRAWS)) == (
+    assert len({captions.as_caption(SCENE, captions.draw_wording(rng)) for _ in range(200)}) > 150
+    assert captions.as_caption(SCENE, np.zeros(captions.N_DRAWS)) == (
         "a small red circle left of two large blue squares on a white background"
     )
     orange = Scene((Group(1, None, "orange", "square"),), None, None)
-    assert as_caption(orange, np.zeros(N_DRAWS)) == "an orange square"
+    assert captions.as_caption(orange, np.zeros(captions.N_DRAWS)) == "an orange square"
 
 
 def test_more_errors_than_attributes_are_refused():
     claim = Scene((Group(None, None, "red", "circle"),), None, None)
-    with pytest.raises(ValueError, match="claim: expected one that can have one more wrong attribute"):
-        wrong_claim(np.random.default_rng(0), SCENE, claim, 4)
+    message = "claim: expected one that can have one more wrong attribute"
+    assert_refused(ValueError, message, captions.wrong_claim, np.random.default_rng(0), SCENE, claim, 4)
 
 
 def test_a_row_depends_on_seed_and_number_alone():

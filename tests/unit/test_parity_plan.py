@@ -9,6 +9,7 @@ from manycaps.command_line import main
 from manycaps.functional import human_parity_test, plan_human_parity, plan_wrong_captions
 from manycaps.kit.sets_gaps import row_gaps
 from tests.comparison_cases import caption_rows, write_captions
+from tests.refusals import assert_refused
 
 
 def distances(rng, n_rows, m, n, shift=0.0):
@@ -58,24 +59,26 @@ def test_a_plan_of_its_own_least_gap_needs_its_own_rows():
     assert (plan.n_rows, again.fidelity_rows) == (400, 400)
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
+def test_messages():
+    pilot = distances(np.random.default_rng(2), 5, 2, 3)
+    for options, error, message in (
         ({"n_rows": 0}, ValueError, "n_rows: expected a whole number of at least 1, got 0"),
         ({"gap": -0.1}, ValueError, "gap: expected a number above 0"),
         ({"power": 1.0}, ValueError, "power: expected a number above 0.05 and below 1, got 1.0"),
         ({"power": "high"}, TypeError, "power: expected a number, got str"),
-    ],
-)
-def test_messages(options, error, message):
-    with pytest.raises(error, match=message):
-        plan_human_parity(distances(np.random.default_rng(2), 5, 2, 3), 2, **options)
+    ):
+        assert_refused(error, message, plan_human_parity, pilot, 2, **options)
 
 
 def test_command(tmp_path, capsys):
     rows = caption_rows(12)
     files = write_captions(tmp_path, {name: rows[name] for name in ("base", "references")})
     arguments = ["plan", files["base"], "-r", files["references"], "--distance", "meteor"]
+
+    def refused(status, message, *more):
+        assert main([*arguments, *more]) == status
+        assert message in capsys.readouterr().err
+
     assert main([*arguments, "--find", "0.05", "--rows", "200"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "Pilot: 12 rows, distance meteor."
@@ -83,19 +86,15 @@ def test_command(tmp_path, capsys):
     assert lines[1].endswith("80 % of the time at a level of 5 %, if all rows share the gap.")
     assert lines[2].startswith("To find 0.05 as often takes ")
     assert main([*arguments, "--wrong", "0.2"]) == 0
-    assert (
-        capsys.readouterr().out.splitlines()[2].startswith("20 % wrong captions, of other rows, are found as often by ")
-    )
-    assert main([*arguments, "--wrong", "0.2", "--limit", "9"]) == 2
-    assert capsys.readouterr().err.startswith("--wrong: expected a pilot of at least 10 rows, got 9. Add rows.")
-    assert main([*arguments, "--wrong", "1.5"]) == 2
-    assert capsys.readouterr().err.startswith("--wrong: expected a number above 0 and below 1, got 1.5.")
+    line = capsys.readouterr().out.splitlines()[2]
+    assert line.startswith("20 % wrong captions, of other rows, are found as often by ")
+    refused(2, "--wrong: expected a pilot of at least 10 rows, got 9. Add rows.", "--wrong", "0.2", "--limit", "9")
+    refused(2, "--wrong: expected a number above 0 and below 1, got 1.5.", "--wrong", "1.5")
+    refused(2, "--power: expected a number above 0.05 and below 1, got 2.0.", "--power", "2")
     assert main([*arguments, "--json"]) == 0
     numbers = json.loads(capsys.readouterr().out)
     assert (numbers["n_rows"], numbers["fidelity_rows"], numbers["distance"]) == (12, None, "meteor")
     assert numbers["wrong_rows"] is None
-    assert main([*arguments, "--power", "2"]) == 2
-    assert capsys.readouterr().err.startswith("--power: expected a number above 0.05 and below 1, got 2.0.")
     single = write_captions(tmp_path, {"references": [row[:1] for row in rows["references"]]})
     assert main(["plan", files["base"], "-r", single["references"], "--distance", "meteor"]) == 1
     assert "references[0]: expected at least two references" in capsys.readouterr().err

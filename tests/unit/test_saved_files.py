@@ -3,8 +3,6 @@
 import os
 import stat
 
-import pytest
-
 from manycaps.saved_files import (
     check_can_be_written,
     check_folder_can_be_made,
@@ -14,6 +12,7 @@ from manycaps.saved_files import (
     write_text_atomically,
 )
 from tests.each_case import each_case
+from tests.refusals import assert_refused
 
 
 def test_a_failing_writer_leaves_what_was_there(tmp_path):
@@ -24,26 +23,19 @@ def test_a_failing_writer_leaves_what_was_there(tmp_path):
         target.write_text("half")
         raise OSError(28, "No space left on device")
 
-    with pytest.raises(OSError, match="No space"):
-        write_atomically(path, fail)
+    assert_refused(OSError, ".*No space", write_atomically, path, fail)
     assert [child.name for child in tmp_path.iterdir()] == ["page.html"]
     assert path.read_text() == "old"
 
 
-def test_a_link_stays_and_its_target_is_replaced(tmp_path):
-    (tmp_path / "target.txt").write_text("old")
-    (tmp_path / "link.txt").symlink_to(tmp_path / "target.txt")
-    write_text_atomically(tmp_path / "link.txt", "new")
-    assert (tmp_path / "link.txt").is_symlink()
-    assert (tmp_path / "target.txt").read_text() == "new"
-
-
-def test_the_rights_of_a_file_stay(tmp_path):
-    path = tmp_path / "file.txt"
-    path.write_text("old")
-    path.chmod(0o640)
-    write_text_atomically(path, "new")
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+def test_a_link_and_the_rights_of_its_target_stay(tmp_path):
+    target, link = tmp_path / "target.txt", tmp_path / "link.txt"
+    target.write_text("old")
+    target.chmod(0o640)
+    link.symlink_to(target)
+    write_text_atomically(link, "new")
+    assert link.is_symlink()
+    assert (target.read_text(), stat.S_IMODE(target.stat().st_mode)) == ("new", 0o640)
 
 
 @each_case(
@@ -61,9 +53,7 @@ def test_what_must_not_be_replaced_is_refused(tmp_path, name, message):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "device").symlink_to("/dev/null")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    with pytest.raises(OSError) as error:
-        check_can_be_written(tmp_path / name)
-    assert str(error.value).endswith(message)
+    assert_refused(OSError, f".*{message}$", check_can_be_written, tmp_path / name)
 
 
 def test_a_folder_is_whole_or_not_there(tmp_path):
@@ -71,8 +61,7 @@ def test_a_folder_is_whole_or_not_there(tmp_path):
         (folder / "a").write_text("half")
         raise ValueError("no")
 
-    with pytest.raises(ValueError, match="no"):
-        write_folder_atomically(tmp_path / "new", fail)
+    assert_refused(ValueError, "no$", write_folder_atomically, tmp_path / "new", fail)
     assert list(tmp_path.iterdir()) == []
     write_folder_atomically(tmp_path / "new", lambda folder: (folder / "a").write_text("whole"))
     assert (tmp_path / "new" / "a").read_text() == "whole"
@@ -80,14 +69,9 @@ def test_a_folder_is_whole_or_not_there(tmp_path):
 
 def test_a_file_in_the_way_of_a_folder_is_named(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match="expected a folder for output, got "):
-        made_folder(tmp_path / "file")
-
-
-@pytest.mark.parametrize("name", ["file", "file/deeper"])
-def test_a_file_in_the_way_is_named_before_anything_is_made(tmp_path, name):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match=r"expected a folder for output, got .*/file', a file\."):
-        check_folder_can_be_made(tmp_path / name)
+    assert_refused(OSError, ".*expected a folder for output, got ", made_folder, tmp_path / "file")
+    for name in ("file", "file/deeper"):  # before anything is made
+        message = ".*expected a folder for output, got .*/file', a file."
+        assert_refused(OSError, message, check_folder_can_be_made, tmp_path / name)
     check_folder_can_be_made(tmp_path / "new" / "deeper")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -68,17 +68,18 @@ def test_by_hand():
     assert scores[1].tolist() == pytest.approx([0, 2.5 * (np.exp(-1 / 72) / np.sqrt(2) + 1) / 2], abs=1e-12)
 
 
+def greedy(sets, n_rows):
+    first = np.append(0, np.cumsum([len(own) for own in sets]))
+    return greedy_cover(first, np.array([row for own in sets for row in sorted(own)], np.int32), n_rows)
+
+
 @settings(max_examples=100, deadline=None)
 @given(SETS)
 def test_the_choice_is_that_of_the_exhaustive_search(sets):
-    first = np.append(0, np.cumsum([len(own) for own in sets]))
-    rows = np.array([row for own in sets for row in sorted(own)], np.int32)
-    assert greedy_cover(first, rows, 10) == exhaustive(sets)
+    assert greedy(sets, 10) == exhaustive(sets)
 
 
 def test_greedy_is_not_the_smallest():
     # The middle set covers four rows at once; the other two would do alone.
     sets = [{0, 1, 2}, {1, 2, 4, 5}, {3, 4, 5}]
-    rows = np.array([0, 1, 2, 1, 2, 4, 5, 3, 4, 5])
-    cover = greedy_cover(np.array([0, 3, 7, 10]), rows, 6)
-    assert cover == ([1, 0, 2], [4, 1, 1]) == exhaustive(sets)
+    assert greedy(sets, 6) == ([1, 0, 2], [4, 1, 1]) == exhaustive(sets)

@@ -15,7 +15,6 @@ from huggingface_hub.errors import EntryNotFoundError
 from tqdm.auto import tqdm
 
 from manycaps.kit import clip_checkpoints
-from manycaps.kit.base_files import file_sha256
 from manycaps.kit.clip_checkpoints import convert_checkpoint, find_checkpoint
 from manycaps.kit.clip_model import OPENAI_MEAN, OPENAI_STD
 from manycaps.kit.clip_variants import CONFIG_NAME, VARIANTS, WEIGHTS_NAME, Variant, read_facts, variant_name
@@ -23,6 +22,7 @@ from manycaps.kit.clip_weights import merge_lora, read_weights
 from tests.clip_checkpoints import save_checkpoint, small_weights, with_lora
 from tests.each_case import each_case
 from tests.large_packages import torch
+from tests.refusals import assert_refused
 
 TREATMENT = VARIANTS["pac-vit-b-32"].treatment
 
@@ -98,60 +98,46 @@ def test_names_of_variants():
     names |= {"pac++-vit-l-14": "pac++-vit-l-14", "clip-vit-b-32": "clip-vit-b-32"}
     for given, name in names.items():
         assert variant_name(given) == name
-    with pytest.raises(ValueError, match=r"variant: expected one of pac-vit-b-32, .*, got 'vit-b-16'\. For weights"):
-        variant_name("vit-b-16")
-    with pytest.raises(TypeError, match=r"^variant: expected a name, got list\. Give for example 'clip-vit-b-32'\."):
-        variant_name(["clip-vit-b-32"])
+    message = "variant: expected one of pac-vit-b-32, .*, got 'vit-b-16'. For weights"
+    assert_refused(ValueError, message, variant_name, "vit-b-16")
+    message = "variant: expected a name, got list. Give for example 'clip-vit-b-32'."
+    assert_refused(TypeError, message, variant_name, ["clip-vit-b-32"])
 
 
-def test_a_local_file_is_custom_and_hashed(tmp_path):
+def find(checkpoint, variant=None):
+    return find_checkpoint(variant, checkpoint, tqdm)
+
+
+def refused(message, checkpoint, variant=None):
+    assert_refused(ValueError, message, find, checkpoint, variant)
+
+
+def test_a_local_file_is_hashed_and_custom_unless_it_is_known(tmp_path, monkeypatch):
     path = save_checkpoint(tmp_path / "mine.pth")
-    found = find_checkpoint(None, str(path), tqdm)
-    assert found == (path, "custom", "mine.pth", hashlib.sha256(path.read_bytes()).hexdigest(), TREATMENT, None)
-    assert find_checkpoint("openclip-vit-l-14", path, tqdm).treatment.activation == "gelu"
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert find(str(path)) == (path, "custom", "mine.pth", sha256, TREATMENT, None)
+    assert find(path, "openclip-vit-l-14").treatment.activation == "gelu"
+    monkeypatch.setitem(VARIANTS, "clip-vit-b-32", VARIANTS["clip-vit-b-32"]._replace(sha256=sha256))
+    assert find(path, "pac-vit-b-32").variant == "clip-vit-b-32"
 
 
-def test_a_known_file_is_named_whatever_it_is_given_as(tmp_path, monkeypatch):
-    path = save_checkpoint(tmp_path / "pac.pth")
-    plain = VARIANTS["clip-vit-b-32"]._replace(sha256=file_sha256(path))
-    monkeypatch.setitem(VARIANTS, "clip-vit-b-32", plain)
-    assert find_checkpoint("pac-vit-b-32", path, tqdm).variant == "clip-vit-b-32"
+NOTHING = "checkpoint: expected a file, a folder or a Hub repository, got"
 
 
-@each_case(
-    "name",
-    [
-        "nowhere.pth",
-        "a/b/c",
-        "org/nowhere.safetensors",
-        "./org/nowhere",
-        "checkpoints/tiny-pac",
-        "org/nowhere/",
-        pathlib.Path("org/nowhere"),
-    ],
-)
+# What else can only be a path: test_base_files.py.
+@each_case("name", ["nowhere.pth", "./org/nowhere", "checkpoints/tiny-pac", pathlib.Path("org/nowhere")])
 def test_a_path_that_is_not_there_is_named_at_once(name, tmp_path, monkeypatch, asked):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError) as error:
-        find_checkpoint(None, name, tqdm)
-    assert str(error.value).startswith(
-        f"checkpoint: expected a file, a folder or a Hub repository, got {str(name)!r}: no such folder or file, "
-        f"relative paths start at {tmp_path}. Check the path"
-    )
+    message = f"{NOTHING} {str(name)!r}: no such folder or file, relative paths start at {tmp_path}. Check the path"
+    refused(message, name)
     for absolute in ("/nowhere/clip", "~/nowhere"):
-        with pytest.raises(ValueError, match=f"got '{absolute}': no such folder or file. Check the path.$"):
-            find_checkpoint(None, absolute, tqdm)
+        refused(f"{NOTHING} '{absolute}': no such folder or file. Check the path.$", absolute)
     assert asked == []
 
 
 @pytest.mark.parametrize("name", ["clip-vit-b-32", "openclip-vit-l-14", "pac++-vit-b-32"])
 def test_the_name_of_a_variant_is_no_checkpoint(name, asked):
-    with pytest.raises(ValueError) as error:
-        find_checkpoint(None, name, tqdm)
-    assert str(error.value) == (
-        f"checkpoint: expected a file, a folder or a Hub repository, got '{name}', the name of published weights. "
-        f"Give variant='{name}' and no checkpoint."
-    )
+    refused(f"{NOTHING} '{name}', the name of published weights. Give variant='{name}' and no checkpoint.$", name)
     assert asked == []
 
 
@@ -159,7 +145,7 @@ def test_a_converted_file_says_how_to_use_it(tmp_path):
     source = save_checkpoint(tmp_path / "a.pth", with_lora(small_weights()))
     target = tmp_path / "b.safetensors"
     convert_checkpoint(source, target, {"activation": "gelu", "mean": [0.5] * 3, "std": [0.25] * 3})
-    assert find_checkpoint(None, target, tqdm).treatment == ("gelu", (0.5,) * 3, (0.25,) * 3)
+    assert find(target).treatment == ("gelu", (0.5,) * 3, (0.25,) * 3)
     expected = merge_lora(read_weights(source))
     converted = read_weights(target)
     assert converted.keys() == expected.keys()
@@ -168,17 +154,14 @@ def test_a_converted_file_says_how_to_use_it(tmp_path):
 
 
 def test_a_folder_is_read_with_its_configuration(tmp_path):
-    with pytest.raises(ValueError, match=f"checkpoint: expected {WEIGHTS_NAME} in the folder"):
-        find_checkpoint(None, tmp_path, tqdm)
+    refused(f"checkpoint: expected {WEIGHTS_NAME} in the folder", tmp_path)
     facts = {"activation": "quick_gelu"}
     convert_checkpoint(save_checkpoint(tmp_path / "a.pth"), tmp_path / WEIGHTS_NAME, facts)
     config = {"model_cfg": {"quick_gelu": True}, "preprocess_cfg": {"mean": [0.5] * 3, "std": [0.5] * 3}}
     (tmp_path / CONFIG_NAME).write_text(json.dumps(config))
-    found = find_checkpoint("openclip-vit-l-14", tmp_path, tqdm)
-    assert found.treatment == ("quick_gelu", (0.5,) * 3, (0.5,) * 3)
+    assert find(tmp_path, "openclip-vit-l-14").treatment == ("quick_gelu", (0.5,) * 3, (0.5,) * 3)
     (tmp_path / CONFIG_NAME).write_text("[]")
-    with pytest.raises(ValueError, match=f"checkpoint: expected model_cfg and preprocess_cfg in {CONFIG_NAME}, got"):
-        find_checkpoint(None, tmp_path, tqdm)
+    refused(f"checkpoint: expected model_cfg and preprocess_cfg in {CONFIG_NAME}, got", tmp_path)
 
 
 @pytest.fixture
@@ -215,25 +198,20 @@ def hub(monkeypatch, tmp_path):
 
 
 def test_a_hub_repository_is_used(hub, monkeypatch):
-    expected = f"checkpoint: expected {WEIGHTS_NAME} in the Hub repository org/clip, got none"
-    with pytest.raises(ValueError, match=expected):
-        find_checkpoint(None, "org/clip", tqdm)
+    refused(f"checkpoint: expected {WEIGHTS_NAME} in the Hub repository org/clip, got none", "org/clip")
     convert_checkpoint(save_checkpoint(hub / "a.pth"), hub / "model.safetensors", TREATMENT._asdict())
     for name in ("org/clip", "hub:org/clip"):
-        found = find_checkpoint(None, name, tqdm)
+        found = find(name)
         assert (found.path, found.variant, found.source) == (hub / "model.safetensors", "custom", "org/clip")
     monkeypatch.setitem(VARIANTS, "clip-vit-b-32", VARIANTS["clip-vit-b-32"]._replace(source="hub:org/clip"))
-    assert find_checkpoint("clip-vit-b-32", None, tqdm).variant == "clip-vit-b-32"
-    expected = r"Hub repository org/other, got none, the Hub did not return it \(OSError: 401 Client Error: repository "
-    with pytest.raises(ValueError, match=expected):
-        find_checkpoint(None, "org/other", tqdm)
+    assert find(None, "clip-vit-b-32").variant == "clip-vit-b-32"
+    message = ".*Hub repository org/other, got none, the Hub did not return it (OSError: 401 Client Error: repository "
+    refused(message, "org/other")
 
 
 def test_a_name_that_looks_like_a_path_may_be_on_the_hub(asked):
-    with pytest.raises(ValueError, match="for a repository on the Hub write 'hub:models/clip'"):
-        find_checkpoint(None, "models/clip", tqdm)
-    with pytest.raises(ValueError, match="Hub repository models/clip, got none, the Hub did not return it"):
-        find_checkpoint(None, "hub:models/clip", tqdm)
+    refused(".*for a repository on the Hub write 'hub:models/clip'", "models/clip")
+    refused(".*Hub repository models/clip, got none, the Hub did not return it", "hub:models/clip")
     assert [url.rsplit("/resolve/")[0] for url in asked] == ["https://huggingface.co/models/clip"]
 
 
@@ -242,7 +220,7 @@ def test_without_the_hub_the_cache_is_used(asked, tmp_path, monkeypatch):
     kept = {WEIGHTS_NAME: str(tmp_path / WEIGHTS_NAME)}
     monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda repository, name: kept.get(name))
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", lambda *_: pytest.fail("the Hub does not answer"))
-    assert find_checkpoint(None, "org/kept", tqdm).path == tmp_path / WEIGHTS_NAME
+    assert find("org/kept").path == tmp_path / WEIGHTS_NAME
     assert len(asked) == 1
 
 
@@ -251,7 +229,7 @@ def test_a_download_is_checked_converted_and_kept_and_made_once(published, check
         folder = published(server.url)
         (folder / "download.incomplete").write_bytes(b"what a killed process left")
         with ThreadPoolExecutor(2) as pool:
-            found = list(pool.map(lambda _: find_checkpoint(None, None, tqdm), range(2)))
+            found = list(pool.map(lambda _: find(None), range(2)))
     assert server.n_requests == 1
     sha256 = hashlib.sha256(checkpoint_bytes).hexdigest()
     assert found[0] == found[1] == (folder / WEIGHTS_NAME, "pac-vit-b-32", server.url, sha256, TREATMENT, None)
@@ -270,7 +248,7 @@ REFUSED = (
 
 
 def fetch():
-    find_checkpoint(None, None, tqdm)
+    find(None)
 
 
 def try_address():
@@ -278,29 +256,26 @@ def try_address():
 
 
 @pytest.mark.parametrize(
-    ("server", "facts", "attempts", "got", "end"),
+    ("server", "facts", "attempts", "got"),
     [
-        ({"body": HTML, "content_type": "text/html"}, {}, [fetch, try_address], "got a web page (", ""),
-        ({"body": HTML}, {}, [fetch], "got a web page (Google Drive - Quota exceeded), as for too many downloads", ""),
-        ({"body": b"no", "status": 404}, {}, [fetch], "got HTTP status 404 (Not Found)", TRY_A_BROWSER),
-        ({"body": b"no", "status": 403}, {}, [fetch, try_address], REFUSED, REFUSED),
-        ({"body": ZIP + b"0" * 96, "stated": 1000}, {}, [fetch], "got 100 of 1000 bytes", TRY_A_BROWSER),
-        ({"body": ZIP}, {"size": 5}, [fetch], "got a file of 4 bytes instead of 5", TRY_A_BROWSER),
-        ({"body": ZIP}, {"sha256": "0" * 64}, [fetch], "instead of " + "0" * 64, TRY_A_BROWSER),
-        ({"body": b"hello there"}, {}, [fetch], "got application/octet-stream that begins with b'hello th'", ""),
-        ({"body": ZIP}, {}, [fetch], "got a file that cannot be used. checkpoint: expected a file of tensors", ""),
+        ({"body": HTML, "content_type": "text/html"}, {}, [fetch, try_address], "got a web page ("),
+        ({"body": HTML}, {}, [fetch], "got a web page (Google Drive - Quota exceeded), as for too many downloads"),
+        ({"body": b"no", "status": 404}, {}, [fetch], "got HTTP status 404 (Not Found)"),
+        ({"body": b"no", "status": 403}, {}, [fetch, try_address], REFUSED),
+        ({"body": ZIP + b"0" * 96, "stated": 1000}, {}, [fetch], "got 100 of 1000 bytes"),
+        ({"body": ZIP}, {"size": 5}, [fetch], "got a file of 4 bytes instead of 5"),
+        ({"body": ZIP}, {"sha256": "0" * 64}, [fetch], "got .*instead of " + "0" * 64),
+        ({"body": b"hello there"}, {}, [fetch], "got application/octet-stream that begins with b'hello th'"),
+        ({"body": ZIP}, {}, [fetch], "got a file that cannot be used. checkpoint: expected a file of tensors"),
     ],
 )
-def test_a_bad_answer_is_described_and_leaves_nothing(published, server, facts, attempts, got, end):
+def test_a_bad_answer_is_described_and_leaves_nothing(published, server, facts, attempts, got):
     with Server(**server) as running:
         folder = published(running.url, **facts)
+        end = "" if got is REFUSED else f".*{TRY_A_BROWSER}"
+        message = f"checkpoint: expected the file of pac-vit-b-32 from {running.url}, {got}{end}$"
         for attempt in attempts:
-            with pytest.raises(ValueError) as error:
-                attempt()
-            message = str(error.value)
-            assert message.startswith(f"checkpoint: expected the file of pac-vit-b-32 from {running.url}, got ")
-            assert got in message
-            assert message.endswith(end or TRY_A_BROWSER)
+            assert_refused(ValueError, message, attempt)
     assert [path.name for path in folder.iterdir() if path.suffix != ".lock"] == []
 
 
@@ -314,11 +289,9 @@ def test_an_address_is_tried_without_a_download(published, checkpoint_bytes):
 
 def test_offline_mode_asks_nobody(published, monkeypatch, checkpoint_bytes):
     published("http://127.0.0.1:9/weights.pth")
-    with pytest.raises(ValueError, match="got no connection"):
-        fetch()
+    refused(".*got no connection", None)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     with Server(checkpoint_bytes) as server:
         monkeypatch.setitem(VARIANTS, "pac-vit-b-32", VARIANTS["pac-vit-b-32"]._replace(source=server.url))
-        with pytest.raises(ValueError, match="got HF_HUB_OFFLINE is set, so nothing was downloaded"):
-            fetch()
+        refused(".*got HF_HUB_OFFLINE is set, so nothing was downloaded", None)
     assert server.n_requests == 0

@@ -20,6 +20,8 @@ from manycaps.kit.clip_options import (
     with_prompt,
 )
 from tests.clip_checkpoints import save_checkpoint
+from tests.each_case import each_case
+from tests.refusals import assert_refused
 
 OPTIONS = CLIP_LOAD_DEFAULTS | CLIP_CALL_DEFAULTS
 
@@ -27,11 +29,6 @@ OPTIONS = CLIP_LOAD_DEFAULTS | CLIP_CALL_DEFAULTS
 @pytest.fixture
 def checkpoint_path(tmp_path):
     return save_checkpoint(tmp_path / "small.pth")
-
-
-@pytest.fixture
-def encoder(checkpoint_path):
-    return encoder_of(checkpoint_path)
 
 
 @pytest.fixture
@@ -54,12 +51,8 @@ def test_encoders_of_one_checkpoint_share_the_model_and_what_it_has_read(checkpo
     assert len(n_builds) == 1
     first.model.text_features = None  # no more passes
     assert (second.encode_texts(["a dog"], batch_size=4).distinct == features).all()
-
-
-@pytest.mark.parametrize("options", [{"dtype": "bfloat16"}, {"variant": "openclip-vit-l-14"}])
-def test_another_arithmetic_is_another_model(checkpoint_path, options):
-    first, second = encoder_of(checkpoint_path), encoder_of(checkpoint_path, **options)
-    assert second.model is not first.model
+    for options in ({"dtype": "bfloat16"}, {"variant": "openclip-vit-l-14"}):
+        assert encoder_of(checkpoint_path, **options).model is not first.model
 
 
 def test_threads_that_load_at_once_get_one_model(checkpoint_path, n_builds):
@@ -76,8 +69,8 @@ def test_a_model_that_nobody_uses_any_more_is_dropped(checkpoint_path, n_builds)
     assert len(n_builds) == 2
 
 
-def test_a_text_is_encoded_once_and_counted_as_cut_each_time(encoder, monkeypatch):
-    n_texts = []
+def test_a_text_is_encoded_once_and_counted_as_cut_each_time(checkpoint_path, monkeypatch):
+    encoder, n_texts = encoder_of(checkpoint_path), []
     encode = encoder.model.text_features
     monkeypatch.setattr(
         encoder.model, "text_features", lambda new, *rest: n_texts.append(len(new)) or encode(new, *rest)
@@ -119,11 +112,13 @@ def test_a_missing_library_is_said_before_weights_are_fetched(package, monkeypat
     )
 
 
-def test_the_prompt_is_parted_by_one_space():
+def test_the_prompt_is_a_string_parted_by_one_space():
     assert with_prompt("p", ["c"]) == with_prompt("p ", ["c"]) == ["p c"]
+    message = "prompt: expected a string, got NoneType. Give '' for no prompt."
+    assert_refused(TypeError, message, check_prompt, None)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("option", "error", "message"),
     [
         ({"checkpoint": 3}, TypeError, "checkpoint: expected a path or a Hub repository, got int."),
@@ -136,11 +131,4 @@ def test_the_prompt_is_parted_by_one_space():
 )
 def test_options_are_checked(option, error, message):
     check_clip_options(OPTIONS)
-    with pytest.raises(error) as raised:
-        check_clip_options(OPTIONS | option)
-    assert str(raised.value).startswith(message)
-
-
-def test_the_prompt_must_be_a_string():
-    with pytest.raises(TypeError, match=r"prompt: expected a string, got NoneType\. Give '' for no prompt\."):
-        check_prompt(None)
+    assert_refused(error, message, check_clip_options, OPTIONS | option)

@@ -15,21 +15,18 @@ from manycaps.kit.base_feature_memory import BYTES_PER_ENTRY
 from manycaps.kit.clip_encoder import ClipEncoder
 from manycaps.kit.clip_image_features import as_feature_rows, check_image_column, encode_images, ordered_results
 from manycaps.kit.clip_options import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS
-from tests.clip_checkpoints import save_checkpoint
+from tests.each_case import each_case
+from tests.modules.sample_inputs import small_checkpoint
+from tests.refusals import assert_refused
 
 RNG = np.random.default_rng(0)
 OPTIONS = CLIP_LOAD_DEFAULTS | CLIP_CALL_DEFAULTS
 
 
-@pytest.fixture(scope="module")
-def checkpoint_path(tmp_path_factory):
-    return save_checkpoint(tmp_path_factory.mktemp("checkpoint") / "small.pth")
-
-
 @pytest.fixture
-def encoder(checkpoint_path, monkeypatch):
+def encoder(monkeypatch):
     """An encoder that counts the images that its model sees."""
-    made = ClipEncoder(OPTIONS | {"checkpoint": checkpoint_path, "device": "cpu"}, tqdm)
+    made = ClipEncoder(OPTIONS | {"checkpoint": small_checkpoint(), "device": "cpu"}, tqdm)
     made.forget()  # the model may be in use elsewhere
     made.batches = []
     encode = made.model.image_features
@@ -174,7 +171,7 @@ def test_decoding_runs_while_the_model_computes(encoder, monkeypatch):
     assert any(decoded_meanwhile)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("column", "got"),
     [
         ("dog.jpg", "one str"),
@@ -187,9 +184,7 @@ def test_decoding_runs_while_the_model_computes(encoder, monkeypatch):
     ],
 )
 def test_one_image_is_no_column(column, got):
-    with pytest.raises(TypeError) as error:
-        check_image_column(column, "images")
-    expected = f"images: expected a list of images, got {got}. Give one image per row, in a list."
-    assert str(error.value) == expected
+    message = f"images: expected a list of images, got {got}. Give one image per row, in a list.$"
+    assert_refused(TypeError, message, check_image_column, column, "images")
     check_image_column([column], "images")
     check_image_column(np.zeros((2, 4, 4, 3), np.uint8), "images")

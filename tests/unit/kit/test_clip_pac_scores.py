@@ -6,29 +6,15 @@ import numpy as np
 import pytest
 
 from manycaps.kit.clip_cosines import PAIRS_AT_ONCE, paired_cosines
-from manycaps.kit.clip_pac_scores import (
-    PAC_PROMPT,
-    PAC_WEIGHT,
-    check_weight,
-    largest_by_caption,
-    pac_s,
-    ref_pac_s,
-    text_places,
-)
+from manycaps.kit.clip_pac_scores import PAC_PROMPT, PAC_WEIGHT, check_weight, pac_s, ref_pac_s
 from tests.each_case import each_case
+from tests.refusals import assert_refused
 
 
-def test_constants_are_those_of_the_paper():
-    assert (PAC_WEIGHT, PAC_PROMPT) == (2.0, "A photo depicts")
-
-
-@each_case(("cosine", "score"), [(1.0, 2.0), (0.25, 0.5), (0.0, 0.0), (-0.3, 0.0), (1 + 1e-12, 2.0)])
-def test_pac_s_by_hand(cosine, score):
-    assert pac_s(np.array([cosine]), 2.0).tolist() == [score]
-
-
-def test_scores_are_clipped_before_the_mean():
-    assert pac_s(np.array([0.5, -0.5]), 2.0).mean() == 0.5  # the mean cosine, 0, would give 0
+def test_pac_s_by_hand():
+    assert (PAC_WEIGHT, PAC_PROMPT) == (2.0, "A photo depicts"), "those of the paper"
+    cosines, scores = [1.0, 0.25, 0.0, -0.3, 1 + 1e-12], [2.0, 0.5, 0.0, 0.0, 2.0]
+    assert pac_s(np.array(cosines), 2.0).tolist() == scores  # clipped before any mean
 
 
 @each_case(
@@ -50,26 +36,6 @@ def test_ref_pac_s_by_hand(pac, cosine, score):
     assert result == pytest.approx(score, rel=1e-15, abs=1e-300)
 
 
-def test_every_candidate_meets_every_reference_of_its_row_and_no_other():
-    rng = np.random.default_rng(0)
-    n_candidates, n_references = rng.integers(1, 5, 20), rng.integers(1, 6, 20)
-    places = text_places(n_candidates.tolist(), n_references.tolist())
-    slow, candidate, first = [], 0, int(n_candidates.sum())
-    for n, m in zip(n_candidates, n_references, strict=True):
-        for _ in range(n):
-            slow += [(candidate, first + k) for k in range(m)]
-            candidate += 1
-        first += int(m)
-    assert list(zip(places.captions.tolist(), places.references.tolist(), strict=True)) == slow
-    assert places.rows.tolist() == np.repeat(np.arange(20), n_candidates).tolist()
-    assert places.n_references.tolist() == np.repeat(n_references, n_candidates).tolist()
-
-
-def test_the_largest_of_each_run():
-    values = np.array([0.1, 0.3, 0.2, -1.0, 0.5])
-    assert largest_by_caption(values, np.array([3, 1, 1])).tolist() == [0.3, -1.0, 0.5]
-
-
 @each_case(
     ("weight", "error", "message"),
     [
@@ -81,9 +47,7 @@ def test_the_largest_of_each_run():
     ],
 )
 def test_the_weight_is_checked(weight, error, message):
-    with pytest.raises(error) as raised:
-        check_weight(weight)
-    assert str(raised.value).startswith(message)
+    assert_refused(error, message, check_weight, weight)
 
 
 def test_paired_cosines_equal_a_loop(monkeypatch):

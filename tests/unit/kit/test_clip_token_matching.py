@@ -1,7 +1,5 @@
 """Coarse and fine values of captions against the slow loop, and the cases that have no loop."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -9,18 +7,16 @@ from manycaps.kit import clip_token_matching
 from manycaps.kit.clip_token_matching import (
     Match,
     Text,
-    TokenFrequency,
-    check_idf,
     closest_reference,
     combined_match,
     count_tokens,
     inverse_document_frequency,
-    load_token_frequency,
     match_reference,
     match_video,
 )
 from tests.each_case import each_case
 from tests.oracles.emscore_loop import reference_values, video_values, weights_by_document_frequency
+from tests.refusals import assert_refused
 
 RNG = np.random.default_rng(0)
 # Two sums of a few dozen float64 terms in another order.
@@ -101,22 +97,11 @@ def test_equation_8_is_never_above_the_authors():
 
 def test_full_values_are_means_of_coarse_and_fine():
     values = combined_match(Match(0.2, 0.4, 0.6, 0.8), Match(0.4, 0.4, 0.4, 0.4)).values()
-    assert values == pytest.approx(
-        {
-            "emscore_pac": 0.45,
-            "full_precision": 0.35,
-            "full_recall": 0.4,
-            "coarse": 0.3,
-            "fine_precision": 0.4,
-            "fine_recall": 0.5,
-            "fine_f": 0.6,
-        }
-    )
+    full = {"emscore_pac": 0.45, "full_precision": 0.35, "full_recall": 0.4}
+    assert values == pytest.approx(full | {"coarse": 0.3, "fine_precision": 0.4, "fine_recall": 0.5, "fine_f": 0.6})
 
 
 START, END = 49406, 49407
-VOCABULARY = {"a</w>": 320, "dog</w>": 1929, "cat</w>": 2368}
-GOOD = {"n_documents": 3, "document_frequency": {"a</w>": 3, "dog</w>": 1}}
 
 
 def documents(n, rng):
@@ -142,60 +127,6 @@ def test_the_end_token_has_a_large_weight():
 
 
 def test_captions_without_any_difference_have_no_weights():
+    message = "idf: expected captions that differ in their words, got"
     for texts in ([(START, 5, 6, END)], [(START, 5, END)] * 3, [(START, END)]):
-        with pytest.raises(ValueError, match="^idf: expected captions that differ in their words, got"):
-            inverse_document_frequency(count_tokens(texts), START, END)
-
-
-def test_a_file_and_a_mapping_give_the_same(tmp_path):
-    path = tmp_path / "table.json"
-    path.write_text(json.dumps(GOOD))
-    expected = TokenFrequency({320: 3, 1929: 1}, 3)
-    assert all(load_token_frequency(source, VOCABULARY) == expected for source in (path, str(path), GOOD))
-
-
-@each_case(
-    "table",
-    [
-        {},
-        {"dog</w>": 3},
-        {"document_frequency": {"dog</w>": 1}},
-        {"n_documents": 3},
-        {"n_documents": 0, "document_frequency": {}},
-        {"n_documents": 3.0, "document_frequency": {"dog</w>": 1}},
-        {"n_documents": True, "document_frequency": {"dog</w>": 1}},
-        {"n_documents": 3, "document_frequency": [1]},
-    ],
-)
-def test_another_layout_is_refused(table):
-    with pytest.raises(ValueError, match=r'^idf: expected the layout \{"n_documents": 8092'):
-        load_token_frequency(table, VOCABULARY)
-
-
-@each_case("count", [0, 4, -1, 1.5, "2", None, True])
-def test_impossible_counts_are_named(count):
-    with pytest.raises(ValueError, match=r"^idf\['dog</w>'\]: expected a whole number from 1 to n_documents=3, got"):
-        load_token_frequency({"n_documents": 3, "document_frequency": {"a</w>": 3, "dog</w>": count}}, VOCABULARY)
-
-
-@pytest.mark.parametrize("token", ["dog", 1929, ""])
-def test_unknown_tokens_are_named(token):
-    with pytest.raises(ValueError, match=r"^idf\[.*\]: expected a token of CLIP's vocabulary, such as 'dog</w>'"):
-        load_token_frequency({"n_documents": 3, "document_frequency": {token: 1}}, VOCABULARY)
-
-
-@pytest.mark.parametrize("content", [b"\x80\x04\x95pickle", b"{", b"\xff\xfe", b"[1, 2]"])
-def test_what_is_no_table_is_refused_and_never_run(content, tmp_path):
-    path = tmp_path / "table.p"
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match="^idf: expected "):
-        load_token_frequency(path, VOCABULARY)
-
-
-def test_sources_are_checked_without_reading():
-    for source in (True, False, GOOD):
-        check_idf(source)
-    with pytest.raises(ValueError, match="^idf: expected a JSON file, got no file at '/no/such/file'"):
-        check_idf("/no/such/file")
-    with pytest.raises(TypeError, match="^idf: expected True, False, a path to a JSON file or a mapping, got int"):
-        check_idf(1)
+        assert_refused(ValueError, message, inverse_document_frequency, count_tokens(texts), START, END)

@@ -14,6 +14,7 @@ from manycaps.kit.diversity_sets import (
     row_result,
     set_result,
 )
+from tests.refusals import assert_refused
 
 
 def test_a_row_without_a_value_is_left_out():
@@ -37,20 +38,19 @@ def test_equal_sizes_take_the_first_captions():
 
 
 def test_a_set_that_is_too_large_is_named():
-    with pytest.raises(ValueError, match=r"^references\[1\]: expected at most 2,000 captions in a set, got 2,001 "):
-        check_set_sizes([["a"], ["a"] * (MOST_CAPTIONS + 1)], "references")
+    message = "references[1]: expected at most 2,000 captions in a set, got 2,001 "
+    assert_refused(ValueError, message, check_set_sizes, [["a"], ["a"] * (MOST_CAPTIONS + 1)], "references")
 
 
-@pytest.mark.parametrize(
-    ("vectors", "expected"),
-    [([[1.0, 0.0]] * 3, 0.0), ([[1.0, 0.0], [-1.0, 0.0]], 2.0), ([[1.0, 0.0], [0.0, 1.0]], 1.0), ([[1.0]], math.nan)],
-    ids=["same", "opposite", "orthogonal", "one"],
-)
-def test_pairwise_distance(vectors, expected):
-    assert pairwise_distance(np.array(vectors)) == pytest.approx(expected, nan_ok=True)
-
-
-def test_the_rounding_of_equal_vectors_is_no_distance():
+def test_pairwise_distance():
+    for vectors, expected in (
+        ([[1.0, 0.0]] * 3, 0.0),
+        ([[1.0, 0.0], [-1.0, 0.0]], 2.0),
+        ([[1.0, 0.0], [0.0, 1.0]], 1.0),
+        ([[1.0]], math.nan),
+    ):
+        assert pairwise_distance(np.array(vectors)) == pytest.approx(expected, nan_ok=True)
+    # The rounding of equal vectors is no distance.
     vector = np.random.default_rng(0).normal(size=384)
     vector /= np.linalg.norm(vector)
     assert pairwise_distance(np.array([vector] * 7)) == 0.0

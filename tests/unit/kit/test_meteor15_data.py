@@ -4,7 +4,6 @@ import gzip
 import importlib.util
 import multiprocessing
 import os
-import pathlib
 import zipfile
 
 import pytest
@@ -22,6 +21,7 @@ from manycaps.kit.meteor15_data import (
 from manycaps.kit.meteor15_table import compile_table
 from tests.each_case import each_case
 from tests.meteor15_data import PARAPHRASES, write_data, write_jar, write_paraphrases
+from tests.refusals import assert_refused
 
 
 @pytest.fixture(autouse=True)
@@ -58,13 +58,8 @@ def phrases_of(table):
     }
 
 
-def test_the_table_holds_every_entry_in_its_rank_order(tmp_path):
-    write_paraphrases(tmp_path / "table.gz")
-    assert phrases_of(compile_table(tmp_path / "table.gz", tqdm)) == PARAPHRASES
-
-
-@pytest.mark.parametrize("size", [40, 64, 1000])
-def test_the_table_in_chunks_of_any_size(tmp_path, monkeypatch, size):
+@pytest.mark.parametrize("size", [40, 64, 1000, meteor15_table.CHUNK_SIZE])
+def test_the_table_holds_every_entry_in_its_rank_order_in_chunks_of_any_size(tmp_path, monkeypatch, size):
     write_paraphrases(tmp_path / "table.gz")
     monkeypatch.setattr(meteor15_table, "CHUNK_SIZE", size)
     assert phrases_of(compile_table(tmp_path / "table.gz", tqdm)) == PARAPHRASES
@@ -91,17 +86,13 @@ def test_the_same_data_from_a_folder_and_from_a_jar(tmp_path):
 
 def test_the_table_is_compiled_once_for_each_content(tmp_path, monkeypatch):
     compiled = []
-
-    def compile_and_count(source, progress):
-        compiled.append(source)
-        return compile_table(source, progress)
-
-    monkeypatch.setattr(meteor15_data, "compile_table", compile_and_count)
+    monkeypatch.setattr(meteor15_data, "compile_table", lambda *given: compiled.append(given) or compile_table(*given))
     folder = write_data(tmp_path / "folder")
     for _ in range(2):
         load_meteor15_data(folder, tqdm)
     load_meteor15_data(write_data(tmp_path / "copy"), tqdm)
     assert len(compiled) == 1
+    assert load_lexicon(folder, tqdm) is load_lexicon(str(folder), tqdm)
     write_paraphrases(folder / "data" / "paraphrase-en.gz", {"a": ["b"]})
     assert phrases_of(load_meteor15_data(folder, tqdm).paraphrases) == {"a": ["b"]}
     assert len(compiled) == 2
@@ -149,50 +140,34 @@ def test_processes_that_compile_at_once(tmp_path, own_cache):
     assert found == [PARAPHRASES] * 2
 
 
-def test_the_lexicon_is_remembered(tmp_path):
-    folder = write_data(tmp_path / "folder")
-    assert load_lexicon(folder, tqdm) is load_lexicon(str(folder), tqdm)
-
-
-@pytest.mark.parametrize("source", [3, b"meteor-1.5.jar", ["meteor-1.5.jar"]])
-def test_a_source_is_a_path(source):
-    with pytest.raises(TypeError, match=r"^meteor15_data: expected the path of meteor-1.5.jar or of a folder, got "):
-        check_data_source(source)
-
-
-def test_without_pycocoevalcap_the_message_has_the_pip_line(monkeypatch):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r"pycocoevalcap is not installed\. Run `pip install pycocoevalcap`, which"):
-        find_data(None)
-
-
-def test_data_that_are_not_there(tmp_path):
-    message = (
-        r"^meteor15_data: expected meteor-1.5.jar, or a folder that holds it, got (\.\.\.)?'.*', which has none\. Run"
-    )
+def test_a_source_is_the_path_of_data(tmp_path, monkeypatch):
+    for source in (3, b"meteor-1.5.jar", ["meteor-1.5.jar"]):
+        message = "meteor15_data: expected the path of meteor-1.5.jar or of a folder, got "
+        assert_refused(TypeError, message, check_data_source, source)
+    message = "meteor15_data: expected meteor-1.5.jar, or a folder that holds it, got .*'.*', which has none. Run"
     for source in (tmp_path, tmp_path / "meteor-1.5.jar"):
-        with pytest.raises(ValueError, match=message):
-            find_data(source)
+        assert_refused(ValueError, message, find_data, source)
     write_jar(tmp_path)
     (tmp_path / "data" / "paraphrase-en.gz").unlink()
-    message = r"^meteor15_data: expected data/paraphrase-en.gz beside the program, got none in '.*'\. Run"
-    with pytest.raises(ValueError, match=message):
-        find_data(tmp_path)
+    message = "meteor15_data: expected data/paraphrase-en.gz beside the program, got none in '.*'. Run"
+    assert_refused(ValueError, message, find_data, tmp_path)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    message = ".*pycocoevalcap is not installed. Run `pip install pycocoevalcap`, which"
+    assert_refused(ImportError, message, find_data, None)
 
 
 def test_files_of_another_form(tmp_path):
     jar = write_jar(tmp_path)
     with zipfile.ZipFile(jar, "w") as archive:
         archive.writestr("function/english.words", "the\n")
-    message = r"^meteor15_data: expected the file nonbreaking/english.prefixes in meteor-1.5.jar, got none that can be"
-    with pytest.raises(ValueError, match=message):
-        load_meteor15_data(jar, tqdm)
+    message = "meteor15_data: expected the file nonbreaking/english.prefixes in meteor-1.5.jar, got none that can be"
+    assert_refused(ValueError, message, load_meteor15_data, jar, tqdm)
     jar.write_bytes(b"no archive")
-    with pytest.raises(ValueError, match=r"^meteor15_data: expected the file .* in meteor-1.5.jar, got none that can"):
-        load_meteor15_data(jar, tqdm)
+    message = "meteor15_data: expected the file .* in meteor-1.5.jar, got none that can"
+    assert_refused(ValueError, message, load_meteor15_data, jar, tqdm)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "content", "message"),
     [
         ("function/english.words", b"the\n\xff\n", "the file function/english.words in .*, got none that can be read"),
@@ -201,30 +176,29 @@ def test_files_of_another_form(tmp_path):
 )
 def test_words_of_another_form(tmp_path, name, content, message):
     (write_data(tmp_path) / name).write_bytes(content)
-    with pytest.raises(ValueError, match=f"^meteor15_data: expected {message}.*pip install pycocoevalcap"):
-        load_meteor15_data(tmp_path, tqdm)
+    message = f"meteor15_data: expected {message}.*pip install pycocoevalcap"
+    assert_refused(ValueError, message, load_meteor15_data, tmp_path, tqdm)
+
+
+def zipped(content):
+    return gzip.compress(content, mtime=0)
 
 
 @each_case(
     ("content", "message"),
     [
         (b"no gzip", "expected a whole gzip file, got table.gz"),
-        (gzip.compress(b"0.1\na\nb\n" * 999, mtime=0)[:40], "expected a whole gzip file, got table.gz"),
-        (
-            gzip.compress(b"0.1\na\nb\n0.1\nc", mtime=0),
-            "expected lines of probability, phrase and paraphrase in table.gz, got",
-        ),
-        (gzip.compress(b"", mtime=0), "expected entries in table.gz, got none"),
-        (gzip.compress(b"0.1\na\nb\n", mtime=0)[:10] + b"\xff" * 60, "expected a whole gzip file, got table.gz"),
-        (gzip.compress(b"0.1\na\n\xff\n", mtime=0), "expected lines of probability, phrase and paraphrase in table.gz"),
-        (gzip.compress(b"0.1\n" + b"a " * 127 + b"a\nb\n", mtime=0), ".* in table.gz, got a phrase of 128 words. Get"),
+        (zipped(b"0.1\na\nb\n" * 999)[:40], "expected a whole gzip file, got table.gz"),
+        (zipped(b"0.1\na\nb\n")[:10] + b"\xff" * 60, "expected a whole gzip file, got table.gz"),
+        (zipped(b"0.1\na\nb\n0.1\nc"), "expected lines of probability, phrase and paraphrase in table.gz, got"),
+        (zipped(b"0.1\na\n\xff\n"), "expected lines of probability, phrase and paraphrase in table.gz"),
+        (zipped(b""), "expected entries in table.gz, got none"),
+        (zipped(b"0.1\n" + b"a " * 127 + b"a\nb\n"), ".* in table.gz, got a phrase of 128 words. Get"),
     ],
 )
 def test_tables_of_another_form(tmp_path, content, message):
-    path = pathlib.Path(tmp_path / "table.gz")
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=f"^meteor15_data: {message}"):
-        compile_table(path, tqdm)
+    (tmp_path / "table.gz").write_bytes(content)
+    assert_refused(ValueError, f"meteor15_data: {message}", compile_table, tmp_path / "table.gz", tqdm)
 
 
 def german_data(folder):
@@ -262,28 +236,12 @@ def test_a_lexicon_is_that_of_its_language(tmp_path):
     assert load_lexicon(folder, tqdm).form("die").is_function is False
 
 
-@each_case(
-    ("given", "error", "message"),
-    [
-        (
-            ("xx", "english", None),
-            ValueError,
-            "language: expected one of 'en', 'de', 'fr', 'es', 'cs', 'ru', got 'xx'.",
-        ),
-        (("de", "own", None), ValueError, "function_words: expected one of 'english', 'language', got 'own'."),
-        (
-            ("de", "english", 3),
-            TypeError,
-            "paraphrases: expected the path of a file such as paraphrase-de.gz, got int.",
-        ),
-    ],
-)
-def test_options_of_a_language_are_checked(given, error, message):
-    with pytest.raises(error) as caught:
-        check_language(*given)
-    assert str(caught.value).startswith(message)
-
-
-def test_a_table_that_is_not_there(tmp_path):
-    with pytest.raises(ValueError, match=r"^paraphrases: expected a file such as paraphrase-cz\.gz, got .*no\.gz'"):
-        find_data(german_data(tmp_path), "cs", tmp_path / "no.gz")
+def test_options_of_a_language_are_checked(tmp_path):
+    message = "language: expected one of 'en', 'de', 'fr', 'es', 'cs', 'ru', got 'xx'."
+    assert_refused(ValueError, message, check_language, "xx", "english", None)
+    message = "function_words: expected one of 'english', 'language', got 'own'."
+    assert_refused(ValueError, message, check_language, "de", "own", None)
+    message = "paraphrases: expected the path of a file such as paraphrase-de.gz, got int."
+    assert_refused(TypeError, message, check_language, "de", "english", 3)
+    message = "paraphrases: expected a file such as paraphrase-cz.gz, got .*no.gz'"
+    assert_refused(ValueError, message, find_data, german_data(tmp_path), "cs", tmp_path / "no.gz")

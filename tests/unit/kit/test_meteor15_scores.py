@@ -1,72 +1,109 @@
-"""METEOR 1.5 of all pairs of a row, and the option of trm_meteor that asks for it."""
-
-import pathlib
+"""METEOR 1.5 of all pairs of a row and of the best reference, as the modules meteor15 and trm_meteor return them."""
 
 import numpy as np
 import pytest
 from tqdm import tqdm
 
+import manycaps
+from manycaps.kit import meteor15_references
 from manycaps.kit.meteor15_data import load_meteor15_data
+from manycaps.kit.meteor15_references import best_statistics
 from manycaps.kit.meteor15_scores import meteor15_scores
 from manycaps.kit.meteor15_texts import Meteor15Lexicon
 from manycaps.kit.text_ptb_tokenizer import tokenize_captions
-from tests.large_packages import evaluate
-from tests.meteor15_data import small_lexicon, write_data
+from tests.meteor15_data import small_lexicon
+from tests.modules.sample_inputs import small_meteor15_data
 from tests.oracles import meteor15_loop
-from tests.tools import ROOT
+from tests.refusals import assert_refused
 
 ROWS = [
     ["a big dog runs", "the large puppy ran in front of the sofa", "a film, before a movie!", "a big dog runs"],
     ["the chef cooks", "a person near the couch"],
 ]
+SIDES = {"predictions": [ROWS[0][:2]], "references": [ROWS[0][2:]]}
+CANDIDATES = [["a big dog runs.", "films"], ["the chef cooks"], [""]]
+REFERENCES = [["the large puppy", "a puppy ran", "a dog"], ["a cook, a chef"], ["a couch", ""]]
+LEXICON = small_lexicon()
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    return write_data(tmp_path_factory.mktemp("meteor15"))
+def words(text):
+    return meteor15_loop.words_of(meteor15_loop.normalized(text, LEXICON))
 
 
-def loop_matrix(row):
-    lexicon = small_lexicon()
-    words = [meteor15_loop.words_of(meteor15_loop.normalized(" ".join(tokens), lexicon)) for tokens in row]
+def expected_matrix(row):
+    texts = [words(" ".join(tokens)) for tokens in row]
     return [
-        [meteor15_loop.score_of(meteor15_loop.statistics(hypothesis, reference, lexicon)) for hypothesis in words]
-        for reference in words
+        [meteor15_loop.score_of(meteor15_loop.statistics(hypothesis, reference, LEXICON)) for hypothesis in texts]
+        for reference in texts
     ]
 
 
-def test_the_first_index_is_the_reference(data):
+def expected_statistics():
+    return [
+        [meteor15_loop.best_statistics(words(text), list(map(words, others)), LEXICON) for text in texts]
+        for texts, others in zip(CANDIDATES, REFERENCES, strict=True)
+    ]
+
+
+def new_lexicon():
+    return Meteor15Lexicon(load_meteor15_data(small_meteor15_data(), tqdm))
+
+
+def load(name="meteor15", **options):
+    return manycaps.load(name, meteor15_data=small_meteor15_data(), **options)
+
+
+@pytest.mark.parametrize("size", [1, 4, 57_600])
+def test_batches_of_any_size(monkeypatch, size):
+    monkeypatch.setattr(meteor15_references, "PAIRS_PER_BATCH", size)
+    found = best_statistics(CANDIDATES, REFERENCES, new_lexicon(), tqdm)
+    assert found.tolist() == [statistics for row in expected_statistics() for statistics in row]
+
+
+def test_the_module_returns_corpus_mean_and_statistics():
+    result = load(tokenizer="raw").compute(predictions=CANDIDATES, references=REFERENCES, details=True)
+    expected = expected_statistics()
+    per_candidate = [[meteor15_loop.score_of(statistics) for statistics in row] for row in expected]
+    assert result["meteor15_statistics"] == expected
+    assert result["meteor15_per_candidate"] == per_candidate
+    assert result["meteor15"] == meteor15_loop.corpus_score([statistics for row in expected for statistics in row])
+    per_row = [sum(row) / len(row) for row in per_candidate]
+    assert result["meteor15_per_row"] == per_row
+    assert result["meteor15_mean"] == pytest.approx(sum(per_row) / 3, abs=1e-15)
+    assert result["meteor15_mean"] != result["meteor15"]
+
+
+def test_ptb_tokens_have_no_punctuation_and_recall_weighs_more_than_precision():
+    module = load()
+    columns = {"predictions": ["a dog !"], "references": [["a dog"]]}
+    assert module.compute(**columns)["meteor15"] == 1.0
+    assert module.compute(**columns, tokenizer="raw")["meteor15"] < 1.0
+    # A candidate that says more is the better one.
+    short, long = "a dog", "a dog runs in front of the couch"
+    more = module.compute(predictions=[long], references=[[short]])["meteor15"]
+    assert more > module.compute(predictions=[short], references=[[long]])["meteor15"]
+
+
+def test_the_first_index_is_the_reference():
     rows = [tokenize_captions(row) for row in ROWS]
-    found = meteor15_scores(rows, Meteor15Lexicon(load_meteor15_data(data, tqdm)))
-    assert [matrix.tolist() for matrix in found] == [loop_matrix(row) for row in rows]
+    found = meteor15_scores(rows, new_lexicon())
+    assert [matrix.tolist() for matrix in found] == list(map(expected_matrix, rows))
     assert (found[0] != found[0].T).any()
 
 
-def load(**options):
-    return evaluate.load(str(pathlib.Path(ROOT) / "metrics" / "trm_meteor"), **options)
-
-
-def test_the_module_takes_these_scores(data):
-    module = load(meteor="1.5", meteor15_data=str(data), details=True)
-    columns = {"predictions": [ROWS[0][:2]], "references": [ROWS[0][2:]]}
-    result = module.compute(**columns)
-    matrix = np.array(loop_matrix(tokenize_captions(ROWS[0])))
+def test_trm_meteor_takes_these_scores_on_request():
+    module = load("trm_meteor", meteor="1.5", details=True)
+    result = module.compute(**SIDES)
+    matrix = np.array(expected_matrix(tokenize_captions(ROWS[0])))
     assert result["meteor"] == matrix[2:, :2].max(axis=0).mean()
     assert "|meteor:1.5|data:" in result["signature"]
     assert "wordnet" not in result["signature"]
-    examined = module.examine(**columns, p_value="exact")
+    examined = module.examine(**SIDES, p_value="exact")
     equal = np.array([[i == j or {i, j} == {0, 3} for j in range(4)] for i in range(4)])
     assert examined.pair_values.tolist() == np.where(equal, 0.0, 1.0 - matrix).tolist()
     assert examined.statistic == result["trm_meteor"]
-
-
-def test_the_default_is_the_meteor_of_nltk(data):
-    columns = {"predictions": [ROWS[0][:2]], "references": [ROWS[0][2:]]}
-    module = load(meteor15_data=str(data), details=True)
-    assert "|meteor:nltk-" in module.compute(**columns)["signature"]
-    assert module.compute(**columns)["meteor"] != module.compute(**columns, meteor="1.5")["meteor"]
-
-
-def test_another_meteor_is_refused_by_name():
-    with pytest.raises(ValueError, match=r"^meteor: expected one of 'nltk', '1.5', got '1.4'. Check the spelling.$"):
-        load(meteor="1.4")
+    of_nltk = load("trm_meteor", details=True).compute(**SIDES)
+    assert "|meteor:nltk-" in of_nltk["signature"]
+    assert of_nltk["meteor"] != result["meteor"]
+    message = "meteor: expected one of 'nltk', '1.5', got '1.4'. Check the spelling.$"
+    assert_refused(ValueError, message, load, "trm_meteor", meteor="1.4")

@@ -69,6 +69,14 @@ def test_by_hand():
     assert result.z == pytest.approx(0)
     assert result.smallest_p == pytest.approx(1 / 3)
     assert result.smallest_corpus_p == pytest.approx(1 / 27)
+    # z counts standard deviations of the mean.
+    larger = NULLS + np.array([[1.0, 0.0, 0.0]])
+    expected = (larger[:, 0] - larger.mean(axis=1)).sum() / math.sqrt(larger.var(1).sum())
+    assert mean_test(larger).z == pytest.approx(expected)
+    # Values that differ by rounding alone have none.
+    result = mean_test(np.array([[0.1, 0.1 + 1e-15, 0.1 - 1e-15]]))
+    assert math.isnan(result.z)
+    assert result.corpus_p_value == result.p_values[0] == 1
 
 
 def test_corpus_p_value_is_the_share_of_all_combinations_of_splits():
@@ -79,19 +87,15 @@ def test_corpus_p_value_is_the_share_of_all_combinations_of_splits():
     assert mean_test(NULLS, EXACT | {"n_resamples": 99_999}).corpus_p_value == expected
 
 
-def test_z_counts_standard_deviations_of_the_mean():
-    larger = NULLS + np.array([[1.0, 0.0, 0.0]])
-    assert mean_test(larger).z == pytest.approx(
-        (larger[:, 0] - larger.mean(axis=1)).sum() / math.sqrt(larger.var(1).sum())
-    )
-
-
-def test_order_of_rows_changes_nothing():
-    first = mean_test(NULLS, EXACT | {"n_resamples": 99})
+def test_neither_the_order_of_rows_nor_the_bound_of_memory_changes_anything(monkeypatch):
+    options = EXACT | {"n_resamples": 99}
+    first = mean_test(NULLS, options)
     for order in itertools.permutations(range(3)):
-        other = mean_test(NULLS, EXACT | {"n_resamples": 99}, order)
+        other = mean_test(NULLS, options, order)
         assert (other.corpus_p_value, other.z) == (first.corpus_p_value, first.z)
         assert other.p_values[np.argsort(order)].tolist() == first.p_values.tolist()
+    monkeypatch.setattr("manycaps.kit.sets_corpus.MAX_NULL_VALUES", 1)
+    assert str(mean_test(NULLS, options)) == str(first)
 
 
 def test_equal_rows_draw_independently():
@@ -111,29 +115,12 @@ def test_units_weigh_the_rows_and_the_tolerance():
     assert mean_test(noisy, units=np.array([1e9])).corpus_p_value == 1
 
 
-def test_values_that_differ_by_rounding_alone_have_no_z():
-    result = mean_test(np.array([[0.1, 0.1 + 1e-15, 0.1 - 1e-15]]))
-    assert math.isnan(result.z)
-    assert result.corpus_p_value == result.p_values[0] == 1
-
-
-def test_memory_bound_changes_nothing(monkeypatch):
-    whole = mean_test(NULLS)
-    monkeypatch.setattr("manycaps.kit.sets_corpus.MAX_NULL_VALUES", 1)
-    assert str(mean_test(NULLS)) == str(whole)
-
-
-@pytest.mark.parametrize(("size", "expected"), [((2, 1), 1 / 3), ((3, 2), 1 / 10), ((3, 3), 2 / 20), ((1, 1), 1)])
-def test_smallest_p_value(size, expected):
-    rows = RowSplits([size], EXACT)
-    assert list(rows.smallest) == pytest.approx([expected])
-    drawn = RowSplits([size], DRAWN)
-    # Splits drawn twice count twice.
-    assert list(drawn.smallest) == pytest.approx([expected], abs=0.02)
+def test_smallest_p_values_and_splits_without_mirror_images():
+    for size, expected in (((2, 1), 1 / 3), ((3, 2), 1 / 10), ((3, 3), 2 / 20), ((1, 1), 1)):
+        assert list(RowSplits([size], EXACT).smallest) == pytest.approx([expected])
+        # Splits drawn twice count twice.
+        assert list(RowSplits([size], DRAWN).smallest) == pytest.approx([expected], abs=0.02)
     assert RowSplits([(8, 8)] * 5, {**DRAWN, "n_resamples": 3}).smallest == {1 / 4: 5}
-
-
-def test_sets_of_equal_sizes_are_enumerated_without_mirror_images():
     rows = RowSplits([(3, 3), (3, 2)], EXACT)
     assert rows.n_splits == {(3, 3): 10, (3, 2): 10}
     assert all(rows.n_splits[size] == sum(map(len, splits(4))) for size, splits in rows.splits.items())

@@ -10,6 +10,7 @@ import scipy.stats
 from manycaps.functional import human_gaps, human_parity_test, triangle_rank_p_values
 from manycaps.kit.sets_gaps import gaps_test, row_gaps
 from tests.each_case import each_case
+from tests.refusals import assert_refused
 
 SIZES = [(m, n) for m in range(1, 7) for n in range(2, 7)]
 
@@ -129,25 +130,21 @@ def test_what_cannot_be_said_is_nan():
     assert math.isnan(human_parity_test(points(np.random.default_rng(5), 1, 6, 2, 3), 2, ["a"] * 6).p_value)
 
 
+NOT_SYMMETRIC = "distances[0]: expected symmetric distances of at least 0 with zeros on the"
+
+
 @each_case(
     ("distances", "n_candidates", "error", "message"),
     [
         (np.zeros((1, 3, 4)), 1, ValueError, "distances: expected shape (n_rows, n, n), got (1, 3, 4). Give those of"),
         (np.zeros((1, 3, 3)), 2, ValueError, "n_candidates: expected at most 1 of 3 texts, got 2. People are compared"),
         (np.zeros((1, 3, 3)), 1.5, TypeError, "n_candidates: expected a whole number, got float. Give an int."),
-        (np.eye(4)[None], 1, ValueError, "distances[0]: expected symmetric distances of at least 0 with zeros on the"),
-        (
-            np.triu(np.ones((1, 4, 4)), 1),
-            1,
-            ValueError,
-            "distances[0]: expected symmetric distances of at least 0 with",
-        ),
-        (-1.0 + np.eye(4)[None], 1, ValueError, "distances[0]: expected symmetric distances of at least 0 with zeros"),
+        (np.eye(4)[None], 1, ValueError, NOT_SYMMETRIC),
+        (np.triu(np.ones((1, 4, 4)), 1), 1, ValueError, NOT_SYMMETRIC),
+        (-1.0 + np.eye(4)[None], 1, ValueError, NOT_SYMMETRIC),
         (np.full((1, 4, 4), np.nan), 1, ValueError, "distances[0][0][0]: expected a finite number, got NaN or"),
     ],
 )
 def test_messages(distances, n_candidates, error, message):
     for function in (human_gaps, human_parity_test):
-        with pytest.raises(error) as found:
-            function(distances, n_candidates)
-        assert str(found.value).startswith(message)
+        assert_refused(error, message, function, distances, n_candidates)

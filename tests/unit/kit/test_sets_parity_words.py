@@ -3,12 +3,12 @@
 import math
 
 import numpy as np
-import pytest
 
 from manycaps.kit.sets_parity import parity_result, row_columns
 from manycaps.kit.sets_parity_words import words_of
 from manycaps.kit.sets_tails import KeptDistances, corpus_tails
 from tests.each_case import each_case
+from tests.refusals import assert_refused
 
 # What people give.
 PEOPLE = {"unlike_people": 0.05, "ordinary": 0.05, "near_duplicate": 0.05, "spread": 0.05, "copied": 0.02}
@@ -34,48 +34,40 @@ def sentences(result):
     return [word.sentence for word in words_of(result)]
 
 
-@each_case(
-    ("given", "expected"),
-    [
-        (
-            {"unlike_people": 0.2},
-            "At least 12 % of its captions are not what people write (20 % [17, 23] are farther from the references "
-            "than 19 of 20 human ones).",
-        ),
-        (
-            {"unlike_people": 0.0851},
-            "At least 0.5 % of its captions are not what people write (9 % [5, 12] are farther from the references "
-            "than 19 of 20 human ones).",
-        ),
-        ({"near_duplicate": 0.36}, "36 % [33, 39] of its caption pairs are near-duplicates (people 5 %)."),
-        (
-            {"ordinary": 0.32},
-            "Blander than human captions: 32 % [29, 35] are nearer to the references than 19 of 20 human ones (people "
-            "5 %).",
-        ),
-        (
-            {"spread": 0.18},
-            "Its captions vary more than human ones: 18 % [15, 21] of the pairs are far apart (people 5 %).",
-        ),
-        (
-            {"copied": 0.4},
-            "40 % [37, 43] of its captions also occur among the references of their row (people 1 %): copied, or very "
-            "common ones.",
-        ),
-        ({}, "Distinguished from human captions (p = 0.01); no share says how."),
-        ({"p_value": 1e-9}, "Distinguished from human captions (p < 0.0001); no share says how."),
-        (
-            {"p_value": 0.2, "half": 0.019},
-            "Cannot be distinguished from human captions; at most 7 % are farther from the references than 19 of 20 "
-            "human ones.",
-        ),
-        ({"p_value": 0.2, "half": math.nan}, "Cannot be distinguished from human captions."),
-        (
-            {"p_value": math.nan, "near_duplicate": 1.0},
-            "Not tested: all captions of a row are equally far apart, or there are too few rows.",
-        ),
-    ],
-)
+FARTHER = "are farther from the references than 19 of 20 human ones"
+ALIKE = "Cannot be distinguished from human captions"
+
+# What differs from people, and the only sentence of the result.
+SENTENCES = [
+    ({"unlike_people": 0.2}, f"At least 12 % of its captions are not what people write (20 % [17, 23] {FARTHER})."),
+    ({"unlike_people": 0.0851}, f"At least 0.5 % of its captions are not what people write (9 % [5, 12] {FARTHER})."),
+    ({"near_duplicate": 0.36}, "36 % [33, 39] of its caption pairs are near-duplicates (people 5 %)."),
+    (
+        {"ordinary": 0.32},
+        "Blander than human captions: 32 % [29, 35] are nearer to the references than 19 of 20 human ones (people "
+        "5 %).",
+    ),
+    (
+        {"spread": 0.18},
+        "Its captions vary more than human ones: 18 % [15, 21] of the pairs are far apart (people 5 %).",
+    ),
+    (
+        {"copied": 0.4},
+        "40 % [37, 43] of its captions also occur among the references of their row (people 1 %): copied, or very "
+        "common ones.",
+    ),
+    ({}, "Distinguished from human captions (p = 0.01); no share says how."),
+    ({"p_value": 1e-9}, "Distinguished from human captions (p < 0.0001); no share says how."),
+    ({"p_value": 0.2, "half": 0.019}, f"{ALIKE}; at most 7 % {FARTHER}."),
+    ({"p_value": 0.2, "half": math.nan}, f"{ALIKE}."),
+    (
+        {"p_value": math.nan, "near_duplicate": 1.0},
+        "Not tested: all captions of a row are equally far apart, or there are too few rows.",
+    ),
+]
+
+
+@each_case(("given", "expected"), SENTENCES)
 def test_a_result_has_this_sentence_alone(given, expected):
     assert sentences(result_with(**given)) == [expected]
 
@@ -89,29 +81,26 @@ def test_few_rows_are_said():
 
 
 def test_a_word_needs_the_interval_above_what_people_give_and_the_p_value():
-    assert [word.name for word in words_of(result_with(near_duplicate=0.081))] == ["near-duplicates"]
-    assert [word.name for word in words_of(result_with(near_duplicate=0.079))] == ["different"]
-    assert [word.name for word in words_of(result_with(near_duplicate=0.0, ordinary=0.0))] == ["different"]
-    assert [word.name for word in words_of(result_with(0.051, near_duplicate=0.5))] == ["alike"]
+    for result, name in (
+        (result_with(near_duplicate=0.081), "near-duplicates"),
+        (result_with(near_duplicate=0.079), "different"),
+        (result_with(near_duplicate=0.0, ordinary=0.0), "different"),
+        (result_with(0.051, near_duplicate=0.5), "alike"),
+        # Copies are not called bland, wrong captions not varied, and single candidates have no pairs.
+        (result_with(copied=0.5, ordinary=0.5), "copies"),
+        (result_with(unlike_people=0.5, spread=0.5), "unlike"),
+        (result_with(ordinary=0.5, near_duplicate=math.nan, spread=math.nan), "ordinary"),
+    ):
+        assert [word.name for word in words_of(result)] == [name]
     assert [word.name for word in words_of(result_with(near_duplicate=0.5), 0.051)] == ["alike"]
 
 
-def test_copies_are_not_called_bland_and_wrong_captions_not_varied():
-    assert [word.name for word in words_of(result_with(copied=0.5, ordinary=0.5))] == ["copies"]
-    assert [word.name for word in words_of(result_with(unlike_people=0.5, spread=0.5))] == ["unlike"]
-
-
-def test_pairs_are_left_out_of_single_candidates():
-    result = result_with(ordinary=0.5, near_duplicate=math.nan, spread=math.nan)
-    assert [word.name for word in words_of(result)] == ["ordinary"]
-
-
-@each_case("key", ["human_parity_p_value", "unlike_people_share_ci_low"])
-def test_a_result_without_p_value_or_intervals_is_refused(key):
-    result = result_with()
-    del result[key]
-    with pytest.raises(ValueError, match=f"expected the key '{key}', got none. Compute it with p_value other than"):
-        words_of(result)
+def test_a_result_without_p_value_or_intervals_is_refused():
+    for key in ("human_parity_p_value", "unlike_people_share_ci_low"):
+        result = result_with()
+        del result[key]
+        message = f".*expected the key '{key}', got none. Compute it with p_value other than"
+        assert_refused(ValueError, message, words_of, result)
 
 
 def said(rng, damage, n_rows=40, m=4, n=4):

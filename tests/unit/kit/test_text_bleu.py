@@ -1,4 +1,4 @@
-"""BLEU by hand and by a loop: clipping, lengths, and any text against any others of its row."""
+"""BLEU by hand and by a loop: clipping, lengths, any text against any others of its row, and each with each row."""
 
 import math
 
@@ -16,10 +16,12 @@ from manycaps.kit.text_bleu import (
     self_statistics,
     smoothed_bleu,
 )
+from manycaps.kit.text_cross_bleu import CrossBleu
 from tests.oracles import bleu_rouge_loop
 
 TEXT = st.lists(st.sampled_from("abc"), max_size=7)
 ROWS = st.lists(st.lists(TEXT, min_size=2, max_size=5), min_size=1, max_size=4)
+SAME, OTHER = ["a", "red", "dog", "runs"], ["two", "cats", "sleep", "here"]
 
 
 def test_a_word_matches_as_often_as_one_reference_has_it():
@@ -29,9 +31,6 @@ def test_a_word_matches_as_often_as_one_reference_has_it():
     statistics = bleu_statistics([candidate], [references])[0]
     assert statistics.tolist() == [2, 0, 0, 0, 7, 6, 5, 4, 7, 7]
     assert bleu_scores(statistics[None])[0, 0] == pytest.approx(2 / 7, abs=1e-9)
-
-
-def test_no_candidates():
     assert bleu_statistics([], []).shape == (0, 10)
 
 
@@ -53,8 +52,7 @@ def test_any_text_of_a_row_against_any_others(rows, data):
 
 
 def test_self_bleu_by_hand():
-    same, other = ["a", "red", "dog", "runs"], ["two", "cats", "sleep", "here"]
-    values = self_bleu_values(self_statistics([[same, same], [same, other], [same]]))
+    values = self_bleu_values(self_statistics([[SAME, SAME], [SAME, OTHER], [SAME]]))
     assert values["self_bleu_4"] == pytest.approx([1.0, 0.0, math.nan], nan_ok=True)
     assert values["mbleu_4"] == pytest.approx([1.0, 0.0, math.nan], abs=1e-5, nan_ok=True)
 
@@ -67,8 +65,17 @@ def test_an_order_without_a_match_counts_a_tenth():
 
 
 def test_corpus_mbleu_is_the_mean_over_places():
-    same, other = ["a", "red", "dog", "runs"], ["two", "cats", "sleep", "here"]
-    statistics = self_statistics([[same, same, other], [other, other]])
+    statistics = self_statistics([[SAME, SAME, OTHER], [OTHER, OTHER]])
     assert [len(counts) for counts in statistics] == [3, 2]
     assert corpus_mbleu_4(statistics) == pytest.approx(2 / 3, abs=1e-4)
-    assert math.isnan(corpus_mbleu_4(self_statistics([[same], [other]])))
+    assert math.isnan(corpus_mbleu_4(self_statistics([[SAME], [OTHER]])))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(TEXT, min_size=1, max_size=4), ROWS, st.integers(1, 4))
+def test_every_candidate_with_every_row_equals_its_own_score(candidates, rows, order):
+    expected = [
+        [bleu_scores(bleu_statistics([candidate], [row]))[0, order - 1] for row in rows] for candidate in candidates
+    ]
+    found = CrossBleu(candidates, rows, order).scores(0, len(candidates))
+    assert found == pytest.approx(np.array(expected), abs=1e-12)

@@ -1,10 +1,10 @@
 """Hand cases and messages of distances of texts: functions, and metrics of evaluate with a stand-in."""
 
 import numpy as np
-import pytest
 
 from manycaps.kit.text_distance import check_evaluate_name, evaluate_distance, takes_lists, text_distances
 from tests.each_case import each_case
+from tests.refusals import assert_refused
 
 
 class StandIn:
@@ -33,9 +33,6 @@ def test_each_pair_is_asked_for_once_and_equal_texts_never():
     assert seen == [("a", "bcd"), ("bcd", "a")]
     assert found[0].tolist() == [[0, -2, 0], [2, 0, 2], [0, -2, 0]]
     assert found[1].tolist() == [[0, 2], [-2, 0]]
-
-
-def test_a_row_of_equal_texts_asks_nothing():
     assert text_distances([["a", "a"]], None)[0].tolist() == [[0, 0], [0, 0]]
 
 
@@ -43,27 +40,21 @@ def test_a_row_of_equal_texts_asks_nothing():
     ("returned", "kind", "message"),
     [
         ([0.5], ValueError, "distance: expected 2 numbers from the function, got an array of shape (1,)."),
-        (0.5, ValueError, "distance: expected 2 numbers from the function, got an array of shape ()."),
         ([[0.5, 1.0]], ValueError, "distance: expected 2 numbers from the function, got an array of shape (1, 2)."),
         ([0.5, np.nan], ValueError, "distance: expected finite numbers from the function, got nan for pair 1 of 2."),
-        ([np.inf, 0.5], ValueError, "distance: expected finite numbers from the function, got inf for pair 0 of 2."),
         ("far", TypeError, "distance: expected 2 numbers from the function, got str ("),
-        ({"a": 1}, TypeError, "distance: expected 2 numbers from the function, got dict ("),
         ([[1.0], [1.0, 2.0]], TypeError, "distance: expected 2 numbers from the function, got list ("),
     ],
-    ids=["too_few", "one", "nested", "nan", "infinite", "text", "mapping", "ragged"],
 )
 def test_what_a_function_may_not_return(returned, kind, message):
-    with pytest.raises(kind) as raised:
-        text_distances([["a", "b"]], lambda first, second: returned)
-    assert str(raised.value).startswith(message)
+    assert_refused(kind, message, text_distances, [["a", "b"]], lambda first, second: returned)
 
 
 @each_case("name", ["evaluate:", "evaluate: ", "evaluate::f1", "evaluate:rouge:", "evaluate:rouge: "], ids=repr)
 def test_a_name_without_a_part_is_refused(name):
     check_evaluate_name("evaluate:rouge:rougeL"), check_evaluate_name("evaluate:wer")
-    with pytest.raises(ValueError, match=r"^distance: expected 'evaluate:NAME' or 'evaluate:NAME:KEY', got "):
-        check_evaluate_name(name)
+    message = "distance: expected 'evaluate:NAME' or 'evaluate:NAME:KEY', got "
+    assert_refused(ValueError, message, check_evaluate_name, name)
 
 
 @each_case("scores", ["similarity", "distance"])
@@ -75,7 +66,6 @@ def test_a_name_without_a_part_is_refused(name):
         (lambda values: {"stand_in": sum(values) / len(values)}, [2, 1, 1, 1]),
         (lambda values: {"stand_in": [sum(values) / len(values)]}, [2, 1, 1, 1]),
     ],
-    ids=["list", "array", "mean", "mean_in_a_list"],
 )
 def test_a_metric_that_scores_pairs_is_asked_at_once_and_another_one_pair_by_pair(answer, calls, scores):
     metric = StandIn(answer)
@@ -89,18 +79,17 @@ def test_messages_about_a_metric():
     def refuse(name):
         raise FileNotFoundError("no such folder")
 
-    with pytest.raises(ImportError, match=r"^distance: expected a metric that evaluate can load as 'rouge', got "):
-        evaluate_distance("evaluate:rouge:rougeL", "similarity", refuse)
-    absent = evaluate_distance("evaluate:stand_in:f1", "similarity", lambda name: StandIn(lambda v: {"stand_in": v}))
-    with pytest.raises(ValueError, match=r"^distance: expected the key 'f1' in the result of 'stand_in', got \["):
-        absent(["a"], ["b"])
-
     def fail(values):
         raise RuntimeError("out of memory")
 
+    message = "distance: expected a metric that evaluate can load as 'rouge', got "
+    assert_refused(ImportError, message, evaluate_distance, "evaluate:rouge:rougeL", "similarity", refuse)
+    absent = evaluate_distance("evaluate:stand_in:f1", "similarity", lambda name: StandIn(lambda v: {"stand_in": v}))
+    message = "distance: expected the key 'f1' in the result of 'stand_in', got ["
+    assert_refused(ValueError, message, absent, ["a"], ["b"])
     failing = evaluate_distance("evaluate:stand_in", "similarity", lambda name: StandIn(fail))
-    with pytest.raises(ValueError, match=r"^distance: expected a metric that scores pairs of texts, got RuntimeError"):
-        failing(["a"], ["b"])
+    message = "distance: expected a metric that scores pairs of texts, got RuntimeError"
+    assert_refused(ValueError, message, failing, ["a"], ["b"])
 
 
 def test_whether_a_metric_takes_lists_of_references():

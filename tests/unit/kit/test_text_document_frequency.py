@@ -1,21 +1,51 @@
-"""Tables of document frequencies: what is read, what is refused."""
+"""Tables of document frequencies, of n-grams and of CLIP's tokens: what is read, what is refused."""
 
 import json
 
 import pytest
 
-from manycaps.kit.text_document_frequency import check_document_frequency, load_document_frequency
+from manycaps.kit.clip_token_matching import TokenFrequency, check_idf, load_token_frequency
+from manycaps.kit.text_document_frequency import DocumentFrequency, check_document_frequency, load_document_frequency
 from tests.each_case import each_case
+from tests.refusals import assert_refused
 
-GOOD = {"n_documents": 3, "document_frequency": {"a": 3, "a dog": 1}}
+VOCABULARY = {"a</w>": 320, "dog</w>": 1929, "cat</w>": 2368}
 
 
-def test_a_file_and_a_mapping_give_the_same(tmp_path):
+def load_tokens(source):
+    return load_token_frequency(source, VOCABULARY)
+
+
+# By option: how a table is read and checked, an entry, and what the table of this entry is.
+TABLES = {
+    "document_frequency": (
+        load_document_frequency,
+        check_document_frequency,
+        "a dog",
+        DocumentFrequency({"a dog": 1}, 3),
+    ),
+    "idf": (load_tokens, check_idf, "dog</w>", TokenFrequency({1929: 1}, 3)),
+}
+of_every_table = pytest.mark.parametrize("name", TABLES)
+
+
+@of_every_table
+def test_a_file_and_a_mapping_give_the_same(name, tmp_path):
+    load, check, entry, expected = TABLES[name]
+    table = {"n_documents": 3, "document_frequency": {entry: 1}}
     path = tmp_path / "table.json"
-    path.write_text(json.dumps(GOOD))
-    assert load_document_frequency(path) == load_document_frequency(str(path)) == load_document_frequency(GOOD)
+    path.write_text(json.dumps(table))
+    for source in (path, str(path), table):
+        check(source)
+        assert load(source) == expected
+    for content in (b"\x80\x04\x95pickle", b"{", b"\xff\xfe", b"[1, 2]"):
+        path.write_bytes(content)
+        assert_refused(ValueError, f"{name}: expected ", load, path)
+    assert_refused(ValueError, f"{name}: expected a JSON file, got no file at '/no/such/file'", check, "/no/such/file")
+    assert_refused(TypeError, f"{name}: expected .*a path to a JSON file or a mapping, got int", check, 3)
 
 
+@of_every_table
 @each_case(
     "table",
     [
@@ -23,41 +53,34 @@ def test_a_file_and_a_mapping_give_the_same(tmp_path):
         {"a": 3},
         {"document_frequency": {"a": 1}},
         {"n_documents": 3},
-        {"n_documents": 1, "document_frequency": {"a": 1}},
+        {"n_documents": 0, "document_frequency": {}},
         {"n_documents": 3.0, "document_frequency": {"a": 1}},
         {"n_documents": True, "document_frequency": {"a": 1}},
         {"n_documents": 3, "document_frequency": [1]},
     ],
 )
-def test_another_layout_is_refused(table, tmp_path):
-    with pytest.raises(ValueError, match=r'^document_frequency: expected the layout \{"n_documents": 8092'):
-        load_document_frequency(table)
+def test_another_layout_is_refused(name, table, tmp_path):
     path = tmp_path / "table.json"
     path.write_text(json.dumps(table))
-    with pytest.raises(ValueError, match=r'^document_frequency: expected the layout \{"n_documents": 8092'):
-        load_document_frequency(path)
+    for source in (table, path):
+        assert_refused(ValueError, f'{name}: expected the layout {{"n_documents": 8092', TABLES[name][0], source)
 
 
+@of_every_table
 @each_case("count", [0, 4, -1, 1.5, "2", None, True])
-def test_impossible_counts_are_named(count):
-    with pytest.raises(
-        ValueError, match=r"^document_frequency\['dog'\]: expected a whole number from 1 to n_documents=3"
-    ):
-        load_document_frequency({"n_documents": 3, "document_frequency": {"a": 3, "dog": count}})
+def test_impossible_counts_are_named(name, count):
+    load, _, entry, _ = TABLES[name]
+    message = f"{name}['{entry}']: expected a whole number from 1 to n_documents=3, got"
+    assert_refused(ValueError, message, load, {"n_documents": 3, "document_frequency": {entry: count}})
 
 
-@pytest.mark.parametrize("content", [b"\x80\x04\x95pickle", b"{", b"\xff\xfe", b"[1, 2]"])
-def test_what_is_no_table_is_refused_and_never_run(content, tmp_path):
-    path = tmp_path / "table.p"
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match="^document_frequency: expected "):
-        load_document_frequency(path)
-
-
-def test_sources_are_checked_without_reading():
+def test_what_only_one_of_the_tables_takes():
     check_document_frequency(None)
-    check_document_frequency(GOOD)
-    with pytest.raises(ValueError, match="^document_frequency: expected a JSON file, got no file at '/no/such/file'"):
-        check_document_frequency("/no/such/file")
-    with pytest.raises(TypeError, match="^document_frequency: expected a path to a JSON file or a mapping, got int"):
-        check_document_frequency(3)
+    check_idf(True)
+    check_idf(False)
+    single = {"n_documents": 1, "document_frequency": {"a": 1}}
+    assert_refused(ValueError, "document_frequency: expected the layout", load_document_frequency, single)
+    for token in ("dog", 1929, ""):
+        table = {"n_documents": 3, "document_frequency": {token: 1}}
+        message = "idf[.*]: expected a token of CLIP's vocabulary, such as 'dog</w>'"
+        assert_refused(ValueError, message, load_tokens, table)

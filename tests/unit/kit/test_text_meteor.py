@@ -12,6 +12,7 @@ from nltk.corpus.reader.wordnet import WordNetCorpusReader
 from manycaps import wordnet_corpus
 from manycaps.kit import text_meteor
 from manycaps.kit.text_meteor import WordNetLexicon
+from tests.refusals import assert_refused
 
 
 def test_each_word_form_is_looked_up_once(lexicon, monkeypatch):
@@ -51,18 +52,19 @@ def test_an_archive_is_read_as_the_files_are(lexicon, tmp_path, monkeypatch):
     assert all(packed.synonyms(word) == lexicon.synonyms(word) for word in ("couch", "geese", "movi"))
 
 
-def test_a_process_opens_the_corpus_once(monkeypatch):
+def test_a_process_opens_the_corpus_once_and_misses_it_where_it_is_gone(monkeypatch):
     first = text_meteor.wordnet_lexicon()
-    monkeypatch.setattr(text_meteor, "_open_corpus", None)
-    assert text_meteor.wordnet_lexicon() is first
-
-
-def test_a_corpus_that_is_gone_is_missed_even_so(monkeypatch):
-    text_meteor.wordnet_lexicon()
+    with monkeypatch.context() as context:
+        context.setattr(text_meteor, "_open_corpus", None)
+        assert text_meteor.wordnet_lexicon() is first
     monkeypatch.setattr(nltk.data, "path", [])
     monkeypatch.setattr(nltk, "download", lambda *args, **keywords: False)
-    with pytest.raises(LookupError, match=r"^METEOR needs WordNet 3\.0"):
-        text_meteor.wordnet_lexicon()
+    message = (
+        "METEOR needs WordNet 3.0, got no such corpus from NLTK. Either (1).*NLTK_DATA.*python -m nltk.downloader "
+        "wordnet.*manycaps install-wordnet"
+    )
+    for look_up in (text_meteor.wordnet_lexicon, WordNetLexicon):
+        assert_refused(LookupError, message, look_up)
 
 
 def test_very_long_words_are_their_own_stem(lexicon):
@@ -72,21 +74,9 @@ def test_very_long_words_are_their_own_stem(lexicon):
     assert lexicon.stem("running") == "run"
 
 
-def test_without_wordnet_the_error_names_three_ways(monkeypatch):
-    monkeypatch.setattr(nltk.data, "path", [])
-    monkeypatch.setattr(nltk, "download", lambda *args, **keywords: False)
-    with pytest.raises(LookupError) as error:
-        WordNetLexicon()
-    message = str(error.value)
-    assert message.startswith("METEOR needs WordNet 3.0, got no such corpus from NLTK. Either (1)")
-    for way in ("NLTK_DATA", "python -m nltk.downloader wordnet", "manycaps install-wordnet"):
-        assert way in message
-
-
 def test_another_release_is_refused(monkeypatch):
     monkeypatch.setattr(text_meteor, "WORDNET_VERSION", "2.1")
-    with pytest.raises(LookupError, match=r"^METEOR needs WordNet 2\.1, got 3\.0 in "):
-        WordNetLexicon()
+    assert_refused(LookupError, "METEOR needs WordNet 2.1, got 3.0 in ", WordNetLexicon)
 
 
 @pytest.fixture
@@ -114,10 +104,8 @@ def test_corpus_is_built_whole(debian_files, tmp_path):
 
 def test_a_missing_file_is_named_and_nothing_is_left(debian_files, tmp_path):
     (debian_files / "index.sense").unlink()
-    with pytest.raises(
-        FileNotFoundError, match=r"index\.sense missing\. Run `apt-get install wordnet-base wordnet-sense"
-    ):
-        wordnet_corpus.build_corpus(debian_files, tmp_path / "nltk_data")
+    message = ".*index.sense missing. Run `apt-get install wordnet-base wordnet-sense"
+    assert_refused(FileNotFoundError, message, wordnet_corpus.build_corpus, debian_files, tmp_path / "nltk_data")
     assert not (tmp_path / "nltk_data").exists()
 
 
@@ -126,6 +114,5 @@ def test_an_interrupted_build_leaves_nothing(debian_files, tmp_path, monkeypatch
         raise OSError("disk full")
 
     monkeypatch.setattr(wordnet_corpus.shutil, "copyfile", fail)
-    with pytest.raises(OSError, match="disk full"):
-        wordnet_corpus.build_corpus(debian_files, tmp_path / "nltk_data")
+    assert_refused(OSError, ".*disk full", wordnet_corpus.build_corpus, debian_files, tmp_path / "nltk_data")
     assert list((tmp_path / "nltk_data" / "corpora").iterdir()) == []

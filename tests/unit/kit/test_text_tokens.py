@@ -8,40 +8,41 @@ from manycaps.kit import text_named_tokenizers, text_tokens
 from manycaps.kit.text_named_tokenizers import TokenizerSource
 from manycaps.kit.text_tokens import check_tokenizer, tokenize_rows, tokenizer_name
 from tests.each_case import each_case
+from tests.refusals import assert_refused
 
 
-def test_each_distinct_caption_is_tokenized_once():
-    calls = []
+def test_each_distinct_caption_is_tokenized_once_and_tokens_by_name_are_remembered(monkeypatch):
+    asked = []
 
     def split(caption):
-        calls.append(caption)
-        return caption.split()
+        asked.append(caption)
+        return list(caption)
 
-    assert tokenize_rows([["a b", "c"], ["a b", "a b"]], split) == [[["a", "b"], ["c"]], [["a", "b"], ["a", "b"]]]
-    assert calls == ["a b", "c"]
+    assert tokenize_rows([["ab"], ["ab", "c"]], split) == [[["a", "b"]], [["a", "b"], ["c"]]]
+    assert asked == ["ab", "c"]
+    monkeypatch.setitem(text_named_tokenizers.SOURCES, "char", TokenizerSource((), "", (), lambda: split))
+    text_tokens._named_tokens.cache_clear()
+    for _ in range(2):
+        assert tokenize_rows([["ab"], ["ab", "c"]], "char") == [[["a", "b"]], [["a", "b"], ["c"]]]
+    assert asked == ["ab", "c"] * 2
+    text_tokens._named_tokens.cache_clear()
 
 
-@pytest.mark.parametrize("tokens", ["a b", None, [1, 2], {"a": 1}])
-def test_what_a_function_returns_is_checked(tokens):
-    with pytest.raises(TypeError, match=r"^tokenizer: expected a list of strings for the caption 'a b', got "):
-        tokenize_rows([["a b"]], lambda caption: tokens)
-
-
-def test_a_functions_own_error_comes_through():
-    with pytest.raises(ZeroDivisionError):
-        tokenize_rows([["a b"]], lambda caption: 1 / 0)
+def test_what_a_function_returns_is_checked_and_its_own_error_comes_through():
+    for tokens in ("a b", None, [1, 2], {"a": 1}):
+        message = "tokenizer: expected a list of strings for the caption 'a b', got "
+        assert_refused(TypeError, message, tokenize_rows, [["a b"]], lambda caption, tokens=tokens: tokens)
+    assert_refused(ZeroDivisionError, "", tokenize_rows, [["a b"]], lambda caption: 1 / 0)
 
 
 def test_names_and_kinds():
     check_tokenizer("ptb")
     check_tokenizer(str.split)
     assert tokenizer_name("ptb") == "ptb"
-    with pytest.raises(ValueError, match="^tokenizer: expected one of 'ptb', 'none', .*, or a function, got 'pbt'"):
-        check_tokenizer("pbt")
-    with pytest.raises(
-        TypeError, match="^tokenizer: expected a name such as 'ptb', or a function from a .* tokens, got int"
-    ):
-        check_tokenizer(3)
+    message = "tokenizer: expected one of 'ptb', 'none', .*, or a function, got 'pbt'"
+    assert_refused(ValueError, message, check_tokenizer, "pbt")
+    message = "tokenizer: expected a name such as 'ptb', or a function from a .* tokens, got int"
+    assert_refused(TypeError, message, check_tokenizer, 3)
 
 
 UNSPACED = {
@@ -78,17 +79,6 @@ def test_scripts_without_blanks_warn_with_the_list(name):
 def test_nothing_warns_where_words_are_apart_or_the_tokenizer_knows_the_script():
     assert all(tokenize_rows([list(SPACED.values())], tokenizer) for tokenizer in ("ptb", "intl"))
     assert all(tokenize_rows([list(UNSPACED.values())], tokenizer) for tokenizer in ("none", "char", "zh", list))
-
-
-def test_tokens_by_name_are_remembered(monkeypatch):
-    asked = []
-    source = TokenizerSource((), "", (), lambda: lambda text: asked.append(text) or list(text))
-    monkeypatch.setitem(text_named_tokenizers.SOURCES, "char", source)
-    text_tokens._named_tokens.cache_clear()
-    for _ in range(2):
-        assert tokenize_rows([["ab"], ["ab", "c"]], "char") == [[["a", "b"]], [["a", "b"], ["c"]]]
-    assert asked == ["ab", "c"]
-    text_tokens._named_tokens.cache_clear()
 
 
 @pytest.mark.realdata

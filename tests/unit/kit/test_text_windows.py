@@ -1,10 +1,10 @@
 """Sentences, windows of them, and what a caption of several windows is."""
 
 import numpy as np
-import pytest
 
 from manycaps.kit.text_windows import mean_direction, sentence_windows, sentences
 from tests.each_case import each_case
+from tests.refusals import assert_refused
 
 
 @each_case(
@@ -19,7 +19,6 @@ from tests.each_case import each_case
         ("", []),
         (" . ", [" ."]),
     ],
-    ids=["one", "two", "quotes", "numbers", "lines", "no_blank", "empty", "mark"],
 )
 def test_sentences(caption, expected):
     assert sentences(caption) == expected
@@ -29,7 +28,7 @@ def fits(text):
     return len(text.split()) <= 4
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("caption", "windows"),
     [
         ("a b. c d.", ["a b. c d."]),
@@ -37,7 +36,6 @@ def fits(text):
         ("a b c d e f g", ["a b c d e f g"]),
         ("a. b c d e f. g", ["a.", "b c d e f.", "g"]),
     ],
-    ids=["whole", "two", "no_sentence", "long_sentence"],
 )
 def test_windows_hold_whole_sentences_in_order(caption, windows):
     assert sentence_windows(caption, fits) == windows
@@ -51,5 +49,5 @@ def test_no_word_is_lost():
 def test_a_window_counts_by_its_direction():
     assert mean_direction(np.array([[3.0, 0.0], [0.0, 0.5]])).tolist() == [0.5, 0.5]
     assert mean_direction(np.array([[3.0, 4.0]])).tolist() == [3.0, 4.0]
-    with pytest.raises(ValueError, match="^long_captions: expected windows of a caption with a mean, got "):
-        mean_direction(np.array([[1.0, 0.0], [-2.0, 0.0]]))
+    message = "long_captions: expected windows of a caption with a mean, got "
+    assert_refused(ValueError, message, mean_direction, np.array([[1.0, 0.0], [-2.0, 0.0]]))

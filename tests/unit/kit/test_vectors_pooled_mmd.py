@@ -11,6 +11,7 @@ from manycaps.kit.vectors_kernels import squared_distances
 from manycaps.kit.vectors_mmd import mmd_squared
 from manycaps.kit.vectors_pooled_mmd import check_subset_size, cmmd, kid_values
 from tests.each_case import each_case
+from tests.refusals import assert_refused
 
 N_VECTORS = 300
 
@@ -122,9 +123,7 @@ def test_cmmd_of_equal_sets_is_0_whatever_their_sizes():
     points = np.random.default_rng(0).normal(size=(5, 3))
     assert cmmd(points, *counts([1] * 5, [1] * 5)) == pytest.approx(0, abs=1e-10)
     assert cmmd(points, *counts([2] * 5, [1] * 5)) == pytest.approx(0, abs=1e-10)
-
-
-def test_opposite_vectors_of_length_1_have_the_largest_cmmd():
+    # Opposite vectors of length 1 have the largest value.
     points = np.array([[1.0, 0.0], [-1.0, 0.0]])
     assert cmmd(points, *counts([3, 0], [0, 2])) == pytest.approx(2000 * (1 - math.exp(-1 / 50)), rel=1e-10)
 
@@ -140,5 +139,5 @@ def test_subsets_follow_the_seed():
 @pytest.mark.parametrize(("n", "m"), [(3, 9), (9, 3)])
 def test_a_subset_larger_than_a_set_is_refused(n, m):
     check_subset_size(3, n, m)
-    with pytest.raises(ValueError, match=r"^subset_size: expected at most 3, the size of the smaller set, got 4"):
-        check_subset_size(4, n, m)
+    message = "subset_size: expected at most 3, the size of the smaller set, got 4"
+    assert_refused(ValueError, message, check_subset_size, 4, n, m)

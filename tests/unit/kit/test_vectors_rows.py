@@ -14,6 +14,7 @@ from manycaps.kit.vectors_rows import (
     vector_rows,
 )
 from tests.each_case import each_case
+from tests.refusals import assert_refused
 
 PAIR = np.eye(2)
 
@@ -58,79 +59,46 @@ def test_narrow_numbers_are_widened_without_a_change(kind):
     assert stacked.tolist() == [[[float(kind(0.1))], [1.0]]]
 
 
-BAD_ARRAYS = {
-    "a column is missing": (
-        ([PAIR], None),
-        TypeError,
-        "reference_embeddings: expected a list of arrays of shape (n, d), got None. Give prediction_embeddings and",
+SHAPE = "expected an array of shape (n, d) with n and d at least 1, got shape"
+FINITE = "expected finite numbers of size at most 1e+70, got"
+HUGE, UNDEFINED = np.array([[1.0, -1e160]]), np.array([[1.0, 2.0], [np.nan, 1.0], [np.inf, 0.0]])
+
+# By message, the columns of candidates and references.
+VALUE_ERRORS = {
+    "prediction_embeddings: expected at least one row, got none": ([], []),
+    "reference_embeddings: expected one array for each of the 1 rows of prediction_embeddings, got 2": (
+        [PAIR], [PAIR, PAIR]
     ),
-    "a string": (
-        ("vectors.npy", [PAIR]),
-        TypeError,
-        "prediction_embeddings: expected a list of arrays of shape (n, d), got str",
+    f"reference_embeddings[0]: {SHAPE} (2,)": ([PAIR], [np.ones(2)]),
+    f"prediction_embeddings[1]: {SHAPE} (0, 2)": ([PAIR, np.empty((0, 2))], [PAIR, PAIR]),
+    f"reference_embeddings[0]: {SHAPE} (1, 2, 2)": ([PAIR], [PAIR[None]]),
+    "reference_embeddings[1]: expected 2 dimensions as in prediction_embeddings[0], got 3": (
+        [PAIR, PAIR], [PAIR, np.eye(3)]
     ),
-    "no rows": (([], []), ValueError, "prediction_embeddings: expected at least one row, got none"),
-    "unequal columns": (
-        ([PAIR], [PAIR, PAIR]),
-        ValueError,
-        "reference_embeddings: expected one array for each of the 1 rows of prediction_embeddings, got 2",
+    f"reference_embeddings[0][1]: {FINITE} nan (2 such vectors in all)": ([PAIR], [UNDEFINED]),
+    f"prediction_embeddings[0][0]: {FINITE} -1e+160": ([HUGE], [PAIR]),
+    f"prediction_embeddings[0][0]: {FINITE} inf": ([np.array([[1.0, np.inf]], dtype=np.float16)], [PAIR]),
+}  # fmt: skip
+TYPE_ERRORS = {
+    "reference_embeddings: expected a list of arrays of shape (n, d), got None. Give prediction_embeddings and": (
+        [PAIR], None
     ),
-    "ragged": (
-        ([PAIR], [[[1.0, 2.0], [1.0]]]),
-        TypeError,
-        "reference_embeddings[0]: expected a floating-point array of shape (n, d), got list (",
+    "prediction_embeddings: expected a list of arrays of shape (n, d), got str": ("vectors.npy", [PAIR]),
+    "reference_embeddings[0]: expected a floating-point array of shape (n, d), got list (": (
+        [PAIR], [[[1.0, 2.0], [1.0]]]
     ),
-    "whole numbers": (
-        ([PAIR, PAIR.astype(int)], [PAIR, PAIR]),
-        TypeError,
-        "prediction_embeddings[1]: expected floating-point numbers, got int64. Convert counts or ids",
+    "prediction_embeddings[1]: expected floating-point numbers, got int64. Convert counts or ids": (
+        [PAIR, PAIR.astype(int)], [PAIR, PAIR]
     ),
-    "captions": (
-        ([["a dog"]], [PAIR]),
-        TypeError,
-        "prediction_embeddings[0]: expected floating-point numbers, got <U5",
-    ),
-    "None": (([None], [PAIR]), TypeError, "prediction_embeddings[0]: expected floating-point numbers, got object"),
-    "one vector": (
-        ([PAIR], [np.ones(2)]),
-        ValueError,
-        "reference_embeddings[0]: expected an array of shape (n, d) with n and d at least 1, got shape (2,)",
-    ),
-    "an empty row": (
-        ([PAIR, np.empty((0, 2))], [PAIR, PAIR]),
-        ValueError,
-        "prediction_embeddings[1]: expected an array of shape (n, d) with n and d at least 1, got shape (0, 2)",
-    ),
-    "another dimension": (
-        ([PAIR, PAIR], [PAIR, np.eye(3)]),
-        ValueError,
-        "reference_embeddings[1]: expected 2 dimensions as in prediction_embeddings[0], got 3",
-    ),
-    "NaN": (
-        ([PAIR], [np.array([[1.0, 2.0], [np.nan, 1.0], [np.inf, 0.0]])]),
-        ValueError,
-        "reference_embeddings[0][1]: expected finite numbers of size at most 1e+70, got nan (2 such vectors in all)",
-    ),
-    "too large": (
-        ([np.array([[1.0, -1e160]])], [PAIR]),
-        ValueError,
-        "prediction_embeddings[0][0]: expected finite numbers of size at most 1e+70, got -1e+160",
-    ),
-    "infinite halves": (
-        ([np.array([[1.0, np.inf]], dtype=np.float16)], [PAIR]),
-        ValueError,
-        "prediction_embeddings[0][0]: expected finite numbers of size at most 1e+70, got inf",
-    ),
-}
+    "prediction_embeddings[0]: expected floating-point numbers, got <U5": ([["a dog"]], [PAIR]),
+    "prediction_embeddings[0]: expected floating-point numbers, got object": ([None], [PAIR]),
+}  # fmt: skip
 
 
-@each_case("case", BAD_ARRAYS)
-def test_bad_arrays_are_named(case):
-    columns, error_type, message = BAD_ARRAYS[case]
-    with pytest.raises(error_type) as error:
-        as_embedding_rows(*columns)
-    assert str(error.value).startswith(message)
-    assert str(error.value).endswith(".")
+@each_case(("message", "columns"), [*VALUE_ERRORS.items(), *TYPE_ERRORS.items()])
+def test_bad_arrays_are_named(message, columns):
+    error = TypeError if message in TYPE_ERRORS else ValueError
+    assert_refused(error, f"{message}.*.$", as_embedding_rows, *columns)
 
 
 @pytest.mark.parametrize("numbers_per_batch", [1, 20, 10**6])
@@ -162,10 +130,8 @@ def test_batches_keep_the_order_of_the_rows(numbers_per_batch, monkeypatch):
 
 def test_sides_of_one_text_are_named():
     check_side_sizes([(2, 2)], CAPTION_COLUMNS, "why")
-    with pytest.raises(ValueError) as error:
-        check_side_sizes([(2, 2), (1, 2), (1, 2)], CAPTION_COLUMNS, "One is none.")
-    assert (
-        str(error.value) == "predictions[1]: expected at least two captions, got one (2 such rows in all). One is none."
-    )
-    with pytest.raises(ValueError, match=r"^reference_embeddings\[0\]: expected at least two captions, got one"):
-        check_side_sizes([(2, 1)], ARRAY_COLUMNS, "")
+    sizes = [(2, 2), (1, 2), (1, 2)]
+    message = "predictions[1]: expected at least two captions, got one (2 such rows in all). One is none.$"
+    assert_refused(ValueError, message, check_side_sizes, sizes, CAPTION_COLUMNS, "One is none.")
+    message = "reference_embeddings[0]: expected at least two captions, got one"
+    assert_refused(ValueError, message, check_side_sizes, [(2, 1)], ARRAY_COLUMNS, "")

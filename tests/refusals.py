@@ -1,0 +1,32 @@
+"""Errors and their messages: one call, or a table of calls as one test."""
+
+import re
+
+import pytest
+
+from tests.each_case import each_case
+
+
+def assert_refused(error, message, function, /, *arguments, **options):
+    """Call a function that must raise an error with a message.
+
+    Args:
+        error: type of the error.
+        message: how the error's text begins; `.*` stands for any text, and a `$` at the end for the end of the text.
+        function: what is called, with the arguments and options that follow.
+    """
+    with pytest.raises(error) as raised:
+        function(*arguments, **options)
+    pattern = re.escape(message.removesuffix("$")).replace(r"\.\*", ".*") + r"\Z" * message.endswith("$")
+    assert re.match(pattern, str(raised.value), re.DOTALL), f"{str(raised.value)!r} is not {message!r}"
+
+
+def refusals(tables):
+    """Return a test of calls without arguments: by the type of the error, pairs of a message and its call."""
+    cases = [(error, message, call) for error, calls in tables.items() for message, call in calls]
+
+    @each_case(("error", "message", "call"), cases, ids=[message for _, message, _ in cases])
+    def test_of_the_tables(error, message, call):
+        assert_refused(error, message, call)
+
+    return test_of_the_tables
