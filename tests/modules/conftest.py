@@ -41,8 +41,8 @@ def printed_names(folder):
     return folder.relative_to(ROOT).as_posix(), f"manycaps/{folder.name}"
 
 
-@pytest.fixture(autouse=True)
-def printed_names_load_from_disk(monkeypatch):
+@pytest.fixture(autouse=True, scope="module")
+def printed_names_load_from_disk():
     """Let both names printed in an example, and the bare one, resolve to the folder in this checkout."""
     load = evaluate.load
     folders = {name: str(folder) for folder in FOLDERS for name in (*printed_names(folder), folder.name)}
@@ -50,7 +50,8 @@ def printed_names_load_from_disk(monkeypatch):
     def load_from_disk(name, *arguments, **keywords):
         return load(folders.get(name, name), *arguments, **keywords)
 
-    monkeypatch.setattr(evaluate, "load", load_from_disk)
+    with mock.patch.object(evaluate, "load", load_from_disk):
+        yield
 
 
 class DefaultEncoder:

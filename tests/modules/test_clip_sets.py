@@ -6,9 +6,11 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from tests.clip_checkpoints import SMALL, save_checkpoint, small_weights
+from tests.clip_checkpoints import SMALL, small_weights
 from tests.each_case import each_case
-from tests.modules.test_embedding_modules import bag_of_words, load
+from tests.large_packages import evaluate
+from tests.modules.sample_inputs import clip_options
+from tests.modules.stand_ins import bag_of_words
 from tests.oracles.open_clip_encoders import Encoders
 
 RNG = np.random.default_rng(0)
@@ -22,13 +24,8 @@ EVERYTHING = {"p_value": "exact", "details": True, "n_resamples": 99}
 
 
 @pytest.fixture(scope="module")
-def weights(tmp_path_factory):
-    return str(save_checkpoint(tmp_path_factory.mktemp("checkpoint") / "small.pth"))
-
-
-@pytest.fixture(scope="module")
-def modules(weights):
-    return {name: load(name, checkpoint=weights, device="cpu") for name in ("mmd", "trm")}
+def modules():
+    return {name: evaluate.load(name, **clip_options()) for name in ("mmd", "trm")}
 
 
 @pytest.fixture(scope="module")
@@ -175,12 +172,6 @@ def test_long_captions_are_counted_and_read_as_asked(mmd):
     assert mmd.compute(**rows, long_captions="window")["n_windowed"] == 2
 
 
-def test_another_checkpoint_changes_the_value(mmd, tmp_path):
-    sides = {"prediction_images": MADE, "reference_images": REAL, "preset": "cmmd"}
-    other = str(save_checkpoint(tmp_path / "other.pth", seed=1))
-    assert mmd.compute(**sides, checkpoint=other)["cmmd"] != pytest.approx(mmd.compute(**sides)["cmmd"], rel=1e-3)
-
-
 @pytest.mark.parametrize("name", ["mmd", "trm"])
 def test_weights_that_cannot_be_fetched_are_named(name, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
@@ -189,107 +180,12 @@ def test_weights_that_cannot_be_fetched_are_named(name, monkeypatch):
         r"^checkpoint: expected the Hub repository timm/vit_large_patch14_clip_336\.openai, got none, the Hub did not "
     )
     with pytest.raises(ValueError, match=message):
-        load(name).compute(prediction_images=MADE, reference_images=REAL)
+        evaluate.load(name).compute(prediction_images=MADE, reference_images=REAL)
 
 
-GOOD = {"prediction_images": MADE, "reference_images": REAL}
-ROWS = {"predictions": [CAPTIONS], "references": [HUMAN]}
-
-
-BAD = {
-    **{
-        f"{column}_{name}": (GOOD | {column: value}, kind, f"{column}{expected}")
-        for column in GOOD
-        for name, (value, kind, expected) in {
-            "path": ("a.png", TypeError, ": expected a list of images, or of lists of images, got one image."),
-            "array": (MADE[0], TypeError, ": expected a list of images, or of lists of images, got ndarray."),
-            "number": (3, TypeError, ": expected a list of images, or of lists of images, got int."),
-            "mapping": ({"a": MADE[0]}, TypeError, ": expected a list of images, or of lists of images, got dict."),
-            "empty": ([], ValueError, ": expected at least one image, got an empty list."),
-            "nothing_in_it": ([None], ValueError, ": expected at least one image, got None."),
-            "empty_row": ([MADE, []], ValueError, "[1]: expected at least one image, got an empty list."),
-            "mixed": ([MADE, MADE[0]], TypeError, "[1]: expected a list of images as in the first row, got ndarray."),
-            "no_such_file": (["no.png"], ValueError, "[0]: expected "),
-            "no_such_file_in_a_row": ([[*MADE, "no.png"]], ValueError, "[0][6]: expected "),
-            "web": ([MADE[0], "https://example.org/a.png"], ValueError, "[1]: expected "),
-            "floats": ([MADE[0], MADE[1] / 1.0], ValueError, "[1]: expected floats from 0 to 1, got "),
-        }.items()
-    },
-    "rows": (
-        GOOD | {"reference_images": [REAL[:3], REAL[3:]]},
-        ValueError,
-        "reference_images: expected one set for each of the 1 rows of prediction_images, got 2.",
-    ),
-    "both": (GOOD | {"predictions": CAPTIONS}, ValueError, "prediction_images: expected images in place of prediction"),
-    "neither": (
-        {"prediction_images": MADE},
-        ValueError,
-        "reference_images: expected images, or captions as references, got neither.",
-    ),
-    "embeddings": (
-        GOOD | {"prediction_embeddings": np.ones((1, 2, 3))},
-        ValueError,
-        "prediction_images: expected images in place of ready embeddings and of rows added before, got both.",
-    ),
-    "captions_number": (
-        {"predictions": [3], "reference_images": REAL},
-        TypeError,
-        "predictions[0]: expected a list of captions, got int",
-    ),
-    "captions_text": (
-        {"predictions": "a dog", "reference_images": REAL},
-        TypeError,
-        "predictions: expected a list of rows, each a list of captions, got str",
-    ),
-    "encoder_beside_images": (GOOD | {"encoder": bag_of_words}, ValueError, "encoder: expected 'clip' beside images,"),
-    "encoder_name_beside_images": (GOOD | {"encoder": "a/b"}, ValueError, "encoder: expected 'clip' beside images,"),
-    "dtype": (GOOD | {"dtype": "float16"}, ValueError, "dtype: expected one of 'float32', 'bfloat16', got 'float16'."),
-    "dtype_of_captions": (ROWS | {"encoder": "clip", "dtype": "float16"}, ValueError, "dtype: expected one of 'float"),
-    "variant": (GOOD | {"variant": ""}, ValueError, "variant: expected one of pac-vit-b-32, "),
-    "variant_number": (GOOD | {"variant": 3}, TypeError, "variant: expected a name, got int."),
-    "checkpoint": (GOOD | {"checkpoint": b"a"}, TypeError, "checkpoint: expected a path or a Hub repository, got byte"),
-    "checkpoint_path": (GOOD | {"checkpoint": "no/file.pth"}, ValueError, "checkpoint: expected a file, a folder or a"),
-    "long_captions": (GOOD | {"long_captions": ["window"]}, ValueError, "long_captions: expected one of 'truncate'"),
-}
-
-
-@each_case("name", BAD)
-def test_bad_input_is_named(mmd, name):
-    given, kind, message = BAD[name]
-    with pytest.raises(kind) as raised:
-        mmd.compute(**given)
-    assert str(raised.value).startswith(message), str(raised.value)
-    assert len(mmd) == 0
-
-
-def test_a_row_too_large_is_refused_before_any_work(mmd):
-    with pytest.raises(ValueError, match=r"^prediction_images\[0\]: expected at most 10,000 images and captions in"):
-        mmd.compute(prediction_images=MADE[:1] * 9_995, reference_images=REAL, preset="cmmd")
-
-
-def test_rows_added_before_stay_when_images_are_refused(weights):
-    module = load("mmd", encoder=bag_of_words, checkpoint=weights)
-    module.add_batch(**ROWS)
+def test_rows_added_before_stay_when_images_are_refused():
+    module = evaluate.load("mmd", encoder=bag_of_words, **clip_options())
+    module.add_batch(predictions=[CAPTIONS], references=[HUMAN])
     with pytest.raises(ValueError, match=r"^prediction_images: expected images in place of ready embeddings and of r"):
-        module.compute(**GOOD)
+        module.compute(prediction_images=MADE, reference_images=REAL)
     assert module.compute()["n_rows"] == 1
-
-
-@pytest.mark.parametrize(
-    ("given", "kind", "message"),
-    [
-        (GOOD | {"preset": "kid"}, OSError, "preset='kid': expected ready features (the 2,048 numbers of Inception's"),
-        (ROWS | {"preset": "cmmd", "encoder": bag_of_words}, ValueError, "encoder: expected 'clip' for preset='cmmd'"),
-        (ROWS | {"preset": "cmmd", "encoder": "a/b"}, ValueError, "encoder: expected 'clip' for preset='cmmd' of capt"),
-    ],
-    ids=["kid_of_images", "cmmd_by_a_function", "cmmd_by_another_model"],
-)
-def test_features_that_a_preset_does_not_have_are_refused(mmd, given, kind, message):
-    with pytest.raises(kind) as raised:
-        mmd.compute(**given)
-    assert str(raised.value).startswith(message), str(raised.value)
-
-
-def test_a_distance_of_texts_is_refused_for_images(modules):
-    with pytest.raises(ValueError, match=r"^distance: expected a name of scipy's for images, got a distance of texts"):
-        modules["trm"].compute(**GOOD, distance=lambda first, second: [0.0] * len(first))

@@ -17,11 +17,12 @@ import pytest
 import yaml
 
 import manycaps
+from manycaps.catalog import MODULES
 from scripts.repository import push_to_hub, sync_kit
 from tests.each_case import each_case
 from tests.large_packages import evaluate
 from tests.modules.conftest import FOLDERS, ROOT, SPACES, folder_name, printed_names
-from tests.modules.sample_inputs import SAMPLE_INPUTS, TOLERANCES, load_options
+from tests.modules.sample_inputs import CAPTION_ROWS, SAMPLE_INPUTS, TOLERANCES, load_options
 
 FENCED_PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -272,6 +273,19 @@ def test_pieces_rows_and_whole_agree(folder):
     for i in range(n_rows):
         module.add(**{singular.get(name, name): column[i] for name, column in columns.items()})
     assert_same(folder, module.compute(), whole)
+
+
+def test_a_value_per_candidate_is_that_of_the_candidate_alone(folder):
+    keys = [f"{value.key}_per_candidate" for value in MODULES[folder.name].values if value.is_per_candidate]
+    if not keys or folder.name == "human_parity":  # whose candidates are compared with each other
+        return
+    module, columns = load_module(folder, details=True), rows_of(folder) | {"predictions": CAPTION_ROWS["predictions"]}
+    whole = module.compute(**columns)
+    for place in range(max(map(len, columns["predictions"]))):
+        alone = module.compute(**columns | {"predictions": [row[place % len(row)] for row in columns["predictions"]]})
+        for key in keys:
+            expected = [row[place % len(row)] for row in whole[key]]
+            assert [value for (value,) in alone[key]] == pytest.approx(expected, abs=1e-6), key
 
 
 def test_row_order_does_not_matter(folder):

@@ -13,8 +13,10 @@ from tests.modules.test_every_module import assert_same, load_module, rows_of
 
 NUMPY_TYPES = {bool: np.bool_, int: np.int64, float: np.float32, str: np.str_}
 
-# Values of options whose defaults say no type.
+# Values of options whose defaults say no type, and others than the defaults.
 VALUES = {"n_workers": 2, "gamma": 0.1, "confidence_level": 0.9, "sigma": 0.3, "frames": 1, "device": "cpu"}
+OTHERS = {"seed": 7, "n_resamples": 7, "n_iterations": 7, "p_value": "permutation", "batch_size": 2}
+OTHERS |= {"weight": 2.5, "prompt": "This is", "details": True}
 
 
 def as_numpy(value):
@@ -23,11 +25,10 @@ def as_numpy(value):
     return NUMPY_TYPES[type(value)](value) if type(value) in NUMPY_TYPES else value
 
 
-def test_scalars_of_numpy_are_those_of_python(folder):
+def test_scalars_of_numpy_are_those_of_python_at_load_and_compute_time(folder):
     defaults = load_module(folder).load_options
     plain = {name: VALUES.get(name, value) if value is None else value for name, value in defaults.items()}
-    plain |= load_options(folder.name) | {"details": True}
-    plain |= {name: 7 for name in ("seed", "n_resamples", "n_iterations") if name in plain}
+    plain |= load_options(folder.name) | {name: value for name, value in OTHERS.items() if name in plain}
     given = {name: as_numpy(value) for name, value in plain.items()}
     assert any(type(value) in NUMPY_TYPES.values() for value in given.values())
     expected = manycaps.load(folder.name, **plain).compute(**rows_of(folder))
@@ -101,12 +102,12 @@ READY = ("trm", "trm_bert", "mmd", "mmd_bert", "fid_bert", "vdtk_leave_one_out")
 
 
 @each_case("name", READY)
-def test_vectors_may_be_tensors(name):
+def test_vectors_may_be_tensors_and_sequences(name):
     module = manycaps.load(name, details=True)
     expected = module.compute(**given_vectors(name, np.asarray))
-    for place in range(2):
-        found = module.compute(**given_vectors(name, lambda array, place=place: tensors_of(array)[place]))
-        assert_near(found, expected)
+    of_tensors = [lambda array, place=place: tensors_of(array)[place] for place in range(2)]
+    for kind in (*of_tensors, list, np.ndarray.tolist, lambda array: tuple(map(tuple, array)), np.float32):
+        assert_near(module.compute(**given_vectors(name, kind)), expected)
 
 
 def test_tables_of_pairs_frames_and_what_functions_return_may_be_tensors():

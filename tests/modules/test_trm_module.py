@@ -9,8 +9,9 @@ import scipy.spatial.distance
 
 from manycaps import functional
 from tests.each_case import each_case
+from tests.large_packages import evaluate
 from tests.modules.sample_inputs import CAPTION_ROWS
-from tests.modules.test_embedding_modules import as_arrays, bag_of_words, load
+from tests.modules.stand_ins import as_arrays, bag_of_words
 from tests.oracles import triangle_rank_loop
 
 # Everything that a special module can report.
@@ -52,7 +53,7 @@ def meteor_distance(first, second):
 
 @pytest.fixture(scope="module")
 def trm():
-    return load("trm")
+    return evaluate.load("trm")
 
 
 def renamed(result, name):
@@ -67,16 +68,16 @@ def without_own(result):
 
 @pytest.mark.parametrize("statistic", ["per_side", "pooled"])
 def test_meteor_distances_give_trm_meteor_to_the_last_bit(trm, statistic):
-    expected = load("trm_meteor").compute(**CAPTION_ROWS, **EVERYTHING, statistic=statistic)
+    expected = evaluate.load("trm_meteor").compute(**CAPTION_ROWS, **EVERYTHING, statistic=statistic)
     found = trm.compute(**CAPTION_ROWS, **EVERYTHING, statistic=statistic, distance=meteor_distance)
     assert without_own(found) == renamed(expected, "trm_meteor")
     assert found["nearest_distance"] == pytest.approx(1 - expected["meteor"], abs=1e-15)
     assert "|distance:meteor_distance|" in found["signature"]
 
 
-@pytest.mark.parametrize("statistic", ["per_side", "pooled"])
+@each_case("statistic", ["per_side", "pooled"])
 def test_embeddings_give_trm_bert_to_the_last_bit(trm, statistic):
-    arrays, bert = as_arrays(bag_of_words), load("trm_bert")
+    arrays, bert = as_arrays(bag_of_words), evaluate.load("trm_bert")
     expected = bert.compute(**arrays, **EVERYTHING, statistic=statistic)
     found = trm.compute(**arrays, **EVERYTHING, statistic=statistic)
     assert without_own(found) == renamed(expected, "trm_bert")
@@ -153,136 +154,9 @@ def test_one_row_is_examined_with_its_own_texts_alone(trm):
     assert len(examined.null_statistics) == math.comb(5, 2)
 
 
-def returns(value):
-    return lambda first, second: value
-
-
-SQUARE = [[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]]
-
-BAD = {
-    "unknown": (CAPTION_ROWS | {"distance": "cosin"}, ValueError, "distance: expected one of 'cosine', 'euclidean',"),
-    "scaled": (CAPTION_ROWS | {"distance": "mahalanobis"}, ValueError, "distance: expected one of 'cosine',"),
-    "number": (CAPTION_ROWS | {"distance": 3}, TypeError, "distance: expected a name, or a function of two lists"),
-    "no_metric": (CAPTION_ROWS | {"distance": "evaluate:"}, ValueError, "distance: expected 'evaluate:NAME' or"),
-    "no_key": (CAPTION_ROWS | {"distance": "evaluate:rouge:"}, ValueError, "distance: expected 'evaluate:NAME' or"),
-    "one_number": (CAPTION_ROWS | {"distance": returns(0.5)}, ValueError, "distance: expected 20 numbers from the"),
-    "nothing": (CAPTION_ROWS | {"distance": returns(None)}, ValueError, "distance: expected 20 numbers from the"),
-    "words": (CAPTION_ROWS | {"distance": returns("far")}, TypeError, "distance: expected 20 numbers from the"),
-    "nan": (
-        CAPTION_ROWS | {"distance": lambda xs, ys: [0.0, math.nan] + [1.0] * (len(xs) - 2)},
-        ValueError,
-        "distance: expected finite numbers from the function, got nan for pair 1 of 20.",
-    ),
-    "of_texts_for_vectors": (
-        as_arrays(bag_of_words) | {"distance": returns([])},
-        ValueError,
-        "prediction_embeddings: expected captions for a distance of texts, got vectors.",
-    ),
-    "undefined": (
-        {
-            "prediction_embeddings": np.ones((1, 2, 3)),
-            "reference_embeddings": np.ones((1, 2, 3)),
-            "distance": "correlation",
-        },
-        ValueError,
-        "distance='correlation': expected vectors that have this distance, got a row in which that of texts 0 and 1",
-    ),
-    "scores": (
-        CAPTION_ROWS | {"evaluate_scores": "high"},
-        ValueError,
-        "evaluate_scores: expected one of 'similarity',",
-    ),
-    "scores_number": (CAPTION_ROWS | {"evaluate_scores": 1}, ValueError, "evaluate_scores: expected one of"),
-    "scores_flag": (CAPTION_ROWS | {"evaluate_scores": True}, ValueError, "evaluate_scores: expected one of"),
-    "scores_list": (CAPTION_ROWS | {"evaluate_scores": ["distance"]}, ValueError, "evaluate_scores: expected one of"),
-    "scores_empty": (CAPTION_ROWS | {"evaluate_scores": ""}, ValueError, "evaluate_scores: expected one of"),
-    "distances_alone": (
-        {"distances": [SQUARE]},
-        TypeError,
-        "n_candidates: expected a whole number, or one per row, got",
-    ),
-    "counts_alone": (
-        {"n_candidates": 2},
-        TypeError,
-        "distances: expected a list of arrays of shape (n_texts, n_texts)",
-    ),
-    "no_rows": ({"distances": [], "n_candidates": 2}, ValueError, "distances: expected at least one row, got none."),
-    "text": ({"distances": "far", "n_candidates": 2}, TypeError, "distances: expected a list of arrays of shape"),
-    "not_square": (
-        {"distances": [SQUARE, SQUARE[:2]], "n_candidates": 1},
-        ValueError,
-        "distances[1]: expected shape (n_texts, n_texts), got (2, 3).",
-    ),
-    "ragged": (
-        {"distances": [[[0.0], [1.0, 2.0]]], "n_candidates": 1},
-        TypeError,
-        "distances[0]: expected an array of",
-    ),
-    "similarities": (
-        {"distances": [np.eye(3)], "n_candidates": 1},
-        ValueError,
-        "distances[0][0][0]: expected 0, the distance of a text from itself, got 1.0.",
-    ),
-    "infinite": (
-        {"distances": [[[0.0, math.inf, 1.0], *SQUARE[1:]]], "n_candidates": 1},
-        ValueError,
-        "distances[0][0][1]: expected a finite number, got inf (1 such numbers in all).",
-    ),
-    "masked": (
-        {"distances": [np.ma.masked_equal(SQUARE, 2.0)], "n_candidates": 1},
-        TypeError,
-        "distances[0]: expected an array of numbers, got MaskedArray",
-    ),
-    "two_texts": (
-        {"distances": [[[0.0, 1.0], [1.0, 0.0]]], "n_candidates": 1},
-        ValueError,
-        "distances[0], n_candidates[0]: expected at least 3 captions in all,",
-    ),
-    "no_candidate": (
-        {"distances": [SQUARE], "n_candidates": 0},
-        ValueError,
-        "n_candidates: expected a whole number of",
-    ),
-    "no_reference": (
-        {"distances": [SQUARE], "n_candidates": [3]},
-        ValueError,
-        "n_candidates[0]: expected at most 2 of the 3 texts of distances[0], got 3.",
-    ),
-    "half": (
-        {"distances": [SQUARE], "n_candidates": 1.5},
-        TypeError,
-        "n_candidates: expected a whole number, got float.",
-    ),
-    "too_many_counts": (
-        {"distances": [SQUARE], "n_candidates": [1, 1]},
-        ValueError,
-        "n_candidates: expected one number for each of the 1 rows of distances, got [1, 1].",
-    ),
-    "count_of_text": (
-        {"distances": [SQUARE], "n_candidates": "two"},
-        TypeError,
-        "n_candidates: expected a whole number",
-    ),
-    "both": (
-        CAPTION_ROWS | {"distances": [SQUARE], "n_candidates": 1},
-        ValueError,
-        "distances: expected distances in place of captions and embeddings, got both.",
-    ),
-}
-
-
-@each_case("name", BAD)
-def test_bad_input_is_named(trm, name):
-    given, kind, message = BAD[name]
-    with pytest.raises(kind) as raised:
-        trm.compute(**given)
-    assert str(raised.value).startswith(message), str(raised.value)
-    assert len(trm) == 0
-
-
-def test_rows_added_before_stay_after_distances_are_refused(trm):
-    module = load("trm", encoder=bag_of_words)
+def test_rows_added_before_stay_after_distances_are_refused():
+    module = evaluate.load("trm", encoder=bag_of_words)
     module.add_batch(**CAPTION_ROWS)
     with pytest.raises(ValueError, match=r"^distances: expected distances in place of captions"):
-        module.compute(distances=[SQUARE], n_candidates=1)
+        module.compute(distances=[np.zeros((3, 3))], n_candidates=1)
     assert module.compute()["n_rows"] == len(CAPTION_ROWS["predictions"])

@@ -1,16 +1,14 @@
-"""vdtk_diversity as a user loads it: options, bad input, odd captions, large and lazy columns."""
+"""vdtk_diversity and set_diversity as a user loads them: details, options, odd captions."""
 
 import json
 import math
-import pathlib
 
 import numpy as np
 import pytest
 
+import manycaps
 from tests.each_case import each_case
-from tests.large_packages import evaluate
-
-FOLDER = pathlib.Path(__file__).resolve().parents[2] / "measurements" / "vdtk_diversity"
+from tests.modules.sample_inputs import ODD_CAPTIONS
 
 DATA = [
     ["a dog is running along the sea", "the dog runs over the sand", "a dog"],
@@ -33,7 +31,7 @@ ALL_LEVELS = {"encoder": encode, "pos": tag, "details": True}
 
 @pytest.fixture
 def module():
-    return evaluate.load(str(FOLDER))
+    return manycaps.load("vdtk_diversity")
 
 
 def test_details_add_keys_with_one_value_a_row(module):
@@ -113,46 +111,6 @@ def test_a_sentence_model(module):
     assert "all-MiniLM-L6-v2" in result["signature"]
 
 
-BAD_OPTIONS = [
-    ("tokenizer", "stanford", ValueError, "tokenizer: expected one of 'ptb', 'none', 'char', "),
-    ("tokenizer", 3, TypeError, "tokenizer: expected a name such as 'ptb', or a function"),
-    ("head_shares", 0.9, TypeError, "head_shares: expected a list or tuple of numbers, got float."),
-    ("head_shares", ["0.9"], TypeError, "head_shares[0]: expected a number, got str."),
-    ("head_shares", [0.9, 90], ValueError, "head_shares[1]: expected a share above 0 and at most 1, got 90."),
-    ("head_shares", [0], ValueError, "head_shares[0]: expected a share above 0 and at most 1, got 0."),
-    ("lengths", 10, TypeError, "lengths: expected a list or tuple of numbers, got int."),
-    ("lengths", [10, 2.5], TypeError, "lengths[1]: expected a whole number, got float."),
-    ("lengths", [0], ValueError, "lengths[0]: expected a whole number of at least 1, got 0."),
-    ("pos", 3, TypeError, "pos: expected the name of a spaCy pipeline, a pipeline or a function, got int."),
-    ("semantic", "yes", TypeError, "semantic: expected True or False, got 'yes'."),
-    ("encoder", 3, TypeError, "encoder: expected a model's name or folder, or a function"),
-    ("details", 1, TypeError, "details: expected True or False, got 1."),
-]
-
-
-@each_case(("option", "value", "error_type", "message"), BAD_OPTIONS)
-def test_bad_options_are_refused_and_lose_no_row(option, value, error_type, message):
-    module = evaluate.load(str(FOLDER))
-    module.add_batch(data=DATA)
-    with pytest.raises(error_type) as error:
-        module.compute(**{option: value})
-    assert str(error.value).startswith(message)
-    with pytest.raises(error_type):
-        evaluate.load(str(FOLDER), **{option: value})
-    assert module.compute()["n_rows"] == len(DATA)
-
-
-ODD_CAPTIONS = {
-    "empty": "",
-    "blank": " \t\n ",
-    "punctuation only": "...!?",
-    "emoji": "a dog \U0001f436\u200d\U0001f9ba runs",
-    "NUL": "a\x00dog",
-    "one very long word": "x" * 20_000,
-    "many words": "a dog runs " * 1_800,
-}
-
-
 @each_case("case", ODD_CAPTIONS)
 def test_odd_captions_have_defined_figures(module, case):
     result = module.compute(data=[[ODD_CAPTIONS[case], "a dog runs"], ["a cat"]])
@@ -164,3 +122,14 @@ def test_only_empty_captions_have_no_uniqueness_and_no_error(module):
     undefined = {key for key, value in result.items() if isinstance(value, float) and math.isnan(value)}
     assert undefined >= {"within_row_uniqueness_of_tokens", "noun_between_row_uniqueness_by_count", "row_distance_mean"}
     assert (result["n_tokens"], result["evs_2"], result["distinct_within_row"]) == (0, 0, 0.5)
+
+
+def test_people_are_as_diverse_as_people_whatever_their_numbers():
+    references = [["a dog runs", "the dog", "a wet dog"], ["a man cooks", "somebody at the stove"]]
+    more = [[*row, "two people", row[0], "a red car on the street"] for row in references]
+    module = manycaps.load("set_diversity", kernels=("ngram",))
+    equal, every = (module.compute(predictions=more, references=references, sizes=sizes) for sizes in ("equal", "all"))
+    differences = [key for key in equal if key.endswith("_difference")]
+    assert {equal[key] for key in differences} == {0.0}
+    assert all(abs(every[key]) > 0.01 for key in differences if key.startswith("vendi"))
+    assert (equal["n_captions"], every["n_captions"]) == (5, 11)
