@@ -16,15 +16,8 @@ def best_temperature(temperatures: np.ndarray, values: np.ndarray, best: str) ->
     """Return the temperature at which a curve is best.
 
     Between the points a parabola through the best point and its neighbours is followed, and for "zero" the line between
-    the two points around the first crossing; a curve that is best at an end is best there.
-
-    Args:
-        temperatures: float64 array, shape (n,), rising.
-        values: float64 array, shape (n,).
-        best: "lowest", "highest" or "zero".
-
-    Returns:
-        A temperature.
+    the two points around the first crossing; a curve that is best at an end is best there. `best` is "lowest",
+    "highest" or "zero"; temperatures rise.
 
     >>> best_temperature(np.array([0.0, 1.0, 2.0]), np.array([1.0, 0.0, 3.0]), "lowest")
     0.75
@@ -78,12 +71,3 @@ def scenes_needed(effects: Sequence[float], deviations: Sequence[float]) -> floa
     variance = math.fsum(deviation**2 for deviation in deviations) / len(deviations)
     quantiles = scipy.stats.norm.ppf([1 - LEVEL / 2, POWER])
     return float(quantiles.sum() ** 2 * variance / effect**2)
-
-
-def as_shown(scenes: float) -> str:
-    """Format a number of scenes: whole ones, "-" for NaN.
-
-    >>> as_shown(31.2), as_shown(math.nan)
-    ('32', '-')
-    """
-    return "-" if math.isnan(scenes) else str(math.ceil(scenes))

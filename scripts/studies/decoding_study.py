@@ -1,26 +1,41 @@
-"""What `temperature` and `search` have in common: settings of simulated speakers beside people, and their panels."""
+"""What `temperature` and `search` have in common: settings of simulated speakers beside people, and their picture.
 
-import argparse
+Two simulated speakers choose human captions: of each image the first caption with a weight of 1, the second of 1/2, the
+third of 1/3 (people as well), and with a probability of 2 or 20 percent a caption of another image.
+"""
+
 import functools
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import matplotlib.axes
 import numpy as np
 
-from manycaps.comparison.systems import SystemRow
-from manycaps.decoding import DecodingOptions
-from manycaps.decoding.nearest import numbers_of
-from manycaps.decoding.run import Judge
+import manycaps
+from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS, compare_rows
+from manycaps.kit.sets_splits import TIE_TOLERANCE
 from manycaps.sampling.decoding_setting import Setting
-from scripts.studies.caption_rows import CaptionMeasures
-from scripts.studies.set_scores import CONFIDENCE_LEVEL, LARGER_IS_BETTER, SCORE_COLUMNS, TITLES, set_scores
-from scripts.studies.simulated_speakers import MISTAKES, SimulatedSpeaker, SpokenRows
-from scripts.studies.study_frame import Line, StudyTable, matching, numbers, study_settings, write_lines
-from scripts.studies.study_inputs import read_captions
-from scripts.studies.study_pictures import label_axes
+from scripts.studies.caption_rows import (
+    CONFIDENCE_LEVEL,
+    PLAIN,
+    CaptionMeasures,
+    Captions,
+    bootstrap_interval,
+    read_captions,
+)
+from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings, write_lines
+from scripts.studies.study_options import MODULES, Options
+from scripts.studies.study_pictures import label_axes, new_picture
 
 KEY = ("speaker", "setting", "trial")
+COLUMNS = ("measure", "n_rows", "value", "excess", "shown", "ci_low", "ci_high")
+
+# Share of the two speakers' captions that belong to another image, and how many such captions there are.
+MISTAKES: Mapping[str, float] = {"few mistakes": 0.02, "many mistakes": 0.2}
+N_OTHERS = 50
+
+# Random splits of a row, for its excess.
+N_SPLITS = 199
 
 # Numbers of human_parity, by METEOR's distance, and what people have.
 PEOPLE: Mapping[str, float] = {
@@ -29,76 +44,140 @@ PEOPLE: Mapping[str, float] = {
     "ordinary_share": 0.05,
     "near_duplicate_share": 0.05,
 }
-PARITY_TITLES = {
+
+# Titles; the set metrics are shown by their excess.
+TITLES = {
     "energy_distance": "energy distance (METEOR)",
     "unlike_people_share": "unlike people",
     "ordinary_share": "most ordinary",
     "near_duplicate_share": "near-duplicates",
+    "trm_meteor": "TRM-METEOR, excess",
+    "trm_cider": "TRM-CIDEr, excess",
+    "trm_bert": "TRM-BERT, excess",
+    "mmd_bert": "MMD, excess",
+    "fid_bert": "Frechet, excess",
+    "meteor": "METEOR",
+    "cider_d": "CIDEr-D",
+    "bert": "BERT cosine",
 }
 
 
 class Curve(NamedTuple):
-    """Values of a measure over temperatures: medians over trials, and the ends of the trials' intervals."""
+    """Settings that differ in temperature, or a single one, and how they are drawn."""
 
-    temperatures: list[float]
-    middle: list[float]
-    low: list[float]
-    high: list[float]
+    label: str
+    speaker: str
+    settings: Sequence[Setting]
+    color: str
+    style: str
 
 
-def decoding_lines(options: argparse.Namespace, name: str, settings: Sequence[Setting]) -> tuple[str, list[Line]]:
-    """Compute what the tables do not have yet, and write them."""
+def run_decoding_study(options: Options, name: str, curves: Sequence[Curve], panels: Sequence[str], title: str) -> None:
+    """Compute what the tables do not have yet, of all settings of the curves by both speakers, and draw the curves."""
     captions = read_captions(options)
-    by_name = {setting.name: setting for setting in settings}
-    judge = Judge(DecodingOptions((), options.output, settings=settings, distance="meteor"))
-    speakers = {
-        speaker: SimulatedSpeaker(captions.images, share, captions.size, options.rows)
-        for speaker, share in MISTAKES.items()
-    }
-    table = StudyTable(options.output, name, KEY, SCORE_COLUMNS, study_settings(options))
-    cells = [(speaker, setting, k) for speaker in speakers for setting in by_name for k in range(options.trials)]
+    by_name = {setting.name: setting for curve in curves for setting in curve.settings}
+    cells = list(itertools.product(MISTAKES, by_name, range(options.trials)))
 
     @functools.cache
-    def spoken(speaker: str, setting: str, trial: int) -> SpokenRows:
-        return speakers[speaker].rows(by_name[setting], (options.seed, trial))
+    def rows(speaker: str, setting: str, trial: int) -> tuple[Captions, Captions]:
+        seed = (options.seed, trial)
+        return spoken_rows(captions.images, MISTAKES[speaker], captions.size, options.rows, by_name[setting], seed)
 
     @functools.cache
     def measures() -> CaptionMeasures:
-        sides = [side for cell in cells for side in spoken(*cell)]
-        return CaptionMeasures(caption for side in sides for row in side for caption in row)
+        return CaptionMeasures(*(side for cell in cells for side in rows(*cell)))
 
-    def study(speaker: str, setting: str, trial: int) -> Iterator[list[Any]]:
-        rows = spoken(speaker, setting, trial)
-        yield from parity_scores(judge, setting, rows)
-        yield from set_scores(measures(), *rows)
+    def study(*cell: Any) -> Iterator[list[Any]]:
+        yield from parity_scores(*rows(*cell))
+        yield from set_scores(measures(), *rows(*cell))
 
-    lines = table.fill(cells, study)
+    lines = StudyTable(options.output, name, KEY, COLUMNS, study_settings(options)).fill(cells, study)
     columns = ("speaker", "measure", "best_setting", "of_all_trials")
     write_lines(options.output / f"{name}_best.csv", columns, best_settings(lines))
-    return captions.name, lines
+    draw_curves(lines, options.output, name, curves, panels, f"{captions.name}: {title}")
 
 
-def parity_scores(judge: Judge, setting: str, rows: SpokenRows) -> Iterator[list[Any]]:
-    """Yield the values of `SCORE_COLUMNS` for the numbers of human_parity, as `manycaps decoding` computes them."""
-    pairs = zip(*rows, strict=True)
-    of_setting = [SystemRow(str(i), {setting: own}, people) for i, (own, people) in enumerate(pairs)]
-    result = numbers_of(judge.parity({setting: of_setting})[setting], None, CONFIDENCE_LEVEL)
-    for measure in PEOPLE:
-        value, low, high = (float(result[f"{measure}{end}"]) for end in ("", "_ci_low", "_ci_high"))
-        yield [measure, len(of_setting), value, value - PEOPLE[measure], value, low, high]
+def spoken_rows(
+    images: Captions, mistakes: float, size: tuple[int, int], n_rows: int, setting: Setting, trial: Sequence[int]
+) -> tuple[Captions, Captions]:
+    """Return candidates and references of images that are drawn; they are the same for every setting of a trial.
+
+    References are drawn with the same weights and without mistakes.
+    """
+    candidates, references = [], []
+    for i in np.sort(np.random.default_rng(trial).choice(len(images), min(n_rows, len(images)), replace=False)):
+        rng = np.random.default_rng((*trial, int(i)))
+        right = [images[i][k] for k in rng.permutation(len(images[i]))]
+        others = (i + rng.integers(1, len(images), size=N_OTHERS)) % len(images)
+        wrong = [images[k][rng.integers(len(images[k]))] for k in others]
+        weights = zipf(len(right))
+        references.append([right[k] for k in rng.choice(len(right), size[1], p=weights)])
+        of_all = np.concatenate(((1 - mistakes) * weights, np.full(N_OTHERS, mistakes / N_OTHERS)))
+        candidates.append([[*right, *wrong][k] for k in decoded(of_all, setting, size[0], rng)])
+    return candidates, references
 
 
-def curve(lines: Sequence[Line], settings: Sequence[Setting], **where: str) -> Curve:
-    """Return the curve of settings that differ in temperature; `where` names the speaker and the measure."""
-    values = Curve([], [], [], [])
-    for setting in settings:
-        of_setting = matching(lines, setting=setting.name, **where)
-        if of_setting:
-            values.temperatures.append(setting.temperature)
-            values.middle.append(float(np.median(numbers(of_setting, "shown"))))
-            values.low.append(min(numbers(of_setting, "ci_low")))
-            values.high.append(max(numbers(of_setting, "ci_high")))
-    return values
+def zipf(n: int) -> np.ndarray:
+    """Probabilities in proportion to 1, 1/2, 1/3 and so on.
+
+    >>> zipf(2).round(4).tolist()
+    [0.6667, 0.3333]
+    """
+    weights = 1 / np.arange(1, n + 1)
+    return weights / weights.sum()
+
+
+def decoded(probabilities: np.ndarray, setting: Setting, n: int, rng: np.random.Generator) -> list[int]:
+    """Choose n whole captions as `manycaps sample` chooses tokens: temperature first, then top-k, then top-p.
+
+    Greedy search gives the likeliest caption n times, a beam search the n likeliest ones.
+
+    >>> decoded(np.array([0.2, 0.5, 0.3]), Setting(num_beams=2), 2, np.random.default_rng(0))
+    [1, 2]
+    """
+    order = np.argsort(-probabilities, kind="stable")
+    if setting.greedy:
+        return [int(order[0])] * n
+    if setting.num_beams is not None:
+        return [int(k) for k in np.resize(order, n)]
+    weights = (probabilities[order] / probabilities.max()) ** (1 / setting.temperature)
+    if setting.top_k:
+        weights[setting.top_k :] = 0
+    weights /= weights.sum()
+    if setting.top_p < 1:
+        weights[np.cumsum(weights) - weights >= setting.top_p - TIE_TOLERANCE] = 0  # the one that reaches it is kept
+        weights /= weights.sum()
+    return [int(order[k]) for k in rng.choice(len(order), n, p=weights)]
+
+
+def parity_scores(predictions: Captions, references: Captions) -> Iterator[list[Any]]:
+    """Yield the values of `COLUMNS` for the numbers of human_parity."""
+    module = manycaps.load("human_parity", distance="meteor", confidence_level=CONFIDENCE_LEVEL)
+    result = module.compute(predictions=predictions, references=references)
+    for measure, of_people in PEOPLE.items():
+        value, low, high = (result[f"{measure}{end}"] for end in ("", "_ci_low", "_ci_high"))
+        yield [measure, len(predictions), value, value - of_people, value, low, high]
+
+
+def set_scores(measures: CaptionMeasures, predictions: Captions, references: Captions) -> Iterator[list[Any]]:
+    """Yield the values of `COLUMNS` for every module and plain score.
+
+    "shown" is the excess of a set metric, the value minus its mean over random splits of the same captions, so that it
+    is about 0 where candidates have the human distribution; and the value of a plain score. The interval is that
+    of "shown", a percentile bootstrap over rows.
+    """
+    options = {**DISTRIBUTION_DEFAULTS, "statistic": "per_side", "p_value": "permutation", "n_resamples": N_SPLITS}
+    for module in MODULES:
+        rows = measures.rows(module, predictions, references)
+        compared = compare_rows(rows, options, lambda batches, **_: batches)
+        excesses = np.asarray(compared.tests.excesses)
+        yield [
+            *(module, len(predictions), compared.statistic.mean(), excesses.mean(), excesses.mean()),
+            *bootstrap_interval(excesses),
+        ]
+        if module in PLAIN:
+            mean = compared.plain.mean()
+            yield [PLAIN[module], len(predictions), mean, np.nan, mean, *bootstrap_interval(compared.plain)]
 
 
 def loss(measure: str, value: float) -> float:
@@ -107,34 +186,51 @@ def loss(measure: str, value: float) -> float:
     Largest is best for a plain score. An excess and a share are best at people's value. The energy distance, whose
     estimate may be below 0, is best where it is lowest, as in `manycaps decoding`.
     """
-    if measure in LARGER_IS_BETTER:
+    if measure in PLAIN.values():
         return -value
     return value if measure == "energy_distance" else abs(value - PEOPLE.get(measure, 0.0))
 
 
-def best_settings(lines: Sequence[Line]) -> list[list[Any]]:
-    """Return, for each speaker and measure, the best setting by the median trial, and those of all trials."""
-    best = []
-    for speaker in dict.fromkeys(line["speaker"] for line in lines):
-        for measure in (*PEOPLE, *TITLES):
-            of_measure = matching(lines, speaker=speaker, measure=measure)
-            if not of_measure:
-                continue
-            by_setting = {
-                setting: [loss(measure, value) for value in numbers(of_measure, "shown", setting=setting)]
-                for setting in dict.fromkeys(line["setting"] for line in of_measure)
-            }
-            names, losses = list(by_setting), np.array(list(by_setting.values()))
+def best_settings(lines: Sequence[Line]) -> Iterator[list[Any]]:
+    """Yield, for each speaker and measure, the best setting by the median trial, and those of all trials."""
+    for speaker, measure in itertools.product(distinct(lines, "speaker"), TITLES):
+        mine = matching(lines, speaker=speaker, measure=measure)
+        if mine:
+            names = distinct(mine, "setting")
+            losses = np.array(
+                [[loss(measure, value) for value in numbers(mine, "shown", setting=name)] for name in names]
+            )
             of_trials = dict.fromkeys(names[i] for i in losses.argmin(axis=0))
-            best.append([speaker, measure, names[int(np.median(losses, axis=1).argmin())], " ".join(of_trials)])
-    return best
+            yield [speaker, measure, names[int(np.median(losses, axis=1).argmin())], " ".join(of_trials)]
 
 
-def label_panel(axes: matplotlib.axes.Axes, measure: str, *, legend: bool = False) -> None:
-    """Name the axes of a panel, and draw people's value as a line."""
-    better = "higher is better" if measure in LARGER_IS_BETTER else f"people: {PEOPLE.get(measure, 0.0):g}"
-    label_axes(axes, "temperature", PARITY_TITLES.get(measure) or TITLES[measure], better=better)
-    if measure not in LARGER_IS_BETTER:
-        axes.axhline(PEOPLE.get(measure, 0.0), color="#888888", lw=0.8)
-    if legend:
-        axes.legend(fontsize=8)
+def draw_curves(
+    lines: Sequence[Line], output: Any, name: str, curves: Sequence[Curve], panels: Sequence[str], title: str
+) -> None:
+    """Draw measures against the temperature: medians over trials, and bands around the trials' intervals.
+
+    A setting without a temperature is a horizontal line, and so is the value of people.
+    """
+    n_columns = len(panels) // 2
+    with new_picture(output, name, 3.5 * n_columns + 1.5, 6.8) as figure:
+        grid = figure.subplots(2, n_columns)
+        for axes, measure in zip(grid.flat, panels, strict=True):
+            for label, speaker, settings, color, style in curves:
+                mine = [matching(lines, speaker=speaker, measure=measure, setting=each.name) for each in settings]
+                middle = [np.median(numbers(of_setting, "shown")) for of_setting in mine]
+                if len(settings) == 1 and "o" not in style:
+                    axes.axhline(middle[0], color=color, ls=style, lw=1.2, label=label)
+                    continue
+                temperatures = [setting.temperature for setting in settings]
+                low = [min(numbers(of_setting, "ci_low")) for of_setting in mine]
+                high = [max(numbers(of_setting, "ci_high")) for of_setting in mine]
+                axes.plot(temperatures, middle, style, color=color, ms=4, label=label)
+                axes.fill_between(temperatures, low, high, color=color, alpha=0.12, lw=0)
+            better = f"people: {PEOPLE.get(measure, 0.0):g}"
+            if measure in PLAIN.values():
+                better = "higher is better"
+            else:
+                axes.axhline(PEOPLE.get(measure, 0.0), color="#888888", lw=0.8)
+            label_axes(axes, "temperature", TITLES[measure], better=better)
+        figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside right center")
+        figure.suptitle(f"{title}; bands: 95 % intervals over images, all trials")

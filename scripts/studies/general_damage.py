@@ -2,47 +2,30 @@
 
 python -m scripts.studies.general_damage [--modules trm mmd] [--trials 40]
 
-Captions are those of the bundled scenes, 16 or more of each. A trial draws 5 + 5 of each scene without replacement and
-splits them at random into candidates and references: one row a scene. "human" leaves the candidates as they are; "w"
-replaces each of them, independently with probability w, by a caption of another scene; "repeated" puts the first
-candidate in place of all. The rows of all kinds of candidates are the same but for the damage. Each trial is one call
-of the module with p_value="exact" and 999 draws for the corpus. The tables give the mean value and the mean excess over
-the rows of all trials, and the share of trials with a corpus p-value of at most 0.05, which has a standard error of up
-to 8 percentage points with 40 trials. Embeddings are those of the modules' default encoder. Two minutes on one core.
-Needs scripts/requirements.txt, metrics/trm/requirements.txt and metrics/mmd/requirements.txt.
+Captions are those of the bundled scenes, 16 or more of each. A trial draws 5 + 5 of each scene as the rows of
+`damage_study` are drawn, one row a scene, and is one call of the module with p_value="exact" and 999 draws for the
+corpus. The tables give the mean value and the mean excess over the rows of all trials, and the share of trials with a
+corpus p-value of at most 0.05, which has a standard error of up to 8 percentage points with 40 trials. Embeddings are
+those of the modules' default encoder. Two minutes on one core.
 """
 
-import argparse
-import sys
-from collections.abc import Sequence
-from typing import Any
-
-from scripts.command_line import start_tool
-from scripts.studies.study_options import DAMAGES
+from scripts.studies.study_options import DAMAGES, Options, start_study, tool_parser
 
 MODULES = ("trm", "mmd")
 
-# Trials of each distance or kernel, and damage.
-N_TRIALS = 40
+parser = tool_parser(__doc__)
+parser.add_argument("--modules", nargs="+", choices=MODULES, default=MODULES, metavar="MODULE")
+parser.add_argument("--trials", type=int, default=40, metavar="N", help="calls for each cell, at least 1")
+parsed = start_study(__name__, parser, "scripts", "metrics/trm", "metrics/mmd")
 
-
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--modules", nargs="+", choices=MODULES, default=MODULES, metavar="MODULE")
-    parser.add_argument("--trials", type=int, default=N_TRIALS, metavar="N", help="calls for each cell, at least 1")
-    return parser.parse_args(arguments)
-
-
-start_tool(__name__, parsed, "scripts/requirements.txt", "metrics/trm/requirements.txt", "metrics/mmd/requirements.txt")
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 import manycaps
-from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
-from scripts.studies.caption_rows import Captions, draw_rows
-from scripts.studies.study_inputs import bundled_images
+from scripts.studies.caption_rows import Captions, bundled_images, caption_vectors, distinct_captions, draw_rows
+from scripts.studies.study_frame import print_table
 
 # Candidates and references of a row, and draws of the corpus test.
 SIZE = (5, 5)
@@ -82,50 +65,36 @@ LINES: dict[str, dict[str, dict[str, Any]]] = {
 }
 
 
-def cell(module: Any, images: Captions, damage: str, n_trials: int, options: dict[str, Any]) -> tuple[float, ...]:
+def means(module: Any, images: Captions, damage: str, n_trials: int, options: dict[str, Any]) -> np.ndarray:
     """Return mean value, mean excess, and share of trials found, of one kind of damage."""
-    name, results = module.name, []
+    values = []
     for trial in range(n_trials):
-        columns = draw_rows(images, range(len(images)), SIZE, damage, np.random.default_rng(trial))
-        predictions, references = columns
-        results.append(
-            module.compute(
-                predictions=predictions,
-                references=references,
-                p_value="exact",
-                n_resamples=N_RESAMPLES,
-                seed=trial,
-                **options,
-            )
-        )
-    values = np.array([[r[name], r[f"{name}_excess"], r[f"{name}_corpus_p_value"] <= LEVEL] for r in results])
-    return tuple(values.mean(axis=0))
+        predictions, references = draw_rows(images, range(len(images)), SIZE, damage, np.random.default_rng(trial))
+        test = {"p_value": "exact", "n_resamples": N_RESAMPLES, "seed": trial}
+        result = module.compute(predictions=predictions, references=references, **test, **options)
+        value, excess, p_value = (result[f"{module.name}{end}"] for end in ("", "_excess", "_corpus_p_value"))
+        values.append([value, excess, p_value <= LEVEL])
+    return np.array(values).mean(axis=0)
 
 
-def print_table(module: Any, images: Captions, n_trials: int) -> None:
-    """Print the table of a module's card in Markdown."""
-    print(f"\n{module.name}\n\n| | | {' | '.join(DAMAGES)} |\n|---|---|{'---|' * len(DAMAGES)}", flush=True)
-    for title, options in tqdm(LINES[module.name].items(), desc=module.name):
-        cells = [cell(module, images, damage, n_trials, options) for damage in DAMAGES]
+def rows(module: Any, images: Captions, n_trials: int) -> Iterator[list[str]]:
+    """Yield the rows of the table of a module's card."""
+    for title, options in LINES[module.name].items():
+        cells = [means(module, images, damage, n_trials, options) for damage in DAMAGES]
         for i, (row, form) in enumerate((("value", "{:.4g}"), ("excess", "{:.4f}"), ("found", "{:.0%}"))):
             shown = [form.format(numbers[i] + 0.0).replace("%", " %") for numbers in cells]
-            print(f"| {title if i == 0 else ''} | {row} | {' | '.join(shown)} |", flush=True)
+            yield [title if i == 0 else "", row, *shown]
 
 
-def main(modules: Sequence[str], n_trials: int) -> int:
+def main(options: Options) -> None:
     """Print the tables."""
     images = bundled_images()
-    captions = list(dict.fromkeys(caption for image in images for caption in image))
-    vectors = dict(zip(captions, SentenceEncoder().embed(captions, ENCODER_DEFAULTS, tqdm), strict=True))
-
-    def encoder(texts: list[str]) -> np.ndarray:
-        return np.stack([vectors[text] for text in texts])
-
-    for name in modules:
-        print_table(manycaps.load(name, encoder=encoder), images, n_trials)
-    return 0
+    vectors = caption_vectors(distinct_captions(images))
+    for name in options.modules:
+        module = manycaps.load(name, encoder=lambda texts: np.stack([vectors[text] for text in texts]))
+        print(f"\n{name}\n")
+        print_table(["", "", *DAMAGES], rows(module, images, options.trials))
 
 
 if __name__ == "__main__":
-    options = parsed()
-    sys.exit(main(options.modules, options.trials))
+    main(parsed())

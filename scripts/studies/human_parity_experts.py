@@ -14,40 +14,29 @@ Written: human_parity_experts.csv, with intervals over images; "AUC", the chance
 larger value than one rated above, ties counting half; and Kendall's tau_b and tau_c of the mean distance from
 the references with the single ratings, in percent, as `manycaps human-correlation --metric human_parity --key distance
 --lower-is-better` gives them; and the picture. The encoder MiniLM was trained on captions of Flickr30k, among others.
-Needs scripts/requirements.txt, metrics/trm_bert/requirements.txt and metrics/pac_score/requirements.txt.
 """
 
-import argparse
+from scripts.studies.study_options import (
+    EMBEDDINGS,
+    Options,
+    add_parity_options,
+    data_folder,
+    start_study,
+    study_parser,
+)
+
+parser = study_parser(__doc__)
+add_parity_options(parser, ("meteor", "MiniLM"))
+parsed = start_study(__name__, parser, "scripts", "metrics/trm_bert", "metrics/pac_score", needs_wordnet=True)
+
 import functools
 import itertools
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from scripts.command_line import start_tool
-from scripts.studies.study_frame import Line, StudyTable, add_frame_options, matching, numbers, study_settings
-from scripts.studies.study_options import EMBEDDINGS, add_parity_options
-
-
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_frame_options(parser)
-    add_parity_options(parser, ("meteor", "MiniLM"))
-    return parser.parse_args(arguments)
-
-
-start_tool(
-    __name__,
-    parsed,
-    "scripts/requirements.txt",
-    "metrics/trm_bert/requirements.txt",
-    "metrics/pac_score/requirements.txt",
-    needs_wordnet=True,
-)
-
 import evaluate
 import numpy as np
+import scipy.stats
 
 import manycaps
 from manycaps.human_correlation.benchmarks import BENCHMARKS
@@ -55,16 +44,14 @@ from manycaps.human_correlation.flickr8k_release import expert_rows
 from manycaps.human_correlation.protocols import correlation, is_a_reference
 from manycaps.kit.sets_intervals import interval_of_rows
 from manycaps.kit.sets_tails import TAIL
+from scripts.studies.caption_rows import bundled_images
 from scripts.studies.parity_pools import KINDS, embedded, make_pool, symmetric, vector_distances
-from scripts.studies.study_inputs import bundled_images
+from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings
 from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, PURPLE, label_axes, new_picture
 
 NAME = "human_parity_experts"
 KEY = ("distance",)
 COLUMNS = ("measure", "rated_from", "rated_below", "n_captions", "value", "low", "high", "people")
-
-# Options of the test run.
-SMALL = ("--distances", "meteor")
 
 CONFIDENCE_LEVEL = 0.95
 BENCHMARK = BENCHMARKS["flickr8k-expert"]
@@ -81,13 +68,10 @@ MADE_RATINGS: Mapping[str, float] = {"people": 4.0, "object": 3.0, "cut": 2.0, "
 N_REFERENCES = 5
 
 
-def read_rated(options: argparse.Namespace) -> list[dict[str, Any]]:
+def read_rated(options: Options) -> list[dict[str, Any]]:
     """Return the rated captions, in the form of `human_correlation`."""
     if options.corpus:
-        if not options.data:
-            raise ValueError("--data: expected a folder with the files of --corpus, got none. Name one.")
-        rows = expert_rows(options.data)
-        return [row for row in rows if not is_a_reference(row)]
+        return [row for row in expert_rows(data_folder(options)) if not is_a_reference(row)]
     n_people = N_REFERENCES + 3
     rows = []
     for i, texts in enumerate(make_pool(bundled_images(), n_people, options.seed).texts):
@@ -109,19 +93,19 @@ def lines_of(rows: Sequence[Mapping[str, Any]], distance: str) -> Iterator[list[
         "tail": np.array(result["unlike_people_share_per_row"]),
         "farthest": farthest_shares([[row["cand"], *row["refs"]] for row in rows], distance),
     }
+    people = {"tail": TAIL, "farthest": np.mean([1 / (len(refs) + 1) for refs in columns["references"]])}
+    whole, unknown = (RATINGS[0], RATINGS[-1], len(rows)), (np.nan, np.nan, np.nan)
     for name, shares in values.items():
-        people = TAIL if name == "tail" else np.mean([1 / (len(refs) + 1) for refs in columns["references"]])
         for low, high in itertools.pairwise(RATINGS):
             chosen = np.flatnonzero((ratings >= low) & ((ratings < high) | (high == RATINGS[-1])))
             ends = interval_of_rows(shares[chosen], CONFIDENCE_LEVEL, [images[i] for i in chosen])
-            yield [name, low, high, len(chosen), shares[chosen].mean(), *ends, people]
+            yield [name, low, high, len(chosen), shares[chosen].mean(), *ends, people[name]]
         area = area_under_curve(shares[ratings < GOOD], shares[ratings >= GOOD])
-        yield [f"AUC {name}", RATINGS[0], RATINGS[-1], len(rows), area, np.nan, np.nan, np.nan]
+        yield [f"AUC {name}", *whole, area, *unknown]
     nearness = -np.array(result["distance_per_candidate"])[:, 0]
     for label, scores in {"": nearness, **{f" {name}": -shares for name, shares in values.items()}}.items():
         taus = correlation(rows, BENCHMARK, lambda *_, scores=scores: scores)
-        for name in ("tau_b", "tau_c"):
-            yield [name + label, RATINGS[0], RATINGS[-1], len(rows), taus.figures[name], np.nan, np.nan, np.nan]
+        yield from ([name + label, *whole, taus.figures[name], *unknown] for name in ("tau_b", "tau_c"))
 
 
 def farthest_shares(texts: Sequence[Sequence[str]], distance: str) -> np.ndarray:
@@ -133,18 +117,9 @@ def farthest_shares(texts: Sequence[Sequence[str]], distance: str) -> np.ndarray
         compare, _ = module.text_distances([of_row[1:] for of_row in texts], module.load_options)
         starts = range(0, len(texts), BATCH)
         rows = symmetric(np.concatenate([np.stack(compare(texts[start : start + BATCH])) for start in starts]))
-    return shares_of_first(rows.sum(axis=2))
-
-
-def shares_of_first(sums: np.ndarray) -> np.ndarray:
-    """Return whether the first number of every row is the largest, or its part where several are: (n_rows,).
-
-    >>> shares_of_first(np.array([[3.0, 1.0], [1.0, 3.0], [2.0, 2.0]])).tolist()
-    [1.0, 0.0, 0.5]
-    """
+    sums = rows.sum(axis=2)
     are_largest = sums >= sums.max(axis=1, keepdims=True) - 1e-9
-    shares: np.ndarray = are_largest[:, 0] / are_largest.sum(axis=1)
-    return shares
+    return are_largest[:, 0] / are_largest.sum(axis=1)
 
 
 def area_under_curve(bad: np.ndarray, good: np.ndarray) -> float:
@@ -153,16 +128,14 @@ def area_under_curve(bad: np.ndarray, good: np.ndarray) -> float:
     >>> area_under_curve(np.array([1.0, 0.5]), np.array([0.0, 0.5]))
     0.875
     """
-    ordered = np.sort(good)
-    below = np.searchsorted(ordered, bad, "left") + np.searchsorted(ordered, bad, "right")
-    return float(below.mean() / (2 * len(good)))
+    return float(scipy.stats.mannwhitneyu(bad, good).statistic / (len(bad) * len(good)))
 
 
 def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
     """Draw the share of outliers against the rating."""
     with new_picture(output, NAME, 6.5, 4) as figure:
         axes = figure.subplots()
-        for distance in dict.fromkeys(line["distance"] for line in lines):
+        for distance in distinct(lines, "distance"):
             mine = matching(lines, distance=distance, measure="tail")
             values = np.array(numbers(mine, "value"))
             ends = np.abs(np.array([numbers(mine, "low"), numbers(mine, "high")]) - values)
@@ -177,19 +150,17 @@ def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
         axes.legend()
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: Options) -> None:
     """Measure what the table does not have yet, then draw it."""
     evaluate.utils.logging.disable_progress_bar()
-    table = StudyTable(options.output, NAME, KEY, COLUMNS, study_settings(options))
     rows = functools.cache(lambda: read_rated(options))
+    table = StudyTable(options.output, NAME, KEY, COLUMNS, study_settings(options))
     lines = table.fill([(distance,) for distance in options.distances], lambda distance: lines_of(rows(), distance))
-    draw_picture(
-        lines, f"{options.corpus}-Expert" if options.corpus else "bundled scenes, made ratings", options.output
-    )
+    title = f"{options.corpus}-Expert" if options.corpus else "bundled scenes, made ratings"
+    draw_picture(lines, title, options.output)
     for line in lines:
         print("  ".join(line.values()))
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(parsed()))
+    main(parsed())

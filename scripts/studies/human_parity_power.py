@@ -18,39 +18,21 @@ Without a corpus also on made points: texts are points in four dimensions around
 
 CIDEr-D counts its documents in the human captions of all images. Written: human_parity_power.csv, the picture, and
 human_parity_power_below.csv: cells in which another test finds more than T2 by over 0.05, or the joint test less by
-over 0.02. Needs scripts/requirements.txt, metrics/trm_bert/requirements.txt, metrics/meteor15/requirements.txt and
-metrics/pac_score/requirements.txt.
+over 0.02.
 """
 
-import argparse
-import functools
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from scripts.studies.study_options import EMBEDDINGS, Options, add_parity_options, start_study, study_parser
 
-from scripts.command_line import start_tool
-from scripts.studies.study_frame import Line, StudyTable, add_frame_options, matching, study_settings, write_lines
-from scripts.studies.study_options import EMBEDDINGS, add_parity_options
-
-
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_frame_options(parser)
-    add_parity_options(parser)
-    parser.add_argument("--simulations", type=int, default=500, metavar="N", help="trials of a cell, default 500")
-    return parser.parse_args(arguments)
-
-
-start_tool(
-    __name__,
-    parsed,
-    "scripts/requirements.txt",
-    "metrics/trm_bert/requirements.txt",
-    "metrics/meteor15/requirements.txt",
-    "metrics/pac_score/requirements.txt",
-    needs_wordnet=True,
+parser = study_parser(__doc__)
+add_parity_options(parser)
+parser.add_argument("--simulations", type=int, default=500, metavar="N", help="trials of a cell, default 500")
+parsed = start_study(
+    *(__name__, parser, "scripts", "metrics/trm_bert", "metrics/meteor15", "metrics/pac_score"), needs_wordnet=True
 )
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import scipy.stats
@@ -64,28 +46,15 @@ from manycaps.kit.sets_triangle_rank import null_statistics
 from manycaps.kit.vectors_frechet import null_frechet_squared
 from manycaps.kit.vectors_kernels import gaussian_kernel
 from manycaps.kit.vectors_mmd import null_mmd
-from scripts.studies.aggregated_scores import two_sided
-from scripts.studies.parity_pools import (
-    CONFIDENCE_LEVEL,
-    DAMAGES,
-    Damage,
-    ParityCorpus,
-    PoolRows,
-    draw_points,
-    kept_distances,
-    parity_of,
-    read_pool,
-)
+from scripts.studies.parity_pools import CONFIDENCE_LEVEL, DAMAGES, PoolRows, kept_distances, parity_of, read_pool
+from scripts.studies.parity_speakers import draw_points
+from scripts.studies.split_tests import LEVEL, two_sided
+from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings, write_lines
 from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, label_axes, new_picture
 
 NAME = "human_parity_power"
 KEY = ("kind", "n_candidates", "n_references", "n_rows", "distance", "damage")
 COLUMNS = ("measure", "n_trials", "share", "low", "high", "value")
-
-# Options of the test run.
-SMALL = ("--simulations", "10", "--drawn", "140", "--distances", "meteor", "MiniLM")
-
-LEVEL = 0.05
 
 # Chance that a share lies in its range where the test holds its level.
 RANGE = 0.999
@@ -114,7 +83,7 @@ MOST_NEEDED = 600
 # Rows of made points of all images, and of a trial.
 N_POINTS = 6_000
 POINT_ROWS = (5, 10, 20, 60, 200)
-POINTS: Mapping[str, Damage] = {name: DAMAGES[name] for name in ("human", "20 % other", "half repeated", "blandest")}
+POINTS = ("human", "20 % other", "half repeated", "blandest")
 
 # Values whose intervals are looked at.
 VALUES = (
@@ -122,28 +91,19 @@ VALUES = (
     *("fidelity_gap", "diversity_gap", "energy_distance", "rows_needed"),
 )
 
-# Tests in closed form.
-TESTS = ("T2", "f", "v")
+# Tests in closed form, by the field of their p-value.
+TESTS = {"T2": "p_value", "f": "fidelity_p_value", "v": "diversity_p_value"}
 
 # Tests with one degree of freedom for one half of what T2 looks at.
 PARTS = ("f", "v", "energy")
 COLORS = {"joint": "#999999", "T2": BLUE, "TRM": ORANGE, "MMD": GREEN, "Frechet": PURPLE, "plain": BLACK, "energy": SKY}
 
 
-class Trials(NamedTuple):
-    """What the trials of a cell draw."""
-
-    # Whole numbers, shape (n_trials, n_rows): rows of the pool.
-    rows: np.ndarray
-    seed: tuple[int, ...]
-
-
-def splits_of_rows(size: tuple[int, int]) -> SplitsOfRow:
+def splits_of_rows(m: int, n: int) -> SplitsOfRow:
     """Return the splits of a row, the observed one first."""
-    m, n = size
     exact = exact_splits(m, n, 1_000_000)
-    n_splits = sum(len(block) for block in exact(N_RANDOM_SPLITS)) if m + n <= 10 else MAX_EXACT_SPLITS + 1
-    return exact if n_splits <= MAX_EXACT_SPLITS else random_splits(m, n, N_RANDOM_SPLITS, 0)
+    is_few = m + n <= 10 and sum(map(len, exact(N_RANDOM_SPLITS))) <= MAX_EXACT_SPLITS
+    return exact if is_few else random_splits(m, n, N_RANDOM_SPLITS, 0)
 
 
 def null_values(
@@ -151,7 +111,7 @@ def null_values(
 ) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the tests, and the statistic of every row under every split, the observed one first: (n_rows, n_splits)."""
     n = distances.shape[1] - m
-    splits = splits_of_rows((m, n))
+    splits = splits_of_rows(m, n)
     yield "TRM", np.concatenate(list(null_statistics(distances, splits)), axis=1)
     yield "plain", np.concatenate(list(split_values(*split_forms(distances, 0.0, 0.0, 1 / (m * n)), splits)), axis=1)
     if m > 1:
@@ -173,52 +133,57 @@ def nulls_in_batches(rows: PoolRows, m: int, vectors: np.ndarray | None, distanc
     return {name: np.concatenate(batches) for name, batches in parts.items()}
 
 
-def drawn_p_values(nulls: np.ndarray, trials: Trials) -> np.ndarray:
-    """p-values of the sum over the rows of every trial, upper and lower tail: (2, n_trials)."""
+def drawn_p_values(nulls: np.ndarray, trials: np.ndarray, seed: Sequence[int]) -> np.ndarray:
+    """p-values of the sum over the rows of every trial, (n_trials, n_rows), upper and lower tail: (2, n_trials)."""
     found = []
-    for trial, rows in enumerate(trials.rows):
-        drawn = np.random.default_rng((*trials.seed, trial)).integers(nulls.shape[1], size=(N_DRAWS, len(rows)))
+    for trial, rows in enumerate(trials):
+        drawn = np.random.default_rng((*seed, trial)).integers(nulls.shape[1], size=(N_DRAWS, len(rows)))
         sums, observed = nulls[rows, drawn].sum(axis=1), nulls[rows, 0].sum()
         tolerance = TIE_TOLERANCE * max(1.0, abs(observed))
         found.append([1 + (sums >= observed - tolerance).sum(), 1 + (sums <= observed + tolerance).sum()])
     return np.array(found).T / (1 + N_DRAWS)
 
 
-def power_lines(rows: PoolRows, m: int, nulls: Mapping[str, np.ndarray], trials: Trials) -> Iterator[list[Any]]:
+def range_of(share: float, n_trials: int) -> list[float]:
+    """Return the ends of the range of a share."""
+    return [end / n_trials for end in scipy.stats.binom.interval(RANGE, n_trials, share)]
+
+
+def power_lines(
+    rows: PoolRows, m: int, nulls: Mapping[str, np.ndarray], trials: np.ndarray, seed: Sequence[int]
+) -> Iterator[list[Any]]:
     """Yield a line for every test."""
-    n_trials = len(trials.rows)
-    ends = [end / n_trials for end in scipy.stats.binom.interval(RANGE, n_trials, LEVEL)]
     gaps = row_gaps(rows.distances, m)
     both = np.stack([gaps.fidelity, gaps.diversity], axis=1)
-    tests = [gaps_test_of_sums(both[of].sum(axis=0), gaps.covariance[of].sum(axis=0)) for of in trials.rows]
-    fields = ("p_value", "fidelity_p_value", "diversity_p_value")[: 3 if m > 1 else 2]
-    found = {
-        name: np.array([getattr(test, field) for test in tests]) for name, field in zip(TESTS, fields, strict=False)
-    }
-    tails = [corpus_tails(kept_distances(rows.distances[of], m), None, None).p_value for of in trials.rows]
-    found = {"joint": np.array(list(map(joint_p_value, found["T2"].tolist(), tails)))} | found
+    tests = [gaps_test_of_sums(both[of].sum(axis=0), gaps.covariance[of].sum(axis=0)) for of in trials]
+    closed = {name: np.array([getattr(test, field) for test in tests]) for name, field in TESTS.items()}
+    tails = [corpus_tails(kept_distances(rows.distances[of], m), None, None).p_value for of in trials]
+    found = {"joint": np.array(list(map(joint_p_value, closed["T2"].tolist(), tails))), **closed}
+    if m == 1:
+        del found["v"]
     for name, values in nulls.items():
-        upper, lower = drawn_p_values(values, trials)
+        upper, lower = drawn_p_values(values, trials, seed)
         found[name] = two_sided(upper, lower) if name == "plain" else upper
     for name, p_values in found.items():
-        yield [name, n_trials, (p_values <= LEVEL).mean(), *ends, np.median(p_values)]
+        yield [name, len(trials), (p_values <= LEVEL).mean(), *range_of(LEVEL, len(trials)), np.median(p_values)]
 
 
-def needed_lines(rows: PoolRows, m: int, n_trials: int, seed: Sequence[int]) -> Iterator[list[Any]]:
+def drawn_results(
+    distances: np.ndarray, m: int, columns: Mapping[str, np.ndarray], shape: tuple[int, int], seed: Sequence[int]
+) -> list[dict[str, Any]]:
+    """Return the module's results of trials whose rows are drawn with replacement; shape: (n_trials, n_rows)."""
+    drawn = np.random.default_rng(seed).integers(len(distances), size=shape)
+    return [parity_of(distances[of], m, {name: values[of] for name, values in columns.items()}) for of in drawn]
+
+
+def needed_lines(distances: np.ndarray, m: int, n_trials: int, seed: Sequence[int]) -> Iterator[list[Any]]:
     """Yield the power at the rows that are needed, if these are not too many."""
-    columns = row_columns(rows.distances, m)
-    needed = parity_of(rows.distances, m, columns)["rows_needed"]
-    share = np.nan
+    columns = row_columns(distances, m)
+    needed, share = parity_of(distances, m, columns)["rows_needed"], np.nan
     if needed <= MOST_NEEDED:
-        drawn = np.random.default_rng(seed).integers(len(rows.distances), size=(n_trials, int(needed)))
-        results = [result_of(rows.distances, columns, m, of) for of in drawn]
+        results = drawn_results(distances, m, columns, (n_trials, int(needed)), seed)
         share = np.mean([result["human_parity_p_value"] <= LEVEL for result in results])
     yield ["power", n_trials, share, np.nan, np.nan, needed]
-
-
-def result_of(distances: np.ndarray, columns: Mapping[str, np.ndarray], m: int, of: np.ndarray) -> dict[str, Any]:
-    """Result of the module for some of the rows."""
-    return parity_of(distances[of], m, {name: values[of] for name, values in columns.items()})
 
 
 def coverage_lines(
@@ -226,18 +191,16 @@ def coverage_lines(
 ) -> Iterator[list[Any]]:
     """Yield for every value the share of intervals that hold it."""
     columns = row_columns(distances, m)
-    drawn = np.random.default_rng(seed).integers(len(distances), size=(n_trials, n_rows))
-    results = [result_of(distances, columns, m, of) for of in drawn]
+    results = drawn_results(distances, m, columns, (n_trials, n_rows), seed)
     true = parity_of(distances, m, columns)
-    ends = [end / n_trials for end in scipy.stats.binom.interval(RANGE, n_trials, CONFIDENCE_LEVEL)]
     for name in VALUES:
         if not np.isnan(value := true[name]):
             lows, highs = (np.array([result[f"{name}_ci_{end}"] for result in results]) for end in ("low", "high"))
             held = (lows <= value + ROUNDING) & (value - ROUNDING <= highs)
-            yield [name, n_trials, np.mean(held), *ends, value]
+            yield [name, n_trials, np.mean(held), *range_of(CONFIDENCE_LEVEL, n_trials), value]
 
 
-def cells(options: argparse.Namespace) -> Iterator[tuple[str, int, int, int, str, str]]:
+def cells(options: Options) -> Iterator[tuple[str, int, int, int, str, str]]:
     """Yield what is counted."""
     looked_at = [distance for distance in LOOKED_AT if distance in options.distances]
     for (m, n), n_rows in SIZES[options.corpus].items():
@@ -249,55 +212,22 @@ def cells(options: argparse.Namespace) -> Iterator[tuple[str, int, int, int, str
         yield from (("coverage", 5, 5, n_rows, "points", damage) for n_rows in POINT_ROWS for damage in POINTS)
 
 
-class Study:
-    """Draws rows once, and counts."""
-
-    def __init__(self, options: argparse.Namespace):
-        """Take the options; captions are read when a cell first needs them."""
-        self._options = options
-        self._corpus = functools.cache(lambda: read_pool(options))
-        self._points = functools.cache(lambda damage: draw_points(POINTS[damage], (5, 5), N_POINTS, options.seed))
-
-    def lines(self, kind: str, m: int, n: int, n_rows: int, distance: str, damage: str) -> list[list[Any]]:
-        """Return the lines of a cell."""
-        n_trials, seed = self._options.simulations, (self._options.seed, m, n, n_rows)
-        if distance == "points":
-            return list(coverage_lines(self._points(damage), m, n_rows, n_trials, seed))
-        corpus: ParityCorpus = self._corpus()
-        if kind == "power":
-            vectors = corpus.vectors(distance) if distance in EMBEDDINGS else None
-            if damage == "human":  # no row comes twice, so that the share is that of independent trials
-                rows = corpus.corpora(distance, (m, n), DAMAGES[damage], n_trials, n_rows)
-                drawn = np.arange(len(rows.images)).reshape(n_trials, -1)
-            else:
-                rows = corpus.rows(distance, (m, n), DAMAGES[damage])
-                drawn = corpus.trials(n_trials, n_rows, len(rows.images), seed)
-            return list(power_lines(rows, m, nulls_in_batches(rows, m, vectors, distance), Trials(drawn, seed)))
-        rows = corpus.rows(distance, (m, n), DAMAGES[damage])
-        if kind == "coverage":
-            return list(coverage_lines(rows.distances, m, n_rows, n_trials, seed))
-        return list(needed_lines(rows, m, n_trials, seed))
-
-
-def below(lines: Sequence[Line]) -> list[list[str]]:
-    """Return the cells, and the tests that find more there than T2 by over 0.05, or the joint one less by over 0.02.
+def below(lines: Sequence[Line]) -> Iterator[list[str]]:
+    """Yield the cells, and the tests that find more there than T2 by over 0.05, or the joint one less by over 0.02.
 
     f, v and energy are parts of T2.
     """
-    found = []
     for line in matching(lines, kind="power"):
         own = matching(lines, **{column: line[column] for column in KEY}, measure="T2")[0]
         more = round(float(line["share"]) - float(own["share"]), 6)
         if more < -0.02 if line["measure"] == "joint" else line["measure"] not in PARTS and more > 0.05:
-            found.append([*(line[column] for column in KEY[1:]), line["measure"], line["share"], own["share"]])
-    return found
+            yield [*(line[column] for column in KEY[1:]), line["measure"], line["share"], own["share"]]
 
 
 def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
     """Draw what each test finds, a panel for each size and distance."""
     power = matching(lines, kind="power")
-    sizes = list(dict.fromkeys((line["n_candidates"], line["n_references"], line["n_rows"]) for line in power))
-    distances = list(dict.fromkeys(line["distance"] for line in power))
+    sizes, distances = distinct(power, "n_candidates", "n_references", "n_rows"), distinct(power, "distance")
     with new_picture(output, NAME, 2.4 * len(distances) + 2.6, 2.6 * len(sizes) + 1) as figure:
         panels = figure.subplots(len(sizes), len(distances), sharex=True, sharey=True, squeeze=False)
         for (row, column), axes in np.ndenumerate(panels):
@@ -307,9 +237,7 @@ def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
                 of_test = matching(mine, measure=name)
                 places = [list(DAMAGES).index(line["damage"]) for line in of_test]
                 style = {"s": 60, "marker": "D"} if name == "T2" else {"s": 22, "marker": "o"}
-                axes.scatter(
-                    [float(line["share"]) for line in of_test], places, color=color, alpha=0.8, label=name, **style
-                )
+                axes.scatter(numbers(of_test, "share"), places, color=color, alpha=0.8, label=name, **style)
             axes.axvline(LEVEL, color="#888888", lw=0.8)
             axes.set_yticks(range(len(DAMAGES)), DAMAGES)
             axes.set_xlim(-0.04, 1.04)
@@ -320,15 +248,33 @@ def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
         figure.legend(*panels[-1, -1].get_legend_handles_labels(), loc="outside right center")
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: Options) -> None:
     """Count what the table does not have yet, then draw it."""
-    table = StudyTable(options.output, NAME, KEY, COLUMNS, study_settings(options))
-    lines = table.fill(cells(options), Study(options).lines)
+    corpus = functools.cache(lambda: read_pool(options))
+    points = functools.cache(lambda damage: draw_points(DAMAGES[damage], (5, 5), N_POINTS, options.seed))
+
+    def study(kind: str, m: int, n: int, n_rows: int, distance: str, damage: str) -> Iterator[list[Any]]:
+        n_trials, seed = options.simulations, (options.seed, m, n, n_rows)
+        if distance == "points":
+            return coverage_lines(points(damage), m, n_rows, n_trials, seed)
+        if kind == "power" and damage == "human":  # no row comes twice, so that the share is that of independent trials
+            rows = corpus().corpora(distance, (m, n), DAMAGES[damage], n_trials, n_rows)
+            trials = np.arange(len(rows.images)).reshape(n_trials, -1)
+        else:
+            rows = corpus().rows(distance, (m, n), DAMAGES[damage])
+            trials = corpus().trials(n_trials, n_rows, len(rows.images), seed)
+        if kind == "coverage":
+            return coverage_lines(rows.distances, m, n_rows, n_trials, seed)
+        if kind == "needed":
+            return needed_lines(rows.distances, m, n_trials, seed)
+        vectors = corpus().vectors(distance) if distance in EMBEDDINGS else None
+        return power_lines(rows, m, nulls_in_batches(rows, m, vectors, distance), trials, seed)
+
+    lines = StudyTable(options.output, NAME, KEY, COLUMNS, study_settings(options)).fill(cells(options), study)
     columns = [*KEY[1:], "test", "found", "found_by_T2"]
     write_lines(options.output / f"{NAME}_below.csv", columns, below(lines))
     draw_picture(lines, options.corpus or "bundled scenes", options.output)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(parsed()))
+    main(parsed())

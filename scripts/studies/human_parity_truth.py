@@ -18,49 +18,22 @@ first": a table with people on the same images lists the speaker before them, or
 95 % intervals that hold the share of all corpora.
 
 Written: human_parity_truth.csv, human_parity_truth_moves.csv (how far each share rises with its own fault, at the least
-from step to step, and how far it moves with the other, at most), and the pictures. Needs
-scripts/requirements.txt, metrics/trm_bert/requirements.txt and metrics/pac_score/requirements.txt.
+from step to step, and how far it moves with the other, at most), and the pictures.
 """
 
-import argparse
-import collections
+from scripts.studies.study_options import Options, add_parity_options, start_study, study_parser
+
+parser = study_parser(__doc__)
+add_parity_options(parser, ("meteor", "MiniLM"))
+parser.add_argument("--simulations", type=int, default=1_000, metavar="N", help="corpora of a cell, default 1000")
+parser.add_argument("--scenes", type=int, default=100, metavar="N", help="of the made world, default 100")
+parsed = start_study(__name__, parser, "scripts", "metrics/trm_bert", "metrics/pac_score", needs_wordnet=True)
+
 import functools
 import itertools
-import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-
-from scripts.command_line import start_tool
-from scripts.studies.study_frame import (
-    Line,
-    StudyTable,
-    add_frame_options,
-    matching,
-    numbers,
-    study_settings,
-    write_lines,
-)
-from scripts.studies.study_options import add_parity_options
-
-
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_frame_options(parser)
-    add_parity_options(parser, ("meteor", "MiniLM"))
-    parser.add_argument("--simulations", type=int, default=1_000, metavar="N", help="corpora of a cell, default 1000")
-    parser.add_argument("--scenes", type=int, default=100, metavar="N", help="of the made world, default 100")
-    return parser.parse_args(arguments)
-
-
-start_tool(
-    __name__,
-    parsed,
-    "scripts/requirements.txt",
-    "metrics/trm_bert/requirements.txt",
-    "metrics/pac_score/requirements.txt",
-    needs_wordnet=True,
-)
 
 import numpy as np
 
@@ -80,17 +53,13 @@ from scripts.studies.parity_pools import (
     tails_of,
 )
 from scripts.studies.parity_speakers import KnownSpeaker, VectorPool, corpora, vector_pool
+from scripts.studies.split_tests import LEVEL
+from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings, write_lines
 from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, label_axes, new_picture
 
 NAME = "human_parity_truth"
 KEY = ("kind", "n_candidates", "n_references", "n_rows", "distance", "setting")
 COLUMNS = ("measure", "value", "low", "high", "is_false")
-
-# Options of the test run.
-SMALL = ("--simulations", "5", "--scenes", "12", "--drawn", "120", "--distances", "meteor")
-
-# Level of the tests.
-LEVEL = 0.05
 
 # Human captions of a made scene.
 N_MADE = 12
@@ -100,15 +69,28 @@ SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 WRONG = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
 COLORS = (BLUE, SKY, GREEN, ORANGE, PURPLE, BLACK, "#999999", "#e69f00")
 
-# The share that follows each fault, and the value of people.
+# The share that follows each fault.
 FOLLOWS = {"unlike_people_share": "wrong", "near_duplicate_share": "repeated"}
 
-# Rows of corpora by the numbers of candidates and references.
-SIZES: Mapping[str | None, Sequence[tuple[int, int, int]]] = {
+# Of every corpus, None being made points: candidates, references and rows of the corpora whose words are counted; sizes
+# of people's corpora, and of those of bland speakers; rows of both; and the size of whole rows of another image.
+WORD_SIZES: Mapping[str | None, Sequence[tuple[int, int, int]]] = {
     None: ((5, 5, 60),),
     "MSVD": ((5, 5, 60), (5, 5, 10), (10, 10, 20)),
     "Flickr8k": ((2, 3, 200), (1, 4, 200)),
 }
+PEOPLE_SIZES: Mapping[str | None, Sequence[tuple[int, int]]] = {
+    None: ((1, 2), (1, 4), (5, 5)),
+    "MSVD": ((5, 5), (10, 5), (5, 2)),
+    "Flickr8k": ((1, 2), (1, 3), (1, 4), (2, 3)),
+}
+BLAND_SIZES: Mapping[str | None, Sequence[tuple[int, int]]] = {
+    None: ((1, 2), (1, 4), (5, 2), (5, 5)),
+    "MSVD": ((5, 2), (5, 5)),
+    "Flickr8k": ((1, 2), (1, 4)),
+}
+ROWS: Mapping[str | None, Sequence[int]] = {None: (20, 60, 200), "MSVD": (20, 60, 100), "Flickr8k": (20, 60, 200)}
+WHOLE_SIZE: Mapping[str | None, tuple[int, int]] = {None: (5, 5), "MSVD": (5, 5), "Flickr8k": (2, 3)}
 
 # Candidates that are compensated, beside those of `DAMAGES`.
 COMPENSATED = {
@@ -119,57 +101,28 @@ COMPENSATED = {
     "half repeated, 40 % wrong": Damage("half repeated", share=0.4),
 }
 
-# Shares of wrong captions of bland speakers, and the sizes and rows of their corpora.
-BLAND_WRONG = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3)
-BLAND_SIZES: Mapping[str | None, Sequence[tuple[int, int]]] = {
-    None: ((1, 2), (1, 4), (5, 2), (5, 5)),
-    "MSVD": ((5, 2), (5, 5)),
-    "Flickr8k": ((1, 2), (1, 4)),
-}
-BLAND_ROWS: Mapping[str | None, Sequence[int]] = {None: (20, 60, 200), "MSVD": (20, 60, 100), "Flickr8k": (20, 60, 200)}
-
-# Sizes and rows of people's corpora, and of those of whole rows of another image.
-PEOPLE_SIZES: Mapping[str | None, Sequence[tuple[int, int]]] = {
-    None: ((1, 2), (1, 4), (5, 5)),
-    "MSVD": ((5, 5), (10, 5), (5, 2)),
-    "Flickr8k": ((1, 2), (1, 3), (1, 4), (2, 3)),
-}
-PEOPLE_ROWS: Mapping[str | None, Sequence[int]] = {
-    None: (10, 20, 60, 200),
-    "MSVD": (10, 20, 60, 100),
-    "Flickr8k": (10, 20, 60, 200),
-}
-WHOLE_SIZE: Mapping[str | None, tuple[int, int]] = {None: (5, 5), "MSVD": (5, 5), "Flickr8k": (2, 3)}
-WHOLE_WRONG = 0.3
-
-WHOLE = KnownSpeaker(WHOLE_WRONG, whole=True)
-SPEAKERS = {
-    speaker.name: speaker
-    for speaker in (KnownSpeaker(), WHOLE, *(KnownSpeaker(wrong, is_bland=True) for wrong in BLAND_WRONG))
-}
+# People, people with whole rows of another image, and bland speakers by the share of their wrong captions.
+PEOPLE, WHOLE = KnownSpeaker(), KnownSpeaker(0.3, whole=True)
+BLAND = {wrong: KnownSpeaker(wrong, is_bland=True) for wrong in (0.0, 0.05, 0.1, 0.15, 0.2, 0.3)}
+SPEAKERS = {speaker.name: speaker for speaker in (PEOPLE, WHOLE, *BLAND.values())}
 
 # Words that are true of candidates. Captions cut after five words begin alike, and so are near each other; the most
 # ordinary captions are near each other, and are what the references say.
-DESERVED: Mapping[str, frozenset[str]] = {
-    "human": frozenset(),
-    **dict.fromkeys(("10 % other", "20 % other", "one word", "30 % object"), frozenset({"unlike", "spread"})),
-    "five words": frozenset({"unlike", "spread", "near-duplicates"}),
-    "half repeated": frozenset({"near-duplicates"}),
-    **dict.fromkeys(("blandest", "bland"), frozenset({"ordinary", "near-duplicates", "copies"})),
-    "copies": frozenset({"copies"}),
-    **dict.fromkeys(
-        ("bland, 30 % wrong", "bland, 40 % wrong"),
-        frozenset({"ordinary", "near-duplicates", "copies", "unlike", "spread"}),
-    ),
-    **dict.fromkeys(
-        ("half repeated, 30 % wrong", "half repeated, 40 % wrong"), frozenset({"near-duplicates", "unlike", "spread"})
-    ),
+OF_WRONG, OF_BLAND = {"unlike", "spread"}, {"ordinary", "near-duplicates", "copies"}
+DESERVED: Mapping[str, set[str]] = {
+    "human": set(),
+    **dict.fromkeys(("10 % other", "20 % other", "one word", "30 % object"), OF_WRONG),
+    "five words": OF_WRONG | {"near-duplicates"},
+    "half repeated": {"near-duplicates"},
+    **dict.fromkeys(("blandest", "bland"), OF_BLAND),
+    "copies": {"copies"},
+    **dict.fromkeys(("bland, 30 % wrong", "bland, 40 % wrong"), OF_BLAND | OF_WRONG),
+    **dict.fromkeys(("half repeated, 30 % wrong", "half repeated, 40 % wrong"), OF_WRONG | {"near-duplicates"}),
 }
 
 # Words that name a fault, and all.
 FAULTS = ("unlike", "copies", "ordinary", "near-duplicates", "spread")
 WORDS = ("untested", "alike", "different", *FAULTS)
-
 
 # What the picture of bland speakers shows.
 DRAWN = {
@@ -180,7 +133,7 @@ DRAWN = {
 }
 
 
-def made_pool(options: argparse.Namespace) -> ParityCorpus:
+def made_pool(options: Options) -> ParityCorpus:
     """Return what people of the made world say of scenes."""
     images = []
     for i in range(options.scenes):
@@ -200,70 +153,72 @@ def truth_lines(corpus: ParityCorpus, distance: str, size: tuple[int, int], dama
         yield [name, columns[name].mean(), *interval_of_rows(columns[name], CONFIDENCE_LEVEL, images), ""]
 
 
-def word_lines(
-    corpus: ParityCorpus, distance: str, size: tuple[int, int], n_rows: int, setting: str, n_corpora: int
-) -> Iterator[list[Any]]:
-    """Yield how often each word is said, and how often its numbers are not right."""
-    damage = (DAMAGES | COMPENSATED)[setting]
-    distances = corpus.corpora(distance, size, damage, n_corpora, n_rows).distances
-    counts: collections.Counter[str] = collections.Counter()
-    true_share = tails_of(distances, size[0]).shares["unlike_people_share"].value
-    for of_corpus in np.split(distances, n_corpora):
-        result = parity_of(of_corpus, size[0])
-        names = {word.name for word in words_of(result)}
-        counts.update(names)
-        counts["bound"] += "alike" in names and result["unlike_people_share_ci_high"] < true_share
-        counts["wrong above"] += "unlike" in names and result["wrong_share_ci_low"] > damage.share
-    yield from counted_words(counts, DESERVED[setting], n_corpora)
-    yield ["bound", counts["bound"] / n_corpora, np.nan, np.nan, "yes"]
-    if damage.kind == "other" and damage.share:
-        yield ["wrong above", counts["wrong above"] / n_corpora, np.nan, np.nan, "yes"]
+def share_line(name: str, counts: Counter[str], n_corpora: int, is_false: str) -> list[Any]:
+    """Return the line of something that is counted in corpora."""
+    return [name, counts[name] / n_corpora, np.nan, np.nan, is_false]
 
 
-def counted_words(counts: Mapping[str, int], deserved: frozenset[str], n_corpora: int) -> Iterator[list[Any]]:
+def word_lines(counts: Counter[str], deserved: set[str], n_corpora: int) -> Iterator[list[Any]]:
     """Yield how often each word is said, and whether it is false."""
     for word in WORDS:
         is_false = ("no" if word in deserved else "yes") if word in FAULTS else ""
-        yield [word, counts.get(word, 0) / n_corpora, np.nan, np.nan, is_false]
+        yield share_line(word, counts, n_corpora, is_false)
 
 
-def deserved_words(speaker: KnownSpeaker) -> frozenset[str]:
+def said_of(result: Mapping[str, Any], wrong: float) -> set[str]:
+    """Return the words that are said of a corpus, and whether more captions are called wrong than are."""
+    names = {word.name for word in words_of(result)}
+    return names | ({"wrong above"} if "unlike" in names and result["wrong_share_ci_low"] > wrong else set())
+
+
+def damage_lines(
+    corpus: ParityCorpus, distance: str, size: tuple[int, int], n_rows: int, setting: str, n_corpora: int
+) -> Iterator[list[Any]]:
+    """Yield how often each word is said of a damage, and how often its numbers are not right."""
+    damage, counts = (DAMAGES | COMPENSATED)[setting], Counter[str]()
+    distances = corpus.corpora(distance, size, damage, n_corpora, n_rows).distances
+    true_share = tails_of(distances, size[0]).shares["unlike_people_share"].value
+    for of_corpus in np.split(distances, n_corpora):
+        result = parity_of(of_corpus, size[0])
+        said = said_of(result, damage.share)
+        counts.update(said)
+        counts["bound"] += "alike" in said and result["unlike_people_share_ci_high"] < true_share
+    yield from word_lines(counts, DESERVED[setting], n_corpora)
+    yield share_line("bound", counts, n_corpora, "yes")
+    if damage.kind == "other" and damage.share:
+        yield share_line("wrong above", counts, n_corpora, "yes")
+
+
+def deserved_words(speaker: KnownSpeaker) -> set[str]:
     """Words that are true of a speaker: a bland one also says what references say, and the like of itself."""
-    words = {"ordinary", "near-duplicates", "copies"} if speaker.is_bland else set()
-    wrong = {"unlike"} if speaker.whole else {"unlike", "spread"}
-    return frozenset(words | wrong if speaker.wrong else words)
+    of_wrong = ({"unlike"} if speaker.whole else OF_WRONG) if speaker.wrong else set()
+    return of_wrong | (OF_BLAND if speaker.is_bland else set())
 
 
 def speaker_lines(
     pool: VectorPool, size: tuple[int, int], speaker: KnownSpeaker, n_rows: int, n_corpora: int, seed: int
 ) -> Iterator[list[Any]]:
     """Yield what is found and said of corpora of a speaker, and what is not right of it."""
-    m, counts = size[0], collections.Counter[str]()
+    m, counts, is_people = size[0], Counter[str](), speaker == PEOPLE
     drawn = [rows for (rows,) in corpora(pool, size, [speaker], n_rows, n_corpora, (seed,))]
-    beside = corpora(pool, size, [KnownSpeaker()], n_rows, n_corpora, (seed,))
-    true = {name: share.value for name, share in tails_of(np.concatenate(drawn), m).shares.items()}
-    true = {name: value for name, value in true.items() if not np.isnan(value)}
+    beside = corpora(pool, size, [PEOPLE], n_rows, n_corpora, (seed,))
+    shares = tails_of(np.concatenate(drawn), m).shares
+    true = {name: share.value for name, share in shares.items() if not np.isnan(share.value)}
     for rows in drawn:
         result = parity_of(rows, m)
-        counts["found"] += result["human_parity_p_value"] <= LEVEL
-        counts["gaps"] += result["gaps_p_value"] <= LEVEL
-        counts["tails"] += result["tails_p_value"] <= LEVEL
-        names = {word.name for word in words_of(result)}
-        counts.update(names)
-        is_silent = bool(names & {"alike", "untested"})
+        said = said_of(result, speaker.wrong)
+        p_values = {"found": "human_parity_p_value", "gaps": "gaps_p_value", "tails": "tails_p_value"}
+        counts.update([*said, *(name for name, key in p_values.items() if result[key] <= LEVEL)])
+        is_silent = bool(said & {"alike", "untested"})
         counts["bound below"] += is_silent and result["unlike_people_share_ci_high"] < speaker.wrong
-        counts["wrong above"] += "unlike" in names and result["wrong_share_ci_low"] > speaker.wrong
-        if speaker != KnownSpeaker():
+        if not is_people:
             counts["listed first"] += nearness(result) >= nearness(parity_of(next(beside)[0], m))
-        counts.update(name for name, value in true.items() if _holds(result, name, value))
-    yield from (
-        [name, counts[name] / n_corpora, np.nan, np.nan, "yes" if speaker == KnownSpeaker() else ""]
-        for name in ("found", "gaps", "tails")
-    )
-    yield from counted_words(counts, deserved_words(speaker), n_corpora)
-    checks = ("bound below", "wrong above", "listed first") if speaker != KnownSpeaker() else ("wrong above",)
-    yield from ([name, counts[name] / n_corpora, np.nan, np.nan, "yes"] for name in checks)
-    yield from ([f"covers {name}", counts[name] / n_corpora, np.nan, np.nan, ""] for name in true)
+        counts.update(f"covers {name}" for name, value in true.items() if _holds(result, name, value))
+    yield from (share_line(name, counts, n_corpora, "yes" if is_people else "") for name in p_values)
+    yield from word_lines(counts, deserved_words(speaker), n_corpora)
+    checks = ("wrong above",) if is_people else ("bound below", "wrong above", "listed first")
+    yield from (share_line(name, counts, n_corpora, "yes") for name in checks)
+    yield from (share_line(f"covers {name}", counts, n_corpora, "") for name in true)
 
 
 def nearness(result: Mapping[str, float]) -> tuple[float, float]:
@@ -285,38 +240,30 @@ def setting_of(wrong: float, repeated: float) -> str:
     return f"{wrong:g} wrong, {repeated:g} repeated"
 
 
-def cells(options: argparse.Namespace) -> Iterator[tuple[str, int, int, int, str, str]]:
+def cells(options: Options) -> Iterator[tuple[str, int, int, int, str, str]]:
     """Yield what is measured."""
-    m, n, n_rows = SIZES[options.corpus][0]
-    for distance in options.distances:
-        for wrong, repeated in itertools.product(WRONG, SHARES):
-            yield "truth", m, n, 0, distance, setting_of(wrong, repeated)
-    for m, n, n_rows in SIZES[options.corpus]:
-        candidates = DAMAGES | COMPENSATED
+    corpus, candidates = options.corpus, DAMAGES | COMPENSATED
+    m, n, _ = WORD_SIZES[corpus][0]
+    for distance, wrong, repeated in itertools.product(options.distances, WRONG, SHARES):
+        yield "truth", m, n, 0, distance, setting_of(wrong, repeated)
+    for (m, n, n_rows), distance in itertools.product(WORD_SIZES[corpus], options.distances):
         # A single candidate is not repeated, and the two that are left of five captions are no choice of ordinary ones.
         names = [name for name in candidates if candidates[name].base == "people" or m > 1 + 2 * (name in COMPENSATED)]
-        yield from (("words", m, n, n_rows, distance, name) for distance in options.distances for name in names)
-    distance = "MiniLM" if options.corpus else "points"
-    yield from (("speakers", *size, n_rows, distance, name) for size, n_rows, name in speaker_cells(options.corpus))
-
-
-def speaker_cells(corpus: str | None) -> Iterator[tuple[tuple[int, int], int, str]]:
-    """Yield the sizes, the rows and the name of every speaker that is looked at."""
-    for size, n_rows in itertools.product(PEOPLE_SIZES[corpus], PEOPLE_ROWS[corpus]):
-        yield size, n_rows, KnownSpeaker().name
-    for size, n_rows, wrong in itertools.product(BLAND_SIZES[corpus], BLAND_ROWS[corpus], BLAND_WRONG):
-        yield size, n_rows, KnownSpeaker(wrong, is_bland=True).name
-    yield from ((WHOLE_SIZE[corpus], n_rows, WHOLE.name) for n_rows in BLAND_ROWS[corpus])
+        yield from (("words", m, n, n_rows, distance, name) for name in names)
+    designs = [*itertools.product(PEOPLE_SIZES[corpus], (10, *ROWS[corpus]), [PEOPLE])]
+    designs += itertools.product(BLAND_SIZES[corpus], ROWS[corpus], BLAND.values())
+    designs += itertools.product([WHOLE_SIZE[corpus]], ROWS[corpus], [WHOLE])
+    distance = "MiniLM" if corpus else "points"
+    yield from (("speakers", *size, n_rows, distance, speaker.name) for size, n_rows, speaker in designs)
 
 
 def moves(lines: Sequence[Line]) -> Iterator[list[Any]]:
     """Yield for each share how it follows its own fault, and how far it moves with the other."""
     truth = matching(lines, kind="truth")
-    for distance in dict.fromkeys(line["distance"] for line in truth):
-        for name, fault in FOLLOWS.items():
-            grid = grid_of(truth, distance, name)
-            own = grid if fault == "wrong" else grid.T  # (own shares, the other's)
-            yield [distance, name, fault, np.diff(own, axis=0).min(), np.ptp(own, axis=1).max()]
+    for distance, (name, fault) in itertools.product(distinct(truth, "distance"), FOLLOWS.items()):
+        grid = grid_of(truth, distance, name)
+        own = grid if fault == "wrong" else grid.T  # (own shares, the other's)
+        yield [distance, name, fault, np.diff(own, axis=0).min(), np.ptp(own, axis=1).max()]
 
 
 def grid_of(lines: Sequence[Line], distance: str, name: str) -> np.ndarray:
@@ -328,18 +275,19 @@ def grid_of(lines: Sequence[Line], distance: str, name: str) -> np.ndarray:
 def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
     """Draw each share against its own fault, a line for each share of the other."""
     truth = matching(lines, kind="truth")
-    distances = list(dict.fromkeys(line["distance"] for line in truth))
+    distances = distinct(truth, "distance")
     with new_picture(output, NAME, 9.5, 3.7 * len(distances)) as figure:
         panels = figure.subplots(len(distances), 2, squeeze=False)
-        for (row, column), axes in np.ndenumerate(panels):
-            name, fault = list(FOLLOWS.items())[column]
-            grid = grid_of(truth, distances[row], name)
-            own, others = (WRONG, SHARES) if fault == "wrong" else (SHARES, WRONG)
-            for color, other, values in zip(COLORS, others, grid.T if fault == "wrong" else grid, strict=False):
-                axes.plot(own, values, "o-", ms=3, color=color, label=f"{other:g}")
+        for axes, (distance, (name, fault)) in zip(
+            panels.flat, itertools.product(distances, FOLLOWS.items()), strict=True
+        ):
+            grid = grid_of(truth, distance, name)
+            own, others, other = (WRONG, SHARES, "repeated") if fault == "wrong" else (SHARES, WRONG, "wrong")
+            for color, share, values in zip(COLORS, others, grid.T if fault == "wrong" else grid, strict=False):
+                axes.plot(own, values, "o-", ms=3, color=color, label=f"{share:g}")
             if fault == "wrong":
                 axes.plot((0, 1), (0, 1), color="#888888", lw=0.8)
-            axes.set_title(f"{distances[row]}, by the share of {'repeated' if fault == 'wrong' else 'wrong'} captions")
+            axes.set_title(f"{distance}, by the share of {other} captions")
             label_axes(axes, f"true share of {fault} captions", name)
             axes.legend(fontsize=8, ncols=2)
         figure.suptitle(f"{title}: what is measured of speakers with two known faults")
@@ -348,17 +296,14 @@ def draw_picture(lines: Sequence[Line], title: str, output: Any) -> None:
 def draw_speakers(lines: Sequence[Line], title: str, output: Any) -> None:
     """Draw what is found of bland speakers by the share of their captions that is wrong."""
     bland = [line for line in matching(lines, kind="speakers") if line["setting"].startswith("bland")]
-    sizes = list(dict.fromkeys((line["n_candidates"], line["n_references"]) for line in bland))
-    rows = list(dict.fromkeys(line["n_rows"] for line in bland))
+    sizes, rows = distinct(bland, "n_candidates", "n_references"), distinct(bland, "n_rows")
     with new_picture(output, f"{NAME}_bland", 3.2 * len(rows), 2.6 * len(sizes)) as figure:
         panels = figure.subplots(len(sizes), len(rows), sharex=True, sharey=True, squeeze=False)
         for (row, column), axes in np.ndenumerate(panels):
             m, n = sizes[row]
             mine = matching(bland, n_candidates=m, n_references=n, n_rows=rows[column])
             for (measure, label), color in zip(DRAWN.items(), COLORS, strict=False):
-                values = {line["setting"]: float(line["value"]) for line in matching(mine, measure=measure)}
-                shares = [values[KnownSpeaker(wrong, is_bland=True).name] for wrong in BLAND_WRONG]
-                axes.plot(BLAND_WRONG, shares, "o-", ms=3, color=color, label=label)
+                axes.plot([*BLAND], numbers(mine, "value", measure=measure), "o-", ms=3, color=color, label=label)
             axes.axhline(LEVEL, color="#888888", lw=0.8)
             axes.set_title(f"{m} + {n}, {rows[column]} rows")
             label_axes(axes, "share of wrong captions" if row == len(sizes) - 1 else "", "share of corpora")
@@ -366,9 +311,8 @@ def draw_speakers(lines: Sequence[Line], title: str, output: Any) -> None:
         figure.suptitle(f"{title}: bland captions, some of them wrong")
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: Options) -> None:
     """Measure what the table does not have yet, then draw it."""
-    table = StudyTable(options.output, NAME, KEY, COLUMNS, study_settings(options))
     corpus = functools.cache(lambda: read_pool(options) if options.corpus else made_pool(options))
     pool = functools.cache(lambda: vector_pool(corpus() if options.corpus else None, options.seed))
     spoken = {setting_of(wrong, said): Damage(share=wrong, repeats=said) for wrong in WRONG for said in SHARES}
@@ -378,18 +322,17 @@ def main(options: argparse.Namespace) -> int:
             return truth_lines(corpus(), distance, (m, n), spoken[setting])
         if kind == "speakers":
             return speaker_lines(pool(), (m, n), SPEAKERS[setting], n_rows, options.simulations, options.seed)
-        return word_lines(corpus(), distance, (m, n), n_rows, setting, options.simulations)
+        return damage_lines(corpus(), distance, (m, n), n_rows, setting, options.simulations)
 
-    lines = table.fill(cells(options), study)
+    lines = StudyTable(options.output, NAME, KEY, COLUMNS, study_settings(options)).fill(cells(options), study)
     columns = ["distance", "measure", "follows", "least_step", "moves_at_most"]
-    write_lines(options.output / f"{NAME}_moves.csv", columns, list(moves(lines)))
+    write_lines(options.output / f"{NAME}_moves.csv", columns, moves(lines))
     draw_picture(lines, options.corpus or "made world", options.output)
     draw_speakers(lines, options.corpus or "made points", options.output)
-    for line in lines:
-        if line["is_false"] == "yes" and numbers([line], "value")[0] > 1 - CONFIDENCE_LEVEL:
+    for line in matching(lines, is_false="yes"):
+        if float(line["value"]) > LEVEL:
             print("  ".join(line.values()))
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(parsed()))
+    main(parsed())

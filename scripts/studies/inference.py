@@ -1,6 +1,6 @@
 """How often are intervals, p-values and detectable differences right? Counted on simulated rows, whose truth is known.
 
-python -m scripts.studies.inference [--trials 2000] [--output FOLDER]
+python -m scripts.studies.inference [--simulations 2000] [--output FOLDER]
 
 Four kinds of cells count what is as stated, beside the range in which 99.9 % of such counts lie if it is:
 
@@ -15,27 +15,17 @@ interval of the excess holds 0, with `clusters`; `beside` the same without.
 stated to find after Holm's correction, and is found; all others equal the baseline but for noise. `beside` counts those
 of the baseline's pairs that are found where nothing differs.
 
-Written: inference.csv, and the picture. Needs scripts/requirements.txt.
+Written: inference.csv, and the picture.
 """
 
-import argparse
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from scripts.studies.study_options import Options, start_study, study_parser
+
+parser = study_parser(__doc__)
+parser.add_argument("--simulations", type=int, default=2_000, metavar="N", help="trials of a cell, default 2000")
+parsed = start_study(__name__, parser, "scripts")
+
+from collections.abc import Iterator, Sequence
 from typing import Any
-
-from scripts.command_line import start_tool
-from scripts.studies.study_frame import Line, StudyTable, add_frame_options, matching, numbers, study_settings
-
-
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_frame_options(parser)
-    parser.add_argument("--simulations", type=int, default=2_000, metavar="N", help="trials of a cell, default 2000")
-    return parser.parse_args(arguments)
-
-
-start_tool(__name__, parsed, "scripts/requirements.txt")
 
 import evaluate
 import numpy as np
@@ -45,45 +35,42 @@ import manycaps
 from manycaps.comparison.mean_intervals import LEVEL, POWER, minimum_detectable_difference
 from manycaps.comparison.paired_tests import CONFIDENCE_LEVEL, clustered_differences, holm_p_values, sign_flip_tests
 from manycaps.kit.sets_intervals import interval_of_rows
-from scripts.studies.set_scores import bootstrap_interval
+from scripts.studies.caption_rows import N_RESAMPLES, bootstrap_interval
+from scripts.studies.study_frame import Line, StudyTable, matching, numbers, study_settings
 from scripts.studies.study_pictures import BLUE, GREEN, ORANGE, PURPLE, label_axes, new_picture
 
 NAME = "inference"
 KEY = ("kind", "setting", "n_rows")
 COLUMNS = ("n_trials", "stated", "share", "low", "high", "beside")
 
-# Options of the test run.
-SMALL = ("--simulations", "20")
-
 # Chance that a count lies in its range.
 RANGE = 0.999
 
-N_RESAMPLES = 999
-
 ROWS = (5, 10, 20, 50, 200)
 
-# Distributions of a row's value, with their means.
-DRAWS: dict[str, tuple[Callable[[np.random.Generator, tuple[int, ...]], np.ndarray], float]] = {
-    "normal": (lambda rng, shape: rng.normal(size=shape), 0.0),
-    "score from 0 to 1": (lambda rng, shape: rng.beta(4.0, 6.0, size=shape), 0.4),
-    "exponential": (lambda rng, shape: rng.exponential(size=shape), 1.0),
-    "half zeros": (lambda rng, shape: rng.beta(4.0, 6.0, size=shape) * (rng.random(shape) < 0.5), 0.2),
+# Distributions of a row's value: draws, mean and colour.
+DRAWS = {
+    "normal": (lambda rng, shape: rng.normal(size=shape), 0.0, BLUE),
+    "score from 0 to 1": (lambda rng, shape: rng.beta(4.0, 6.0, size=shape), 0.4, GREEN),
+    "exponential": (lambda rng, shape: rng.exponential(size=shape), 1.0, ORANGE),
+    "half zeros": (lambda rng, shape: rng.beta(4.0, 6.0, size=shape) * (rng.random(shape) < 0.5), 0.2, PURPLE),
 }
 
-COLORS = dict(zip(DRAWS, (BLUE, GREEN, ORANGE, PURPLE), strict=True))
+# What a kind of cells counts: its share as stated, the count, and the count beside it.
+Counts = tuple[float, int, int]
 
 
-def mean_counts(rng: np.random.Generator, setting: str, n_rows: int, n_trials: int) -> tuple[float, int, int]:
+def mean_counts(rng: np.random.Generator, setting: str, n_rows: int, n_trials: int) -> Counts:
     """Count intervals of a mean that hold it; beside them those of the percentile bootstrap."""
-    draw, mean = DRAWS[setting]
+    draw, mean, _ = DRAWS[setting]
     held = np.zeros(2, dtype=int)
     for values in draw(rng, (n_trials, n_rows)):
-        ends = interval_of_rows(values, CONFIDENCE_LEVEL), bootstrap_interval(values, CONFIDENCE_LEVEL, N_RESAMPLES, 0)
+        ends = interval_of_rows(values, CONFIDENCE_LEVEL), bootstrap_interval(values)
         held += [low <= mean <= high for low, high in ends]
     return CONFIDENCE_LEVEL, *held.tolist()
 
 
-def difference_counts(rng: np.random.Generator, setting: str, n_rows: int, n_trials: int) -> tuple[float, int, int]:
+def difference_counts(rng: np.random.Generator, setting: str, n_rows: int, n_trials: int) -> Counts:
     """Count intervals of a difference that hold it, 0, and those that say something else than the p-value."""
     first, second = DRAWS[setting][0](rng, (2, n_rows, n_trials))
     tests = sign_flip_tests(clustered_differences(first, second), N_RESAMPLES, seed=0)
@@ -91,7 +78,7 @@ def difference_counts(rng: np.random.Generator, setting: str, n_rows: int, n_tri
     return CONFIDENCE_LEVEL, int(held.sum()), int(np.count_nonzero(held != (tests.p_values > LEVEL)))
 
 
-def cluster_counts(rng: np.random.Generator, setting: str, n_rows: int, n_trials: int) -> tuple[float, int, int]:
+def cluster_counts(rng: np.random.Generator, setting: str, n_rows: int, n_trials: int) -> Counts:
     """Count tests against people that do not reject, or intervals of the excess that hold 0; then without clusters."""
     module = manycaps.load("trm", p_value="exact", confidence_level=CONFIDENCE_LEVEL, n_resamples=N_RESAMPLES)
     clusters = (np.arange(n_rows) // 4).tolist()
@@ -101,18 +88,16 @@ def cluster_counts(rng: np.random.Generator, setting: str, n_rows: int, n_trials
         texts = np.concatenate((rng.normal(size=(n_rows, 3, 4)), people), axis=1)
         distances = np.linalg.norm(texts[:, :, None] - texts[:, None], axis=-1)
         results = [module.compute(distances=distances, n_candidates=3, clusters=each) for each in (clusters, None)]
-        counts += [_is_right(result, setting) for result in results]
+        counts += [
+            result["trm_corpus_p_value"] > LEVEL
+            if setting == "test against people"
+            else result["trm_excess_ci_low"] <= 0 <= result["trm_excess_ci_high"]
+            for result in results
+        ]
     return CONFIDENCE_LEVEL, *counts.tolist()
 
 
-def _is_right(result: dict[str, float], setting: str) -> bool:
-    """Whether a result is as stated, where no system differs from people."""
-    if setting == "test against people":
-        return result["trm_corpus_p_value"] > LEVEL
-    return result["trm_excess_ci_low"] <= 0 <= result["trm_excess_ci_high"]
-
-
-def detectable_counts(rng: np.random.Generator, setting: str, n_rows: int, n_trials: int) -> tuple[float, int, int]:
+def detectable_counts(rng: np.random.Generator, setting: str, n_rows: int, n_trials: int) -> Counts:
     """Count differences of the stated size that are found; and comparisons that find one where there is none."""
     n_systems = int(setting.partition(" ")[0])
     pairs = [(later, earlier) for later in range(n_systems) for earlier in range(later)]
@@ -127,19 +112,20 @@ def detectable_counts(rng: np.random.Generator, setting: str, n_rows: int, n_tri
     return POWER, *counts.tolist()
 
 
+# Functions by kind of cell, and the part of the trials that they make.
+KINDS = {
+    "mean": (mean_counts, 1),
+    "difference": (difference_counts, 1),
+    "clusters": (cluster_counts, 2),
+    "detectable": (detectable_counts, 2),
+}
+
 # Title, kind of cell and column of each part of the picture.
 PANELS = (
     ("percentile bootstrap of a mean", "mean", "beside"),
     ("interval of a mean here", "mean", "share"),
     ("interval of a difference here", "difference", "share"),
 )
-
-KINDS = {
-    "mean": mean_counts,
-    "difference": difference_counts,
-    "clusters": cluster_counts,
-    "detectable": detectable_counts,
-}
 
 
 def cells() -> Iterator[tuple[str, str, int]]:
@@ -148,26 +134,15 @@ def cells() -> Iterator[tuple[str, str, int]]:
         yield from ((kind, setting, n_rows) for setting in DRAWS for n_rows in ROWS)
     yield from (("clusters", setting, 80) for setting in ("test against people", "interval of the excess"))
     for n in (2, 3, 5, 8):
-        # Six rows can tell two systems apart, and no more.
+        # Six rows can distinguish two systems, and no more.
         yield from (("detectable", f"{n} systems", n_rows) for n_rows in (6, 12, 20, 60) if n == 2 or n_rows > 6)
-
-
-def study(options: argparse.Namespace, kind: str, setting: str, n_rows: int) -> list[list[Any]]:
-    """Return the line of a cell."""
-    n_trials = options.simulations
-    if kind in ("clusters", "detectable"):
-        n_trials = -(-n_trials // 2)  # the slow ones
-    place = list(cells()).index((kind, setting, n_rows))
-    stated, n_held, n_beside = KINDS[kind](np.random.default_rng((options.seed, place)), setting, n_rows, n_trials)
-    low, high = scipy.stats.binom.interval(RANGE, n_trials, stated)
-    return [[n_trials, stated, n_held / n_trials, low / n_trials, high / n_trials, n_beside / n_trials]]
 
 
 def draw_picture(lines: Sequence[Line], output: Any) -> None:
     """Draw the coverage of intervals of means, beside that of the bootstrap, and of differences."""
     with new_picture(output, NAME, 11, 3.8) as figure:
         for (title, kind, column), axes in zip(PANELS, figure.subplots(1, 3, sharey=True), strict=True):
-            for setting, color in COLORS.items():
+            for setting, (_, _, color) in DRAWS.items():
                 mine = matching(lines, kind=kind, setting=setting)
                 axes.plot(numbers(mine, "n_rows"), numbers(mine, column), "o-", color=color, label=setting)
             axes.axhline(CONFIDENCE_LEVEL, color="#888888", lw=0.8)
@@ -179,16 +154,24 @@ def draw_picture(lines: Sequence[Line], output: Any) -> None:
         axes.legend()
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: Options) -> None:
     """Count what the table does not have yet, then draw it."""
     evaluate.utils.logging.disable_progress_bar()
-    table = StudyTable(options.output, NAME, KEY, COLUMNS, study_settings(options))
-    lines = table.fill(cells(), lambda *cell: study(options, *cell))
+    places = {cell: place for place, cell in enumerate(cells())}
+
+    def study(*cell: Any) -> list[list[Any]]:
+        function, part = KINDS[cell[0]]
+        n_trials = -(-options.simulations // part)
+        rng = np.random.default_rng((options.seed, places[cell]))
+        stated, n_held, n_beside = function(rng, *cell[1:], n_trials)
+        low, high = scipy.stats.binom.interval(RANGE, n_trials, stated)
+        return [[n_trials, stated, n_held / n_trials, low / n_trials, high / n_trials, n_beside / n_trials]]
+
+    lines = StudyTable(options.output, NAME, KEY, COLUMNS, study_settings(options)).fill(places, study)
     draw_picture(lines, options.output)
     for line in lines:
         print("  ".join(line.values()))
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(parsed()))
+    main(parsed())

@@ -5,69 +5,39 @@ python -m scripts.studies.known_truth [--scenes 500] [--seeds 5] [--output FOLDE
 People of the made world choose among wordings by Zipf's law; a speaker makes the same choices, sharpened or flattened
 by a temperature (`manycaps/made_world/speakers.py`): 1 is the people exactly, 0 says the likeliest caption every time.
 A metric that measures the distance to people is best at 1. Candidates of two temperatures come from the same random
-numbers, so that a curve is smooth; each seed has scenes, people and pictures of its own.
-
-Measures: the set metrics of the collection, as they are and as the excess over the mean of random splits of a row, the
-plain scores behind them, METEOR 1.5, BLEU-4, ROUGE-L, PAC-S, RefPAC-S and EMScore by tiny-pac (200 scenes of a seed at
-most), and figures of vdtk_diversity and set_diversity, less those of the references (0: as diverse as people). Value,
-and its distance from that of people (z): in standard deviations of the mean over scenes when other people are the
-candidates. "wrong": people who get a share of the attributes wrong.
+numbers, so that a curve is smooth; each seed has scenes, people and pictures of its own. "wrong": people who get a
+share of the attributes wrong. The measures, and z, are those of `speaker_measures.py`.
 
 Written: known_truth.csv, a line for each speaker, number of candidates, seed and measure; known_truth_best.csv, where
 each measure is best, with the 95 % interval over seeds (Student's t), and how far from people it is there and at 0;
 known_truth_needed.csv, scenes that a paired test at 5 % needs to tell temperature 0.9 from 1 with a power of 80 %, by
-the number of candidates; and the picture. Needs scripts/requirements.txt, metrics/trm_bert/requirements.txt,
-metrics/emscore_pac/requirements.txt, metrics/meteor15/requirements.txt, metrics/bleu_rouge/requirements.txt,
-measurements/vdtk_diversity/requirements.txt and measurements/set_diversity/requirements.txt.
+the number of candidates; and the picture.
 """
 
-import argparse
-import functools
-import itertools
-import sys
-from collections.abc import Sequence
-from typing import Any
+from scripts.studies.study_options import Options, add_world_options, start_study, study_parser
 
-from scripts.command_line import start_tool
-from scripts.studies.study_frame import Line, StudyTable, add_frame_options, matching, study_settings, write_lines
-
-TEMPERATURES = (0.0, 0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0)
-
-
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_frame_options(parser)
-    parser.add_argument("--scenes", type=int, default=500, metavar="N", help="of each seed, default %(default)s")
-    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="worlds, default %(default)s")
-    parser.add_argument(
-        "--sizes", nargs=2, type=int, default=(10, 10), metavar=("N", "M"), help="candidates, references"
-    )
-    parser.add_argument("--temperatures", nargs="+", type=float, default=TEMPERATURES, help="default: %(default)s")
-    parser.add_argument("--wrong", nargs="+", type=float, default=(0.1,), help="shares, default: %(default)s")
-    parser.add_argument("--fewer", nargs="*", type=int, default=(5,), help="candidates, default: %(default)s")
-    parser.add_argument("--splits", type=int, default=99, metavar="N", help="of a row, default %(default)s")
-    return parser.parse_args(arguments)
-
-
-start_tool(
-    __name__,
-    parsed,
-    "scripts/requirements.txt",
-    "metrics/trm_bert/requirements.txt",
-    "metrics/emscore_pac/requirements.txt",
-    "metrics/meteor15/requirements.txt",
-    "metrics/bleu_rouge/requirements.txt",
-    "measurements/vdtk_diversity/requirements.txt",
-    "measurements/set_diversity/requirements.txt",
+parser = study_parser(__doc__)
+add_world_options(parser, 500, (0.0, 0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0))
+parser.add_argument("--wrong", nargs="+", type=float, default=(0.1,), help="shares, default: %(default)s")
+parser.add_argument("--fewer", nargs="*", type=int, default=(5,), help="candidates, default: %(default)s")
+parsed = start_study(
+    *(__name__, parser, "scripts", "metrics/trm_bert", "metrics/emscore_pac", "metrics/meteor15"),
+    *("metrics/bleu_rouge", "measurements/vdtk_diversity", "measurements/set_diversity"),
     needs_wordnet=True,
 )
+
+import functools
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from manycaps.made_world.speakers import Speaker
-from scripts.studies.best_temperatures import as_shown, best_temperature, interval, scenes_needed
+from scripts.studies.best_temperatures import best_temperature, interval, scenes_needed
 from scripts.studies.speaker_measures import LINE_COLUMNS, MEASURES, SpokenWorld, draw_world, said
+from scripts.studies.study_frame import Line, StudyTable, distinct, matching, numbers, study_settings, write_lines
 from scripts.studies.study_pictures import label_axes, new_picture
 
 NAME = "known_truth"
@@ -75,61 +45,46 @@ KEY = ("speaker", "setting", "n_candidates", "seed")
 # The temperature that is to be distinguished from 1.
 NEAR = 0.9
 
-# Options of the test run.
-SMALL = (
-    *("--scenes", "6", "--seeds", "2", "--sizes", "3", "3", "--temperatures", "0", "0.9", "1", "1.1"),
-    *("--fewer", "2", "--splits", "19"),
-)
+BETTER = {"lowest": "lower is better", "highest": "higher is better", "zero": "0 is as diverse as people"}
 
 
-def speaker_of(kind: str, setting: float) -> Speaker:
+def speaker_of(kind: str, setting: str) -> Speaker:
     """Return the speaker of a line."""
-    return Speaker(temperature=setting) if kind == "temperature" else Speaker(wrong=setting)
+    return Speaker(temperature=float(setting)) if kind == "temperature" else Speaker(wrong=float(setting))
 
 
-def study(world: SpokenWorld, speaker: Speaker, n: int) -> list[list[Any]]:
-    """Return the lines of a speaker."""
-    return world.lines(world.people(n)[0] if speaker == Speaker() else world.values_of(speaker, n), n)
-
-
-def best(lines: Sequence[Line], temperatures: Sequence[float]) -> list[list[Any]]:
-    """Return for every measure where it is best, and its distance from people there and at the lowest temperature."""
-    found = []
+def best(lines: Sequence[Line], temperatures: Sequence[float]) -> Iterator[list[Any]]:
+    """Yield for every measure where it is best, and its distance from people there and at the lowest temperature."""
     for name, measure in MEASURES.items():
-        of_measure = matching(lines, speaker="temperature", measure=name)
-        curves = curves_by_seed(of_measure, "value", temperatures)
-        distances = curves_by_seed(of_measure, "z", temperatures)
+        curves, distances = (curves_by_seed(lines, name, column, temperatures) for column in ("value", "z"))
         places = [best_temperature(np.array(temperatures), curve, measure.best) for curve in curves]
         at_best = [np.interp(place, temperatures, curve) for place, curve in zip(places, distances, strict=True)]
         centre, low, high = interval(places)
-        found.append(
-            [name, measure.best, centre, low, high, low <= 1 <= high, np.mean(at_best), distances[:, 0].mean()]
-        )
-    return found
+        yield [name, measure.best, centre, low, high, low <= 1 <= high, np.mean(at_best), distances[:, 0].mean()]
 
 
-def curves_by_seed(lines: Sequence[Line], column: str, temperatures: Sequence[float]) -> np.ndarray:
+def curves_by_seed(lines: Sequence[Line], measure: str, column: str, temperatures: Sequence[float]) -> np.ndarray:
     """Return a column of the largest number of candidates, shape (n_seeds, n_temperatures)."""
-    most = max(int(line["n_candidates"]) for line in lines)
-    seeds = list(dict.fromkeys(line["seed"] for line in lines))
-    by_place = {
-        (line["seed"], float(line["setting"])): float(line[column]) for line in matching(lines, n_candidates=most)
-    }
-    return np.array([[by_place[seed, temperature] for temperature in temperatures] for seed in seeds])
+    mine = matching(lines, speaker="temperature", measure=measure)
+    mine = matching(mine, n_candidates=max(int(line["n_candidates"]) for line in mine))
+    settings = [f"{temperature:g}" for temperature in temperatures]
+    return np.array(
+        [
+            [numbers(mine, column, seed=seed, setting=setting)[0] for setting in settings]
+            for seed in distinct(mine, "seed")
+        ]
+    )
 
 
-def needed(lines: Sequence[Line]) -> list[list[Any]]:
-    """Return for every measure and number of candidates the scenes that tell a near temperature from people."""
+def needed(lines: Sequence[Line]) -> Iterator[list[Any]]:
+    """Yield for every measure and number of candidates the scenes that tell a near temperature from people."""
     near = matching(lines, speaker="temperature", setting=NEAR)
     counts = sorted({int(line["n_candidates"]) for line in near})
-    found = []
-    for name in MEASURES:
-        for n in counts:
-            mine = matching(near, measure=name, n_candidates=n)
-            effects = [float(line["value"]) - float(line["people"]) for line in mine]
-            deviations = [float(line["difference_deviation"]) for line in mine]
-            found.append([name, n, *interval(effects), as_shown(scenes_needed(effects, deviations))])
-    return found
+    for name, n in itertools.product(MEASURES, counts):
+        mine = matching(near, measure=name, n_candidates=n)
+        effects = [float(line["value"]) - float(line["people"]) for line in mine]
+        scenes = scenes_needed(effects, numbers(mine, "difference_deviation"))
+        yield [name, n, *interval(effects), "-" if math.isnan(scenes) else math.ceil(scenes)]
 
 
 def draw_picture(lines: Sequence[Line], temperatures: Sequence[float], output: Any) -> None:
@@ -137,11 +92,9 @@ def draw_picture(lines: Sequence[Line], temperatures: Sequence[float], output: A
     panels = list(dict.fromkeys(measure.panel for measure in MEASURES.values()))
     with new_picture(output, NAME, 10.5, 7.5) as figure:
         for axes, panel in zip(figure.subplots(2, 2, sharex=True).flat, panels, strict=True):
-            for name, measure in MEASURES.items():
-                if measure.panel != panel:
-                    continue
-                of_measure = matching(lines, speaker="temperature", measure=name)
-                curves = curves_by_seed(of_measure, "z", temperatures)
+            measures = {name: measure for name, measure in MEASURES.items() if measure.panel == panel}
+            for name, measure in measures.items():
+                curves = curves_by_seed(lines, name, "z", temperatures)
                 middle = curves.mean(axis=0)
                 axes.plot(temperatures, middle, measure.style, color=measure.colour, marker=".", label=measure.title)
                 if len(curves) > 1:
@@ -150,22 +103,15 @@ def draw_picture(lines: Sequence[Line], temperatures: Sequence[float], output: A
             axes.axvline(1, color="#888888", lw=0.8)
             axes.set_yscale("symlog", linthresh=3)
             axes.set_title(panel)
-            better = {"lowest": "lower is better", "highest": "higher is better", "zero": "0 is as diverse as people"}
-            directions = {measure.best for measure in MEASURES.values() if measure.panel == panel}
-            label_axes(
-                axes,
-                "temperature of the speaker; 1 is the people",
-                "z: distance from people,\nnull standard deviations",
-                better=better[directions.pop()],
-            )
+            y = "z: distance from people,\nnull standard deviations"
+            label_axes(axes, "temperature of the speaker; 1 is the people", y, better=BETTER[measure.best])
             axes.legend(fontsize=8)
         figure.suptitle("Speakers of the made world, from the likeliest caption (0) over people (1) to flat choices")
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: Options) -> None:
     """Compute what the table does not have yet, then draw it."""
     n, m = options.sizes
-    table = StudyTable(options.output, NAME, KEY, LINE_COLUMNS, study_settings(options))
     speakers = [("temperature", f"{temperature:g}", n) for temperature in options.temperatures]
     speakers += [("wrong", f"{share:g}", n) for share in options.wrong]
     speakers += [("temperature", f"{NEAR:g}", fewer) for fewer in options.fewer]
@@ -174,19 +120,21 @@ def main(options: argparse.Namespace) -> int:
     @functools.lru_cache(maxsize=1)
     def world(seed: int) -> SpokenWorld:
         drawn = draw_world(seed, options.scenes, n, m)
-        rows = (
-            row for kind, setting, _ in speakers for row in said(drawn, speaker_of(kind, float(setting)), drawn.draws)
-        )
+        rows = (row for kind, setting, _ in speakers for row in said(drawn, speaker_of(kind, setting), drawn.draws))
         return SpokenWorld(drawn, options.splits, itertools.chain.from_iterable(rows))
 
-    lines = table.fill(cells, lambda kind, setting, n, seed: study(world(seed), speaker_of(kind, float(setting)), n))
+    def study(kind: str, setting: str, n: int, seed: int) -> list[list[Any]]:
+        spoken, speaker = world(seed), speaker_of(kind, setting)
+        candidates = said(spoken.world, speaker, spoken.world.draws[:, :n])
+        return spoken.lines(spoken.people(n)[0] if speaker == Speaker() else spoken.values(candidates), n)
+
+    lines = StudyTable(options.output, NAME, KEY, LINE_COLUMNS, study_settings(options)).fill(cells, study)
     columns = ["measure", "best", "best_temperature", "low", "high", "people_are_best", "z_at_best", "z_at_lowest"]
     write_lines(options.output / f"{NAME}_best.csv", columns, best(lines, options.temperatures))
     columns = ["measure", "n_candidates", "effect", "low", "high", "scenes_needed"]
     write_lines(options.output / f"{NAME}_needed.csv", columns, needed(lines))
     draw_picture(lines, options.temperatures, options.output)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(parsed()))
+    main(parsed())

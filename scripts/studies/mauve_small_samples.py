@@ -6,63 +6,43 @@ MAUVE (Pillutla et al. 2021, section 2, https://arxiv.org/abs/2102.01454) puts t
 and compares the two histograms P and Q: the area under the curve of (exp(-c KL(Q|R)), exp(-c KL(P|R))) over all
 mixtures R = x P + (1 - x) Q, with c = 5; 1 for equal histograms. Clusters are those of k-means, as many as a tenth of
 the vectors of a side and at least 2, by scikit-learn from three starts, on the unit vectors of MiniLM; the package of
-its authors reduces them by a principal component analysis first and uses faiss. Chan et al. (2022), appendix B.5,
-https://arxiv.org/abs/2209.07518, find that it does not tell models from people with five captions on each side.
+its authors reduces them by a principal component analysis first and uses faiss.
 
-For n candidates against n references of each image, "human", "w = 0.5" and "repeated": 1 - MAUVE, MMD, TRM-BERT; their
-means, and the share of images with a permutation p of at most 5 %, which is at most 5 % for people where a test holds
-its level. p-values look at all splits of an image's captions into two sets of n where there are at most --splits of
-them, 35 for n = 4 and 126 for n = 5, and at so many random ones elsewhere, the same for all images. (For n = 3 there
-are ten: no p-value is below 0.1.)
-
-Written: mauve_small_samples.csv, and the picture. Needs scripts/requirements.txt, metrics/trm_bert/requirements.txt and
-scikit-learn.
+Written: mauve_small_samples.csv, for n candidates against n references of each image 1 - MAUVE, MMD and TRM-BERT: their
+means, and the share of images with a permutation p of at most 5 %; and the picture. p-values look at all splits of an
+image's captions into two sets of n where there are at most --splits of them, and at so many random ones elsewhere.
 """
 
-import argparse
+from scripts.studies.study_options import DAMAGES, Options, add_caption_options, start_study, study_parser
+
+parser = study_parser(__doc__)
+add_caption_options(parser, n_rows=12)
+parser.add_argument("--counts", nargs="+", type=int, default=[4, 5, 8], metavar="N", help="captions on each side")
+parser.add_argument("--splits", type=int, default=126, metavar="N", help="of an image at most, default %(default)s")
+parser.add_argument("--systems", nargs="+", choices=DAMAGES, default=("human", "w = 0.5", "repeated"))
+parsed = start_study(__name__, parser, "scripts", "metrics/trm_bert", "scikit-learn")
+
 import functools
+import itertools
 import math
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from scripts.command_line import start_tool
-from scripts.studies.study_frame import StudyTable, add_frame_options, matching, numbers, study_settings
-from scripts.studies.study_options import DAMAGES, add_caption_options
-
-
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_frame_options(parser)
-    add_caption_options(parser, n_rows=12)
-    parser.add_argument("--counts", nargs="+", type=int, default=[4, 5, 8], metavar="N", help="captions on each side")
-    parser.add_argument("--splits", type=int, default=126, metavar="N", help="of an image at most, default %(default)s")
-    parser.add_argument("--systems", nargs="+", choices=DAMAGES, default=("human", "w = 0.5", "repeated"))
-    return parser.parse_args(arguments)
-
-
-start_tool(__name__, parsed, "scripts/requirements.txt", "metrics/trm_bert/requirements.txt", "scikit-learn")
-
 import numpy as np
 import scipy.integrate
+import scipy.special
 import sklearn.cluster
-from tqdm import tqdm
 
 from manycaps.kit.sets_splits import TIE_TOLERANCE, exact_splits, random_splits
-from manycaps.kit.sets_triangle_rank import triangle_rank_counts, triangle_rank_statistic
-from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
-from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
 from manycaps.kit.vectors_mmd import mmd_squared
-from scripts.studies.study_inputs import StudyCaptions, draw_systems, read_captions
+from scripts.studies.caption_rows import caption_vectors, distinct_captions, draw_systems, read_captions
+from scripts.studies.embedding_metric_sizes import triangle_ranks
+from scripts.studies.study_frame import Line, StudyTable, matching, numbers, study_settings
 from scripts.studies.study_pictures import BLUE, ORANGE, PURPLE, label_axes, new_picture
 
 NAME = "mauve_small_samples"
 KEY = ("system", "n_captions")
 COLUMNS = ("measure", "n_rows", "value", "deviation", "rejected_5_percent", "smallest_p")
-
-# Options of the test run.
-SMALL = ("--rows", "2", "--counts", "3", "--splits", "4", "--systems", "human", "repeated")
 
 # The scaling constant c, and the mixtures of the curve; both as in the authors' package.
 SCALING, N_MIXTURES = 5.0, 25
@@ -71,14 +51,7 @@ LEVEL = 0.05
 
 
 def divergence_area(first: np.ndarray, second: np.ndarray) -> float:
-    """MAUVE of two histograms.
-
-    Args:
-        first: float64 array, shape (n_clusters,), probabilities.
-        second: the same of the other set.
-
-    Returns:
-        0 (no cluster in common) to 1 (equal).
+    """MAUVE of two histograms: probabilities of shape (n_clusters,) each; 0 (no cluster in common) to 1 (equal).
 
     >>> divergence_area(np.array([0.5, 0.5]), np.array([0.5, 0.5]))
     1.0
@@ -86,15 +59,11 @@ def divergence_area(first: np.ndarray, second: np.ndarray) -> float:
     points = [(0.0, 1.0), (1.0, 0.0)]
     for share in np.linspace(1e-6, 1 - 1e-6, N_MIXTURES):
         mixture = share * first + (1 - share) * second
-        points.append((math.exp(-SCALING * _kl(second, mixture)), math.exp(-SCALING * _kl(first, mixture))))
+        # Kullback-Leibler divergences in nats; 0 log 0 is 0.
+        divergences = (scipy.special.rel_entr(side, mixture).sum() for side in (second, first))
+        points.append(tuple(math.exp(-SCALING * divergence) for divergence in divergences))
     x, y = np.array(sorted(points, key=lambda point: (point[0], -point[1]))).T
     return round(float(scipy.integrate.trapezoid(y, x)), 12)
-
-
-def _kl(first: np.ndarray, second: np.ndarray) -> float:
-    """Kullback-Leibler divergence in nats; 0 log 0 is 0."""
-    seen = first > 0
-    return float((first[seen] * np.log(first[seen] / second[seen])).sum())
 
 
 def one_minus_mauve(vectors: np.ndarray, n: int) -> np.ndarray:
@@ -113,27 +82,21 @@ def _one_minus_mauve_of(row: np.ndarray, n: int) -> float:
     return 1 - divergence_area(*histograms)
 
 
-def trm_bert(vectors: np.ndarray, n: int) -> np.ndarray:
-    """Return the triangle-rank statistic of each row."""
-    return triangle_rank_statistic(triangle_rank_counts(cosine_distances(cosine_similarities(vectors)), n))
-
-
 # Each takes vectors, shape (n_rows, n_texts, d), and the number of candidates; large values say that the sets differ.
 MEASURES: Mapping[str, tuple[Callable[[np.ndarray, int], np.ndarray], str]] = {
     "1 - MAUVE": (one_minus_mauve, ORANGE),
     "MMD": (mmd_squared, PURPLE),
-    "TRM-BERT": (trm_bert, BLUE),
+    "TRM-BERT": (triangle_ranks, BLUE),
 }
 
 
-def study(vectors: np.ndarray, n_splits: int) -> Iterator[list[Any]]:
+def lines_of(vectors: np.ndarray, n_splits: int) -> Iterator[list[Any]]:
     """Yield the lines of rows of as many candidates as references; every split's statistic is made from scratch."""
     n = vectors.shape[1] // 2
-    # No measure tells the two sides apart: half of the splits are enough.
+    # No measure distinguishes the two sides: half of the splits are enough.
     is_exact = math.comb(2 * n, n) // 2 <= n_splits
     splits = exact_splits(n, n, 2 * n_splits, mirrored=False) if is_exact else random_splits(n, n, n_splits, seed=0)
-    labels = np.concatenate(list(splits(n_splits)))
-    orders = [np.argsort(~split, kind="stable") for split in labels]
+    orders = [np.argsort(~split, kind="stable") for split in itertools.chain.from_iterable(splits(n_splits))]
     for measure, (function, _) in MEASURES.items():
         nulls = np.stack([function(vectors[:, order], n) for order in orders], axis=1)
         # The first split is the observed one.
@@ -142,32 +105,8 @@ def study(vectors: np.ndarray, n_splits: int) -> Iterator[list[Any]]:
         yield [measure, len(values), values.mean(), values.std(ddof=1), (p_values <= LEVEL).mean(), p_values.min()]
 
 
-def row_vectors(captions: StudyCaptions, options: argparse.Namespace) -> Callable[[str, int], np.ndarray]:
-    """Return what gives the vectors of a system and number of captions: (n_rows, 2 n, d), candidates first."""
-    drawn = draw_systems(captions, options.systems, options.rows, (options.seed,))
-
-    @functools.cache
-    def vectors() -> dict[str, np.ndarray]:
-        lists = (drawn.references, *drawn.candidates.values())
-        distinct = list(dict.fromkeys(caption for rows in lists for row in rows for caption in row))
-        embedded = SentenceEncoder().embed(distinct, ENCODER_DEFAULTS, tqdm).astype(np.float64)
-        return dict(zip(distinct, embedded, strict=True))
-
-    def of(system: str, n: int) -> np.ndarray:
-        rows = zip(drawn.candidates[system], drawn.references, strict=True)
-        return np.array([[vectors()[text] for text in (*mine[:n], *theirs[:n])] for mine, theirs in rows])
-
-    return of
-
-
-def main(options: argparse.Namespace) -> int:
-    """Compute what the table does not have yet, then draw it."""
-    options.sizes = options.sizes or [max(options.counts)] * 2
-    captions = read_captions(options)
-    table = StudyTable(options.output, NAME, KEY, COLUMNS, study_settings(options))
-    vectors = row_vectors(captions, options)
-    cells = [(system, n) for system in options.systems for n in options.counts]
-    lines = table.fill(cells, lambda system, n: study(vectors(system, n), options.splits))
+def draw_picture(lines: Sequence[Line], options: Options, title: str) -> None:
+    """Draw the share of rejected images by the number of captions, a panel for each system."""
     with new_picture(options.output, NAME, 11, 3.6) as figure:
         for axes, system in zip(figure.subplots(1, len(options.systems), sharey=True), options.systems, strict=True):
             for measure, (_, color) in MEASURES.items():
@@ -178,10 +117,26 @@ def main(options: argparse.Namespace) -> int:
             axes.set_title(system)
             better = "5 % is right" if system == "human" else "higher is better"
             label_axes(axes, "captions on each side", "images rejected at 5 %, share", better=better)
-        figure.suptitle(f"{captions.name}: permutation tests of single images; grey: 5 %")
+        figure.suptitle(f"{title}: permutation tests of single images; grey: 5 %")
         figure.legend(*axes.get_legend_handles_labels(), loc="outside right center")
-    return 0
+
+
+def main(options: Options) -> None:
+    """Compute what the table does not have yet, then draw it."""
+    options.sizes = options.sizes or [max(options.counts)] * 2
+    captions = read_captions(options)
+    drawn = draw_systems(captions, options.systems, options.rows, (options.seed,))
+    vectors = functools.cache(lambda: caption_vectors(distinct_captions(*drawn.sides())))
+
+    def study(system: str, n: int) -> Iterator[list[Any]]:
+        rows = zip(drawn.candidates[system], drawn.references, strict=True)
+        texts = [[*mine[:n], *theirs[:n]] for mine, theirs in rows]
+        return lines_of(np.array([[vectors()[text] for text in row] for row in texts]), options.splits)
+
+    cells = list(itertools.product(options.systems, options.counts))
+    lines = StudyTable(options.output, NAME, KEY, COLUMNS, study_settings(options)).fill(cells, study)
+    draw_picture(lines, options, captions.name)
 
 
 if __name__ == "__main__":
-    sys.exit(main(parsed()))
+    main(parsed())

@@ -4,46 +4,34 @@ python -m scripts.studies.msvd_systems FILE [--module trm_meteor] [--clips 25]
 
 FILE has one `video<TAB>caption` per line, as MSVD's captions do. For each of the first clips with at least 20 captions,
 ten random captions (seed 0) are the references; the systems are ten other captions of the clip, the one of those with
-the best plain score repeated ten times, and ten captions of another clip. Needs scripts/requirements.txt; trm_bert also
-needs metrics/trm_bert/requirements.txt.
+the best plain score repeated ten times, and ten captions of another clip.
 """
 
-import argparse
-import os
 import pathlib
-import sys
-from collections.abc import Sequence
 
-os.environ.setdefault("HF_EVALUATE_OFFLINE", "1")
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-from scripts.command_line import start_tool
+from scripts.studies.study_options import Options, start_study, tool_parser
 
 # Result key of the plain metric behind each module.
 PLAIN = {"trm_meteor": "meteor", "trm_cider": "cider_d", "trm_bert": "cosine"}
 
+parser = tool_parser(__doc__)
+parser.add_argument("file", type=pathlib.Path)
+parser.add_argument("--module", choices=PLAIN, default="trm_meteor")
+parser.add_argument("--clips", type=int, default=25)
+parsed = start_study(__name__, parser, "scripts", "metrics/trm_bert")
 
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", type=pathlib.Path)
-    parser.add_argument("--module", choices=PLAIN, default="trm_meteor")
-    parser.add_argument("--clips", type=int, default=25)
-    return parser.parse_args(arguments)
+from typing import Any
 
-
-start_tool(__name__, parsed, "scripts/requirements.txt", "metrics/trm_bert/requirements.txt")
-
-import evaluate
 import numpy as np
 
-from scripts.studies.study_inputs import read_clips
+import manycaps
+from scripts.studies.caption_rows import read_clips
 
 # Candidates, and references, of each clip.
 N_CAPTIONS = 10
 
 
-def best_captions(module: evaluate.Metric, plain: str, humans: list[list[str]], references: list[list[str]]) -> list:
+def best_captions(module: Any, plain: str, humans: list[list[str]], references: list[list[str]]) -> list[list[str]]:
     """Return, for each clip, its human candidate with the best plain score, repeated."""
     single = [[caption] for clip in humans for caption in clip]
     repeated = [row for row in references for _ in range(N_CAPTIONS)]
@@ -52,14 +40,15 @@ def best_captions(module: evaluate.Metric, plain: str, humans: list[list[str]], 
     return [[clip[i]] * N_CAPTIONS for clip, i in zip(humans, best, strict=True)]
 
 
-def main(path: pathlib.Path, name: str, n_clips: int) -> int:
+def main(options: Options) -> None:
     """Print the table."""
-    clips = read_clips(path, n_clips, 2 * N_CAPTIONS)
+    name, plain = options.module, PLAIN[options.module]
+    clips = read_clips(options.file, options.clips, 2 * N_CAPTIONS)
     humans, references = [clip[:N_CAPTIONS] for clip in clips], [clip[N_CAPTIONS:] for clip in clips]
-    module = evaluate.load(str(ROOT / "metrics" / name), p_value="exact", details=True)
+    module = manycaps.load(name, p_value="exact", details=True)
     systems = {
         "ten other human captions": humans,
-        "the best caption, ten times": best_captions(module, PLAIN[name], humans, references),
+        "the best caption, ten times": best_captions(module, plain, humans, references),
         "captions of other clips": humans[7:] + humans[:7],
     }
     print(f"{len(clips)} clips")
@@ -67,14 +56,10 @@ def main(path: pathlib.Path, name: str, n_clips: int) -> int:
         cells = []
         for statistic in ("per_side", "pooled"):
             result = module.compute(predictions=predictions, references=references, statistic=statistic)
-            value, excess, z, p_value = (
-                result[key] for key in (name, f"{name}_excess", f"{name}_z", f"{name}_corpus_p_value")
-            )
+            value, excess, z, p_value = (result[f"{name}{end}"] for end in ("", "_excess", "_z", "_corpus_p_value"))
             cells.append(f"{statistic} {value:.3f} excess {excess:.3f} z {z:.1f} corpus p {p_value:.2g}")
-        print(f"{system:<28} {PLAIN[name]} {result[PLAIN[name]]:.3f}   {'   '.join(cells)}", flush=True)
-    return 0
+        print(f"{system:<28} {plain} {result[plain]:.3f}   {'   '.join(cells)}", flush=True)
 
 
 if __name__ == "__main__":
-    given = parsed()
-    sys.exit(main(given.file, given.module, given.clips))
+    main(parsed())

@@ -1,13 +1,13 @@
 """Level and power of the paired test of two systems: how often does it find a difference where there is none, or one?
 
-python -m scripts.studies.paired_test_study --data FOLDER [--output paired.csv] [--pairs 1000]
+python -m scripts.studies.paired_test_study --data FOLDER [--output FOLDER] [--pairs 1000]
 python -m scripts.studies.paired_test_study --data FOLDER --pairs 3000 --level 5 20 2
 
-FOLDER holds msvd_val_references.txt (`clip<TAB>caption`, 25 to 62 captions for each of 100 clips). Two simulated
-systems get human captions, and so do the references: for each row a clip is drawn at random, and of its captions in
-random order the first 5 are references, the next 5 or 10 the first system's and the next 5 or 10 the second's. Their
-values of `trm_meteor`, the statistic and plain METEOR of every row, go through the functions that `manycaps compare`
-calls, with the number of the pair as the seed.
+FOLDER of --data holds msvd_val_references.txt (`clip<TAB>caption`, 25 to 62 captions for each of 100 clips). Two
+simulated systems get human captions, and so do the references: for each row a clip is drawn at random, and of its
+captions in random order the first 5 are references, the next 5 or 10 the first system's and the next 5 or 10 the
+second's. Their values of `trm_meteor`, the statistic and plain METEOR of every row, go through the functions that
+`manycaps compare` calls, with the number of the pair as the seed.
 
 Level. 20 and 200 rows of 5 + 5 and 10 + 5 captions. Clustered: several rows are of one clip, two in 20 rows and four in
 200, with the same references, and each system has three captions of the clip, of which every row's candidates are drawn
@@ -19,44 +19,39 @@ the first candidate stands in place of all; "wrong captions": each candidate is 
 probability; "other image": in a share of the rows all candidates are those of another clip. Beside the test stands the
 paired t-test (`scipy.stats.ttest_rel`).
 
-The file gets one line for each metric and setting; lines that it has already are not computed again. `--level` with a
-number of candidates, of rows and of rows of a clip computes this level alone, with as many pairs as `--pairs` says.
-Standard output gets the tables of the whole file. Exits with 1 if a level is outside its interval. Needs
-scripts/requirements.txt.
+Written: paired_test_study.csv. `--level` with a number of candidates, of rows and of rows of a clip computes this level
+alone, with as many pairs as `--pairs` says. Standard output gets the tables. Exits with 1 if a level is outside its
+interval.
 """
 
-import argparse
-import csv
 import pathlib
+
+from scripts.studies.study_options import Options, add_output, start_study, tool_parser
+
+parser = tool_parser(__doc__)
+parser.add_argument("--data", type=pathlib.Path, required=True, metavar="FOLDER")
+add_output(parser)
+parser.add_argument("--pairs", type=int, default=1000, metavar="N", help="pairs of systems of a setting")
+parser.add_argument("--level", type=int, nargs=3, metavar="N", help="candidates, rows and rows of a clip")
+parsed = start_study(__name__, parser, "scripts", needs_wordnet=True)
+
+import functools
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
-
-from scripts.command_line import start_tool
-
-
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=pathlib.Path, required=True, metavar="FOLDER")
-    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("paired.csv"), metavar="FILE")
-    parser.add_argument("--pairs", type=int, default=1000, metavar="N", help="pairs of systems of a setting")
-    parser.add_argument("--level", type=int, nargs=3, metavar="N", help="candidates, rows and rows of a clip")
-    return parser.parse_args(arguments)
-
-
-start_tool(__name__, parsed, "scripts/requirements.txt", needs_wordnet=True)
 
 import numpy as np
 import scipy.stats
-from tqdm import tqdm
 
 import manycaps
 from manycaps.comparison.paired_tests import paired_tests
 from manycaps.kit.sets_module import DISTRIBUTION_DEFAULTS, compare_rows
 from manycaps.kit.text_ptb_tokenizer import tokenize_captions
-from scripts.studies.caption_rows import Captions, read_images
-from scripts.studies.study_frame import write_lines
+from scripts.studies.caption_rows import Captions, distinct_captions, read_images
+from scripts.studies.study_frame import Line, StudyTable, print_table
+
+KEY = ("n_candidates", "n_references", "n_rows", "rows_a_cluster", "damage", "share", "n_pairs")
+COLUMNS = ("metric", "rejected", "rejected_unclustered", "rejected_by_t_test")
 
 LEVEL = 0.05
 
@@ -70,12 +65,6 @@ N_DAMAGED_PAIRS = 500
 METRICS = ("trm_meteor", "meteor")
 
 OPTIONS = {**DISTRIBUTION_DEFAULTS, "statistic": "per_side"}
-
-COLUMNS = [
-    *("metric", "n_candidates", "n_references", "n_rows", "rows_a_cluster", "damage", "share", "n_pairs"),
-    *("rejected", "rejected_unclustered", "rejected_by_t_test"),
-]
-N_KEY_COLUMNS = COLUMNS.index("rejected")
 
 
 class Setting(NamedTuple):
@@ -109,17 +98,9 @@ N_REFERENCES = 5
 N_POOLED = 3
 
 
-class Systems(NamedTuple):
-    """Candidates of two systems, and references, of all rows."""
-
-    first: list[list[str]]
-    second: list[list[str]]
-    references: list[list[str]]
-
-
-def draw_systems(images: Captions, setting: Setting, rng: np.random.Generator) -> Systems:
-    """Simulate two systems that do not differ but for the damage of the second."""
-    n, systems = setting.n_candidates, Systems([], [], [])
+def draw_pair(images: Captions, setting: Setting, rng: np.random.Generator) -> tuple[Captions, Captions, Captions]:
+    """Simulate two systems that do not differ but for the damage of the second: their candidates, and references."""
+    n, rows = setting.n_candidates, []
     for _ in range(setting.n_rows // setting.rows_a_cluster):
         captions = images[rng.integers(len(images))]
         drawn = [captions[k] for k in rng.permutation(len(captions))]
@@ -128,10 +109,9 @@ def draw_systems(images: Captions, setting: Setting, rng: np.random.Generator) -
             pools = (first, second)
             if setting.rows_a_cluster > 1:
                 pools = tuple([pool[k] for k in rng.integers(N_POOLED, size=n)] for pool in pools)
-            systems.first.append(pools[0])
-            systems.second.append(damaged(pools[1], images, setting, rng))
-            systems.references.append(references)
-    return systems
+            rows.append((pools[0], damaged(pools[1], images, setting, rng), references))
+    first, second, references = map(list, zip(*rows, strict=True))
+    return first, second, references
 
 
 def damaged(candidates: Sequence[str], images: Captions, setting: Setting, rng: np.random.Generator) -> list[str]:
@@ -146,121 +126,87 @@ def damaged(candidates: Sequence[str], images: Captions, setting: Setting, rng: 
     return list(candidates)
 
 
-class MeteorValues:
-    """Values of rows of captions by `trm_meteor`; each caption is tokenized once."""
+class Study:
+    """Counts rejections; captions are read and tokenized when the first cell needs them."""
 
-    def __init__(self, images: Captions):
-        """Prepare the captions of all images."""
-        distinct = list(dict.fromkeys(caption for image in images for caption in image))
-        tokens = dict(zip(distinct, tokenize_captions(distinct), strict=True))
-        self._module = manycaps.load("trm_meteor", tokenizer=tokens.__getitem__)
+    def __init__(self, folder: pathlib.Path):
+        self._images = functools.cache(lambda: read_images(folder, "MSVD"))
 
-    def of(self, predictions: Captions, references: Captions) -> np.ndarray:
+    @functools.cached_property
+    def _module(self) -> Any:
+        captions = distinct_captions(self._images())
+        tokens = dict(zip(captions, tokenize_captions(captions), strict=True))
+        return manycaps.load("trm_meteor", tokenizer=tokens.__getitem__)
+
+    def _values(self, predictions: Captions, references: Captions) -> np.ndarray:
         """Return the values of every row, shape (n_rows, len(METRICS))."""
         options = {**self._module.load_options, **OPTIONS}
-        compared = compare_rows(self._module.rows_of(predictions, references, options), options, _no_bar)
+        rows = self._module.rows_of(predictions, references, options)
+        compared = compare_rows(rows, options, lambda batches, **_: batches)
         return np.stack([compared.statistic, compared.plain], axis=1)
 
-
-def _no_bar(steps: Iterable[Any], **_: Any) -> Iterable[Any]:
-    return steps
-
-
-def count_rejections(values: MeteorValues, images: Captions, setting: Setting, n_pairs: int) -> list[list[int]]:
-    """Return the last columns of the lines of each metric."""
-    counts = np.zeros((len(METRICS), 3), dtype=int)
-    for pair in tqdm(range(n_pairs), desc=" ".join(map(str, setting)), unit="pair"):
-        rng = np.random.default_rng((pair, *setting[:3], int(1000 * setting.share), len(setting.damage)))
-        systems = draw_systems(images, setting, rng)
-        first, second = (values.of(candidates, systems.references) for candidates in systems[:2])
-        clusters = np.arange(setting.n_rows) // setting.rows_a_cluster
-        clustered = paired_tests(first, second, clusters.tolist(), n_resamples=999, seed=pair)
-        single = clustered
-        if setting.rows_a_cluster > 1:
-            single = paired_tests(first, second, None, n_resamples=999, seed=pair)
-        t_tests = scipy.stats.ttest_rel(first, second).pvalue
-        counts += [
-            [one.p_value <= LEVEL, other.p_value <= LEVEL, t_test <= LEVEL]
-            for one, other, t_test in zip(clustered, single, t_tests, strict=True)
-        ]
-    return counts.tolist()
+    def lines(self, *cell: Any) -> list[list[Any]]:
+        """Return the line of each metric."""
+        n_candidates, _, *others, n_pairs = cell
+        setting = Setting(n_candidates, *others)
+        counts = np.zeros((len(METRICS), 3), dtype=int)
+        for pair in range(n_pairs):
+            rng = np.random.default_rng((pair, *setting[:3], int(1000 * setting.share), len(setting.damage)))
+            *systems, references = draw_pair(self._images(), setting, rng)
+            first, second = (self._values(candidates, references) for candidates in systems)
+            clusters = (np.arange(setting.n_rows) // setting.rows_a_cluster).tolist()
+            clustered, single = (
+                [test.p_value for test in paired_tests(first, second, each, n_resamples=999, seed=pair)]
+                for each in (clusters, None)
+            )
+            t_tests = scipy.stats.ttest_rel(first, second).pvalue
+            counts += np.stack([clustered, single, t_tests], axis=1) <= LEVEL
+        return [[metric, *of_metric] for metric, of_metric in zip(METRICS, counts.tolist(), strict=True)]
 
 
-def key_of(metric: str, setting: Setting, n_pairs: int) -> list[str]:
-    """Return the first columns of a line."""
-    n_candidates, *others = map(str, setting)
-    return [metric, n_candidates, str(N_REFERENCES), *others, str(n_pairs)]
-
-
-def interval(n_pairs: int) -> tuple[float, float]:
-    """Return the counts between which all levels lie together with the probability `INTERVAL`."""
-    low, high = scipy.stats.binom.interval(1 - (1 - INTERVAL) / N_LEVELS, n_pairs, LEVEL)
-    return float(low), float(high)
-
-
-def is_level(line: Sequence[str]) -> bool:
+def is_level(line: Line) -> bool:
     """Whether a line is of systems that do not differ."""
-    return line[COLUMNS.index("damage")] == "none"
+    return line["damage"] == "none"
 
 
-def is_inside(line: Sequence[str]) -> bool:
-    """Whether the level of a line is inside its interval."""
-    low, high = interval(int(line[COLUMNS.index("n_pairs")]))
-    return low <= int(line[N_KEY_COLUMNS]) <= high
+def is_inside(line: Line) -> bool:
+    """Whether the level of a line is where all levels lie together with the probability `INTERVAL`."""
+    low, high = scipy.stats.binom.interval(1 - (1 - INTERVAL) / N_LEVELS, int(line["n_pairs"]), LEVEL)
+    return bool(low <= int(line["rejected"]) <= high)
 
 
-def as_tables(lines: Sequence[Sequence[str]]) -> str:
-    """Write the lines of a file as two Markdown tables, of the levels and of the power, in percent of the pairs."""
-    levels = ["metric", "captions", "rows", "of a clip", "pairs", "test", "clusters ignored", "t-test", "bootstrap"]
-    powers = ["metric", "damage of the second system", "share", "pairs", "test", "t-test", "bootstrap"]
-    rows: dict[bool, list[list[str]]] = {True: [levels], False: [powers]}
+def print_tables(lines: Sequence[Line]) -> None:
+    """Print the table of the levels and that of the power, in percent of the pairs."""
+    levels, powers = [], []
     for line in lines:
-        metric, n_candidates, n_references, n_rows, rows_a_cluster, damage, share, n_pairs = line[:N_KEY_COLUMNS]
-        test, unclustered, *others = (f"{100 * int(n) / int(n_pairs):.1f}" for n in line[N_KEY_COLUMNS:])
-        pairs = f"{int(n_pairs):,}"
+        metric, pairs = f"`{line['metric']}`", f"{int(line['n_pairs']):,}"
+        test, unclustered, t_test = (f"{100 * int(line[column]) / int(line['n_pairs']):.1f}" for column in COLUMNS[1:])
         if is_level(line):
-            design = [f"{n_candidates} + {n_references}", n_rows, rows_a_cluster]
-            ignored = unclustered if int(rows_a_cluster) > 1 else ""
-            rows[True].append([f"`{metric}`", *design, pairs, test, ignored, *others])
+            size, ignored = f"{line['n_candidates']} + {line['n_references']}", line["rows_a_cluster"] != "1"
+            design = [size, line["n_rows"], line["rows_a_cluster"], pairs]
+            levels.append([metric, *design, test, unclustered if ignored else "", t_test])
         else:
-            rows[False].append([f"`{metric}`", damage, share, pairs, test, *others])
-    return "\n\n".join("\n".join(_table_lines(table)) for table in rows.values())
+            powers.append([metric, line["damage"], line["share"], pairs, test, t_test])
+    print_table(["metric", "captions", "rows", "of a clip", "pairs", "test", "clusters ignored", "t-test"], levels)
+    print()
+    print_table(["metric", "damage of the second system", "share", "pairs", "test", "t-test"], powers)
 
 
-def _table_lines(rows: Sequence[Sequence[str]]) -> list[str]:
-    head, *others = (f"| {' | '.join(row)} |" for row in rows)
-    return [head, "|---" * len(rows[0]) + "|", *others]
-
-
-def chosen_settings(n_pairs: int, level: Sequence[int] | None) -> dict[Setting, int]:
-    """Return the settings to compute, with their numbers of pairs: all of them, or one level."""
-    if level:
-        return {Setting(*level): n_pairs}
-    counts = dict.fromkeys(LEVEL_SETTINGS, n_pairs)
-    return counts | {setting: min(n_pairs, N_DAMAGED_PAIRS) for setting in POWER_SETTINGS}
-
-
-def main(folder: pathlib.Path, output: pathlib.Path, n_pairs: int, level: Sequence[int] | None = None) -> int:
-    """Compute what the file does not have yet, then print the file."""
-    lines = list(csv.reader(output.read_text(encoding="utf-8").splitlines()))[1:] if output.exists() else []
-    done = [line[:N_KEY_COLUMNS] for line in lines]
-    counts = chosen_settings(n_pairs, level)
-    missing = [setting for setting, n in counts.items() if key_of(METRICS[0], setting, n) not in done]
-    if missing:
-        images = read_images(folder, "MSVD")
-        values = MeteorValues(images)
-        for setting in missing:
-            rejected = count_rejections(values, images, setting, counts[setting])
-            for metric, numbers in zip(METRICS, rejected, strict=True):
-                lines.append([*key_of(metric, setting, counts[setting]), *map(str, numbers)])
-            write_lines(output, COLUMNS, lines)
-    print(as_tables(lines))
+def main(options: Options) -> int:
+    """Compute what the table does not have yet, then print it."""
+    settings = [Setting(*options.level)] if options.level else [*LEVEL_SETTINGS, *POWER_SETTINGS]
+    cells = []
+    for setting in settings:
+        n_pairs = options.pairs if setting.damage == "none" else min(options.pairs, N_DAMAGED_PAIRS)
+        cells.append((setting.n_candidates, N_REFERENCES, *setting[1:], n_pairs))
+    lines = StudyTable(options.output, "paired_test_study", KEY, COLUMNS, {}).fill(cells, Study(options.data).lines)
+    print_tables(lines)
     outside = [line for line in lines if is_level(line) and not is_inside(line)]
     for line in outside:
-        print(f"outside of the binomial interval: {' '.join(line[:N_KEY_COLUMNS])}", file=sys.stderr)
+        named = " ".join(line[column] for column in ("metric", *KEY))
+        print(f"outside of the binomial interval: {named}", file=sys.stderr)
     return 1 if outside else 0
 
 
 if __name__ == "__main__":
-    options = parsed()
-    sys.exit(main(options.data, options.output, options.pairs, options.level))
+    sys.exit(main(parsed()))

@@ -3,7 +3,6 @@
 Every distance is computed once, between all texts of an image's pool; a row is a choice of texts.
 """
 
-import argparse
 import functools
 import re
 from collections.abc import Hashable, Mapping, Sequence
@@ -21,9 +20,8 @@ from manycaps.kit.text_ptb_tokenizer import tokenize_captions
 from manycaps.kit.text_sentence_encoder import ENCODER_DEFAULTS, SentenceEncoder
 from manycaps.kit.vectors_distance import cosine_distances, cosine_similarities
 from manycaps.made_world.toy_scores import CHECKPOINT
-from scripts.studies.caption_rows import read_images
-from scripts.studies.study_inputs import bundled_images
-from scripts.studies.study_options import CORPORA, EMBEDDINGS
+from scripts.studies.caption_rows import bundled_images, read_images
+from scripts.studies.study_options import CORPORA, EMBEDDINGS, Options, data_folder
 
 # What is kept of every human caption, in this order: as it is, in its place one of another image, with one word
 # replaced, cut after five words, and with an object replaced.
@@ -37,9 +35,6 @@ N_BUNDLED = 16
 
 # Texts of a row up to which twice as many are drawn as are asked for, and beyond which a third.
 FEW_TEXTS, MANY_TEXTS = 5, 10
-
-# Dimensions of made points, and how much farther apart rows lie than the points of one row.
-N_DIMENSIONS, FAR = 4, 3.0
 
 # Images compared at once.
 BATCH = 20
@@ -94,19 +89,14 @@ def make_pool(images: Sequence[Sequence[str]], n_people: int, seed: int) -> Pool
     people = [[captions[k] for k in rng.permutation(len(captions))[:n_people]] for captions in images]
     others = (np.arange(len(people))[:, None] + rng.integers(1, len(people), (len(people), n_people))) % len(people)
     texts = []
-    for i, mine in enumerate(people):
-        wrong = [people[k][rng.integers(n_people)] for k in others[i]]
-        foreign = [word for k in others[i] for caption in people[k] for word in caption.split()]
-        objects = [word for k in others[i] for caption in people[k] for word in OBJECT.findall(caption)]
-        texts.append(
-            [
-                *mine,
-                *wrong,
-                *(one_word_replaced(caption, foreign, rng) for caption in mine),
-                *(" ".join(caption.split()[:N_KEPT_WORDS]) for caption in mine),
-                *(object_replaced(caption, objects, rng) for caption in mine),
-            ]
-        )
+    for mine, indices in zip(people, others, strict=True):
+        wrong = [people[k][rng.integers(n_people)] for k in indices]
+        foreign = [caption for k in indices for caption in people[k]]
+        words = [word for caption in foreign for word in caption.split()]
+        objects = [word for caption in foreign for word in OBJECT.findall(caption)]
+        replaced = [one_word_replaced(caption, words, rng) for caption in mine]
+        cut = [" ".join(caption.split()[:N_KEPT_WORDS]) for caption in mine]
+        texts.append([*mine, *wrong, *replaced, *cut, *(object_replaced(caption, objects, rng) for caption in mine)])
     return Pool(texts, n_people)
 
 
@@ -178,17 +168,9 @@ def ordinary(distances: np.ndarray, n_people: int) -> np.ndarray:
 def draw_places(
     order: np.ndarray, images: np.ndarray, size: tuple[int, int], damage: Damage, rng: np.random.Generator
 ) -> np.ndarray:
-    """Draw the texts of rows; every damage takes the same random numbers.
+    """Draw the texts of rows of images, (n_rows,), as places in the pool: (n_rows, n_texts), candidates first.
 
-    Args:
-        order: as from `ordinary`.
-        images: whole numbers, shape (n_rows,): the image of each row.
-        size: n_candidates and n_references.
-        damage: of the candidates.
-        rng: random numbers.
-
-    Returns:
-        Places in the pool, shape (n_rows, n_candidates + n_references), candidates first.
+    Every damage takes the same random numbers; `order` is that of `ordinary`.
     """
     (m, n), n_people = size, order.shape[1]
     drawn = rng.random((len(images), n_people)).argsort(axis=1)
@@ -215,16 +197,16 @@ def taken(values: np.ndarray, images: np.ndarray, places: np.ndarray) -> np.ndar
     return values[images[:, None, None], places[:, :, None], places[:, None, :]]
 
 
+def tails_of(distances: np.ndarray, n_candidates: int, clusters: Sequence[Hashable] | None = None) -> CorpusTails:
+    """Return the tails of a corpus of rows of equal sizes, shape (n_rows, n_texts, n_texts)."""
+    return corpus_tails(kept_distances(distances, n_candidates), CONFIDENCE_LEVEL, clusters)
+
+
 def kept_distances(distances: np.ndarray, n_candidates: int) -> KeptDistances:
-    """Keep the distances of rows of equal sizes, shape (n_rows, n_texts, n_texts)."""
+    """Keep the distances of rows of equal sizes."""
     kept = KeptDistances(len(distances))
     kept.add(distances, n_candidates, range(len(distances)))
     return kept
-
-
-def tails_of(distances: np.ndarray, n_candidates: int, clusters: Sequence[Hashable] | None = None) -> CorpusTails:
-    """Return the tails of a corpus of rows of equal sizes."""
-    return corpus_tails(kept_distances(distances, n_candidates), CONFIDENCE_LEVEL, clusters)
 
 
 def parity_of(
@@ -257,74 +239,38 @@ class ParityCorpus:
             lambda name: vector_distances(self.vectors(name)) if name in EMBEDDINGS else text_distances(pool, name)
         )
         # The most ordinary captions are those of METEOR, whatever is measured.
-        self.order = functools.cache(lambda: ordinary(self.distances("meteor"), pool.n_people))
+        self._order = functools.cache(lambda: ordinary(self.distances("meteor"), pool.n_people))
 
-    def _taken(self, distance: str, images: np.ndarray, places: np.ndarray) -> PoolRows:
+    def _rows(
+        self, distance: str, images: np.ndarray, size: tuple[int, int], damage: Damage, rng: np.random.Generator
+    ) -> PoolRows:
+        places = draw_places(self._order(), images, size, damage, rng)
         return PoolRows(taken(self.distances(distance), images, places), images, places)
 
     def rows(self, distance: str, size: tuple[int, int], damage: Damage) -> PoolRows:
-        """Draw rows, as many of each image; those of two damages differ in the damage alone.
-
-        Args:
-            distance: one of `TEXT_DISTANCES` or `EMBEDDINGS`.
-            size: n_candidates and n_references.
-            damage: of the candidates.
-        """
+        """Draw rows, as many of each image; those of two damages differ in the damage alone."""
         n_images, n_texts = len(self.pool.texts), sum(size)
         n_rows = 2 * self._n_drawn if n_texts <= FEW_TEXTS else self._n_drawn // (3 if n_texts > MANY_TEXTS else 1)
         images = np.repeat(np.arange(n_images), max(1, n_rows // n_images))
-        places = draw_places(self.order(), images, size, damage, np.random.default_rng((self._seed, *size)))
-        return self._taken(distance, images, places)
+        return self._rows(distance, images, size, damage, np.random.default_rng((self._seed, *size)))
 
     def corpora(self, distance: str, size: tuple[int, int], damage: Damage, n_corpora: int, n_rows: int) -> PoolRows:
-        """Draw corpora of rows of different images, one after the other; no two share a row.
-
-        Args:
-            distance: as for `rows`, as are the next two.
-            size: n_candidates and n_references.
-            damage: of the candidates.
-            n_corpora: number of corpora; the rows of each are together.
-            n_rows: rows of a corpus; all images where there are fewer.
-        """
+        """Draw corpora of rows of different images, one after the other, or of all images; no two share a row."""
         rng = np.random.default_rng((self._seed, *size, n_rows))
         images = rng.random((n_corpora, len(self.pool.texts))).argsort(axis=1)[:, :n_rows].ravel()
-        return self._taken(distance, images, draw_places(self.order(), images, size, damage, rng))
+        return self._rows(distance, images, size, damage, rng)
 
     def trials(self, n_trials: int, n_rows: int, n_all: int, seed: Sequence[int]) -> np.ndarray:
-        """Draw different images, and one of the rows of each: whole numbers, shape (n_trials, n_rows).
-
-        Args:
-            n_trials: number of trials.
-            n_rows: rows of a trial; all images where there are fewer.
-            n_all: rows of all images.
-            seed: whole numbers.
-        """
+        """Draw different images, or all, and one of the rows of each out of n_all rows: (n_trials, n_rows)."""
         rng, n_images = np.random.default_rng((*seed, 1)), len(self.pool.texts)
         images = rng.random((n_trials, n_images)).argsort(axis=1)[:, :n_rows]
         n_each = n_all // n_images
         return images * n_each + rng.integers(n_each, size=images.shape)
 
 
-def read_pool(options: argparse.Namespace) -> ParityCorpus:
+def read_pool(options: Options) -> ParityCorpus:
     """Return the captions that the options of `add_parity_options` name."""
-    if options.corpus and not options.data:
-        raise ValueError("--data: expected a folder with the files of --corpus, got none. Name one.")
     n_people = CORPORA[options.corpus] if options.corpus else N_BUNDLED
-    images = read_images(options.data, options.corpus) if options.corpus else bundled_images()
+    images = read_images(data_folder(options), options.corpus) if options.corpus else bundled_images()
     enough = [captions for captions in images if len(captions) >= n_people]
     return ParityCorpus(make_pool(enough, n_people, options.seed), options.drawn, options.seed)
-
-
-def draw_points(damage: Damage, size: tuple[int, int], n_rows: int, seed: int) -> np.ndarray:
-    """Draw rows of made points, and return their Euclidean distances: (n_rows, n_texts, n_texts).
-
-    Texts are points around 0; those of other rows lie around other places, and the most ordinary text is 0.
-    """
-    (m, n), rng = size, np.random.default_rng(seed)
-    texts, other = rng.normal(size=(n_rows, m + n, N_DIMENSIONS)), FAR * rng.normal(size=(n_rows, m, N_DIMENSIONS))
-    if damage.base == "half repeated":
-        texts[:, m - m // 2 : m] = texts[:, :1]
-    elif damage.base == "blandest":
-        texts[:, :m] = 0
-    texts[:, :m] += other * (rng.random((n_rows, m, 1)) < damage.share)
-    return np.linalg.norm(texts[:, :, None] - texts[:, None], axis=-1)

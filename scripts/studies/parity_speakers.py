@@ -4,14 +4,13 @@ A speaker writes a caption that people wrote of the image, or the most ordinary 
 a probability, one of another image. All texts of a pool have a vector; distances are computed corpus by corpus.
 """
 
-import dataclasses
 import functools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from scripts.studies.parity_pools import ParityCorpus, vector_distances
+from scripts.studies.parity_pools import Damage, ParityCorpus, vector_distances
 
 # Human captions of an image among which a bland speaker has the most ordinary ones, where there are as many.
 N_ORDINARY = 20
@@ -40,55 +39,62 @@ class KnownSpeaker(NamedTuple):
         return ("bland" if self.is_bland else "people") + wrong
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
 class VectorPool:
-    """Human captions of images.
+    """Human captions of images: vectors of shape (n_images, n_people, n_dimensions).
 
-    Args:
-        vectors: float64 array, shape (n_images, n_people, n_dimensions); of length 1 where distances are cosine's.
-        is_cosine: whether distances are cosine's or Euclidean.
+    Distances are cosine's, of vectors of length 1, or Euclidean.
     """
 
-    vectors: np.ndarray
-    is_cosine: bool
-
-    @property
-    def n_people(self) -> int:
-        """Number of human captions of an image."""
-        return self.vectors.shape[1]
+    def __init__(self, vectors: np.ndarray, *, is_cosine: bool):
+        self.vectors, self._is_cosine = vectors, is_cosine
+        self.n_people = vectors.shape[1]
 
     @functools.cached_property
     def own_distances(self) -> np.ndarray:
         """Distances of the captions of each image: (n_images, n_people, n_people)."""
-        return np.concatenate([self.distances_of(part) for part in np.array_split(self.vectors, 20)])
+        return np.concatenate([self._distances_of(part) for part in np.array_split(self.vectors, 20)])
 
-    def distances_of(self, vectors: np.ndarray) -> np.ndarray:
-        """Distances of the texts of every row: (n_rows, n_texts, d) to (n_rows, n_texts, n_texts)."""
-        if self.is_cosine:
-            return vector_distances(vectors)
-        return np.linalg.norm(vectors[:, :, None] - vectors[:, None], axis=-1)
+    def _distances_of(self, vectors: np.ndarray) -> np.ndarray:
+        return vector_distances(vectors) if self._is_cosine else euclidean_distances(vectors)
 
     def distances(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
         """Distances of texts by their images and places, both of shape (n_rows, n_texts)."""
-        return self.distances_of(self.vectors[images, texts])
+        return self._distances_of(self.vectors[images, texts])
 
     def rows_of_corpora(self, n_corpora: int, n_rows: int, rng: np.random.Generator) -> np.ndarray:
         """Draw the images of corpora, with replacement: (n_corpora, n_rows)."""
         return rng.integers(len(self.vectors), size=(n_corpora, n_rows))
 
 
+def euclidean_distances(vectors: np.ndarray) -> np.ndarray:
+    """Distances of the texts of every row: (n_rows, n_texts, d) to (n_rows, n_texts, n_texts)."""
+    return np.linalg.norm(vectors[:, :, None] - vectors[:, None], axis=-1)
+
+
+def draw_points(damage: Damage, size: tuple[int, int], n_rows: int, seed: int) -> np.ndarray:
+    """Draw rows of made points, and return their Euclidean distances: (n_rows, n_texts, n_texts).
+
+    Texts are points around 0; those of other rows lie around other places, and the most ordinary text is 0.
+    """
+    (m, n), rng = size, np.random.default_rng(seed)
+    texts = rng.normal(size=(n_rows, m + n, N_POINT_DIMENSIONS))
+    other = FAR * rng.normal(size=(n_rows, m, N_POINT_DIMENSIONS))
+    if damage.base == "half repeated":
+        texts[:, m - m // 2 : m] = texts[:, :1]
+    elif damage.base == "blandest":
+        texts[:, :m] = 0
+    texts[:, :m] += other * (rng.random((n_rows, m, 1)) < damage.share)
+    return euclidean_distances(texts)
+
+
 def vector_pool(corpus: ParityCorpus | None, seed: int) -> VectorPool:
-    """Return human captions by MiniLM, or made points where there is no corpus."""
-    if corpus is None:
-        return point_pool(seed)
-    return VectorPool(corpus.vectors("MiniLM")[:, : corpus.pool.n_people], is_cosine=True)
-
-
-def point_pool(seed: int) -> VectorPool:
-    """Return made points: texts lie around their image's place."""
+    """Return human captions by MiniLM, or made points around the places of images where there is no corpus."""
+    if corpus:
+        return VectorPool(corpus.vectors("MiniLM")[:, : corpus.pool.n_people], is_cosine=True)
     rng = np.random.default_rng(seed)
     places = FAR * rng.normal(size=(N_POINT_IMAGES, 1, N_POINT_DIMENSIONS))
-    return VectorPool(places + rng.normal(size=(N_POINT_IMAGES, N_POINT_TEXTS, N_POINT_DIMENSIONS)), is_cosine=False)
+    texts = rng.normal(size=(N_POINT_IMAGES, N_POINT_TEXTS, N_POINT_DIMENSIONS))
+    return VectorPool(places + texts, is_cosine=False)
 
 
 def drawn_rows(
@@ -98,28 +104,18 @@ def drawn_rows(
     speakers: Sequence[KnownSpeaker],
     rng: np.random.Generator,
 ) -> list[np.ndarray]:
-    """Draw the rows of a corpus for speakers that are compared with the same references.
+    """Draw the rows of a corpus, of images (n_rows,), for speakers that are compared with the same references.
 
     Bland speakers have the same captions, but wrong ones in different places; others have different ones as far as the
-    captions of an image suffice.
-
-    Args:
-        pool: human captions.
-        images: whole numbers, shape (n_rows,).
-        size: n_candidates and n_references.
-        speakers: at least one.
-        rng: random numbers.
-
-    Returns:
-        For each speaker distances, shape (n_rows, n_texts, n_texts), candidates first.
+    captions of an image suffice. Returned are distances by speaker: (n_rows, n_texts, n_texts), candidates first.
     """
     (m, n), n_rows = size, len(images)
     shuffled = rng.random((n_rows, pool.n_people)).argsort(axis=1)
-    if any(speaker.is_bland for speaker in speakers):
+    has_bland = any(speaker.is_bland for speaker in speakers)
+    if has_bland:
         shuffled = _ordinary_first(pool, images, shuffled, m, rng)
     references, others = shuffled[:, m : m + n], np.delete(shuffled, np.s_[m : m + n], axis=1)
-    n_bland = m if any(speaker.is_bland for speaker in speakers) and others.shape[1] >= 2 * m else 0
-    of_people = others[:, n_bland:]
+    of_people = others[:, m if has_bland and others.shape[1] >= 2 * m else 0 :]
     rows, turn = [], 0
     for speaker in speakers:
         if speaker.is_bland:
@@ -128,9 +124,7 @@ def drawn_rows(
             own = np.take(of_people, range(turn, turn + m), axis=1, mode="wrap")
             turn += m
         texts = np.concatenate([own, references], axis=1)
-        of_images = np.broadcast_to(images[:, None], texts.shape).copy()
-        _put_wrong_ones(pool, of_images[:, :m], texts[:, :m], speaker, rng)
-        rows.append(pool.distances(of_images, texts))
+        rows.append(_distances_with_wrong_ones(pool, images, texts, slice(m), speaker, rng))
     return rows
 
 
@@ -146,17 +140,24 @@ def _ordinary_first(
     return np.concatenate([first, rng.permuted(rest, axis=1)], axis=1)
 
 
-def _put_wrong_ones(
-    pool: VectorPool, images: np.ndarray, texts: np.ndarray, speaker: KnownSpeaker, rng: np.random.Generator
-) -> None:
-    """Replace captions by those of other images, in place."""
-    (n_rows, m), n_images = texts.shape, len(pool.vectors)
+def _distances_with_wrong_ones(
+    pool: VectorPool,
+    images: np.ndarray,
+    texts: np.ndarray,
+    where: slice,
+    speaker: KnownSpeaker,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Replace captions of a speaker, some columns of the texts, by those of other images; return all distances."""
+    (n_rows, m), n_images = texts[:, where].shape, len(pool.vectors)
     columns = 1 if speaker.whole else m
     is_wrong = np.broadcast_to(rng.random((n_rows, columns)) < speaker.wrong, (n_rows, m))
     steps = np.broadcast_to(rng.integers(1, n_images, (n_rows, columns)), (n_rows, m))
     places = rng.random((n_rows, pool.n_people)).argsort(axis=1)[:, :m]
-    images[:] = np.where(is_wrong, (images + steps) % n_images, images)
-    texts[:] = np.where(is_wrong, places, texts)
+    of_images, said = np.broadcast_to(images[:, None], texts.shape).copy(), texts.copy()
+    of_images[:, where] = np.where(is_wrong, (of_images[:, where] + steps) % n_images, of_images[:, where])
+    said[:, where] = np.where(is_wrong, places, said[:, where])
+    return pool.distances(of_images, said)
 
 
 def corpora(
@@ -176,12 +177,9 @@ def corpora(
 def pilot_rows(pool: VectorPool, size: tuple[int, int], n_rows: int, rng: np.random.Generator) -> np.ndarray:
     """Draw a pilot for `plan_wrong_captions`: people's captions, as many of other images, and references.
 
-    Returns:
-        Distances, shape (n_rows, 2 m + n, 2 m + n).
+    Returned are distances: (n_rows, 2 m + n, 2 m + n).
     """
     (m, n), ((images,)) = size, pool.rows_of_corpora(1, n_rows, rng)
     texts = rng.random((n_rows, pool.n_people)).argsort(axis=1)[:, : m + n]
-    texts = np.concatenate([texts[:, :m], texts[:, :m], texts[:, m:]], axis=1)
-    of_images = np.broadcast_to(images[:, None], texts.shape).copy()
-    _put_wrong_ones(pool, of_images[:, m : 2 * m], texts[:, m : 2 * m], KnownSpeaker(1.0), rng)
-    return pool.distances(of_images, texts)
+    texts = np.concatenate([texts[:, :m], texts], axis=1)
+    return _distances_with_wrong_ones(pool, images, texts, slice(m, 2 * m), KnownSpeaker(1.0), rng)

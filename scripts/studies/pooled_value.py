@@ -5,47 +5,32 @@ python -m scripts.studies.pooled_value [--vectors 100000] [--dimensions 384] [--
 Vectors are random ones of length 1, half of them candidates; the bandwidth is half the median distance of all pairs.
 The value of `pooled_mmd_squared` and its time are printed. With --loop a plain loop over blocks of pairs follows, which
 shares no code with it: it counts the pairs below and up to the median that was found, so that this is the median or an
-error, and adds up the kernel. Both values may differ by 1e-9. Needs scripts/requirements.txt and
-metrics/mmd/requirements.txt.
+error, and adds up the kernel. Exits with 1 if both values differ by more than 1e-9.
 """
 
-import argparse
+from scripts.studies.study_options import Options, start_study, tool_parser
+
+parser = tool_parser(__doc__)
+parser.add_argument("--vectors", type=int, default=100_000, metavar="N", help="at least 3,000")
+parser.add_argument("--dimensions", type=int, default=384, metavar="D")
+parser.add_argument("--loop", action="store_true", help="compare the value with that of a plain loop")
+parsed = start_study(__name__, parser, "scripts", "metrics/mmd")
+
 import sys
 import time
-from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-
-from scripts.command_line import start_tool
-
-
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--vectors", type=int, default=100_000, metavar="N", help="at least 3,000")
-    parser.add_argument("--dimensions", type=int, default=384, metavar="D")
-    parser.add_argument("--loop", action="store_true", help="compare the value with that of a plain loop")
-    return parser.parse_args(arguments)
-
-
-start_tool(__name__, parsed, "scripts/requirements.txt", "metrics/mmd/requirements.txt")
 
 import numpy as np
 import threadpoolctl
 
+import manycaps.kit.vectors_pooled_mmd as pooled
 from manycaps.kit.vectors_pairs import MedianSearch, n_threads
-from manycaps.kit.vectors_pooled_mmd import pooled_mmd_squared
 
 # Vectors on a side of a block of the loop.
 BLOCK = 500
 
 # How far rounding may move a squared distance; vectors have the length 1.
 ROUNDING = 1e-12
-
-
-def random_vectors(n: int, d: int) -> np.ndarray:
-    """Return n random vectors of length 1."""
-    vectors = np.random.default_rng(0).normal(size=(n, d))
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 class RecordedSearch(MedianSearch):
@@ -59,31 +44,24 @@ class RecordedSearch(MedianSearch):
         return RecordedSearch.found
 
 
-def blocks(vectors: np.ndarray, i: int) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the squared distances of a block of vectors and each block from it on, and where that begins."""
-    lengths, first = (vectors**2).sum(axis=1), vectors[i : i + BLOCK]
-    for j in range(i, len(vectors), BLOCK):
-        squared = first @ vectors[j : j + BLOCK].T
-        squared *= -2
-        squared += lengths[i : i + BLOCK, None]
-        squared += lengths[None, j : j + BLOCK]
-        yield j, squared
-
-
 def loop_sums(vectors: np.ndarray, median: float, i: int) -> np.ndarray:
-    """Return the pairs below the median, those up to it, and kernel sums among candidates, references, and across."""
+    """Return the pairs below the median, those up to it, and kernel sums among candidates, references, and across.
+
+    Pairs are those of a block of vectors with all from it on, each pair once.
+    """
+    lengths, first = (vectors**2).sum(axis=1), vectors[i : i + BLOCK]
     is_candidate = (np.arange(len(vectors)) < len(vectors) // 2).astype(float)
     sums = np.zeros(5)
-    for j, squared in blocks(vectors, i):
-        if i == j:  # each pair once
+    for j in range(i, len(vectors), BLOCK):
+        squared = -2 * (first @ vectors[j : j + BLOCK].T)
+        squared += lengths[i : i + BLOCK, None] + lengths[None, j : j + BLOCK]
+        if i == j:
             squared[np.tri(len(squared), dtype=bool)] = np.inf
         below, up_to = (np.count_nonzero(squared < limit) for limit in (median - ROUNDING, median + ROUNDING))
-        squared *= -2 / median
-        kernel = np.exp(squared, out=squared)
+        kernel = np.exp(squared * (-2 / median))
         c, d = is_candidate[i : i + BLOCK], is_candidate[j : j + BLOCK]
-        of_candidates, of_references = kernel @ d, kernel @ (1 - d)
-        among = (c @ of_candidates, (1 - c) @ of_references, c @ of_references + (1 - c) @ of_candidates)
-        sums += (below, up_to, *among)
+        across = c @ kernel @ (1 - d) + (1 - c) @ kernel @ d
+        sums += (below, up_to, c @ kernel @ d, (1 - c) @ kernel @ (1 - d), across)
     return sums
 
 
@@ -99,19 +77,18 @@ def loop_value(vectors: np.ndarray, median: float) -> float:
     return float(2 * among / (n * (n - 1)) + 2 * among_others / (m * (m - 1)) - 2 * across / (n * m))
 
 
-def main(n_vectors: int, n_dimensions: int, has_loop: bool) -> int:
+def main(options: Options) -> int:
     """Print the value and its time; 1 if the loop's differs by more than 1e-9."""
-    import manycaps.kit.vectors_pooled_mmd as pooled
-
     pooled.MedianSearch = RecordedSearch  # type: ignore[misc]
-    vectors = random_vectors(n_vectors, n_dimensions)
-    counts = (np.arange(n_vectors) < n_vectors // 2).astype(int)
+    vectors = np.random.default_rng(0).normal(size=(options.vectors, options.dimensions))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    counts = (np.arange(len(vectors)) < len(vectors) // 2).astype(int)
     start, processor = time.perf_counter(), time.process_time()
-    value = float(pooled_mmd_squared(vectors, counts, 1 - counts))
+    value = float(pooled.pooled_mmd_squared(vectors, counts, 1 - counts))
     seconds, processor = time.perf_counter() - start, time.process_time() - processor
-    print(f"{n_vectors:,} x {n_dimensions}: {value!r}; {seconds:.1f} s, {processor:.1f} s of processor time, ", end="")
-    print(f"{n_threads()} threads", flush=True)
-    if not has_loop or RecordedSearch.found is None:
+    print(f"{options.vectors:,} x {options.dimensions}: {value!r}; ", end="")
+    print(f"{seconds:.1f} s, {processor:.1f} s of processor time, {n_threads()} threads", flush=True)
+    if not options.loop or RecordedSearch.found is None:
         return 0
     start = time.perf_counter()
     expected = loop_value(vectors, RecordedSearch.found)
@@ -120,5 +97,4 @@ def main(n_vectors: int, n_dimensions: int, has_loop: bool) -> int:
 
 
 if __name__ == "__main__":
-    options = parsed()
-    sys.exit(main(options.vectors, options.dimensions, options.loop))
+    sys.exit(main(parsed()))

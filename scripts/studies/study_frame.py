@@ -1,9 +1,4 @@
-"""The frame of the studies in docs/studies.md: options, a table that resumes, further tables; needs no package.
-
-A study is a program of this folder that calls `add_frame_options`. It is written in this order: docstring, `parsed`,
-`start_tool`, packages, and `main(options)`, which fills a `StudyTable` cell by cell and draws a picture from the lines
-of that table alone. `renew_studies.py` and the tests find it by that call.
-"""
+"""The frame of the studies in docs/studies.md: a table that resumes, and further tables; needs no package."""
 
 import argparse
 import csv
@@ -16,21 +11,11 @@ from typing import Any
 from manycaps.kit.base_messages import shown_path
 from manycaps.saved_files import made_folder, write_text_atomically
 
-# Folder of what the studies write, unless another one is given.
-OUTPUT = pathlib.Path("studies-output")
-
 # A line of a table, as in the file.
 Line = Mapping[str, str]
 
 # What a cell stands for: the first columns of its lines.
 Cell = tuple[Any, ...]
-
-
-def add_frame_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that every study has."""
-    parser.add_argument("--output", type=pathlib.Path, default=OUTPUT, metavar="FOLDER", help=f"default: {OUTPUT}")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of every random choice, default 0")
-
 
 # Options that a table does not depend on: where it is written, and which cells it has, so that more can be added.
 NO_SETTINGS = ("output", "trials", "settings")
@@ -58,18 +43,17 @@ class StudyTable:
     def __init__(
         self, folder: pathlib.Path, name: str, key: Sequence[str], columns: Sequence[str], settings: Mapping[str, Any]
     ):
-        """Read what there is.
+        """Read an existing table, NAME.csv of the folder, which is created if it does not exist.
 
         Args:
-            folder: created if it does not exist.
-            name: of the study; the table is NAME.csv, and NAME.json says with which settings it was made.
+            folder: of the table, and of NAME.json, which says with which settings it was made.
+            name: of the study.
             key: names of the first columns, which say what a cell is about.
             columns: names of the others.
             settings: everything that the numbers depend on, as JSON can hold it.
 
         Raises:
             ValueError: the folder has a table that was made with other settings.
-            OSError: the folder cannot be made.
         """
         self._name, self._path = name, made_folder(folder) / f"{name}.csv"
         self._key, self._columns = tuple(key), (*key, *columns)
@@ -87,29 +71,28 @@ class StudyTable:
         write_text_atomically(made_with, text)
 
     def fill(self, cells: Iterable[Cell], study: Callable[..., Iterable[Sequence[Any]]]) -> list[Line]:
-        """Compute the cells that the file does not have, and return all lines.
+        """Compute the cells that the file does not have, and return the lines of all cells, in their order.
 
         Args:
             cells: values of the key's columns; strings or whole numbers.
             study: called with a cell's values; returns the lines of the cell, each with the values of the columns.
-
-        Returns:
-            The lines in the order of the cells, as the file holds them.
         """
         from tqdm import tqdm
 
         keys = {tuple(map(str, cell)): cell for cell in cells}
         for key, cell in tqdm(keys.items(), desc=self._name, unit="cell"):
             if key not in self._lines:
-                found = [[*cell, *values] for values in study(*cell)]
-                self._lines[key] = [dict(zip(self._columns, map(as_cell, line), strict=True)) for line in found]
-                self._write(line for lines in self._lines.values() for line in lines)
-        ordered = [line for key in keys for line in self._lines[key]]
-        self._write(ordered)
-        return ordered
+                lines = [map(as_cell, (*cell, *values)) for values in study(*cell)]
+                self._lines[key] = [dict(zip(self._columns, line, strict=True)) for line in lines]
+                self._write()
+        # Lines of cells that this call does not ask for come last.
+        self._lines = {key: self._lines[key] for key in keys} | self._lines
+        self._write()
+        return [line for key in keys for line in self._lines[key]]
 
-    def _write(self, lines: Iterable[Line]) -> None:
-        write_lines(self._path, self._columns, ([line[column] for column in self._columns] for line in lines))
+    def _write(self) -> None:
+        lines = (line.values() for lines in self._lines.values() for line in lines)
+        write_lines(self._path, self._columns, lines)
 
 
 def as_cell(value: Any) -> str:
@@ -121,12 +104,12 @@ def as_cell(value: Any) -> str:
     return f"{float(value):.6g}" if hasattr(value, "__float__") and not isinstance(value, int) else str(value)
 
 
-def write_lines(path: pathlib.Path, columns: Sequence[str], lines: Iterable[Sequence[Any]]) -> None:
+def write_lines(path: pathlib.Path, columns: Sequence[str], lines: Iterable[Iterable[Any]]) -> None:
     """Write a table, whole or not at all."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([as_cell(value) for value in line] for line in lines)
+    writer.writerows(map(as_cell, line) for line in lines)
     write_text_atomically(path, text.getvalue(), newline="")
 
 
@@ -134,6 +117,13 @@ def read_lines(path: pathlib.Path) -> list[Line]:
     """Return the lines of a table."""
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
+
+
+def print_table(head: Sequence[str], rows: Iterable[Iterable[str]]) -> None:
+    """Print a table in Markdown, row by row as they come."""
+    print(f"| {' | '.join(head)} |\n{'|---' * len(head)}|", flush=True)
+    for row in rows:
+        print(f"| {' | '.join(row)} |", flush=True)
 
 
 def numbers(lines: Iterable[Line], column: str, **where: Any) -> list[float]:
@@ -149,3 +139,13 @@ def matching(lines: Iterable[Line], **where: Any) -> list[Line]:
     """Return the lines that have the values of `where`."""
     wanted = {column: str(value) for column, value in where.items()}
     return [line for line in lines if wanted.items() <= line.items()]
+
+
+def distinct(lines: Iterable[Line], *columns: str) -> list[Any]:
+    """Return the values of a column, or of several, each once, in the order of the lines.
+
+    >>> distinct([{"a": "1", "b": "2"}, {"a": "1", "b": "3"}], "a"), distinct([{"a": "1", "b": "2"}], "a", "b")
+    (['1'], [('1', '2')])
+    """
+    rows = dict.fromkeys(tuple(line[column] for column in columns) for line in lines)
+    return [row[0] for row in rows] if len(columns) == 1 else list(rows)

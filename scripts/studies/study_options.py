@@ -1,8 +1,22 @@
-"""What the studies compare, and their options for captions, modules and distances; needs no package."""
+"""How a study starts: its command line, what it needs, and the names of what it compares; needs no package.
+
+A study is written in this order: docstring, `study_parser` and its options, `start_study`, packages, and
+`main(options)`, which fills a `StudyTable` cell by cell and draws a picture from the lines of that table alone.
+`renew_studies.py` and the tests find a study by its call of `study_parser`.
+"""
 
 import argparse
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+
+from scripts.command_line import start_tool
+
+Options = argparse.Namespace
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# Folder of what the studies write, unless another one is given.
+OUTPUT = pathlib.Path("studies-output")
 
 MODULES = ("trm_meteor", "trm_cider", "trm_bert", "mmd_bert", "fid_bert")
 
@@ -30,6 +44,24 @@ by id; or --data a folder with msvd_val_references.txt, Flickr8k.token.txt.gz or
 of them. Without systems, the candidates are human captions, whole and damaged."""
 
 
+def tool_parser(description: str | None) -> argparse.ArgumentParser:
+    """Return a parser whose help is the docstring of a program."""
+    return argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+def study_parser(description: str | None) -> argparse.ArgumentParser:
+    """Return a parser with the options of every study."""
+    parser = tool_parser(description)
+    add_output(parser)
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of every random choice, default 0")
+    return parser
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Add the option of the folder that gets the table."""
+    parser.add_argument("--output", type=pathlib.Path, default=OUTPUT, metavar="FOLDER", help=f"default: {OUTPUT}")
+
+
 def add_caption_options(parser: argparse.ArgumentParser, n_rows: int) -> None:
     """Add the options that name captions."""
     group = parser.add_argument_group("captions", CAPTIONS_HELP)
@@ -42,9 +74,57 @@ def add_caption_options(parser: argparse.ArgumentParser, n_rows: int) -> None:
     group.add_argument("--sizes", nargs=2, type=int, metavar=("N", "M"), help=sizes_help)
 
 
+def decoding_parser(description: str | None, temperatures: Sequence[float]) -> argparse.ArgumentParser:
+    """Return the parser of a study that decodes simulated speakers."""
+    parser = study_parser(description)
+    add_caption_options(parser, n_rows=200)
+    parser.add_argument("--temperatures", nargs="+", type=float, default=temperatures, help="default: %(default)s")
+    parser.add_argument("--trials", type=int, default=3, metavar="N", help="draws of images and captions, default 3")
+    return parser
+
+
 def add_parity_options(parser: argparse.ArgumentParser, distances: Sequence[str] = DISTANCES) -> None:
     """Add the options that say which captions and distances are used."""
     parser.add_argument("--data", type=pathlib.Path, metavar="FOLDER", help="public data sets; default: bundled scenes")
     parser.add_argument("--corpus", choices=CORPORA, help="which of them")
     parser.add_argument("--distances", nargs="+", choices=DISTANCES, default=distances, metavar="NAME")
     parser.add_argument("--drawn", type=int, default=3_000, metavar="N", help="rows of 5 + 5 captions of all images")
+
+
+def data_folder(options: Options) -> pathlib.Path:
+    """Return the folder of a corpus, or raise if none is given."""
+    if not options.data:
+        raise ValueError("--data: expected a folder with the files of --corpus, got none. Name one.")
+    return options.data
+
+
+def add_world_options(parser: argparse.ArgumentParser, n_scenes: int, temperatures: Sequence[float]) -> None:
+    """Add the options of speakers of the made world."""
+    parser.add_argument("--scenes", type=int, default=n_scenes, metavar="N", help="of each seed, default %(default)s")
+    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="worlds, default %(default)s")
+    sizes_help = "candidates, references"
+    parser.add_argument("--sizes", nargs=2, type=int, default=(10, 10), metavar=("N", "M"), help=sizes_help)
+    parser.add_argument("--temperatures", nargs="+", type=float, default=temperatures, help="default: %(default)s")
+    parser.add_argument("--splits", type=int, default=99, metavar="N", help="of a row, default %(default)s")
+
+
+def start_study(
+    name: str, parser: argparse.ArgumentParser, *needs: str, needs_wordnet: bool = False
+) -> Callable[..., Options]:
+    """Start a program as `start_tool` does, and return what parses its command line.
+
+    It needs folders' requirements.txt, requirements files, and packages; the help says which.
+    """
+    requirements = requirements_of(needs)
+    parser.epilog = f"Needs {', '.join(requirements)}."
+    start_tool(name, parser.parse_args, *requirements, needs_wordnet=needs_wordnet)
+    return parser.parse_args
+
+
+def requirements_of(needs: Sequence[str]) -> list[str]:
+    """Name the requirements files of folders.
+
+    >>> requirements_of(["scripts", "metrics/trm", "scikit-learn"])
+    ['scripts/requirements.txt', 'metrics/trm/requirements.txt', 'scikit-learn']
+    """
+    return [f"{item}/requirements.txt" if (ROOT / item).is_dir() else item for item in needs]

@@ -9,7 +9,6 @@ from typing import Any
 import matplotlib
 import matplotlib.axes
 import matplotlib.figure
-import matplotlib.ticker
 
 from manycaps.saved_files import write_atomically
 
@@ -42,17 +41,6 @@ def new_picture(folder: pathlib.Path, name: str, width: float, height: float) ->
         # Neither a date nor a version: the files of equal pictures are equal.
         save = functools.partial(figure.savefig, metadata={"Software": None}, dpi=RESOLUTION)
         write_atomically(folder / f"{name}.png", save)
-
-
-def label_p_axes(axes: matplotlib.axes.Axes, described: str, row: int, column: int, least: float, most: int) -> None:
-    """Lay out a panel of p-values, at least `least`, by numbers of candidates, at most `most`, with a line at 5 %."""
-    axes.axhline(0.05, color="#888888", lw=0.8)
-    axes.set_yscale("log")
-    axes.set_ylim(least / 2, 1.5)
-    axes.set_xlim(0.5, most + 0.5)
-    axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(integer=True, min_n_ticks=1))
-    y, better = (f"p, {described}", "lower finds a difference") if column == 0 else ("", "")
-    label_axes(axes, "candidates of an image" if row else "", y, better=better)
 
 
 def label_axes(axes: matplotlib.axes.Axes, x: str, y: str, *, better: str = "") -> None:

@@ -34,16 +34,16 @@ PROGRAMS = {
         --device cpu --dtype float32 --rows 2 --batch-size 2 --steps 1 --repeats 1
     """,
     "scripts.studies.compare_mauve": "{data}/msvd_val_references.txt --clips 3 --splits 2",
-    "scripts.studies.damage_study": "--data {data} --output {output}/damage.csv --modules trm_bert --rows 60",
+    "scripts.studies.damage_study": "--data {data} --output {output} --modules trm_bert --rows 60",
     "scripts.studies.embedding_metric_sizes": "{data}/msvd_val_references.txt --clips 2",
     "scripts.studies.frame_sampling": "{data}/clip.mp4 --checkpoint {data}/small.pth --caption dog --caption cat",
     "scripts.studies.general_damage": "--trials 1",
     "scripts.studies.leave_one_out": "--data {data} --sets COCO --iterations 2",
     "scripts.studies.level_study": """
-        --data {data} --output {output}/level.csv --modules mmd_bert --rows 5 --corpora 2 --size 3 3
+        --data {data} --output {output} --modules mmd_bert --rows 5 --corpora 2 --size 3 3
     """,
     "scripts.studies.msvd_systems": "{data}/msvd_val_references.txt --clips 3",
-    "scripts.studies.paired_test_study": "--data {data} --output {output}/paired.csv --pairs 2 --level 5 20 2",
+    "scripts.studies.paired_test_study": "--data {data} --output {output} --pairs 2 --level 5 20 2",
     "scripts.studies.pooled_value": "--vectors 3000 --dimensions 8 --loop",
     "scripts.toy.train_captioner": "--output {output}/captioner --scenes 80 --steps 2",
 }

@@ -1,6 +1,7 @@
 """How a tool starts, which errors are a missing package, and whether the files that it names hold its packages."""
 
 import ast
+import contextlib
 import importlib.metadata
 import re
 import sys
@@ -8,6 +9,7 @@ import sys
 import pytest
 
 from scripts.command_line import missing_package, report, start_tool
+from scripts.studies.study_options import requirements_of
 from tests.each_case import each_case
 from tests.modules.test_every_module import PIP_NAMES
 from tests.tools import ROOT, SOURCES, TOOLS_WITH_PACKAGES, name_of
@@ -46,7 +48,7 @@ def test_a_missing_package_is_one_line(source, line):
     assert "\n" not in found
 
 
-@pytest.mark.parametrize(
+@each_case(
     "source",
     ["import scripts.no_such_tool", "from manycaps.kit.base_module import no_such_name", "{}['key']", "int('x')"],
 )
@@ -59,7 +61,7 @@ def test_other_errors_keep_their_traceback(source, capsys):
     assert type(error).__name__ in printed
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("source", "line"),
     [
         ("open('/no/such/file')", "'/no/such/file': expected files that can be read and written, got No such file"),
@@ -75,22 +77,17 @@ def test_what_a_user_can_fix_is_one_line(source, line, capsys):
     assert printed.count("\n") == 1
 
 
-def test_only_a_tool_that_is_run_reads_its_command_line(monkeypatch):
+def test_only_a_tool_that_is_run_reads_its_command_line_and_needs_wordnet(monkeypatch):
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    monkeypatch.setattr("manycaps.wordnet_corpus.has_wordnet", lambda: False)
     hook, calls = sys.excepthook, []
-    start_tool("manycaps.quickstart.comparison", lambda: calls.append(1), *FILES)
+    start_tool("manycaps.quickstart.comparison", lambda: calls.append(1), *FILES, needs_wordnet=True)
     assert (calls, sys.excepthook) == ([], hook)
     start_tool("__main__", lambda: calls.append(1), *FILES)
     assert calls == [1]
     assert sys.excepthook is not hook
-
-
-def test_a_tool_that_needs_wordnet_fails_at_once_without_it(monkeypatch):
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
-    monkeypatch.setattr("manycaps.wordnet_corpus.has_wordnet", lambda: False)
     with pytest.raises(ValueError, match=r"^WordNet: expected it where NLTK looks, got none\. Run `manycaps install-w"):
         start_tool("__main__", lambda: None, *FILES, needs_wordnet=True)
-    start_tool("imported", lambda: None, *FILES, needs_wordnet=True)
 
 
 # The packages that a tool imports, and those that its requirements bring.
@@ -134,27 +131,22 @@ def brought_by(requirements):
         name = re.match(r"[\w.-]+", item).group().lower().replace("_", "-")
         if name not in found:
             found.add(name)
-            wanted += [line for line in requires(name) if "extra ==" not in line]
+            with contextlib.suppress(importlib.metadata.PackageNotFoundError):  # no test needs mauve-text
+                wanted += [line for line in importlib.metadata.requires(name) or [] if "extra ==" not in line]
     return found
-
-
-def requires(name):
-    try:
-        return importlib.metadata.requires(name) or []
-    except importlib.metadata.PackageNotFoundError:  # no test needs mauve-text
-        return []
 
 
 @pytest.mark.slow
 @each_case("path", TOOLS_WITH_PACKAGES, ids=name_of)
 def test_the_requirements_bring_what_the_tool_imports(path):
     [call] = [
-        node.value
-        for node in ast.parse(SOURCES[path]).body
-        if isinstance(node, ast.Expr) and ast.unparse(node.value).startswith("start_tool(")
+        node
+        for statement in ast.parse(SOURCES[path]).body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("start_tool", "start_study")
     ]
-    requirements = [ast.literal_eval(argument) for argument in call.args[2:]]
+    strings = [node.value for node in ast.walk(call) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     imported = imported_at_once(path, set())
     assert imported or path.stem == "benchmark", "its suites are imported when they run"
     packages = {PIP_NAMES.get(name, name).lower().replace("_", "-") for name in imported}
-    assert packages - brought_by(requirements) == set()
+    assert packages - brought_by(requirements_of(strings)) == set()

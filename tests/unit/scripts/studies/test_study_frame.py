@@ -1,22 +1,14 @@
 """The frame of the studies: what an interrupted one has computed is kept, and other settings are never mixed in."""
 
-import argparse
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from scripts.studies import renew_studies
-from scripts.studies.study_frame import (
-    StudyTable,
-    add_frame_options,
-    as_cell,
-    numbers,
-    read_lines,
-    study_settings,
-    write_lines,
-)
+from scripts.studies.study_frame import StudyTable, as_cell, numbers, print_table, read_lines, study_settings
 from scripts.studies.study_list import STUDIES
+from scripts.studies.study_options import study_parser
 
 CELLS = [("a", 1), ("a", 2), ("b", 1)]
 
@@ -29,11 +21,17 @@ def lines_of(system, n):
     return [("x", n / 3), ("y", float("nan"))] if system == "a" else []
 
 
-def test_a_table_has_the_lines_of_all_cells(tmp_path):
+def test_a_table_has_the_lines_of_all_cells(tmp_path, capsys):
     lines = table(tmp_path).fill(CELLS, lines_of)
     assert lines == read_lines(tmp_path / "study.csv")
     assert lines[0] == {"system": "a", "n": "1", "measure": "x", "value": "0.333333"}
     assert numbers(lines, "value", measure="x") == [0.333333, 0.666667]
+    # A later call that asks for fewer cells gets these alone, and loses none.
+    assert table(tmp_path).fill([("a", 2)], None) == lines[2:]
+    assert read_lines(tmp_path / "study.csv") == lines[2:] + lines[:2]
+    assert [as_cell(value) for value in ("a", 12345678, 1 / 3, True)] == ["a", "12345678", "0.333333", "True"]
+    print_table(["a", "b"], [["1", "2"]])
+    assert capsys.readouterr().out == "| a | b |\n|---|---|\n| 1 | 2 |\n"
 
 
 def test_an_interrupted_study_ends_with_the_same_bytes(tmp_path):
@@ -65,61 +63,54 @@ def test_a_table_with_other_settings_is_refused(tmp_path):
 
 
 def test_settings_name_no_folder(tmp_path):
-    parser = argparse.ArgumentParser()
-    add_frame_options(parser)
+    parser = study_parser("")
     parser.add_argument("--data", nargs="+", type=type(tmp_path))
     options = parser.parse_args(["--output", str(tmp_path), "--data", str(tmp_path / "captions"), str(tmp_path / "b")])
     assert study_settings(options) == {"seed": 0, "data": ["captions", "b"]}
-
-
-def test_cells_of_a_table(tmp_path):
-    assert [as_cell(value) for value in ("a", 12345678, 1 / 3, True)] == ["a", "12345678", "0.333333", "True"]
-    write_lines(tmp_path / "more.csv", ["a", "b"], [(1, 0.5)])
-    assert (tmp_path / "more.csv").read_bytes() == b"a,b\n1,0.5\n"
 
 
 # What `make studies` runs, and what it copies.
 
 
 @pytest.fixture
-def runs(monkeypatch, tmp_path):
-    """Studies that write a table and its settings, and the arguments of each run."""
-    seen = []
+def renew(monkeypatch, tmp_path):
+    """Run studies that write a table and its settings; return the status, the arguments of each run, and the copies."""
 
-    def run(arguments, **_):
-        seen.append(arguments[2:])
-        folder = Path(arguments[arguments.index("--output") + 1])
-        folder.mkdir(parents=True, exist_ok=True)
-        study = arguments[2].rpartition(".")[2]
-        (folder / f"{study}.csv").write_text("a,b\n")
-        (folder / f"{study}.json").write_text("{}")
-        return subprocess.CompletedProcess(arguments, returncode=int(study == "search"))
+    def renewed(*options):
+        seen = []
 
-    monkeypatch.setattr(renew_studies.subprocess, "run", run)
-    monkeypatch.setattr(renew_studies, "SHOWN", tmp_path / "shown")
-    return seen
+        def run(arguments, **_):
+            seen.append(arguments[2:])
+            folder = Path(arguments[arguments.index("--output") + 1])
+            folder.mkdir(parents=True, exist_ok=True)
+            study = arguments[2].rpartition(".")[2]
+            (folder / f"{study}.csv").write_text("a,b\n")
+            (folder / f"{study}.json").write_text("{}")
+            return subprocess.CompletedProcess(arguments, returncode=int(study == "search"))
+
+        monkeypatch.setattr(renew_studies.subprocess, "run", run)
+        monkeypatch.setattr(renew_studies, "SHOWN", tmp_path / "shown")
+        status = renew_studies.main(renew_studies.parsed(["--output", str(tmp_path / "out"), *options]))
+        return status, seen, sorted(str(path.relative_to(tmp_path)) for path in tmp_path.glob("shown/*/*"))
+
+    return renewed
 
 
-def test_without_data_every_study_runs_on_the_bundled_captions(runs, tmp_path):
+def test_studies_run_on_the_corpora_of_the_list_and_are_copied(renew):
     without_search = [study for study in STUDIES if study != "search"]
-    options = renew_studies.parsed(["--output", str(tmp_path / "out"), "--only", *without_search])
-    assert renew_studies.main(options) == 0
+    status, runs, shown = renew("--only", *without_search)
+    assert status == 0
     assert [arguments[0] for arguments in runs] == [f"scripts.studies.{study}" for study in without_search]
     assert all("--data" not in arguments for arguments in runs)
-    shown = sorted(path.name for path in (tmp_path / "shown" / "bundled").iterdir())
-    assert shown == sorted(f"{study}.csv" for study in without_search)
-
-
-def test_with_data_a_study_runs_on_the_corpora_of_the_list(runs, tmp_path):
-    options = renew_studies.parsed(["--data", "data", "--output", str(tmp_path / "out"), "--only", "sensitivity"])
-    assert renew_studies.main(options) == 0
+    assert shown == sorted(f"shown/bundled/{study}.csv" for study in without_search)
+    status, runs, shown = renew("--data", "data", "--only", "sensitivity")
+    assert status == 0
     corpora = [arguments[arguments.index("--corpus") + 1] for arguments in runs if "--corpus" in arguments]
     assert ["bundled", *corpora] == list(STUDIES["sensitivity"])
-    assert sorted(path.name for path in (tmp_path / "shown").iterdir()) == sorted(STUDIES["sensitivity"])
+    assert {path.split("/")[1] for path in shown} == {*STUDIES["sensitivity"]}
+    assert "w = 1" in runs[2]
 
 
-def test_it_stops_at_a_study_that_fails(runs, tmp_path):
-    options = renew_studies.parsed(["--output", str(tmp_path / "out"), "--only", "search", "embeddings"])
-    assert renew_studies.main(options) == 1
-    assert len(runs) == 1
-    assert not (tmp_path / "shown").exists()
+def test_it_stops_at_a_study_that_fails(renew):
+    status, runs, shown = renew("--only", "search", "embeddings")
+    assert (status, len(runs), shown) == (1, 1, [])
