@@ -44,10 +44,31 @@ def scenes(tmp_path_factory):
     return folder, write_captions(folder, rows, [str(i) for i in range(N_SCENES)])
 
 
-def test_images_and_references(scenes, tmp_path):
+def test_images_and_references(scenes, tmp_path, monkeypatch):
+    """One CLIP is built, and each image and each caption encoded once."""
+    built, pictures, texts = [], [], []
+
+    class CountedClip(clip_encoder.ClipModel):
+        def __init__(self, *arguments, **options):
+            built.append(self)
+            super().__init__(*arguments, **options)
+
+        def image_features(self, pixels):
+            pictures.extend(picture.tobytes() for picture in pixels)
+            return super().image_features(pixels)
+
+        def text_features(self, new, *rest):
+            texts.extend(tokens.ids for tokens in new)
+            return super().text_features(new, *rest)
+
+    monkeypatch.setattr(clip_encoder, "ClipModel", CountedClip)
     folder, files = scenes
-    arguments = [files["other"], files["right"], "-r", files["references"], "--checkpoint", TINY_PAC]
+    checkpoint = shutil.copytree(TINY_PAC, tmp_path / "tiny-pac")  # not the one that other tests have loaded
+    arguments = [files["other"], files["right"], "-r", files["references"], "--checkpoint", checkpoint]
     numbers = numbers_of(tmp_path, *arguments, "--images", folder / "photos", "-m", "pac_score,ref_pac_score")
+    assert len(built) == 1
+    assert len(pictures) == len(set(pictures)) == N_SCENES
+    assert len(texts) == len(set(texts)) > N_SCENES
     assert list(numbers["metrics"]) == ["pac_score", "ref_pac_score"]
     for metric in numbers["metrics"].values():
         (pair,) = metric["pairs"]
@@ -67,8 +88,17 @@ def test_videos(scenes, tmp_path):
     assert numbers["metrics"]["emscore_pac"]["pairs"][0]["test"]["n_larger"] >= N_SCENES - 1
 
 
-def test_shuffled_captions_make_no_difference_to_networks(tmp_path):
+def test_shuffled_captions_make_no_difference_to_networks(tmp_path, monkeypatch):
     """Which captions are encoded together decides the last digits of single precision: no row may count as won."""
+    load_model, loaded, captions = text_sentence_encoder.load_model, [], []
+
+    def load_counted(*arguments):
+        loaded.append(model := load_model(*arguments))
+        encode = model.encode
+        model.encode = lambda new, **options: captions.extend(new) or encode(new, **options)
+        return model
+
+    monkeypatch.setattr(text_sentence_encoder, "load_model", load_counted)
     rows, rng = caption_rows(12, 3), np.random.default_rng(0)
     shuffled = {"shuffled": [list(rng.permutation(row)) for row in rows["base"]]}
     files = write_captions(tmp_path, {"references": rows["references"], "mine": rows["base"], **shuffled})
@@ -79,49 +109,8 @@ def test_shuffled_captions_make_no_difference_to_networks(tmp_path):
     for metric in numbers["metrics"].values():
         test = metric["pairs"][0]["test"]
         assert (test["difference"], test["p_value"], test["n_equal"]) == (0.0, 1.0, 12)
-
-
-def test_one_clip_is_built_and_each_image_and_caption_encoded_once(scenes, tmp_path, monkeypatch):
-    folder, files = scenes
-    built, pictures, texts = [], [], []
-
-    class CountedClip(clip_encoder.ClipModel):
-        def __init__(self, *arguments, **options):
-            built.append(self)
-            super().__init__(*arguments, **options)
-
-        def image_features(self, pixels):
-            pictures.extend(picture.tobytes() for picture in pixels)
-            return super().image_features(pixels)
-
-        def text_features(self, new, *rest):
-            texts.extend(tokens.ids for tokens in new)
-            return super().text_features(new, *rest)
-
-    monkeypatch.setattr(clip_encoder, "ClipModel", CountedClip)
-    checkpoint = shutil.copytree(TINY_PAC, tmp_path / "tiny-pac")  # not the one that other tests have loaded
-    arguments = [files["other"], files["right"], "-r", files["references"], "--checkpoint", checkpoint]
-    numbers_of(tmp_path, *arguments, "--images", folder / "photos", "-m", "pac_score,ref_pac_score")
-    assert len(built) == 1
-    assert len(pictures) == len(set(pictures)) == N_SCENES
-    assert len(texts) == len(set(texts)) > N_SCENES
-
-
-def test_one_sentence_model_is_loaded_and_each_caption_embedded_once(tmp_path, monkeypatch):
-    rows = caption_rows(12, 3)
-    files = write_captions(tmp_path, {name: rows[name] for name in ("references", "base", "other")})
-    encoder = save_tiny_model(tmp_path / "encoder")
-    load_model, loaded, captions = text_sentence_encoder.load_model, [], []
-
-    def load_counted(*arguments):
-        loaded.append(model := load_model(*arguments))
-        encode = model.encode
-        model.encode = lambda new, **options: captions.extend(new) or encode(new, **options)
-        return model
-
-    monkeypatch.setattr(text_sentence_encoder, "load_model", load_counted)
-    arguments = [files["base"], files["other"], "-r", files["references"], "--encoder", encoder]
-    numbers_of(tmp_path, *arguments, "-m", "trm_bert,mmd_bert,fid_bert")
+    # One model is loaded, and each caption embedded once.
     assert len(loaded) == 1
-    distinct = {caption for name in ("references", "base", "other") for row in rows[name] for caption in row}
-    assert sorted(captions) == sorted(distinct)
+    assert sorted(captions) == sorted(
+        {caption for name in ("references", "base") for row in rows[name] for caption in row}
+    )

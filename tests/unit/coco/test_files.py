@@ -53,18 +53,16 @@ def test_files_objects_and_lists_give_the_same(files, capsys):
 
 def test_the_command(files, tmp_path, capsys):
     output = tmp_path / "scores.json"
-    arguments = ["coco-eval", *map(str, files), "--meteor15-data", small_meteor15_data(), "--output", str(output)]
-    assert main(arguments) == 0
+    arguments = ["coco-eval", *map(str, files), "--meteor15-data", small_meteor15_data()]
+    assert main([*arguments, "--output", str(output)]) == 0
     printed = capsys.readouterr()
     found = json.loads(output.read_text(encoding="utf-8"))
     assert printed.out.splitlines() == [f"{name}: {value:.3f}" for name, value in found["eval"].items()]
     assert printed.err.splitlines() == ["2 images", str(output)]
     assert found["n_images"] == len(found["images"]) == 2
-
-
-def test_the_command_says_what_is_warned_of(files, capsys):
+    # What is warned of is said.
     files[1].write_text(json.dumps(RESULTS[:1]), encoding="utf-8")
-    assert main(["coco-eval", *map(str, files), "--meteor15-data", small_meteor15_data()]) == 0
+    assert main(arguments) == 0
     printed = capsys.readouterr()
     assert printed.err.startswith("warning: res: expected at least 2 images, in whose references")
     assert "CIDEr: 0.000" in printed.out
@@ -94,8 +92,5 @@ def test_bad_files(annotations, results, message, tmp_path, capsys):
     assert printed.out == ""
     assert message in printed.err
     assert printed.err.count("\n") == 1
-
-
-def test_a_file_that_is_none(tmp_path, capsys):
     assert main(["coco-eval", str(tmp_path / "none.json"), "results.json"]) == 1
     assert "none.json': expected a JSON file, got" in capsys.readouterr().err

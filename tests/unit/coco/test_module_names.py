@@ -85,9 +85,8 @@ def test_names_of_the_installed_package_where_callers_import_them():
     assert ";" in PUNCTUATIONS
     for module, jar in (("meteor.meteor", METEOR_JAR), ("tokenizer.ptbtokenizer", STANFORD_CORENLP_3_4_1_JAR)):
         assert (pathlib.Path(sys.modules[f"pycocoevalcap.{module}"].__file__).parent / jar).is_file()
-    with pytest.raises(
-        AttributeError, match=r"^pycocoevalcap\.bleu\.bleu\.Blue: expected a name of manycaps\.coco or of"
-    ):
+    message = r"^pycocoevalcap\.bleu\.bleu\.Blue: expected a name of manycaps\.coco or of"
+    with pytest.raises(AttributeError, match=message):
         sys.modules["pycocoevalcap.bleu.bleu"].Blue  # noqa: B018
 
 

@@ -1,6 +1,7 @@
 """`compare` as a notebook calls it: what it returns, shows and saves, and what it refuses."""
 
 import json
+import pathlib
 
 import pytest
 
@@ -17,23 +18,19 @@ from tests.each_case import each_case
 from tests.modules.sample_inputs import small_meteor15_data
 
 
+def options_of(files, second="other", **more):
+    """Options that compare two of `caption_rows` by CIDEr-D, unless others are given."""
+    options = {"metrics": ["trm_cider"], "distance": "cider", "n_resamples": 99} | more
+    return CompareOptions([files["base"], files[second]], [files["references"]], **options)
+
+
 def test_what_a_notebook_gets(tmp_path):
     files = write_captions(tmp_path, caption_rows(6))
-    options = CompareOptions(
-        [files["base"], files["other"]],
-        references=[files["references"]],
-        metrics=["trm_cider"],
-        names=["<one>", "two"],
-        columns={"predictions": "captions"},
-        n_resamples=99,
-    )
-    comparison = compare(options)
+    columns = {"predictions": "captions"}
+    comparison = compare(options_of(files, names=["<one>", "two"], columns=columns, distance=None))
     numbers = comparison.to_dict()
-    assert (numbers["systems"], numbers["n_rows"], list(numbers["metrics"])) == (
-        ["<one>", "two"],
-        6,
-        ["trm_cider_excess", "cider_d"],
-    )
+    assert (numbers["systems"], numbers["n_rows"]) == (["<one>", "two"], 6)
+    assert list(numbers["metrics"]) == ["trm_cider_excess", "cider_d"]
     shown = comparison._repr_html_()
     assert shown.count("<table>") == shown.count("</table>") == 4
     assert "<td>two (b)</td>" in shown
@@ -60,58 +57,40 @@ def test_options_are_checked_before_a_file_is_read(options, message):
     assert str(found.value).startswith(message)
 
 
-def test_roles_of_columns_are_checked(tmp_path):
-    with pytest.raises(ValueError, match="columns: expected roles out of predictions, references, id, image"):
-        compare(CompareOptions(["a.jsonl", "b.jsonl"], columns={"captions": "text"}))
-
-
-def test_the_best_caption_of_each_row_beside_the_mean(tmp_path):
-    """Of files of captions and of folders of scores alike; a system of one caption has the same numbers twice."""
-    rows = caption_rows(6)
-    files = write_captions(tmp_path, rows)
-    data = str(small_meteor15_data())
-    options = {"metrics": ["coco_caption"], "n_resamples": 99}
-    comparison = compare(
-        CompareOptions(
-            [files["base"], files["repeating"]],
-            references=[files["references"]],
-            columns={"predictions": "captions"},
-            meteor15_data=data,
-            best_of=True,
-            distance="cider",
-            **options,
-        )
-    )
-    numbers = comparison.to_dict()["metrics"]
-    singles = ["CIDEr", "METEOR", "Bleu_4", "ROUGE_L"]
-    assert list(numbers) == [*singles, *(f"{key}_best_of" for key in singles)]
-    for key in singles:
-        mean, best = (numbers[each]["systems"] for each in (key, f"{key}_best_of"))
-        assert mean["base"]["mean"] < best["base"]["mean"]
-        assert mean["repeating"]["mean"] == pytest.approx(best["repeating"]["mean"], abs=1e-15)
-    folders = []
-    for name in ("base", "repeating"):
-        given = {"coco_caption": {"best_of": True, "meteor15_data": data}}
-        inputs = {"inputs": [files[name]], "references": [files["references"]], "output": tmp_path / f"scored_{name}"}
-        score_files(ScoreOptions(given, **inputs, columns={"predictions": "captions"}, processes=1))
-        folders.append(str(tmp_path / f"scored_{name}"))
-    of_folders = compare(CompareOptions(folders, names=["base", "repeating"], **options)).to_dict()["metrics"]
-    assert of_folders == numbers
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"columns": {"captions": "text"}}, "columns: expected roles out of predictions, references, id, image"),
         ({"best_of": True}, "--best-of: expected one of coco_caption among the metrics, got trm_cider. Add it to -m"),
         ({"language": "de"}, "--language: expected one of meteor15 and coco_caption among the metrics, got trm_cider."),
         ({"variant": "clip"}, "--variant: expected one of pac_score, ref_pac_score and emscore_pac among the metrics"),
     ],
 )
 def test_an_option_that_no_metric_takes_is_refused(tmp_path, options, message):
-    files = write_captions(tmp_path, caption_rows(3))
     with pytest.raises(ValueError) as found:
-        compare(CompareOptions([files["base"], files["other"]], [files["references"]], ["trm_cider"], **options))
+        compare(options_of(write_captions(tmp_path, caption_rows(3)), **options))
     assert str(found.value).startswith(message)
+
+
+def test_the_best_caption_of_each_row_beside_the_mean(tmp_path):
+    """Of files of captions and of folders of scores alike; a system of one caption has the same numbers twice."""
+    files, data = write_captions(tmp_path, caption_rows(6)), str(small_meteor15_data())
+    columns, names = {"predictions": "captions"}, ["base", "repeating"]
+    chosen = {"metrics": ["coco_caption"], "columns": columns, "meteor15_data": data, "best_of": True}
+    numbers = compare(options_of(files, "repeating", **chosen)).to_dict()["metrics"]
+    singles = ["CIDEr", "METEOR", "Bleu_4", "ROUGE_L"]
+    assert list(numbers) == [*singles, *(f"{key}_best_of" for key in singles)]
+    for key in singles:
+        mean, best = (numbers[each]["systems"] for each in (key, f"{key}_best_of"))
+        assert mean["base"]["mean"] < best["base"]["mean"]
+        assert mean["repeating"]["mean"] == pytest.approx(best["repeating"]["mean"], abs=1e-15)
+    folders = [str(tmp_path / f"scored_{name}") for name in names]
+    for name, folder in zip(names, folders, strict=True):
+        given = {"coco_caption": {"best_of": True, "meteor15_data": data}}
+        inputs = {"inputs": [files[name]], "references": [files["references"]], "output": pathlib.Path(folder)}
+        score_files(ScoreOptions(given, **inputs, columns=columns, processes=1))
+    of_folders = compare(CompareOptions(folders, names=names, metrics=["coco_caption"], n_resamples=99))
+    assert of_folders.to_dict()["metrics"] == numbers
 
 
 def files_with_images(folder, image):
@@ -153,8 +132,7 @@ def test_a_column_of_means_has_equally_many_decimals(tmp_path):
     rows["other"] = [["zebra zebra"] for _ in rows["other"]]  # no word of the references
     rows["base"] = rows["references"]
     files = write_captions(tmp_path, rows)
-    options = CompareOptions([files["base"], files["other"]], [files["references"]], ["bleu_rouge"], n_resamples=99)
-    table = system_table(compare(options))
+    table = system_table(compare(options_of(files, metrics=["bleu_rouge"])))
     for column in range(1, len(table.header)):
         assert {len(row[column].text.partition(".")[2]) for row in table.rows} == {3}, table.header[column]
 
@@ -182,48 +160,34 @@ def test_clusters_that_never_end_are_stopped(monkeypatch):
 
 def test_two_comparisons_into_one_folder_at_a_time_are_refused(tmp_path, capsys):
     files = write_captions(tmp_path, caption_rows(4))
-    call = [
-        "compare",
-        files["base"],
-        files["other"],
-        "-r",
-        files["references"],
-        "-m",
-        "trm_cider",
-        "--distance",
-        "cider",
-    ]
+    call = ["compare", files["base"], files["other"], "-r", files["references"], "-m", "trm_cider"]
+    call += ["--distance", "cider", "-o"]
     folder = tmp_path / "report"
     with sole_output(folder):
-        assert main([*call, "-o", str(folder), "--overwrite"]) == 1
+        assert main([*call, str(folder), "--overwrite"]) == 1
         assert capsys.readouterr().err == (
             f"'{folder}': expected a folder that no other run writes to, got one that is in use. Wait for that run, or "
             "give another.\n"
         )
-    assert main([*call, "-o", str(folder)]) == 0
+    assert main([*call, str(folder)]) == 0
     assert sorted(path.name for path in folder.iterdir()) == ["comparison.json", "index.html"]
     # A run that fails leaves no folder of its own.
-    assert main([*call, "-o", str(tmp_path / "new"), "--clusters", "no such id"]) == 2
+    assert main([*call, str(tmp_path / "new"), "--clusters", "no such id"]) == 2
     assert not (tmp_path / "new").exists()
 
 
 def test_how_captions_were_sampled_is_in_signatures_and_page(tmp_path):
+    """Equal captions name the command that samples."""
     files = write_captions(tmp_path, caption_rows(6))
     settings = {"model": "my-captioner", "revision": "abc", "temperature": 0.7, "prompt": None, "transformers": "5.0"}
-    (tmp_path / (files["other"] + ".settings")).write_text(json.dumps(settings))
-    chosen = {"references": [files["references"]], "metrics": ["trm_cider"], "distance": "cider", "n_resamples": 99}
-    comparison = compare(CompareOptions([files["base"], files["other"]], **chosen))
+    (tmp_path / (files["repeating"] + ".settings")).write_text(json.dumps(settings))
+    comparison = compare(options_of(files, "repeating"))
     base, other = comparison.to_dict()["signatures"].values()
     line = f"sample|version:{VERSION}|model:my-captioner|revision:abc|temperature:0.7|transformers:5.0"
     assert (other["sample"], "sample" in base) == (line, False)
     comparison.save(tmp_path / "report")
     assert line in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
-
-
-def test_equal_captions_name_the_command_that_samples(tmp_path):
-    files = write_captions(tmp_path, caption_rows(6))
-    chosen = {"references": [files["references"]], "metrics": ["trm_cider"], "distance": "cider", "n_resamples": 99}
-    said = notes(compare(CompareOptions([files["base"], files["repeating"]], **chosen)))
-    assert [line for line in said if "equal" in line] == [
+    (tmp_path / (files["repeating"] + ".settings")).unlink()
+    assert [note for note in notes(compare(options_of(files, "repeating"))) if "equal" in note] == [
         "repeating: 3 captions a row, all equal: greedy? manycaps sample --temperature 1"
     ]

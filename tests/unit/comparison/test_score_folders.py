@@ -50,27 +50,11 @@ def test_values_come_in_the_order_of_the_baseline(tmp_path):
     assert systems[0].results["trm_meteor"] == system.results["trm_meteor"]
 
 
-def test_command(folders, tmp_path, capsys):
-    assert command_line.main(["compare", *folders.values(), "-o", str(tmp_path / "report"), "-f", "json"]) == 0
-    numbers = json.loads(capsys.readouterr().out)
-    assert numbers["systems"] == ["a", "b"]
-    assert list(numbers["metrics"]) == ["trm_meteor_excess", "meteor"]
-    assert numbers["metrics"]["trm_meteor_excess"]["pairs"][0]["better"] == "a"
-    assert [found["p_value"] for found in numbers["against_people"]] == [0.0001, 0.0001]
-    page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
-    assert "Rows in which b and a differ most" in page
-    assert "Correct and unique captions" not in page
-
-
 def test_a_folder_of_captions_is_none_of_scores(tmp_path, folders):
     assert not is_score_folder(str(tmp_path))
     assert is_score_folder(folders["a"])
-
-
-def test_numbers_of_captions_come_along(tmp_path):
-    first = write_scores(tmp_path / "a", scored()[0])
     more = write_scores(tmp_path / "c", scored()[1], n_candidates=10)
-    systems, _ = read_score_folders({"a": first, "c": more})
+    systems, _ = read_score_folders({"a": folders["a"], "c": more})
     assert [set(system.n_candidates) for system in systems] == [{5}, {10}]
 
 
@@ -119,19 +103,13 @@ def test_messages_of_a_folder_alone(tmp_path, folders, capsys):
         read_score_folders(folders, ["trm_cider"])
     assert str(found.value).startswith(f"{folders['a']}: expected scores of trm_cider, got those of trm_meteor.")
     (tmp_path / "b" / "summary.json").unlink()
+    mixed = f"systems: expected captions or folders of scores, got x.jsonl and {folders['a']}."
+    with_references = "--references: expected none with folders of scores, got ['x.jsonl']."
+    unfinished = f"{folders['b']}: expected a finished run, got no summary.json. Give the same `manycaps sco"
     for arguments, message in (
-        (
-            folders.values(),
-            f"{folders['b']}: expected a finished run, got no summary.json. Give the same `manycaps sco",
-        ),
-        (
-            [folders["a"], twice, "-r", "x.jsonl"],
-            "--references: expected none with folders of scores, got ['x.jsonl'].",
-        ),
-        (
-            [folders["a"], "x.jsonl"],
-            f"systems: expected captions or folders of scores, got x.jsonl and {folders['a']}.",
-        ),
+        (folders.values(), unfinished),
+        ([folders["a"], twice, "-r", "x.jsonl"], with_references),
+        ([folders["a"], "x.jsonl"], mixed),
     ):
         assert command_line.main(["compare", *arguments, "-o", str(tmp_path / "report")]) in (1, 2)
         assert capsys.readouterr().err.startswith(message)

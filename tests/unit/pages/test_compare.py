@@ -44,12 +44,13 @@ def test_compares_two_and_three_systems(compute, files):
     assert "| other (c) |" in text
 
 
-def test_two_files_of_one_name_are_told_apart(compute, files, tmp_path):
-    twin = tmp_path / "base.jsonl"
-    twin.write_bytes(pathlib.Path(files["repeating"]).read_bytes())
-    text, _ = report_of(compute(files["base"], str(twin), None, files["references"], METRIC))
-    assert "| base 1 (a) |" in text
-    assert "| base 2 (b) |" in text
+def test_files_of_one_name_are_distinguished_and_names_are_no_html(compute, files, tmp_path):
+    for name, shown in (("base", "| base 2 (b) |"), ("<img src=x>", "| &lt;img src=x> (b) |")):
+        twin = tmp_path / f"{name}.jsonl"
+        twin.write_bytes(pathlib.Path(files["repeating"]).read_bytes())
+        text, report = report_of(compute(files["base"], str(twin), None, files["references"], METRIC))
+        assert shown in text
+        assert "<img" not in text + report
 
 
 def test_nothing_that_a_file_names_is_opened(compute, tmp_path):
@@ -65,14 +66,6 @@ def test_nothing_that_a_file_names_is_opened(compute, tmp_path):
         paths.append(tmp_path / f"{name}.jsonl")
         paths[-1].write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     _, report = report_of(compute(*map(str, paths), None, None, METRIC))
-    assert "<img" not in report
-
-
-def test_names_of_files_are_no_html(compute, files, tmp_path):
-    name = tmp_path / "<img src=x>.jsonl"
-    name.write_bytes(pathlib.Path(files["other"]).read_bytes())
-    text, report = report_of(compute(files["base"], str(name), None, files["references"], METRIC))
-    assert "<img" not in text
     assert "<img" not in report
 
 

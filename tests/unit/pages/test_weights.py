@@ -1,7 +1,5 @@
 """What the pages say about their weights."""
 
-import pathlib
-
 import pytest
 from tqdm.auto import tqdm
 
@@ -10,8 +8,9 @@ from manycaps.kit.clip_encoder import ClipEncoder
 from manycaps.kit.clip_options import CLIP_CALL_DEFAULTS, CLIP_LOAD_DEFAULTS
 from manycaps.pages.weights import NO_WEIGHTS, WEIGHTS_NAME, usable_weights, weights_note
 from tests.clip_checkpoints import save_checkpoint
+from tests.tools import ROOT
 
-TINY_PAC = pathlib.Path(__file__).resolve().parents[3] / "checkpoints" / "tiny-pac"
+TINY_PAC = ROOT / "checkpoints" / "tiny-pac"
 TOY = "a toy that knows only pictures of coloured shapes; scores of anything else mean nothing."
 OTHER = "not the published ones; what the paper calls a good score does not hold for them."
 
@@ -21,30 +20,19 @@ def encoder_of(checkpoint, config_name=None):
     return ClipEncoder(options, tqdm, config_name)
 
 
-@pytest.fixture
-def nothing_is_fetched(monkeypatch):
-    def fetch(*_, **__):
-        raise AssertionError("fetched")
-
-    monkeypatch.setattr(clip_checkpoints, "_published", fetch)
-    monkeypatch.setattr(clip_checkpoints, "_from_hub", fetch)
-
-
-def test_names_are_those_of_the_clip_helpers():
+def test_a_note_names_the_weights_before_they_are_there(tmp_path, monkeypatch):
+    for fetch in ("_published", "_from_hub"):
+        monkeypatch.setattr(clip_checkpoints, fetch, lambda *_, **__: pytest.fail("fetched"))
     assert WEIGHTS_NAME == clip_variants.WEIGHTS_NAME
-
-
-@pytest.mark.usefixtures("nothing_is_fetched")
-def test_a_note_names_the_weights_before_they_are_there(tmp_path):
     small = str(save_checkpoint(tmp_path / "small.pth"))
-    published = "Weights: `pac-vit-b-32`, the published ones. The first computation fetches them."
-    assert weights_note(encoder_of(None)) == published
-    assert weights_note(encoder_of("org/clip")) == (
-        f"Weights: `org/clip` from the Hub, fetched by the first computation, {OTHER}"
-    )
-    assert weights_note(encoder_of(small)) == f"Weights: `small.pth`, {OTHER}"
-    assert weights_note(encoder_of(str(TINY_PAC))) == f"Weights: `tiny-pac`, {TOY}"
-    assert weights_note(encoder_of(str(TINY_PAC / WEIGHTS_NAME))) == f"Weights: `tiny-pac`, {TOY}"
+    for checkpoint, note in (
+        (None, "`pac-vit-b-32`, the published ones. The first computation fetches them."),
+        ("org/clip", f"`org/clip` from the Hub, fetched by the first computation, {OTHER}"),
+        (small, f"`small.pth`, {OTHER}"),
+        (str(TINY_PAC), f"`tiny-pac`, {TOY}"),
+        (str(TINY_PAC / WEIGHTS_NAME), f"`tiny-pac`, {TOY}"),
+    ):
+        assert weights_note(encoder_of(checkpoint)) == f"Weights: {note}"
 
 
 def test_a_file_known_by_its_hash_is_named(tmp_path, monkeypatch):

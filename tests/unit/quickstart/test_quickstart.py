@@ -1,0 +1,158 @@
+"""The quickstart: what it reads and runs, and every message of a file that cannot be read."""
+
+import ast
+import csv
+import json
+import re
+import textwrap
+
+import pytest
+
+from manycaps.command_line import main
+from manycaps.commands.quickstart import SAMPLE
+from manycaps.kit.base_messages import shown_path
+from manycaps.quickstart import comparison
+from manycaps.quickstart.scenes import read_scenes
+from tests.each_case import each_case
+from tests.tools import ROOT
+
+GOOD = {"references": ["a dog", "the dog"], "systems": {"mine": ["a puppy"], "other": ["a cat", "an animal"]}}
+
+
+def scene(**changes):
+    return {**GOOD, **changes}
+
+
+def test_the_bundled_sample_is_read_as_it_is():
+    path = ROOT / "manycaps" / "quickstart" / "captions.json"
+    assert read_scenes(path) == json.loads(path.read_text(encoding="utf-8"))["scenes"]
+
+
+def test_the_help_and_the_site_show_a_file_that_is_read(tmp_path):
+    page = (ROOT / "docs" / "index.md").read_text("utf-8")
+    [shown] = re.findall(r"^```json\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "a.json").write_text(shown)
+    assert [scene["scene"] for scene in read_scenes(tmp_path / "a.json")] == ["beach", "kitchen"]
+    source = (ROOT / "manycaps" / "commands" / "quickstart.py").read_text("utf-8")
+    assert textwrap.indent(shown, "    ") in ast.get_docstring(ast.parse(source))
+
+
+def test_names_and_more_keys_are_optional_and_order_does_not_matter(tmp_path):
+    second = {"scene": "beach", "url": 3, **GOOD, "systems": dict(reversed(GOOD["systems"].items()))}
+    (tmp_path / "a.json").write_bytes(scenes(GOOD, second))
+    assert read_scenes(tmp_path / "a.json") == [GOOD, second]
+
+
+def scenes(*given):
+    return json.dumps({"scenes": given}).encode()
+
+
+@each_case(
+    ("content", "message"),
+    [
+        (None, ": expected a JSON file, got none of that name. Check the path."),
+        (b"\xff", ": expected UTF-8 text, got byte 0, which is not valid UTF-8. Save it as UTF-8."),
+        (b'{"scenes":\n[}', ", line 2: expected JSON, got an error at column 2 (Expecting value). Check brackets"),
+        (b"[" * 100_000, ": expected JSON, got brackets nested too deeply. Write {"),
+        (b"[]", ': expected an object with the key "scenes", got list ([]). Write {'),
+        (b'{"captions": []}', ': expected an object with the key "scenes", got an object with the keys captions. Wri'),
+        (b'{"scenes": {}}', ", scenes: expected a list of scenes, got an empty object. Write {"),
+        (scenes(), ", scenes: expected at least 2 scenes, got 0. Add images with captions."),
+        (scenes(GOOD), ", scenes: expected at least 2 scenes, got 1. Add images with captions."),
+        (scenes(GOOD, "beach"), ", scenes[1]: expected an object with references and systems, got str (beach)."),
+        (
+            scenes(GOOD, {"scene": "beach", "systems": {}}),
+            ', scenes[1] (beach): expected the key "references", got an object with the keys scene, systems. Write {',
+        ),
+        (scenes({"references": ["a"]}, GOOD), ', scenes[0]: expected the key "systems", got an object with the'),
+        (
+            scenes(GOOD, scene(scene="beach", systems={"mine": ["a puppy"], "theirs": ["a cat"]})),
+            ", scenes[1] (beach), systems: expected those of the first scene, mine, other, got mine, theirs. Give",
+        ),
+    ],
+)
+def test_files_of_another_kind(tmp_path, content, message):
+    assert_refused(tmp_path / "a.json", content, message)
+
+
+# Changes of a scene that are refused, with the message from the key on.
+WRONG = {
+    TypeError: [
+        ({"systems": ["a dog"]}, "systems: expected an object from names to captions, got list (['a dog']). Write {"),
+        ({"references": None}, "references: expected a list of captions, got None."),
+        ({"references": "a dog"}, "references: expected a list of captions, got a string. Wrap it in a list: ['a"),
+        (
+            {"references": ["a dog", 3]},
+            "references[1]: expected a caption (a string), got int (3). Decode or drop this",
+        ),
+    ],
+    ValueError: [
+        ({"systems": {}}, "systems: expected at least one system, got none. Add the"),
+        ({"references": []}, "references: expected at least one caption, got an empty list. Add captions."),
+        (
+            {"systems": {"mine": [], "other": ["a cat"]}},
+            "systems.mine: expected at least one caption, got an empty list. Add captions.",
+        ),
+        (
+            {"systems": {"mine": ["a cat", "\ud83d"], "other": ["a cat"]}},
+            "systems.mine[1]: expected valid Unicode, got the lone surrogate '\\ud83d' at character 0.",
+        ),
+        ({"references": ["a dog"]}, "systems.mine: expected at least 3 captions with the references, got 2. Add"),
+        (
+            {"references": ["a dog"] * 13, "systems": {"mine": ["a puppy"] * 13, "other": ["a cat"]}},
+            "systems.mine: expected at most 1,000,000 splits into candidates and references, got 10,400,600 of 13 + 13 "
+            "captions. Leave captions out.",
+        ),
+    ],
+}
+
+
+@each_case(("kind", "changes", "message"), [(kind, *case) for kind, cases in WRONG.items() for case in cases])
+def test_a_wrong_scene_is_named_with_its_key(tmp_path, kind, changes, message):
+    for place, given in enumerate(((scene(**changes), GOOD), (GOOD, scene(**changes)))):
+        assert_refused(tmp_path / "a.json", scenes(*given), f", scenes[{place}], {message}", kind)
+
+
+def assert_refused(path, content, message, kind=(ValueError, TypeError)):
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(kind) as error:
+        read_scenes(path)
+    assert str(error.value).startswith(f"{path}{message}")
+
+
+def test_captions_of_your_own_are_scored_alone(tmp_path, monkeypatch, capsys):
+    report = comparison.SystemsReport({}, "the table", [tmp_path / "one", tmp_path / "two"])
+    asked = []
+    monkeypatch.setattr(comparison, "compare_systems", lambda captions, *_, **__: asked.append(captions) or report)
+    monkeypatch.setattr(comparison, "compare_image_metrics", lambda output: asked.append("made world") or report)
+    monkeypatch.setattr(comparison, "missing_image_packages", lambda: asked.append("packages") or [])
+    own = tmp_path / "own.json"
+    assert main(["quickstart", "--captions", str(own)]) == 0
+    assert asked == [own]
+    assert main(["quickstart"]) == 0
+    assert asked == [own, SAMPLE, "packages", "made world"]
+    assert capsys.readouterr().out.count("the table") == 3
+
+
+def test_files_of_the_user_are_not_replaced_by_the_sample(tmp_path, capsys):
+    mine = tmp_path / "references.jsonl"
+    mine.write_text("mine", encoding="utf-8")
+    assert main(["quickstart", "--output", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == (
+        f"--output: expected a folder without files of your own, got {shown_path(mine)}. Choose another folder.\n"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["references.jsonl"]
+    assert mine.read_text(encoding="utf-8") == "mine"
+
+
+def test_a_name_that_begins_like_a_formula_is_text_in_the_table(tmp_path):
+    by_module = {module: {} for _, module, *_ in comparison.COLUMNS}
+    for _, module, key, _ in comparison.COLUMNS:
+        by_module[module][key] = -0.5
+    names = ["=1+1", "+a", "-a", "@a", "\ta", "a=b", "mine, 2"]
+    comparison.write_csv(tmp_path / "table.csv", dict.fromkeys(names, by_module))
+    with (tmp_path / "table.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))[1:]
+    assert [row[0] for row in rows] == ["'=1+1", "'+a", "'-a", "'@a", "'\ta", "a=b", "mine, 2"]
+    assert {cell for row in rows for cell in row[1:]} == {"-0.5"}
